@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { Client } from 'pg';
 import { encodeArray, typeOf } from '../src/storage/postgres/encode-array.ts';
-import { slotOf } from '../src/vault/slot.ts';
+import { toSlot } from '../src/vault/slot.ts';
 import { randomPan } from './requests.ts';
 
 /**
@@ -127,7 +127,7 @@ function rowMaker(sample: Line): () => Cell[] {
   return () => {
     made = (made + 1) % POOL;
     return columns.map(([name, value]) =>
-      name === 'slot' ? (slotOf(randomPan()) ?? '') : (bytes.get(name)?.[made] ?? value),
+      name === 'slot' ? (toSlot(randomPan()) ?? '') : (bytes.get(name)?.[made] ?? value),
     );
   };
 }

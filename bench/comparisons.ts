@@ -1,4 +1,4 @@
-import type { Captures, OpenedCapture } from '../src/captures/captures.ts';
+import type { Captures, RetrievedCapture } from '../src/captures/captures.ts';
 import type { Core } from '../src/cli/context.ts';
 import type { Endpoint, Services } from '../src/http/endpoint.ts';
 import { createCapture } from '../src/http/endpoints/create-capture.ts';
@@ -40,7 +40,7 @@ const TOKEN: Token = {
   createdAt: Date.now(),
 };
 
-const OPENED: OpenedCapture = {
+const OPENED: RetrievedCapture = {
   capture: {
     id: '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c',
     pan: '4111111111111111' as Pan,

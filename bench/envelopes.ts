@@ -2,8 +2,8 @@ import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { createSelfSigned } from '../src/crypto/certificate.ts';
 import { systemRandom } from '../src/crypto/random.ts';
 import { parseCertificate, toPublicKey } from '../src/crypto/rsa-keys.ts';
-import { markXml } from '../src/placeholders/in-xml.ts';
-import { replaceMarks } from '../src/placeholders/mark.ts';
+import { locateInXml } from '../src/placeholders/in-xml.ts';
+import { substitute } from '../src/placeholders/located-placeholder.ts';
 import { merchantKey, processorKey } from '../src/proxy/configuration.ts';
 import type { Parties } from '../src/proxy/securing.ts';
 import { settingsInForce } from '../src/proxy/settings.ts';
@@ -48,8 +48,8 @@ async function makeParties(): Promise<Parties> {
 
 function envelope(order: 'encrypt-sign' | 'sign-encrypt', parties: Parties): Promise<string> {
   const { text, line } = readDocument(DOCUMENT);
-  const filled = markXml(text, line).map((mark, index) => ({ mark, value: VALUES[index] ?? '' }));
-  const element = replaceMarks(text, filled);
+  const filled = locateInXml(text, line).map((mark, index) => ({ located: mark, value: VALUES[index] ?? '' }));
+  const element = substitute(text, filled);
   const settings = settingsInForce({ 'wssec.order': order });
   return secureWithWssec(element, { parties, settings, now: Date.now(), random });
 }

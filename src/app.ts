@@ -3,7 +3,7 @@ import { consoleRoutes, PAGES } from '../console/server/console.ts';
 import type { ServiceInfo } from '../console/server/route.ts';
 import { Authentication } from './accounts/authentication.ts';
 import { AlteredRows } from './audit/altered-rows.ts';
-import { listVerifications } from './audit/verified-heads.ts';
+import { listVerifications } from './audit/verification-store.ts';
 import { createBackground, type Leases } from './background.ts';
 import { Captures } from './captures/captures.ts';
 import type { RunningService } from './cli/context.ts';
@@ -31,7 +31,7 @@ import {
   type TlsOptions,
   tlsOptions,
 } from './http/tls.ts';
-import { Idempotency } from './idempotency/idempotency.ts';
+import { IdempotencyKeys } from './idempotency/idempotency-keys.ts';
 import type { Clock } from './kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from './kernel/environment.ts';
 import { createPaymentServices } from './payments/payment-services.ts';
@@ -126,7 +126,7 @@ function createServices(core: OpenCore, log: Log, isReady: () => Promise<boolean
   const captures = new Captures({ database, keyring, sadKeys: core.sadKeys, vault, clock, time, random });
   const placeholders = new Placeholders({ database, vault, captures, clock });
   const proxy = new PayloadProxy({ configurations, placeholders, clock, random });
-  const idempotency = new Idempotency({ database, keyring, time, random });
+  const idempotency = new IdempotencyKeys({ database, keyring, time, random });
   const authentications = ENVIRONMENTS.map(
     (environment) => new Authentication({ database, keyring, clock, random, environment }),
   );
@@ -138,7 +138,7 @@ function createServices(core: OpenCore, log: Log, isReady: () => Promise<boolean
     listCertificateExpiries: () => configurations.certificateEnds(),
     countInDoubtPayments: () => countInDoubt(database),
     listVerifications: () => listVerifications(database, core.journalKey),
-    countAlteredRows: () => alteredRows.counts(),
+    countAlteredRows: () => alteredRows.countByTable(),
     countMissingSadKeys: () => captures.countMissingSadKeys(),
   });
   core.onHostRefused(({ account, environment }, processor) => {

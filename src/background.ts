@@ -2,7 +2,7 @@ import { InactiveUsers } from '../console/people/inactive-users.ts';
 import type { Authentication } from './accounts/authentication.ts';
 import { MAC_TABLES } from './accounts/mac-tables.ts';
 import type { AlteredRows } from './audit/altered-rows.ts';
-import { HeadNotes } from './audit/head-notes.ts';
+import { HeadRecorder } from './audit/head-recorder.ts';
 import { PeriodicVerification } from './audit/periodic-verification.ts';
 import { RowCheck } from './audit/row-check.ts';
 import type { Captures } from './captures/captures.ts';
@@ -10,7 +10,7 @@ import type { Config } from './config.ts';
 import type { Clocks, OpenCore } from './core.ts';
 import { describeError, type Log } from './http/log.ts';
 import type { Metrics } from './http/metrics.ts';
-import type { Idempotency } from './idempotency/idempotency.ts';
+import type { IdempotencyKeys } from './idempotency/idempotency-keys.ts';
 import { MINUTE } from './kernel/clock.ts';
 import { LIMITS } from './kernel/limits.ts';
 import type { TimeReading } from './kernel/time-guard.ts';
@@ -19,7 +19,7 @@ import { hasDuePayments } from './payments/payment-store.ts';
 import { PeriodicTask, type PeriodicWork, SWEEP_INTERVAL_MS, type Sweep } from './storage/periodic-task.ts';
 import type { Statistics } from './storage/statistics.ts';
 import { TimeWatch } from './storage/time-watch.ts';
-import { Marking } from './vault/marking.ts';
+import { BlindIndexBackfill } from './vault/blind-index-backfill.ts';
 import type { Vault } from './vault/vault.ts';
 
 /** How often it is asked whether a verification of the audit log is due. */
@@ -44,7 +44,7 @@ interface BackgroundParts {
   readonly leases: Leases;
   readonly vault: Vault;
   readonly captures: Captures;
-  readonly idempotency: Idempotency;
+  readonly idempotency: IdempotencyKeys;
   readonly statistics: Statistics;
   readonly authentications: readonly Authentication[];
   readonly alteredRows: AlteredRows;
@@ -69,11 +69,11 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
   const onRemoved = (kind: string, count: number): void => metrics.countSwept(kind, count);
   const sweeps = createSweeps(parts);
   const timeWatch = await startTimeWatch(parts, sweeps, onError);
-  const headNotes = new HeadNotes({
+  const headNotes = new HeadRecorder({
     database,
     clock,
     file: config.auditHeadsFile,
-    onNote: ({ chains, digest }) => log.info('audit heads', { count: chains, digest }),
+    onRecord: ({ chains, digest }) => log.info('audit heads', { count: chains, digest }),
   });
   const verification = new PeriodicVerification({
     ...core,
@@ -83,7 +83,7 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
   });
   const reportMissingSadKeys = createMissingKeyReport(captures, log);
   const flushUses = async (): Promise<void> => {
-    for (const authentication of parts.authentications) await authentication.flushUses();
+    for (const authentication of parts.authentications) await authentication.flushLastUses();
   };
   const chores: PeriodicWork[] = [
     { kind: 'uses', run: flushUses },
@@ -100,7 +100,7 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
     timeWatch,
     new PeriodicTask({ every: SWEEP_INTERVAL_MS, sweeps, work: singleNodeTasks, time, holdsLease, onRemoved, onError }),
     each(SWEEP_INTERVAL_MS, chores),
-    each(LIMITS.headNotesEveryMs, [{ kind: 'audit heads', run: () => headNotes.note() }]),
+    each(LIMITS.headNotesEveryMs, [{ kind: 'audit heads', run: () => headNotes.record() }]),
     each(VERIFICATION_CHECK_MS, [{ kind: 'verification', run: () => verification.run() }]),
     scheduler,
   ];
@@ -117,7 +117,7 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
       await flushUses().catch(logError('uses not written'));
       await statistics.flush().catch(logError('counts not written'));
       await people.repeats.flush({ all: true }).catch(logError('repeated refusals not written'));
-      await headNotes.note().catch(logError('audit heads not noted'));
+      await headNotes.record().catch(logError('audit heads not noted'));
     },
   };
 }
@@ -128,13 +128,13 @@ function createSingleNodeTasks(
   reportMissingSadKeys: () => Promise<void>,
 ): PeriodicWork[] {
   const { database, keyring, clock, time } = core;
-  const marking = new Marking({ database, keyring });
+  const marking = new BlindIndexBackfill({ database, keyring });
   const rowCheck = new RowCheck({ database, keyring, clock, alteredRows, tables: MAC_TABLES });
   const forgetOldStatistics = async (now: number | undefined): Promise<void> => {
     if (now !== undefined) await statistics.forgetOld(now);
   };
   return [
-    { kind: 'marks', run: () => marking.round() },
+    { kind: 'marks', run: () => marking.runBatch() },
     { kind: 'row check', run: () => rowCheck.runOnce() },
     { kind: 'missing sad keys', run: reportMissingSadKeys },
     { kind: 'old statistics', run: () => forgetOldStatistics(time.trustedNow()) },

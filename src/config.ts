@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { readCidr } from './accounts/allow-list.ts';
+import { parseCidr } from './accounts/allow-list.ts';
 import type { Host } from './http/listeners.ts';
 import { LOG_LEVELS, type LogLevel } from './http/log.ts';
 import type { TlsFiles } from './http/tls.ts';
@@ -73,7 +73,7 @@ const commaList = (text: string): string[] =>
 
 const networks = (fallback: string, description: string): Setting<string[]> =>
   setting(fallback, description, (text) =>
-    commaList(text).map((part) => readCidr(part) ?? expected('addresses or CIDR networks, separated by commas')),
+    commaList(text).map((part) => parseCidr(part) ?? expected('addresses or CIDR networks, separated by commas')),
   );
 
 const oneOf = <W extends string>(words: readonly W[], description: string, fallback: W): Setting<W> =>
@@ -147,7 +147,7 @@ export const SETTINGS = {
   ),
   CARDVAULT_HOST: setting(DEFAULT_HOST, 'Addresses to listen on, separated by commas', (text) => {
     const hosts = commaList(text).map((address) => ({ address, mayBeMissing: text === DEFAULT_HOST }));
-    return hosts.length > 0 && hosts.every(({ address }) => !address.includes('/') && readCidr(address) !== undefined)
+    return hosts.length > 0 && hosts.every(({ address }) => !address.includes('/') && parseCidr(address) !== undefined)
       ? hosts
       : expected('IP addresses, separated by commas');
   }),

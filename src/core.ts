@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { createPeopleServices } from '../console/people/people-services.ts';
 import { Accounts } from './accounts/accounts.ts';
 import { Approvals } from './accounts/approvals.ts';
-import { auditEntry } from './audit/audit.ts';
+import { buildAuditEntry } from './audit/audit.ts';
 import type { Core } from './cli/context.ts';
 import { UsageError } from './cli/output.ts';
 import type { Config } from './config.ts';
@@ -166,6 +166,6 @@ async function initializeVault({
   const event = { action: 'service.initialised', outcome: 'success', account: '', environment: '' } as const;
   await database.commit({
     writes: [insertWrappedKeys(rows), insertRegister(journalKey)],
-    journal: [auditEntry(clock, { actor: { type: 'service' } }, event)],
+    journal: [buildAuditEntry(clock, { actor: { type: 'service' } }, event)],
   });
 }

@@ -9,7 +9,7 @@ import { isNetwork, parseNetwork } from '../console/web/src/pages/keys/network.t
 import { GROUPS, isPresetChosen, listPermissions, PRESETS } from '../console/web/src/pages/keys/permissions.ts';
 import { buildCommands } from '../console/web/src/pages/onboarding/commands.ts';
 import { findFault, toSearch } from '../console/web/src/pages/tokens/search.ts';
-import { readCidr } from '../src/accounts/allow-list.ts';
+import { parseCidr } from '../src/accounts/allow-list.ts';
 import { PERMISSIONS } from '../src/accounts/permission.ts';
 
 /** What the pages of keys, tokens, captures and the first steps work out by themselves. */
@@ -28,7 +28,7 @@ describe('an allow-list as people type it', () => {
       // The service drops blanks and zeros that the page need not, and reads mapped addresses as the older ones.
       .filter((each) => !/\/0\d|^[0:]*:ffff:|^::\d+\./i.test(each));
     fc.assert(
-      fc.property(text, (each) => isNetwork(each) === (readCidr(each) !== undefined)),
+      fc.property(text, (each) => isNetwork(each) === (parseCidr(each) !== undefined)),
       { numRuns: 2000 },
     );
   });

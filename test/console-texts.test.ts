@@ -192,7 +192,7 @@ describe('what the service tells as a sentence has a text', () => {
   const ROOT = join(import.meta.dirname, '..');
   /** Of the command line, of the start, of payloads, and of requests of merchants; the console meets none of it. */
   const ELSEWHERE =
-    /^src\/(?:cli\/|audit\/noted-heads|config|core|main|app|storage\/(?:sqlite|postgres|copy|row-pages|migrat|open|group|database)|crypto\/(?:custody|group-access|secret-file|keyring|seal)|placeholders\/|proxy\/(?:jose|wssec|proxy)|payments\/(?:manual-resolution|card-source|processors\/)|http\/(?!fields\.ts))/;
+    /^src\/(?:cli\/|audit\/recorded-heads|config|core|main|app|storage\/(?:sqlite|postgres|copy|row-pages|migrat|open|group|database)|crypto\/(?:custody|group-access|secret-file|keyring|seal)|placeholders\/|proxy\/(?:jose|wssec|proxy)|payments\/(?:manual-resolution|card-source|processors\/)|http\/(?!fields\.ts))/;
   const files = globSync(['src/**/*.ts', 'console/{people,server,wire}/**/*.ts'], {
     cwd: ROOT,
     exclude: ['**/*.test.ts'],
@@ -214,7 +214,7 @@ describe('what the service tells as a sentence has a text', () => {
   });
 
   it('every fault of the audit log, and where it lies', () => {
-    const source = withoutComments(readFileSync(join(ROOT, 'src/audit/verify.ts'), 'utf8'));
+    const source = withoutComments(readFileSync(join(ROOT, 'src/audit/verify-journal.ts'), 'utf8'));
     const faults = [...source.matchAll(/\bnew Fault\(/g)].map(({ index, 0: name }) =>
       withValues(literalsIn(parenthesized(source.slice(index + name.length))).join()),
     );

@@ -1,5 +1,5 @@
 import type { Origin } from '../../src/audit/audit.ts';
-import type { Repeats } from '../../src/audit/repeats.ts';
+import type { AuditThrottle } from '../../src/audit/audit-throttle.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { commitOrThrow, type JournalEntry, type Write } from '../../src/storage/database.ts';
@@ -33,7 +33,7 @@ export type ProofDecision<T> =
 
 /** Refusals that come again and again are counted. */
 export interface AuthenticationDependencies extends PeopleDependencies {
-  readonly repeats: Repeats;
+  readonly repeats: AuditThrottle;
 }
 
 /** The records of a user by which an attempt is judged. */
@@ -154,7 +154,7 @@ async function rejectThrottled(
   const { clock, repeats } = dependencies;
   const { origin, memberships, person = '', records } = rejected;
   const details = { person, outcome };
-  const recordRepeat = repeats.note.bind(
+  const recordRepeat = repeats.record.bind(
     repeats,
     [REJECTED, outcome, person, origin.address ?? '', records === undefined ? 'factor' : 'password'],
     (times) =>

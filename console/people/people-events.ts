@@ -1,4 +1,4 @@
-import { type AuditAction, auditEntry, type Origin } from '../../src/audit/audit.ts';
+import { type AuditAction, buildAuditEntry, type Origin } from '../../src/audit/audit.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import type { JournalEntry } from '../../src/storage/database.ts';
 
@@ -20,7 +20,7 @@ export function personEvent(
   { person, outcome = 'success', targets = [], detail }: EventDetails,
 ): JournalEntry {
   const all = person === undefined ? targets : [`person:${person}`, ...targets];
-  return auditEntry(clock, origin, {
+  return buildAuditEntry(clock, origin, {
     action,
     outcome,
     account,

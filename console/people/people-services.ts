@@ -1,4 +1,4 @@
-import { Repeats } from '../../src/audit/repeats.ts';
+import { AuditThrottle } from '../../src/audit/audit-throttle.ts';
 import { Enrollment } from './enrollment.ts';
 import { FactorManagement } from './factor-management.ts';
 import { Invitations } from './invitations.ts';
@@ -19,13 +19,13 @@ export interface PeopleServices {
   readonly enrollment: Enrollment;
   readonly factorManagement: FactorManagement;
   /** Refusals of people who go on; to be flushed now and then, and at the end. */
-  readonly repeats: Repeats;
+  readonly repeats: AuditThrottle;
 }
 
 export function createPeopleServices({ database, keyring, clock, time, random }: PeopleDependencies): PeopleServices {
   const dependencies = { database, keyring, clock, time, random };
   const passwords = new Passwords(dependencies);
-  const repeats = new Repeats(dependencies);
+  const repeats = new AuditThrottle(dependencies);
   const invitations = new Invitations(dependencies);
   return {
     people: new People({ ...dependencies, passwords }),

@@ -1,13 +1,13 @@
 import { DualControlQuestion } from '../../src/accounts/dual-control-question.ts';
-import { AuditReading } from '../../src/audit/reading.ts';
-import { CaptureListing } from '../../src/captures/capture-listing.ts';
+import { AuditLogQuery } from '../../src/audit/audit-log-query.ts';
+import { CaptureQueries } from '../../src/captures/capture-queries.ts';
 import type { SadKeys } from '../../src/crypto/sad-keys.ts';
 import type { GuardedRoute } from '../../src/http/json-routes.ts';
 import { ActivationRequests } from '../../src/payments/activation-requests.ts';
 import { PaymentQueries } from '../../src/payments/payment-queries.ts';
 import type { Statistics } from '../../src/storage/statistics.ts';
 import { Totals } from '../../src/storage/totals.ts';
-import { TokenListing } from '../../src/vault/token-listing.ts';
+import { TokenQueries } from '../../src/vault/token-queries.ts';
 import { listApprovableChanges } from './approvable-changes.ts';
 import { Dispatcher, type DispatchOptions } from './dispatch.ts';
 import { Guards } from './guards.ts';
@@ -45,11 +45,11 @@ export function consoleRoutes(
     dualControlQuestion: new DualControlQuestion(dependencies),
     requests: new ActivationRequests({ ...dependencies, processors: dependencies.activations.processors }),
     totals: new Totals({ database, clock }),
-    tokenListing: new TokenListing({ database, keyring }),
-    captureListing: new CaptureListing({ database, keyring, sadKeys, clock }),
+    tokenListing: new TokenQueries({ database, keyring }),
+    captureListing: new CaptureQueries({ database, keyring, sadKeys, clock }),
     paymentListing,
     usageOverview: new UsageOverview({ statistics, paymentListing, clock }),
-    auditReading: new AuditReading({ database }),
+    auditReading: new AuditLogQuery({ database }),
   };
   const dispatcher = new Dispatcher({ services, ...options });
   const guards = new Guards({ sessions: dependencies.people.sessions, consoleUrl: options.consoleUrl });

@@ -1,4 +1,4 @@
-import { auditEntry } from '../../src/audit/audit.ts';
+import { buildAuditEntry } from '../../src/audit/audit.ts';
 import { createJsonWriter, type JsonRoute, type RawRequest, type RawResponse } from '../../src/http/json-routes.ts';
 import { type TokenBuckets, tokenBucketsPerMinute } from '../../src/http/rate-limit.ts';
 import { parseBody } from '../../src/http/request-body.ts';
@@ -195,12 +195,12 @@ export class Dispatcher {
     const { clock, people } = this.#services;
     const event = { action: 'access.denied', outcome: 'role', account, environment: '' } as const;
     const entries = (times?: number) => [
-      auditEntry(clock, personOrigin(person, client), {
+      buildAuditEntry(clock, personOrigin(person, client), {
         ...event,
         detail: { route, ...(times !== undefined && { times }) },
       }),
     ];
-    return people.repeats.note([event.action, person.id, client.address, account, route], entries);
+    return people.repeats.record([event.action, person.id, client.address, account, route], entries);
   }
 
   /** The answer of a change that has to wait for a second person; undefined when it need not. */

@@ -42,8 +42,8 @@ describe('onboarding', () => {
 
   test('a key counts in its environment, and not when it was revoked', () => {
     const keys = new Map([
-      ['sandbox', { madeAt: 5, isUsed: false }],
-      ['production', { madeAt: undefined, isUsed: true }],
+      ['sandbox', { createdAt: 5, isUsed: false }],
+      ['production', { createdAt: undefined, isUsed: true }],
     ] as const);
     assert.deepEqual(step('sandbox_key', { keys }), ['done', 5]);
     assert.deepEqual(step('production_key', { keys }), ['open', undefined]);
@@ -75,7 +75,7 @@ describe('onboarding', () => {
 
   test('live is a production key that was used, in an account that is not suspended', () => {
     const account = { ...ACCOUNT, status: 'live' as const };
-    const used = (isUsed: boolean) => new Map([['production', { madeAt: 5, isUsed }]] as const);
+    const used = (isUsed: boolean) => new Map([['production', { createdAt: 5, isUsed }]] as const);
     assert.deepEqual(step('live', { account, keys: used(true) })[0], 'done');
     assert.deepEqual(step('live', { account, keys: used(false) })[0], 'open');
     const suspended = { ...account, status: 'suspended' as const };

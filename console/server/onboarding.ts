@@ -1,5 +1,5 @@
 import type { Account, AccountStatus } from '../../src/accounts/account.ts';
-import type { KeyProgress } from '../../src/accounts/key-store.ts';
+import type { KeyProgress } from '../../src/accounts/api-key-store.ts';
 import type { Environment } from '../../src/kernel/environment.ts';
 import type { ActivationRequest } from '../../src/payments/activation-request-store.ts';
 import type { STEPS } from '../wire/onboarding.ts';
@@ -53,7 +53,7 @@ const doneWhen = (step: OnboardingStep, isDone: boolean, at: number | undefined)
   isDone ? { step, state: 'done', at } : { step, state: 'open', at: undefined };
 
 function keyStep(step: OnboardingStep, { keys }: OnboardingFacts, environment: Environment): OnboardingStepState {
-  const madeAt = keys.get(environment)?.madeAt;
+  const madeAt = keys.get(environment)?.createdAt;
   return doneWhen(step, madeAt !== undefined, madeAt);
 }
 

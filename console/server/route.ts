@@ -4,8 +4,8 @@ import type { RequestedCall, SummaryLine } from '../../src/accounts/approval.ts'
 import type { Approvals, Consent } from '../../src/accounts/approvals.ts';
 import type { DualControlQuestion } from '../../src/accounts/dual-control-question.ts';
 import type { Origin } from '../../src/audit/audit.ts';
-import type { AuditReading } from '../../src/audit/reading.ts';
-import type { CaptureListing } from '../../src/captures/capture-listing.ts';
+import type { AuditLogQuery } from '../../src/audit/audit-log-query.ts';
+import type { CaptureQueries } from '../../src/captures/capture-queries.ts';
 import type { Captures } from '../../src/captures/captures.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
 import type { Clock, Random } from '../../src/kernel/clock.ts';
@@ -20,7 +20,7 @@ import type { Configurations } from '../../src/proxy/configurations.ts';
 import type { PayloadProxy } from '../../src/proxy/proxy.ts';
 import type { Driver } from '../../src/storage/database.ts';
 import type { Totals } from '../../src/storage/totals.ts';
-import type { TokenListing } from '../../src/vault/token-listing.ts';
+import type { TokenQueries } from '../../src/vault/token-queries.ts';
 import type { Vault } from '../../src/vault/vault.ts';
 import type { ClientContext, RelyingParty } from '../people/client-context.ts';
 import type { Profile } from '../people/people.ts';
@@ -52,10 +52,10 @@ export interface ConsoleServices {
   readonly proxy: PayloadProxy;
   readonly usageOverview: UsageOverview;
   readonly totals: Totals;
-  readonly tokenListing: TokenListing;
-  readonly captureListing: CaptureListing;
+  readonly tokenListing: TokenQueries;
+  readonly captureListing: CaptureQueries;
   readonly paymentListing: PaymentQueries;
-  readonly auditReading: AuditReading;
+  readonly auditReading: AuditLogQuery;
   readonly serviceInfo: ServiceInfo;
   /** Changes that can take two people, by their word in `byTwo`. */
   readonly changes: ReadonlyMap<string, ApprovableChange>;

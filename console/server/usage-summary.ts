@@ -3,7 +3,7 @@ import { bucketBound, requestOutcome, successCounter } from '../../src/http/requ
 import { APPROVAL_BY_STATUS } from '../../src/payments/payment-filter.ts';
 import type { PaymentCount } from '../../src/payments/payment-queries.ts';
 import type { Counted } from '../../src/storage/statistics.ts';
-import { TOKENS_MADE } from '../../src/vault/vault.ts';
+import { TOKENS_CREATED } from '../../src/vault/vault.ts';
 
 /** What happened in some time, added up from counters. Pure. */
 export interface UsageSummary {
@@ -29,7 +29,7 @@ export function summarizeUsage(counted: readonly Counted[], payments: readonly P
     sum(payments.filter(({ status }) => APPROVAL_BY_STATUS[status] === outcome));
   const [refused, failed] = [countOutcome('refused'), countOutcome('failed')];
   return {
-    tokens: sumWhere((name) => name === TOKENS_MADE),
+    tokens: sumWhere((name) => name === TOKENS_CREATED),
     captures: sumWhere((name) => name === CAPTURES_CREATED),
     payments: sum(payments),
     approved: countPayments('approved'),

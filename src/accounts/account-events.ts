@@ -1,4 +1,4 @@
-import { type AuditAction, auditEntry, type Origin } from '../audit/audit.ts';
+import { type AuditAction, buildAuditEntry, type Origin } from '../audit/audit.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { JournalEntry } from '../storage/database.ts';
 import type { Account } from './account.ts';
@@ -13,18 +13,18 @@ export function accountEvent(
   detail?: Record<string, string>,
 ): JournalEntry {
   const event = { action, outcome: 'success', account: id, environment: '', targets: [`account:${id}`] } as const;
-  return auditEntry(clock, origin, { ...event, ...(detail !== undefined && { detail }) });
+  return buildAuditEntry(clock, origin, { ...event, ...(detail !== undefined && { detail }) });
 }
 
 /** An audit record of a key whose row was altered: nothing that the row claims goes into the log. */
-export function alteredKeyEvent(
+export function tamperedKeyEvent(
   clock: Clock,
   action: AuditAction,
   { account, environment, id }: ApiKey,
   origin: Origin,
 ): JournalEntry {
   const event = { action, outcome: 'success', account, environment, targets: [`key:${id}`] } as const;
-  return auditEntry(clock, origin, { ...event, detail: { altered: 'yes' } });
+  return buildAuditEntry(clock, origin, { ...event, detail: { altered: 'yes' } });
 }
 
 export function keyEvent(
@@ -32,10 +32,10 @@ export function keyEvent(
   action: AuditAction,
   key: ApiKey,
   origin: Origin,
-  more: Record<string, string | number | string[]> = {},
+  extra: Record<string, string | number | string[]> = {},
 ): JournalEntry {
   const { account, environment, id, name, prefix, permissions, allowList } = key;
-  const detail = { name, prefix, permissions, allow_list: allowList.map(({ cidr }) => cidr), ...more };
+  const detail = { name, prefix, permissions, allow_list: allowList.map(({ cidr }) => cidr), ...extra };
   const targets = [`key:${id}`];
-  return auditEntry(clock, origin, { action, outcome: 'success', account, environment, targets, detail });
+  return buildAuditEntry(clock, origin, { action, outcome: 'success', account, environment, targets, detail });
 }

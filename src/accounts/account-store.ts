@@ -13,14 +13,14 @@ import {
 } from '../storage/database.ts';
 import { computeMac, isRowAuthentic, macColumns } from '../storage/mac-table.ts';
 import { type Account, type AuthenticAccount, type Enablement, statusOf, type TamperedAccount } from './account.ts';
-import { claimedText, claimedTime } from './claimed.ts';
 import { ACCOUNTS, ENABLEMENTS } from './mac-tables.ts';
+import { sanitizeText, sanitizeTime } from './sanitize-columns.ts';
 
-const keysIn = (environment: Environment): string =>
+const countKeys = (environment: Environment): string =>
   `(select count(*) from api_keys k where k.account = a.id and k.environment = '${environment}')`;
 
 const ACCOUNT = `select ${macColumns(ACCOUNTS, 'a')},
-    ${keysIn('production')} as production_keys, ${keysIn('sandbox')} as sandbox_keys
+    ${countKeys('production')} as production_keys, ${countKeys('sandbox')} as sandbox_keys
   from accounts a`;
 
 /** An account as its row was read. */
@@ -132,15 +132,15 @@ function toAccount(macKey: KeyObject, row: Row): Account {
 /** Whatever the row holds, so that a list never fails because of it. */
 const toTamperedAccount = (row: Row): TamperedAccount => ({
   isTampered: true,
-  id: claimedText(row['id']),
-  name: claimedText(row['name']),
+  id: sanitizeText(row['id']),
+  name: sanitizeText(row['name']),
   status: 'suspended',
-  createdAt: claimedTime(row['created_at']),
+  createdAt: sanitizeTime(row['created_at']),
   dualControl: true,
 });
 
 /** Changes nothing; conflicts when the account came under dual control since it was read. */
-export const keepsUncontrolled = (account: string): Write =>
+export const assertNoDualControl = (account: string): Write =>
   write('update accounts set dual_control = 0 where id = ? and dual_control = 0', [account], 1);
 
 /** An enablement as its row was read. */
@@ -177,7 +177,7 @@ export const listProcessors = async (
 
 function toEnablement(macKey: KeyObject, row: Row): StoredEnablement {
   if (!isRowAuthentic(macKey, ENABLEMENTS, row))
-    return { capability: claimedText(row['capability']), processor: undefined, isTampered: true, row };
+    return { capability: sanitizeText(row['capability']), processor: undefined, isTampered: true, row };
   return {
     capability: text(row, 'capability'),
     processor: textOrNull(row, 'processor'),

@@ -12,7 +12,7 @@ import { OperatorError } from '../kernel/operator-error.ts';
 import type { Database, Row, UnitOfWork, Write } from '../storage/database.ts';
 import { rowMacKey } from '../storage/mac-table.ts';
 import type { Account, AuthenticAccount, Enablement, TamperedAccount } from './account.ts';
-import { accountEvent, alteredKeyEvent, keyEvent } from './account-events.ts';
+import { accountEvent, keyEvent, tamperedKeyEvent } from './account-events.ts';
 import {
   findAccount,
   insertAccount,
@@ -24,20 +24,20 @@ import {
   updateAccount,
 } from './account-store.ts';
 import type { AllowedNetwork } from './allow-list.ts';
-import { type ApiKey, keyState, type StoredKey } from './api-key.ts';
+import { type ApiKey, keyStateAt, type StoredKey } from './api-key.ts';
 import {
-  findKeyOfAccount,
+  type ApiKeyView,
+  findKey,
   findKeys,
   type KeyRow,
-  keysToList,
-  type ListedKey,
   listKeys,
+  listKeyViews,
   replaceTamperedKey,
-  roomForKey,
+  reserveKeyQuota,
   updateKey,
-} from './key-store.ts';
+} from './api-key-store.ts';
+import { assertDisplayableAttributes, type IssuedKey, issueKey, type KeyAttributes, type NewKey } from './issue-key.ts';
 import { ACCOUNTS, API_KEYS, ENABLEMENTS } from './mac-tables.ts';
-import { type IssuedKey, type KeyTraits, mustBeReadableIn, type NewKey, newKey } from './new-key.ts';
 
 /** Why an altered key is not edited or rotated. */
 export const KEY_ALTERED =
@@ -52,7 +52,7 @@ interface EditScope {
   /** Only a key of this account. */
   readonly account?: string;
   /** The revision that the changes were made from. */
-  readonly seen?: number;
+  readonly expectedRevision?: number;
 }
 
 const ACCOUNT_ID_CHARACTERS = 10;
@@ -87,11 +87,11 @@ export class Accounts {
   async createFirst(
     name: string,
     environment: Environment,
-    traits: KeyTraits,
+    attributes: KeyAttributes,
     origin: Origin,
   ): Promise<IssuedKey | undefined> {
     const account = this.#newAccount(name);
-    const { insert, ...issued } = await this.#issue({ account: account.id, environment }, traits);
+    const { insert, ...issued } = await this.#issueKey({ account: account.id, environment }, attributes);
     const writes = [insertFirstAccount(await this.#macKey(), account), insert];
     const journal = [
       accountEvent(this.#clock, 'account.created', account, origin),
@@ -104,13 +104,13 @@ export class Accounts {
   async list(): Promise<Account[]> {
     const accounts: Account[] = [];
     for (const stored of await listAccounts(this.#database, await this.#macKey()))
-      accounts.push(await this.#reported(stored));
+      accounts.push(await this.#reportIfTampered(stored));
     return accounts;
   }
 
   async find(id: string): Promise<Account | undefined> {
     const stored = await findAccount(this.#database, await this.#macKey(), id);
-    return stored && this.#reported(stored);
+    return stored && this.#reportIfTampered(stored);
   }
 
   async get(id: string): Promise<Account> {
@@ -120,7 +120,7 @@ export class Accounts {
   }
 
   /** Returns the enablements without those whose row was altered: they count as not enabled. */
-  async enablements(tenant: Tenant): Promise<Enablement[]> {
+  async listEnablements(tenant: Tenant): Promise<Enablement[]> {
     const enablements = await listEnablements(this.#database, await this.#macKey(), tenant);
     for (const { isTampered, row } of enablements) if (isTampered) await this.#alteredRows.report(ENABLEMENTS, row);
     return enablements.filter(({ isTampered }) => !isTampered);
@@ -133,7 +133,7 @@ export class Accounts {
   async suspend(id: string, origin: Origin, name?: string): Promise<Account> {
     const account = await this.get(id);
     if (account.isTampered) {
-      await this.#sealSuspended(account, name, origin);
+      await this.#resealAsSuspended(account, name, origin);
       return this.get(id);
     }
     if (name !== undefined)
@@ -155,26 +155,31 @@ export class Accounts {
   }
 
   /** Sets whether changes in production need the approval of a second person. `more` is committed in the same unit. */
-  async setDualControl(id: string, isOn: boolean, origin: Origin, more: UnitOfWork = { writes: [] }): Promise<void> {
+  async setDualControl(id: string, isOn: boolean, origin: Origin, extra: UnitOfWork = { writes: [] }): Promise<void> {
     const account = assertAuthentic(await this.get(id));
     const detail = { dual_control: isOn ? 'yes' : 'no' };
     const event = accountEvent(this.#clock, 'account.edited', account, origin, detail);
     const changed = updateAccount(await this.#macKey(), account, { dualControl: isOn });
-    await this.#commit({ writes: [changed, ...more.writes], journal: [event, ...(more.journal ?? [])] });
+    await this.#commit({ writes: [changed, ...extra.writes], journal: [event, ...(extra.journal ?? [])] });
   }
 
   /** Throws `invalid_field`. */
-  async createKey(account: string, environment: Environment, traits: KeyTraits, origin: Origin): Promise<IssuedKey> {
+  async createKey(
+    account: string,
+    environment: Environment,
+    attributes: KeyAttributes,
+    origin: Origin,
+  ): Promise<IssuedKey> {
     assertAuthentic(await this.get(account));
-    mustBeReadableIn(traits);
+    assertDisplayableAttributes(attributes);
     const tenant = { account, environment };
-    const { insert, ...issued } = await this.#issue(tenant, traits);
+    const { insert, ...issued } = await this.#issueKey(tenant, attributes);
     const journal = [keyEvent(this.#clock, 'key.created', issued.key, origin)];
-    await this.#commitWithRoom(tenant, { writes: [insert], journal });
+    await this.#commitWithinQuota(tenant, { writes: [insert], journal });
     return issued;
   }
 
-  async keys(accountId: string): Promise<StoredKey[]> {
+  async listKeys(accountId: string): Promise<StoredKey[]> {
     await this.get(accountId);
     const rows = await listKeys(this.#database, await this.#macKey(), accountId);
     await this.#reportKeys(rows);
@@ -182,47 +187,48 @@ export class Accounts {
   }
 
   /** Lists the keys that work and the newest of the others, the newest first. */
-  async keysIn(tenant: Tenant): Promise<ListedKey[]> {
+  async listKeyViews(tenant: Tenant): Promise<ApiKeyView[]> {
     const onTampered = (row: Row): Promise<void> => this.#alteredRows.report(API_KEYS, row);
-    return keysToList(this.#database, await this.#macKey(), tenant, this.#clock(), onTampered);
+    return listKeyViews(this.#database, await this.#macKey(), tenant, this.#clock(), onTampered);
   }
 
   /** Undefined when it belongs to another account or environment. */
-  async keyIn({ account, environment }: Tenant, id: string): Promise<StoredKey | undefined> {
-    const found = await findKeyOfAccount(this.#database, await this.#macKey(), account, id);
+  async findKey({ account, environment }: Tenant, id: string): Promise<StoredKey | undefined> {
+    const found = await findKey(this.#database, await this.#macKey(), account, id);
     if (found === undefined || found.key.environment !== environment) return undefined;
     await this.#reportKeys([found]);
     return found.key;
   }
 
-  async key(id: string): Promise<StoredKey> {
-    return mostAuthentic(await this.#keyRows(id)).key;
+  async getKey(id: string): Promise<StoredKey> {
+    return selectAuthentic(await this.#findKeyRows(id)).key;
   }
 
   /** Throws `invalid_field`, and `changed_meanwhile` when the key has another revision than was `seen`. */
-  async editKey(id: string, changes: Partial<KeyTraits>, origin: Origin, scope: EditScope = {}): Promise<ApiKey> {
-    const found = await this.#editableKey(id, scope.account);
+  async editKey(id: string, changes: Partial<KeyAttributes>, origin: Origin, scope: EditScope = {}): Promise<ApiKey> {
+    const found = await this.#getEditableKey(id, scope.account);
     const { key: old } = found;
-    if (scope.seen !== undefined && scope.seen !== old.revision) throw new Failure('changed_meanwhile');
+    if (scope.expectedRevision !== undefined && scope.expectedRevision !== old.revision)
+      throw new Failure('changed_meanwhile');
     const { key, update } = updateKey(await this.#macKey(), found, changes);
-    mustFit(key.allowList);
-    mustBeReadableIn(changes);
+    assertWithinLimit(key.allowList);
+    assertDisplayableAttributes(changes);
     const journal = [keyEvent(this.#clock, 'key.edited', key, origin, { changed: Object.keys(changes) })];
     const unit = { writes: [update], journal };
-    const [before, after] = [old, key].map((each) => keyState(each, this.#clock()));
-    if (before !== 'active' && after === 'active') await this.#commitWithRoom(key, unit);
+    const [before, after] = [old, key].map((each) => keyStateAt(each, this.#clock()));
+    if (before !== 'active' && after === 'active') await this.#commitWithinQuota(key, unit);
     else await this.#commit(unit);
     return key;
   }
 
   /** A successor with the same traits; the old key ends after the overlap, or earlier when it would have anyway. */
   async rotateKey(id: string, overlapMinutes: number, origin: Origin, account?: string): Promise<IssuedKey> {
-    const found = await this.#editableKey(id, account);
+    const found = await this.#getEditableKey(id, account);
     const { key: old } = found;
     if (old.successor !== undefined) throw new AccountError(`the key was rotated already; rotate ${old.successor}`);
     // The successor would have the same end.
-    if (keyState(old, this.#clock()) === 'expired') throw new AccountError('the key has expired; make a new one');
-    const { insert, ...issued } = await this.#issue(old, old);
+    if (keyStateAt(old, this.#clock()) === 'expired') throw new AccountError('the key has expired; make a new one');
+    const { insert, ...issued } = await this.#issueKey(old, old);
     const end = this.#clock() + overlapMinutes * MINUTE;
     const ending = { expiresAt: Math.min(end, old.expiresAt ?? end), successor: issued.key.id };
     const detail = { successor: issued.key.id, overlap_minutes: overlapMinutes };
@@ -231,7 +237,7 @@ export class Accounts {
       keyEvent(this.#clock, 'key.created', issued.key, origin),
     ];
     const { update } = updateKey(await this.#macKey(), found, ending);
-    await this.#commitWithRoom(old, { writes: [insert], journal }, [update]);
+    await this.#commitWithinQuota(old, { writes: [insert], journal }, [update]);
     return issued;
   }
 
@@ -240,19 +246,19 @@ export class Accounts {
    * only the row of this account; otherwise every row with this id, of which an attacker may have added some.
    */
   async revokeKey(id: string, origin: Origin, account?: string): Promise<ApiKey> {
-    const rows = await this.#keyRows(id, account);
+    const rows = await this.#findKeyRows(id, account);
     const revoked: ApiKey[] = [];
     const writes: Write[] = [];
     const journal = [];
     for (const row of rows) {
       if (!row.isTampered && row.key.revokedAt !== undefined) continue;
-      const { key, update } = await this.#revoked(row);
+      const { key, update } = await this.#buildRevocation(row);
       revoked.push(key);
       writes.push(update);
-      if (row.isTampered) writes.push(this.#alteredRows.forgetWith(API_KEYS, row.row));
+      if (row.isTampered) writes.push(this.#alteredRows.buildRemoval(API_KEYS, row.row));
       journal.push(
         row.isTampered
-          ? alteredKeyEvent(this.#clock, 'key.revoked', key, origin)
+          ? tamperedKeyEvent(this.#clock, 'key.revoked', key, origin)
           : keyEvent(this.#clock, 'key.revoked', key, origin),
       );
     }
@@ -262,20 +268,20 @@ export class Accounts {
     return first;
   }
 
-  async #revoked(row: KeyRow): Promise<{ readonly key: ApiKey; readonly update: Write }> {
+  async #buildRevocation(row: KeyRow): Promise<{ readonly key: ApiKey; readonly update: Write }> {
     const macKey = await this.#macKey();
     const now = this.#clock();
     if (!row.isTampered) return updateKey(macKey, row, { revokedAt: now });
     return replaceTamperedKey(macKey, row, this.#random.bytes(DIGEST_BYTES), now);
   }
 
-  async #sealSuspended(account: TamperedAccount, name: string | undefined, origin: Origin): Promise<void> {
-    if (name === undefined) throw altered();
+  async #resealAsSuspended(account: TamperedAccount, name: string | undefined, origin: Origin): Promise<void> {
+    if (name === undefined) throw accountAltered();
     assertDisplayable(name, 'name');
-    const detail = { altered: 'yes', name };
+    const detail = { accountAltered: 'yes', name };
     const journal = [accountEvent(this.#clock, 'account.suspended', account, origin, detail)];
     const replaced = replaceTamperedAccount(await this.#macKey(), account, name, this.#clock());
-    const listed = this.#alteredRows.forgetWith(ACCOUNTS, { id: account.id });
+    const listed = this.#alteredRows.buildRemoval(ACCOUNTS, { id: account.id });
     await this.#commit({ writes: [replaced, listed], journal });
   }
 
@@ -298,12 +304,12 @@ export class Accounts {
     };
   }
 
-  #issue(tenant: Tenant, traits: KeyTraits): Promise<NewKey> {
-    mustFit(traits.allowList);
-    return newKey({ keyring: this.#keyring, clock: this.#clock, random: this.#random }, tenant, traits);
+  #issueKey(tenant: Tenant, attributes: KeyAttributes): Promise<NewKey> {
+    assertWithinLimit(attributes.allowList);
+    return issueKey({ keyring: this.#keyring, clock: this.#clock, random: this.#random }, tenant, attributes);
   }
 
-  async #reported({ account, row }: StoredAccount): Promise<Account> {
+  async #reportIfTampered({ account, row }: StoredAccount): Promise<Account> {
     if (account.isTampered) await this.#alteredRows.report(ACCOUNTS, row);
     return account;
   }
@@ -313,7 +319,7 @@ export class Accounts {
   }
 
   /** `account`: only the row of this account. */
-  async #keyRows(id: string, account?: string): Promise<readonly [KeyRow, ...KeyRow[]]> {
+  async #findKeyRows(id: string, account?: string): Promise<readonly [KeyRow, ...KeyRow[]]> {
     const found = await findKeys(this.#database, await this.#macKey(), id);
     const [first, ...others] = found.filter(({ key }) => account === undefined || key.account === account);
     if (first === undefined) throw new AccountError('there is no such key; see: cardvault key list');
@@ -322,46 +328,47 @@ export class Accounts {
   }
 
   /** A key whose row is authentic and that was not revoked. */
-  async #editableKey(id: string, account?: string): Promise<KeyRow & { readonly isTampered: false }> {
-    const found = mostAuthentic(await this.#keyRows(id, account));
+  async #getEditableKey(id: string, account?: string): Promise<KeyRow & { readonly isTampered: false }> {
+    const found = selectAuthentic(await this.#findKeyRows(id, account));
     if (found.isTampered) throw new AccountError(KEY_ALTERED);
     if (found.key.revokedAt !== undefined) throw new AccountError('the key is revoked; make a new one');
     return found;
   }
 
   async #commit(unit: UnitOfWork): Promise<void> {
-    if (!(await this.#database.commit(unit)).committed) throw outrun();
+    if (!(await this.#database.commit(unit)).committed) throw concurrentUpdate();
   }
 
   /** Where as many keys as there may be work, only what is written `before` can make room for one more. */
-  async #commitWithRoom(tenant: Tenant, unit: UnitOfWork, before: UnitOfWork['writes'] = []): Promise<void> {
-    const writes = [...before, ...roomForKey(tenant, this.#clock()), ...unit.writes];
+  async #commitWithinQuota(tenant: Tenant, unit: UnitOfWork, before: UnitOfWork['writes'] = []): Promise<void> {
+    const writes = [...before, ...reserveKeyQuota(tenant, this.#clock()), ...unit.writes];
     const outcome = await this.#database.commit({ ...unit, writes });
     if (outcome.committed) return;
-    throw outcome.write === before.length + 1 ? noRoom() : outrun();
+    throw outcome.write === before.length + 1 ? keyQuotaExceeded() : concurrentUpdate();
   }
 }
 
 /** Chooses among rows with one id: the authentic one that was not revoked, otherwise any authentic one, otherwise the first. */
-const mostAuthentic = (rows: readonly [KeyRow, ...KeyRow[]]): KeyRow =>
+const selectAuthentic = (rows: readonly [KeyRow, ...KeyRow[]]): KeyRow =>
   rows.find(({ isTampered, key }) => !isTampered && key.revokedAt === undefined) ??
   rows.find(({ isTampered }) => !isTampered) ??
   rows[0];
 
-const altered = (): AccountError =>
+const accountAltered = (): AccountError =>
   new AccountError(
     'the account was altered in the database; check it, then run: cardvault account suspend ID --name NAME',
   );
 
 /** Throws for an account whose row was altered: nothing may be sealed that such a row says. */
 function assertAuthentic(account: Account): AuthenticAccount {
-  if (account.isTampered) throw altered();
+  if (account.isTampered) throw accountAltered();
   return account;
 }
 
-const outrun = (): AccountError => new AccountError('somebody else changed this at the same moment; try again');
+const concurrentUpdate = (): AccountError =>
+  new AccountError('somebody else changed this at the same moment; try again');
 
-function noRoom(): AccountError {
+function keyQuotaExceeded(): AccountError {
   const { keysPerEnvironment, keysCreatedPerDay: keysMadePerDay } = LIMITS;
   return new AccountError(
     `${keysPerEnvironment} keys of an environment work at once at most, and ${keysMadePerDay} are made in 24 hours; ` +
@@ -369,7 +376,7 @@ function noRoom(): AccountError {
   );
 }
 
-function mustFit(allowList: readonly AllowedNetwork[]): void {
+function assertWithinLimit(allowList: readonly AllowedNetwork[]): void {
   const max = LIMITS.allowListEntries;
   if (allowList.length > max) throw new AccountError(`an allow-list has at most ${max} entries`);
 }

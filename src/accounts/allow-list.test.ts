@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { isAllowed, readAddress, readCidr } from './allow-list.ts';
+import { isAllowed, normalizeAddress, parseCidr } from './allow-list.ts';
 
 /** Forms that some reader of addresses takes and that mean different things to different readers. */
 const AMBIGUOUS = [
@@ -52,11 +52,11 @@ const isMapped = (parts: readonly number[]): boolean =>
 
 describe('readAddress', () => {
   it('gives the usual form', () => {
-    assert.equal(readAddress('192.0.2.1'), '192.0.2.1');
-    assert.equal(readAddress('2001:DB8:0:0::0001'), '2001:db8::1');
-    assert.equal(readAddress('::'), '::');
-    assert.equal(readAddress('0:0:0:0:0:0:0:1'), '::1');
-    assert.equal(readAddress('64:ff9b::192.0.2.1'), '64:ff9b::c000:201');
+    assert.equal(normalizeAddress('192.0.2.1'), '192.0.2.1');
+    assert.equal(normalizeAddress('2001:DB8:0:0::0001'), '2001:db8::1');
+    assert.equal(normalizeAddress('::'), '::');
+    assert.equal(normalizeAddress('0:0:0:0:0:0:0:1'), '::1');
+    assert.equal(normalizeAddress('64:ff9b::192.0.2.1'), '64:ff9b::c000:201');
   });
 
   it('gives IPv4-mapped IPv6 as IPv4, however it is spelled', () => {
@@ -67,13 +67,13 @@ describe('readAddress', () => {
       '0:0:0:0:0:ffff:c000:0201',
       '0:0::ffff:192.0.2.1',
     ]) {
-      assert.equal(readAddress(text), '192.0.2.1', text);
+      assert.equal(normalizeAddress(text), '192.0.2.1', text);
     }
   });
 
   it('takes no ambiguous form and no network', () => {
     for (const text of [...AMBIGUOUS, '10.0.0.0/8', ' 10.0.0.1', '10.0.0.1\n', '10.0.0.1:443']) {
-      assert.equal(readAddress(text), undefined, JSON.stringify(text));
+      assert.equal(normalizeAddress(text), undefined, JSON.stringify(text));
     }
   });
 });
@@ -90,19 +90,19 @@ describe('readCidr', () => {
       ['::/0', '::/0'],
       ['::1/128', '::1/128'],
     ];
-    for (const [text, expected] of read) assert.equal(readCidr(text), expected, text);
+    for (const [text, expected] of read) assert.equal(parseCidr(text), expected, text);
   });
 
   it('gives IPv4-mapped networks as IPv4', () => {
-    assert.equal(readCidr('::ffff:192.0.2.1'), '192.0.2.1');
-    assert.equal(readCidr('::ffff:192.0.2.0/120'), '192.0.2.0/24');
-    assert.equal(readCidr('::ffff:0:0/96'), '0.0.0.0/0');
-    assert.equal(readCidr('::ffff:192.0.2.0/128'), '192.0.2.0/32');
+    assert.equal(parseCidr('::ffff:192.0.2.1'), '192.0.2.1');
+    assert.equal(parseCidr('::ffff:192.0.2.0/120'), '192.0.2.0/24');
+    assert.equal(parseCidr('::ffff:0:0/96'), '0.0.0.0/0');
+    assert.equal(parseCidr('::ffff:192.0.2.0/128'), '192.0.2.0/32');
   });
 
   it('refuses mapped networks that are wider than all of IPv4', () => {
-    assert.equal(readCidr('::ffff:192.0.2.0/95'), undefined);
-    assert.equal(readCidr('::ffff:192.0.2.0/24'), undefined);
+    assert.equal(parseCidr('::ffff:192.0.2.0/95'), undefined);
+    assert.equal(parseCidr('::ffff:192.0.2.0/24'), undefined);
   });
 
   it('refuses lengths that do not exist', () => {
@@ -120,14 +120,14 @@ describe('readCidr', () => {
       '10.0.0.0/255.0.0.0',
       '10.0.0.0/1000',
     ]) {
-      assert.equal(readCidr(text), undefined, text);
+      assert.equal(parseCidr(text), undefined, text);
     }
   });
 
   it('takes no ambiguous form, with or without a length', () => {
     for (const text of AMBIGUOUS) {
-      assert.equal(readCidr(text), undefined, text);
-      assert.equal(readCidr(`${text}/8`), undefined, text);
+      assert.equal(parseCidr(text), undefined, text);
+      assert.equal(parseCidr(`${text}/8`), undefined, text);
     }
   });
 
@@ -138,9 +138,9 @@ describe('readCidr', () => {
     );
     fc.assert(
       fc.property(texts, ([address, length]) => {
-        const cidr = readCidr(`${address}/${length}`);
+        const cidr = parseCidr(`${address}/${length}`);
         assert.ok(cidr !== undefined);
-        assert.equal(readCidr(cidr), cidr);
+        assert.equal(parseCidr(cidr), cidr);
       }),
     );
   });

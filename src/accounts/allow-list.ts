@@ -9,7 +9,7 @@ export interface AllowedNetwork {
 }
 
 /** An address or CIDR network in its usual form; undefined when the text is none. */
-export function readCidr(text: string): string | undefined {
+export function parseCidr(text: string): string | undefined {
   const [address = '', bits, ...rest] = text.trim().split('/');
   if (rest.length > 0 || !isAddress(address)) return undefined;
   if (bits !== undefined && !/^[0-9]{1,3}$/.test(bits)) return undefined;
@@ -23,7 +23,7 @@ export function readCidr(text: string): string | undefined {
 }
 
 /** The address in its usual form, IPv4-mapped IPv6 as IPv4; undefined when the text is no address. */
-export const readAddress = (text: string): string | undefined =>
+export const normalizeAddress = (text: string): string | undefined =>
   isAddress(text) ? ipaddr.process(text).toString() : undefined;
 
 /** Does the address (any text; what is no address is in no network) lie in one of the networks? */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { systemRandom } from '../crypto/random.ts';
 import { ENVIRONMENTS } from '../kernel/environment.ts';
-import { type ApiKey, keyState, newSecret, prefixOf } from './api-key.ts';
+import { type ApiKey, generateSecret, keyStateAt, toPrefix } from './api-key.ts';
 
 const random = systemRandom();
 
@@ -11,7 +11,7 @@ describe('a secret', () => {
     const dealt = Uint8Array.from({ length: 32 }, (_, index) => index * 8 + 1);
     const fixed = { bytes: (size: number) => dealt.slice(0, size), below: () => 0 };
     for (const environment of ENVIRONMENTS) {
-      const secret = newSecret(environment, fixed);
+      const secret = generateSecret(environment, fixed);
       assert.ok(secret.startsWith(`cv_${environment}_`));
       const bits = Buffer.from(secret.slice(`cv_${environment}_`.length), 'base64url');
       assert.deepEqual(new Uint8Array(bits), dealt);
@@ -19,7 +19,7 @@ describe('a secret', () => {
   });
 
   it('is safe in headers and file names, and never the same', () => {
-    const secrets = Array.from({ length: 200 }, () => newSecret('sandbox', random));
+    const secrets = Array.from({ length: 200 }, () => generateSecret('sandbox', random));
     for (const secret of secrets) assert.match(secret, /^cv_sandbox_[A-Za-z0-9_-]{43}$/);
     assert.equal(new Set(secrets).size, secrets.length);
   });
@@ -27,11 +27,11 @@ describe('a secret', () => {
 
 describe('the prefix', () => {
   it('names the environment and shows four characters', () => {
-    assert.equal(prefixOf('cv_sandbox_AbCdEfGh'), 'cv_sandbox_AbCd');
-    assert.equal(prefixOf('cv_production_A-_dEfGh'), 'cv_production_A-_d');
+    assert.equal(toPrefix('cv_sandbox_AbCdEfGh'), 'cv_sandbox_AbCd');
+    assert.equal(toPrefix('cv_production_A-_dEfGh'), 'cv_production_A-_d');
     for (const environment of ENVIRONMENTS) {
-      const secret = newSecret(environment, random);
-      assert.equal(prefixOf(secret), secret.slice(0, -39));
+      const secret = generateSecret(environment, random);
+      assert.equal(toPrefix(secret), secret.slice(0, -39));
     }
   });
 });
@@ -56,19 +56,19 @@ describe('the state of a key', () => {
   };
 
   it('is active without an end', () => {
-    assert.equal(keyState(key, Number.MAX_SAFE_INTEGER), 'active');
+    assert.equal(keyStateAt(key, Number.MAX_SAFE_INTEGER), 'active');
   });
 
   it('is expired from that instant on', () => {
     const ending = { ...key, expiresAt: 1000 };
-    assert.equal(keyState(ending, 999), 'active');
-    assert.equal(keyState(ending, 1000), 'expired');
-    assert.equal(keyState(ending, 1001), 'expired');
+    assert.equal(keyStateAt(ending, 999), 'active');
+    assert.equal(keyStateAt(ending, 1000), 'expired');
+    assert.equal(keyStateAt(ending, 1001), 'expired');
   });
 
   it('is revoked for good, whatever this machine says the time is', () => {
     const revoked = { ...key, revokedAt: 1000 };
-    for (const now of [0, 999, 1000, 1001]) assert.equal(keyState(revoked, now), 'revoked');
-    assert.equal(keyState({ ...revoked, expiresAt: 500 }, 600), 'revoked');
+    for (const now of [0, 999, 1000, 1001]) assert.equal(keyStateAt(revoked, now), 'revoked');
+    assert.equal(keyStateAt({ ...revoked, expiresAt: 500 }, 600), 'revoked');
   });
 });

@@ -41,20 +41,20 @@ export interface TamperedKey extends KeyFields {
 export type StoredKey = ApiKey | TamperedKey;
 
 const SECRET_BYTES = 32;
-const SHOWN_CHARACTERS = 4;
+const PREFIX_CHARACTERS = 4;
 
 /** A new key, 256 random bits behind a prefix that names the environment: `cv_sandbox_…`. */
-export const newSecret = (environment: Environment, random: Random): string =>
+export const generateSecret = (environment: Environment, random: Random): string =>
   `cv_${environment}_${Buffer.from(random.bytes(SECRET_BYTES)).toString('base64url')}`;
 
-export const prefixOf = (secret: string): string => {
+export const toPrefix = (secret: string): string => {
   const environment = ENVIRONMENTS.find((name) => secret.startsWith(`cv_${name}_`)) ?? '';
-  return secret.slice(0, `cv_${environment}_`.length + SHOWN_CHARACTERS);
+  return secret.slice(0, `cv_${environment}_`.length + PREFIX_CHARACTERS);
 };
 
 export type KeyState = 'active' | 'expired' | 'revoked' | 'altered';
 
-export function keyState(key: Pick<StoredKey, 'isTampered' | 'revokedAt' | 'expiresAt'>, now: number): KeyState {
+export function keyStateAt(key: Pick<StoredKey, 'isTampered' | 'revokedAt' | 'expiresAt'>, now: number): KeyState {
   if (key.isTampered) return 'altered';
   // Whatever the clock says: the machine that revoked it may be ahead of this one.
   if (key.revokedAt !== undefined) return 'revoked';

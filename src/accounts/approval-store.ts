@@ -16,18 +16,18 @@ import {
   write,
 } from '../storage/database.ts';
 import { yieldBeforeScan } from '../storage/scan-queue.ts';
-import { type Approval, type ApprovalStatus, isPending, type ListedApproval, type RequestedCall } from './approval.ts';
+import { type Approval, type ApprovalStatus, type ApprovalView, isUnfinished, type RequestedCall } from './approval.ts';
 import { truncateSummary } from './approval-summary.ts';
 
 /** Without the call, which may be long and is of use only to whoever carries it out. */
 const COLUMNS = 'account, environment, id, status, requested_by, decided_by, record, created_at, expires_at';
 const OPEN = "status in ('waiting', 'approved') and expires_at > ?";
 /** What is found of those that are listed, before any of them is read. */
-const FOUND = 'environment, id, octet_length(record) as bytes';
-const OPEN_OF = `select ${FOUND} from approvals where account = ? and ${OPEN}`;
-const ENDED_OF = `select ${FOUND} from approvals where account = ? and not (${OPEN})
+const LIST_COLUMNS = 'environment, id, octet_length(record) as bytes';
+const LIST_OPEN = `select ${LIST_COLUMNS} from approvals where account = ? and ${OPEN}`;
+const LIST_ENDED = `select ${LIST_COLUMNS} from approvals where account = ? and not (${OPEN})
   order by created_at desc, id desc limit ${LIMITS.endedApprovalsListed}`;
-const READ = `select ${COLUMNS} from approvals where account = ? and environment = ? and id = ?`;
+const FIND_BY_KEY = `select ${COLUMNS} from approvals where account = ? and environment = ? and id = ?`;
 const FIND = `select ${COLUMNS} from approvals where account = ? and id = ?`;
 const FIND_CALL = 'select call from approvals where account = ? and environment = ? and id = ?';
 const WAITING = `from approvals where account = ? and environment = ? and ${OPEN}`;
@@ -36,22 +36,22 @@ const INSERT = `insert into approvals (${COLUMNS}, call) select ?, ?, ?, ?, ?, ?
     and (select coalesce(sum(octet_length(call) + octet_length(record)), 0) ${WAITING}) < ${LIMITS.pendingApprovalBytes}
     and (select count(*) from approvals where account = ? and environment = ? and created_at > ?)
       < ${LIMITS.approvalsPerDay}`;
-const ASKED_OF_LATE = `select count(*) as asked from approvals
+const COUNT_RECENT = `select count(*) as asked from approvals
   where account = ? and environment = ? and created_at > ?`;
-const updating = (more: string): string => `update approvals set status = ?, decided_by = ?, record = ?${more}
+const updateWith = (more: string): string => `update approvals set status = ?, decided_by = ?, record = ?${more}
   where account = ? and environment = ? and id = ? and status = ?`;
-const UPDATE = updating('');
-const END = updating(', call = null');
+const UPDATE = updateWith('');
+const END = updateWith(', call = null');
 const DELETE = 'delete from approvals where account = ? and environment = ? and id = ? and status = ?';
-const VOID = `select ${COLUMNS} from approvals where status in ('waiting', 'approved') and expires_at <= ? limit ?`;
-const OLD = 'select account, environment, id, status from approvals where expires_at <= ? limit ?';
+const LIST_LAPSED = `select ${COLUMNS} from approvals where status in ('waiting', 'approved') and expires_at <= ? limit ?`;
+const LIST_OLD = 'select account, environment, id, status from approvals where expires_at <= ? limit ?';
 
 /** What a record holds sealed. */
 type Sealed = Pick<Approval, 'requester' | 'operator' | 'decider' | 'action' | 'summary'>;
 type Bound = Omit<Approval, keyof Sealed>;
 
 /** Everything in clear: nobody approves anything by writing to the database. */
-const placeOfRecord = ({
+const recordContext = ({
   account,
   environment,
   id,
@@ -75,7 +75,7 @@ const placeOfRecord = ({
   );
 
 /** Written once, whatever status the approval gets; it is of this one alone. */
-const placeOfCall = ({ account, environment, id, requestedBy, createdAt, expiresAt }: Bound): EncryptionContext =>
+const callContext = ({ account, environment, id, requestedBy, createdAt, expiresAt }: Bound): EncryptionContext =>
   encryptionContext(environment, account, 'approvals', id, 'call', requestedBy, String(createdAt), String(expiresAt));
 
 /** All that are open and the newest of the others, the newest first; without those that were changed in the database. */
@@ -84,13 +84,13 @@ export async function listApprovals(
   keyring: Keyring,
   account: string,
   now: number,
-): Promise<ListedApproval[]> {
-  const found = [...(await database.read(OPEN_OF, account, now)), ...(await database.read(ENDED_OF, account, now))];
-  const approvals = new Map<string, ListedApproval>();
-  for (const some of inPortions(found)) {
+): Promise<ApprovalView[]> {
+  const found = [...(await database.read(LIST_OPEN, account, now)), ...(await database.read(LIST_ENDED, account, now))];
+  const approvals = new Map<string, ApprovalView>();
+  for (const some of toBatches(found)) {
     await yieldBeforeScan();
-    const read = some.map((row) => database.read(READ, account, text(row, 'environment'), text(row, 'id')));
-    for (const { summary, ...rest } of await readable(keyring, (await Promise.all(read)).flat())) {
+    const read = some.map((row) => database.read(FIND_BY_KEY, account, text(row, 'environment'), text(row, 'id')));
+    for (const { summary, ...rest } of await unsealApprovals(keyring, (await Promise.all(read)).flat())) {
       const first = truncateSummary(summary);
       approvals.set(rest.id, { ...rest, firstLines: first, moreLines: summary.length - first.length });
     }
@@ -99,7 +99,7 @@ export async function listApprovals(
 }
 
 /** Summaries may be long, so few of them are in memory at once, whatever the list holds. */
-function inPortions(found: readonly Row[]): Row[][] {
+function toBatches(found: readonly Row[]): Row[][] {
   const portions: Row[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
   for (const row of found) {
@@ -118,7 +118,7 @@ export const findApproval = async (
   keyring: Keyring,
   account: string,
   id: string,
-): Promise<Approval | undefined> => (await readable(keyring, await database.read(FIND, account, id)))[0];
+): Promise<Approval | undefined> => (await unsealApprovals(keyring, await database.read(FIND, account, id)))[0];
 
 /** What it would do; undefined when it is over, or somebody changed it in the database. */
 export async function findCall(
@@ -128,8 +128,8 @@ export async function findCall(
 ): Promise<RequestedCall | undefined> {
   const { account, environment, id } = approval;
   const [row] = await database.read(FIND_CALL, account, environment, id);
-  const sealed = row && blobOrNull(row, 'call');
-  return sealed && unsealJson<RequestedCall>(keyring, approval, 'requests', placeOfCall(approval), sealed);
+  const sealRecord = row && blobOrNull(row, 'call');
+  return sealRecord && unsealJson<RequestedCall>(keyring, approval, 'requests', callContext(approval), sealRecord);
 }
 
 /** The key of a row, whatever else the row holds. */
@@ -149,8 +149,8 @@ export async function listLapsedApprovals(
   now: number,
   limit: number,
 ): Promise<{ lapsed: Approval[]; tampered: RowKey[] }> {
-  const rows = await database.read(VOID, now, limit);
-  const lapsed = await readable(keyring, rows);
+  const rows = await database.read(LIST_LAPSED, now, limit);
+  const lapsed = await unsealApprovals(keyring, rows);
   const isGenuine = (key: RowKey): boolean =>
     lapsed.some(
       ({ account, environment, id }) => account === key.account && environment === key.environment && id === key.id,
@@ -161,8 +161,8 @@ export async function listLapsedApprovals(
 /** Conflicts when as many are open as may be, or as much, or when too many were asked for of late. */
 export async function insertApproval(keyring: Keyring, approval: Approval, asked: RequestedCall): Promise<Write> {
   const { account, environment, id, status, requestedBy, createdAt, expiresAt } = approval;
-  const record = await sealed(keyring, approval);
-  const call = await sealJson(keyring, approval, 'requests', placeOfCall(approval), asked);
+  const record = await sealRecord(keyring, approval);
+  const call = await sealJson(keyring, approval, 'requests', callContext(approval), asked);
   const values = [account, environment, id, status, requestedBy, null, record, createdAt, expiresAt, call];
   const waiting = [account, environment, createdAt];
   return write(INSERT, [...values, ...waiting, ...waiting, account, environment, createdAt - DAY], 1);
@@ -173,15 +173,15 @@ export async function isDailyLimitReached(
   database: Database,
   { account, environment, createdAt }: Approval,
 ): Promise<boolean> {
-  const [row] = await database.read(ASKED_OF_LATE, account, environment, createdAt - DAY);
+  const [row] = await database.read(COUNT_RECENT, account, environment, createdAt - DAY);
   return row !== undefined && integer(row, 'asked') >= LIMITS.approvalsPerDay;
 }
 
 /** Conflicts when its status is another by now. The call of one that is over goes: it may hold a private key. */
 export async function updateApproval(keyring: Keyring, before: Approval, after: Approval): Promise<Write> {
   const { account, environment, id } = before;
-  const values = [after.status, after.decidedBy ?? null, await sealed(keyring, after)];
-  return write(isPending(after) ? UPDATE : END, [...values, account, environment, id, before.status], 1);
+  const values = [after.status, after.decidedBy ?? null, await sealRecord(keyring, after)];
+  return write(isUnfinished(after) ? UPDATE : END, [...values, account, environment, id, before.status], 1);
 }
 
 /** Conflicts as `updateApproval`. */
@@ -194,20 +194,20 @@ export const deleteTamperedApproval = ({ account, environment, id, status }: Row
 
 /** Removes those that ended before, whatever they were; returns how many. */
 export async function purgeApprovals(database: Database, before: number, limit: number): Promise<number> {
-  const old = await database.read(OLD, before, limit);
+  const old = await database.read(LIST_OLD, before, limit);
   if (old.length === 0) return 0;
   const rows = old.map((row) => ['account', 'environment', 'id', 'status'].map((column) => text(row, column)));
   await database.commit({ writes: [{ sql: DELETE, rows }] });
   return rows.length;
 }
 
-async function sealed(keyring: Keyring, approval: Approval): Promise<Uint8Array> {
+async function sealRecord(keyring: Keyring, approval: Approval): Promise<Uint8Array> {
   const { requester, operator, decider, action, summary } = approval;
   const record: Sealed = { requester, operator, decider, action, summary };
-  return sealJson(keyring, approval, 'requests', placeOfRecord(approval), record);
+  return sealJson(keyring, approval, 'requests', recordContext(approval), record);
 }
 
-async function readable(keyring: Keyring, rows: readonly Row[]): Promise<Approval[]> {
+async function unsealApprovals(keyring: Keyring, rows: readonly Row[]): Promise<Approval[]> {
   const approvals: Approval[] = [];
   let bytes = 0;
   for (const row of rows) {
@@ -228,7 +228,7 @@ async function readable(keyring: Keyring, rows: readonly Row[]): Promise<Approva
       bytes = 0;
       await yieldBeforeScan();
     }
-    const record = await unsealJson<Sealed>(keyring, bound, 'requests', placeOfRecord(bound), sealedRecord);
+    const record = await unsealJson<Sealed>(keyring, bound, 'requests', recordContext(bound), sealedRecord);
     if (record !== undefined) approvals.push({ ...bound, ...record });
   }
   return approvals;

@@ -50,32 +50,32 @@ export interface Approval {
 }
 
 /** As lists show it. Without the whole summary it is no `Approval`, so that it is never stored. */
-export interface ListedApproval extends Omit<Approval, 'summary'> {
+export interface ApprovalView extends Omit<Approval, 'summary'> {
   readonly firstLines: readonly SummaryLine[];
   /** How many lines of the summary come behind them. */
   readonly moreLines: number;
 }
 
-export const APPROVAL_LASTS_MS = 24 * HOUR;
+export const APPROVAL_TTL_MS = 24 * HOUR;
 
-const OPEN: readonly ApprovalStatus[] = ['waiting', 'approved'];
+const UNFINISHED: readonly ApprovalStatus[] = ['waiting', 'approved'];
 
 /** Something may still come of it, in time. */
-export const isPending = ({ status }: Pick<Approval, 'status'>): boolean => OPEN.includes(status);
+export const isUnfinished = ({ status }: Pick<Approval, 'status'>): boolean => UNFINISHED.includes(status);
 
 /** Something may still come of it. */
-export const isOpen = (approval: Pick<Approval, 'status' | 'expiresAt'>, now: number): boolean =>
-  isPending(approval) && now < approval.expiresAt;
+export const isPending = (approval: Pick<Approval, 'status' | 'expiresAt'>, now: number): boolean =>
+  isUnfinished(approval) && now < approval.expiresAt;
 
 /** As it is now: what nobody decided or carried out in time is void. */
 export const statusAt = (approval: Pick<Approval, 'status' | 'expiresAt'>, now: number): ApprovalStatus =>
-  isPending(approval) && !isOpen(approval, now) ? 'expired' : approval.status;
+  isUnfinished(approval) && !isPending(approval, now) ? 'expired' : approval.status;
 
 /**
  * Who has been there since before it was asked for, and came in by no link that was made later, may decide it: else whoever
  * asks could let in the second person. `since`: as `Team.settledSince`.
  */
-export const isOlderThan = ({ createdAt }: Pick<Approval, 'createdAt'>, since: number | undefined): boolean =>
+export const wasMemberBefore = ({ createdAt }: Pick<Approval, 'createdAt'>, since: number | undefined): boolean =>
   since === undefined || createdAt < since;
 
 /** The same approval at another status. */

@@ -1,4 +1,4 @@
-import { type AuditAction, auditEntry, type Origin } from '../audit/audit.ts';
+import { type AuditAction, buildAuditEntry, type Origin } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type Clock, DAY, type Random } from '../kernel/clock.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
@@ -8,18 +8,18 @@ import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import type { Database, JournalEntry, UnitOfWork } from '../storage/database.ts';
 import { upsertDualControlDecision } from './account-notices.ts';
-import { keepsUncontrolled } from './account-store.ts';
+import { assertNoDualControl } from './account-store.ts';
 import type { Accounts } from './accounts.ts';
 import {
-  APPROVAL_LASTS_MS,
+  APPROVAL_TTL_MS,
   type Approval,
-  isOlderThan,
-  isOpen,
+  type ApprovalView,
   isPending,
-  type ListedApproval,
+  isUnfinished,
   type RequestedCall,
   type RequestingOperator,
   type SummaryLine,
+  wasMemberBefore,
   withStatus,
 } from './approval.ts';
 import {
@@ -36,7 +36,7 @@ import {
 } from './approval-store.ts';
 
 /** A member who acts in an account. */
-interface Acting {
+interface ActingMember {
   readonly account: string;
   readonly person: { readonly id: string; readonly name: string };
   readonly origin: Origin;
@@ -118,13 +118,13 @@ const NO_APPROVER = 'Nobody else in this account may approve this. An operator c
 const TWO_NEEDED = 'This takes two people who may approve changes. Invite an owner or a developer first.';
 const CAME_LATER =
   'This was asked for before you came, or before you had your present second factor. Have it asked for again.';
-const APPROVERS_AT_LEAST = 2;
+const MIN_APPROVERS = 2;
 
 const DECISIONS = { approved: 'approval.approved', declined: 'approval.declined' } as const;
 
 const ID_CHARACTERS = 14;
 /** How long an approval is listed after its end; the audit log keeps it permanently. */
-const LISTED_MS = 90 * DAY;
+const RETENTION_MS = 90 * DAY;
 
 /**
  * Dual control of changes in production: one person requests a change, another one approves it, the first executes it. The
@@ -162,7 +162,7 @@ export class Approvals {
 
   /** True when two members may approve, so that one of them can request. */
   async arePossible(account: string): Promise<boolean> {
-    return (await this.#approvers.listApprovers(account)).length >= APPROVERS_AT_LEAST;
+    return (await this.#approvers.listApprovers(account)).length >= MIN_APPROVERS;
   }
 
   /** Sets the flag of the account. `more` is committed with it. Throws `not_possible` where too few could approve. */
@@ -176,7 +176,7 @@ export class Approvals {
    * Returns the id. Throws `not_possible` when no other member could approve, when too many wait and for a call that is too long,
    * and `rate_limited`.
    */
-  async request({ account, person, origin }: Acting, request: ApprovalRequest): Promise<string> {
+  async request({ account, person, origin }: ActingMember, request: ApprovalRequest): Promise<string> {
     if (!(await this.#canApprove(account, person.id))) throw new Failure('not_possible', { message: NO_APPROVER });
     return this.#insert(account, request, { requestedBy: person.id, requester: person.name }, origin);
   }
@@ -191,9 +191,9 @@ export class Approvals {
     origin: Origin,
     { consent, isMember = false }: ChangeRight,
   ): Promise<Along> {
-    if (consent !== undefined) return this.#use(consent, tenant, change.action);
+    if (consent !== undefined) return this.#redeem(consent, tenant, change.action);
     if (tenant.environment !== 'production') return NOTHING;
-    if (!(await this.isRequired(tenant.account))) return { writes: [keepsUncontrolled(tenant.account)], journal: [] };
+    if (!(await this.isRequired(tenant.account))) return { writes: [assertNoDualControl(tenant.account)], journal: [] };
     // Its account came under dual control after the call was let through.
     if (isMember) throw new Failure('changed_meanwhile');
     const { action, summary, body } = change;
@@ -213,7 +213,7 @@ export class Approvals {
   }
 
   /** All that are open and the newest of the others, the newest first. */
-  list(account: string): Promise<ListedApproval[]> {
+  list(account: string): Promise<ApprovalView[]> {
     return listApprovals(this.#database, this.#keyring, account, this.#clock());
   }
 
@@ -230,24 +230,28 @@ export class Approvals {
    * is decided already.
    */
   async decide(
-    { account, person, origin }: Acting,
+    { account, person, origin }: ActingMember,
     id: string,
-    verdict: keyof typeof DECISIONS,
+    decision: keyof typeof DECISIONS,
   ): Promise<Execution | undefined> {
     const approval = await this.get(account, id);
     if (approval.requestedBy === person.id)
       throw new Failure('not_allowed', { message: 'Somebody else has to decide this.' });
     this.#assertStatus('waiting', approval);
-    if (isOlderThan(approval, await this.#approvers.memberWithFactorsSince(account, person.id)))
+    if (wasMemberBefore(approval, await this.#approvers.memberWithFactorsSince(account, person.id)))
       throw new Failure('not_allowed', { message: CAME_LATER });
-    if (verdict === 'approved' && approval.operator !== undefined)
+    if (decision === 'approved' && approval.operator !== undefined)
       return this.#execution(approval, approval.operator, { account, person, origin });
-    const decided = withStatus(approval, verdict, person);
-    await this.#change(approval, decided, this.#event(DECISIONS[verdict], approval, origin));
+    const decided = withStatus(approval, decision, person);
+    await this.#update(approval, decided, this.#event(DECISIONS[decision], approval, origin));
     return undefined;
   }
 
-  async #execution(approval: Approval, operator: RequestingOperator, { person, origin }: Acting): Promise<Execution> {
+  async #execution(
+    approval: Approval,
+    operator: RequestingOperator,
+    { person, origin }: ActingMember,
+  ): Promise<Execution> {
     const call = await this.#call(approval);
     const done = await updateApproval(this.#keyring, approval, withStatus(approval, 'done', person));
     const journal = (['approval.approved', 'approval.carried-out'] as const).map((action) =>
@@ -259,10 +263,10 @@ export class Approvals {
   }
 
   /** Takes back what was asked for. Throws `unknown_record`, `not_allowed` for others, `changed_meanwhile`. */
-  async withdraw({ account, person, origin }: Acting, id: string): Promise<void> {
+  async withdraw({ account, person, origin }: ActingMember, id: string): Promise<void> {
     const approval = await this.get(account, id);
     assertRequestedBy(approval, person);
-    if (!isOpen(approval, this.#clock())) throw new Failure('changed_meanwhile');
+    if (!isPending(approval, this.#clock())) throw new Failure('changed_meanwhile');
     const journal = [this.#event('approval.withdrawn', approval, origin)];
     await this.#commit({ account, writes: [deleteApproval(approval)], journal, scrubAfterCommit: true });
   }
@@ -273,12 +277,12 @@ export class Approvals {
    */
   async claimForExecution(
     approval: Approval,
-    { person, origin }: Acting,
+    { person, origin }: ActingMember,
   ): Promise<{ call: RequestedCall; consent: Consent }> {
     assertRequestedBy(approval, person);
     this.#assertStatus('approved', approval);
     const call = await this.#call(approval);
-    await this.#change(approval, withStatus(approval, 'done'), this.#event('approval.carried-out', approval, origin));
+    await this.#update(approval, withStatus(approval, 'done'), this.#event('approval.carried-out', approval, origin));
     return { call, consent: this.#consent(approval, NOTHING) };
   }
 
@@ -303,7 +307,7 @@ export class Approvals {
       await this.#database.commit({ writes: [deleteTamperedApproval(place)], journal, scrubAfterCommit: true });
     }
     const handled = lapsed.length + tampered.length;
-    return handled + (await purgeApprovals(this.#database, now - LISTED_MS, LIMITS.rowsPerSweep));
+    return handled + (await purgeApprovals(this.#database, now - RETENTION_MS, LIMITS.rowsPerSweep));
   }
 
   async #canApprove(account: string, requester: string | undefined): Promise<boolean> {
@@ -328,16 +332,17 @@ export class Approvals {
       decidedBy: undefined,
       decider: undefined,
       createdAt: now,
-      expiresAt: now + APPROVAL_LASTS_MS,
+      expiresAt: now + APPROVAL_TTL_MS,
     };
     const writes = [await insertApproval(this.#keyring, approval, call)];
     const journal = [this.#event('approval.requested', approval, origin)];
-    if (!(await this.#database.commit({ account, writes, journal })).committed) throw await this.#tooMany(approval);
+    if (!(await this.#database.commit({ account, writes, journal })).committed)
+      throw await this.#limitExceeded(approval);
     return approval.id;
   }
 
   /** Returns why a request was refused: too many are open, they are too long, or too many were requested in a day. */
-  async #tooMany(approval: Approval): Promise<Failure> {
+  async #limitExceeded(approval: Approval): Promise<Failure> {
     if (await isDailyLimitReached(this.#database, approval)) return new Failure('rate_limited');
     return new Failure('not_possible', { message: 'Too many changes wait for approval already.' });
   }
@@ -349,10 +354,10 @@ export class Approvals {
   }
 
   /** Throws `changed_meanwhile` for a consent that was used, or is about another change. */
-  #use(consent: Consent, { account, environment }: Tenant, action: string): Along {
+  #redeem(consent: Consent, { account, environment }: Tenant, action: string): Along {
     const { approval, along } = consent;
-    const isOfThis = approval.account === account && approval.environment === environment && approval.action === action;
-    if (!isOfThis || !this.#consents.delete(consent)) throw new Failure('changed_meanwhile');
+    const matches = approval.account === account && approval.environment === environment && approval.action === action;
+    if (!matches || !this.#consents.delete(consent)) throw new Failure('changed_meanwhile');
     return along;
   }
 
@@ -364,12 +369,12 @@ export class Approvals {
   }
 
   #assertStatus(status: 'waiting' | 'approved', approval: Approval): void {
-    if (approval.status !== status || !isOpen(approval, this.#clock())) throw new Failure('changed_meanwhile');
+    if (approval.status !== status || !isPending(approval, this.#clock())) throw new Failure('changed_meanwhile');
   }
 
-  async #change(before: Approval, after: Approval, entry: JournalEntry): Promise<void> {
+  async #update(before: Approval, after: Approval, entry: JournalEntry): Promise<void> {
     const writes = [await updateApproval(this.#keyring, before, after)];
-    await this.#commit({ account: before.account, writes, journal: [entry], scrubAfterCommit: !isPending(after) });
+    await this.#commit({ account: before.account, writes, journal: [entry], scrubAfterCommit: !isUnfinished(after) });
   }
 
   async #commit(unit: UnitOfWork): Promise<void> {
@@ -379,7 +384,7 @@ export class Approvals {
   #event(action: AuditAction, approval: Approval, origin: Origin, outcome = 'success'): JournalEntry {
     const { account, environment, id } = approval;
     const detail = { change: approval.action };
-    return auditEntry(this.#clock, origin, {
+    return buildAuditEntry(this.#clock, origin, {
       action,
       outcome,
       account,
@@ -395,10 +400,10 @@ export class Approvals {
     const targets = /^approval_[a-z0-9]{1,32}$/.test(id) ? [`approval:${id}`] : [];
     const what = { outcome: 'removed', targets, detail: { table: 'approvals' } } as const;
     const event = { action: 'record.altered', account: '', environment: '', ...what } as const;
-    return auditEntry(this.#clock, { actor: { type: 'service' } }, event);
+    return buildAuditEntry(this.#clock, { actor: { type: 'service' } }, event);
   }
 }
 
-function assertRequestedBy({ requestedBy }: Approval, { id }: Acting['person']): void {
+function assertRequestedBy({ requestedBy }: Approval, { id }: ActingMember['person']): void {
   if (requestedBy !== id) throw new Failure('not_allowed', { message: 'Only who asked for this can do that.' });
 }

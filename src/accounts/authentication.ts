@@ -8,14 +8,14 @@ import { LIMITS } from '../kernel/limits.ts';
 import type { Database } from '../storage/database.ts';
 import { rowMacKey } from '../storage/mac-table.ts';
 import { isAllowed } from './allow-list.ts';
-import { type ApiKey, keyState, type StoredKey } from './api-key.ts';
-import { ACCOUNT_PREFIX, type FoundKey, findKeyByDigest, noteUses } from './key-store.ts';
+import { type ApiKey, keyStateAt, type StoredKey } from './api-key.ts';
+import { ACCOUNT_PREFIX, findKeyByDigest, type KeyWithAccount, recordLastUses } from './api-key-store.ts';
+import { loadKeyDigestKey } from './issue-key.ts';
 import { ACCOUNTS, API_KEYS } from './mac-tables.ts';
-import { keysDigestKey } from './new-key.ts';
 import type { Permission } from './permission.ts';
 
 /** Why a request is refused. The caller learns none of it. */
-export type Refusal =
+export type DenialReason =
   | 'key_missing'
   | 'key_unknown'
   | 'key_revoked'
@@ -29,20 +29,25 @@ export type Refusal =
   | 'permission_missing';
 
 /** Refusals that count as guessing at keys. */
-export const GUESSES: ReadonlySet<Refusal> = new Set(['key_missing', 'key_unknown', 'key_revoked', 'key_expired']);
+export const GUESSING_REASONS: ReadonlySet<DenialReason> = new Set([
+  'key_missing',
+  'key_unknown',
+  'key_revoked',
+  'key_expired',
+]);
 
-export type Verdict =
-  | { readonly key: ApiKey; readonly tenant: Tenant; readonly refusal?: undefined }
-  | { readonly key: StoredKey | undefined; readonly refusal: Refusal };
+export type AuthenticationResult =
+  | { readonly key: ApiKey; readonly tenant: Tenant; readonly denial?: undefined }
+  | { readonly key: StoredKey | undefined; readonly denial: DenialReason };
 
 /** Shorter than the 5 seconds within which every change of a key holds everywhere. */
-const REMEMBERED_MS = 2 * SECOND;
+const CACHE_TTL_MS = 2 * SECOND;
 const SALT_BYTES = 32;
-const REMEMBERED_KEYS = 10_000;
-const REMEMBERED_ADDRESSES = 1000;
+const MAX_CACHED_KEYS = 10_000;
+const MAX_CACHED_ADDRESSES = 1000;
 
-interface Remembered {
-  readonly found: FoundKey;
+interface CachedKey {
+  readonly found: KeyWithAccount;
   readonly readAt: number;
   readonly addresses: Map<string, boolean>;
 }
@@ -56,9 +61,9 @@ export class Authentication {
   readonly #alteredRows: AlteredRows;
   /** Of this process alone. */
   readonly #salt: string;
-  readonly #remembered = new Map<string, Remembered>();
+  readonly #cachedKeys = new Map<string, CachedKey>();
   /** Not in the database yet. */
-  readonly #uses = new Map<string, { account: string; id: string; at: number }>();
+  readonly #unsavedUses = new Map<string, { account: string; id: string; at: number }>();
   readonly #lastUses = new Map<string, number>();
 
   constructor(options: {
@@ -77,24 +82,28 @@ export class Authentication {
   }
 
   /** `address` is where the request comes from, after trusted proxies. */
-  async authenticate(secret: string | undefined, address: string, permission: Permission): Promise<Verdict> {
-    if (secret === undefined || secret === '') return { key: undefined, refusal: 'key_missing' };
-    const remembered = await this.#find(secret);
-    if (remembered === undefined) return { key: undefined, refusal: 'key_unknown' };
-    const { found } = remembered;
-    if (found.isTampered) return { key: found.key, refusal: 'key_altered' };
+  async authenticate(
+    secret: string | undefined,
+    address: string,
+    permission: Permission,
+  ): Promise<AuthenticationResult> {
+    if (secret === undefined || secret === '') return { key: undefined, denial: 'key_missing' };
+    const cached = await this.#find(secret);
+    if (cached === undefined) return { key: undefined, denial: 'key_unknown' };
+    const { found } = cached;
+    if (found.isTampered) return { key: found.key, denial: 'key_altered' };
     const { key, accountState } = found;
     const now = this.#clock();
-    const state = keyState(key, now);
-    if (state !== 'active') return { key, refusal: state === 'revoked' ? 'key_revoked' : 'key_expired' };
+    const state = keyStateAt(key, now);
+    if (state !== 'active') return { key, denial: state === 'revoked' ? 'key_revoked' : 'key_expired' };
     if (accountState !== 'active')
-      return { key, refusal: accountState === 'tampered' ? 'account_altered' : 'account_suspended' };
-    if (!allowedFrom(key, remembered.addresses, address)) return { key, refusal: 'address_not_listed' };
-    if (!key.permissions.includes(permission)) return { key, refusal: 'permission_missing' };
+      return { key, denial: accountState === 'tampered' ? 'account_altered' : 'account_suspended' };
+    if (!isAllowedFrom(key, cached.addresses, address)) return { key, denial: 'address_not_listed' };
+    if (!key.permissions.includes(permission)) return { key, denial: 'permission_missing' };
     // Uses that are not in the database yet, or were not when the key was read, count too.
     const lastUsedAt = this.#lastUses.get(key.id) ?? key.lastUsedAt;
-    this.#uses.set(key.id, { account: key.account, id: key.id, at: now });
-    if (this.#lastUses.size >= REMEMBERED_KEYS) this.#lastUses.clear();
+    this.#unsavedUses.set(key.id, { account: key.account, id: key.id, at: now });
+    if (this.#lastUses.size >= MAX_CACHED_KEYS) this.#lastUses.clear();
     this.#lastUses.set(key.id, now);
     return {
       key: lastUsedAt === key.lastUsedAt ? key : { ...key, lastUsedAt },
@@ -103,46 +112,46 @@ export class Authentication {
   }
 
   /** Writes the last uses of keys; called now and then, because nothing depends on them. */
-  async flushUses(): Promise<void> {
-    if (this.#uses.size === 0) return;
-    const uses = [...this.#uses.values()];
-    this.#uses.clear();
-    await this.#database.commit({ writes: [noteUses(uses)] });
+  async flushLastUses(): Promise<void> {
+    if (this.#unsavedUses.size === 0) return;
+    const uses = [...this.#unsavedUses.values()];
+    this.#unsavedUses.clear();
+    await this.#database.commit({ writes: [recordLastUses(uses)] });
   }
 
-  async #find(secret: string): Promise<Remembered | undefined> {
+  async #find(secret: string): Promise<CachedKey | undefined> {
     if (secret.length > LIMITS.apiKeyCharacters) return undefined;
     // Remembered under a digest too, so that no key lies in memory for longer than its request.
     const name = hash('sha256', this.#salt + secret, 'base64');
-    const known = this.#remembered.get(name);
+    const known = this.#cachedKeys.get(name);
     const now = this.#clock();
-    if (known !== undefined && now - known.readAt < REMEMBERED_MS && now >= known.readAt) return known;
+    if (known !== undefined && now - known.readAt < CACHE_TTL_MS && now >= known.readAt) return known;
     const environment = this.#environment;
-    const digestKey = await keysDigestKey(this.#keyring, environment);
+    const digestKey = await loadKeyDigestKey(this.#keyring, environment);
     const digest = keyedDigest(digestKey, secret);
     const found = await findKeyByDigest(this.#database, await rowMacKey(this.#keyring), digest);
     // A digest is of one environment: a row in another one was moved there, which its MAC shows.
     if (found === undefined || (!found.isTampered && found.key.environment !== environment)) {
-      this.#remembered.delete(name);
+      this.#cachedKeys.delete(name);
       return undefined;
     }
     if (found.isTampered) await this.#alteredRows.report(API_KEYS, found.row);
-    if (found.accountState === 'tampered') await this.#alteredRows.report(ACCOUNTS, found.joined, ACCOUNT_PREFIX);
-    const remembered = { found, readAt: now, addresses: new Map() };
-    if (this.#remembered.size >= REMEMBERED_KEYS) this.#remembered.clear();
-    this.#remembered.set(name, remembered);
-    return remembered;
+    if (found.accountState === 'tampered') await this.#alteredRows.report(ACCOUNTS, found.joinedRow, ACCOUNT_PREFIX);
+    const cached = { found, readAt: now, addresses: new Map() };
+    if (this.#cachedKeys.size >= MAX_CACHED_KEYS) this.#cachedKeys.clear();
+    this.#cachedKeys.set(name, cached);
+    return cached;
   }
 }
 
-function allowedFrom({ allowList }: ApiKey, addresses: Map<string, boolean>, address: string): boolean {
+function isAllowedFrom({ allowList }: ApiKey, addresses: Map<string, boolean>, address: string): boolean {
   let allowed = addresses.get(address);
   if (allowed === undefined) {
     allowed = isAllowed(
       allowList.map(({ cidr }) => cidr),
       address,
     );
-    if (addresses.size < REMEMBERED_ADDRESSES) addresses.set(address, allowed);
+    if (addresses.size < MAX_CACHED_ADDRESSES) addresses.set(address, allowed);
   }
   return allowed;
 }

@@ -5,7 +5,7 @@ import type { Database, UnitOfWork } from '../storage/database.ts';
 import { accountEvent } from './account-events.ts';
 import { isDualControlDecided, upsertDualControlDecision } from './account-notices.ts';
 import type { Accounts } from './accounts.ts';
-import { keyState } from './api-key.ts';
+import { keyStateAt } from './api-key.ts';
 import type { Approvals } from './approvals.ts';
 import type { Permission } from './permission.ts';
 
@@ -58,8 +58,8 @@ export class DualControlQuestion {
 
   async #mayKeysReadCards(account: string): Promise<boolean> {
     const now = this.#clock();
-    return (await this.#accounts.keys(account)).some(
-      (key) => keyState(key, now) === 'active' && key.permissions.some((each) => READS_CARDS.includes(each)),
+    return (await this.#accounts.listKeys(account)).some(
+      (key) => keyStateAt(key, now) === 'active' && key.permissions.some((each) => READS_CARDS.includes(each)),
     );
   }
 }

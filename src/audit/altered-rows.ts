@@ -5,7 +5,7 @@ import { ENVIRONMENTS } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Database, integer, type Row, type Value, type Write, write } from '../storage/database.ts';
 import { computeRowState, type MacTable, rowMacKey } from '../storage/mac-table.ts';
-import { auditEntry } from './audit.ts';
+import { buildAuditEntry } from './audit.ts';
 
 const INSERT = `insert into altered_rows (account, table_name, row_key, state, found_at) select ?, ?, ?, ?, ?
   where (select count(*) from altered_rows) < ${LIMITS.alteredRows}
@@ -13,13 +13,13 @@ const INSERT = `insert into altered_rows (account, table_name, row_key, state, f
     where altered_rows.state <> excluded.state`;
 const COUNT = 'select table_name, count(*) as number from altered_rows group by table_name';
 const LIST = `select account, table_name, row_key from altered_rows order by account, table_name, row_key limit ${LIMITS.alteredRows}`;
-const STATE_OF = 'select state from altered_rows where account = ? and table_name = ? and row_key = ?';
+const FIND_STATE = 'select state from altered_rows where account = ? and table_name = ? and row_key = ?';
 const DELETE = 'delete from altered_rows where account = ? and table_name = ? and row_key = ?';
-const BY_SERVICE = { actor: { type: 'service' as const } };
+const SERVICE_ORIGIN = { actor: { type: 'service' as const } };
 
 /** States of altered rows that a process remembers to have reported, and for how long: the row can be in order meanwhile. */
-const REMEMBERED = 1000;
-const REMEMBERED_MS = MINUTE;
+const MAX_CACHED_REPORTS = 1000;
+const REPORT_CACHE_MS = MINUTE;
 
 /** A row that was found altered, and has not been found in order since. */
 export interface AlteredRow {
@@ -39,7 +39,7 @@ export class AlteredRows {
   readonly #keyring: Keyring;
   readonly #clock: Clock;
   readonly #reported = new Map<string, number>();
-  #reportedBesideListAt = Number.NEGATIVE_INFINITY;
+  #lastUnlistedReportAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: { database: Database; keyring: Keyring; clock: Clock }) {
     this.#database = options.database;
@@ -53,65 +53,65 @@ export class AlteredRows {
     const name = Buffer.from(state).toString('base64');
     const now = this.#clock();
     const reportedAt = this.#reported.get(name);
-    if (reportedAt !== undefined && now >= reportedAt && now - reportedAt < REMEMBERED_MS) return;
-    const claimed = await this.#claimedBy(row[`${prefix}${table.key[0]}`]);
-    const place = placeOf(table, row, prefix);
+    if (reportedAt !== undefined && now >= reportedAt && now - reportedAt < REPORT_CACHE_MS) return;
+    const account = await this.#findClaimedAccount(row[`${prefix}${table.key[0]}`]);
+    const listKey = toListKey(table, row, prefix);
     const plain = Object.fromEntries(Object.keys(table.sealed).map((column) => [column, row[prefix + column] ?? null]));
     const environment = ENVIRONMENTS.find((each) => each === plain['environment']) ?? '';
     const event = {
       action: 'record.altered' as const,
       outcome: 'detected',
-      account: claimed,
-      environment: claimed === '' ? ('' as const) : environment,
-      targets: [safeTarget(table.target(plain))],
+      account,
+      environment: account === '' ? ('' as const) : environment,
+      targets: [redactTarget(table.target(plain))],
       detail: { table: table.name },
     };
-    const journal = [auditEntry(this.#clock, BY_SERVICE, event)];
-    const listed = await this.#database.commit({ writes: [write(INSERT, [...place, state, now], 1)], journal });
+    const journal = [buildAuditEntry(this.#clock, SERVICE_ORIGIN, event)];
+    const listed = await this.#database.commit({ writes: [write(INSERT, [...listKey, state, now], 1)], journal });
     // Otherwise this state was recorded before, or the list is full, perhaps of what an attacker wrote there.
-    if (!listed.committed && !(await this.#isListed(place, state))) {
-      if (Math.abs(now - this.#reportedBesideListAt) < REMEMBERED_MS) return;
-      this.#reportedBesideListAt = now;
+    if (!listed.committed && !(await this.#isListed(listKey, state))) {
+      if (Math.abs(now - this.#lastUnlistedReportAt) < REPORT_CACHE_MS) return;
+      this.#lastUnlistedReportAt = now;
       await this.#database.commit({ writes: [], journal });
     }
-    if (this.#reported.size >= REMEMBERED) this.#reported.clear();
+    if (this.#reported.size >= MAX_CACHED_REPORTS) this.#reported.clear();
     this.#reported.set(name, now);
   }
 
   /** How many rows of each table are altered as far as is known. */
-  async counts(): Promise<ReadonlyMap<string, number>> {
+  async countByTable(): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#database.read(COUNT);
-    return new Map(rows.map((row) => [storable(row['table_name']), integer(row, 'number')]));
+    return new Map(rows.map((row) => [toStorable(row['table_name']), integer(row, 'number')]));
   }
 
   async list(): Promise<AlteredRow[]> {
     return (await this.#database.read(LIST)).map((row) => ({
-      account: storable(row['account']),
-      table: storable(row['table_name']),
-      key: parseKey(storable(row['row_key'])),
+      account: toStorable(row['account']),
+      table: toStorable(row['table_name']),
+      key: parseKey(toStorable(row['row_key'])),
     }));
   }
 
   /** Removes a row from the list because it is in order again, or was deleted. What is altered next is recorded again. */
-  async forget({ account, table, key }: AlteredRow): Promise<void> {
+  async remove({ account, table, key }: AlteredRow): Promise<void> {
     this.#reported.clear();
     await this.#database.commit({ writes: [write(DELETE, [account, table, JSON.stringify(key)])] });
   }
 
   /** Does the same in the unit that replaces the row. */
-  forgetWith(table: MacTable, row: Row): Write {
+  buildRemoval(table: MacTable, row: Row): Write {
     this.#reported.clear();
-    return write(DELETE, placeOf(table, row));
+    return write(DELETE, toListKey(table, row));
   }
 
-  async #isListed(place: readonly string[], state: Uint8Array): Promise<boolean> {
-    const [row] = await this.#database.read(STATE_OF, ...place);
+  async #isListed(listKey: readonly string[], state: Uint8Array): Promise<boolean> {
+    const [row] = await this.#database.read(FIND_STATE, ...listKey);
     const listed = row?.['state'];
     return listed instanceof Uint8Array && isSameDigest(state, listed);
   }
 
   /** The account in whose log the record belongs; the log of the service when the row names none that exists. */
-  async #claimedBy(account: Value | undefined): Promise<string> {
+  async #findClaimedAccount(account: Value | undefined): Promise<string> {
     if (typeof account !== 'string') return '';
     return (await this.#database.read('select 1 as found from accounts where id = ?', account)).length > 0
       ? account
@@ -122,17 +122,17 @@ export class AlteredRows {
 /** A part of a key that cannot be stored, or found by; only an attacker writes such a one. */
 const UNUSABLE = '\ufffd';
 
-const storable = (part: Value | undefined): string =>
+const toStorable = (part: Value | undefined): string =>
   typeof part === 'string' && !part.includes('\0') ? part : UNUSABLE;
 
 /** Account, table and the rest of the key, as they stand in the list. */
-function placeOf(table: MacTable, row: Row, prefix = ''): string[] {
-  const [account = '', ...others] = table.key.map((column) => storable(row[prefix + column]));
+function toListKey(table: MacTable, row: Row, prefix = ''): string[] {
+  const [account = '', ...others] = table.key.map((column) => toStorable(row[prefix + column]));
   return [account, table.name, JSON.stringify(others)];
 }
 
 /** False for a row that cannot be looked up again. */
-export const isFindable = ({ account, key }: AlteredRow): boolean => ![account, ...key].includes(UNUSABLE);
+export const isLocatable = ({ account, key }: AlteredRow): boolean => ![account, ...key].includes(UNUSABLE);
 
 function parseKey(stored: string): string[] {
   try {
@@ -144,5 +144,5 @@ function parseKey(stored: string): string[] {
 }
 
 /** An id as this service makes them; an attacker may have written anything else in its place. */
-const safeTarget = (target: string): string =>
+const redactTarget = (target: string): string =>
   /^[a-z-]+:[!-~]{1,100}$/.test(target) ? target : target.replace(/:.*/s, ':*');

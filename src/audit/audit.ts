@@ -114,7 +114,7 @@ export interface AuditRecord {
   readonly detail?: AuditEvent['detail'];
 }
 
-export function auditEntry(clock: Clock, origin: Origin, event: AuditEvent): JournalEntry {
+export function buildAuditEntry(clock: Clock, origin: Origin, event: AuditEvent): JournalEntry {
   const { action, outcome, targets, detail } = event;
   const record: AuditRecord = {
     action,

@@ -8,7 +8,7 @@ import { entryOf, initializeJournal } from '../../test/fixtures/journals.ts';
 import { DAY } from '../kernel/clock.ts';
 import { SqliteDatabase } from '../storage/sqlite/sqlite.ts';
 import { PeriodicVerification } from './periodic-verification.ts';
-import { listVerifications } from './verified-heads.ts';
+import { listVerifications } from './verification-store.ts';
 
 describe('the periodic verification', () => {
   const key = createSecretKey(randomBytes(32));

@@ -5,20 +5,20 @@ import type { Database } from '../storage/database.ts';
 import type { Head } from '../storage/journal.ts';
 import {
   listVerifications,
-  putVerification,
-  putVerifiedHeads,
+  listVerifiedHeads,
   type StoredVerification,
+  upsertVerification,
+  upsertVerifiedHeads,
   type VerificationKind,
-  verifiedHeads,
-} from './verified-heads.ts';
-import { type Verification, verifyJournal } from './verify.ts';
+} from './verification-store.ts';
+import { type Verification, verifyJournal } from './verify-journal.ts';
 
-const PERIODS: Readonly<Record<VerificationKind, number>> = { daily: DAY, full: 7 * DAY };
+const PERIOD_MS: Readonly<Record<VerificationKind, number>> = { daily: DAY, full: 7 * DAY };
 /** Verified heads that are stored in one commit. */
 const HEADS_PER_COMMIT = 200;
 
 /** Thrown inside a verification that ends early: the service stops, or another node does the work. */
-class Interrupted extends Error {}
+class VerificationInterrupted extends Error {}
 
 /**
  * Verifies the log every day from where the last verification ended, and every week from its beginning. It reads no faster
@@ -65,7 +65,7 @@ export class PeriodicVerification {
     try {
       await this.#store(kind, await this.#verify(kind), stored);
     } catch (error) {
-      if (!(error instanceof Interrupted)) throw error;
+      if (!(error instanceof VerificationInterrupted)) throw error;
     }
   }
 
@@ -73,17 +73,17 @@ export class PeriodicVerification {
   #isDue(kind: VerificationKind, stored: readonly StoredVerification[]): boolean {
     const now = this.#clock();
     const times = stored.filter((each) => each.kind === kind || each.kind === 'full').map(({ at }) => at);
-    return !times.some((at) => at <= now && now < at + PERIODS[kind]);
+    return !times.some((at) => at <= now && now < at + PERIOD_MS[kind]);
   }
 
   async #verify(kind: VerificationKind): Promise<Verification> {
     const pending: Head[] = [];
-    const flush = (): Promise<void> => putVerifiedHeads(this.#database, this.#key, pending.splice(0));
+    const flush = (): Promise<void> => upsertVerifiedHeads(this.#database, this.#key, pending.splice(0));
     const onVerified = async ({ account, lane, sequence, hash }: Head): Promise<void> => {
       pending.push({ account, lane, sequence, hash });
       if (pending.length >= HEADS_PER_COMMIT) await flush();
     };
-    const since = (lane: number) => verifiedHeads(this.#database, this.#key, lane);
+    const since = (lane: number) => listVerifiedHeads(this.#database, this.#key, lane);
     const pace = (records: number): Promise<void> => this.#pace(records);
     const verification = await verifyJournal(this.#database, this.#key, {
       pace,
@@ -96,7 +96,7 @@ export class PeriodicVerification {
 
   async #pace(records: number): Promise<void> {
     await this.#pause((records * SECOND) / LIMITS.verifiedRecordsPerSecond);
-    if (this.#isStopped || !(await this.#holdsLease())) throw new Interrupted();
+    if (this.#isStopped || !(await this.#holdsLease())) throw new VerificationInterrupted();
   }
 
   async #store(
@@ -107,7 +107,7 @@ export class PeriodicVerification {
     const at = this.#clock();
     const before = stored.find((each) => each.kind === kind)?.succeededAt ?? 0;
     const verification = { kind, at, succeededAt: fault === '' ? at : before, records, fault };
-    await putVerification(this.#database, this.#key, verification);
+    await upsertVerification(this.#database, this.#key, verification);
     if (fault !== '') this.#onFault(verification);
   }
 }

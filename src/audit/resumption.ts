@@ -2,8 +2,8 @@ import { type Clock, iso8601 } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { commitOrThrow, type Database } from '../storage/database.ts';
 import type { Chain, ChainedRecord } from '../storage/journal.ts';
-import { type AuditRecord, auditEntry, type Origin } from './audit.ts';
-import { journalHeads } from './chains.ts';
+import { type AuditRecord, buildAuditEntry, type Origin } from './audit.ts';
+import { listChainHeads } from './chain-reader.ts';
 
 /**
  * A place where the log goes on from an older state of itself: the vault was restored from a backup, or copied. The record
@@ -24,7 +24,7 @@ export interface Resumption {
   readonly ends: ReadonlyMap<string, number>;
 }
 
-export const nameOfChain = ({ account, lane }: Chain): string => `${account}/${lane}`;
+export const formatChain = ({ account, lane }: Chain): string => `${account}/${lane}`;
 
 /** One record may not hold the ends of any number of chains; those that belong together have one id. */
 const ENDS_PER_RECORD = LIMITS.chainEndsPerRecord;
@@ -45,11 +45,11 @@ export async function recordResumption(
   { action, origin, id, what, detail }: ResumptionOptions,
 ): Promise<void> {
   const ends: string[] = [];
-  for await (const { account, lane, sequence, hash } of journalHeads(database))
-    ends.push(`${nameOfChain({ account, lane })} ${sequence} ${hash}`);
+  for await (const { account, lane, sequence, hash } of listChainHeads(database))
+    ends.push(`${formatChain({ account, lane })} ${sequence} ${hash}`);
   const parts = Math.max(1, Math.ceil(ends.length / ENDS_PER_RECORD));
   const journal = Array.from({ length: parts }, (_, index) =>
-    auditEntry(clock, origin, {
+    buildAuditEntry(clock, origin, {
       action,
       outcome: 'success',
       account: '',
@@ -71,7 +71,7 @@ export const isResumption = ({ account, record }: ChainedRecord): boolean =>
   account === '' && /^\{"action":"vault\.(restored|copied)"/.test(record);
 
 /** Reads records whose chain was found in order; no others. */
-export function readResumptions(links: readonly ChainedRecord[]): Resumption[] {
+export function parseResumptions(links: readonly ChainedRecord[]): Resumption[] {
   const found = new Map<string, Resumption & { readonly ends: Map<string, number> }>();
   for (const { at, lane, sequence, record } of links) {
     const { action, actor, detail = {} } = JSON.parse(record) as AuditRecord;
@@ -99,7 +99,7 @@ export const recordBackup = ({ database, clock }: { database: Database; clock: C
   commitOrThrow(database, {
     writes: [],
     journal: [
-      auditEntry(clock, origin, {
+      buildAuditEntry(clock, origin, {
         action: 'vault.backed-up',
         outcome: 'success',
         account: '',
@@ -110,7 +110,7 @@ export const recordBackup = ({ database, clock }: { database: Database; clock: C
   });
 
 /** For programs. */
-export const resumptionView = ({ action, at, lane, sequence, operator, what }: Resumption) => ({
+export const toResumptionView = ({ action, at, lane, sequence, operator, what }: Resumption) => ({
   action,
   time: iso8601(at),
   operator,

@@ -3,9 +3,9 @@ import { type Clock, MINUTE } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Database, Row, Value } from '../storage/database.ts';
 import { isRowAuthentic, type MacTable, macColumns, rowMacKey } from '../storage/mac-table.ts';
-import { type AlteredRow, type AlteredRows, isFindable } from './altered-rows.ts';
+import { type AlteredRow, type AlteredRows, isLocatable } from './altered-rows.ts';
 
-const PASS_EVERY_MS = MINUTE;
+const PASS_INTERVAL_MS = MINUTE;
 /** Rows of API keys can be long. */
 const PAGE_ROWS = 50;
 
@@ -39,15 +39,15 @@ export class RowCheck {
 
   async runOnce(): Promise<void> {
     for (const altered of await this.#alteredRows.list())
-      if (isFindable(altered) && !(await this.#isStillAltered(altered))) await this.#alteredRows.forget(altered);
+      if (isLocatable(altered) && !(await this.#isStillAltered(altered))) await this.#alteredRows.remove(altered);
     const now = this.#clock();
     // A clock that was set back must not end the checks.
-    if (now < this.#nextPassAt && this.#nextPassAt - now <= PASS_EVERY_MS) return;
+    if (now < this.#nextPassAt && this.#nextPassAt - now <= PASS_INTERVAL_MS) return;
     for (let checked = 0; checked < LIMITS.rowsCheckedPerRound; ) {
       const table = this.#tables[this.#table];
       if (table === undefined) {
         this.#table = 0;
-        this.#nextPassAt = this.#clock() + PASS_EVERY_MS;
+        this.#nextPassAt = this.#clock() + PASS_INTERVAL_MS;
         return;
       }
       checked += await this.#checkPage(table);
@@ -57,13 +57,13 @@ export class RowCheck {
   /** Returns how many rows were checked. The cursor advances to the next table behind the last page. */
   async #checkPage(table: MacTable): Promise<number> {
     const key = await rowMacKey(this.#keyring);
-    const rows = await this.#database.read(pageQuery(table, this.#after !== undefined), ...(this.#after ?? []));
+    const rows = await this.#database.read(buildPageQuery(table, this.#after !== undefined), ...(this.#after ?? []));
     for (const row of rows) if (!isRowAuthentic(key, table, row)) await this.#alteredRows.report(table, row);
     const last = rows.at(-1);
     if (last === undefined || rows.length < PAGE_ROWS) {
       this.#table++;
       this.#after = undefined;
-    } else this.#after = keyOf(table, last);
+    } else this.#after = toKey(table, last);
     return rows.length;
   }
 
@@ -77,10 +77,10 @@ export class RowCheck {
   }
 }
 
-function pageQuery(table: MacTable, continues: boolean): string {
+function buildPageQuery(table: MacTable, continues: boolean): string {
   const columns = table.key.join(', ');
   const after = continues ? `where (${columns}) > (${table.key.map(() => '?').join(', ')})` : '';
   return `select ${macColumns(table)} from ${table.name} ${after} order by ${columns} limit ${PAGE_ROWS}`;
 }
 
-const keyOf = ({ key }: MacTable, row: Row): Value[] => key.map((column) => row[column] ?? null);
+const toKey = ({ key }: MacTable, row: Row): Value[] => key.map((column) => row[column] ?? null);

@@ -4,18 +4,18 @@ import type { SadKeys, SealedSad } from '../crypto/sad-keys.ts';
 import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { blob, blobOrNull, type Database, integer, type Row, text, type Write, write } from '../storage/database.ts';
-import { type Capture, captureRecord, readCaptureRecord, readSadRecord, sadRecord } from './capture.ts';
+import { type Capture, formatCaptureRecord, formatSadRecord, parseCaptureRecord, parseSadRecord } from './capture.ts';
 
 const INSERT = `insert into captures (account, environment, id, record, sad, sad_key, fingerprint, fingerprint_version,
   amount, currency, created_at, expires_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const COLUMNS = 'id, record, sad, fingerprint, amount, currency, created_at, expires_at';
 const FIND = `select ${COLUMNS} from captures where account = ? and environment = ? and id = ? and expires_at > ?`;
-const LIVE = `select ${COLUMNS} from captures where account = ? and environment = ? and expires_at > ?
+const LIST_ACTIVE = `select ${COLUMNS} from captures where account = ? and environment = ? and expires_at > ?
   and created_at <= ? and (created_at < ? or id < ?) order by created_at desc, id desc limit ?`;
 const DELETE = 'delete from captures where account = ? and environment = ? and id = ? and expires_at > ?';
-const EXPIRED = 'select account, environment, id from captures where expires_at <= ? limit ?';
-const ANY_EXPIRED = 'select 1 as due from captures where expires_at <= ? limit 1';
-const REMOVE = 'delete from captures where account = ? and environment = ? and id = ? and expires_at <= ?';
+const LIST_EXPIRED = 'select account, environment, id from captures where expires_at <= ? limit ?';
+const HAS_EXPIRED = 'select 1 as due from captures where expires_at <= ? limit 1';
+const PURGE = 'delete from captures where account = ? and environment = ? and id = ? and expires_at <= ?';
 
 const REPLACE_SAD = `update captures set sad = ?, sad_key = ?
   where account = ? and environment = ? and id = ? and sad_key = ?`;
@@ -23,11 +23,11 @@ const NEXT_SAD_KEY = `select sad_key from captures where sad_key is not null and
 
 type Field = 'record' | 'sad';
 
-type Bound = Pick<Capture, 'id' | 'amount' | 'currency' | 'expiresAt'>;
+type ClearColumns = Pick<Capture, 'id' | 'amount' | 'currency' | 'expiresAt'>;
 
 /** Bound to the columns that stand in clear, too: whoever changes an expiry in the database gets nothing. */
-function placeOfField({ environment, account }: Tenant, bound: Bound, field: Field): EncryptionContext {
-  const { id, amount, currency, expiresAt } = bound;
+function fieldContext({ environment, account }: Tenant, columns: ClearColumns, field: Field): EncryptionContext {
+  const { id, amount, currency, expiresAt } = columns;
   return encryptionContext(environment, account, 'captures', id, field, String(amount), currency, String(expiresAt));
 }
 
@@ -48,17 +48,17 @@ export async function insertCapture(
 ): Promise<Write> {
   const { id, pan, amount, currency, createdAt, expiresAt } = capture;
   const seal = await keyring.sealer(tenant, 'captures', 1);
-  const record = seal(placeOfField(tenant, capture, 'record'), captureRecord(capture));
-  const index = pan === undefined ? null : await panFingerprint(keyring, tenant, pan);
+  const record = seal(fieldContext(tenant, capture, 'record'), formatCaptureRecord(capture));
+  const index = pan === undefined ? null : await computePanFingerprint(keyring, tenant, pan);
   const sealed = [record, sad?.bytes ?? null, sad?.keyId ?? null, index, FINGERPRINT_VERSION];
   return write(INSERT, [tenant.account, tenant.environment, id, ...sealed, amount, currency, createdAt, expiresAt], 1);
 }
 
 /** Undefined when the capture has none. */
 export async function sealSad(sadKeys: SadKeys, tenant: Tenant, capture: Capture): Promise<SealedSad | undefined> {
-  const plaintext = sadRecord(capture.sad);
+  const plaintext = formatSadRecord(capture.sad);
   if (plaintext === undefined) return undefined;
-  const context = placeOfField(tenant, capture, 'sad');
+  const context = fieldContext(tenant, capture, 'sad');
   return sadKeys.seal({ environment: tenant.environment, expiresAt: capture.expiresAt, context, plaintext });
 }
 
@@ -66,7 +66,7 @@ export async function sealSad(sadKeys: SadKeys, tenant: Tenant, capture: Capture
 export const replaceSad = ({ account, environment }: Tenant, id: string, old: SealedSad, sad: SealedSad): Write =>
   write(REPLACE_SAD, [sad.bytes, sad.keyId, account, environment, id, old.keyId]);
 
-const panFingerprint = async (keyring: Keyring, tenant: Tenant, pan: string): Promise<Uint8Array> =>
+const computePanFingerprint = async (keyring: Keyring, tenant: Tenant, pan: string): Promise<Uint8Array> =>
   new Uint8Array(fingerprint(await keyring.digestKey({ ...tenant, purpose: 'fingerprints' }), pan));
 
 /** The capture, when it exists and its ttl has not ended. */
@@ -78,39 +78,39 @@ export async function findCapture(
   now: number,
 ): Promise<StoredCapture | undefined> {
   const [row] = await database.read(FIND, tenant.account, tenant.environment, id, now);
-  return row && openCapture(keyring, tenant, row);
+  return row && unsealCapture(keyring, tenant, row);
 }
 
 /** A row of `liveCaptures`. Throws `UnsealError`. */
-export async function openCapture(keyring: Keyring, tenant: Tenant, row: Row): Promise<StoredCapture> {
-  const bound = {
+export async function unsealCapture(keyring: Keyring, tenant: Tenant, row: Row): Promise<StoredCapture> {
+  const columns = {
     id: text(row, 'id'),
     amount: integer(row, 'amount'),
     currency: text(row, 'currency'),
     expiresAt: integer(row, 'expires_at'),
   };
-  const record = await keyring.unseal(tenant, 'captures', placeOfField(tenant, bound, 'record'), blob(row, 'record'));
+  const record = await keyring.unseal(tenant, 'captures', fieldContext(tenant, columns, 'record'), blob(row, 'record'));
   const index = blobOrNull(row, 'fingerprint');
-  const capture = { ...bound, ...readCaptureRecord(record.toString('utf8')), createdAt: integer(row, 'created_at') };
+  const capture = { ...columns, ...parseCaptureRecord(record.toString('utf8')), createdAt: integer(row, 'created_at') };
   const panIndex = index === undefined ? undefined : Buffer.from(index).toString('hex');
   return { capture, sealedSad: blobOrNull(row, 'sad'), panIndex };
 }
 
 /** Rows of captures whose ttl has not ended, the newest first, behind a place in that order. */
-export const liveCaptures = (
+export const listActiveCaptures = (
   database: Database,
   { account, environment }: Tenant,
   now: number,
   { createdAt, id }: { readonly createdAt: number; readonly id: string },
   limit: number,
-): Promise<Row[]> => database.read(LIVE, account, environment, now, createdAt, createdAt, id, limit);
+): Promise<Row[]> => database.read(LIST_ACTIVE, account, environment, now, createdAt, createdAt, id, limit);
 
 /** Nothing when there is none, or when its key is not here. Throws `UnsealError`. */
 export async function unsealSad(sadKeys: SadKeys, tenant: Tenant, stored: StoredCapture): Promise<Capture['sad']> {
   const { sealedSad, capture } = stored;
-  if (sealedSad === undefined) return readSadRecord(undefined);
-  const record = await sadKeys.unseal(placeOfField(tenant, capture, 'sad'), sealedSad);
-  return readSadRecord(record?.toString('utf8'));
+  if (sealedSad === undefined) return parseSadRecord(undefined);
+  const record = await sadKeys.unseal(fieldContext(tenant, capture, 'sad'), sealedSad);
+  return parseSadRecord(record?.toString('utf8'));
 }
 
 /** Conflicts when there is no such capture any more. */
@@ -124,7 +124,7 @@ export const eraseSad = ({ account, environment }: Tenant, ids: readonly string[
 });
 
 export const hasExpiredCaptures = async (database: Database, now: number): Promise<boolean> =>
-  (await database.read(ANY_EXPIRED, now)).length > 0;
+  (await database.read(HAS_EXPIRED, now)).length > 0;
 
 /** Ids of the keys that captures name. Each costs one search of an index, however many captures name it. */
 export async function listSadKeyIds(database: Database): Promise<Set<string>> {
@@ -138,10 +138,10 @@ export async function listSadKeyIds(database: Database): Promise<Set<string>> {
 }
 
 /** Removes captures whose ttl has ended; returns how many. */
-export async function removeExpiredCaptures(database: Database, now: number, limit: number): Promise<number> {
-  const rows = await database.read(EXPIRED, now, limit);
+export async function purgeExpiredCaptures(database: Database, now: number, limit: number): Promise<number> {
+  const rows = await database.read(LIST_EXPIRED, now, limit);
   if (rows.length === 0) return 0;
   const ids = rows.map((row) => [text(row, 'account'), text(row, 'environment'), text(row, 'id'), now]);
-  await database.commit({ writes: [{ sql: REMOVE, rows: ids }], scrubAfterCommit: true });
+  await database.commit({ writes: [{ sql: PURGE, rows: ids }], scrubAfterCommit: true });
   return rows.length;
 }

@@ -25,29 +25,29 @@ export interface Capture {
 }
 
 /** The sealed part of a capture that is not sensitive authentication data. */
-export function captureRecord({ pan, name, expiry, additionalInfo }: Capture): string {
+export function formatCaptureRecord({ pan, name, expiry, additionalInfo }: Capture): string {
   return JSON.stringify({ pan, name, ...expiry, additionalInfo });
 }
 
-export function readCaptureRecord(record: string): Pick<Capture, 'pan' | 'name' | 'expiry' | 'additionalInfo'> {
+export function parseCaptureRecord(record: string): Pick<Capture, 'pan' | 'name' | 'expiry' | 'additionalInfo'> {
   // Read as requests are, so that numbers in additional_info stay as they were written.
   const { value } = parseJson(record);
   if (!isJsonObject(value)) throw new Error('a capture record is no object');
   const { pan, name, month, year, additionalInfo } = value;
   return {
-    pan: optionalText(pan) as Pan | undefined,
-    name: optionalText(name),
+    pan: toOptionalText(pan) as Pan | undefined,
+    name: toOptionalText(name),
     expiry: typeof month === 'string' && typeof year === 'string' ? { month, year } : undefined,
     additionalInfo: isJsonObject(additionalInfo) ? additionalInfo : {},
   };
 }
 
-export const sadRecord = (data: SensitiveAuthenticationData): string | undefined =>
+export const formatSadRecord = (data: SensitiveAuthenticationData): string | undefined =>
   data.cvv === undefined && data.track2 === undefined ? undefined : JSON.stringify(data);
 
-export function readSadRecord(record: string | undefined): SensitiveAuthenticationData {
+export function parseSadRecord(record: string | undefined): SensitiveAuthenticationData {
   const { cvv, track2 } = record === undefined ? {} : (JSON.parse(record) as Partial<SensitiveAuthenticationData>);
   return { cvv, track2 };
 }
 
-const optionalText = (value: Json | undefined): string | undefined => (typeof value === 'string' ? value : undefined);
+const toOptionalText = (value: Json | undefined): string | undefined => (typeof value === 'string' ? value : undefined);

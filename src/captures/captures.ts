@@ -1,4 +1,4 @@
-import { type AuditAction, auditEntry, type Origin } from '../audit/audit.ts';
+import { type AuditAction, buildAuditEntry, type Origin } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys, SealedSad } from '../crypto/sad-keys.ts';
 import { alsoWrites, type Effect, refuseIfTakenOver } from '../idempotency/effect.ts';
@@ -9,7 +9,7 @@ import { isUuid, newUuid } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import { commitOrThrow, type Database, type JournalEntry } from '../storage/database.ts';
-import type { Tokenization, TokenizationResult } from '../vault/tokenization.ts';
+import type { Tokenization, TokenizationResult } from '../vault/assign-tokens.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Capture } from './capture.ts';
 import {
@@ -18,7 +18,7 @@ import {
   hasExpiredCaptures,
   insertCapture,
   listSadKeyIds,
-  removeExpiredCaptures,
+  purgeExpiredCaptures,
   replaceSad,
   type StoredCapture,
   sealSad,
@@ -28,13 +28,13 @@ import {
 export type NewCapture = Omit<Capture, 'id' | 'createdAt' | 'expiresAt'> & { readonly ttlMinutes: number };
 
 /** A capture as its owner may see it: with `sad` only when it was retrieved. */
-export interface OpenedCapture {
+export interface RetrievedCapture {
   readonly capture: Capture;
   readonly panIndex: string | undefined;
 }
 
 /** What is wanted of a capture. */
-interface Wanted {
+interface CaptureSelector {
   readonly id: string;
   readonly sad: boolean;
 }
@@ -81,12 +81,12 @@ export class Captures {
     });
     refuseIfTakenOver(outcome, own.length);
     if (!outcome.committed) throw new Failure('internal');
-    await this.#sealAgainWhenLate(tenant, capture, sad);
+    await this.#resealIfLate(tenant, capture, sad);
     return id;
   }
 
   /** A commit can take so long that the key of the period was closed and destroyed before it. */
-  async #sealAgainWhenLate(tenant: Tenant, capture: Capture, sealed: SealedSad | undefined): Promise<void> {
+  async #resealIfLate(tenant: Tenant, capture: Capture, sealed: SealedSad | undefined): Promise<void> {
     const { environment, account } = tenant;
     for (let old = sealed; old !== undefined; ) {
       if (!(await this.#sadKeys.mayBeDestroyed(old, environment, capture.expiresAt))) return;
@@ -98,34 +98,39 @@ export class Captures {
   }
 
   /** With everything in it; the audit record is on disk before it is returned. Throws `unknown_capture`. */
-  async retrieve(tenant: Tenant, id: string, origin: Origin): Promise<OpenedCapture> {
+  async retrieve(tenant: Tenant, id: string, origin: Origin): Promise<RetrievedCapture> {
     const stored = await this.#find(tenant, id);
     await commitOrThrow(this.#database, {
       account: tenant.account,
       writes: [],
-      journal: [this.#retrieval(tenant, id, origin, stored)],
+      journal: [this.#retrievalEntry(tenant, id, origin, stored)],
     });
     if (stored === undefined) throw new Failure('unknown_capture', { field: 'id' });
-    return { capture: await this.#opened(tenant, stored), panIndex: stored.panIndex };
+    return { capture: await this.#unseal(tenant, stored), panIndex: stored.panIndex };
   }
 
   /**
    * Captures by id, for `use` (a word for the audit log); those that do not exist are not in the map. Sensitive
    * authentication data stays sealed unless it is wanted. The audit records of all are on disk before it is returned.
    */
-  async reveal(tenant: Tenant, wanted: readonly Wanted[], origin: Origin, use: string): Promise<Map<string, Capture>> {
-    const revealed = new Map<string, Capture>();
+  async retrieveForUse(
+    tenant: Tenant,
+    selectors: readonly CaptureSelector[],
+    origin: Origin,
+    usage: string,
+  ): Promise<Map<string, Capture>> {
+    const captures = new Map<string, Capture>();
     const journal: JournalEntry[] = [];
     // All at once: over a network each question has its way to go.
-    const found = await Promise.all(wanted.map(({ id }) => this.#find(tenant, id)));
-    for (const [index, { id, sad }] of wanted.entries()) {
+    const found = await Promise.all(selectors.map(({ id }) => this.#find(tenant, id)));
+    for (const [index, { id, sad }] of selectors.entries()) {
       const stored = found[index];
       const sealed = stored && (sad ? stored : { ...stored, sealedSad: undefined });
-      if (sealed !== undefined) revealed.set(id, await this.#opened(tenant, sealed));
-      journal.push(this.#retrieval(tenant, id, origin, stored, use));
+      if (sealed !== undefined) captures.set(id, await this.#unseal(tenant, sealed));
+      journal.push(this.#retrievalEntry(tenant, id, origin, stored, usage));
     }
     if (journal.length > 0) await commitOrThrow(this.#database, { account: tenant.account, writes: [], journal });
-    return revealed;
+    return captures;
   }
 
   /** Without sensitive data; undefined when it does not exist or its ttl has ended. */
@@ -172,7 +177,7 @@ export class Captures {
 
   /** Removes what has expired at this trusted time; returns how many captures. */
   sweep(now: number): Promise<number> {
-    return removeExpiredCaptures(this.#database, now, LIMITS.rowsPerSweep);
+    return purgeExpiredCaptures(this.#database, now, LIMITS.rowsPerSweep);
   }
 
   /** Destroys keys of sensitive authentication data that no capture needs at this trusted time; returns how many. */
@@ -191,18 +196,31 @@ export class Captures {
     return isUuid(id) ? findCapture(this.#database, this.#keyring, tenant, id, now) : undefined;
   }
 
-  async #opened(tenant: Tenant, stored: StoredCapture): Promise<Capture> {
+  async #unseal(tenant: Tenant, stored: StoredCapture): Promise<Capture> {
     return { ...stored.capture, sad: await unsealSad(this.#sadKeys, tenant, stored) };
   }
 
-  #retrieval(tenant: Tenant, id: string, origin: Origin, found: StoredCapture | undefined, use?: string): JournalEntry {
-    return this.#entry('capture.retrieved', tenant, id, origin, found === undefined ? 'missing' : 'success', use);
+  #retrievalEntry(
+    tenant: Tenant,
+    id: string,
+    origin: Origin,
+    found: StoredCapture | undefined,
+    usage?: string,
+  ): JournalEntry {
+    return this.#entry('capture.retrieved', tenant, id, origin, found === undefined ? 'missing' : 'success', usage);
   }
 
-  #entry(action: AuditAction, tenant: Tenant, id: string, origin: Origin, outcome: string, use?: string): JournalEntry {
+  #entry(
+    action: AuditAction,
+    tenant: Tenant,
+    id: string,
+    origin: Origin,
+    outcome: string,
+    usage?: string,
+  ): JournalEntry {
     // An id of another form is whatever a caller put into the path, and may be a card number.
     const targets = isUuid(id) ? [`capture:${id}`] : [];
-    const detail = use === undefined ? undefined : { use };
-    return auditEntry(this.#clock, origin, { action, outcome, ...tenant, targets, ...(detail && { detail }) });
+    const detail = usage === undefined ? undefined : { use: usage };
+    return buildAuditEntry(this.#clock, origin, { action, outcome, ...tenant, targets, ...(detail && { detail }) });
   }
 }

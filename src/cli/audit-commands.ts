@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { exportedRecord } from '../audit/exported.ts';
-import { digestOfHeads } from '../audit/heads.ts';
-import { checkNotedHeads, type NotedHeads } from '../audit/noted-heads.ts';
-import { seenEntries } from '../audit/readers.ts';
+import { buildAccessEntries } from '../audit/access-recorder.ts';
+import { digestChainHeads } from '../audit/chain-heads.ts';
+import { formatExportedRecord } from '../audit/export-format.ts';
+import { checkRecordedHeads, type RecordedHeadsCheck } from '../audit/recorded-heads.ts';
 import { describeResumption } from '../audit/resumption.ts';
-import { exportJournal, type Verification, verificationView, verifyJournal } from '../audit/verify.ts';
+import { exportJournal, toVerificationView, type Verification, verifyJournal } from '../audit/verify-journal.ts';
 import { iso8601 } from '../kernel/clock.ts';
 import { commitOrThrow, type Database } from '../storage/database.ts';
 import type { Head } from '../storage/journal.ts';
@@ -24,13 +24,13 @@ export function auditCommands(program: Command, tools: CliContext, exit: (code: 
         const time = iso8601(clock());
         const heads: Head[] = [];
         // Read before they are verified: what is printed is no newer than what was found in order.
-        const { chains, digest } = await digestOfHeads(database, (head) => {
+        const { chains, digest } = await digestChainHeads(database, (head) => {
           if (json === true) heads.push(head);
         });
         const verified = await verifyJournal(database, journalKey);
         const noted = file === undefined || !verified.ok ? undefined : await checkHeadsFile(file, database, verified);
         const result = noted?.fault === undefined ? verified : { ...verified, ok: false, fault: noted.fault };
-        const view = verificationView(result);
+        const view = toVerificationView(result);
         const lines = result.ok
           ? [
               `${formatCount(result.records, 'record')} in ${formatCount(chains, 'chain')}, all in order`,
@@ -56,7 +56,7 @@ export function auditCommands(program: Command, tools: CliContext, exit: (code: 
         const { database } = core;
         let count = 0;
         for await (const link of exportJournal(database, account)) {
-          const text = exportedRecord(link);
+          const text = formatExportedRecord(link);
           tools.out(json === true ? `${count === 0 ? '[' : ','}\n${text}` : `${text}\n`);
           count++;
         }
@@ -65,10 +65,13 @@ export function auditCommands(program: Command, tools: CliContext, exit: (code: 
     );
 }
 
-const checkHeadsFile = (file: string, database: Database, { resumptions = [] }: Verification): Promise<NotedHeads> =>
-  checkNotedHeads(database, file, resumptions);
+const checkHeadsFile = (
+  file: string,
+  database: Database,
+  { resumptions = [] }: Verification,
+): Promise<RecordedHeadsCheck> => checkRecordedHeads(database, file, resumptions);
 
-const describeNoted = ({ found, replaced }: NotedHeads): string[] => [
+const describeNoted = ({ found, replaced }: RecordedHeadsCheck): string[] => [
   `${formatCount(found, 'noted head')} found`,
   ...(replaced === 0
     ? []
@@ -83,7 +86,12 @@ async function recordExport(
 ): Promise<void> {
   if (account !== undefined && account !== '') await accounts.get(account);
   const reader = { origin: tools.operatorOrigin(), account: '' };
-  const journal = seenEntries(clock, 'audit.exported', reader, account === undefined ? 'everything' : { account });
+  const journal = buildAccessEntries(
+    clock,
+    'audit.exported',
+    reader,
+    account === undefined ? 'everything' : { account },
+  );
   await commitOrThrow(database, { writes: [], journal });
 }
 

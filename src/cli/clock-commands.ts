@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { auditEntry } from '../audit/audit.ts';
+import { buildAuditEntry } from '../audit/audit.ts';
 import { iso8601, SECOND, timeOrNull } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { DISTRUST_TEXTS, type Distrust } from '../kernel/time-guard.ts';
@@ -83,7 +83,7 @@ async function storeConfirmation(
       clockRecords.upsert('trusted', { at, since: at }),
       clockRecords.delete('distrust'),
     ],
-    journal: [auditEntry(clock, tools.operatorOrigin(), event)],
+    journal: [buildAuditEntry(clock, tools.operatorOrigin(), event)],
   });
 }
 

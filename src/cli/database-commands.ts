@@ -3,7 +3,7 @@ import { createReadStream, existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { recordBackup, recordResumption } from '../audit/resumption.ts';
-import { type Verification, verificationView, verifyJournal } from '../audit/verify.ts';
+import { toVerificationView, type Verification, verifyJournal } from '../audit/verify-journal.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import { schemaVersion } from '../storage/migrate.ts';
 import { checkBackup, isInUse } from '../storage/sqlite/check-file.ts';
@@ -83,7 +83,7 @@ function restoreCommand(program: Command, tools: CliContext): void {
       printResult(
         tools,
         options.json,
-        { database: file, ...(kept !== undefined && { kept }), audit: verificationView(audit) },
+        { database: file, ...(kept !== undefined && { kept }), audit: toVerificationView(audit) },
         lines.join('\n'),
       );
     });

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { type AllowedNetwork, readCidr } from '../accounts/allow-list.ts';
-import { keyState, type StoredKey } from '../accounts/api-key.ts';
-import type { IssuedKey, KeyTraits } from '../accounts/new-key.ts';
+import { type AllowedNetwork, parseCidr } from '../accounts/allow-list.ts';
+import { keyStateAt, type StoredKey } from '../accounts/api-key.ts';
+import type { IssuedKey, KeyAttributes } from '../accounts/issue-key.ts';
 import { isPermission, PERMISSIONS, type Permission } from '../accounts/permission.ts';
 import { iso8601, parseIso8601, timeOrNull } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
@@ -42,7 +42,7 @@ function createCommand(key: Command, tools: CliContext): void {
       withCore(tools, async ({ accounts, clock }) => {
         const { account, environment, json } = options;
         if (options.name === undefined) throw new UsageError('--name: required');
-        const traits: KeyTraits = {
+        const traits: KeyAttributes = {
           name: options.name,
           description: options.description ?? '',
           permissions: options.permission ?? [],
@@ -65,7 +65,7 @@ function showCommand(key: Command, tools: CliContext): void {
     .description('show what a key may do')
     .option('--json', 'print JSON')
     .action((id: string, { json }: { json?: boolean }) =>
-      withCore(tools, async ({ accounts, clock }) => printKey(tools, json, await accounts.key(id), clock())),
+      withCore(tools, async ({ accounts, clock }) => printKey(tools, json, await accounts.getKey(id), clock())),
     );
 }
 
@@ -77,7 +77,7 @@ function listCommand(key: Command, tools: CliContext): void {
     .option('--json', 'print JSON')
     .action(({ account, json }: { account: string; json?: boolean }) =>
       withCore(tools, async ({ accounts, clock }) => {
-        const all = (await accounts.keys(account)).map((each) => toView(each, clock()));
+        const all = (await accounts.listKeys(account)).map((each) => toView(each, clock()));
         const rows = all.map((each) => [
           each.id,
           each.environment,
@@ -165,7 +165,7 @@ const parseDescription = (text: string): string =>
 function parseNetwork(text: string): AllowedNetwork {
   const [network = '', ...note] = text.split('=');
   const cidr =
-    readCidr(network) ?? invalidOption('expected an address or CIDR network, as 203.0.113.7 or 2001:db8::/32');
+    parseCidr(network) ?? invalidOption('expected an address or CIDR network, as 203.0.113.7 or 2001:db8::/32');
   const words = note.join('=');
   return { cidr, note: words === '' ? '' : parseName(words, LIMITS.allowListNoteCharacters, '--ip note') };
 }
@@ -185,7 +185,7 @@ const toView = (key: StoredKey, now: number) => ({
   name: key.name,
   description: key.description,
   prefix: key.prefix,
-  state: keyState(key, now),
+  state: keyStateAt(key, now),
   altered: key.isTampered,
   permissions: key.permissions,
   allow_list: key.allowList,

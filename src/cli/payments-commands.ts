@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { Idempotency } from '../idempotency/idempotency.ts';
+import { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import { iso8601, timeOrNull } from '../kernel/clock.ts';
 import { formatNumber } from '../kernel/money.ts';
 import { Books } from '../payments/books.ts';
@@ -143,7 +143,7 @@ function resolveCommand(payments: Command, tools: CliContext): void {
       withCore(tools, async ({ accounts, activations, database, keyring, clock, time, random }) => {
         const tenant = await resolveTenant(accounts, options);
         const books = new Books({ database, keyring, time, random, observe: () => undefined });
-        const idempotency = new Idempotency({ database, keyring, time, random });
+        const idempotency = new IdempotencyKeys({ database, keyring, time, random });
         const byHand = new ManualResolution({ activations, books, idempotency, clock, time });
         const { payment, operation } = await byHand.resolve(
           tenant,

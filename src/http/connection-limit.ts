@@ -1,4 +1,4 @@
-import { isAllowed, readAddress } from '../accounts/allow-list.ts';
+import { isAllowed, normalizeAddress } from '../accounts/allow-list.ts';
 import { type Clock, MINUTE } from '../kernel/clock.ts';
 import { subscriberNetwork } from '../kernel/network.ts';
 
@@ -82,6 +82,6 @@ export class ConnectionLimit {
 /** Returns the network that is counted as one, for the address of a socket in any form. */
 function toNetwork(address: string): string {
   // The zone of a link-local address names an interface of this machine.
-  const usual = readAddress(address.replace(/%.*$/, ''));
+  const usual = normalizeAddress(address.replace(/%.*$/, ''));
   return usual === undefined ? address : subscriberNetwork(usual);
 }

@@ -1,7 +1,7 @@
 import type { ApiKey, StoredKey } from '../accounts/api-key.ts';
-import { type Authentication, GUESSES, type Refusal } from '../accounts/authentication.ts';
+import { type Authentication, type DenialReason, GUESSING_REASONS } from '../accounts/authentication.ts';
 import type { Permission } from '../accounts/permission.ts';
-import { auditEntry, type Origin } from '../audit/audit.ts';
+import { buildAuditEntry, type Origin } from '../audit/audit.ts';
 import { type Clock, SECOND } from '../kernel/clock.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
@@ -89,7 +89,7 @@ export class Gate {
   async admit(sender: RequestSource, permission: Permission): Promise<AccessGrant> {
     const at = this.#clock();
     const verdict = await this.#authentication.authenticate(sender.secret, sender.address, permission);
-    if (verdict.refusal !== undefined) return this.#refuse(sender, verdict.key, verdict.refusal);
+    if (verdict.denial !== undefined) return this.#refuse(sender, verdict.key, verdict.denial);
     const { key, tenant } = verdict;
     const rate = this.perKey?.take(key.id);
     if (rate?.allowed === false) throw new RateLimitFailure(rate, true);
@@ -107,13 +107,13 @@ export class Gate {
     const age = at - admission.at;
     if (age >= 0 && age < GRANT_VALID_MS) return admission;
     const verdict = await this.#authentication.authenticate(sender.secret, sender.address, permission);
-    if (verdict.refusal !== undefined) return this.#refuse(sender, verdict.key, verdict.refusal);
+    if (verdict.denial !== undefined) return this.#refuse(sender, verdict.key, verdict.denial);
     return { ...admission, key: verdict.key, tenant: verdict.tenant, at };
   }
 
-  async #refuse(sender: RequestSource, key: StoredKey | undefined, refusal: Refusal): Promise<never> {
+  async #refuse(sender: RequestSource, key: StoredKey | undefined, refusal: DenialReason): Promise<never> {
     const { address } = sender;
-    const taken = GUESSES.has(refusal)
+    const taken = GUESSING_REASONS.has(refusal)
       ? this.#guesses?.take(subscriberNetwork(address))
       : this.#refusals?.take(key?.id ?? '');
     if (taken?.allowed === false) throw new RateLimitFailure(taken, false);
@@ -125,7 +125,7 @@ export class Gate {
       environment: this.#environment,
       detail: { route: sender.route },
     };
-    const entry = auditEntry(this.#clock, { actor, address, requestId: sender.requestId }, event);
+    const entry = buildAuditEntry(this.#clock, { actor, address, requestId: sender.requestId }, event);
     await commitOrThrow(this.#database, { account: event.account, writes: [], journal: [entry] });
     throw new Failure('access_denied');
   }

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { MAC_TABLES } from '../accounts/mac-tables.ts';
-import type { StoredVerification } from '../audit/verified-heads.ts';
+import type { StoredVerification } from '../audit/verification-store.ts';
 import type { CertificateEnd } from '../proxy/configuration-store.ts';
 
 const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];

@@ -1,5 +1,5 @@
 import type { Claimed } from '../idempotency/effect.ts';
-import type { Answer, Claim, Idempotency } from '../idempotency/idempotency.ts';
+import type { Claim, IdempotencyKeys, StoredResponse } from '../idempotency/idempotency-keys.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
@@ -25,7 +25,7 @@ export interface Incoming {
   readonly body: Buffer;
 }
 
-export interface Performed extends Answer {
+export interface Performed extends StoredResponse {
   readonly replayed: boolean;
 }
 
@@ -37,7 +37,7 @@ const NOT_KNOWN_YET = 'The outcome of this request is not known yet; it is being
 export class Performer {
   readonly #endpoint: Endpoint;
   readonly #services: Services;
-  readonly #idempotency: Idempotency;
+  readonly #idempotency: IdempotencyKeys;
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #turns: ScanQueue;
@@ -46,7 +46,7 @@ export class Performer {
   constructor(options: {
     endpoint: Endpoint;
     services: Services;
-    idempotency: Idempotency;
+    idempotency: IdempotencyKeys;
     clock: Clock;
     turns: ScanQueue;
     serialize: (envelope: unknown) => string;
@@ -70,26 +70,26 @@ export class Performer {
     }
     const begun = await this.#begin(incoming, idempotencyKey);
     if ('replay' in begun) return { ...begun.replay, replayed: true };
-    if ('bound' in begun) return { ...(await this.#recalled(incoming, begun.bound)), replayed: true };
+    if ('boundTo' in begun) return { ...(await this.#recalled(incoming, begun.boundTo)), replayed: true };
     return { ...(await this.#performOnce(incoming, begun.claim)), replayed: false };
   }
 
-  #begin({ admission, path, query, headers, body }: Incoming, key: string): ReturnType<Idempotency['begin']> {
+  #begin({ admission, path, query, headers, body }: Incoming, key: string): ReturnType<IdempotencyKeys['claim']> {
     const { method, headers: named = {} } = this.#endpoint;
     // No line of it can hold a line feed, so that two different requests never read the same.
     const lines = [query, ...Object.keys(named).map((name) => headers[name] ?? '')];
     const content = Buffer.concat([Buffer.from(lines.map((line) => `${line}\n`).join('')), body]);
-    return this.#idempotency.begin({ tenant: admission.tenant, method, path, key, content });
+    return this.#idempotency.claim({ tenant: admission.tenant, method, path, key, content });
   }
 
   /** The answer of what the key was bound to. Throws `operation_in_progress` while there is none. */
-  async #recalled({ admission }: Incoming, bound: string): Promise<Answer> {
+  async #recalled({ admission }: Incoming, bound: string): Promise<StoredResponse> {
     const data = await this.#endpoint.replay?.(this.#services, admission.tenant, bound);
     if (data === undefined) throw new Failure('operation_in_progress', { message: NOT_KNOWN_YET });
     return this.#success(data);
   }
 
-  async #performOnce(incoming: Incoming, claim: Claim): Promise<Answer> {
+  async #performOnce(incoming: Incoming, claim: Claim): Promise<StoredResponse> {
     try {
       const answer = await this.#answerOnce(incoming, claim);
       claim.stop();
@@ -101,18 +101,18 @@ export class Performer {
     }
   }
 
-  async #answerOnce(incoming: Incoming, claim: Claim): Promise<Answer> {
+  async #answerOnce(incoming: Incoming, claim: Claim): Promise<StoredResponse> {
     let kept = false;
     let bound = false;
     const keep: Keep = async (data) => {
       kept = true;
-      return [await claim.keep(this.#success(data))];
+      return [await claim.storeResponse(this.#success(data))];
     };
     const bind = (to: string): Write => {
       bound = true;
       return claim.bind(to);
     };
-    let answer: Answer;
+    let answer: StoredResponse;
     try {
       answer = this.#success(await this.#handle(incoming, { keep, bind }));
     } catch (error) {
@@ -123,19 +123,19 @@ export class Performer {
     }
     // Nothing was changed, so there was no unit for the answer to go along with.
     const { account } = incoming.admission.tenant;
-    if (!kept && !bound) await commitOrThrow(this.#database, { account, writes: [await claim.keep(answer)] });
+    if (!kept && !bound) await commitOrThrow(this.#database, { account, writes: [await claim.storeResponse(answer)] });
     return answer;
   }
 
   /** A failure that a repeat would meet again; any other is thrown on. */
-  #lastingFailure(error: unknown): Answer {
+  #lastingFailure(error: unknown): StoredResponse {
     const failure = toFailure(error);
     const { status, isTransient: passing } = PROBLEMS[failure.code];
     if (status !== 400 || passing === true) throw error;
     return { status, body: JSON.stringify(ENVELOPES[this.#endpoint.family].failure(failure, status)) };
   }
 
-  #success(data: unknown): Answer {
+  #success(data: unknown): StoredResponse {
     return { status: 200, body: this.#serialize(ENVELOPES[this.#endpoint.family].success(data)) };
   }
 

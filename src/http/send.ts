@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { readAddress } from '../accounts/allow-list.ts';
+import { normalizeAddress } from '../accounts/allow-list.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Statistics } from '../storage/statistics.ts';
 import { ENVELOPES } from './envelopes.ts';
@@ -102,7 +102,7 @@ const PARSED_ADDRESSES = new Map<string, string>();
 export function clientAddress({ ip = '' }: FastifyRequest): string {
   let address = PARSED_ADDRESSES.get(ip);
   if (address === undefined) {
-    address = readAddress(ip) ?? 'unknown';
+    address = normalizeAddress(ip) ?? 'unknown';
     if (PARSED_ADDRESSES.size >= LIMITS.trackedAddresses) PARSED_ADDRESSES.clear();
     if (ip.length <= MAX_ADDRESS_CHARACTERS) PARSED_ADDRESSES.set(ip, address);
   }

@@ -3,7 +3,7 @@ import fastJson from 'fast-json-stringify';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { isAllowed } from '../accounts/allow-list.ts';
 import type { Authentication } from '../accounts/authentication.ts';
-import type { Idempotency } from '../idempotency/idempotency.ts';
+import type { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
@@ -55,7 +55,7 @@ export interface ApiServerOptions extends ServerOptions {
   readonly environment: Environment;
   readonly authentication: Authentication;
   readonly services: Services;
-  readonly idempotency: Idempotency;
+  readonly idempotency: IdempotencyKeys;
   readonly rates: RateLimits;
   readonly endpoints: readonly Endpoint[];
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { readAddress } from '../accounts/allow-list.ts';
+import { normalizeAddress } from '../accounts/allow-list.ts';
 import { subscriberNetwork } from './network.ts';
 
 describe('subscriberNetwork', () => {
@@ -27,7 +27,7 @@ describe('subscriberNetwork', () => {
     const group = fc.constantFrom(0, 0, 1, 0xdb8, 0xffff);
     const half = fc.array(group, { minLength: 4, maxLength: 4 });
     const usual = (groups: readonly number[]): string =>
-      readAddress(groups.map((part) => part.toString(16)).join(':')) ?? '';
+      normalizeAddress(groups.map((part) => part.toString(16)).join(':')) ?? '';
     fc.assert(
       fc.property(half, half, half, half, (network, other, one, two) => {
         const here = usual([...network, ...one]);

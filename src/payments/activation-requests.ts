@@ -1,4 +1,4 @@
-import { type AuditAction, auditEntry, type Origin } from '../audit/audit.ts';
+import { type AuditAction, buildAuditEntry, type Origin } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
@@ -127,7 +127,7 @@ export class ActivationRequests {
   }
 
   #event({ account, environment, id, status, processor }: ActivationRequest, origin: Origin): JournalEntry {
-    return auditEntry(this.#clock, origin, {
+    return buildAuditEntry(this.#clock, origin, {
       action: ACTIONS[status],
       outcome: 'success',
       account,

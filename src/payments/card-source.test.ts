@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { Failure } from '../kernel/failure.ts';
 import { parsePan } from '../kernel/pan.ts';
 import type { Placeholder } from '../placeholders/grammar.ts';
-import type { Filled, Mark } from '../placeholders/mark.ts';
-import type { Placeholders, Reader } from '../placeholders/placeholders.ts';
+import type { LocatedPlaceholder, Substitution } from '../placeholders/located-placeholder.ts';
+import type { CardDataContext, Placeholders } from '../placeholders/placeholders.ts';
 import { type CardField, type CardSource, parseCardPlaceholder, resolveCard } from './card-source.ts';
 
 const PATHS = {
@@ -73,11 +73,11 @@ describe('a placeholder in a card field', () => {
   });
 });
 
-const READER: Reader = {
+const READER: CardDataContext = {
   tenant: { account: 'acc', environment: 'sandbox' },
   permissions: [],
   origin: { actor: { type: 'service' } },
-  use: 'payment',
+  usage: 'payment',
 };
 const pan = parsePan('4111111111111111') ?? assert.fail('a card number');
 const literal: CardSource = {
@@ -90,13 +90,13 @@ const literal: CardSource = {
 /** Answers with the value of each part, and notes who asked for which. */
 function holding(values: Readonly<Record<string, string>>): {
   placeholders: Placeholders;
-  asked: (readonly [Reader, readonly Mark[]])[];
+  asked: (readonly [CardDataContext, readonly LocatedPlaceholder[]])[];
 } {
-  const asked: (readonly [Reader, readonly Mark[]])[] = [];
+  const asked: (readonly [CardDataContext, readonly LocatedPlaceholder[]])[] = [];
   const stand: Pick<Placeholders, 'resolve'> = {
-    resolve: async (reader, marks): Promise<Filled[]> => {
+    resolve: async (reader, marks): Promise<Substitution[]> => {
       asked.push([reader, marks]);
-      return marks.map((mark) => ({ mark, value: values[mark.placeholder.part] ?? '' })).reverse();
+      return marks.map((mark) => ({ located: mark, value: values[mark.placeholder.part] ?? '' })).reverse();
     },
   };
   return { placeholders: stand as unknown as Placeholders, asked };
@@ -133,7 +133,12 @@ describe('reading a card', () => {
     assert.equal(asked.length, 1);
     const [[reader, marks] = assert.fail('nobody was asked')] = asked;
     assert.equal(reader, READER);
-    const seen = marks.map(({ place, number, placeholder }) => [place, number, placeholder.part, placeholder.token]);
+    const seen = marks.map(({ location: place, number, placeholder }) => [
+      place,
+      number,
+      placeholder.part,
+      placeholder.token,
+    ]);
     assert.deepEqual(seen, [
       ['card.number', 1, 'card', 'cap-1'],
       ['card.expiration_date', 2, 'expiration', 'cap-1'],
@@ -141,7 +146,7 @@ describe('reading a card', () => {
       ['card.holder', 4, 'name', 'cap-1'],
     ]);
     assert.deepEqual(
-      marks.map(({ write }) => write('a"b')),
+      marks.map(({ encode: write }) => write('a"b')),
       ['a"b', 'a"b', 'a"b', 'a"b'],
     );
   });
@@ -158,7 +163,7 @@ describe('reading a card', () => {
     assert.deepEqual(read.card, { pan, expiry: { month: '12', year: '29' }, securityCode: '123', holder: undefined });
     assert.deepEqual([read.isInClear, read.captureIds], [false, ['cap-2']]);
     assert.deepEqual(
-      asked[0]?.[1].map(({ number, place }) => [number, place]),
+      asked[0]?.[1].map(({ number, location: place }) => [number, place]),
       [
         [1, 'card.number'],
         [2, 'card.security_code'],

@@ -1,9 +1,14 @@
 import { type Expiry, parseExpiry } from '../kernel/expiry.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { type Pan, parsePan, passesLuhn } from '../kernel/pan.ts';
-import { findPlaceholders, type Part, type Placeholder, PlaceholderFault } from '../placeholders/grammar.ts';
-import type { Mark } from '../placeholders/mark.ts';
-import type { Placeholders, Reader } from '../placeholders/placeholders.ts';
+import {
+  type ExtractPart,
+  findPlaceholders,
+  type Placeholder,
+  PlaceholderSyntaxError,
+} from '../placeholders/grammar.ts';
+import type { LocatedPlaceholder } from '../placeholders/located-placeholder.ts';
+import type { CardDataContext, Placeholders } from '../placeholders/placeholders.ts';
 import type { CardData } from './processor.ts';
 
 /** A card field as a request brings it: the value itself, or the placeholder that stands for it. */
@@ -31,7 +36,7 @@ const FIELDS = {
   expiry: { path: 'card.expiration_date', part: 'expiration' },
   securityCode: { path: 'card.security_code', part: 'cvv' },
   holder: { path: 'card.holder', part: 'name' },
-} as const satisfies Record<keyof CardSource, { path: string; part: Part }>;
+} as const satisfies Record<keyof CardSource, { path: string; part: ExtractPart }>;
 
 const NAMES = Object.keys(FIELDS) as (keyof CardSource)[];
 
@@ -61,7 +66,7 @@ function placeholdersIn(text: string, path: string): ReturnType<typeof findPlace
   try {
     return findPlaceholders(text);
   } catch (error) {
-    throw error instanceof PlaceholderFault ? fault(path, error.message) : error;
+    throw error instanceof PlaceholderSyntaxError ? fault(path, error.message) : error;
   }
 }
 
@@ -71,12 +76,12 @@ function placeholdersIn(text: string, path: string): ReturnType<typeof findPlace
  */
 export async function resolveCard(
   placeholders: Placeholders,
-  reader: Reader,
+  reader: CardDataContext,
   source: CardSource,
 ): Promise<ResolvedCard> {
   const marks = marksOf(source);
   const filled = marks.length === 0 ? [] : await placeholders.resolve(reader, marks);
-  const values = new Map(filled.map(({ mark, value }) => [mark.place, value]));
+  const values = new Map(filled.map(({ located: mark, value }) => [mark.location, value]));
   const fieldOf = <T>(name: keyof CardSource, read: (text: string) => T): T | undefined => {
     const field = source[name] as CardField<T> | undefined;
     if (field === undefined || 'literal' in field) return field?.literal;
@@ -93,15 +98,15 @@ export async function resolveCard(
   return { card, isInClear: 'literal' in source.number, captureIds: [...new Set(captures.map(({ token }) => token))] };
 }
 
-function marksOf(source: CardSource): Mark[] {
-  const marks: Mark[] = [];
+function marksOf(source: CardSource): LocatedPlaceholder[] {
+  const marks: LocatedPlaceholder[] = [];
   for (const name of NAMES) {
     const field = source[name];
     if (field === undefined || 'literal' in field) continue;
     const { path, part } = FIELDS[name];
     const placeholder = { ...field.placeholder, part };
     // Nothing is written back: the values go into fields of their own.
-    marks.push({ placeholder, place: path, number: marks.length + 1, start: 0, end: 0, write: (value) => value });
+    marks.push({ placeholder, location: path, number: marks.length + 1, start: 0, end: 0, encode: (value) => value });
   }
   return marks;
 }

@@ -1,5 +1,5 @@
 import type { Origin } from '../audit/audit.ts';
-import type { Idempotency } from '../idempotency/idempotency.ts';
+import type { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
@@ -26,14 +26,14 @@ class ManualResolutionError extends OperatorError {
 export class ManualResolution {
   readonly #activations: PaymentActivations;
   readonly #books: Books;
-  readonly #idempotency: Idempotency;
+  readonly #idempotency: IdempotencyKeys;
   readonly #clock: Clock;
   readonly #time: TrustedTime;
 
   constructor(options: {
     activations: PaymentActivations;
     books: Books;
-    idempotency: Idempotency;
+    idempotency: IdempotencyKeys;
     clock: Clock;
     time: TrustedTime;
   }) {
@@ -51,7 +51,7 @@ export class ManualResolution {
       throw new ManualResolutionError('there is no such transaction in doubt; see: cardvault payments doubtful');
     const configured = await this.#activations.configuredProcessor(tenant, lane.payment.processor);
     const journal = [paymentEvent(this.#clock, 'payment.settled', lane, origin, as)];
-    const along = async () => [this.#idempotency.ended(tenant, lane.operation.id)];
+    const along = async () => [this.#idempotency.releaseBinding(tenant, lane.operation.id)];
     const change = (current: Lane): PaymentSnapshot =>
       this.#changed(current, as, recoveryTimes(configured.settings, aheadOfSteady(this.#time)));
     return this.#books.change(lane, configured, change, along, journal);

@@ -10,8 +10,8 @@ import { toSummaryLines } from '../accounts/approval-summary.ts';
 import type { Along, Approvals, Consent } from '../accounts/approvals.ts';
 import { ENABLEMENTS } from '../accounts/mac-tables.ts';
 import { AlteredRows } from '../audit/altered-rows.ts';
-import { auditEntry, type Origin } from '../audit/audit.ts';
-import { auditedSettings } from '../audit/setting-values.ts';
+import { buildAuditEntry, type Origin } from '../audit/audit.ts';
+import { buildSettingDetails } from '../audit/setting-details.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { UnsealError } from '../crypto/seal.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -233,7 +233,7 @@ export class PaymentActivations {
         removeEnablement(tenant, CAPABILITY),
         upsertOperatorNotice(tenant, 'payments.disabled', this.#clock()),
       ],
-      journal: [auditEntry(this.#clock, origin, event), ...along.journal],
+      journal: [buildAuditEntry(this.#clock, origin, event), ...along.journal],
       scrubAfterCommit: true,
     });
     if (!outcome.committed && outcome.write < along.writes.length) throw new Failure('changed_meanwhile');
@@ -327,7 +327,7 @@ export class PaymentActivations {
     along: Along,
     consent: Consent | undefined,
   ): Promise<void> {
-    const audited = auditedSettings(Object.keys(settings), stored?.configured ?? {}, given, this.#isPublic(name));
+    const audited = buildSettingDetails(Object.keys(settings), stored?.configured ?? {}, given, this.#isPublic(name));
     const detail = {
       processor: name,
       ...audited,
@@ -344,7 +344,7 @@ export class PaymentActivations {
         upsertEnablement(macKey, tenant, { capability: CAPABILITY, processor: name }, this.#clock()),
         upsertOperatorNotice(tenant, 'payments.enabled', this.#clock()),
       ],
-      journal: [auditEntry(this.#clock, origin, event), ...along.journal],
+      journal: [buildAuditEntry(this.#clock, origin, event), ...along.journal],
       scrubAfterCommit: true,
     });
     if (!outcome.committed && outcome.write < along.writes.length) throw new Failure('changed_meanwhile');

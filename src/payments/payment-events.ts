@@ -1,4 +1,4 @@
-import { type AuditAction, auditEntry, type Origin } from '../audit/audit.ts';
+import { type AuditAction, buildAuditEntry, type Origin } from '../audit/audit.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { JournalEntry } from '../storage/database.ts';
@@ -20,7 +20,7 @@ export function paymentEvent(
 ): JournalEntry {
   const targets = [`payment:${operation.paymentId}`];
   const detail = { operation: operation.type, transaction: operation.id };
-  return auditEntry(clock, origin, { action, outcome, ...tenant, targets, detail });
+  return buildAuditEntry(clock, origin, { action, outcome, ...tenant, targets, detail });
 }
 
 /** The service itself, which nobody asked. */

@@ -10,7 +10,7 @@ import {
   TIMES_OUT,
 } from '../../test/interface/payment-requests.ts';
 import { Captures } from '../captures/captures.ts';
-import { Idempotency } from '../idempotency/idempotency.ts';
+import { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import { DAY, HOUR } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
@@ -60,7 +60,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
       processors: createProcessors({ ...core, hosts: new ProcessorHosts() }).byName,
       vault,
       placeholders: new Placeholders({ ...core, vault, captures }),
-      idempotency: new Idempotency(core),
+      idempotency: new IdempotencyKeys(core),
       isOurTurn: async () => false,
       observe: () => undefined,
       failed: fails,

@@ -1,5 +1,5 @@
 import type { Keyring } from '../crypto/keyring.ts';
-import type { Idempotency } from '../idempotency/idempotency.ts';
+import type { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Placeholders } from '../placeholders/placeholders.ts';
@@ -23,7 +23,7 @@ interface Parts {
   readonly processors: Processors;
   readonly vault: Vault;
   readonly placeholders: Placeholders;
-  readonly idempotency: Idempotency;
+  readonly idempotency: IdempotencyKeys;
   isOurTurn(): Promise<boolean>;
   readonly observe: ConstructorParameters<typeof Books>[0]['observe'];
   failed(chore: string, error: unknown): void;

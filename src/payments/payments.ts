@@ -1,5 +1,5 @@
 import type { Permission } from '../accounts/permission.ts';
-import { auditEntry } from '../audit/audit.ts';
+import { buildAuditEntry } from '../audit/audit.ts';
 import type { Claimed } from '../idempotency/effect.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
@@ -9,9 +9,9 @@ import { LIMITS } from '../kernel/limits.ts';
 import { aheadOfSteady, type TrustedTime } from '../kernel/time-guard.ts';
 import type { Placeholders } from '../placeholders/placeholders.ts';
 import { commitOrThrow, type Database, type Write } from '../storage/database.ts';
+import type { TokenizationResult } from '../vault/assign-tokens.ts';
 import type { TokenFormat } from '../vault/scheme.ts';
 import type { Creator } from '../vault/token.ts';
-import type { TokenizationResult } from '../vault/tokenization.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Books } from './books.ts';
 import { type CardSource, type ResolvedCard, resolveCard } from './card-source.ts';
@@ -80,7 +80,7 @@ export class Payments {
     const { tenant, permissions, origin } = caller;
     const configured = await this.#enabled(caller);
     const use = request.order.capture ? 'payment' : 'authorization';
-    const read = await resolveCard(this.#placeholders, { tenant, permissions, origin, use }, request.card);
+    const read = await resolveCard(this.#placeholders, { tenant, permissions, origin, usage: use }, request.card);
     const news = await this.#notifications.createCallbackUrl(tenant.environment, configured);
     const order: Order = { ...request.order, notificationUrl: news?.url };
     configured.processor.check(order, read.card, configured.settings);
@@ -146,7 +146,7 @@ export class Payments {
     await commitOrThrow(this.#database, {
       account: tenant.account,
       writes: [],
-      journal: [auditEntry(this.#clock, origin, event)],
+      journal: [buildAuditEntry(this.#clock, origin, event)],
     });
     throw new Failure('access_denied');
   }

@@ -1,4 +1,4 @@
-import type { Idempotency } from '../idempotency/idempotency.ts';
+import type { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { aheadOfSteady, type TrustedTime } from '../kernel/time-guard.ts';
@@ -58,7 +58,7 @@ export class Recovery {
   readonly #activations: PaymentActivations;
   readonly #books: Books;
   readonly #payments: Payments;
-  readonly #idempotency: Idempotency;
+  readonly #idempotency: IdempotencyKeys;
   readonly #clock: Clock;
   readonly #time: TrustedTime;
   readonly #failed: (error: unknown, due: DuePayment) => void;
@@ -71,7 +71,7 @@ export class Recovery {
     activations: PaymentActivations;
     books: Books;
     payments: Payments;
-    idempotency: Idempotency;
+    idempotency: IdempotencyKeys;
     clock: Clock;
     time: TrustedTime;
     failed: (error: unknown, due: DuePayment) => void;
@@ -191,7 +191,7 @@ export class Recovery {
       isUnderWay(current) && current.payment.reversalStarted === isGivenUp
         ? passed(current, verdict, times, now)
         : undefined;
-    const along = async () => [this.#idempotency.ended(tenant, id)];
+    const along = async () => [this.#idempotency.releaseBinding(tenant, id)];
     const after = await this.#books.change(lane, configured, change, along, [
       paymentEvent(this.#clock, 'payment.resolved', lane, SERVICE_ORIGIN, verdict.kind),
     ]);

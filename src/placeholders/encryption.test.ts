@@ -4,8 +4,8 @@ import { describe, it } from 'node:test';
 import { locatePlaceholders as marksIn, withValues } from '../../test/fixtures/placeholder-fixtures.ts';
 import type { EncryptionPadding } from '../crypto/rsa.ts';
 import { Failure } from '../kernel/failure.ts';
-import { encryptValues, isEncrypted, readEncryption, type ValueEncryption } from './encryption.ts';
-import type { Mark } from './mark.ts';
+import { encryptValues, isEncrypted, parseEncryption, type ValueEncryption } from './encryption.ts';
+import type { LocatedPlaceholder } from './located-placeholder.ts';
 
 const PAIRS = [2048, 3072, 4096].map((bits) => ({ bits, ...generateKeyPairSync('rsa', { modulusLength: bits }) }));
 const [{ publicKey, privateKey }] = PAIRS as [(typeof PAIRS)[0]];
@@ -16,7 +16,7 @@ const PKCS1 = publicKey.export({ type: 'pkcs1', format: 'der' }).toString('base6
 const PLAIN = '{{a:detokenize}}';
 const MARKED = '{{a:detokenize|encrypt}}';
 
-const marksOf = (text: string): Mark[] => marksIn(text, '/pan');
+const marksOf = (text: string): LocatedPlaceholder[] => marksIn(text, '/pan');
 
 function failure(act: () => unknown): Failure {
   try {
@@ -29,7 +29,7 @@ function failure(act: () => unknown): Failure {
 }
 
 const refusal = (header: unknown): Failure =>
-  failure(() => readEncryption(typeof header === 'string' ? header : JSON.stringify(header)));
+  failure(() => parseEncryption(typeof header === 'string' ? header : JSON.stringify(header)));
 
 const decrypted = (padding: EncryptionPadding, key: KeyObject, base64: string): string => {
   const bytes = Buffer.from(base64, 'base64');
@@ -42,26 +42,26 @@ const decrypted = (padding: EncryptionPadding, key: KeyObject, base64: string): 
 describe('the header ft-encryption', () => {
   it('absent, empty or null means OAEP with SHA-256, for marked values, with the key of the account', () => {
     const defaults = { key: undefined, padding: 'oaep-sha256', isPartial: true };
-    assert.deepEqual(readEncryption(undefined), defaults);
-    assert.deepEqual(readEncryption('{}'), defaults);
-    assert.deepEqual(readEncryption('{"key":null,"type":null,"is_partial":null}'), defaults);
-    assert.deepEqual(readEncryption(' { } '), defaults);
+    assert.deepEqual(parseEncryption(undefined), defaults);
+    assert.deepEqual(parseEncryption('{}'), defaults);
+    assert.deepEqual(parseEncryption('{"key":null,"type":null,"is_partial":null}'), defaults);
+    assert.deepEqual(parseEncryption(' { } '), defaults);
   });
 
   it('names each padding', () => {
-    assert.equal(readEncryption('{"type":"RSA"}').padding, 'oaep-sha256');
-    assert.equal(readEncryption('{"type":"RSA-OAEP"}').padding, 'oaep-sha1');
-    assert.equal(readEncryption('{"type":"RSA-PKCS1"}').padding, 'pkcs1');
+    assert.equal(parseEncryption('{"type":"RSA"}').padding, 'oaep-sha256');
+    assert.equal(parseEncryption('{"type":"RSA-OAEP"}').padding, 'oaep-sha1');
+    assert.equal(parseEncryption('{"type":"RSA-PKCS1"}').padding, 'pkcs1');
   });
 
   it('says whether marked values are encrypted or every one', () => {
-    assert.equal(readEncryption('{"is_partial":true}').isPartial, true);
-    assert.equal(readEncryption('{"is_partial":false}').isPartial, false);
+    assert.equal(parseEncryption('{"is_partial":true}').isPartial, true);
+    assert.equal(parseEncryption('{"is_partial":false}').isPartial, false);
   });
 
   it('brings a key as PEM or as base64 of DER', () => {
     for (const key of [PEM, PEM.replaceAll('\n', '\r\n'), `\n${PEM}`, DER, PKCS1, DER.replace(/(.{64})/g, '$1\n')]) {
-      assert.ok(readEncryption(JSON.stringify({ key })).key?.equals(publicKey), key);
+      assert.ok(parseEncryption(JSON.stringify({ key })).key?.equals(publicKey), key);
     }
   });
 
@@ -117,17 +117,22 @@ describe('a value', () => {
   const all = { key: undefined, padding: 'oaep-sha256', isPartial: false } as const;
   const marked = { ...all, isPartial: true };
 
-  function encrypted(marks: Mark[], values: string[], encryption: ValueEncryption, key = publicKey): string[] {
+  function encrypted(
+    marks: LocatedPlaceholder[],
+    values: string[],
+    encryption: ValueEncryption,
+    key = publicKey,
+  ): string[] {
     const result = encryptValues(withValues(marks, values), encryption, key);
     assert.deepEqual(
-      result.map(({ mark }) => mark),
+      result.map(({ located: mark }) => mark),
       marks,
     );
     return result.map(({ value }) => value);
   }
 
   it('is encrypted when it is marked, or when every one is', () => {
-    const [plain, encrypted] = marksOf(PLAIN + MARKED) as [Mark, Mark];
+    const [plain, encrypted] = marksOf(PLAIN + MARKED) as [LocatedPlaceholder, LocatedPlaceholder];
     assert.deepEqual([isEncrypted(plain, marked), isEncrypted(encrypted, marked)], [false, true]);
     assert.deepEqual([isEncrypted(plain, all), isEncrypted(encrypted, all)], [true, true]);
   });

@@ -3,7 +3,7 @@ import { type EncryptionPadding, encryptRsa, plaintextLimit } from '../crypto/rs
 import { InvalidKeyError, keyBits, parsePublicKey } from '../crypto/rsa-keys.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { isJsonObject, type Json, parseJson } from '../kernel/json.ts';
-import { type Filled, faultAt, type Mark } from './mark.ts';
+import { type LocatedPlaceholder, placeholderFailure, type Substitution } from './located-placeholder.ts';
 
 /** How values are encrypted before they are put in. */
 export interface ValueEncryption {
@@ -23,16 +23,16 @@ const PADDINGS: ReadonlyMap<Json | undefined, EncryptionPadding> = new Map([
 ]);
 
 /** The header `ft-encryption`: `{"key": …, "type": …, "is_partial": …}`, each optional. Throws `invalid_field`. */
-export function readEncryption(header: string | undefined): ValueEncryption {
-  const { key, type = 'RSA', is_partial: isPartial = true } = header === undefined ? {} : membersOf(header);
+export function parseEncryption(header: string | undefined): ValueEncryption {
+  const { key, type = 'RSA', is_partial: isPartial = true } = header === undefined ? {} : parseMembers(header);
   const padding = PADDINGS.get(type);
   if (padding === undefined) throw invalid(`${HEADER}.type`, 'expected RSA, RSA-OAEP or RSA-PKCS1');
   if (typeof isPartial !== 'boolean') throw invalid(`${HEADER}.is_partial`, 'expected true or false');
-  return { key: key === undefined ? undefined : keyOf(key), padding, isPartial };
+  return { key: key === undefined ? undefined : parseKey(key), padding, isPartial };
 }
 
-function membersOf(header: string): Record<string, Json | undefined> {
-  const value = parsed(header);
+function parseMembers(header: string): Record<string, Json | undefined> {
+  const value = tryParseJson(header);
   if (!isJsonObject(value)) throw invalid(HEADER, 'expected a JSON object');
   // A misspelled member would go unnoticed, and the value would be encrypted for somebody else.
   if (Object.keys(value).some((name) => !MEMBERS.includes(name)))
@@ -41,7 +41,7 @@ function membersOf(header: string): Record<string, Json | undefined> {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, member ?? undefined]));
 }
 
-function parsed(header: string): Json | undefined {
+function tryParseJson(header: string): Json | undefined {
   try {
     return parseJson(header).value;
   } catch (error) {
@@ -50,7 +50,7 @@ function parsed(header: string): Json | undefined {
   }
 }
 
-function keyOf(key: Json): KeyObject {
+function parseKey(key: Json): KeyObject {
   const expectation = 'expected an RSA public key of 2048 bits or more, PEM or base64 of DER';
   if (typeof key !== 'string') throw invalid(`${HEADER}.key`, expectation);
   try {
@@ -61,17 +61,21 @@ function keyOf(key: Json): KeyObject {
   }
 }
 
-export const isEncrypted = ({ placeholder }: Mark, { isPartial }: ValueEncryption): boolean =>
+export const isEncrypted = ({ placeholder }: LocatedPlaceholder, { isPartial }: ValueEncryption): boolean =>
   placeholder.encrypt || !isPartial;
 
 /** With values that are to be encrypted as base64 of their ciphertext. Throws `invalid_placeholder`. */
-export function encryptValues(filled: readonly Filled[], encryption: ValueEncryption, key: KeyObject): Filled[] {
+export function encryptValues(
+  substitutions: readonly Substitution[],
+  encryption: ValueEncryption,
+  key: KeyObject,
+): Substitution[] {
   const { padding } = encryption;
-  const longest = plaintextLimit(padding, keyBits(key));
-  return filled.map(({ mark, value }) => {
-    if (!isEncrypted(mark, encryption)) return { mark, value };
+  const maxBytes = plaintextLimit(padding, keyBits(key));
+  return substitutions.map(({ located, value }) => {
+    if (!isEncrypted(located, encryption)) return { located, value };
     const bytes = Buffer.from(value, 'utf8');
-    if (bytes.length > longest) throw faultAt(mark, 'the value is too long for the encryption key');
-    return { mark, value: encryptRsa(padding, key, bytes).toString('base64') };
+    if (bytes.length > maxBytes) throw placeholderFailure(located, 'the value is too long for the encryption key');
+    return { located, value: encryptRsa(padding, key, bytes).toString('base64') };
   });
 }

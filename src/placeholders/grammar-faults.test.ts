@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { findPlaceholders, PlaceholderFault } from './grammar.ts';
+import { findPlaceholders, PlaceholderSyntaxError } from './grammar.ts';
 
-function fault(text: string): PlaceholderFault {
+function fault(text: string): PlaceholderSyntaxError {
   try {
     findPlaceholders(text);
   } catch (error) {
-    assert.ok(error instanceof PlaceholderFault, String(error));
+    assert.ok(error instanceof PlaceholderSyntaxError, String(error));
     return error;
   }
   return assert.fail(`accepted ${text}`);
@@ -113,7 +113,7 @@ describe('a fault', () => {
             accepted++;
           }
         } catch (error) {
-          assert.ok(error instanceof PlaceholderFault);
+          assert.ok(error instanceof PlaceholderSyntaxError);
           assert.ok(error.at > 0 && error.at <= text.length);
           refused++;
         }

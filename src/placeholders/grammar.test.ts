@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type DateFormat, findPlaceholders, type Part, type Placeholder, PlaceholderFault } from './grammar.ts';
+import {
+  type DateFormat,
+  type ExtractPart,
+  findPlaceholders,
+  type Placeholder,
+  PlaceholderSyntaxError,
+} from './grammar.ts';
 
-const PARTS: readonly Part[] = ['card', 'expiration', 'name', 'token', 'cvv'];
+const PARTS: readonly ExtractPart[] = ['card', 'expiration', 'name', 'token', 'cvv'];
 const FORMATS: readonly DateFormat[] = ['MM', 'YY', 'YYYY', 'MM/YY', 'MM/YYYY', 'YYYY/MM', 'YYYY-MM'];
 const BLANKS = [' ', '\t', '\r', '\n'];
 
@@ -24,11 +30,11 @@ function only(text: string): Placeholder {
   return found.placeholder;
 }
 
-function fault(text: string): PlaceholderFault {
+function fault(text: string): PlaceholderSyntaxError {
   try {
     findPlaceholders(text);
   } catch (error) {
-    assert.ok(error instanceof PlaceholderFault, String(error));
+    assert.ok(error instanceof PlaceholderSyntaxError, String(error));
     return error;
   }
   return assert.fail(`accepted ${text}`);
@@ -172,7 +178,7 @@ describe('the placeholders of a text', () => {
     for (const rest of ['', '{{', 'x']) {
       assert.throws(
         () => findPlaceholders(one.repeat(4) + rest, 3),
-        (error) => error instanceof PlaceholderFault && error.at === 48 && error.number === 4,
+        (error) => error instanceof PlaceholderSyntaxError && error.at === 48 && error.number === 4,
       );
     }
   });

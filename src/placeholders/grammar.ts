@@ -5,18 +5,18 @@ import { LIMITS } from '../kernel/limits.ts';
  * are free around every word and sign; words are lower case.
  */
 const PARTS = ['card', 'expiration', 'name', 'token', 'cvv'] as const;
-const PARTS_OF_TOKENS = PARTS.filter((part) => part !== 'cvv');
+const TOKEN_PARTS = PARTS.filter((part) => part !== 'cvv');
 const DATE_FORMATS = ['MM/YYYY', 'MM/YY', 'MM', 'YYYY/MM', 'YYYY-MM', 'YYYY', 'YY'] as const;
 const SOURCES = ['detokenize', 'transaction'] as const;
 
-export type Part = (typeof PARTS)[number];
+export type ExtractPart = (typeof PARTS)[number];
 export type DateFormat = (typeof DATE_FORMATS)[number];
 
 export interface Placeholder {
   readonly token: string;
   /** `detokenize` reads a permanent token, `transaction` a capture. */
   readonly source: (typeof SOURCES)[number];
-  readonly part: Part;
+  readonly part: ExtractPart;
   /** For the part `expiration` only. */
   readonly date: DateFormat | undefined;
   readonly encrypt: boolean;
@@ -30,7 +30,7 @@ export interface Occurrence {
 }
 
 /** What is wrong, and where in the text; quotes nothing of it. */
-export class PlaceholderFault extends Error {
+export class PlaceholderSyntaxError extends Error {
   readonly at: number;
   /** From 1, within this text. */
   readonly number: number;
@@ -46,12 +46,12 @@ export class PlaceholderFault extends Error {
  * All placeholders of a text, in order, of which the payload can still take `room`. `{{` must begin one; `}}` alone is
  * text. Throws `PlaceholderFault`.
  */
-export function findPlaceholders(text: string, room: number = LIMITS.placeholders): Occurrence[] {
+export function findPlaceholders(text: string, limit: number = LIMITS.placeholders): Occurrence[] {
   const found: Occurrence[] = [];
   for (let start = text.indexOf('{{'); start >= 0; start = text.indexOf('{{', found.at(-1)?.end)) {
     const number = found.length + 1;
-    if (number > room)
-      throw new PlaceholderFault(`expected at most ${LIMITS.placeholders} placeholders`, start, number);
+    if (number > limit)
+      throw new PlaceholderSyntaxError(`expected at most ${LIMITS.placeholders} placeholders`, start, number);
     const parser = new Parser(text, start, number);
     const placeholder = parser.placeholder();
     found.push({ placeholder, start, end: parser.at });
@@ -76,57 +76,57 @@ class Parser {
   }
 
   placeholder(): Placeholder {
-    this.#sign('{{');
+    this.#expect('{{');
     const token = this.#match(TOKEN, 'a token, as {{ begins a placeholder');
-    this.#sign(':');
+    this.#expect(':');
     const source = this.#oneOf(SOURCES);
-    let part: Part | undefined;
+    let part: ExtractPart | undefined;
     let date: DateFormat | undefined;
     let encrypt = false;
     while (this.#peek('|')) {
-      this.#sign('|');
+      this.#expect('|');
       this.#skipBlanks();
       const at = this.at;
       const filter = this.#oneOf(['extract', 'date', 'encrypt']);
       const isInOrder = !encrypt && (filter === 'encrypt' || (date === undefined && (filter === 'date' || !part)));
-      if (!isInOrder) throw this.#fault('expected each filter once, extract before date before encrypt', at);
+      if (!isInOrder) throw this.#error('expected each filter once, extract before date before encrypt', at);
       if (filter === 'encrypt') encrypt = true;
-      else this.#sign(':');
+      else this.#expect(':');
       if (filter === 'extract') part = this.#part(source);
       if (filter === 'date') date = this.#date(part, at);
     }
-    if (!this.#peek('}}')) throw this.#fault('expected | or }}', this.at);
+    if (!this.#peek('}}')) throw this.#error('expected | or }}', this.at);
     this.at += '}}'.length;
     return { token, source, part: part ?? 'card', date, encrypt };
   }
 
-  #part(source: Placeholder['source']): Part {
+  #part(source: Placeholder['source']): ExtractPart {
     this.#skipBlanks();
     const at = this.at;
-    const part = this.#oneOf(PARTS, source === 'transaction' ? PARTS : PARTS_OF_TOKENS);
-    if (part === 'cvv' && source === 'detokenize') throw this.#fault('cvv is a part of captures only', at);
+    const part = this.#oneOf(PARTS, source === 'transaction' ? PARTS : TOKEN_PARTS);
+    if (part === 'cvv' && source === 'detokenize') throw this.#error('cvv is a part of captures only', at);
     return part;
   }
 
-  #date(part: Part | undefined, filterAt: number): DateFormat {
-    if (part !== 'expiration') throw this.#fault('date follows extract:expiration only', filterAt);
+  #date(part: ExtractPart | undefined, filterAt: number): DateFormat {
+    if (part !== 'expiration') throw this.#error('date follows extract:expiration only', filterAt);
     this.#skipBlanks();
     const at = this.at;
     const expectation = `one of ${DATE_FORMATS.join(', ')}`;
     const format = this.#match(DATE, expectation);
     const known = DATE_FORMATS.find((each) => each === format);
-    if (known === undefined) throw this.#fault(`expected ${expectation}`, at);
+    if (known === undefined) throw this.#error(`expected ${expectation}`, at);
     return known;
   }
 
   /** `named` are told when it is none of them. */
-  #oneOf<W extends string>(words: readonly W[], named: readonly W[] = words): W {
+  #oneOf<W extends string>(words: readonly W[], listed: readonly W[] = words): W {
     this.#skipBlanks();
     const at = this.at;
-    const expectation = `one of ${named.join(', ')}`;
+    const expectation = `one of ${listed.join(', ')}`;
     const word = this.#match(WORD, expectation);
     const known = words.find((each) => each === word);
-    if (known === undefined) throw this.#fault(`expected ${expectation}`, at);
+    if (known === undefined) throw this.#error(`expected ${expectation}`, at);
     return known;
   }
 
@@ -134,13 +134,13 @@ class Parser {
     this.#skipBlanks();
     pattern.lastIndex = this.at;
     const [match] = pattern.exec(this.#text) ?? [];
-    if (match === undefined) throw this.#fault(`expected ${expectation}`, this.at);
+    if (match === undefined) throw this.#error(`expected ${expectation}`, this.at);
     this.at += match.length;
     return match;
   }
 
-  #sign(sign: string): void {
-    if (!this.#peek(sign)) throw this.#fault(`expected ${sign}`, this.at);
+  #expect(sign: string): void {
+    if (!this.#peek(sign)) throw this.#error(`expected ${sign}`, this.at);
     this.at += sign.length;
   }
 
@@ -155,7 +155,7 @@ class Parser {
     this.at = BLANKS.lastIndex;
   }
 
-  #fault(expectation: string, at: number): PlaceholderFault {
-    return new PlaceholderFault(expectation, at, this.#number);
+  #error(expectation: string, at: number): PlaceholderSyntaxError {
+    return new PlaceholderSyntaxError(expectation, at, this.#number);
   }
 }

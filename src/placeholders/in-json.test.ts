@@ -3,18 +3,18 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { withValues } from '../../test/fixtures/placeholder-fixtures.ts';
 import { Failure } from '../kernel/failure.ts';
-import { escapeForJson, markJson } from './in-json.ts';
-import { replaceMarks } from './mark.ts';
+import { escapeForJson, locateInJson } from './in-json.ts';
+import { substitute } from './located-placeholder.ts';
 
 const ONE = '{{a:detokenize}}';
 const NONE: ReadonlySet<string> = new Set();
 
 const replaced = (text: string, ...values: readonly string[]): string =>
-  replaceMarks(text, withValues(markJson(text, NONE), values));
+  substitute(text, withValues(locateInJson(text, NONE), values));
 
 function failure(text: string, known: ReadonlySet<string> = NONE): Failure {
   try {
-    markJson(text, known);
+    locateInJson(text, known);
   } catch (error) {
     assert.ok(error instanceof Failure, String(error));
     return error;
@@ -170,13 +170,13 @@ describe('placeholders in JSON', () => {
 
   it('may be the whole document, or there may be none', () => {
     assert.equal(replaced(` "${ONE}" `, 'x'), ' "x" ');
-    assert.deepEqual(markJson('{"a":[1,"}}","{","\\u007b \\u007b",null]}', NONE), []);
+    assert.deepEqual(locateInJson('{"a":[1,"}}","{","\\u007b \\u007b",null]}', NONE), []);
   });
 
   it('are told with numbers in the order of the document', () => {
     const text = `{"b":"${ONE}${ONE}","a":["${ONE}"]}`;
     assert.deepEqual(
-      markJson(text, new Set(['a', 'b'])).map(({ number, place }) => [number, place]),
+      locateInJson(text, new Set(['a', 'b'])).map(({ number, location: place }) => [number, place]),
       [
         [1, '/b'],
         [2, '/b'],
@@ -188,7 +188,7 @@ describe('placeholders in JSON', () => {
 
 describe('the place of a placeholder', () => {
   const placeIn = (text: string, ...known: readonly string[]): string | undefined =>
-    markJson(text, new Set(known))[0]?.place;
+    locateInJson(text, new Set(known))[0]?.location;
 
   it('is a pointer with the keys that are known and a star for each other, and then the character, too', () => {
     const text = `{"cardData":{"4111111111111111":[0,{"pan":"${ONE}"}]}}`;
@@ -233,7 +233,7 @@ describe('what is refused', () => {
 
   it('is nothing in a text without two braces, plain or escaped, which is not read as JSON', () => {
     for (const text of ['', '{', '{"a":', '{"a":1,"a":2}', '{ {', '\\u007b \\u007b']) {
-      assert.deepEqual(markJson(text, NONE), [], text);
+      assert.deepEqual(locateInJson(text, NONE), [], text);
     }
     for (const braces of ['{{', '\\u007b{', '{\\u007B', '\\u007b\\u007B']) {
       assert.equal(replaced(`"${braces}a:detokenize}}"`, 'x'), '"x"');

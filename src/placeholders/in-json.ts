@@ -1,38 +1,41 @@
 import { parseJson, type TextValue } from '../kernel/json.ts';
-import { type Mark, markStretch, positionInValue } from './mark.ts';
+import { type LocatedPlaceholder, locateIn, positionInValue } from './located-placeholder.ts';
 
 /** As `JSON.stringify` writes it, without the quotes. */
 export const escapeForJson = (value: string): string => JSON.stringify(value).slice(1, -1);
 
 /** An opening brace, as it is or escaped, twice. */
-const MAY_HOLD_ONE = /(?:\{|\\u007b){2}/i;
+const MAY_CONTAIN_PLACEHOLDER = /(?:\{|\\u007b){2}/i;
 
 /**
  * The placeholders in the string values of a JSON text; keys are not looked at. In places that are told, keys that are
  * not `known` stand as `*`, because a caller may have put anything there. Throws
  * `malformed_json` (a text without any is not read), `invalid_placeholder`.
  */
-export function markJson(text: string, known: ReadonlySet<string>): Mark[] {
-  const marks: Mark[] = [];
-  if (!MAY_HOLD_ONE.test(text)) return marks;
+export function locateInJson(text: string, known: ReadonlySet<string>): LocatedPlaceholder[] {
+  const located: LocatedPlaceholder[] = [];
+  if (!MAY_CONTAIN_PLACEHOLDER.test(text)) return located;
   parseJson(text, (found) => {
     if (!found.value.includes('{{')) return;
-    const place = placeOf(found, known);
-    const offsetOf = offsetsOf(text, found);
+    const pointer = pointerOf(found, known);
+    const offsetOf = mapOffsets(text, found);
     const write = escapeForJson;
-    markStretch({ text: found.value, offsetOf, placeOf: () => place, positionOf: positionInValue, write }, marks);
+    locateIn(
+      { text: found.value, offsetOf, locationOf: () => pointer, positionOf: positionInValue, encode: write },
+      located,
+    );
   });
-  return marks;
+  return located;
 }
 
 /** RFC 6901; known keys hold nothing that it would have to escape. Where others hide the place, their position tells it. */
-function placeOf({ path, start }: TextValue, known: ReadonlySet<string>): string {
+function pointerOf({ path, start }: TextValue, known: ReadonlySet<string>): string {
   const isKnown = (step: string | number): boolean => typeof step === 'number' || known.has(step);
   const pointer = path.map((step) => `/${isKnown(step) ? step : '*'}`).join('') || '/';
   return path.every(isKnown) ? pointer : `${pointer} (character ${start + 1} of the body)`;
 }
 
-function offsetsOf(text: string, { value, start, end }: TextValue): (index: number) => number {
+function mapOffsets(text: string, { value, start, end }: TextValue): (index: number) => number {
   const first = start + 1;
   if (end - 1 - first === value.length) return (index) => first + index;
   const offsets: number[] = [];

@@ -3,22 +3,22 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { withValues } from '../../test/fixtures/placeholder-fixtures.ts';
 import { Failure } from '../kernel/failure.ts';
-import { markText } from './in-text.ts';
-import { replaceMarks } from './mark.ts';
+import { locateInText } from './in-text.ts';
+import { substitute } from './located-placeholder.ts';
 
 const ONE = '{{a:detokenize}}';
 
 describe('placeholders in a text of any form', () => {
   it('are found anywhere, keys and comments included', () => {
     const text = `{"${ONE}": [${ONE}]} <!-- ${ONE} --> ${ONE}`;
-    assert.equal(replaceMarks(text, withValues(markText(text), ['1', '2', '3', '4'])), '{"1": [2]} <!-- 3 --> 4');
+    assert.equal(substitute(text, withValues(locateInText(text), ['1', '2', '3', '4'])), '{"1": [2]} <!-- 3 --> 4');
   });
 
   it('are known by their raw characters only', () => {
     for (const text of ['{"a":"\\u007b{a:detokenize}}"}', '&#123;{a:detokenize}}', '{\\{a:detokenize}}', '']) {
-      assert.deepEqual(markText(text), [], text);
+      assert.deepEqual(locateInText(text), [], text);
     }
-    assert.throws(() => markText('{"a":"{{a:detokenize\\n}}"}'), Failure);
+    assert.throws(() => locateInText('{"a":"{{a:detokenize\\n}}"}'), Failure);
   });
 
   it('get values as JSON strings hold them, and nothing else changes', () => {
@@ -28,7 +28,7 @@ describe('placeholders in a text of any form', () => {
       fc.property(around, values, around, (before, value, after) => {
         const text = before + ONE + after;
         const expected = before + JSON.stringify(value).slice(1, -1) + after;
-        assert.equal(replaceMarks(text, withValues(markText(text), [value])), expected);
+        assert.equal(substitute(text, withValues(locateInText(text), [value])), expected);
       }),
     );
   });
@@ -36,7 +36,7 @@ describe('placeholders in a text of any form', () => {
   it('have the line as their place', () => {
     const text = `${ONE}\r\n\n ${ONE}${ONE}\n${ONE}\n`;
     assert.deepEqual(
-      markText(text).map(({ number, place }) => [number, place]),
+      locateInText(text).map(({ number, location: place }) => [number, place]),
       [
         [1, 'line 1'],
         [2, 'line 3'],
@@ -48,7 +48,7 @@ describe('placeholders in a text of any form', () => {
 
   it('that are malformed fail with number, line and character', () => {
     assert.throws(
-      () => markText(`${ONE}\n\n{{a:4111111111111111}}`),
+      () => locateInText(`${ONE}\n\n{{a:4111111111111111}}`),
       (error) => {
         assert.ok(error instanceof Failure);
         assert.equal(error.code, 'invalid_placeholder');

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { SaxesParser } from 'saxes';
-import { markXml } from './in-xml.ts';
-import { replaceMarks } from './mark.ts';
+import { locateInXml } from './in-xml.ts';
+import { substitute } from './located-placeholder.ts';
 
 const ONE = '{{a:detokenize}}';
 
@@ -114,13 +114,13 @@ describe('names with characters that JavaScript alone takes for blanks', () => {
     fc.assert(
       fc.property(element, fc.array(holders, { minLength: 1, maxLength: 4 }), (root, given) => {
         const text = written(root);
-        const marks = markXml(text, 1);
+        const marks = locateInXml(text, 1);
         // Every placeholder is found: none is taken for a part of a name.
         assert.equal(marks.length, text.split(ONE).length - 1);
         const valueAt = (index: number): string => given[index % given.length] ?? '';
-        const result = replaceMarks(
+        const result = substitute(
           text,
-          marks.map((mark, index) => ({ mark, value: valueAt(index) })),
+          marks.map((mark, index) => ({ located: mark, value: valueAt(index) })),
         );
         const [before, after] = [read(text), read(result)];
         assert.deepEqual(after.structure, before.structure);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { readXml } from '../../test/fixtures/xml-parsing.ts';
-import { markXml } from './in-xml.ts';
-import { replaceMarks } from './mark.ts';
+import { locateInXml } from './in-xml.ts';
+import { substitute } from './located-placeholder.ts';
 
 const ONE = '{{a:detokenize}}';
 
@@ -85,11 +85,11 @@ describe('an element with its placeholders replaced', () => {
       fc.property(roots, fc.array(values, { minLength: 1, maxLength: 4 }), (inside, given) => {
         const root: Content = { kind: 'element', name: 'root', attributes: [], content: inside };
         const text = written(root, () => ONE);
-        const marks = markXml(text, 1);
+        const marks = locateInXml(text, 1);
         const valueAt = (index: number): string => given[index % given.length] ?? '';
-        const result = replaceMarks(
+        const result = substitute(
           text,
-          marks.map((mark, index) => ({ mark, value: valueAt(index) })),
+          marks.map((mark, index) => ({ located: mark, value: valueAt(index) })),
         );
         let used = 0;
         assert.deepEqual(readXml(result), joined(expected(root, () => valueAt(used++))));

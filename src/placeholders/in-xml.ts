@@ -1,28 +1,31 @@
-import { lineCounter, type Mark, markStretch, positionInValue } from './mark.ts';
+import { createLineCounter, type LocatedPlaceholder, locateIn, positionInValue } from './located-placeholder.ts';
 
 /**
  * The placeholders in the text, CDATA and attribute values of an element that was checked to be well-formed; names,
  * comments and namespace declarations are not looked at. `firstLine` is that of the element. Throws
  * `invalid_placeholder`.
  */
-export function markXml(text: string, firstLine: number): Mark[] {
-  const marks: Mark[] = [];
-  const lineOf = lineCounter(text, firstLine);
-  const hasBraces = finder(text, '{{');
-  const hasReference = finder(text, '&#');
-  for (const { start, end, write, isLiteral } of stretchesOf(text)) {
+export function locateInXml(text: string, firstLine: number): LocatedPlaceholder[] {
+  const located: LocatedPlaceholder[] = [];
+  const lineOf = createLineCounter(text, firstLine);
+  const hasBraces = createFinder(text, '{{');
+  const hasReference = createFinder(text, '&#');
+  for (const { start, end, write, isLiteral } of findSpans(text)) {
     if (!hasBraces(start, end) && (isLiteral || !hasReference(start, end))) continue;
     const raw = text.slice(start, end);
     const decoded = isLiteral || !raw.includes('&') ? undefined : decode(raw);
     const offsetOf = (index: number): number => start + (decoded === undefined ? index : (decoded.offsets[index] ?? 0));
     const placeOf = (index: number): string => lineOf(offsetOf(index));
-    markStretch({ text: decoded?.text ?? raw, offsetOf, placeOf, positionOf: positionInValue, write }, marks);
+    locateIn(
+      { text: decoded?.text ?? raw, offsetOf, locationOf: placeOf, positionOf: positionInValue, encode: write },
+      located,
+    );
   }
-  return marks;
+  return located;
 }
 
 /** Does it stand in [start, end)? Asked for ascending stretches it reads the text once. */
-function finder(text: string, sign: string): (start: number, end: number) => boolean {
+function createFinder(text: string, sign: string): (start: number, end: number) => boolean {
   let next = text.indexOf(sign);
   return (start, end) => {
     if (next >= 0 && next < start) next = text.indexOf(sign, start);
@@ -30,7 +33,7 @@ function finder(text: string, sign: string): (start: number, end: number) => boo
   };
 }
 
-interface RawStretch {
+interface RawSpan {
   readonly start: number;
   readonly end: number;
   /** Entities mean nothing in it. */
@@ -44,10 +47,10 @@ const CDATA = { open: '<![CDATA[', close: ']]>' };
 const TAG = /<[^ \t\r\n/>]+/y;
 const ATTRIBUTE = /[ \t\r\n]*([^ \t\r\n=/>]+)[ \t\r\n]*=[ \t\r\n]*(["'])/y;
 
-function* stretchesOf(text: string): Generator<RawStretch> {
+function* findSpans(text: string): Generator<RawSpan> {
   for (let at = 0; at < text.length; ) {
     if (text[at] !== '<') {
-      const end = indexOrEnd(text, '<', at);
+      const end = findOrEnd(text, '<', at);
       yield { start: at, end, isLiteral: false, write: escapeText };
       at = end;
     } else if (text.startsWith(COMMENT.open, at)) {
@@ -57,13 +60,13 @@ function* stretchesOf(text: string): Generator<RawStretch> {
       yield { start: at + CDATA.open.length, end, isLiteral: true, write: escapeCdata };
       at = end + CDATA.close.length;
     } else {
-      at = yield* attributesOf(text, at);
+      at = yield* findAttributes(text, at);
     }
   }
 }
 
 /** Those of the tag that begins here; returns where it ends. */
-function* attributesOf(text: string, tagAt: number): Generator<RawStretch, number> {
+function* findAttributes(text: string, tagAt: number): Generator<RawSpan, number> {
   if (text[tagAt + 1] === '/') return text.indexOf('>', tagAt) + 1;
   let at = endOf(TAG, text, tagAt) ?? tagAt;
   for (;;) {
@@ -84,7 +87,7 @@ function endOf(pattern: RegExp, text: string, at: number): number | undefined {
   return pattern.test(text) ? pattern.lastIndex : undefined;
 }
 
-function indexOrEnd(text: string, sign: string, at: number): number {
+function findOrEnd(text: string, sign: string, at: number): number {
   const index = text.indexOf(sign, at);
   return index < 0 ? text.length : index;
 }
@@ -94,38 +97,38 @@ const REFERENCE = /&(?:#x([0-9a-fA-F]+)|#([0-9]+)|([a-z]+));/y;
 
 function decode(raw: string): { text: string; offsets: Uint32Array } {
   const offsets = new Uint32Array(raw.length + 1);
-  const pieces: string[] = [];
+  const chunks: string[] = [];
   let length = 0;
   for (let at = 0; at < raw.length; ) {
-    let piece = raw[at] ?? '';
+    let chunk = raw[at] ?? '';
     let next = at + 1;
-    if (piece === '&') {
+    if (chunk === '&') {
       REFERENCE.lastIndex = at;
       const [reference = '', hex, decimal, name = ''] = REFERENCE.exec(raw) ?? [];
       const code = hex !== undefined ? Number.parseInt(hex, 16) : Number(decimal);
-      piece = NAMED[name] ?? String.fromCodePoint(code);
+      chunk = NAMED[name] ?? String.fromCodePoint(code);
       next = at + reference.length;
     }
-    for (let unit = 0; unit < piece.length; unit++) offsets[length++] = at;
-    pieces.push(piece);
+    for (let unit = 0; unit < chunk.length; unit++) offsets[length++] = at;
+    chunks.push(chunk);
     at = next;
   }
   offsets[length] = raw.length;
-  return { text: pieces.join(''), offsets };
+  return { text: chunks.join(''), offsets };
 }
 
 /** XML 1.0, production 2. A lone surrogate is no character of it. */
 const CHARACTERS = /^[\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]*$/u;
 
-const escapeSigns = (value: string): string | undefined =>
+const escapeCharacters = (value: string): string | undefined =>
   CHARACTERS.test(value) ? value.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;') : undefined;
 
 /** Brackets at the end could make `]]>`, which text must not hold, together with what stands behind them. */
 const escapeText = (value: string): string | undefined =>
-  escapeSigns(value)?.replace(/\]+$/, (brackets) => '&#93;'.repeat(brackets.length));
+  escapeCharacters(value)?.replace(/\]+$/, (brackets) => '&#93;'.repeat(brackets.length));
 
 function escapeAttribute(value: string, quote: string): string | undefined {
-  const escaped = escapeSigns(value)?.replace(/"/g, '&quot;');
+  const escaped = escapeCharacters(value)?.replace(/"/g, '&quot;');
   return quote === "'" ? escaped?.replace(/'/g, '&apos;') : escaped;
 }
 

@@ -11,7 +11,7 @@ import { Failure } from '../kernel/failure.ts';
 import type { Pan } from '../kernel/pan.ts';
 import { commitOrThrow, write } from '../storage/database.ts';
 import { Vault } from '../vault/vault.ts';
-import { Placeholders, type Reader } from './placeholders.ts';
+import { type CardDataContext, Placeholders } from './placeholders.ts';
 
 const PAN = '4111111111111111' as Pan;
 const ORIGIN = { actor: { type: 'key', id: 'key_1', name: 'test' }, address: '203.0.113.1', requestId: 'r-1' } as const;
@@ -76,14 +76,14 @@ describe('resolving placeholders', () => {
   };
 
   const BOTH: readonly Permission[] = ['tokens:detokenize', 'captures:retrieve'];
-  const readerOf = (permissions: readonly Permission[] = BOTH, of = tenant): Reader => {
-    return { tenant: of, permissions, origin: ORIGIN, use: 'jose' };
+  const readerOf = (permissions: readonly Permission[] = BOTH, of = tenant): CardDataContext => {
+    return { tenant: of, permissions, origin: ORIGIN, usage: 'jose' };
   };
   async function resolve(text: string, reader = readerOf()): Promise<string[]> {
     const marks = locatePlaceholders(text, '/x');
     const filled = await placeholders.resolve(reader, marks);
     assert.deepEqual(
-      filled.map(({ mark }) => mark),
+      filled.map(({ located: mark }) => mark),
       marks,
     );
     return filled.map(({ value }) => value);
@@ -244,7 +244,9 @@ describe('resolving placeholders', () => {
 
   it('lets an error that is no fault of the caller pass', async () => {
     const { database, clock } = service.core;
-    const broken = Object.assign(new Vault({ ...service.core }), { reveal: () => Promise.reject(new Error('broken')) });
+    const broken = Object.assign(new Vault({ ...service.core }), {
+      detokenize: () => Promise.reject(new Error('broken')),
+    });
     const own = new Placeholders({ database, vault: broken, captures, clock });
     await assert.rejects(own.resolve(readerOf(), locatePlaceholders('{{a:detokenize}}', '/x')), /^Error: broken$/);
   });

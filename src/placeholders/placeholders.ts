@@ -1,5 +1,5 @@
 import type { Permission } from '../accounts/permission.ts';
-import { auditEntry, type Origin } from '../audit/audit.ts';
+import { buildAuditEntry, type Origin } from '../audit/audit.ts';
 import type { Captures } from '../captures/captures.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
@@ -7,21 +7,21 @@ import type { Expiry } from '../kernel/expiry.ts';
 import { Failure } from '../kernel/failure.ts';
 import { commitOrThrow, type Database } from '../storage/database.ts';
 import type { Vault } from '../vault/vault.ts';
-import { dateOf } from './dates.ts';
-import type { Part, Placeholder } from './grammar.ts';
-import { type Filled, faultAt, type Mark } from './mark.ts';
+import { formatExpiryAs } from './format-expiry.ts';
+import type { ExtractPart, Placeholder } from './grammar.ts';
+import { type LocatedPlaceholder, placeholderFailure, type Substitution } from './located-placeholder.ts';
 
 /** Who asks for card data, and what for. */
-export interface Reader {
+export interface CardDataContext {
   readonly tenant: Tenant;
   readonly permissions: readonly Permission[];
   readonly origin: Origin;
   /** A word for the audit log: `jose`. */
-  readonly use: string;
+  readonly usage: string;
 }
 
 /** What a token or a capture holds for placeholders. */
-interface Held {
+interface RecordValues {
   readonly card: string | undefined;
   readonly expiry: Expiry | undefined;
   readonly name: string | undefined;
@@ -29,7 +29,7 @@ interface Held {
   readonly cvv: string | undefined;
 }
 
-const NEEDED: Readonly<Record<Placeholder['source'], Permission>> = {
+const REQUIRED_PERMISSION: Readonly<Record<Placeholder['source'], Permission>> = {
   detokenize: 'tokens:detokenize',
   transaction: 'captures:retrieve',
 };
@@ -52,69 +52,78 @@ export class Placeholders {
    * Each mark with its value, in order; the audit records of all reads are on disk. Throws `access_denied`,
    * `unknown_token`, `unknown_capture`, `invalid_placeholder`.
    */
-  async resolve(reader: Reader, marks: readonly Mark[]): Promise<Filled[]> {
-    await this.#checkPermissions(reader, marks);
-    const tokens = await this.#tokens(reader, marks);
-    const captures = await this.#captured(reader, marks);
-    return marks.map((mark) => {
-      const { source, token } = mark.placeholder;
-      const held = source === 'detokenize' ? tokens.get(token) : captures.get(token);
-      if (held === undefined) throw unknown(mark);
-      return { mark, value: partOf(mark, held) };
+  async resolve(context: CardDataContext, located: readonly LocatedPlaceholder[]): Promise<Substitution[]> {
+    await this.#checkPermissions(context, located);
+    const tokens = await this.#findTokens(context, located);
+    const captures = await this.#findCaptures(context, located);
+    return located.map((each) => {
+      const { source, token } = each.placeholder;
+      const values = source === 'detokenize' ? tokens.get(token) : captures.get(token);
+      if (values === undefined) throw unknownRecord(each);
+      return { located: each, value: extractPart(each, values) };
     });
   }
 
-  async #checkPermissions(reader: Reader, marks: readonly Mark[]): Promise<void> {
-    const { tenant, permissions, origin } = reader;
-    const needed = new Set(marks.map(({ placeholder }) => NEEDED[placeholder.source]));
+  async #checkPermissions(context: CardDataContext, located: readonly LocatedPlaceholder[]): Promise<void> {
+    const { tenant, permissions, origin } = context;
+    const needed = new Set(located.map(({ placeholder }) => REQUIRED_PERMISSION[placeholder.source]));
     const missing = [...needed].filter((permission) => !permissions.includes(permission));
     if (missing.length === 0) return;
     const event = { action: 'access.denied', outcome: 'permission_missing', ...tenant } as const;
-    const entry = auditEntry(this.#clock, origin, { ...event, detail: { permissions: missing, use: reader.use } });
+    const entry = buildAuditEntry(this.#clock, origin, {
+      ...event,
+      detail: { permissions: missing, use: context.usage },
+    });
     await commitOrThrow(this.#database, { account: tenant.account, writes: [], journal: [entry] });
     throw new Failure('access_denied');
   }
 
-  async #tokens({ tenant, origin, use }: Reader, marks: readonly Mark[]): Promise<Map<string, Held>> {
-    const named = new Set(tokensIn(marks, 'detokenize'));
-    const revealed = await this.#vault.reveal(tenant, [...named], origin, use);
-    const held = [...revealed].map(([name, { card, token }]): [string, Held] => [
+  async #findTokens(
+    { tenant, origin, usage }: CardDataContext,
+    located: readonly LocatedPlaceholder[],
+  ): Promise<Map<string, RecordValues>> {
+    const ids = new Set(listIds(located, 'detokenize'));
+    const records = await this.#vault.detokenize(tenant, [...ids], origin, usage);
+    const values = [...records].map(([name, { card, token }]): [string, RecordValues] => [
       name,
       { card: card.pan, expiry: card.expiry, name: card.name, token, cvv: undefined },
     ]);
-    return new Map(held);
+    return new Map(values);
   }
 
-  async #captured({ tenant, origin, use }: Reader, marks: readonly Mark[]): Promise<Map<string, Held>> {
-    const named = new Set(tokensIn(marks, 'transaction'));
-    const ofCvv = marks.filter(({ placeholder }) => placeholder.part === 'cvv');
-    const withCvv = new Set(tokensIn(ofCvv, 'transaction'));
-    const wanted = [...named].map((id) => ({ id, sad: withCvv.has(id) }));
-    const revealed = await this.#captures.reveal(tenant, wanted, origin, use);
-    const held = [...revealed].map(([id, { pan, expiry, name, sad }]): [string, Held] => [
+  async #findCaptures(
+    { tenant, origin, usage }: CardDataContext,
+    located: readonly LocatedPlaceholder[],
+  ): Promise<Map<string, RecordValues>> {
+    const ids = new Set(listIds(located, 'transaction'));
+    const withCvvPart = located.filter(({ placeholder }) => placeholder.part === 'cvv');
+    const withCvv = new Set(listIds(withCvvPart, 'transaction'));
+    const selectors = [...ids].map((id) => ({ id, sad: withCvv.has(id) }));
+    const records = await this.#captures.retrieveForUse(tenant, selectors, origin, usage);
+    const values = [...records].map(([id, { pan, expiry, name, sad }]): [string, RecordValues] => [
       id,
       { card: pan, expiry, name, token: id, cvv: sad.cvv },
     ]);
-    return new Map(held);
+    return new Map(values);
   }
 }
 
-const tokensIn = (marks: readonly Mark[], source: Placeholder['source']): string[] =>
-  marks.filter(({ placeholder }) => placeholder.source === source).map(({ placeholder }) => placeholder.token);
+const listIds = (located: readonly LocatedPlaceholder[], source: Placeholder['source']): string[] =>
+  located.filter(({ placeholder }) => placeholder.source === source).map(({ placeholder }) => placeholder.token);
 
-const unknown = (mark: Mark): Failure =>
+const unknownRecord = (mark: LocatedPlaceholder): Failure =>
   mark.placeholder.source === 'detokenize'
-    ? faultAt(mark, 'no such token', 'unknown_token')
-    : faultAt(mark, 'no such capture, or its ttl has ended', 'unknown_capture');
+    ? placeholderFailure(mark, 'no such token', 'unknown_token')
+    : placeholderFailure(mark, 'no such capture, or its ttl has ended', 'unknown_capture');
 
-function partOf(mark: Mark, held: Held): string {
+function extractPart(mark: LocatedPlaceholder, values: RecordValues): string {
   const { part, date } = mark.placeholder;
-  const value = part === 'expiration' ? held.expiry && dateOf(held.expiry, date) : held[part];
-  if (value === undefined) throw faultAt(mark, `the record has no ${NAMES[part]}`);
+  const value = part === 'expiration' ? values.expiry && formatExpiryAs(values.expiry, date) : values[part];
+  if (value === undefined) throw placeholderFailure(mark, `the record has no ${PART_NAMES[part]}`);
   return value;
 }
 
-const NAMES: Readonly<Record<Part, string>> = {
+const PART_NAMES: Readonly<Record<ExtractPart, string>> = {
   card: 'card number',
   expiration: 'expiry',
   name: 'name',

@@ -3,8 +3,8 @@ import { upsertOperatorNotice } from '../accounts/account-notices.ts';
 import type { SummaryLine } from '../accounts/approval.ts';
 import { toSummaryLines } from '../accounts/approval-summary.ts';
 import type { Along, Approvals, ChangeRight, RestrictedChange } from '../accounts/approvals.ts';
-import { type AuditAction, auditEntry, type Origin } from '../audit/audit.ts';
-import { auditedSettings } from '../audit/setting-values.ts';
+import { type AuditAction, buildAuditEntry, type Origin } from '../audit/audit.ts';
+import { buildSettingDetails } from '../audit/setting-details.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { keyFingerprint } from '../crypto/rsa-keys.ts';
 import { type Clock, MINUTE } from '../kernel/clock.ts';
@@ -115,7 +115,7 @@ export class Configurations {
     const before = stored?.configuration.settings ?? {};
     const detail: Detail = {
       ...fingerprints,
-      ...auditedSettings(Object.keys(changes.settings), before, configuration.settings, isAuditedSetting),
+      ...buildSettingDetails(Object.keys(changes.settings), before, configuration.settings, isAuditedSetting),
       overlap_minutes: changes.overlapMinutes,
     };
     const change = {
@@ -194,7 +194,7 @@ export class Configurations {
     const put = await putConfiguration(this.#keyring, tenant, configuration, old);
     const { consent, isMember = false } = right;
     const targets = consent === undefined ? [] : [`approval:${consent.approval.id}`];
-    const entry = auditEntry(this.#clock, origin, { action, detail, outcome: 'success', ...tenant, targets });
+    const entry = buildAuditEntry(this.#clock, origin, { action, detail, outcome: 'success', ...tenant, targets });
     const notices = isMember ? [] : [upsertOperatorNotice(tenant, action, this.#clock())];
     const writes = [...along.writes, put, ...notices];
     const outcome = await this.#database.commit({ writes, journal: [entry, ...along.journal], scrubAfterCommit: true });

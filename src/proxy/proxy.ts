@@ -3,11 +3,11 @@ import type { Clock, Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { encryptValues, isEncrypted, type ValueEncryption } from '../placeholders/encryption.ts';
-import { markJson } from '../placeholders/in-json.ts';
-import { markText } from '../placeholders/in-text.ts';
-import { markXml } from '../placeholders/in-xml.ts';
-import { type Mark, replaceMarks } from '../placeholders/mark.ts';
-import type { Placeholders, Reader } from '../placeholders/placeholders.ts';
+import { locateInJson } from '../placeholders/in-json.ts';
+import { locateInText } from '../placeholders/in-text.ts';
+import { locateInXml } from '../placeholders/in-xml.ts';
+import { type LocatedPlaceholder, substitute } from '../placeholders/located-placeholder.ts';
+import type { CardDataContext, Placeholders } from '../placeholders/placeholders.ts';
 import { type Configuration, inUse } from './configuration.ts';
 import type { Configurations } from './configurations.ts';
 import { type HashType, hashOf } from './hash.ts';
@@ -19,7 +19,7 @@ import { readDocument } from './wssec/xml-document.ts';
 
 /** A payload as it came, and who sent it. */
 export interface Payload {
-  readonly reader: Omit<Reader, 'use'>;
+  readonly reader: Omit<CardDataContext, 'usage'>;
   readonly text: string;
   readonly encryption: ValueEncryption;
 }
@@ -46,7 +46,7 @@ export class PayloadProxy {
 
   /** `knownKeys` may be named in failures. Throws what `#substitute` and `#securing` throw. */
   async jose(payload: Payload, knownKeys: ReadonlySet<string>): Promise<JoseMessage> {
-    const marks = markJson(payload.text, knownKeys);
+    const marks = locateInJson(payload.text, knownKeys);
     const configuration = await this.#configuration(payload);
     const securing = this.#securing(configuration);
     const plaintext = await this.#substitute(payload.text, marks, { ...payload, use: 'jose', configuration });
@@ -56,7 +56,7 @@ export class PayloadProxy {
   /** A SOAP envelope. Throws what `#substitute` and `#securing` throw, `malformed_xml`. */
   async wssec(payload: Payload): Promise<string> {
     const { text, line } = readDocument(payload.text);
-    const marks = markXml(text, line);
+    const marks = locateInXml(text, line);
     const configuration = await this.#configuration(payload);
     const securing = this.#securing(configuration);
     const element = await this.#substitute(text, marks, { ...payload, use: 'wssec', configuration });
@@ -65,7 +65,7 @@ export class PayloadProxy {
 
   /** Throws what `#substitute` throws. */
   async hash(payload: Payload, type: HashType): Promise<string> {
-    const marks = markText(payload.text);
+    const marks = locateInText(payload.text);
     const configuration = await this.#configuration(payload);
     const text = await this.#substitute(payload.text, marks, { ...payload, use: 'hash', configuration });
     return hashOf(type, Buffer.from(text, 'utf8'));
@@ -95,14 +95,14 @@ export class PayloadProxy {
    */
   async #substitute(
     text: string,
-    marks: readonly Mark[],
+    marks: readonly LocatedPlaceholder[],
     { reader, use, encryption, configuration }: Payload & { use: string; configuration: Configuration },
   ): Promise<string> {
     if (marks.length === 0) return text;
     const isWanted = marks.some((mark) => isEncrypted(mark, encryption));
     const key = isWanted ? this.#encryptionKey(encryption, configuration) : undefined;
-    const filled = await this.#placeholders.resolve({ ...reader, use }, marks);
-    return replaceMarks(text, key === undefined ? filled : encryptValues(filled, encryption, key));
+    const filled = await this.#placeholders.resolve({ ...reader, usage: use }, marks);
+    return substitute(text, key === undefined ? filled : encryptValues(filled, encryption, key));
   }
 
   #encryptionKey({ key }: ValueEncryption, { processor }: Configuration): KeyObject {

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { passesLuhn } from '../kernel/pan.ts';
 import { IssuableHalf } from './issuable-half.ts';
-import { widestBin } from './scheme.ts';
+import { maxBinWidth } from './scheme.ts';
 
 const newHalf = (): IssuableHalf => new IssuableHalf(createSecretKey(randomBytes(32)));
 
@@ -21,7 +21,7 @@ const keys = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => crea
 
 describe('the issuable half', () => {
   for (const length of [12, 13, 14, 15, 16, 17]) {
-    const bin = widestBin(length);
+    const bin = maxBinWidth(length);
     it(`has exactly one half of the values of ${length} digits`, () => {
       fc.assert(
         fc.property(keys, digits(bin), digits(4), (key, head, tail) => {

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { blockFunction } from '../crypto/block-function.ts';
-import { widestBin } from './scheme.ts';
+import { maxBinWidth } from './scheme.ts';
 
 /**
  * A Feistel network needs four rounds to be a strong pseudo-random permutation and more when its halves are small. The
@@ -33,7 +33,7 @@ export class IssuableHalf {
 
   /** Returns whether a value may be issued. It has to pass the Luhn check. */
   has(token: string): boolean {
-    const bin = widestBin(token.length);
+    const bin = maxBinWidth(token.length);
     const hidden = token.slice(bin, -LAST);
     // The Luhn check decides the last hidden digit, so the others number the values of the space.
     const count = 10 ** (hidden.length - 1);

@@ -7,18 +7,18 @@ import { isUuid } from '../kernel/ids.ts';
 import { type Pan, passesLuhn } from '../kernel/pan.ts';
 import { IssuableHalf } from './issuable-half.ts';
 import {
-  drawToken,
-  formName,
+  buildTokenSpace,
+  countTokenBodies,
   isInSpace,
   isScheme,
-  middleAt,
-  middleCount,
+  maxBinWidth,
+  persistentFormat,
+  randomToken,
   SCHEMES,
   type Scheme,
   type TokenFormat,
   type TokenSpace,
-  tokenSpace,
-  widestBin,
+  tokenBodyAt,
 } from './scheme.ts';
 
 const random = systemRandom();
@@ -32,13 +32,14 @@ const bins = fc.constantFrom(6 as const, 8 as const);
 const formats = fc.tuple(fc.constantFrom<Scheme>(1, 3, 8), bins).map(([scheme, bin]): TokenFormat => ({ scheme, bin }));
 
 const spaceOf = (pan: string, scheme: Scheme, bin: 6 | 8 = 6): TokenSpace =>
-  tokenSpace(pan as Pan, { scheme, bin }, half);
+  buildTokenSpace(pan as Pan, { scheme, bin }, half);
 
 /** Every token of a small space. */
 const tokensOf = (space: TokenSpace): string[] =>
-  Array.from({ length: middleCount(space) }, (_, index) => space.head + middleAt(space, index) + space.tail).filter(
-    (token) => isInSpace(space, token),
-  );
+  Array.from(
+    { length: countTokenBodies(space) },
+    (_, index) => space.head + tokenBodyAt(space, index) + space.tail,
+  ).filter((token) => isInSpace(space, token));
 
 describe('schemes', () => {
   it('are 1, 3, 7 and 8', () => {
@@ -68,13 +69,13 @@ describe('schemes', () => {
 
   it('have a form name for each scheme and BIN', () => {
     const [short, long] = ['411111111111116', '4111111111111111'] as Pan[];
-    assert.equal(formName(long as Pan, { scheme: 1, bin: 6 }), '1/6');
-    assert.equal(formName(long as Pan, { scheme: 8, bin: 8 }), '8/8');
-    assert.equal(formName(short as Pan, { scheme: 8, bin: 8 }), '8/6');
+    assert.equal(persistentFormat(long as Pan, { scheme: 1, bin: 6 }), '1/6');
+    assert.equal(persistentFormat(long as Pan, { scheme: 8, bin: 8 }), '8/8');
+    assert.equal(persistentFormat(short as Pan, { scheme: 8, bin: 8 }), '8/6');
   });
 
   it('keep eight digits of card numbers of 16 digits or more only', () => {
-    const widths = Array.from({ length: 8 }, (_, index) => widestBin(index + 12));
+    const widths = Array.from({ length: 8 }, (_, index) => maxBinWidth(index + 12));
     assert.deepEqual(widths, [6, 6, 6, 6, 8, 8, 8, 8]);
     assert.equal(spaceOf('411111111111116', 1, 8).head, '411111');
     assert.equal(spaceOf('4111111111111111', 1, 8).head, '41111111');
@@ -86,10 +87,10 @@ describe('a drawn token', () => {
   it('has the length, first digits and last four of the card, and is in its space', () => {
     fc.assert(
       fc.property(pans, formats, (pan, format) => {
-        const space = tokenSpace(pan, format, half);
-        const token = drawToken(space, random);
+        const space = buildTokenSpace(pan, format, half);
+        const token = randomToken(space, random);
         assert.ok(token !== undefined, `none for ${pan}`);
-        const bin = Math.min(format.bin, widestBin(pan.length));
+        const bin = Math.min(format.bin, maxBinWidth(pan.length));
         assert.equal(token.length, pan.length);
         assert.equal(token.slice(0, bin), pan.slice(0, bin));
         assert.equal(token.slice(-4), pan.slice(-4));
@@ -108,7 +109,7 @@ describe('a drawn token', () => {
   it('is a UUID with scheme 7', () => {
     fc.assert(
       fc.property(pans, (pan) =>
-        assert.ok(isUuid(drawToken(tokenSpace(pan, { scheme: 7, bin: 6 }, half), random) ?? '')),
+        assert.ok(isUuid(randomToken(buildTokenSpace(pan, { scheme: 7, bin: 6 }, half), random) ?? '')),
       ),
     );
   });
@@ -122,7 +123,7 @@ describe('a drawn token', () => {
       const counts = new Map(all.map((token) => [token, 0]));
       const draws = size * 200;
       for (let draw = 0; draw < draws; draw++) {
-        const token = drawToken(space, random) ?? '';
+        const token = randomToken(space, random) ?? '';
         counts.set(token, (counts.get(token) ?? Number.NaN) + 1);
       }
       assert.equal(counts.size, size);
@@ -142,9 +143,9 @@ describe('a drawn token', () => {
     };
     const [one, other] = ['4111110000001111', '4111119876541111'];
     for (const scheme of [1, 3, 7, 8] as const) {
-      const first = drawToken(spaceOf(one, scheme), dealing());
+      const first = randomToken(spaceOf(one, scheme), dealing());
       assert.ok(first !== undefined);
-      assert.equal(first, drawToken(spaceOf(other, scheme), dealing()));
+      assert.equal(first, randomToken(spaceOf(other, scheme), dealing()));
     }
   });
 });
@@ -152,7 +153,9 @@ describe('a drawn token', () => {
 describe('isInSpace', () => {
   it('is never true of the card number', () => {
     fc.assert(
-      fc.property(pans, formats, (pan, format) => assert.equal(isInSpace(tokenSpace(pan, format, half), pan), false)),
+      fc.property(pans, formats, (pan, format) =>
+        assert.equal(isInSpace(buildTokenSpace(pan, format, half), pan), false),
+      ),
     );
     assert.equal(isInSpace(spaceOf('4111111111111112', 1), '4111111111111112'), false);
   });
@@ -170,7 +173,7 @@ describe('middleAt', () => {
     for (const scheme of [1, 3, 8] as const) {
       const space = spaceOf(withCheckDigit('41234567890'), scheme);
       assert.equal(space.hidden, 2);
-      const middles = Array.from({ length: middleCount(space) }, (_, index) => middleAt(space, index));
+      const middles = Array.from({ length: countTokenBodies(space) }, (_, index) => tokenBodyAt(space, index));
       assert.equal(middles.length, space.alphabet.length ** 2);
       for (const [index, middle] of middles.entries()) {
         assert.equal(middle.length, 2);
@@ -183,11 +186,11 @@ describe('middleAt', () => {
   it('is in order in every space', () => {
     fc.assert(
       fc.property(pans, formats, fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), (pan, format, part) => {
-        const space = tokenSpace(pan, format, half);
-        const count = Math.min(middleCount(space), Number.MAX_SAFE_INTEGER);
+        const space = buildTokenSpace(pan, format, half);
+        const count = Math.min(countTokenBodies(space), Number.MAX_SAFE_INTEGER);
         fc.pre(count > 1);
         const index = Math.floor(part * (count - 1));
-        const [one, next] = [middleAt(space, index), middleAt(space, index + 1)];
+        const [one, next] = [tokenBodyAt(space, index), tokenBodyAt(space, index + 1)];
         assert.equal(one.length, space.hidden);
         assert.ok(one < next);
       }),
@@ -196,9 +199,9 @@ describe('middleAt', () => {
 
   it('begins and ends with the ends of the alphabet', () => {
     const space = spaceOf('4111111111111111', 3);
-    assert.equal(middleAt(space, 0), '000000');
-    assert.equal(middleAt(space, middleCount(space) - 1), 'zzzzzz');
-    assert.equal(middleAt(spaceOf('4111111111111111', 1), 123456), '123456');
-    assert.equal(middleAt(spaceOf('4111111111111111', 1, 8), 42), '0042');
+    assert.equal(tokenBodyAt(space, 0), '000000');
+    assert.equal(tokenBodyAt(space, countTokenBodies(space) - 1), 'zzzzzz');
+    assert.equal(tokenBodyAt(spaceOf('4111111111111111', 1), 123456), '123456');
+    assert.equal(tokenBodyAt(spaceOf('4111111111111111', 1, 8), 42), '0042');
   });
 });

@@ -48,17 +48,18 @@ export interface TokenFormat {
 export type BinWidth = 6 | 8;
 
 /** Card numbers with fewer digits keep six: with eight and the last four too few would be hidden. */
-const EIGHT_DIGIT_BIN_FROM = 16;
+const MIN_DIGITS_FOR_WIDE_BIN = 16;
 
 /** The most digits that a token of this length may keep of the card number's beginning. */
-export const widestBin = (length: number): BinWidth => (length >= EIGHT_DIGIT_BIN_FROM ? 8 : 6);
+export const maxBinWidth = (length: number): BinWidth => (length >= MIN_DIGITS_FOR_WIDE_BIN ? 8 : 6);
 
-const keptBin = (pan: Pan, { bin }: TokenFormat): BinWidth => (widestBin(pan.length) === 8 ? bin : 6);
+const binWidthFor = (pan: Pan, { bin }: TokenFormat): BinWidth => (maxBinWidth(pan.length) === 8 ? bin : 6);
 
 /** Names the format that a card number gets; it has at most one persistent token under each name. */
-export const formName = (pan: Pan, format: TokenFormat): string => `${format.scheme}/${keptBin(pan, format)}`;
+export const persistentFormat = (pan: Pan, format: TokenFormat): string =>
+  `${format.scheme}/${binWidthFor(pan, format)}`;
 
-const LAST = 4;
+const LAST_DIGITS = 4;
 
 interface Half {
   has(token: string): boolean;
@@ -77,14 +78,14 @@ export interface TokenSpace {
   readonly half: Half;
 }
 
-export function tokenSpace(pan: Pan, format: TokenFormat, half: Half): TokenSpace {
-  const bin = keptBin(pan, format);
+export function buildTokenSpace(pan: Pan, format: TokenFormat, half: Half): TokenSpace {
+  const bin = binWidthFor(pan, format);
   return {
     pan,
     format,
     head: pan.slice(0, bin),
-    tail: pan.slice(-LAST),
-    hidden: pan.length - bin - LAST,
+    tail: pan.slice(-LAST_DIGITS),
+    hidden: pan.length - bin - LAST_DIGITS,
     alphabet: SCHEMES[format.scheme].alphabet,
     half,
   };
@@ -97,28 +98,28 @@ export function isInSpace({ pan, format, half }: TokenSpace, token: string): boo
 }
 
 /** One draw in twenty is in the half of the Luhn-valid values, so that one run in 10^17 ends without a token. */
-const DRAWS = 1000;
+const MAX_DRAWS = 1000;
 
 /** A random token of the space, independent of the hidden digits; undefined when the space has hardly any. */
-export function drawToken(space: TokenSpace, random: Random): string | undefined {
+export function randomToken(space: TokenSpace, random: Random): string | undefined {
   if (space.format.scheme === 7) return newUuid(random);
-  for (let draw = 0; draw < DRAWS && space.hidden > 0; draw++) {
-    let middle = '';
-    for (let index = 0; index < space.hidden; index++) middle += space.alphabet[random.below(space.alphabet.length)];
-    const token = space.head + middle + space.tail;
+  for (let draw = 0; draw < MAX_DRAWS && space.hidden > 0; draw++) {
+    let body = '';
+    for (let index = 0; index < space.hidden; index++) body += space.alphabet[random.below(space.alphabet.length)];
+    const token = space.head + body + space.tail;
     if (isInSpace(space, token)) return token;
   }
   return undefined;
 }
 
 /** The middle with this number, when all are counted in the order of the alphabet. */
-export function middleAt(space: TokenSpace, index: number): string {
+export function tokenBodyAt(space: TokenSpace, index: number): string {
   const base = space.alphabet.length;
-  let middle = '';
+  let body = '';
   for (let rest = index, place = 0; place < space.hidden; place++, rest = Math.floor(rest / base)) {
-    middle = space.alphabet[rest % base] + middle;
+    body = space.alphabet[rest % base] + body;
   }
-  return middle;
+  return body;
 }
 
-export const middleCount = (space: TokenSpace): number => space.alphabet.length ** space.hidden;
+export const countTokenBodies = (space: TokenSpace): number => space.alphabet.length ** space.hidden;

@@ -5,25 +5,25 @@ import { LIMITS } from '../kernel/limits.ts';
  * and turned back into it, but sorted so that all tokens that a BIN and last four can have stand together: whether any
  * is free is answered by walking along the index instead of by luck.
  */
-const HEAD = 6;
-const TAIL = 4;
+const HEAD_DIGITS = 6;
+const TAIL_DIGITS = 4;
 const LENGTH_DIGITS = 2;
-const LONGEST = 99;
+const MAX_TOKEN_LENGTH = 99;
 
 /** Undefined for texts that cannot be a token. */
-export function slotOf(token: string): string | undefined {
-  if (token.length < HEAD + TAIL || token.length > LONGEST) return undefined;
-  return `${String(token.length).padStart(LENGTH_DIGITS, '0')}${token.slice(0, HEAD)}${token.slice(-TAIL)}${token.slice(HEAD, -TAIL)}`;
+export function toSlot(token: string): string | undefined {
+  if (token.length < HEAD_DIGITS + TAIL_DIGITS || token.length > MAX_TOKEN_LENGTH) return undefined;
+  return `${String(token.length).padStart(LENGTH_DIGITS, '0')}${token.slice(0, HEAD_DIGITS)}${token.slice(-TAIL_DIGITS)}${token.slice(HEAD_DIGITS, -TAIL_DIGITS)}`;
 }
 
 /** From and to of the slots with the length, first six and last four of a number. `~` sorts after all of a token. */
-export const slotsLike = (number: string): [from: string, to: string] => {
-  const start = (slotOf(number) ?? '').slice(0, LENGTH_DIGITS + HEAD + TAIL);
+export const slotRangeOf = (number: string): [from: string, to: string] => {
+  const start = (toSlot(number) ?? '').slice(0, LENGTH_DIGITS + HEAD_DIGITS + TAIL_DIGITS);
   return [start, `${start}~`];
 };
 
 /** From and to of the slots that hold these first six digits, for each length of a card number, in the order of slots. */
-export function slotsOfBin(firstSix: string): [from: string, to: string][] {
+export function listSlotsForBin(firstSix: string): [from: string, to: string][] {
   const { min, max } = LIMITS.panDigits;
   return Array.from({ length: max - min + 1 }, (_, index) => {
     const start = `${min + index}${firstSix}`;
@@ -31,8 +31,8 @@ export function slotsOfBin(firstSix: string): [from: string, to: string][] {
   });
 }
 
-export function tokenOf(slot: string): string {
-  const head = slot.slice(LENGTH_DIGITS, LENGTH_DIGITS + HEAD);
-  const tail = slot.slice(LENGTH_DIGITS + HEAD, LENGTH_DIGITS + HEAD + TAIL);
-  return head + slot.slice(LENGTH_DIGITS + HEAD + TAIL) + tail;
+export function fromSlot(slot: string): string {
+  const head = slot.slice(LENGTH_DIGITS, LENGTH_DIGITS + HEAD_DIGITS);
+  const tail = slot.slice(LENGTH_DIGITS + HEAD_DIGITS, LENGTH_DIGITS + HEAD_DIGITS + TAIL_DIGITS);
+  return head + slot.slice(LENGTH_DIGITS + HEAD_DIGITS + TAIL_DIGITS) + tail;
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { LIMITS } from '../kernel/limits.ts';
-import { slotsLike } from './slot.ts';
+import { slotRangeOf } from './slot.ts';
 import type { TokenStore } from './token-store.ts';
 
 /**
@@ -17,7 +17,7 @@ export class StoredPans {
   }
 
   async has(number: string): Promise<boolean> {
-    const [from, to] = slotsLike(number);
+    const [from, to] = slotRangeOf(number);
     let range = this.#ranges.get(from);
     if (range === undefined) {
       range = this.#read(from, to);
@@ -29,7 +29,7 @@ export class StoredPans {
   async #read(from: string, to: string): Promise<ReadonlySet<string>> {
     const fingerprints = new Set<string>();
     for (let after = from; ; ) {
-      const page = await this.#store.fingerprintsAfter(after, to, LIMITS.tokenSearchPage);
+      const page = await this.#store.listFingerprints(after, to, LIMITS.tokenSearchPage);
       for (const { fingerprint } of page) fingerprints.add(fingerprint);
       const last = page.at(-1);
       if (last === undefined || page.length < LIMITS.tokenSearchPage) return fingerprints;

@@ -9,35 +9,37 @@ export interface TokenSearch {
   readonly text: string;
 }
 
-export interface Search extends TokenSearch {
+export interface ParsedSearch extends TokenSearch {
   /** The eight digits of a BIN of which `text` is the first six. */
-  readonly eight?: string;
+  readonly longBin?: string;
 }
 
-const EXPECTED: Readonly<Record<TokenSearch['by'], { readonly form: RegExp; readonly words: string }>> = {
-  token: { form: /./s, words: 'a token' },
-  tag: { form: /./s, words: 'a tag' },
-  bin: { form: /^[0-9]{6}(?:[0-9]{2})?$/, words: '6 or 8 digits' },
-  'last-four': { form: /^[0-9]{4}$/, words: '4 digits' },
+const EXPECTED: Readonly<Record<TokenSearch['by'], { readonly pattern: RegExp; readonly expected: string }>> = {
+  token: { pattern: /./s, expected: 'a token' },
+  tag: { pattern: /./s, expected: 'a tag' },
+  bin: { pattern: /^[0-9]{6}(?:[0-9]{2})?$/, expected: '6 or 8 digits' },
+  'last-four': { pattern: /^[0-9]{4}$/, expected: '4 digits' },
 };
 
-const SIX = 6;
-const EIGHT = 8;
+const SHORT_BIN_DIGITS = 6;
+const LONG_BIN_DIGITS = 8;
 
 /** Throws `invalid_field`. */
-export function readSearch({ by, text }: TokenSearch): Search {
-  const { form, words } = EXPECTED[by];
-  if (text.length > LIMITS.searchCharacters || text.includes('\0') || !form.test(text))
-    throw invalid('text', `expected ${words}`);
-  return by === 'bin' && text.length === EIGHT ? { by, text: text.slice(0, SIX), eight: text } : { by, text };
+export function parseSearch({ by, text }: TokenSearch): ParsedSearch {
+  const { pattern, expected } = EXPECTED[by];
+  if (text.length > LIMITS.searchCharacters || text.includes('\0') || !pattern.test(text))
+    throw invalid('text', `expected ${expected}`);
+  return by === 'bin' && text.length === LONG_BIN_DIGITS
+    ? { by, text: text.slice(0, SHORT_BIN_DIGITS), longBin: text }
+    : { by, text };
 }
 
 /** Of eight digits only a token tells that shows them itself: otherwise searching would find out two hidden ones. */
-export const mayFit = ({ eight }: Search, { token, scheme }: Pick<Token, 'token' | 'scheme'>): boolean =>
-  eight === undefined || (SCHEMES[scheme].keepsEnds && token.startsWith(eight));
+export const mayMatch = ({ longBin }: ParsedSearch, { token, scheme }: Pick<Token, 'token' | 'scheme'>): boolean =>
+  longBin === undefined || (SCHEMES[scheme].keepsEnds && token.startsWith(longBin));
 
-export function fits(search: Search, { token, scheme, card, tags }: Token): boolean {
-  const { by, text, eight } = search;
+export function matches(search: ParsedSearch, { token, scheme, card, tags }: Token): boolean {
+  const { by, text, longBin } = search;
   const { pan } = card;
   switch (by) {
     case 'token':
@@ -47,6 +49,6 @@ export function fits(search: Search, { token, scheme, card, tags }: Token): bool
     case 'last-four':
       return pan.endsWith(text);
     case 'bin':
-      return pan.startsWith(eight ?? text) && mayFit(search, { token, scheme });
+      return pan.startsWith(longBin ?? text) && mayMatch(search, { token, scheme });
   }
 }

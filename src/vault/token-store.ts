@@ -14,61 +14,61 @@ import {
   type Value,
   type Write,
 } from '../storage/database.ts';
+import { BlindIndexStore } from './blind-index-store.ts';
 import { IssuableHalf } from './issuable-half.ts';
-import { MarkStore } from './mark-store.ts';
-import { formName, type Scheme, type TokenFormat } from './scheme.ts';
-import { slotOf, tokenOf } from './slot.ts';
-import { recordOf, type Token, tokenFromRecord } from './token.ts';
+import { persistentFormat, type Scheme, type TokenFormat } from './scheme.ts';
+import { fromSlot, toSlot } from './slot.ts';
+import { fromTokenRecord, type Token, toTokenRecord } from './token.ts';
 
 const COLUMNS = 'slot, scheme, record, revision, created_at, marks';
 const LIVE = 'record is not null';
-const BY_SLOT = `select ${COLUMNS} from tokens where account = ? and environment = ? and slot = ? and ${LIVE}`;
-const BY_FINGERPRINT = `select ${COLUMNS} from tokens
+const FIND_BY_SLOT = `select ${COLUMNS} from tokens where account = ? and environment = ? and slot = ? and ${LIVE}`;
+const FIND_BY_FINGERPRINT = `select ${COLUMNS} from tokens
   where account = ? and environment = ? and fingerprint = ? and form = ? and ${LIVE}`;
 const IS_TAKEN = 'select 1 as taken from tokens where account = ? and environment = ? and slot = ?';
-const TAKEN_FROM =
+const LIST_TAKEN =
   'select slot from tokens where account = ? and environment = ? and slot >= ? and slot < ? order by slot limit ?';
 
-const FILED =
+const INSERT_COLUMNS =
   'account, environment, slot, scheme, fingerprint, fingerprint_version, form, record, revision, created_at, marks';
-const INSERT = `insert into tokens (${FILED}) values (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, 1) on conflict do nothing`;
+const INSERT = `insert into tokens (${INSERT_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, 1) on conflict do nothing`;
 /** Card numbers whose tokens do not hold first six and last four in their slots, and those of captures. */
 const PAN_ELSEWHERE = `select 1 as found where exists (select 1 from tokens
     where account = ? and environment = ? and fingerprint = ? and scheme = 7)
   or exists (select 1 from captures where account = ? and environment = ? and fingerprint = ?)`;
-const FINGERPRINTS_AFTER = `select slot, fingerprint from tokens
+const LIST_FINGERPRINTS = `select slot, fingerprint from tokens
   where account = ? and environment = ? and slot > ? and slot < ? and ${LIVE} order by slot limit ?`;
 const UPDATE = `update tokens set record = ?, revision = revision + 1, marks = revision + 1
   where account = ? and environment = ? and slot = ? and revision = ? and ${LIVE}`;
 const DELETE = `update tokens set record = null, fingerprint = null, form = null, deleted_at = ?
   where account = ? and environment = ? and slot = ? and revision = ? and ${LIVE}`;
-const FORGETTABLE = 'select account, environment, slot from tokens where deleted_at <= ? limit ?';
-const ANY_FORGETTABLE = 'select 1 as due from tokens where deleted_at <= ? limit 1';
-const FORGET = 'delete from tokens where account = ? and environment = ? and slot = ? and deleted_at <= ?';
+const LIST_PURGEABLE = 'select account, environment, slot from tokens where deleted_at <= ? limit ?';
+const HAS_PURGEABLE = 'select 1 as due from tokens where deleted_at <= ? limit 1';
+const PURGE = 'delete from tokens where account = ? and environment = ? and slot = ? and deleted_at <= ?';
 
 /** A token with the revision it was read at. */
-export interface Stored {
+export interface StoredToken {
   readonly token: Token;
   readonly revision: number;
 }
 
 /** A persistent token that is there already. */
-export interface Found extends Stored {
+export interface ExistingToken extends StoredToken {
   /** It has all of its marks. */
-  readonly isMarked: boolean;
+  readonly isIndexed: boolean;
 }
 
-export interface Deletable {
+export interface DeletableToken {
   readonly value: string;
   readonly revision: number;
   /** Undefined when it was damaged. */
   readonly token: Token | undefined;
 }
 
-const placeOfRecord = ({ environment, account }: Tenant, token: string): EncryptionContext =>
+const recordContext = ({ environment, account }: Tenant, token: string): EncryptionContext =>
   encryptionContext(environment, account, 'tokens', token, 'record');
 
-const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 /** The tokens of one tenant. */
 export class TokenStore {
@@ -78,13 +78,13 @@ export class TokenStore {
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #fingerprintKey: KeyObject;
-  readonly #marks: MarkStore;
+  readonly #marks: BlindIndexStore;
 
   private constructor(
     database: Database,
     keyring: Keyring,
     tenant: Tenant,
-    { fingerprintKey, half, marks }: { fingerprintKey: KeyObject; half: IssuableHalf; marks: MarkStore },
+    { fingerprintKey, half, marks }: { fingerprintKey: KeyObject; half: IssuableHalf; marks: BlindIndexStore },
   ) {
     this.#database = database;
     this.#keyring = keyring;
@@ -94,113 +94,118 @@ export class TokenStore {
     this.#marks = marks;
   }
 
-  static async of(database: Database, keyring: Keyring, tenant: Tenant): Promise<TokenStore> {
+  static async load(database: Database, keyring: Keyring, tenant: Tenant): Promise<TokenStore> {
     const fingerprintKey = await keyring.digestKey({ ...tenant, purpose: 'fingerprints' });
     // Made with the first token of whatever scheme: a backup that has tokens has the key of the half.
     const half = new IssuableHalf(await keyring.digestKey({ ...tenant, purpose: 'token-halves' }));
     return new TokenStore(database, keyring, tenant, {
       fingerprintKey,
       half,
-      marks: await MarkStore.of(keyring, tenant),
+      marks: await BlindIndexStore.load(keyring, tenant),
     });
   }
 
-  async find(token: string): Promise<Found | undefined> {
-    const slot = slotOf(token);
-    return slot === undefined ? undefined : this.#stored(await this.#database.read(BY_SLOT, ...this.#scope(), slot));
+  async find(token: string): Promise<ExistingToken | undefined> {
+    const slot = toSlot(token);
+    return slot === undefined
+      ? undefined
+      : this.#toExistingToken(await this.#database.read(FIND_BY_SLOT, ...this.#scope(), slot));
   }
 
-  async findPersistent(pan: Pan, format: TokenFormat): Promise<Found | undefined> {
+  async findPersistent(pan: Pan, format: TokenFormat): Promise<ExistingToken | undefined> {
     const rows = await this.#database.read(
-      BY_FINGERPRINT,
+      FIND_BY_FINGERPRINT,
       ...this.#scope(),
       this.#fingerprint(pan),
-      formName(pan, format),
+      persistentFormat(pan, format),
     );
-    const stored = await this.#stored(rows);
+    const stored = await this.#toExistingToken(rows);
     // Fingerprints are not sealed: whoever changes them in the database must not pass one card off as another.
     if (stored !== undefined && stored.token.card.pan !== pan) throw new UnsealError();
     return stored;
   }
 
   /** What it takes to delete a token, also one that was damaged. */
-  async deletable(token: string): Promise<Deletable | undefined> {
-    const [row] = await this.#database.read(BY_SLOT, ...this.#scope(), slotOf(token) ?? '');
+  async findDeletable(token: string): Promise<DeletableToken | undefined> {
+    const [row] = await this.#database.read(FIND_BY_SLOT, ...this.#scope(), toSlot(token) ?? '');
     if (row === undefined) return undefined;
-    const opened = await openIfGenuine(this.#keyring, this.tenant, row);
-    return { value: token, revision: integer(row, 'revision'), token: opened };
+    const unsealed = await unsealIfAuthentic(this.#keyring, this.tenant, row);
+    return { value: token, revision: integer(row, 'revision'), token: unsealed };
   }
 
   /** In use, or reserved after a deletion. */
   async isTaken(token: string): Promise<boolean> {
-    return (await this.#database.read(IS_TAKEN, ...this.#scope(), slotOf(token) ?? '')).length > 0;
+    return (await this.#database.read(IS_TAKEN, ...this.#scope(), toSlot(token) ?? '')).length > 0;
   }
 
   /** Is this the card number of a token without BIN, or of a capture? */
   async isPanElsewhere(number: string): Promise<boolean> {
-    const wanted = [...this.#scope(), this.#fingerprint(number)];
-    return (await this.#database.read(PAN_ELSEWHERE, ...wanted, ...wanted)).length > 0;
+    const parameters = [...this.#scope(), this.#fingerprint(number)];
+    return (await this.#database.read(PAN_ELSEWHERE, ...parameters, ...parameters)).length > 0;
   }
 
   /** Slots after one and before another with the fingerprints of their cards, in order, `limit` at most. */
-  async fingerprintsAfter(after: string, to: string, limit: number): Promise<{ slot: string; fingerprint: string }[]> {
-    const rows = await this.#database.read(FINGERPRINTS_AFTER, ...this.#scope(), after, to, limit);
-    return rows.map((row) => ({ slot: text(row, 'slot'), fingerprint: hexOf(blob(row, 'fingerprint')) }));
+  async listFingerprints(after: string, to: string, limit: number): Promise<{ slot: string; fingerprint: string }[]> {
+    const rows = await this.#database.read(LIST_FINGERPRINTS, ...this.#scope(), after, to, limit);
+    return rows.map((row) => ({ slot: text(row, 'slot'), fingerprint: toHex(blob(row, 'fingerprint')) }));
   }
 
   /** As `fingerprintsAfter` has them, hexadecimal. */
   fingerprintOf(number: string): string {
-    return hexOf(this.#fingerprint(number));
+    return toHex(this.#fingerprint(number));
   }
 
   /** Slots in use from one to another, in order, `limit` at most; those of deleted tokens too. */
-  async slotsInUse(from: string, to: string, limit: number): Promise<string[]> {
-    return (await this.#database.read(TAKEN_FROM, ...this.#scope(), from, to, limit)).map((row) => text(row, 'slot'));
+  async listSlotsInUse(from: string, to: string, limit: number): Promise<string[]> {
+    return (await this.#database.read(LIST_TAKEN, ...this.#scope(), from, to, limit)).map((row) => text(row, 'slot'));
   }
 
   /** Conflicts when the token is taken, or the card has a persistent token already. */
-  insert(tokens: readonly Token[], seal: Sealer, form: TokenFormat | undefined): Write {
-    return { sql: INSERT, rows: tokens.map((token) => this.#row(token, seal, form)), expectedRows: 1 };
+  insert(tokens: readonly Token[], seal: Sealer, format: TokenFormat | undefined): Write {
+    return { sql: INSERT, rows: tokens.map((token) => this.#row(token, seal, format)), expectedRows: 1 };
   }
 
   /** Conflicts when somebody changed a token since it was read. */
-  update(changes: readonly Stored[], seal: Sealer): Write {
+  update(changes: readonly StoredToken[], seal: Sealer): Write {
     const rows = changes.map(({ token, revision }) => {
-      const record = seal(placeOfRecord(this.tenant, token.token), recordOf(token));
-      return [record, ...this.#scope(), slotOf(token.token) ?? '', revision];
+      const record = seal(recordContext(this.tenant, token.token), toTokenRecord(token));
+      return [record, ...this.#scope(), toSlot(token.token) ?? '', revision];
     });
     return { sql: UPDATE, rows, expectedRows: 1 };
   }
 
   /** Behind the writes of the tokens themselves, in the same unit: whoever has the row of a token may write its marks. */
-  mark(made: readonly Token[], changed: readonly { readonly token: Token; readonly before: Found }[]): Write[] {
+  indexWrites(
+    made: readonly Token[],
+    changed: readonly { readonly token: Token; readonly before: ExistingToken }[],
+  ): Write[] {
     return this.#marks.insert([
       ...made.map((token) => ({ token })),
-      ...changed.map(({ token, before }) => (before.isMarked ? { token, before: before.token } : { token })),
+      ...changed.map(({ token, before }) => (before.isIndexed ? { token, before: before.token } : { token })),
     ]);
   }
 
   /** Conflicts when somebody changed or deleted a token since it was read: it may have marks of which nothing is known. */
-  delete(tokens: readonly Deletable[], at: number): Write[] {
-    const rows = tokens.map(({ value, revision }) => [at, ...this.#scope(), slotOf(value) ?? '', revision]);
+  delete(tokens: readonly DeletableToken[], at: number): Write[] {
+    const rows = tokens.map(({ value, revision }) => [at, ...this.#scope(), toSlot(value) ?? '', revision]);
     return [{ sql: DELETE, rows, expectedRows: 1 }, ...this.#marks.remove(tokens.flatMap(({ token }) => token ?? []))];
   }
 
-  #row(token: Token, seal: Sealer, form: TokenFormat | undefined): Value[] {
-    const record = seal(placeOfRecord(this.tenant, token.token), recordOf(token));
+  #row(token: Token, seal: Sealer, format: TokenFormat | undefined): Value[] {
+    const record = seal(recordContext(this.tenant, token.token), toTokenRecord(token));
     const card = [
       this.#fingerprint(token.card.pan),
       FINGERPRINT_VERSION,
-      form === undefined ? null : formName(token.card.pan, form),
+      format === undefined ? null : persistentFormat(token.card.pan, format),
     ];
-    return [...this.#scope(), slotOf(token.token) ?? '', token.scheme, ...card, record, token.createdAt];
+    return [...this.#scope(), toSlot(token.token) ?? '', token.scheme, ...card, record, token.createdAt];
   }
 
-  async #stored([row]: Row[]): Promise<Found | undefined> {
+  async #toExistingToken([row]: Row[]): Promise<ExistingToken | undefined> {
     if (row === undefined) return undefined;
     const revision = integer(row, 'revision');
-    const token = await openToken(this.#keyring, this.tenant, row);
-    return { token, revision, isMarked: integerOrNull(row, 'marks') === revision };
+    const token = await unsealToken(this.#keyring, this.tenant, row);
+    return { token, revision, isIndexed: integerOrNull(row, 'marks') === revision };
   }
 
   #scope(): [string, string] {
@@ -213,28 +218,28 @@ export class TokenStore {
 }
 
 /** Of a row with slot, scheme, record and created_at. Throws `UnsealError`. */
-async function openToken(keyring: Keyring, tenant: Tenant, row: Row): Promise<Token> {
-  const token = tokenOf(text(row, 'slot'));
-  const record = await keyring.unseal(tenant, 'tokens', placeOfRecord(tenant, token), blob(row, 'record'));
+async function unsealToken(keyring: Keyring, tenant: Tenant, row: Row): Promise<Token> {
+  const token = fromSlot(text(row, 'slot'));
+  const record = await keyring.unseal(tenant, 'tokens', recordContext(tenant, token), blob(row, 'record'));
   const filed = { token, scheme: integer(row, 'scheme') as Scheme, createdAt: integer(row, 'created_at') };
-  return tokenFromRecord(record.toString('utf8'), filed);
+  return fromTokenRecord(record.toString('utf8'), filed);
 }
 
 /** Undefined when somebody changed the row in the database. */
-export const openIfGenuine = (keyring: Keyring, tenant: Tenant, row: Row): Promise<Token | undefined> =>
-  openToken(keyring, tenant, row).catch((error: unknown) => {
+export const unsealIfAuthentic = (keyring: Keyring, tenant: Tenant, row: Row): Promise<Token | undefined> =>
+  unsealToken(keyring, tenant, row).catch((error: unknown) => {
     if (error instanceof UnsealError) return undefined;
     throw error;
   });
 
-export const hasForgettableTokens = async (database: Database, before: number): Promise<boolean> =>
-  (await database.read(ANY_FORGETTABLE, before)).length > 0;
+export const hasPurgeableTokens = async (database: Database, before: number): Promise<boolean> =>
+  (await database.read(HAS_PURGEABLE, before)).length > 0;
 
 /** Frees the slots of tokens deleted before `before`; returns how many. */
-export async function forgetDeletedTokens(database: Database, before: number, limit: number): Promise<number> {
-  const rows = await database.read(FORGETTABLE, before, limit);
+export async function purgeDeletedTokens(database: Database, before: number, limit: number): Promise<number> {
+  const rows = await database.read(LIST_PURGEABLE, before, limit);
   if (rows.length === 0) return 0;
   const slots = rows.map((row) => [text(row, 'account'), text(row, 'environment'), text(row, 'slot'), before]);
-  await database.commit({ writes: [{ sql: FORGET, rows: slots }] });
+  await database.commit({ writes: [{ sql: PURGE, rows: slots }] });
   return rows.length;
 }

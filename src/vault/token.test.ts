@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Pan } from '../kernel/pan.ts';
-import { type Card, mergedTags, mergedToken, recordOf, type Token, tokenFromRecord } from './token.ts';
+import { type Card, fromTokenRecord, mergeTags, mergeToken, type Token, toTokenRecord } from './token.ts';
 
 const text = fc.string({ unit: 'binary' });
 const names = fc.option(text, { nil: undefined });
@@ -31,7 +31,7 @@ describe('a record', () => {
     fc.assert(
       fc.property(tokens, (made) => {
         const { token, scheme, createdAt } = made;
-        assert.deepEqual(plain(tokenFromRecord(recordOf(made), { token, scheme, createdAt })), plain(made));
+        assert.deepEqual(plain(fromTokenRecord(toTokenRecord(made), { token, scheme, createdAt })), plain(made));
       }),
     );
   });
@@ -40,7 +40,7 @@ describe('a record', () => {
     const card: Card = { pan: '4111111111111111' as Pan, name: undefined, expiry: { month: '12', year: '29' } };
     const createdBy = { id: 'key_1', name: 'till' };
     const made: Token = { token: '4111117349251111', scheme: 1, card, tags: ['web'], createdBy, createdAt: 77 };
-    assert.deepEqual(JSON.parse(recordOf(made)), {
+    assert.deepEqual(JSON.parse(toTokenRecord(made)), {
       pan: '4111111111111111',
       month: '12',
       year: '29',
@@ -54,7 +54,7 @@ describe('a card sent again', () => {
   it('gives its name and expiry where it has them, and never changes the rest', () => {
     fc.assert(
       fc.property(tokens, cards, fc.array(text, { maxLength: 5 }), (old, card, tags) => {
-        const merged = mergedToken(old, card, tags);
+        const merged = mergeToken(old, card, tags);
         assert.equal(merged.card.name, card.name === undefined ? old.card.name : card.name);
         assert.equal(merged.card.expiry, card.expiry === undefined ? old.card.expiry : card.expiry);
         assert.equal(merged.card.pan, old.card.pan);
@@ -62,7 +62,7 @@ describe('a card sent again', () => {
         assert.equal(merged.scheme, old.scheme);
         assert.equal(merged.createdBy, old.createdBy);
         assert.equal(merged.createdAt, old.createdAt);
-        assert.deepEqual(merged.tags, mergedTags(old.tags, tags));
+        assert.deepEqual(merged.tags, mergeTags(old.tags, tags));
       }),
     );
   });
@@ -70,31 +70,31 @@ describe('a card sent again', () => {
 
 describe('merged tags', () => {
   it('are the old ones, then the new ones that were not there', () => {
-    assert.deepEqual(mergedTags(['a', 'b'], ['c', 'a', 'd']), ['a', 'b', 'c', 'd']);
-    assert.deepEqual(mergedTags([], ['a', 'a']), ['a']);
-    assert.deepEqual(mergedTags(['a'], []), ['a']);
+    assert.deepEqual(mergeTags(['a', 'b'], ['c', 'a', 'd']), ['a', 'b', 'c', 'd']);
+    assert.deepEqual(mergeTags([], ['a', 'a']), ['a']);
+    assert.deepEqual(mergeTags(['a'], []), ['a']);
   });
 
   it('stay as they were sent when nothing is new', () => {
     const old = ['a', 'a', 'b'];
-    assert.equal(mergedTags(old, ['b', 'a']), old);
+    assert.equal(mergeTags(old, ['b', 'a']), old);
   });
 
   it(`are the first ${LIMITS.tags}`, () => {
     const old = Array.from({ length: 48 }, (_, index) => `old ${index}`);
-    const merged = mergedTags(old, ['x', 'old 3', 'y', 'z']);
+    const merged = mergeTags(old, ['x', 'old 3', 'y', 'z']);
     assert.deepEqual(merged, [...old, 'x', 'y']);
     assert.equal(merged.length, 50);
-    assert.deepEqual(mergedTags(merged, ['w']), merged);
+    assert.deepEqual(mergeTags(merged, ['w']), merged);
   });
 
   it('are the same when the same tags come once more', () => {
     const tags = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,2}$/), { maxLength: 50 });
     fc.assert(
       fc.property(tags, tags, (old, added) => {
-        const once = mergedTags(old, added);
+        const once = mergeTags(old, added);
         assert.deepEqual(once.slice(0, old.length), old);
-        assert.deepEqual(mergedTags(once, added), once);
+        assert.deepEqual(mergeTags(once, added), once);
         if (old.length + added.length <= 50) assert.ok(added.every((tag) => once.includes(tag)));
       }),
     );

@@ -35,26 +35,26 @@ interface TokenRecord {
   readonly by: Creator;
 }
 
-export function recordOf({ card, tags, createdBy }: Token): string {
+export function toTokenRecord({ card, tags, createdBy }: Token): string {
   const { pan, name, expiry } = card;
   const record: TokenRecord = { pan, ...(name !== undefined && { name }), ...expiry, tags, by: createdBy };
   return JSON.stringify(record);
 }
 
-export function tokenFromRecord(record: string, filed: Pick<Token, 'token' | 'scheme' | 'createdAt'>): Token {
+export function fromTokenRecord(record: string, columns: Pick<Token, 'token' | 'scheme' | 'createdAt'>): Token {
   const { pan, name, month, year, tags, by } = JSON.parse(record) as TokenRecord;
   const expiry = month !== undefined && year !== undefined ? { month, year } : undefined;
-  return { ...filed, card: { pan: pan as Pan, name, expiry }, tags, createdBy: by };
+  return { ...columns, card: { pan: pan as Pan, name, expiry }, tags, createdBy: by };
 }
 
 /** A persistent token whose card is sent again: newer name and expiry win, tags add up. */
-export function mergedToken(old: Token, card: Card, tags: readonly string[]): Token {
+export function mergeToken(old: Token, card: Card, tags: readonly string[]): Token {
   return {
     ...old,
     card: { pan: old.card.pan, name: card.name ?? old.card.name, expiry: card.expiry ?? old.card.expiry },
-    tags: mergedTags(old.tags, tags),
+    tags: mergeTags(old.tags, tags),
   };
 }
 
-export const mergedTags = (old: readonly string[], added: readonly string[]): readonly string[] =>
+export const mergeTags = (old: readonly string[], added: readonly string[]): readonly string[] =>
   added.every((tag) => old.includes(tag)) ? old : [...new Set([...old, ...added])].slice(0, LIMITS.tags);

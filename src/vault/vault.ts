@@ -1,4 +1,4 @@
-import { auditEntry, type Origin } from '../audit/audit.ts';
+import { buildAuditEntry, type Origin } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { alsoWrites, type Effect, refuseIfTakenOver } from '../idempotency/effect.ts';
 import { type Clock, DAY, type Random } from '../kernel/clock.ts';
@@ -8,12 +8,12 @@ import { LIMITS } from '../kernel/limits.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import { commitOrThrow, type Database, type JournalEntry } from '../storage/database.ts';
 import type { Statistics } from '../storage/statistics.ts';
+import { type Tokenization, type TokenizationResult, TokenizationRun } from './assign-tokens.ts';
 import type { Token } from './token.ts';
-import { forgetDeletedTokens, hasForgettableTokens, TokenStore } from './token-store.ts';
-import { type Tokenization, type TokenizationResult, TokenizationRun } from './tokenization.ts';
+import { hasPurgeableTokens, purgeDeletedTokens, TokenStore } from './token-store.ts';
 
 /** The counter of tokens that were made. */
-export const TOKENS_MADE = 'tokens';
+export const TOKENS_CREATED = 'tokens';
 
 /** How long the value of a deleted token is not issued again. */
 const RESERVED_AFTER_DELETION_MS = 30 * DAY;
@@ -63,7 +63,7 @@ export class Vault {
     const store = await this.#store(tenant);
     const run = new TokenizationRun({ store, request, random: this.#random, now: this.#clock() });
     for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
-      await run.choose();
+      await run.assign();
       const results = run.results();
       const seal = await this.#keyring.sealer(tenant, 'tokens', run.sealCount());
       const own = run.writes(seal);
@@ -71,11 +71,11 @@ export class Vault {
       if (writes.length === 0 && journal.length === 0) return results;
       const outcome = await this.#database.commit({ account: tenant.account, writes, journal });
       if (outcome.committed) {
-        if (run.madeCount() > 0) this.#statistics?.note(tenant, TOKENS_MADE, run.madeCount());
+        if (run.insertCount() > 0) this.#statistics?.note(tenant, TOKENS_CREATED, run.insertCount());
         return results;
       }
       refuseIfTakenOver(outcome, own.length);
-      run.lost(outcome);
+      run.onConflict(outcome);
     }
     throw new Failure('unavailable');
   }
@@ -91,23 +91,28 @@ export class Vault {
    * Tokens with their card numbers, for `use` (a word for the audit log); those that do not exist are not in the map. The
    * audit records of all are on disk before it is returned.
    */
-  async reveal(tenant: Tenant, tokens: readonly string[], origin: Origin, use: string): Promise<Map<string, Token>> {
+  async detokenize(
+    tenant: Tenant,
+    tokens: readonly string[],
+    origin: Origin,
+    usage: string,
+  ): Promise<Map<string, Token>> {
     const store = await this.#store(tenant);
-    const revealed = new Map<string, Token>();
+    const detokenized = new Map<string, Token>();
     const journal: JournalEntry[] = [];
     // All at once: over a network each question has its way to go.
     const stored = await Promise.all(tokens.map((token) => store.find(token)));
     for (const [index, token] of tokens.entries()) {
       const found = stored[index];
-      if (found !== undefined) revealed.set(token, found.token);
+      if (found !== undefined) detokenized.set(token, found.token);
       const outcome = found === undefined ? 'missing' : 'success';
       // What is no token is whatever the caller wrote there, and may be a card number.
       const targets = found === undefined ? [] : [`token:${found.token.token}`];
-      const event = { action: 'token.detokenized', outcome, ...tenant, targets, detail: { use } } as const;
-      journal.push(auditEntry(this.#clock, origin, event));
+      const event = { action: 'token.detokenized', outcome, ...tenant, targets, detail: { use: usage } } as const;
+      journal.push(buildAuditEntry(this.#clock, origin, event));
     }
     if (journal.length > 0) await commitOrThrow(this.#database, { account: tenant.account, writes: [], journal });
-    return revealed;
+    return detokenized;
   }
 
   /** Deletes for good; one entry for each distinct token, in order. */
@@ -115,13 +120,13 @@ export class Vault {
     const store = await this.#store(tenant);
     const distinct = [...new Set(tokens)];
     for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
-      const found = await Promise.all(distinct.map((token) => store.deletable(token)));
+      const found = await Promise.all(distinct.map((token) => store.findDeletable(token)));
       const deletions = distinct.map((token, index): Deletion => ({ token, deleted: found[index] !== undefined }));
       const deletable = found.flatMap((each) => each ?? []);
-      const gone = deletable.map(({ value }) => value);
-      const own = gone.length === 0 ? [] : store.delete(deletable, this.#time.latestNow());
+      const deleted = deletable.map(({ value }) => value);
+      const own = deleted.length === 0 ? [] : store.delete(deletable, this.#time.latestNow());
       const writes = [...own, ...(await alsoWrites(effect, deletions))];
-      const journal = [this.#deletionEntry(tenant, gone, distinct, effect)];
+      const journal = [this.#deletionEntry(tenant, deleted, distinct, effect)];
       const outcome = await this.#database.commit({ account: tenant.account, writes, journal, scrubAfterCommit: true });
       if (outcome.committed) return deletions;
       refuseIfTakenOver(outcome, own.length);
@@ -130,30 +135,30 @@ export class Vault {
   }
 
   isSweepDue(now: number): Promise<boolean> {
-    return hasForgettableTokens(this.#database, now - RESERVED_AFTER_DELETION_MS);
+    return hasPurgeableTokens(this.#database, now - RESERVED_AFTER_DELETION_MS);
   }
 
   /** Lets the values of tokens that were deleted long before this trusted time be issued again; returns how many. */
   sweep(now: number): Promise<number> {
-    return forgetDeletedTokens(this.#database, now - RESERVED_AFTER_DELETION_MS, LIMITS.rowsPerSweep);
+    return purgeDeletedTokens(this.#database, now - RESERVED_AFTER_DELETION_MS, LIMITS.rowsPerSweep);
   }
 
   #deletionEntry(
     tenant: Tenant,
-    gone: readonly string[],
-    asked: readonly string[],
+    deleted: readonly string[],
+    requested: readonly string[],
     effect: Effect<Deletion[]>,
   ): JournalEntry {
-    const outcome = gone.length === asked.length ? 'success' : gone.length === 0 ? 'missing' : 'partial';
-    const targets = gone.map((token) => `token:${token}`);
-    return auditEntry(this.#clock, effect.origin, { action: 'token.deleted', outcome, ...tenant, targets });
+    const outcome = deleted.length === requested.length ? 'success' : deleted.length === 0 ? 'missing' : 'partial';
+    const targets = deleted.map((token) => `token:${token}`);
+    return buildAuditEntry(this.#clock, effect.origin, { action: 'token.deleted', outcome, ...tenant, targets });
   }
 
   #store(tenant: Tenant): Promise<TokenStore> {
     const name = `${tenant.environment}/${tenant.account}`;
     let store = this.#stores.get(name);
     if (store === undefined) {
-      store = TokenStore.of(this.#database, this.#keyring, tenant);
+      store = TokenStore.load(this.#database, this.#keyring, tenant);
       this.#stores.set(name, store);
       store.catch(() => this.#stores.delete(name));
     }

@@ -48,7 +48,7 @@ describe('attacks on the console, in the browser', { skip: whyNoChromium() }, ()
   };
   const keysUrl = () => `${browser.origin}/api/accounts/${account}/sandbox/keys`;
   const forged = JSON.stringify({ name: 'forged', permissions: ['account:read'], allow_list: [] });
-  const keysMade = async (): Promise<number> => (await service.core.accounts.keys(account)).length;
+  const keysMade = async (): Promise<number> => (await service.core.accounts.listKeys(account)).length;
   /** In the page of the other origin: what came of it, as far as it may know. */
   const tryFetch = (page: Page, url: string, options: object): Promise<string> =>
     page.evaluate(

@@ -4,7 +4,7 @@ import { requestActivation } from '../../console/wire/onboarding.ts';
 import { declineActivation } from '../../console/wire/operator.ts';
 import { inviteToTeam } from '../../console/wire/team.ts';
 import { PERMISSIONS } from '../../src/accounts/permission.ts';
-import { auditEntry } from '../../src/audit/audit.ts';
+import { buildAuditEntry } from '../../src/audit/audit.ts';
 import { newClient } from '../console/console-client.ts';
 import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import { order, PAYMENTS } from '../interface/payment-requests.ts';
@@ -133,5 +133,5 @@ async function note(service: TestService, account: string): Promise<void> {
     targets: [scriptCanary('target')],
     detail: { [scriptCanary('detail-name')]: scriptCanary('detail') },
   } as const;
-  await service.core.database.commit({ writes: [], journal: [auditEntry(service.now, origin, event)] });
+  await service.core.database.commit({ writes: [], journal: [buildAuditEntry(service.now, origin, event)] });
 }

@@ -26,7 +26,7 @@ describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
   });
 
   const keysUrl = () => `/a/${account}/sandbox/keys`;
-  const keysMade = async (): Promise<number> => (await service.core.accounts.keys(account)).length;
+  const keysMade = async (): Promise<number> => (await service.core.accounts.listKeys(account)).length;
   const atSignIn = (page: Page): Promise<void> => page.getByRole('heading', { name: 'Sign in' }).waitFor();
   const isInside = (page: Page): Promise<void> => page.getByRole('navigation', { name: 'Main' }).waitFor();
   /** A new machine on which somebody has just signed in. */

@@ -51,7 +51,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     return visitor;
   };
   const keysUrl = () => `/a/${account}/sandbox/keys`;
-  const keysMade = async (): Promise<number> => (await service.core.accounts.keys(account)).length;
+  const keysMade = async (): Promise<number> => (await service.core.accounts.listKeys(account)).length;
   const refusal = async (page: Page): Promise<string> => (await page.getByRole('alert').textContent()) ?? '';
   const atSignIn = (page: Page): Promise<void> => page.getByRole('heading', { name: 'Sign in' }).waitFor();
   const isInside = (page: Page): Promise<void> => page.getByRole('navigation', { name: 'Main' }).waitFor();

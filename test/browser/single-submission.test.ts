@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
-import { exportJournal } from '../../src/audit/verify.ts';
+import { exportJournal } from '../../src/audit/verify-journal.ts';
 import { formatJoinUrl } from '../../src/cli/operator.ts';
 import { newPerson } from '../console/console-client.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
@@ -57,7 +57,7 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
       if (JSON.parse(record).action === action) count++;
     return count;
   };
-  const keys = () => service.core.accounts.keys(account);
+  const keys = () => service.core.accounts.listKeys(account);
   const invitations = () => service.core.people.invitations.list(account);
   const shown = (): Locator => page.getByLabel('I have stored it');
 

@@ -54,7 +54,7 @@ const shownOne = async (client: UserClient, id: string) => {
   assert.equal(answer.status, 200, answer.text);
   return answer.json.approval;
 };
-const keysMade = async () => (await service.core.accounts.keys(account)).length;
+const keysMade = async () => (await service.core.accounts.listKeys(account)).length;
 
 describe('a change in production that takes two', () => {
   test('is asked for by one, approved by another, and carried out once by who asked', async () => {
@@ -292,7 +292,7 @@ describe('carrying out', () => {
     const answer = await ana.call(executeApproval, { params: of(id) });
     assert.deepEqual([answer.status, answer.json.code], [409, 'changed_meanwhile']);
     assert.equal((await listed(ana))[0].status, 'done');
-    assert.equal((await service.core.accounts.key(key.id)).name, 'meanwhile');
+    assert.equal((await service.core.accounts.getKey(key.id)).name, 'meanwhile');
     const outcomes = (await recorded()).filter(({ action }) => action === 'approval.carried-out');
     assert.deepEqual(
       outcomes.map(({ outcome }) => outcome),

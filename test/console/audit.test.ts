@@ -10,8 +10,8 @@ import {
   verifyAudit,
   verifyServiceAudit,
 } from '../../console/wire/audit.ts';
-import { exportedRecord } from '../../src/audit/exported.ts';
-import { exportJournal } from '../../src/audit/verify.ts';
+import { formatExportedRecord } from '../../src/audit/export-format.ts';
+import { exportJournal } from '../../src/audit/verify-journal.ts';
 import { HOUR, MINUTE } from '../../src/kernel/clock.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
@@ -153,7 +153,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
   test('the export is what the command line prints, as a file', async () => {
     const linesOf = async (account?: string): Promise<string> => {
       const links = await Array.fromAsync(exportJournal(service.core.database, account));
-      return links.map((link) => `${exportedRecord(link)}\n`).join('');
+      return links.map((link) => `${formatExportedRecord(link)}\n`).join('');
     };
     const day = new Date(service.now()).toISOString().slice(0, 10);
     const own = await desk.call(exportAudit);

@@ -156,7 +156,7 @@ describe('keys of others', () => {
         assert.deepEqual([sent.status, sent.json.code], [404, 'unknown_record']);
         assert.equal(sent.text, none.text);
       }
-    assert.equal((await service.core.accounts.key(key.id)).revision, 1);
+    assert.equal((await service.core.accounts.getKey(key.id)).revision, 1);
   });
 });
 

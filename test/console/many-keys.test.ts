@@ -97,7 +97,7 @@ describe('a key that has ended', () => {
     const params = { account: whose, environment: 'sandbox', id: short.id };
     const refused = await other.call(editKey, { params, body });
     assertRefused(refused, 'not_possible');
-    assert.equal((await service.core.accounts.key(short.id)).revision, 1);
+    assert.equal((await service.core.accounts.getKey(short.id)).revision, 1);
     const { expires_at: _, ...ended } = body;
     const kept = { ...ended, expires_at: new Date(short.expiresAt ?? 0).toISOString() };
     assert.equal((await other.call(editKey, { params, body: kept })).status, 200);
@@ -123,6 +123,6 @@ describe('keys that are made and revoked again and again', () => {
     const whose = await service.newAccount();
     const results = await Promise.allSettled(Array.from({ length: MAX + 5 }, () => make({}, whose)));
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, MAX);
-    assert.equal((await service.core.accounts.keys(whose)).length, MAX);
+    assert.equal((await service.core.accounts.listKeys(whose)).length, MAX);
   });
 });

@@ -8,7 +8,7 @@ import {
 } from '../../console/wire/onboarding.ts';
 import { approveActivation, declineActivation, enablePayments, listAccounts } from '../../console/wire/operator.ts';
 import { showSession } from '../../console/wire/session.ts';
-import { noteUses } from '../../src/accounts/key-store.ts';
+import { recordLastUses } from '../../src/accounts/api-key-store.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { ActivationRequests } from '../../src/payments/activation-requests.ts';
@@ -65,7 +65,7 @@ describe('onboarding', () => {
     assert.equal(called.status, 200);
     // What the service does by itself every few seconds.
     const uses = [sandbox, production].map(({ id }) => ({ account, id, at: service.now() }));
-    await service.core.database.commit({ writes: [noteUses(uses)] });
+    await service.core.database.commit({ writes: [recordLastUses(uses)] });
     // Totals are counted anew now and then.
     service.advance(60_000);
     const steps = await stepsOf(owner, account);

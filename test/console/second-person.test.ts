@@ -15,7 +15,7 @@ import {
   revokeInvitation,
   showTeam,
 } from '../../console/wire/team.ts';
-import { newKey } from '../../src/accounts/new-key.ts';
+import { issueKey } from '../../src/accounts/issue-key.ts';
 import { commitOrThrow } from '../../src/storage/database.ts';
 import { Authenticator } from '../fixtures/authenticator.ts';
 import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
@@ -110,7 +110,7 @@ describe('a second person', () => {
     assert.deepEqual(await people.invitations.list(account), []);
     assert.equal(await role(aud), 'auditor');
     assert.equal((await shown(ana, id)).status, 'waiting');
-    assert.deepEqual(await service.core.accounts.keys(account), []);
+    assert.deepEqual(await service.core.accounts.listKeys(account), []);
   });
 
   test('is invited by two: the second reads for whom and as what, the first gets the link', async () => {
@@ -294,7 +294,7 @@ describe('the list of what waits', () => {
 
   test('shows the signs that are not seen in what was called so before', async () => {
     const tenant = { account, environment: 'production' as const };
-    const { key, insert } = await newKey(service.core, tenant, { ...OLD, name: 'till \u202egnp' });
+    const { key, insert } = await issueKey(service.core, tenant, { ...OLD, name: 'till \u202egnp' });
     await commitOrThrow(service.core.database, { writes: [insert] });
     const params = { account, environment: 'production', id: key.id };
     const id = waits(await ana.call(rotateKey, { params, body: { overlap_minutes: 5 } }));

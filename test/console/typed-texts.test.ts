@@ -5,7 +5,7 @@ import { requestActivation, showOnboarding } from '../../console/wire/onboarding
 import { approveActivation, createAccount, declineActivation } from '../../console/wire/operator.ts';
 import { changeEmail, editProfile } from '../../console/wire/profile.ts';
 import { inviteToTeam } from '../../console/wire/team.ts';
-import { newKey } from '../../src/accounts/new-key.ts';
+import { issueKey } from '../../src/accounts/issue-key.ts';
 import { commitOrThrow } from '../../src/storage/database.ts';
 import type { TestResponse, TestService } from '../fixtures/test-service.ts';
 import { startTestService } from '../fixtures/test-service.ts';
@@ -168,7 +168,7 @@ describe('what a merchant and an operator write to each other', () => {
 describe('what was called something before there was this rule', () => {
   test('can still be changed in all else, and rotated', async () => {
     const traits = { name: 'a\u200bb', description: '', permissions: [], allowList: [], expiresAt: undefined };
-    const { key, insert } = await newKey(service.core, { account, environment: 'sandbox' }, traits);
+    const { key, insert } = await issueKey(service.core, { account, environment: 'sandbox' }, traits);
     await commitOrThrow(service.core.database, { writes: [insert] });
     const { id } = key;
     const params = { account, environment: 'sandbox', id };

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { exportJournal, verifyJournal } from '../../src/audit/verify.ts';
+import { exportJournal, verifyJournal } from '../../src/audit/verify-journal.ts';
 import {
   type Database,
   StorageError,

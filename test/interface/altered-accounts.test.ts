@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Authentication } from '../../src/accounts/authentication.ts';
 import type { AuditRecord } from '../../src/audit/audit.ts';
-import { exportJournal } from '../../src/audit/verify.ts';
+import { exportJournal } from '../../src/audit/verify-journal.ts';
 import { parseConfig } from '../../src/config.ts';
 import { type OpenCore, openCore } from '../../src/core.ts';
 import { SECOND } from '../../src/kernel/clock.ts';
@@ -52,7 +52,7 @@ describe('an account whose row was changed in the database', () => {
   const denialOf = async (secret: string): Promise<string | undefined> => {
     const { database, keyring, clock, random } = core;
     const authentication = new Authentication({ database, keyring, clock, random, environment: 'sandbox' });
-    return (await authentication.authenticate(secret, '192.0.2.1', 'account:read')).refusal;
+    return (await authentication.authenticate(secret, '192.0.2.1', 'account:read')).denial;
   };
   const recordsOf = async (account: string): Promise<AuditRecord[]> =>
     (await Array.fromAsync(exportJournal(core.database)))

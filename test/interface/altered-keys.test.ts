@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Authentication } from '../../src/accounts/authentication.ts';
+import type { KeyAttributes } from '../../src/accounts/issue-key.ts';
 import { MAC_TABLES } from '../../src/accounts/mac-tables.ts';
-import type { KeyTraits } from '../../src/accounts/new-key.ts';
 import { AlteredRows } from '../../src/audit/altered-rows.ts';
 import type { AuditRecord } from '../../src/audit/audit.ts';
 import { RowCheck } from '../../src/audit/row-check.ts';
-import { exportJournal } from '../../src/audit/verify.ts';
+import { exportJournal } from '../../src/audit/verify-journal.ts';
 import { parseConfig } from '../../src/config.ts';
 import { type OpenCore, openCore } from '../../src/core.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
@@ -19,7 +19,7 @@ import { databaseSettings, dropDatabase } from '../fixtures/database.ts';
 
 const BY_OPERATOR = { actor: { type: 'operator' as const, name: 'test' } };
 const ADDRESS = '192.0.2.1';
-const TRAITS: KeyTraits = {
+const TRAITS: KeyAttributes = {
   name: 'till',
   description: 'Sells shoes',
   permissions: ['account:read'],
@@ -61,7 +61,7 @@ describe('a key whose row was changed in the database', () => {
   const denialOf = async (secret: string): Promise<string | undefined> => {
     const { database, keyring, clock, random } = core;
     const authentication = new Authentication({ database, keyring, clock, random, environment: 'sandbox' });
-    return (await authentication.authenticate(secret, ADDRESS, 'account:read')).refusal;
+    return (await authentication.authenticate(secret, ADDRESS, 'account:read')).denial;
   };
   const recordsOf = async (id: string): Promise<(AuditRecord & { account: string })[]> =>
     (await Array.fromAsync(exportJournal(core.database)))
@@ -72,14 +72,14 @@ describe('a key whose row was changed in the database', () => {
   /** Neither edited nor rotated into a genuine key; revoked for good, without anything of it. */
   async function onlyEnds(id: string, of: string, secrets: readonly string[]): Promise<void> {
     const { accounts } = core;
-    assert.equal((await accounts.key(id)).isTampered, true);
-    assert.equal((await accounts.keyIn({ account: of, environment: 'sandbox' }, id))?.isTampered, true);
-    assert.equal((await accounts.keys(of)).find((key) => key.id === id)?.isTampered, true);
-    const listed = (await accounts.keysIn({ account: of, environment: 'sandbox' })).find((key) => key.id === id);
+    assert.equal((await accounts.getKey(id)).isTampered, true);
+    assert.equal((await accounts.findKey({ account: of, environment: 'sandbox' }, id))?.isTampered, true);
+    assert.equal((await accounts.listKeys(of)).find((key) => key.id === id)?.isTampered, true);
+    const listed = (await accounts.listKeyViews({ account: of, environment: 'sandbox' })).find((key) => key.id === id);
     assert.equal(listed?.isTampered, true);
-    const { revision } = await accounts.key(id);
+    const { revision } = await accounts.getKey(id);
     await assert.rejects(accounts.editKey(id, { description: 'mine' }, BY_OPERATOR), REFUSED);
-    await assert.rejects(accounts.editKey(id, {}, BY_OPERATOR, { account: of, seen: revision }), REFUSED);
+    await assert.rejects(accounts.editKey(id, {}, BY_OPERATOR, { account: of, expectedRevision: revision }), REFUSED);
     await assert.rejects(accounts.rotateKey(id, 5, BY_OPERATOR), REFUSED);
     await assert.rejects(accounts.rotateKey(id, 5, BY_OPERATOR, of), REFUSED);
     for (const secret of secrets) assert.equal(await denialOf(secret), 'key_altered');
@@ -87,7 +87,7 @@ describe('a key whose row was changed in the database', () => {
 
     const revoked = await accounts.revokeKey(id, BY_OPERATOR);
     assert.deepEqual([revoked.permissions, revoked.allowList, revoked.name], [[], [], id]);
-    const found = await accounts.key(id);
+    const found = await accounts.getKey(id);
     assert.deepEqual([found.isTampered, found.revokedAt, found.account], [false, now, of]);
     for (const secret of secrets) assert.equal(await denialOf(secret), 'key_unknown');
     await assert.rejects(accounts.editKey(id, { name: 'mine' }, BY_OPERATOR), { message: /^the key is revoked/ });
@@ -173,7 +173,7 @@ describe('a key whose row was changed in the database', () => {
       new AlteredRows({ database, keyring, clock }),
     ];
     const check = new RowCheck({ database, keyring, clock, alteredRows, tables: MAC_TABLES });
-    const count = async () => (await alteredRows.counts()).get('api_keys') ?? 0;
+    const count = async () => (await alteredRows.countByTable()).get('api_keys') ?? 0;
     await check.runOnce();
     const before = await count();
     const { id, secret } = await newKey();
@@ -186,7 +186,7 @@ describe('a key whose row was changed in the database', () => {
       now += MINUTE;
       await check.runOnce();
       await denialOf(secret);
-      await core.accounts.keys(account);
+      await core.accounts.listKeys(account);
     }
     const [record, ...others] = await detections(id);
     assert.deepEqual(others, []);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { listProcessors } from '../../src/accounts/account-store.ts';
 import type { AuditRecord } from '../../src/audit/audit.ts';
-import { exportJournal } from '../../src/audit/verify.ts';
+import { exportJournal } from '../../src/audit/verify-journal.ts';
 import { parseConfig } from '../../src/config.ts';
 import { type OpenCore, openCore } from '../../src/core.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
@@ -73,7 +73,7 @@ describe('payments whose rows were changed in the database', () => {
     const shown = await activations.show(tenant);
     assert.deepEqual([shown.enabled, shown.processor, shown.isAltered], [false, undefined, true]);
     assert.equal((await activations.describe(tenant)).isAltered, true);
-    assert.deepEqual(await core.accounts.enablements(tenant), []);
+    assert.deepEqual(await core.accounts.listEnablements(tenant), []);
     const processors = await listProcessors(core.database, await rowMacKey(core.keyring));
     assert.ok(processors.every(({ account }) => account !== tenant.account));
     const found = await recordsOf(tenant, 'record.altered');

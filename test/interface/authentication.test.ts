@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Accounts } from '../../src/accounts/accounts.ts';
 import { PERMISSIONS } from '../../src/accounts/permission.ts';
-import { exportJournal } from '../../src/audit/verify.ts';
+import { exportJournal } from '../../src/audit/verify-journal.ts';
 import { ENDPOINTS } from '../../src/http/endpoints.ts';
 import { SECOND } from '../../src/kernel/clock.ts';
 import { storedBytes } from '../fixtures/database.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Captures } from '../../src/captures/captures.ts';
-import { Idempotency } from '../../src/idempotency/idempotency.ts';
+import { IdempotencyKeys } from '../../src/idempotency/idempotency-keys.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { PeriodicTask } from '../../src/storage/periodic-task.ts';
 import { Vault } from '../../src/vault/vault.ts';
@@ -28,7 +28,7 @@ describe('a clock that jumps', () => {
   async function sweep(): Promise<number> {
     const vault = new Vault(service.core);
     const captures = new Captures({ ...service.core, vault });
-    const idempotency = new Idempotency(service.core);
+    const idempotency = new IdempotencyKeys(service.core);
     let count = 0;
     const sweeper = new PeriodicTask({
       every: HOUR,

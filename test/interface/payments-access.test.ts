@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { PERMISSIONS } from '../../src/accounts/permission.ts';
-import { exportJournal } from '../../src/audit/verify.ts';
+import { exportJournal } from '../../src/audit/verify-journal.ts';
 import { ENDPOINTS } from '../../src/http/endpoints.ts';
 import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import {

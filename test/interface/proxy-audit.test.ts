@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { exportJournal, verifyJournal } from '../../src/audit/verify.ts';
+import { exportJournal, verifyJournal } from '../../src/audit/verify-journal.ts';
 import { newCertificate, newKeyPair, type RsaKeyPair } from '../fixtures/rsa-key-pairs.ts';
 import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import type { Permission } from '../../src/accounts/permission.ts';
-import { exportJournal } from '../../src/audit/verify.ts';
+import { exportJournal } from '../../src/audit/verify-journal.ts';
 import type { Environment } from '../../src/kernel/environment.ts';
 import { newKeyPair, privatePem, publicPem, type RsaKeyPair } from '../fixtures/rsa-key-pairs.ts';
 import type { TestResponse, TestService } from '../fixtures/test-service.ts';

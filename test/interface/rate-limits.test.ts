@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { exportJournal } from '../../src/audit/verify.ts';
+import { exportJournal } from '../../src/audit/verify-journal.ts';
 import { MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { type CallOptions, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 

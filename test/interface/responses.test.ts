@@ -172,14 +172,14 @@ describe('answers', () => {
       });
       const lastUsedAt = async (): Promise<number | undefined> => {
         const verdict = await authentication.authenticate(secret, '127.0.0.1', 'account:read');
-        assert.equal(verdict.refusal, undefined);
+        assert.equal(verdict.denial, undefined);
         return verdict.key.lastUsedAt;
       };
       assert.equal(await lastUsedAt(), undefined);
-      await authentication.flushUses();
+      await authentication.flushLastUses();
       now += 1;
       assert.equal(await lastUsedAt(), now - 1);
-      await authentication.flushUses();
+      await authentication.flushLastUses();
       now += 5 * SECOND;
       assert.equal(await lastUsedAt(), now - 5 * SECOND);
     });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PERMISSIONS, type Permission } from '../../src/accounts/permission.ts';
-import { exportJournal } from '../../src/audit/verify.ts';
+import { exportJournal } from '../../src/audit/verify-journal.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { dial, untilClosed } from '../fixtures/wire.ts';
 import { ENDPOINTS, newSender, type Sender } from './proxy-requests.ts';

@@ -14,7 +14,7 @@ import { serializable } from '../../src/http/fields.ts';
 import type { AccessGrant } from '../../src/http/gate.ts';
 import { Performer } from '../../src/http/perform.ts';
 import { PROBLEMS, toFailure } from '../../src/http/problems.ts';
-import { Idempotency } from '../../src/idempotency/idempotency.ts';
+import { IdempotencyKeys } from '../../src/idempotency/idempotency-keys.ts';
 import type { Clock, Random } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { TrustedTime } from '../../src/kernel/time-guard.ts';
@@ -85,7 +85,7 @@ export class Machine {
   readonly #tenant: Tenant;
   readonly #clock: Clock;
   readonly #time: TrustedTime;
-  readonly #idempotency: Idempotency;
+  readonly #idempotency: IdempotencyKeys;
 
   constructor(options: {
     database: Database;
@@ -114,7 +114,7 @@ export class Machine {
     const books = new Books({ ...parts, observe: () => undefined });
     const notifications = new ProcessorNotifications({ ...parts, processors, books });
     const payments = new Payments({ ...parts, vault, placeholders, activations, books, notifications });
-    const idempotency = new Idempotency(parts);
+    const idempotency = new IdempotencyKeys(parts);
     const services = { database, vault, captures, payments } as unknown as Services;
     const turns = new ScanQueue();
     const performerOf = (endpoint: Endpoint): Performer =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import { verifyJournal } from '../../src/audit/verify.ts';
+import { verifyJournal } from '../../src/audit/verify-journal.ts';
 import { systemRandom } from '../../src/crypto/random.ts';
 import { type CommitResult, type UnitOfWork, type Value, type Write, write } from '../../src/storage/database.ts';
 import { parseAddress } from '../../src/storage/postgres/address.ts';

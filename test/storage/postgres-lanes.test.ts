@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { verifyJournal } from '../../src/audit/verify.ts';
+import { verifyJournal } from '../../src/audit/verify-journal.ts';
 import { readRegister } from '../../src/storage/lane-register.ts';
 import { whyNoPostgres } from '../fixtures/postgres-binaries.ts';
 import { COMMITTED, PostgresFixture } from './postgres-fixture.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { exportJournal } from '../../src/audit/verify.ts';
+import { exportJournal } from '../../src/audit/verify-journal.ts';
 import { Search } from '../fixtures/canaries.ts';
 import { type CliFixture, openCliFixture, resultOf } from '../fixtures/cli-fixture.ts';
 import { type CommandResult, Shell } from '../fixtures/command.ts';

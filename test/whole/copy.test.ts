@@ -5,7 +5,7 @@ import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { verifyJournal } from '../../src/audit/verify.ts';
+import { verifyJournal } from '../../src/audit/verify-journal.ts';
 import { runCommandLine } from '../../src/cli/command-line.ts';
 import { parseConfig } from '../../src/config.ts';
 import { systemRandom } from '../../src/crypto/random.ts';

@@ -10,7 +10,7 @@ import { Keyring } from '../../src/crypto/keyring.ts';
 import { systemRandom } from '../../src/crypto/random.ts';
 import { SqliteDatabase } from '../../src/storage/sqlite/sqlite.ts';
 import { wrappedKeyStore } from '../../src/storage/wrapped-key-store.ts';
-import { tokenOf } from '../../src/vault/slot.ts';
+import { fromSlot } from '../../src/vault/slot.ts';
 import type { Token } from '../../src/vault/token.ts';
 import { Vault } from '../../src/vault/vault.ts';
 import { trustedTime } from '../fixtures/clock.ts';
@@ -273,10 +273,10 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
     const rows = await database.read('select account, slot, form from tokens');
     for (const row of rows) {
       const tenant = { account: String(row['account']), environment: 'sandbox' as const };
-      const token = await vault.inspect(tenant, tokenOf(String(row['slot'])));
+      const token = await vault.inspect(tenant, fromSlot(String(row['slot'])));
       stored.set(token.token, token);
     }
-    const persistent = rows.filter((row) => row['form'] !== null).map((row) => tokenOf(String(row['slot'])));
+    const persistent = rows.filter((row) => row['form'] !== null).map((row) => fromSlot(String(row['slot'])));
     const captures = await database.read('select amount from captures');
     await database.close();
 

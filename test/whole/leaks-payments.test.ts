@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { exportJournal } from '../../src/audit/verify.ts';
+import { exportJournal } from '../../src/audit/verify-journal.ts';
 import { Search } from '../fixtures/canaries.ts';
 import { runInProcess } from '../fixtures/command.ts';
 import { luhnPan, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';

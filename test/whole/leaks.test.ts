@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { exportJournal } from '../../src/audit/verify.ts';
+import { exportJournal } from '../../src/audit/verify-journal.ts';
 import { type Row, write } from '../../src/storage/database.ts';
 import { Search } from '../fixtures/canaries.ts';
 import {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { PeriodicVerification } from '../../src/audit/periodic-verification.ts';
-import { verifyJournal } from '../../src/audit/verify.ts';
+import { verifyJournal } from '../../src/audit/verify-journal.ts';
 import { DAY, MINUTE } from '../../src/kernel/clock.ts';
 import { StorageError } from '../../src/storage/database.ts';
 import { sharedPostgres } from '../fixtures/postgres.ts';

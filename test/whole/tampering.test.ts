@@ -3,7 +3,7 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
-import { exportJournal, verifyJournal } from '../../src/audit/verify.ts';
+import { exportJournal, verifyJournal } from '../../src/audit/verify-journal.ts';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
 
 const CARD = { card: '4111111111111111', name: 'Ana Lopez', exp: '12/29' };

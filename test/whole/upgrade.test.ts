@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
-import { verifyJournal } from '../../src/audit/verify.ts';
+import { verifyJournal } from '../../src/audit/verify-journal.ts';
 import { SECOND } from '../../src/kernel/clock.ts';
 import { readMigrations, schemaVersion } from '../../src/storage/migrate.ts';
 import { applyMigrations } from '../../src/storage/sqlite/apply-migrations.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
-import { verifyJournal } from '../../src/audit/verify.ts';
+import { verifyJournal } from '../../src/audit/verify-journal.ts';
 import { parseConfig } from '../../src/config.ts';
 import { openCore } from '../../src/core.ts';
 import { MissingKeyError } from '../../src/crypto/keyring.ts';

@@ -1,4 +1,4 @@
-import { type Approval, isOlderThan, type ListedApproval, statusAt } from '../../../src/accounts/approval.ts';
+import { type Approval, type ApprovalView, statusAt, wasMemberBefore } from '../../../src/accounts/approval.ts';
 import { iso8601 } from '../../../src/kernel/clock.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import { type Capability, can } from '../../people/roles.ts';
@@ -110,7 +110,7 @@ async function assertApproverStillAllowed({ services, account }: AnyCall, { deci
 type Emails = ReadonlyMap<string, string | undefined>;
 
 /** Of those who are members still: of others no address is kept, or it is nobody's business here. */
-async function loadEmails({ services, account }: AnyCall, approvals: readonly ListedApproval[]): Promise<Emails> {
+async function loadEmails({ services, account }: AnyCall, approvals: readonly ApprovalView[]): Promise<Emails> {
   const { people, team } = services.people;
   const ids = new Set(
     approvals.flatMap(({ requestedBy, decidedBy }) => [requestedBy, ...(decidedBy === undefined ? [] : [decidedBy])]),
@@ -123,15 +123,15 @@ async function loadEmails({ services, account }: AnyCall, approvals: readonly Li
 }
 
 /** How the caller sees these. */
-async function buildView(call: AnyCall, approvals: readonly ListedApproval[]) {
+async function buildView(call: AnyCall, approvals: readonly ApprovalView[]) {
   const since = await call.services.people.team.memberWithFactorsSince(call.account, call.person.id);
   const emails = await loadEmails(call, approvals);
-  return (approval: ListedApproval) => toApprovalView(call, approval, since, emails);
+  return (approval: ApprovalView) => toApprovalView(call, approval, since, emails);
 }
 
 function toApprovalView(
   { now, person, role }: AnyCall,
-  approval: ListedApproval,
+  approval: ApprovalView,
   since: number | undefined,
   emails: Emails,
 ) {
@@ -139,7 +139,7 @@ function toApprovalView(
   const { createdAt, expiresAt } = approval;
   const status = statusAt(approval, now);
   const isOwn = requestedBy === person.id;
-  const isByAnother = !isOwn && !isOlderThan(approval, since);
+  const isByAnother = !isOwn && !wasMemberBefore(approval, since);
   return {
     id,
     environment,

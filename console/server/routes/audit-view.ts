@@ -1,8 +1,8 @@
+import { buildAccessEntries, type LogScope } from '../../../src/audit/access-recorder.ts';
 import { AUDIT_ACTIONS, type AuditRecord } from '../../../src/audit/audit.ts';
-import { exportedRecord } from '../../../src/audit/exported.ts';
-import { type Seen, seenEntries } from '../../../src/audit/readers.ts';
-import type { AuditFilter, AuditPage, ReadRecord } from '../../../src/audit/reading.ts';
-import { exportJournal, type Verification } from '../../../src/audit/verify.ts';
+import type { AuditFilter, AuditPage, LogEntry } from '../../../src/audit/audit-log-query.ts';
+import { formatExportedRecord } from '../../../src/audit/export-format.ts';
+import { exportJournal, type Verification } from '../../../src/audit/verify-journal.ts';
 import type { ValueOf } from '../../../src/http/fields.ts';
 import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from '../../../src/kernel/environment.ts';
@@ -31,12 +31,15 @@ async function readPage(call: ConsoleCall<unknown, unknown>, account: string, se
   const seen = await resolveScope(call, account);
   const names = Object.keys(given).filter((name) => given[name as keyof typeof given] !== undefined);
   const filters = names.filter((name) => name !== 'account').sort();
-  await services.auditReading.readers.note(services.clock, call, seen, filters);
+  await services.auditReading.accessRecorder.record(services.clock, call, seen, filters);
   return toPageView(await services.auditReading.read(account, filter, cursor));
 }
 
 /** Undefined is everything. An operator may have asked for anything, which has no place in the log: throws `unknown_record`. */
-async function resolveScope({ services }: ConsoleCall<unknown, unknown>, account: string | undefined): Promise<Seen> {
+async function resolveScope(
+  { services }: ConsoleCall<unknown, unknown>,
+  account: string | undefined,
+): Promise<LogScope> {
   if (account === undefined) return 'everything';
   const isThere = account === '' || (isId(account) && (await services.accounts.find(account)) !== undefined);
   if (!isThere) throw new Failure('unknown_record');
@@ -70,13 +73,13 @@ function parseEnvironment(text: string): Environment | '' {
   return environment;
 }
 
-const toPageView = ({ items, cursor, lookedUntil }: AuditPage) => ({
+const toPageView = ({ items, cursor, searchedUntil: lookedUntil }: AuditPage) => ({
   records: items.map(toRecordView),
   next: cursor ?? null,
   looked_back_to: timeOrNull(lookedUntil),
 });
 
-function toRecordView({ lane, sequence, at, environment, record, hash }: ReadRecord) {
+function toRecordView({ lane, sequence, at, environment, record, hash }: LogEntry) {
   return {
     lane,
     sequence,
@@ -123,13 +126,13 @@ export async function exportLog(
 
 async function* streamExport(
   call: ConsoleCall<unknown, unknown>,
-  seen: Seen,
+  seen: LogScope,
   account: string | undefined,
 ): AsyncGenerator<string> {
   const { clock, database } = call.services;
   const end = acquireAuditRead(call);
   try {
-    await commitOrThrow(database, { writes: [], journal: seenEntries(clock, 'audit.exported', call, seen) });
+    await commitOrThrow(database, { writes: [], journal: buildAccessEntries(clock, 'audit.exported', call, seen) });
     yield '';
     yield* streamLines(database, account);
   } finally {
@@ -143,7 +146,7 @@ const CHUNK_CHARACTERS = 64 * 1024;
 async function* streamLines(database: Database, account: string | undefined): AsyncGenerator<string> {
   let lines = '';
   for await (const link of exportJournal(database, account)) {
-    lines += `${exportedRecord(link)}\n`;
+    lines += `${formatExportedRecord(link)}\n`;
     if (lines.length < CHUNK_CHARACTERS) continue;
     yield lines;
     lines = '';

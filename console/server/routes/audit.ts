@@ -1,4 +1,4 @@
-import { verifyAccount } from '../../../src/audit/verify.ts';
+import { verifyAccount } from '../../../src/audit/verify-journal.ts';
 import { exportAudit, listAudit, verifyAudit } from '../../wire/audit.ts';
 import { withAuditRead } from '../audit-read-limit.ts';
 import { type Route, route, streamRoute } from '../route.ts';

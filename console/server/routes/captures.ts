@@ -1,4 +1,4 @@
-import type { CaptureDetail, ListedCapture } from '../../../src/captures/capture-listing.ts';
+import type { CaptureDetail, CaptureView } from '../../../src/captures/capture-queries.ts';
 import { iso8601 } from '../../../src/kernel/clock.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import { deleteCapture, listCaptures, showCapture } from '../../wire/records.ts';
@@ -12,7 +12,7 @@ export const captureRoutes: readonly Route[] = [
   }),
 
   route(showCapture, async ({ services: { captureListing }, tenant, params }) => {
-    const found = await translateErrors({}, () => captureListing.detail(tenant, params['id'] ?? ''));
+    const found = await translateErrors({}, () => captureListing.findDetail(tenant, params['id'] ?? ''));
     if (found === undefined) throw new Failure('unknown_record');
     return { ...toCaptureView(found), additional_info: formatAdditionalInfo(found) };
   }),
@@ -24,7 +24,7 @@ export const captureRoutes: readonly Route[] = [
   }),
 ];
 
-const toCaptureView = ({ id, card, hasSad, amount, currency, createdAt, expiresAt }: ListedCapture) => ({
+const toCaptureView = ({ id, card, hasSad, amount, currency, createdAt, expiresAt }: CaptureView) => ({
   id,
   card: card?.truncated ?? null,
   has_sad: hasSad,

@@ -1,9 +1,9 @@
 import { KEY_ALTERED } from '../../../src/accounts/accounts.ts';
-import { type AllowedNetwork, readCidr } from '../../../src/accounts/allow-list.ts';
-import { type ApiKey, keyState, type StoredKey, type TamperedKey } from '../../../src/accounts/api-key.ts';
+import { type AllowedNetwork, parseCidr } from '../../../src/accounts/allow-list.ts';
+import { type ApiKey, keyStateAt, type StoredKey, type TamperedKey } from '../../../src/accounts/api-key.ts';
 import type { SummaryLine } from '../../../src/accounts/approval.ts';
 import { toSummaryLines } from '../../../src/accounts/approval-summary.ts';
-import { type KeyTraits, mustBeReadableIn } from '../../../src/accounts/new-key.ts';
+import { assertDisplayableAttributes, type KeyAttributes } from '../../../src/accounts/issue-key.ts';
 import { PERMISSIONS } from '../../../src/accounts/permission.ts';
 import type { ValueOf } from '../../../src/http/fields.ts';
 import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
@@ -19,7 +19,7 @@ type AttributesBody = ValueOf<NonNullable<typeof createKey.body>>;
 
 export const keyRoutes: readonly Route[] = [
   route(listKeys, async ({ services, tenant, now, client }) => {
-    const keys = await services.accounts.keysIn(tenant);
+    const keys = await services.accounts.listKeyViews(tenant);
     return {
       keys: keys.map((key) => ({ ...toListedKeyView(key, now), networks: key.networks })),
       your_address: client.address,
@@ -48,7 +48,7 @@ export const keyRoutes: readonly Route[] = [
         return executed({ key: toKeyView(key, now) });
       const edited = await services.accounts.editKey(key.id, changes, origin, {
         account: key.account,
-        seen: body.revision,
+        expectedRevision: body.revision,
       });
       return executed({ key: toKeyView(edited, now) });
     },
@@ -83,7 +83,7 @@ export const keyRoutes: readonly Route[] = [
 
 /** The key of the path. A key of another account or environment does not exist for the caller. Throws `unknown_record`. */
 async function getKey({ services, tenant, params }: AnyCall): Promise<StoredKey> {
-  const key = await services.accounts.keyIn(tenant, params['id'] ?? '');
+  const key = await services.accounts.findKey(tenant, params['id'] ?? '');
   if (key === undefined) throw new Failure('unknown_record');
   return key;
 }
@@ -96,7 +96,7 @@ async function getAuthenticKey(call: AnyCall): Promise<ApiKey> {
 }
 
 /** Throws `invalid_field`. `present`: an end that may stay though it is over. */
-function parseAttributes(body: AttributesBody, now: number, present?: number): KeyTraits {
+function parseAttributes(body: AttributesBody, now: number, present?: number): KeyAttributes {
   const expiresAt = parseTimeInput(body.expires_at, 'expires_at');
   if (expiresAt !== undefined && expiresAt <= now && expiresAt !== present)
     throw invalid('expires_at', 'expected a time in the future');
@@ -110,18 +110,19 @@ function parseAttributes(body: AttributesBody, now: number, present?: number): K
 }
 
 function parseNetwork(text: string, note: string | undefined, index: number): AllowedNetwork {
-  const cidr = readCidr(text);
+  const cidr = parseCidr(text);
   if (cidr === undefined)
     throw invalid(`allow_list[${index}].cidr`, 'expected an address or CIDR network, as 203.0.113.7 or 2001:db8::/32');
   return { cidr, note: note ?? '' };
 }
 
 /** What is not as it was: the audit log names what was changed. */
-const changedAttributes = (key: ApiKey, attributes: KeyTraits): Partial<KeyTraits> =>
+const changedAttributes = (key: ApiKey, attributes: KeyAttributes): Partial<KeyAttributes> =>
   Object.fromEntries(
     Object.entries(attributes).filter(
       ([name, value]) =>
-        JSON.stringify(toComparable(name, value)) !== JSON.stringify(toComparable(name, key[name as keyof KeyTraits])),
+        JSON.stringify(toComparable(name, value)) !==
+        JSON.stringify(toComparable(name, key[name as keyof KeyAttributes])),
     ),
   );
 
@@ -136,8 +137,8 @@ const summarizeKey = ({ name, prefix }: ApiKey): SummaryLine[] =>
   ]);
 
 /** Throws what making or changing it would throw. */
-const summarizeAttributes = (attributes: Partial<KeyTraits>): SummaryLine[] => {
-  mustBeReadableIn(attributes);
+const summarizeAttributes = (attributes: Partial<KeyAttributes>): SummaryLine[] => {
+  assertDisplayableAttributes(attributes);
   const { name, description, permissions, allowList } = attributes;
   const hasEnd = Object.hasOwn(attributes, 'expiresAt');
   return toSummaryLines([
@@ -173,7 +174,7 @@ function packLines(texts: readonly string[]): string[] {
 const toKeyView = (key: StoredKey, now: number) => ({ ...toListedKeyView(key, now), allow_list: key.allowList });
 
 function toListedKeyView(key: Omit<ApiKey, 'allowList'> | Omit<TamperedKey, 'allowList'>, now: number) {
-  const state = keyState(key, now);
+  const state = keyStateAt(key, now);
   return {
     id: key.id,
     name: key.name,

@@ -1,12 +1,12 @@
 import type { Account } from '../../../src/accounts/account.ts';
-import { keyProgress } from '../../../src/accounts/key-store.ts';
+import { listKeyProgress } from '../../../src/accounts/api-key-store.ts';
 import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
 import { assertDisplayable } from '../../../src/kernel/displayable.ts';
 import { ENVIRONMENTS, type Environment } from '../../../src/kernel/environment.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import type { ActivationRequest } from '../../../src/payments/activation-request-store.ts';
 import { SIMULATOR } from '../../../src/payments/payment-activations.ts';
-import { TOKENS_MADE } from '../../../src/vault/vault.ts';
+import { TOKENS_CREATED } from '../../../src/vault/vault.ts';
 import { requestActivation, showOnboarding, withdrawActivationRequest } from '../../wire/onboarding.ts';
 import { hasCounted } from '../account-figures-store.ts';
 import { effectiveStatus, listOnboardingSteps, type OnboardingFacts } from '../onboarding.ts';
@@ -82,7 +82,7 @@ async function loadFacts(
   requests: readonly ActivationRequest[],
   payments: readonly { readonly environment: Environment; readonly enabled: boolean }[],
 ): Promise<OnboardingFacts> {
-  const keys = await keyProgress(services.database, id);
+  const keys = await listKeyProgress(services.database, id);
   const members = await services.people.team.listMemberships(id);
   const sandbox = await services.totals.of({ account: id, environment: 'sandbox' });
   // Records end and are deleted; what was counted stays.
@@ -95,7 +95,7 @@ async function loadFacts(
     findPayments: new Set(payments.filter(({ enabled }) => enabled).map(({ environment }) => environment)),
     hasTried: {
       call: keys.get('sandbox')?.isUsed === true,
-      token: sandbox.tokens > 0 || (await hasCreated(TOKENS_MADE)),
+      token: sandbox.tokens > 0 || (await hasCreated(TOKENS_CREATED)),
       capture: sandbox.captures > 0 || (await hasCreated(CAPTURES_CREATED)),
       payment: sandbox.payments > 0,
     },

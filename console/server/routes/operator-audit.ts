@@ -1,4 +1,4 @@
-import { verifyJournal } from '../../../src/audit/verify.ts';
+import { verifyJournal } from '../../../src/audit/verify-journal.ts';
 import { exportServiceAudit, listServiceAudit, verifyServiceAudit } from '../../wire/audit.ts';
 import { withAuditRead } from '../audit-read-limit.ts';
 import { type Route, route, streamRoute } from '../route.ts';

@@ -1,5 +1,5 @@
 import { AlteredRows } from '../../../src/audit/altered-rows.ts';
-import { headOf, lanesWith } from '../../../src/audit/chains.ts';
+import { findHead, listLanesOfAccount } from '../../../src/audit/chain-reader.ts';
 import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
 import { LIMITS } from '../../../src/kernel/limits.ts';
 import { countInDoubt } from '../../../src/payments/payment-store.ts';
@@ -33,7 +33,7 @@ export const operatorServiceRoutes: readonly Route[] = [
     const { serviceInfo, database, time } = services;
     const isReady = await database.isAlive();
     const inDoubtPayments = await countInDoubt(database);
-    const counts = await new AlteredRows(services).counts();
+    const counts = await new AlteredRows(services).countByTable();
     const alteredRows = [...counts.values()].reduce((sum, count) => sum + count, 0);
     const proxyCertificates = await listProxyCertificates(services);
     const certificateEnd = serviceInfo.certificateEnd();
@@ -92,7 +92,7 @@ async function listProxyCertificates(services: ConsoleServices) {
 /** The chains of no account, which announce all others; undefined when there are none to be read. */
 async function isLogSealed({ database, journalKey }: ConsoleServices): Promise<boolean | undefined> {
   const heads = await Promise.all(
-    (await lanesWith(database, '')).map((lane) => headOf(database, { account: '', lane })),
+    (await listLanesOfAccount(database, '')).map((lane) => findHead(database, { account: '', lane })),
   );
   const found = heads.filter((head) => head !== undefined);
   return found.length === 0 ? undefined : found.every((head) => isHeadSealValid(journalKey, head, head.seal));

@@ -1,4 +1,4 @@
-import { keyProgress } from '../../../src/accounts/key-store.ts';
+import { listKeyProgress } from '../../../src/accounts/api-key-store.ts';
 import { iso8601, SECOND, timeOrNull } from '../../../src/kernel/clock.ts';
 import { ENVIRONMENTS } from '../../../src/kernel/environment.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
@@ -155,7 +155,7 @@ async function listMembershipViews({ accounts, database }: ConsoleServices, memb
     const account = id === OPERATOR.account ? undefined : await accounts.find(id);
     if (account === undefined) return [];
     const { name, dualControl } = account;
-    const status = effectiveStatus(account, (await keyProgress(database, id)).get('production')?.isUsed === true);
+    const status = effectiveStatus(account, (await listKeyProgress(database, id)).get('production')?.isUsed === true);
     return [{ account: id, name, status, role, capabilities: ROLES[role], dual_control: dualControl }];
   });
   return (await Promise.all(views)).flat();

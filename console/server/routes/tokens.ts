@@ -3,7 +3,7 @@ import { iso8601 } from '../../../src/kernel/clock.ts';
 import { formatLongExpiry } from '../../../src/kernel/expiry.ts';
 import { Failure, invalid } from '../../../src/kernel/failure.ts';
 import { truncatePans } from '../../../src/kernel/pan.ts';
-import type { ListedToken } from '../../../src/vault/token-listing.ts';
+import type { TokenView } from '../../../src/vault/token-queries.ts';
 import type { TokenSearch } from '../../../src/vault/token-search.ts';
 import { deleteToken, listTokens, showToken, type TOKEN_SEARCHES } from '../../wire/records.ts';
 import { translateErrors } from '../error-translation.ts';
@@ -49,7 +49,7 @@ async function getTokenOfPath({
   services: { tokenListing },
   tenant,
   params,
-}: Pick<ConsoleCall<unknown, unknown>, 'services' | 'tenant' | 'params'>): Promise<ListedToken> {
+}: Pick<ConsoleCall<unknown, unknown>, 'services' | 'tenant' | 'params'>): Promise<TokenView> {
   const { items } = await tokenListing.search(tenant, { by: 'token', text: params['token'] ?? '' });
   const [found] = items;
   if (found === undefined) throw new Failure('unknown_record');
@@ -70,7 +70,7 @@ function parseSearch({
   return { by: SEARCHES[by], text: value };
 }
 
-const toTokenView = ({ token, scheme, isPersistent, createdAt, details }: ListedToken) => ({
+const toTokenView = ({ token, scheme, isPersistent, createdAt, details }: TokenView) => ({
   token,
   card: details?.truncated ?? '',
   scheme,

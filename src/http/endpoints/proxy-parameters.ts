@@ -1,5 +1,5 @@
 import type { ApiKey } from '../../accounts/api-key.ts';
-import { readEncryption } from '../../placeholders/encryption.ts';
+import { parseEncryption } from '../../placeholders/encryption.ts';
 import type { Payload } from '../../proxy/proxy.ts';
 import type { Parameter, RouteCall, Services } from '../endpoint.ts';
 
@@ -29,5 +29,5 @@ export interface ProxyCall
 export const toPayload = ({ tenant, key, origin, source, headers }: ProxyCall): Payload => ({
   reader: { tenant, permissions: key.permissions, origin },
   text: source.text,
-  encryption: readEncryption(headers[ENCRYPTION_HEADER]),
+  encryption: parseEncryption(headers[ENCRYPTION_HEADER]),
 });

@@ -33,7 +33,7 @@ type Data = ValueOf<typeof data>;
 
 async function handle({ services, tenant, key }: RouteCall<unknown, Data>): Promise<Data> {
   const account = await services.accounts.get(tenant.account);
-  const enablements = await services.accounts.enablements(tenant);
+  const enablements = await services.accounts.listEnablements(tenant);
   const payments = enablements.find(({ capability }) => capability === 'payments');
   const isConfigured = await services.proxy.isConfigured(tenant);
   return {

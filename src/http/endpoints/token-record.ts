@@ -2,8 +2,8 @@ import type { ApiKey } from '../../accounts/api-key.ts';
 import { iso8601 } from '../../kernel/clock.ts';
 import { LIMITS } from '../../kernel/limits.ts';
 import { truncatePan, truncatePans } from '../../kernel/pan.ts';
+import type { Tokenization, TokenizationResult } from '../../vault/assign-tokens.ts';
 import { isScheme, SCHEMES, type Scheme, type TokenFormat } from '../../vault/scheme.ts';
-import type { Tokenization, TokenizationResult } from '../../vault/tokenization.ts';
 import {
   anyText,
   bool,

@@ -1,0 +1,295 @@
+import type { KeyObject } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import { DAY } from '../kernel/clock.ts';
+import { ENVIRONMENTS, type Environment, type Tenant } from '../kernel/environment.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import {
+  blob,
+  type Database,
+  integer,
+  integerOrNull,
+  type Row,
+  text,
+  textOrNull,
+  type Value,
+  type Write,
+  write,
+} from '../storage/database.ts';
+import { computeMac, isRowAuthentic, macColumns, safeInteger } from '../storage/mac-table.ts';
+import type { AllowedNetwork } from './allow-list.ts';
+import type { ApiKey, TamperedKey } from './api-key.ts';
+import { ACCOUNTS, API_KEYS } from './mac-tables.ts';
+import { isPermission, type Permission } from './permission.ts';
+import { sanitizeList, sanitizeOptionalTime, sanitizeText, sanitizeTime } from './sanitize-columns.ts';
+
+/** A key as a list shows it: an allow-list can be long, so only its length is given. */
+export type ApiKeyView = (Omit<ApiKey, 'allowList'> | Omit<TamperedKey, 'allowList'>) & { readonly networks: number };
+
+/** A row of a key: either authentic, with what changes of it are sealed with, or altered, of which nothing can be sealed. */
+export type KeyRow =
+  | { readonly isTampered: false; readonly key: ApiKey; readonly digest: Uint8Array }
+  | { readonly isTampered: true; readonly key: TamperedKey; readonly row: Row };
+
+const COLUMNS = `${macColumns(API_KEYS)}, ${safeInteger('last_used_at')} as last_used_at`;
+
+function toKeyRow(macKey: KeyObject, row: Row): KeyRow {
+  if (!isRowAuthentic(macKey, API_KEYS, row)) return { isTampered: true, key: toTamperedKey(row), row };
+  const key: ApiKey = {
+    isTampered: false,
+    id: text(row, 'id'),
+    account: text(row, 'account'),
+    environment: text(row, 'environment') as Environment,
+    prefix: text(row, 'prefix'),
+    name: text(row, 'name'),
+    description: text(row, 'description'),
+    permissions: JSON.parse(text(row, 'permissions')) as Permission[],
+    allowList: JSON.parse(text(row, 'allow_list')) as AllowedNetwork[],
+    createdAt: integer(row, 'created_at'),
+    expiresAt: integerOrNull(row, 'expires_at'),
+    revokedAt: integerOrNull(row, 'revoked_at'),
+    lastUsedAt: sanitizeOptionalTime(row['last_used_at']),
+    successor: textOrNull(row, 'successor'),
+    revision: integer(row, 'revision'),
+  };
+  return { isTampered: false, key, digest: blob(row, 'digest') };
+}
+
+/** Whatever the row holds, so that a list never fails because of it. */
+const toTamperedKey = (row: Row): TamperedKey => ({
+  isTampered: true,
+  id: sanitizeText(row['id']),
+  account: sanitizeText(row['account']),
+  environment: sanitizeText(row['environment']),
+  prefix: sanitizeText(row['prefix']),
+  name: sanitizeText(row['name']),
+  description: sanitizeText(row['description']),
+  permissions: sanitizeList(row['permissions']).filter(
+    (each) => typeof each === 'string' && isPermission(each),
+  ) as Permission[],
+  allowList: sanitizeNetworks(row['allow_list']),
+  createdAt: sanitizeTime(row['created_at']),
+  expiresAt: sanitizeOptionalTime(row['expires_at']),
+  revokedAt: sanitizeOptionalTime(row['revoked_at']),
+  lastUsedAt: sanitizeOptionalTime(row['last_used_at']),
+  successor: row['successor'] === null ? undefined : sanitizeText(row['successor']),
+  revision: sanitizeTime(row['revision']),
+});
+
+const sanitizeNetworks = (value: Value | undefined): AllowedNetwork[] =>
+  sanitizeList(value)
+    .slice(0, LIMITS.allowListEntries)
+    .map((each) => {
+      const { cidr, note } = (typeof each === 'object' && each !== null ? each : {}) as Record<string, Value>;
+      return { cidr: sanitizeText(cidr), note: sanitizeText(note) };
+    });
+
+/** The state of a key's account, as far as authentication needs it. */
+type AccountState = 'active' | 'suspended' | 'tampered';
+
+/** A key with the state of its account, by digest. */
+export type KeyWithAccount = KeyRow & { readonly accountState: AccountState; readonly joinedRow: Row };
+
+/** Goes before the columns of the account. */
+export const ACCOUNT_PREFIX = 'account_row_';
+const BY_DIGEST = `select ${macColumns(API_KEYS, 'k')}, ${safeInteger('k.last_used_at')} as last_used_at, ${macColumns(ACCOUNTS, 'a', ACCOUNT_PREFIX)}
+  from api_keys k join accounts a on a.id = k.account where k.digest = ?`;
+
+export async function findKeyByDigest(
+  database: Database,
+  macKey: KeyObject,
+  digest: Uint8Array,
+): Promise<KeyWithAccount | undefined> {
+  const [row] = await database.read(BY_DIGEST, digest);
+  return row && { ...toKeyRow(macKey, row), accountState: toAccountState(macKey, row), joinedRow: row };
+}
+
+function toAccountState(macKey: KeyObject, row: Row): AccountState {
+  if (!isRowAuthentic(macKey, ACCOUNTS, row, ACCOUNT_PREFIX)) return 'tampered';
+  return row[`${ACCOUNT_PREFIX}suspended_at`] === null ? 'active' : 'suspended';
+}
+
+/** Usually one. An attacker can put rows with the same id into other accounts; one of them at most is authentic. */
+export const findKeys = async (database: Database, macKey: KeyObject, id: string): Promise<KeyRow[]> =>
+  (await database.read(`select ${COLUMNS} from api_keys where id = ? order by account`, id)).map((row) =>
+    toKeyRow(macKey, row),
+  );
+
+export async function findKey(
+  database: Database,
+  macKey: KeyObject,
+  account: string,
+  id: string,
+): Promise<KeyRow | undefined> {
+  const [row] = await database.read(`select ${COLUMNS} from api_keys where account = ? and id = ?`, account, id);
+  return row && toKeyRow(macKey, row);
+}
+
+export const listKeys = async (database: Database, macKey: KeyObject, account: string): Promise<KeyRow[]> =>
+  (await database.read(`select ${COLUMNS} from api_keys where account = ? order by created_at, id`, account)).map(
+    (row) => toKeyRow(macKey, row),
+  );
+
+/** Neither revoked nor over. */
+const ACTIVE = 'revoked_at is null and (expires_at is null or expires_at > ?)';
+const LIST_ACTIVE = `select id from api_keys where account = ? and environment = ? and ${ACTIVE}`;
+const LIST_ENDED = `select id from api_keys where account = ? and environment = ? and not (${ACTIVE})
+  order by created_at desc, id limit ${LIMITS.endedKeysListed}`;
+
+/** All that work and the newest of the others, the newest first. */
+export async function listKeyViews(
+  database: Database,
+  macKey: KeyObject,
+  { account, environment }: Tenant,
+  now: number,
+  onTampered: (row: Row) => Promise<void>,
+): Promise<ApiKeyView[]> {
+  const ids = await database.read(LIST_ACTIVE, account, environment, now);
+  ids.push(...(await database.read(LIST_ENDED, account, environment, now)));
+  const keys: ApiKeyView[] = [];
+  let networks = 0;
+  for (const { id } of ids) {
+    const found = await findKey(database, macKey, account, String(id));
+    if (found === undefined) continue;
+    if (found.isTampered) await onTampered(found.row);
+    const { allowList, ...listed } = found.key;
+    keys.push({ ...listed, networks: allowList.length });
+    networks += allowList.length;
+    if (networks < LIMITS.allowListEntries) continue;
+    // Long lists take time to parse; other requests are served in between.
+    networks = 0;
+    await setImmediate();
+  }
+  return keys.sort((one, other) => other.createdAt - one.createdAt || (one.id < other.id ? -1 : 1));
+}
+
+/** What an account has done about keys in one environment. */
+export interface KeyProgress {
+  /** When the first of those that were not revoked was made. */
+  readonly createdAt: number | undefined;
+  /** Any was ever used. */
+  readonly isUsed: boolean;
+}
+
+const LIST_PROGRESS = `select environment, min(case when revoked_at is null then created_at end) as made_at,
+    max(last_used_at) as used_at
+  from api_keys where account = ? group by environment`;
+
+/** Without those environments that never had a key. */
+export const listKeyProgress = async (
+  database: Database,
+  account: string,
+): Promise<ReadonlyMap<Environment, KeyProgress>> =>
+  new Map(
+    (await database.read(LIST_PROGRESS, account)).map((row) => [
+      text(row, 'environment') as Environment,
+      { createdAt: integerOrNull(row, 'made_at'), isUsed: integerOrNull(row, 'used_at') !== undefined },
+    ]),
+  );
+
+/** Others who make a key of the same account wait for this unit, and then see what it left. */
+const LOCK_ACCOUNT = 'update accounts set name = name where id = ?';
+const COUNT_KEYS = 'select count(*) from api_keys where account = ? and environment = ?';
+const RESERVE_QUOTA = `update accounts set name = name where id = ? and (${COUNT_KEYS} and ${ACTIVE}) < ${LIMITS.keysPerEnvironment}
+  and (${COUNT_KEYS} and created_at > ?) < ${LIMITS.keysCreatedPerDay}`;
+
+/**
+ * Goes before the write that makes a key, or makes one work again. The second one conflicts when the account has as many
+ * keys in the environment as it may have, or made as many of late.
+ */
+export function reserveKeyQuota({ account, environment }: Tenant, now: number): readonly [Write, Write] {
+  const quota = [account, account, environment, now, account, environment, now - DAY];
+  return [write(LOCK_ACCOUNT, [account], 1), write(RESERVE_QUOTA, quota, 1)];
+}
+
+export function insertKey(macKey: KeyObject, key: ApiKey, digest: Uint8Array): Write {
+  const row = toRow(key, digest);
+  const values = [...Object.values(row), computeMac(macKey, API_KEYS, row)];
+  const parameters = values.map(() => '?').join(', ');
+  return write(`insert into api_keys (${Object.keys(row).join(', ')}, seal) values (${parameters})`, values, 1);
+}
+
+/** The columns of a key that can be changed. */
+type KeyChanges = Partial<
+  Pick<ApiKey, 'name' | 'description' | 'permissions' | 'allowList' | 'expiresAt' | 'revokedAt' | 'successor'>
+>;
+
+/** Stores the next revision of a key; conflicts when it was changed since it was read, or revoked. */
+export function updateKey(
+  macKey: KeyObject,
+  { key: old, digest }: KeyRow & { readonly isTampered: false },
+  changes: KeyChanges,
+): { readonly key: ApiKey; readonly update: Write } {
+  const key: ApiKey = { ...old, ...changes, revision: old.revision + 1 };
+  const update = write(
+    `${UPDATE} and revision = ? and revoked_at is null`,
+    [...updateValues(macKey, key, digest), key.account, key.id, old.revision],
+    1,
+  );
+  return { key, update };
+}
+
+/**
+ * Replaces an altered row by a revoked key without rights, under a digest that no key has. Of the row only its place, its
+ * environment and the time of its creation stay, which give access to nothing.
+ */
+export function replaceTamperedKey(
+  macKey: KeyObject,
+  { key: old, row }: KeyRow & { readonly isTampered: true },
+  digest: Uint8Array,
+  revokedAt: number,
+): { readonly key: ApiKey; readonly update: Write } {
+  const key: ApiKey = {
+    isTampered: false,
+    id: text(row, 'id'),
+    account: text(row, 'account'),
+    environment: ENVIRONMENTS.find((each) => each === old.environment) ?? 'sandbox',
+    prefix: '',
+    name: old.id,
+    description: '',
+    permissions: [],
+    allowList: [],
+    createdAt: old.createdAt,
+    expiresAt: undefined,
+    revokedAt,
+    lastUsedAt: undefined,
+    successor: undefined,
+    revision: 1,
+  };
+  return { key, update: write(UPDATE, [...updateValues(macKey, key, digest), key.account, key.id], 1) };
+}
+
+const UPDATE = `update api_keys set environment = ?, digest = ?, prefix = ?, name = ?, description = ?, permissions = ?,
+    allow_list = ?, created_at = ?, expires_at = ?, revoked_at = ?, successor = ?, revision = ?, seal = ?
+  where account = ? and id = ?`;
+
+function updateValues(macKey: KeyObject, key: ApiKey, digest: Uint8Array): Value[] {
+  const row = toRow(key, digest);
+  const { account: _account, id: _id, ...changed } = row;
+  return [...Object.values(changed), computeMac(macKey, API_KEYS, row)];
+}
+
+/** In the order of the statements. */
+const toRow = (key: ApiKey, digest: Uint8Array) => ({
+  account: key.account,
+  id: key.id,
+  environment: key.environment,
+  digest,
+  prefix: key.prefix,
+  name: key.name,
+  description: key.description,
+  permissions: JSON.stringify(key.permissions),
+  allow_list: JSON.stringify(key.allowList),
+  created_at: key.createdAt,
+  expires_at: key.expiresAt ?? null,
+  revoked_at: key.revokedAt ?? null,
+  successor: key.successor ?? null,
+  revision: key.revision,
+});
+
+const RECORD_LAST_USE =
+  'update api_keys set last_used_at = ? where account = ? and id = ? and coalesce(last_used_at, 0) < ?';
+
+export const recordLastUses = (uses: readonly { account: string; id: string; at: number }[]): Write => ({
+  sql: RECORD_LAST_USE,
+  rows: uses.map(({ account, id, at }) => [at, account, id, at]),
+});

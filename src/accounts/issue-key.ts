@@ -1,0 +1,73 @@
+import type { KeyObject } from 'node:crypto';
+import { keyedDigest } from '../crypto/fingerprint.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import type { Clock, Random } from '../kernel/clock.ts';
+import { assertDisplayable } from '../kernel/displayable.ts';
+import type { Environment, Tenant } from '../kernel/environment.ts';
+import { newId } from '../kernel/ids.ts';
+import type { Write } from '../storage/database.ts';
+import { rowMacKey } from '../storage/mac-table.ts';
+import type { AllowedNetwork } from './allow-list.ts';
+import { type ApiKey, generateSecret, toPrefix } from './api-key.ts';
+import { insertKey } from './api-key-store.ts';
+import { PERMISSIONS, type Permission } from './permission.ts';
+
+export interface KeyAttributes {
+  readonly name: string;
+  readonly description: string;
+  readonly permissions: readonly Permission[];
+  readonly allowList: readonly AllowedNetwork[];
+  readonly expiresAt: number | undefined;
+}
+
+/** A key and its secret, which exists nowhere else and is not to be had again. */
+export interface IssuedKey {
+  readonly key: ApiKey;
+  readonly secret: string;
+}
+
+/** One that is not stored yet. */
+export interface NewKey extends IssuedKey {
+  readonly insert: Write;
+}
+
+const ID_CHARACTERS = 14;
+
+/** Throws `invalid_field` for what people would misread. A rotated key keeps what it was called before there was this rule. */
+export function assertDisplayableAttributes({ name, description, allowList = [] }: Partial<KeyAttributes>): void {
+  if (name !== undefined) assertDisplayable(name, 'name');
+  if (description !== undefined) assertDisplayable(description, 'description');
+  for (const [index, { note }] of allowList.entries()) assertDisplayable(note, `allow_list[${index}].note`);
+}
+
+export const loadKeyDigestKey = (keyring: Keyring, environment: Environment): Promise<KeyObject> =>
+  keyring.digestKey({ account: '', environment, purpose: 'api-keys' });
+
+/** Without permissions it may do everything. */
+export async function issueKey(
+  { keyring, clock, random }: { readonly keyring: Keyring; readonly clock: Clock; readonly random: Random },
+  { account, environment }: Tenant,
+  { name, description, permissions, allowList, expiresAt }: KeyAttributes,
+): Promise<NewKey> {
+  const secret = generateSecret(environment, random);
+  const key: ApiKey = {
+    isTampered: false,
+    id: newId('key', ID_CHARACTERS, random),
+    account,
+    environment,
+    prefix: toPrefix(secret),
+    name,
+    description,
+    permissions: permissions.length === 0 ? PERMISSIONS : permissions,
+    allowList,
+    createdAt: clock(),
+    expiresAt,
+    revokedAt: undefined,
+    lastUsedAt: undefined,
+    successor: undefined,
+    revision: 1,
+  };
+  const digestKey = await loadKeyDigestKey(keyring, environment);
+  const digest = new Uint8Array(keyedDigest(digestKey, secret));
+  return { key, secret, insert: insertKey(await rowMacKey(keyring), key, digest) };
+}

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { openPeopleFixture, type PeopleFixture } from '../../test/fixtures/people-fixture.ts';
+import { HOUR } from '../kernel/clock.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { AccessRecorder } from './access-recorder.ts';
+
+describe('who reads the audit log', () => {
+  let fixture: PeopleFixture;
+  before(async () => {
+    fixture = await openPeopleFixture();
+  });
+  after(() => fixture.stop());
+
+  const reader = (id: string) => ({ origin: { actor: { type: 'person' as const, id, name: 'Ana' } }, account: '' });
+  const recorded = async (id: string): Promise<number> =>
+    (await fixture.records('')).filter(({ action, actor }) => action === 'audit.read' && actor.id === id).length;
+
+  test('is on record once more rather than not at all, when more read than are remembered', async () => {
+    const readers = new AccessRecorder(fixture.core);
+    const { clock } = fixture.core;
+    const note = (id: string) => readers.record(clock, reader(id), { account: '' }, []);
+    await note('first');
+    await note('first');
+    assert.equal(await recorded('first'), 1);
+    const others = Array.from({ length: LIMITS.cachedAuditReads }, (_, index) => `other-${index}`);
+    await Promise.all(others.map(note));
+    await note('first');
+    assert.deepEqual([await recorded('first'), await recorded('other-9999')], [2, 1]);
+  });
+
+  test('is on record again when the clock was ahead meanwhile', async () => {
+    const readers = new AccessRecorder(fixture.core);
+    fixture.advance(200 * HOUR);
+    await readers.record(fixture.core.clock, reader('jump'), { account: '' }, []);
+    fixture.advance(-200 * HOUR);
+    await readers.record(fixture.core.clock, reader('jump'), { account: '' }, []);
+    assert.equal(await recorded('jump'), 2);
+  });
+
+  test('is not shown the log when that cannot be put on record', async () => {
+    const other = await openPeopleFixture();
+    const readers = new AccessRecorder(other.core);
+    await other.stop();
+    for (let turn = 0; turn < 2; turn++)
+      await assert.rejects(readers.record(other.core.clock, reader('late'), { account: '' }, []));
+  });
+});

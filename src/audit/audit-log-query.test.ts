@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { startTestService, type TestService } from '../../test/fixtures/test-service.ts';
+import { MINUTE, SECOND } from '../kernel/clock.ts';
+import { commitOrThrow, type Database, type JournalEntry, type Value, write } from '../storage/database.ts';
+import { type Actor, type AuditAction, buildAuditEntry } from './audit.ts';
+import { type AuditFilter, AuditLogQuery, type LogEntry } from './audit-log-query.ts';
+import { exportJournal, verifyAccount, verifyJournal } from './verify-journal.ts';
+
+const KEY: Actor = { type: 'key', id: 'key_1', name: 'till' };
+const PERSON: Actor = { type: 'person', id: 'person_1' };
+
+describe('the audit log as people read it', { timeout: 60_000 }, () => {
+  let service: TestService;
+  let database: Database;
+  let reading: AuditLogQuery;
+  let now = 1_800_000_000_000;
+  before(async () => {
+    service = await startTestService();
+    ({ database } = service.core);
+    reading = new AuditLogQuery({ database });
+  });
+  after(() => service.stop());
+
+  const entry = (
+    account: string,
+    action: AuditAction,
+    options: { actor?: Actor; outcome?: string } = {},
+  ): JournalEntry => {
+    now += SECOND;
+    const { actor = KEY, outcome = 'success' } = options;
+    const event = { action, outcome, account, environment: 'sandbox' as const, targets: [`token:t${now % 7}`] };
+    return buildAuditEntry(() => now, { actor }, event);
+  };
+  const put = (account: string, ...journal: JournalEntry[]): Promise<void> =>
+    commitOrThrow(database, { account, writes: [], journal });
+  const all = async (account: string, filter: AuditFilter): Promise<LogEntry[]> => {
+    const found: LogEntry[] = [];
+    for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
+      const page = await reading.read(account, filter, cursor);
+      assert.ok(page.items.length <= 50);
+      assert.equal(page.searchedUntil === undefined, page.cursor === undefined);
+      found.push(...page.items);
+      cursor = page.cursor;
+    }
+    return found;
+  };
+  const newAccount = async (): Promise<string> => `acct_reading_${now++}`;
+  /** As another node writes that has a lane of its own; the chain is not sealed. */
+  const putElsewhere = (account: string, lane: number, entries: readonly JournalEntry[]): Promise<void> =>
+    commitOrThrow(database, {
+      writes: [
+        {
+          sql: 'insert into journal (account, lane, sequence, environment, at, record, hash) values (?, ?, ?, ?, ?, ?, ?)',
+          rows: entries.map(({ environment, at, record }, index): Value[] => [
+            account,
+            lane,
+            index + 1,
+            environment,
+            at,
+            record,
+            '',
+          ]),
+        },
+        write(
+          "insert into journal_heads (account, lane, sequence, hash, seal) values (?, ?, 1, '', ?) on conflict do nothing",
+          [account, lane, new Uint8Array(32)],
+        ),
+      ],
+    });
+
+  test('has each record that matches once, the newest first, over all lanes', async () => {
+    const account = await newAccount();
+    const begin = now;
+    const entries = Array.from({ length: 240 }, (_, index) =>
+      entry(account, index % 3 === 0 ? 'token.detokenized' : 'key.created', {
+        actor: index % 5 === 0 ? PERSON : KEY,
+        outcome: index % 4 === 0 ? 'missing' : 'success',
+      }),
+    );
+    await put(account, ...entries.filter((_, index) => index % 2 === 0));
+    await putElsewhere(
+      account,
+      77,
+      entries.filter((_, index) => index % 2 === 1),
+    );
+    const middle = entries[120]?.at ?? 0;
+    const record = ({ record: text }: JournalEntry) => JSON.parse(text);
+    const cases: [AuditFilter, (entry: JournalEntry) => boolean][] = [
+      [{}, () => true],
+      [{ actions: ['token.detokenized', 'token.deleted'] }, (each) => record(each).action === 'token.detokenized'],
+      [{ actorType: 'person' }, (each) => record(each).actor.type === 'person'],
+      [{ actorId: 'key_1' }, (each) => record(each).actor.id === 'key_1'],
+      [{ target: 'token:t3' }, (each) => record(each).targets[0] === 'token:t3'],
+      [{ outcome: 'missing', from: middle }, (each) => record(each).outcome === 'missing' && each.at >= middle],
+      [{ to: middle }, ({ at }) => at < middle],
+      [{ from: begin, to: begin + MINUTE }, ({ at }) => at < begin + MINUTE],
+      [{ environment: 'production' }, () => false],
+    ];
+    for (const [filter, fits] of cases) {
+      const expected = entries
+        .filter(fits)
+        .map(({ at }) => at)
+        .reverse();
+      assert.deepEqual(
+        (await all(account, filter)).map(({ at }) => at),
+        expected,
+        Object.keys(filter).join(),
+      );
+    }
+    await commitOrThrow(database, {
+      writes: [
+        write('delete from journal where lane = 77', []),
+        write('delete from journal_heads where lane = 77', []),
+      ],
+    });
+  });
+
+  test('is never read in whole for one page, and by halving where the time is long ago', async () => {
+    const account = await newAccount();
+    const entries = Array.from({ length: 6000 }, () => entry(account, 'key.created'));
+    await put(account, ...entries);
+    const page = await reading.read(account, { outcome: 'none' });
+    assert.deepEqual(page.items, []);
+    assert.ok(page.cursor !== undefined && (page.searchedUntil ?? 0) > (entries[900]?.at ?? 0));
+    assert.deepEqual(await all(account, { outcome: 'none' }), []);
+    const early = await reading.read(account, { to: entries[40]?.at ?? 0 });
+    assert.deepEqual([early.items.length, early.cursor], [40, undefined]);
+  });
+
+  test('holds of an account what is of it, and under no account what is of the service', async () => {
+    const [one, other] = [await newAccount(), await newAccount()];
+    await put(one, entry(one, 'key.created'));
+    await put(other, entry(other, 'key.revoked'));
+    assert.deepEqual(
+      (await all(one, {})).map(({ record }) => record?.action),
+      ['key.created'],
+    );
+    const own = new Set((await all('', {})).map(({ record }) => record?.action));
+    assert.deepEqual(own, new Set(['service.initialised', 'journal.opened']));
+    await assert.rejects(reading.read(one, {}, 'nonsense'), { code: 'invalid_field' });
+  });
+
+  test('of one account is verified by itself, and a chain that was removed is noticed', async () => {
+    const [one, other, third] = [await newAccount(), await newAccount(), await newAccount()];
+    for (const account of [one, other, third])
+      await put(account, entry(account, 'key.created'), entry(account, 'key.edited'));
+    const verify = (account: string) => verifyAccount(database, service.core.journalKey, account);
+    const whole = await verifyJournal(database, service.core.journalKey);
+    assert.ok(whole.ok);
+    for (const account of [one, other, third, '', 'acct_unknown']) {
+      const { ok, records } = await verify(account);
+      assert.ok(ok && records < whole.records, account);
+    }
+    await commitOrThrow(database, {
+      writes: [write("update journal set record = replace(record, 'edited', 'revoked') where account = ?", [other])],
+    });
+    await commitOrThrow(database, {
+      writes: [
+        write('delete from journal where account = ?', [third]),
+        write('delete from journal_heads where account = ?', [third]),
+      ],
+    });
+    assert.deepEqual((await verify(one)).ok, true);
+    assert.match((await verify(other)).fault ?? '', /account acct_reading.*: changed/);
+    assert.match((await verify(third)).fault ?? '', /announced and is missing/);
+    // A record behind the newest that the head seals.
+    await commitOrThrow(database, {
+      writes: [
+        write(
+          'insert into journal (account, lane, sequence, environment, at, record, hash) select account, lane, 99, environment, at, record, hash from journal where account = ? and sequence = 1',
+          [one],
+        ),
+      ],
+    });
+    assert.match((await verify(one)).fault ?? '', /3 records, of which the head seals 2/);
+    assert.equal((await verifyJournal(database, service.core.journalKey)).ok, false);
+  });
+
+  test('is verified and exported while other requests go on', async () => {
+    const account = await newAccount();
+    const pages = 3;
+    for (let page = 0; page < pages; page++)
+      await put(account, ...Array.from({ length: 1000 }, () => entry(account, 'key.created')));
+    const { journalKey } = service.core;
+    const exported = async (): Promise<void> => {
+      for await (const _ of exportJournal(database, account));
+    };
+    for (const read of [() => verifyAccount(database, journalKey, account), exported]) {
+      let [turns, isOver] = [0, false];
+      const others = (): void => {
+        turns++;
+        if (!isOver) setImmediate(others);
+      };
+      setImmediate(others);
+      await read();
+      isOver = true;
+      assert.ok(turns >= pages, `${turns}`);
+    }
+  });
+
+  test('shows the others when the parts of one are not what they were', async () => {
+    const account = await newAccount();
+    const whole = { action: 'key.created', outcome: 'success', actor: { type: 'key' }, targets: ['key:1'] };
+    const changed: readonly unknown[] = [
+      { ...whole, targets: 5 },
+      { ...whole, targets: 'key:1' },
+      { ...whole, targets: [{}] },
+      { ...whole, actor: null },
+      { ...whole, actor: { type: 'key', id: {} } },
+      { ...whole, outcome: 5 },
+      { ...whole, address: {} },
+      { ...whole, request_id: 7 },
+      null,
+      [],
+      5,
+    ];
+    await put(account, entry(account, 'key.created'), entry(account, 'key.edited'));
+    for (const record of changed) {
+      const row = [JSON.stringify(record), account];
+      const sql = 'update journal set record = ? where account = ? and sequence = 1';
+      await commitOrThrow(database, { writes: [{ sql, rows: [row] }] });
+      const found = await all(account, {});
+      const actions = found.map((each) => each.record?.action);
+      assert.deepEqual(actions, ['key.edited', undefined], JSON.stringify(record));
+    }
+  });
+
+  test('shows a record that was made unreadable, so that nobody overlooks it', async () => {
+    const account = await newAccount();
+    await put(account, entry(account, 'key.created'));
+    await commitOrThrow(database, { writes: [write("update journal set record = '{' where account = ?", [account])] });
+    assert.deepEqual(
+      (await all(account, { outcome: 'missing' })).map(({ record }) => record),
+      [undefined],
+    );
+  });
+});

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { openPeopleFixture, type PeopleFixture } from '../../test/fixtures/people-fixture.ts';
+import { HOUR, MINUTE } from '../kernel/clock.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { buildAuditEntry } from './audit.ts';
+import { AuditThrottle } from './audit-throttle.ts';
+
+describe('what comes again and again', () => {
+  let fixture: PeopleFixture;
+  let repeats: AuditThrottle;
+  let run = 0;
+  before(async () => {
+    fixture = await openPeopleFixture();
+  });
+  after(() => fixture.stop());
+  beforeEach(() => {
+    run++;
+    repeats = new AuditThrottle(fixture.core);
+  });
+
+  const note = (who: string, requestId = 'request') =>
+    repeats.record([who], (times) => [
+      buildAuditEntry(
+        fixture.core.clock,
+        { actor: { type: 'person', id: `${who}-${run}` }, requestId },
+        {
+          action: 'access.denied',
+          outcome: 'role',
+          account: '',
+          environment: '',
+          detail: { route: '/', ...(times && { times }) },
+        },
+      ),
+    ]);
+  /** Of each record of somebody in this run: how often, and by which request. */
+  const recorded = async (who: string): Promise<string[]> =>
+    (await fixture.records(''))
+      .filter(({ actor }) => actor.id === `${who}-${run}`)
+      .map(({ detail, request_id }) => `${detail?.['times'] ?? 'first'} ${request_id}`);
+
+  test('is on record again when the clock was ahead meanwhile', async () => {
+    fixture.advance(200 * HOUR);
+    await note('ana', '1');
+    fixture.advance(-200 * HOUR);
+    await note('ana', '2');
+    assert.deepEqual(await recorded('ana'), ['first 2', 'first 1']);
+  });
+
+  test('is on record at once, and then as a number when some minutes are over', async () => {
+    await note('ana', '1');
+    assert.deepEqual(await recorded('ana'), ['first 1']);
+    for (const request of ['2', '3', '4']) await note('ana', request);
+    await note('ben', '5');
+    await repeats.flush();
+    assert.deepEqual([await recorded('ana'), await recorded('ben')], [['first 1'], ['first 5']]);
+    fixture.advance(5 * MINUTE);
+    await repeats.flush();
+    await repeats.flush();
+    assert.deepEqual([await recorded('ana'), await recorded('ben')], [['first 1', '3 4'], ['first 5']]);
+    await note('ana', '6');
+    fixture.advance(5 * MINUTE);
+    await repeats.flush();
+    assert.deepEqual(await recorded('ana'), ['first 1', '3 4', '1 6'], 'no more than one in that time');
+    fixture.advance(5 * MINUTE);
+    await repeats.flush();
+    await note('ana', '7');
+    assert.deepEqual(await recorded('ana'), ['first 1', '3 4', '1 6', 'first 7']);
+  });
+
+  test('is on record with its number, also when nobody flushed before it comes again', async () => {
+    for (const request of ['1', '2', '3']) await note('ana', request);
+    fixture.advance(5 * MINUTE);
+    await note('ana', '4');
+    assert.deepEqual(await recorded('ana'), ['first 1', '2 3', 'first 4']);
+  });
+
+  test('is one record of many at once, and all of them at the end', async () => {
+    await Promise.all(Array.from({ length: 50 }, () => note('ana', '1')));
+    assert.deepEqual(await recorded('ana'), ['first 1']);
+    await Promise.all([repeats.flush({ all: true }), repeats.flush({ all: true })]);
+    assert.deepEqual(await recorded('ana'), ['first 1', '49 1']);
+  });
+
+  test('is on record each time rather than not at all, when there is more of it than can be counted', async () => {
+    const others = Array.from({ length: LIMITS.throttledAuditEvents }, (_, index) => `other-${index}`);
+    await Promise.all(others.map((who) => repeats.record([who], () => [])));
+    await note('ana', '1');
+    await note('ana', '2');
+    assert.deepEqual(await recorded('ana'), ['first 1', 'first 2']);
+    fixture.advance(5 * MINUTE);
+    await repeats.flush();
+    for (const request of ['3', '4']) await note('ana', request);
+    assert.deepEqual(await recorded('ana'), ['first 1', 'first 2', 'first 3']);
+  });
+
+  test('is refused while it cannot be put on record, and not forgotten', async () => {
+    const { database } = fixture.core;
+    const failing = { isAway: true };
+    const away = Object.create(database, {
+      commit: { value: (unit: never) => (failing.isAway ? Promise.reject(new Error('away')) : database.commit(unit)) },
+    });
+    repeats = new AuditThrottle({ ...fixture.core, database: away });
+    await assert.rejects(note('ana', '1'), /away/);
+    await assert.rejects(note('ana', '2'), /away/);
+    await assert.rejects(repeats.flush(), /away/);
+    failing.isAway = false;
+    await note('ana', '3');
+    assert.deepEqual(await recorded('ana'), ['2 2', 'first 3']);
+  });
+});

@@ -1,0 +1,87 @@
+import { type Clock, MINUTE } from '../kernel/clock.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { commitOrThrow, type Database, type JournalEntry } from '../storage/database.ts';
+
+/** For so long after a record the same is counted. */
+const THROTTLE_MS = 5 * MINUTE;
+
+/** Records of what came once, or with a number of what came so often since the record before. */
+type BuildEntries = (times?: number) => readonly JournalEntry[];
+
+interface ThrottledEvent {
+  /** When it was last recorded. */
+  at: number;
+  /** How often it came since. */
+  times: number;
+  /** Of the last time. */
+  entries: BuildEntries;
+}
+
+/**
+ * What somebody brings about again and again, as being refused: the first time is on record at once; what comes in the
+ * minutes after it is counted, and then on record as a number. So whoever may do nothing fills no log. Each process counts
+ * for itself, and one that is killed loses what it counted in the last minutes.
+ */
+export class AuditThrottle {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  /** By what it was. */
+  readonly #throttled = new Map<string, ThrottledEvent>();
+
+  constructor(options: { database: Database; clock: Clock }) {
+    this.#database = options.database;
+    this.#clock = options.clock;
+  }
+
+  /** `what`: who did what, from where; the same texts are the same. */
+  async record(what: readonly string[], entries: BuildEntries): Promise<void> {
+    const name = JSON.stringify(what);
+    const known = this.#throttled.get(name);
+    if (known !== undefined && this.#isThrottled(known)) {
+      known.times++;
+      known.entries = entries;
+      return;
+    }
+    const before = known === undefined || known.times === 0 ? [] : known.entries(known.times);
+    const counted: ThrottledEvent = { at: this.#clock(), times: 0, entries };
+    // Before it is written, so that of many at once one is.
+    if (known !== undefined || this.#throttled.size < LIMITS.throttledAuditEvents) this.#throttled.set(name, counted);
+    try {
+      await commitOrThrow(this.#database, { writes: [], journal: [...before, ...entries()] });
+    } catch (error) {
+      restoreCount(counted, (known?.times ?? 0) + 1);
+      throw error;
+    }
+  }
+
+  /** Records what was counted, once its time has come; `all` at once, before the process ends. */
+  async flush({ all = false } = {}): Promise<void> {
+    const due: [ThrottledEvent, number][] = [];
+    for (const [name, counted] of this.#throttled) {
+      if (!all && this.#isThrottled(counted)) continue;
+      if (counted.times === 0) this.#throttled.delete(name);
+      else due.push([counted, counted.times]);
+    }
+    if (due.length === 0) return;
+    const journal = due.flatMap(([{ entries, times }]) => entries(times));
+    for (const [counted, times] of due) Object.assign(counted, { at: this.#clock(), times: counted.times - times });
+    try {
+      await commitOrThrow(this.#database, { writes: [], journal });
+    } catch (error) {
+      for (const [counted, times] of due) restoreCount(counted, times);
+      throw error;
+    }
+  }
+
+  #isThrottled({ at }: ThrottledEvent): boolean {
+    const passed = this.#clock() - at;
+    // A clock that was ahead and returned must not end the records.
+    return passed >= 0 && passed < THROTTLE_MS;
+  }
+}
+
+/** What could not be written is due at once, and counts. */
+function restoreCount(counted: ThrottledEvent, times: number): void {
+  counted.at = Number.NEGATIVE_INFINITY;
+  counted.times += times;
+}

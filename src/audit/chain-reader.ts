@@ -1,0 +1,151 @@
+import { blob, type Database, integer, integerOrNull, type Row, text } from '../storage/database.ts';
+import type { Chain, ChainedRecord, Head } from '../storage/journal.ts';
+import { yieldBeforeScan } from '../storage/scan-queue.ts';
+
+/** The journal is read chain by chain and page by page, so that no more than a page of it is held. */
+const PAGE = 1000;
+const HEADS_PAGE = 200;
+
+const HEAD_COLUMNS = 'account, lane, sequence, hash, seal';
+const LANES = 'select distinct lane from journal_heads order by lane';
+const LANES_OF = 'select lane from journal_heads where account = ? order by lane';
+const HEAD = `select ${HEAD_COLUMNS} from journal_heads where account = ? and lane = ?`;
+const HEADS_OF_LANE = `select ${HEAD_COLUMNS} from journal_heads where lane = ? and account > ? order by account limit ?`;
+const HEADS = `select ${HEAD_COLUMNS} from journal_heads where (account, lane) > (?, ?) order by account, lane limit ?`;
+
+const RECORDS = `select lane, sequence, account, environment, at, record, hash from journal
+  where account = ? and lane = ? and sequence > ? order by sequence limit ?`;
+const FIRST_CHAIN = 'select account, lane from journal order by account, lane limit 1';
+const FIRST_CHAIN_OF = 'select account, lane from journal where account = ? order by lane limit 1';
+const NEXT_CHAIN = 'select account, lane from journal where (account, lane) > (?, ?) order by account, lane limit 1';
+/** One statement, which sees records and head at the same moment, and reads no more than the ends of an index. */
+const EXTENT = `select
+  (select min(sequence) from journal where account = ? and lane = ?) as first,
+  (select max(sequence) from journal where account = ? and lane = ?) as last,
+  (select sequence from journal_heads where account = ? and lane = ?) as sealed`;
+const COUNT = 'select count(*) as records from journal where account = ? and lane = ?';
+
+export interface StoredHead extends Head {
+  readonly seal: Uint8Array;
+}
+
+/** Called for each page of records that was read: the number of its records. */
+export type Pace = (records: number) => Promise<void>;
+
+const NO_PAUSE: Pace = () => Promise.resolve();
+
+export const listLanes = async (database: Database): Promise<number[]> =>
+  (await database.read(LANES)).map((row) => integer(row, 'lane'));
+
+/** The lanes that hold records of an account, or with '' of the service itself. */
+export const listLanesOfAccount = async (database: Database, account: string): Promise<number[]> =>
+  (await database.read(LANES_OF, account)).map((row) => integer(row, 'lane'));
+
+export async function findHead(database: Database, { account, lane }: Chain): Promise<StoredHead | undefined> {
+  const [row] = await database.read(HEAD, account, lane);
+  return row === undefined ? undefined : toHead(row);
+}
+
+/** The heads of all accounts in a lane, '' excepted, in pages. */
+export const listHeadsOfLane = (database: Database, lane: number): AsyncGenerator<StoredHead[]> =>
+  readPages(
+    '',
+    (last: StoredHead) => last.account,
+    toHead,
+    (account) => database.read(HEADS_OF_LANE, lane, account, HEADS_PAGE),
+    HEADS_PAGE,
+  );
+
+/** The newest record of every chain, ordered by account and lane; noted elsewhere, they show later whether an end was cut off. */
+export async function* listChainHeads(database: Database): AsyncGenerator<Head> {
+  const start: Chain = { account: '', lane: 0 };
+  const read = ({ account, lane }: Chain): Promise<Row[]> => database.read(HEADS, account, lane, HEADS_PAGE);
+  for await (const heads of readPages(start, (last: StoredHead): Chain => last, toHead, read, HEADS_PAGE)) {
+    for (const { account, lane, sequence, hash } of heads) yield { account, lane, sequence, hash };
+  }
+}
+
+/** The records of a chain behind sequence `after`, up to its head, in order. */
+export async function* readChain(
+  database: Database,
+  head: Head,
+  after = 0,
+  pace = NO_PAUSE,
+): AsyncGenerator<ChainedRecord> {
+  const read = (behind: number): Promise<Row[]> => database.read(RECORDS, head.account, head.lane, behind, PAGE);
+  for await (const links of readPages(after, (last: ChainedRecord) => last.sequence, toChainedRecord, read, PAGE)) {
+    for (const link of links) {
+      if (link.sequence > head.sequence) return;
+      yield link;
+    }
+    await pace(links.length);
+  }
+}
+
+/** Every chain that has a record, whether or not it has a head; with `account` those of one account alone. */
+export async function* listChainsWithRecords(database: Database, account?: string): AsyncGenerator<Chain> {
+  let [row] = await (account === undefined ? database.read(FIRST_CHAIN) : database.read(FIRST_CHAIN_OF, account));
+  while (row !== undefined) {
+    const chain = { account: text(row, 'account'), lane: integer(row, 'lane') };
+    if (account !== undefined && chain.account !== account) return;
+    yield chain;
+    await yieldBeforeScan();
+    [row] = await database.read(NEXT_CHAIN, chain.account, chain.lane);
+  }
+}
+
+/** The records of a chain that its head does not seal. */
+export interface UnsealedRecords {
+  readonly records: number;
+  readonly sealed: number;
+}
+
+export async function findUnsealedRecords(
+  database: Database,
+  { account, lane }: Chain,
+): Promise<UnsealedRecords | undefined> {
+  const [extent = {}] = await database.read(EXTENT, account, lane, account, lane, account, lane);
+  const last = integerOrNull(extent, 'last');
+  if (last === undefined) return undefined;
+  const sealed = integerOrNull(extent, 'sealed') ?? 0;
+  if (integer(extent, 'first') === 1 && last === sealed) return undefined;
+  const [counted = {}] = await database.read(COUNT, account, lane);
+  return { records: integer(counted, 'records'), sealed };
+}
+
+/** Reads on from the last row of each page, until one is not full. */
+async function* readPages<Key, Item>(
+  start: Key,
+  keyOf: (item: Item) => Key,
+  readItem: (row: Row) => Item,
+  read: (after: Key) => Promise<Row[]>,
+  size: number,
+): AsyncGenerator<Item[]> {
+  let after = start;
+  for (;;) {
+    await yieldBeforeScan();
+    const items = (await read(after)).map(readItem);
+    if (items.length > 0) yield items;
+    const last = items.at(-1);
+    if (last === undefined || items.length < size) return;
+    after = keyOf(last);
+  }
+}
+
+const toHead = (row: Row): StoredHead => ({
+  account: text(row, 'account'),
+  lane: integer(row, 'lane'),
+  sequence: integer(row, 'sequence'),
+  hash: text(row, 'hash'),
+  seal: blob(row, 'seal'),
+});
+
+const toChainedRecord = (row: Row): ChainedRecord => ({
+  lane: integer(row, 'lane'),
+  sequence: integer(row, 'sequence'),
+  account: text(row, 'account'),
+  environment: text(row, 'environment'),
+  at: integer(row, 'at'),
+  record: text(row, 'record'),
+  hash: text(row, 'hash'),
+});

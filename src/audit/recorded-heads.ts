@@ -1,0 +1,111 @@
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { iso8601 } from '../kernel/clock.ts';
+import { OperatorError } from '../kernel/operator-error.ts';
+import { type Database, text } from '../storage/database.ts';
+import type { Head } from '../storage/journal.ts';
+import { formatChain, type Resumption } from './resumption.ts';
+import { describeChain } from './verify-journal.ts';
+
+const HASH = 'select hash from journal where account = ? and lane = ? and sequence = ?';
+
+/** Thrown for a file of heads that cannot be read. */
+export class HeadsFileError extends OperatorError {
+  override readonly name = 'HeadsFileError';
+  override readonly isUsageError = true;
+}
+
+/** Heads that were noted at one moment. */
+interface HeadsLine {
+  readonly at: number;
+  readonly heads: readonly Head[];
+}
+
+export interface RecordedHeadsCheck {
+  /** How many heads the log holds as they were noted. */
+  readonly found: number;
+  /** How many are not in the log because a state that was replaced held them, see `Resumption`. */
+  readonly replaced: number;
+  /** Where the first fault lies, and what it is. */
+  readonly fault?: string;
+}
+
+/**
+ * Checks that a log that was found in order holds every head that was noted in a file. Each line counts, and not only the
+ * newest of a chain: a chain that was cut and has grown again holds the newest.
+ */
+export async function checkRecordedHeads(
+  database: Database,
+  path: string,
+  resumptions: readonly Resumption[],
+): Promise<RecordedHeadsCheck> {
+  let [found, replaced] = [0, 0];
+  for await (const { at, heads } of readLines(path)) {
+    for (const head of heads) {
+      const [row] = await database.read(HASH, head.account, head.lane, head.sequence);
+      if (row !== undefined && text(row, 'hash') === head.hash) found++;
+      else if (resumptions.some((resumption) => isExplainedBy(resumption, at, head))) replaced++;
+      else {
+        const what = row === undefined ? 'missing' : 'another one';
+        const fault = `${describeChain(head)}, record ${head.sequence}: noted at ${iso8601(at)} and ${what}`;
+        return { found, replaced, fault };
+      }
+    }
+  }
+  return { found, replaced };
+}
+
+/** A later note is never explained, because the log went on from the end that the resumption names. */
+const isExplainedBy = ({ at, ends }: Resumption, noted: number, head: Head): boolean =>
+  noted <= at && head.sequence > (ends.get(formatChain(head)) ?? 0);
+
+async function* readLines(path: string): AsyncGenerator<HeadsLine> {
+  let number = 0;
+  try {
+    const lines = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
+    for await (const line of lines) {
+      number++;
+      // The document of `audit verify --json`, on many lines.
+      if (number === 1 && line === '{') return yield parseLine(await readFile(path, 'utf8')) ?? malformed(path, number);
+      if (line.trim() === '' || isCutOff(line)) continue;
+      yield parseLine(line) ?? malformed(path, number);
+    }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw typeof code === 'string' ? new HeadsFileError(`--heads: ${path} cannot be read: ${code}`) : error;
+  }
+  if (number === 0) throw new HeadsFileError(`--heads: ${path} is empty`);
+}
+
+const LINE_START = '{"time":"';
+
+/** A crash or a full disk can leave the first part of a line, which names heads that the next line names again. */
+const isCutOff = (line: string): boolean => line.startsWith(LINE_START) && parseJson(line) === undefined;
+
+function malformed(path: string, line: number): never {
+  throw new HeadsFileError(
+    `--heads: ${path}, line ${line}: expected a line as the service writes it into CARDVAULT_AUDIT_HEADS_FILE, or the output of audit verify --json`,
+  );
+}
+
+function parseLine(line: string): HeadsLine | undefined {
+  const note = parseJson(line) as { time?: unknown; heads?: unknown } | null | undefined;
+  const { time, heads } = note ?? {};
+  const at = typeof time === 'string' ? Date.parse(time) : Number.NaN;
+  return Number.isNaN(at) || !Array.isArray(heads) || !heads.every(isHead) ? undefined : { at, heads };
+}
+
+function parseJson(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function isHead(value: unknown): value is Head {
+  const { account, lane, sequence, hash } = (value ?? {}) as Partial<Record<keyof Head, unknown>>;
+  const areTexts = typeof account === 'string' && typeof hash === 'string' && /^[0-9a-f]{64}$/.test(hash);
+  return areTexts && Number.isSafeInteger(lane) && Number.isSafeInteger(sequence) && Number(sequence) > 0;
+}

@@ -1,0 +1,98 @@
+import type { KeyObject } from 'node:crypto';
+import { computeRowMac, isRowMacValid } from '../crypto/row-mac.ts';
+import { commitOrThrow, type Database, type Value } from '../storage/database.ts';
+import type { Head } from '../storage/journal.ts';
+import { safeInteger } from '../storage/mac-table.ts';
+import { yieldBeforeScan } from '../storage/scan-queue.ts';
+
+/**
+ * How far the log was verified, and what came of it. Both are under a MAC by the key of the journal: an attacker can remove
+ * a row, after which more is verified, and move none.
+ */
+export type VerificationKind = 'daily' | 'full';
+
+export interface StoredVerification {
+  readonly kind: VerificationKind;
+  /** When it ended. */
+  readonly at: number;
+  /** When the newest one ended that found no fault; 0: none. */
+  readonly succeededAt: number;
+  readonly records: number;
+  /** Empty: in order. */
+  readonly fault: string;
+}
+
+const PAGE = 1000;
+const HEAD_COLUMNS = `select account, ${safeInteger('sequence')} as sequence, hash, seal from verified_heads`;
+const LIST_HEADS = `${HEAD_COLUMNS} where lane = ? and account > ? order by account limit ?`;
+const FIND_SERVICE_HEAD = `${HEAD_COLUMNS} where lane = ? and account = ''`;
+const UPSERT_HEAD = `insert into verified_heads (account, lane, sequence, hash, seal) values (?, ?, ?, ?, ?)
+  on conflict (account, lane) do update set sequence = excluded.sequence, hash = excluded.hash, seal = excluded.seal`;
+const LIST_VERIFICATIONS = `select kind, ${safeInteger('at')} as at, ${safeInteger('succeeded_at')} as succeeded_at,
+  ${safeInteger('records')} as records, fault, seal from verifications order by kind`;
+const UPSERT_VERIFICATION = `insert into verifications (kind, at, succeeded_at, records, fault, seal) values (?, ?, ?, ?, ?, ?)
+  on conflict (kind) do update set at = excluded.at, succeeded_at = excluded.succeeded_at, records = excluded.records,
+    fault = excluded.fault, seal = excluded.seal`;
+
+const HEADS_TABLE = 'verified_heads';
+const VERIFICATIONS_TABLE = 'verifications';
+
+const toHeadValues = ({ account, lane, sequence, hash }: Head): Value[] => [account, lane, sequence, hash];
+
+const toVerificationValues = ({ kind, at, succeededAt, records, fault }: StoredVerification): Value[] => [
+  kind,
+  at,
+  succeededAt,
+  records,
+  fault,
+];
+
+// Rows are read whatever they hold: one that is malformed has no valid MAC, and must not stop the verification for good.
+
+/** The verified heads of a lane, by account. A row that was changed counts as none. */
+export async function listVerifiedHeads(database: Database, key: KeyObject, lane: number): Promise<Map<string, Head>> {
+  const heads = new Map<string, Head>();
+  let rows = await database.read(FIND_SERVICE_HEAD, lane);
+  for (let last = ''; ; ) {
+    for (const row of rows) {
+      // Bytes come after all texts.
+      if (typeof row['account'] !== 'string') return heads;
+      last = row['account'];
+      const head = { account: last, lane, sequence: Number(row['sequence']), hash: String(row['hash']) };
+      if (isRowMacValid(key, HEADS_TABLE, toHeadValues(head), row['seal'])) heads.set(last, head);
+    }
+    await yieldBeforeScan();
+    rows = await database.read(LIST_HEADS, lane, last, PAGE);
+    if (rows.length === 0) return heads;
+  }
+}
+
+export async function upsertVerifiedHeads(database: Database, key: KeyObject, heads: readonly Head[]): Promise<void> {
+  if (heads.length === 0) return;
+  const rows = heads.map(toHeadValues).map((columns) => [...columns, computeRowMac(key, HEADS_TABLE, columns)]);
+  await commitOrThrow(database, { writes: [{ sql: UPSERT_HEAD, rows }] });
+}
+
+/** The newest verification of each kind. */
+export async function listVerifications(database: Database, key: KeyObject): Promise<StoredVerification[]> {
+  return (await database.read(LIST_VERIFICATIONS)).flatMap((row) => {
+    const stored: StoredVerification = {
+      kind: String(row['kind']) as VerificationKind,
+      at: Number(row['at']),
+      succeededAt: Number(row['succeeded_at']),
+      records: Number(row['records']),
+      fault: String(row['fault']),
+    };
+    return isRowMacValid(key, VERIFICATIONS_TABLE, toVerificationValues(stored), row['seal']) ? [stored] : [];
+  });
+}
+
+export async function upsertVerification(
+  database: Database,
+  key: KeyObject,
+  stored: StoredVerification,
+): Promise<void> {
+  const columns = toVerificationValues(stored);
+  const row = [...columns, computeRowMac(key, VERIFICATIONS_TABLE, columns)];
+  await commitOrThrow(database, { writes: [{ sql: UPSERT_VERIFICATION, rows: [row] }] });
+}

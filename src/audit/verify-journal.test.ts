@@ -1,0 +1,481 @@
+import assert from 'node:assert/strict';
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  ACCOUNTS,
+  buildJournal,
+  type Chained,
+  entryOf,
+  LONG,
+  RECORDS,
+  SERVICE,
+  TOTAL,
+} from '../../test/fixtures/journals.ts';
+import type { Database, Row } from '../storage/database.ts';
+import {
+  appendRecord,
+  type ChainedRecord,
+  emptyHead,
+  extendChains,
+  type Head,
+  isAnnouncement,
+  sealHead,
+} from '../storage/journal.ts';
+import {
+  findRegisterWithout,
+  insertRegister,
+  READ_REGISTER,
+  REPLACE_REGISTER,
+  withLane,
+} from '../storage/lane-register.ts';
+import { Connection } from '../storage/sqlite/connection.ts';
+import { SqliteDatabase } from '../storage/sqlite/sqlite.ts';
+import { exportJournal, type Verification, verifyJournal } from './verify-journal.ts';
+
+describe('verifying the audit log', { timeout: 240_000 }, () => {
+  const key = createSecretKey(randomBytes(32));
+  const directory = mkdtempSync(join(tmpdir(), 'cardvault-verify-'));
+  const genuine = join(directory, 'genuine.db');
+  let copies = 0;
+
+  async function opened(path: string): Promise<SqliteDatabase> {
+    const database = new SqliteDatabase(path);
+    await database.useJournalKey(key);
+    return database;
+  }
+
+  /** All that the verifier needs, without the thread that writes. */
+  const readerOf = (connection: Connection): Database => {
+    const read: Database['read'] = async (sql, ...values) => connection.statement(sql).all(...values) as Row[];
+    return { read } as Database;
+  };
+
+  /** What the verifier says of a copy that somebody with the file in hand has worked on. */
+  async function afterTampering(tamper: (file: DatabaseSync) => void): Promise<Verification> {
+    const path = join(directory, `copy-${copies++}.db`);
+    copyFileSync(genuine, path);
+    const file = new DatabaseSync(path);
+    // At once: hundreds of rows that each wait for the disk take seconds.
+    file.exec('begin');
+    tamper(file);
+    file.exec('commit');
+    file.close();
+    const connection = new Connection(path, { readOnly: true });
+    const result = await verifyJournal(readerOf(connection), key);
+    connection.close();
+    return result;
+  }
+
+  const linksOf = (file: DatabaseSync, { where }: Chained): ChainedRecord[] =>
+    file.prepare(`select * from journal where ${where} order by sequence`).all() as unknown as ChainedRecord[];
+  const put = (file: DatabaseSync, link: ChainedRecord): void => {
+    const { lane, sequence, account, environment, at, record, hash } = link;
+    file
+      .prepare(
+        'insert or replace into journal (lane, sequence, account, environment, at, record, hash) values (?,?,?,?,?,?,?)',
+      )
+      .run(lane, sequence, account, environment, at, record, hash);
+  };
+  /** Puts these records in the place of all from `first` on, with hashes that fit. */
+  function rewrite(file: DatabaseSync, chain: Chained, first: number, records: readonly ChainedRecord[]): Head {
+    const { account, lane, where } = chain;
+    const found = linksOf(file, chain).find(({ sequence }) => sequence === first - 1);
+    let head: Head = found === undefined ? emptyHead(account, lane) : { ...found, account };
+    file.prepare(`delete from journal where ${where} and sequence >= ?`).run(first);
+    for (const record of records) {
+      const link = appendRecord(head, record);
+      put(file, link);
+      head = { ...link, account };
+    }
+    return head;
+  }
+  const run = (sql: string) => (file: DatabaseSync) => {
+    assert.ok(file.prepare(sql).run().changes > 0);
+  };
+  const isFound = async (tamper: (file: DatabaseSync) => void, fault: RegExp = /./): Promise<void> => {
+    const found = await afterTampering(tamper);
+    assert.equal(found.ok, false);
+    assert.match(found.fault ?? '', fault);
+  };
+
+  before(() => buildJournal(genuine, key));
+  after(() => rmSync(directory, { recursive: true, force: true }));
+
+  test('an untouched log is in order', async () => {
+    assert.deepEqual(await afterTampering(() => undefined), { ok: true, records: TOTAL });
+  });
+
+  for (const chain of [SERVICE, LONG])
+    describe(`of ${chain.name}`, () => {
+      const { where, account, lane, place } = chain;
+
+      const entry = entryOf(account, 1);
+      const first = emptyHead(account, lane);
+      const firstLink = appendRecord(first, entry);
+
+      const columns: Readonly<Record<string, string | number>> = {
+        record: '{"action":"nothing"}',
+        account: 'acct_other',
+        environment: '',
+        at: 1_600_000_000_000,
+        hash: 'e'.repeat(64),
+      };
+      for (const [column, value] of Object.entries(columns)) {
+        for (const sequence of [1, 1000, 1001, 1234, RECORDS]) {
+          test(`a changed ${column} of record ${sequence} is found`, () =>
+            isFound(
+              (file) => {
+                const sql = `update journal set ${column} = ? where ${where} and sequence = ?`;
+                assert.equal(file.prepare(sql).run(value, sequence).changes, 1);
+              },
+              // A record that is given another account has left its chain.
+              new RegExp(`${place}, record ${sequence}: ${column === 'account' ? 'missing' : 'changed'}`),
+            ));
+        }
+      }
+
+      const moveHead = (file: DatabaseSync, head: Head, seal?: Uint8Array): void => {
+        file.prepare(`update journal_heads set sequence = ?, hash = ? where ${where}`).run(head.sequence, head.hash);
+        if (seal !== undefined) file.prepare(`update journal_heads set seal = ? where ${where}`).run(seal);
+      };
+      const rewritten = (file: DatabaseSync): Head => {
+        const suffix = linksOf(file, chain).slice(2000);
+        return rewrite(
+          file,
+          chain,
+          2001,
+          suffix.map((link) => ({ ...link, record: '{}' })),
+        );
+      };
+      const swap = (file: DatabaseSync, isWhole: boolean): void => {
+        const [left, right] = linksOf(file, chain).slice(499, 501);
+        assert.ok(left !== undefined && right !== undefined);
+        file.prepare(`delete from journal where ${where} and sequence in (500, 501)`).run();
+        put(file, { ...right, sequence: left.sequence, ...(isWhole && { hash: left.hash }) });
+        put(file, { ...left, sequence: right.sequence, ...(isWhole && { hash: right.hash }) });
+      };
+      const tamperings: Readonly<Record<string, (file: DatabaseSync) => void>> = {
+        'a removed first record': run(`delete from journal where ${where} and sequence = 1`),
+        'a removed middle record': run(`delete from journal where ${where} and sequence = 1234`),
+        'a removed last record': run(`delete from journal where ${where} and sequence = ${RECORDS}`),
+        'a removed page': run(`delete from journal where ${where} and sequence between 1001 and 2000`),
+        'removed records with the head left': run(`delete from journal where ${where}`),
+        'a removed head': run(`delete from journal_heads where ${where}`),
+        'all removed, its head too': (file) => {
+          run(`delete from journal where ${where}`)(file);
+          run(`delete from journal_heads where ${where}`)(file);
+        },
+        'a removed middle record whose successors moved up': (file) => {
+          run(`delete from journal where ${where} and sequence = 1234`)(file);
+          const move = file.prepare(`update journal set sequence = ? where ${where} and sequence = ?`);
+          for (const { sequence } of linksOf(file, chain).slice(1233)) move.run(sequence - 1, sequence);
+        },
+        'two swapped records': (file) => swap(file, false),
+        'two swapped records, hashes left in their places': (file) => swap(file, true),
+        'a record added at the end': (file) => {
+          const last = linksOf(file, chain).at(-1);
+          assert.ok(last !== undefined);
+          put(file, appendRecord(last, entry));
+        },
+        'a record added before the first': (file) => put(file, { ...firstLink, sequence: 0 }),
+        'a record with a negative number': (file) => put(file, { ...firstLink, sequence: -5 }),
+        'a record between two numbers': (file) => put(file, { ...firstLink, sequence: 7.5 }),
+        'a head moved back without the key': (file) => {
+          const earlier = linksOf(file, chain)[1999];
+          assert.ok(earlier !== undefined);
+          moveHead(file, earlier);
+          run(`delete from journal where ${where} and sequence > 2000`)(file);
+        },
+        'a head moved back while the records stay': (file) => {
+          const earlier = linksOf(file, chain)[1999];
+          assert.ok(earlier !== undefined);
+          moveHead(file, earlier);
+        },
+        'a chain moved to another lane': (file) => {
+          run(`update journal_heads set lane = 8 where ${where}`)(file);
+          run(`update journal set lane = 8 where ${where}`)(file);
+        },
+        'a seal that is no seal': (file) => {
+          file.prepare(`update journal_heads set seal = ? where ${where}`).run(new Uint8Array(32));
+        },
+        'a rewritten suffix with new hashes': (file) => moveHead(file, rewritten(file)),
+        'a rewritten suffix with new hashes, sealed with another key': (file) => {
+          const head = rewritten(file);
+          moveHead(file, head, sealHead(createSecretKey(randomBytes(32)), head));
+        },
+        'a rewritten suffix with new hashes and the head left': (file) => void rewritten(file),
+        'a cut off suffix with a head that fits but for its seal': (file) =>
+          moveHead(file, rewrite(file, chain, 2001, [])),
+      };
+      for (const [what, tamper] of Object.entries(tamperings)) test(`${what}: found`, () => isFound(tamper));
+
+      test('the fault names the place', async () => {
+        const { fault } = await afterTampering(run(`delete from journal where ${where} and sequence = 1234`));
+        assert.equal(fault, `${place}, record 1234: missing`);
+      });
+
+      test('a genuine suffix makes the same log again', async () => {
+        const again = (file: DatabaseSync) => void rewrite(file, chain, 2001, linksOf(file, chain).slice(2000));
+        assert.deepEqual(await afterTampering(again), { ok: true, records: TOTAL });
+      });
+    });
+
+  describe('as a whole', () => {
+    const small = ACCOUNTS[120] ?? '';
+    const removeChain = (file: DatabaseSync, account: string): void => {
+      for (const table of ['journal', 'journal_heads'])
+        assert.ok(file.prepare(`delete from ${table} where account = ? and lane = 1`).run(account).changes > 0);
+    };
+    const putHead = (file: DatabaseSync, head: Head, seal: Uint8Array): void => {
+      file
+        .prepare('insert into journal_heads (account, lane, sequence, hash, seal) values (?, ?, ?, ?, ?)')
+        .run(head.account, head.lane, head.sequence, head.hash, seal);
+    };
+
+    const JOURNAL = ['journal', 'journal_heads'];
+
+    test('everything removed is found', async () => {
+      const removeAll = (file: DatabaseSync): void => {
+        for (const table of JOURNAL) run(`delete from ${table}`)(file);
+      };
+      await isFound(removeAll, /^lane 1: the chain that announces the others is missing$/);
+      await isFound((file) => {
+        removeAll(file);
+        run('delete from lane_register')(file);
+      }, /^the register of lanes is missing$/);
+      await isFound((file) => {
+        removeAll(file);
+        run("update lane_register set lanes = '[]'")(file);
+      }, /^the seal of the register of lanes is not ours$/);
+    });
+
+    test('everything removed and begun anew is found, by its first record', async () => {
+      for (const table of [[], ['lane_register']]) {
+        const path = join(directory, `begun-anew-${table.length}.db`);
+        copyFileSync(genuine, path);
+        const file = new DatabaseSync(path);
+        for (const each of [...JOURNAL, ...table]) run(`delete from ${each}`)(file);
+        file.close();
+        const database = await opened(path);
+        await database.commit({ writes: [], journal: [entryOf('', 1), entryOf(small, 1)] });
+        const { fault } = await verifyJournal(database, key);
+        await database.close();
+        const missing = 'the register of lanes is missing';
+        assert.equal(fault, table.length > 0 ? missing : 'lane 1: the first record is not the registered one');
+      }
+    });
+
+    test('an empty register that was sealed is not taken for a beginning', () =>
+      isFound((file) => {
+        for (const table of [...JOURNAL, 'lane_register']) run(`delete from ${table}`)(file);
+        const { sql, rows } = insertRegister(key);
+        file.prepare(sql).run(...(rows[0] ?? []));
+      }, /^the register of lanes is empty$/));
+
+    describe('with a second lane', () => {
+      const openSecond = (file: DatabaseSync): void => {
+        const { records, heads, newLane } = extendChains(key, 2, new Map(), [entryOf('', 1), entryOf(small, 2)]);
+        for (const link of records) put(file, link);
+        for (const head of heads) putHead(file, head, head.seal);
+        const register = findRegisterWithout(2, key, file.prepare(READ_REGISTER).get() as Row);
+        assert.ok(register !== undefined && newLane !== undefined);
+        assert.equal(file.prepare(REPLACE_REGISTER).run(...withLane(key, register, newLane)).changes, 1);
+      };
+      const withSecond =
+        (tamper: (file: DatabaseSync) => void) =>
+        (file: DatabaseSync): void => {
+          openSecond(file);
+          tamper(file);
+        };
+
+      test('is in order', async () => {
+        assert.deepEqual(await afterTampering(openSecond), { ok: true, records: TOTAL + 3 });
+      });
+
+      test('the newest lane removed, with its heads, is found', () =>
+        isFound(
+          withSecond((file) => {
+            for (const table of JOURNAL) run(`delete from ${table} where lane = 2`)(file);
+          }),
+          /^lane 2: the chain that announces the others is missing$/,
+        ));
+
+      test('only its heads removed is found', () =>
+        isFound(withSecond(run('delete from journal_heads where lane = 2')), /^lane 2: /));
+
+      test('its first records removed are found', () =>
+        isFound(
+          withSecond(run("delete from journal where account = '' and lane = 2 and sequence = 1")),
+          /^lane 2, record 1: missing$/,
+        ));
+
+      test('taken out of the register as well, it is found by its seal', () =>
+        isFound(
+          withSecond((file) => {
+            for (const table of JOURNAL) run(`delete from ${table} where lane = 2`)(file);
+            run("update lane_register set lanes = '[' || json_extract(lanes, '$[0]') || ']'")(file);
+          }),
+          /^the seal of the register of lanes is not ours$/,
+        ));
+    });
+
+    test('a whole chain removed, with its head, is found by its announcement', async () => {
+      for (const account of [small, ACCOUNTS[0] ?? '', ACCOUNTS.at(-1) ?? '', LONG.account])
+        await isFound(
+          (file) => removeChain(file, account),
+          new RegExp(`^account ${account}, lane 1: the chain was announced and is missing$`),
+        );
+    });
+
+    test('the chain of announcements removed, with its head, is found', () =>
+      isFound((file) => removeChain(file, ''), /^lane 1: the chain that announces the others is missing$/));
+
+    test('a chain that was removed and began anew is announced twice', async () => {
+      const path = join(directory, 'anew.db');
+      copyFileSync(genuine, path);
+      const file = new DatabaseSync(path);
+      removeChain(file, small);
+      file.close();
+      const database = await opened(path);
+      await database.commit({ writes: [], journal: [entryOf(small, 1)] });
+      const { fault } = await verifyJournal(database, key);
+      await database.close();
+      assert.equal(fault, `account ${small}, lane 1: the chain was announced twice`);
+    });
+
+    test('a chain that nobody announced is found, even when its seal is ours', () =>
+      isFound((file) => {
+        const link = appendRecord(emptyHead('acct_new', 1), entryOf('acct_new', 1));
+        put(file, link);
+        putHead(file, link, sealHead(key, link));
+      }, /^account acct_new, lane 1: the chain was never announced$/));
+
+    test('a record in a chain of its own without a head is found', () =>
+      isFound(
+        (file) => put(file, appendRecord(emptyHead('acct_new', 1), entryOf('acct_new', 1))),
+        /acct_new, lane 1: 1 rec/,
+      ));
+
+    test('a record of no account in a lane below all others is found', () =>
+      isFound(
+        (file) => put(file, appendRecord(emptyHead('', -(2 ** 40)), entryOf('', 1))),
+        /^lane -1099511627776: 1 rec/,
+      ));
+
+    test('a lane of its own with a head that no key sealed is found', () =>
+      isFound((file) => {
+        const link = appendRecord(emptyHead('', 3), entryOf('', 1));
+        put(file, link);
+        putHead(file, link, sealHead(createSecretKey(randomBytes(32)), link));
+      }, /^lane 3: the lane was never registered$/));
+
+    test('a chain given to another account is found', () =>
+      isFound((file) => {
+        for (const table of ['journal', 'journal_heads'])
+          run(`update ${table} set account = 'acct_other' where account = '${small}' and lane = 1`)(file);
+      }));
+
+    test('an announcement that was made unreadable, with hashes that fit, is a fault and no crash', () =>
+      isFound((file) => {
+        const all = file.prepare("select * from journal where account = '' and lane = 1 order by sequence").all();
+        const links = all as unknown as ChainedRecord[];
+        const chain = { ...LONG, account: '', where: "account = '' and lane = 1" };
+        rewrite(
+          file,
+          chain,
+          5,
+          links.slice(4).map((link) => ({ ...link, record: '{"action":"journal.opened"' })),
+        );
+      }, /^lane 1, record [0-9]+: changed$/));
+
+    test('what was written into a database does not speak to the terminal', () =>
+      isFound((file) => {
+        put(file, appendRecord(emptyHead('\u001b[2J', 1), entryOf('\u001b[2J', 1)));
+      }, /^an account that is none, lane 1/));
+  });
+
+  test('a log verifies while it grows, and while chains begin before and behind the place that is read', async () => {
+    const path = join(directory, 'growing.db');
+    copyFileSync(genuine, path);
+    const database = await opened(path);
+    const other = await opened(path);
+    let writing = true;
+    let made = 0;
+    const writers = [database, other].map(async (instance) => {
+      while (writing) {
+        const accounts = Array.from({ length: 20 }, () => `${made % 2 === 0 ? 'aaaa' : 'zzzz'}_${made++}`);
+        await Promise.all(
+          [...accounts, LONG.account].map((account) =>
+            instance.commit({ writes: [], journal: [entryOf(account, 1), entryOf(account, 2)] }),
+          ),
+        );
+        await pause(30);
+      }
+    });
+    let last = 0;
+    for (let round = 0; round < 4; round++) {
+      const { ok, records, fault } = await verifyJournal(slowly(database), key);
+      assert.equal(ok, true, fault);
+      assert.ok(records >= last);
+      last = records;
+    }
+    writing = false;
+    await Promise.all(writers);
+    assert.ok(last > TOTAL && made > 100, 'nothing was written meanwhile');
+    await other.close();
+    await database.close();
+  });
+
+  /** Lets the writers write between any two reads. */
+  const slowly = (database: SqliteDatabase): SqliteDatabase => {
+    let reads = 0;
+    return new Proxy(database, {
+      get: (target, name) =>
+        name === 'read'
+          ? async (...given: Parameters<SqliteDatabase['read']>) => {
+              if (reads++ % 50 === 0) await pause(1);
+              return target.read(...given);
+            }
+          : Reflect.get(target, name),
+    });
+  };
+
+  const exportOf = async (account?: string): Promise<ChainedRecord[]> => {
+    const database = await opened(genuine);
+    const links = await Array.fromAsync(exportJournal(database, account));
+    await database.close();
+    return links;
+  };
+
+  test('an export holds every record, chain after chain and in order, across pages', async () => {
+    const exported = await exportOf();
+    assert.equal(exported.length, TOTAL);
+    const heads = new Map<string, Head>();
+    for (const link of exported) {
+      const { account } = link;
+      const name = `${account}/${link.lane}`;
+      assert.deepEqual({ ...link }, appendRecord(heads.get(name) ?? emptyHead(account, link.lane), link));
+      heads.set(name, { ...link, account });
+    }
+    const of = (account: string) => exported.filter((link) => link.account === account);
+    assert.deepEqual(
+      of(LONG.account).map(({ record }) => record),
+      Array.from({ length: RECORDS }, (_, index) => entryOf('', index).record),
+    );
+    assert.equal(of('').filter(isAnnouncement).length, ACCOUNTS.length + 1);
+  });
+
+  test('an export of one account holds its chains', async () => {
+    const exported = await exportOf();
+    for (const account of ['', LONG.account, ACCOUNTS[0] ?? '', 'acct_unknown']) {
+      const own = exported.filter((link) => link.account === account).sort((a, b) => a.lane - b.lane);
+      assert.deepEqual(await exportOf(account), own);
+    }
+    assert.equal((await exportOf(LONG.account)).length, RECORDS);
+  });
+});

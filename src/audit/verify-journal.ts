@@ -1,0 +1,258 @@
+import type { KeyObject } from 'node:crypto';
+import { type Database, MalformedRowError } from '../storage/database.ts';
+import {
+  type Chain,
+  type ChainedRecord,
+  emptyHead,
+  type Head,
+  hashRecord,
+  isAnnouncement,
+  isHeadSealValid,
+  parseAnnouncement,
+} from '../storage/journal.ts';
+import { type RegisteredLane, readRegister } from '../storage/lane-register.ts';
+import {
+  findHead,
+  findUnsealedRecords,
+  listChainHeads,
+  listChainsWithRecords,
+  listHeadsOfLane,
+  listLanes,
+  type Pace,
+  readChain,
+  type StoredHead,
+} from './chain-reader.ts';
+import { isResumption, parseResumptions, type Resumption, toResumptionView } from './resumption.ts';
+
+export interface Verification {
+  readonly ok: boolean;
+  /** How many records were found in order. */
+  readonly records: number;
+  /** Where the first fault lies, and what it is. */
+  readonly fault?: string;
+  /** Where the log goes on from an older state of itself. Absent: nowhere. */
+  readonly resumptions?: readonly Resumption[];
+}
+
+/** How a verification reads the log. All of it, and without a pause, when nothing is given. */
+export interface VerificationOptions {
+  /** Heads that an earlier verification found in order, of a lane by account: records up to them are not read again. */
+  since?(lane: number): Promise<ReadonlyMap<string, Head>>;
+  /** Called with each head whose chain is in order. */
+  onVerified?(head: Head): Promise<void>;
+  readonly pace?: Pace;
+}
+
+/** For programs. */
+export const toVerificationView = ({ resumptions, ...verification }: Verification) => ({
+  ...verification,
+  ...(resumptions !== undefined && { resumptions: resumptions.map(toResumptionView) }),
+});
+
+/** Finds any changed, missing, added or reordered record, and any chain or lane that is gone. */
+export const verifyJournal = (
+  database: Database,
+  key: KeyObject,
+  reading: VerificationOptions = {},
+): Promise<Verification> => runVerification(new Verifier(database, key, reading), (verifier) => verifier.verify());
+
+/** The same of one account, or with '' of the service itself. It takes the chains that announce those of the account. */
+export const verifyAccount = (database: Database, key: KeyObject, account: string): Promise<Verification> =>
+  runVerification(new Verifier(database, key, {}), (verifier) => verifier.verifyAccount(account));
+
+async function runVerification(
+  verifier: Verifier,
+  verify: (verifier: Verifier) => Promise<void>,
+): Promise<Verification> {
+  try {
+    await verify(verifier);
+    const { records, resumptions } = verifier;
+    return { ok: true, records, ...(resumptions.length > 0 && { resumptions: parseResumptions(resumptions) }) };
+  } catch (error) {
+    if (error instanceof Fault) return { ok: false, records: verifier.records, fault: error.message };
+    // What cannot be read would otherwise end every verification without a result.
+    if (!(error instanceof MalformedRowError)) throw error;
+    return { ok: false, records: verifier.records, fault: `a row cannot be read: ${error.message}` };
+  }
+}
+
+class Fault extends Error {}
+
+/** Text of a database that was tampered with must not control the operator's terminal. */
+export const describeChain = ({ account, lane }: Chain): string => {
+  if (account === '') return `lane ${lane}`;
+  return /^[!-~]+$/.test(account) ? `account ${account}, lane ${lane}` : `an account that is none, lane ${lane}`;
+};
+
+/** What the chain of '' announces in its lane, and how far it was read. */
+interface AnnouncedChains {
+  readonly lane: RegisteredLane;
+  readonly accounts: Set<string>;
+  /** All of it was read, and not only what is behind an earlier verification. */
+  isComplete: boolean;
+  last: Head;
+}
+
+interface VerifiedChain {
+  readonly last: Head;
+  readonly announcements: readonly Chain[];
+}
+
+class Verifier {
+  records = 0;
+  readonly resumptions: ChainedRecord[] = [];
+  readonly #database: Database;
+  readonly #key: KeyObject;
+  readonly #options: VerificationOptions;
+
+  constructor(database: Database, key: KeyObject, reading: VerificationOptions) {
+    this.#database = database;
+    this.#key = key;
+    this.#options = reading;
+  }
+
+  async verify(): Promise<void> {
+    for (const lane of await this.#listLanes()) await this.#verifyLane(lane);
+    for await (const chain of listChainsWithRecords(this.#database)) await this.#assertNoUnsealedRecords(chain);
+  }
+
+  async verifyAccount(account: string): Promise<void> {
+    for (const lane of await this.#listLanes()) await this.#verifyChainOfAccount({ account, lane: lane.lane }, lane);
+    for await (const chain of listChainsWithRecords(this.#database, account))
+      await this.#assertNoUnsealedRecords(chain);
+  }
+
+  /** The heads are read before the register, because a lane is registered in the commit of its first head. */
+  async #listLanes(): Promise<readonly RegisteredLane[]> {
+    const present = await listLanes(this.#database);
+    const register = await readRegister(this.#database, this.#key);
+    if (register === 'missing') throw new Fault('the register of lanes is missing');
+    if (register === 'changed') throw new Fault('the seal of the register of lanes is not ours');
+    const { lanes } = register;
+    if (lanes.length === 0) throw new Fault('the register of lanes is empty');
+    const unknown = present.find((lane) => !lanes.some((each) => each.lane === lane));
+    if (unknown !== undefined) throw new Fault(`lane ${unknown}: the lane was never registered`);
+    return lanes;
+  }
+
+  /** The head is read before its announcement, and again when it is missing, see `#verifyLane`. */
+  async #verifyChainOfAccount(chain: Chain, lane: RegisteredLane): Promise<void> {
+    const { account } = chain;
+    const before = await findHead(this.#database, chain);
+    const announced = toAnnouncedChains(lane);
+    await this.#readAnnouncements(announced);
+    if (account === '') return;
+    if (announced.accounts.has(account)) await this.#verifyChain(before ?? (await this.#getHead(chain)));
+    else if (before !== undefined) throw new Fault(`${describeChain(chain)}: the chain was never announced`);
+  }
+
+  /**
+   * Nodes write meanwhile, and each read sees a later moment. A chain and its announcement are committed together, so an
+   * announcement is looked for after the head of its chain was read, and a chain after its announcement was.
+   */
+  async #verifyLane(registered: RegisteredLane): Promise<void> {
+    const { lane } = registered;
+    const since = (await this.#options.since?.(lane)) ?? new Map<string, Head>();
+    let announced = toAnnouncedChains(registered, since.get(''));
+    await this.#readAnnouncements(announced);
+    const verified = new Set(['']);
+    const isKnown = ({ account }: Head): boolean => since.has(account) || announced.accounts.has(account);
+    for await (const heads of listHeadsOfLane(this.#database, lane)) {
+      if (!heads.every(isKnown)) await this.#readAnnouncements(announced);
+      // The earlier verification of a chain may have been removed, and its announcement lie before that of ''.
+      if (!heads.every(isKnown) && !announced.isComplete) {
+        announced = toAnnouncedChains(registered);
+        await this.#readAnnouncements(announced);
+      }
+      for (const head of heads) {
+        if (!isKnown(head)) throw new Fault(`${describeChain(head)}: the chain was never announced`);
+        await this.#verifyChain(head, since.get(head.account));
+        verified.add(head.account);
+      }
+    }
+    // These began behind the place that was being read, unless they were removed.
+    for (const account of announced.accounts.union(new Set(since.keys())).difference(verified)) {
+      await this.#verifyChain(await this.#getHead({ account, lane }), since.get(account));
+    }
+  }
+
+  /** Verifies what has come to the chain of '' since the last time. */
+  async #readAnnouncements(announced: AnnouncedChains): Promise<void> {
+    const { accounts } = announced;
+    const { lane, first } = announced.lane;
+    const head = await findHead(this.#database, { account: '', lane });
+    if (head === undefined) throw new Fault(`lane ${lane}: the chain that announces the others is missing`);
+    const { last, announcements } = await this.#verifyChain(head, announced.last, first);
+    announced.last = last;
+    for (const chain of announcements) {
+      if (accounts.has(chain.account)) throw new Fault(`${describeChain(chain)}: the chain was announced twice`);
+      accounts.add(chain.account);
+    }
+  }
+
+  async #getHead(chain: Chain): Promise<StoredHead> {
+    const head = await findHead(this.#database, chain);
+    if (head === undefined) throw new Fault(`${describeChain(chain)}: the chain was announced and is missing`);
+    return head;
+  }
+
+  /**
+   * Verifies a chain behind `from`, a record of it that is in order; returns its newest record. `first`: the hash that its
+   * first record must have.
+   */
+  async #verifyChain(
+    head: StoredHead,
+    from: Head = emptyHead(head.account, head.lane),
+    first?: string,
+  ): Promise<VerifiedChain> {
+    const place = (sequence: number): string => `${describeChain(head)}, record ${sequence}`;
+    if (!isHeadSealValid(this.#key, head, head.seal)) {
+      throw new Fault(`${describeChain(head)}: the seal of record ${head.sequence} is not ours`);
+    }
+    let last = from;
+    const announcements: ChainedRecord[] = [];
+    for await (const link of readChain(this.#database, head, from.sequence, this.#options.pace)) {
+      const expected = last.sequence + 1;
+      if (link.sequence !== expected) throw new Fault(`${place(expected)}: missing`);
+      if (hashRecord(last.hash, link.lane, link.sequence, link) !== link.hash)
+        throw new Fault(`${place(expected)}: changed`);
+      if (expected === 1 && first !== undefined && link.hash !== first)
+        throw new Fault(`lane ${head.lane}: the first record is not the registered one`);
+      if (isAnnouncement(link)) announcements.push(link);
+      if (isResumption(link)) this.resumptions.push(link);
+      last = link;
+      this.records++;
+    }
+    if (last.sequence < head.sequence) throw new Fault(`${place(last.sequence + 1)}: missing`);
+    // Either the hash differs, or an earlier verification saw records behind this head.
+    if (last.sequence > head.sequence) throw new Fault(`${place(head.sequence + 1)}: missing`);
+    if (last.hash !== head.hash) throw new Fault(`${place(last.sequence)}: changed`);
+    await this.#options.onVerified?.(head);
+    // Parsed only now that the seal has shown that they are ours.
+    return { last, announcements: announcements.flatMap(parseAnnouncement) };
+  }
+
+  async #assertNoUnsealedRecords(chain: Chain): Promise<void> {
+    await this.#options.pace?.(1);
+    const found = await findUnsealedRecords(this.#database, chain);
+    if (found === undefined) return;
+    const { records, sealed } = found;
+    throw new Fault(`${describeChain(chain)}: ${records} records, of which the head seals ${sealed}`);
+  }
+}
+
+function toAnnouncedChains(lane: RegisteredLane, since?: Head): AnnouncedChains {
+  return { lane, accounts: new Set(), isComplete: since === undefined, last: since ?? emptyHead('', lane.lane) };
+}
+
+/** Every record, chain after chain: first those of no account. With `account` those of one account alone. */
+export async function* exportJournal(database: Database, account?: string): AsyncGenerator<ChainedRecord> {
+  if (account === undefined) {
+    for await (const head of listChainHeads(database)) yield* readChain(database, head);
+    return;
+  }
+  for (const lane of await listLanes(database)) {
+    const head = await findHead(database, { account, lane });
+    if (head !== undefined) yield* readChain(database, head);
+  }
+}

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { startTestService, type TestService } from '../../test/fixtures/test-service.ts';
+import { VISA } from '../../test/interface/vault-requests.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import type { Pan } from '../kernel/pan.ts';
+import { commitOrThrow, write } from '../storage/database.ts';
+import { Vault } from '../vault/vault.ts';
+import { CaptureQueries, type CaptureView } from './capture-queries.ts';
+import { Captures, type NewCapture } from './captures.ts';
+
+const ORIGIN = { actor: { type: 'operator' as const, name: 'test' } };
+
+const whole: NewCapture = {
+  pan: VISA as Pan,
+  name: 'Ana Lopez',
+  expiry: { month: '12', year: '2029' },
+  sad: { cvv: '737', track2: undefined },
+  amount: 12_500,
+  currency: 'USD',
+  additionalInfo: { order: 'A-1', card: VISA },
+  ttlMinutes: 10,
+};
+const bare: NewCapture = {
+  ...whole,
+  pan: undefined,
+  name: undefined,
+  expiry: undefined,
+  sad: { cvv: undefined, track2: undefined },
+  ttlMinutes: 1,
+};
+
+describe('captures as people find them', { timeout: 60_000 }, () => {
+  let service: TestService;
+  let captures: Captures;
+  let listing: CaptureQueries;
+  before(async () => {
+    service = await startTestService();
+    captures = new Captures({ ...service.core, vault: new Vault(service.core) });
+    listing = new CaptureQueries(service.core);
+  });
+  after(() => service.stop());
+
+  const newTenant = async (): Promise<Tenant> => ({ account: await service.newAccount(), environment: 'sandbox' });
+  const create = (tenant: Tenant, request: NewCapture): Promise<string> =>
+    captures.create(tenant, request, { origin: ORIGIN });
+
+  test('without card number and sensitive data, until their ttl ends', async () => {
+    const tenant = await newTenant();
+    const first = await create(tenant, whole);
+    service.advance(5);
+    const second = await create(tenant, bare);
+    const { items, cursor } = await listing.list(tenant);
+    assert.equal(cursor, undefined);
+    assert.deepEqual(
+      items.map(({ id, hasSad, card }) => [id, hasSad, card?.truncated]),
+      [
+        [second, false, undefined],
+        [first, true, '411111******1111'],
+      ],
+    );
+    const detail = await listing.findDetail(tenant, first);
+    assert.deepEqual(detail?.additionalInfo, { order: 'A-1', card: '411111******1111' });
+    assert.deepEqual([detail?.name, detail?.expiry?.year], ['Ana Lopez', '2029']);
+    assert.doesNotMatch(JSON.stringify([items, detail]), new RegExp(`${VISA}|737`));
+    assert.equal(await listing.findDetail(await newTenant(), first), undefined);
+    assert.equal(await listing.findDetail(tenant, VISA), undefined);
+    service.advance(2 * 60_000);
+    assert.deepEqual(
+      (await listing.list(tenant)).items.map(({ id }) => id),
+      [first],
+    );
+    assert.equal(await listing.findDetail(tenant, second), undefined);
+  });
+
+  test('page by page, each once, and a damaged one among them', async () => {
+    const tenant = await newTenant();
+    const made: string[] = [];
+    // Some of them at one moment.
+    for (let index = 0; index < 12; index++) {
+      made.push(...(await Promise.all(Array.from({ length: 10 }, () => create(tenant, whole)))));
+      service.advance(index % 2);
+    }
+    const { database } = service.core;
+    await commitOrThrow(database, { writes: [write('update captures set amount = 1 where id = ?', [made[3] ?? ''])] });
+    const found: CaptureView[] = [];
+    for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
+      const page = await listing.list(tenant, cursor);
+      found.push(...page.items);
+      cursor = page.cursor;
+    }
+    assert.deepEqual(found.map(({ id }) => id).sort(), made.toSorted());
+    const times = found.map(({ createdAt }) => createdAt);
+    assert.deepEqual(
+      times,
+      times.toSorted((one, other) => other - one),
+    );
+    assert.deepEqual(
+      found.filter(({ card }) => card === undefined).map(({ id }) => id),
+      [made[3]],
+    );
+    await assert.rejects(listing.list(tenant, 'x'), { code: 'invalid_field' });
+  });
+});

@@ -1,0 +1,174 @@
+import { isSameDigest, keyedDigest } from '../crypto/fingerprint.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
+import { DAY, type Random, SECOND } from '../kernel/clock.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import { Failure } from '../kernel/failure.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import type { TrustedTime } from '../kernel/time-guard.ts';
+import { blob, blobOrNull, type Database, integerOrNull, textOrNull, type Write, write } from '../storage/database.ts';
+
+/** How long an answer is kept and repeated. */
+const RETENTION_MS = DAY;
+
+/** A crashed process blocks its keys no longer than this; a living one renews in good time. */
+const LEASE_MS = 8 * SECOND;
+const RENEWAL_MS = 2 * SECOND;
+
+/** The end of time, for keys that wait for the end of what they are bound to. */
+const NEVER = Number.MAX_SAFE_INTEGER;
+
+const CLAIM = `insert into idempotency (account, environment, id, request, owner, lease_until, status, answer, expires_at)
+  values (?, ?, ?, ?, ?, ?, null, null, ?)
+  on conflict (account, environment, id) do update
+    set request = excluded.request, owner = excluded.owner, lease_until = excluded.lease_until,
+        status = null, answer = null, bound = null, expires_at = excluded.expires_at
+    where (idempotency.status is null and idempotency.bound is null
+        and (idempotency.lease_until <= excluded.lease_until - ${LEASE_MS}
+          or idempotency.lease_until > excluded.lease_until + ${LEASE_MS}))`;
+/** Also where what was stored has expired; only at a trusted time, or a jump of the clock would repeat requests. */
+const CLAIM_EXPIRED = `${CLAIM} or idempotency.expires_at <= excluded.lease_until - ${LEASE_MS}`;
+const HAS_EXPIRED = 'select 1 as due from idempotency where expires_at <= ? limit 1';
+const FIND = `select request, status, answer, bound, expires_at from idempotency
+  where account = ? and environment = ? and id = ?`;
+const RENEW = 'update idempotency set lease_until = ? where account = ? and environment = ? and id = ? and owner = ?';
+const STORE_RESPONSE = `update idempotency set owner = null, status = ?, answer = ?, expires_at = ?
+  where account = ? and environment = ? and id = ? and owner = ?`;
+const RELEASE = `delete from idempotency
+  where account = ? and environment = ? and id = ? and owner = ? and bound is null`;
+const BIND = `update idempotency set bound = ?, expires_at = ?
+  where account = ? and environment = ? and id = ? and owner = ?`;
+const RELEASE_BINDING = `update idempotency set expires_at = ?
+  where account = ? and environment = ? and bound = ? and status is null`;
+const LIST_EXPIRED = 'select account, environment, id from idempotency where expires_at <= ? limit ?';
+const PURGE = 'delete from idempotency where account = ? and environment = ? and id = ? and expires_at <= ?';
+
+export interface StoredResponse {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** What makes two requests with one Idempotency-Key the same request. */
+export interface KeyedRequest {
+  readonly tenant: Tenant;
+  readonly method: string;
+  /** Without trailing slash. */
+  readonly path: string;
+  readonly key: string;
+  /** Body bytes, query and whatever else changes the answer. */
+  readonly content: Uint8Array;
+}
+
+/** What became of a request with this key before. */
+export type ClaimResult =
+  | { readonly replay: StoredResponse }
+  | { readonly claim: Claim }
+  /** It was bound to something that tells the answer, once there is one. */
+  | { readonly boundTo: string };
+
+/** The right to carry a request out, held by one process at a time. */
+export interface Claim {
+  /**
+   * The write that ties the request to what it begins (an operation on a payment); it belongs into the unit that begins
+   * it. From then on the key is free again only some time after `ended`, whatever crashes.
+   */
+  bind(boundTo: string): Write;
+  /** The write that keeps the answer; it belongs into the unit that has the effect, and fails with it. */
+  storeResponse(answer: StoredResponse): Promise<Write>;
+  /** The answer is not kept: a repeat is carried out anew. */
+  release(): Promise<void>;
+  /** Ends the renewal of the lease. */
+  stop(): void;
+}
+
+export class IdempotencyKeys {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #time: TrustedTime;
+  readonly #random: Random;
+
+  constructor(options: { database: Database; keyring: Keyring; time: TrustedTime; random: Random }) {
+    this.#database = options.database;
+    this.#keyring = options.keyring;
+    this.#time = options.time;
+    this.#random = options.random;
+  }
+
+  /** The first answer, when there is one, or the claim to make it. Throws when the key is taken or was used otherwise. */
+  async claim(request: KeyedRequest): Promise<ClaimResult> {
+    const { tenant } = request;
+    const digestKey = await this.#keyring.digestKey({ ...tenant, purpose: 'idempotency' });
+    const id = new Uint8Array(keyedDigest(digestKey, `${request.method}\n${request.path}\n${request.key}`));
+    const content = new Uint8Array(keyedDigest(digestKey, request.content));
+    const owner = Buffer.from(this.#random.bytes(16)).toString('hex');
+    const trusted = this.#time.trustedNow();
+    const claim = trusted === undefined ? CLAIM : CLAIM_EXPIRED;
+    const leaseUntil = (trusted ?? this.#time.steadyNow()) + LEASE_MS;
+    const values = [tenant.account, tenant.environment, id, content, owner, leaseUntil, this.#expiry()];
+    const { committed } = await this.#database.commit({ account: tenant.account, writes: [write(claim, values, 1)] });
+    return committed ? { claim: this.#claim(tenant, id, owner) } : this.#findExisting(tenant, id, content);
+  }
+
+  /** What a key was bound to has ended: from now on the key is kept as long as any other. */
+  releaseBinding({ account, environment }: Tenant, boundTo: string): Write {
+    return write(RELEASE_BINDING, [this.#expiry(), account, environment, boundTo]);
+  }
+
+  async isSweepDue(now: number): Promise<boolean> {
+    return (await this.#database.read(HAS_EXPIRED, now)).length > 0;
+  }
+
+  /** Removes answers that are no longer repeated at this trusted time; returns how many. */
+  async sweep(now: number): Promise<number> {
+    const rows = await this.#database.read(LIST_EXPIRED, now, LIMITS.rowsPerSweep);
+    if (rows.length === 0) return 0;
+    const keys = rows.map((row) => [row['account'] ?? null, row['environment'] ?? null, row['id'] ?? null, now]);
+    await this.#database.commit({ writes: [{ sql: PURGE, rows: keys }], scrubAfterCommit: true });
+    return rows.length;
+  }
+
+  #expiry(): number {
+    return this.#time.latestNow() + RETENTION_MS;
+  }
+
+  async #findExisting(tenant: Tenant, id: Uint8Array, content: Uint8Array): Promise<ClaimResult> {
+    const [row] = await this.#database.read(FIND, tenant.account, tenant.environment, id);
+    // Released between the two statements: whoever repeats now gets the claim.
+    if (row === undefined) throw new Failure('operation_in_progress');
+    if (!isSameDigest(blob(row, 'request'), content))
+      throw new Failure('idempotency_key_reused', { field: 'Idempotency-Key' });
+    const status = integerOrNull(row, 'status');
+    const answer = blobOrNull(row, 'answer');
+    const boundTo = textOrNull(row, 'bound');
+    if (status === undefined && boundTo !== undefined) return { boundTo };
+    if (status === undefined || answer === undefined) throw new Failure('operation_in_progress');
+    const body = await this.#keyring.unseal(tenant, 'idempotency', responseContext(tenant, id), answer);
+    return { replay: { status, body: body.toString('utf8') } };
+  }
+
+  #claim(tenant: Tenant, id: Uint8Array, owner: string): Claim {
+    const where = [tenant.account, tenant.environment, id, owner];
+    const renew = (): void => {
+      cancel = this.#time.after(RENEWAL_MS, renew);
+      const until = this.#time.steadyNow() + LEASE_MS;
+      this.#database
+        .commit({ account: tenant.account, writes: [write(RENEW, [until, ...where])] })
+        .catch(() => undefined);
+    };
+    let cancel = this.#time.after(RENEWAL_MS, renew);
+    const stop = (): void => cancel();
+    const storeResponse = async ({ status, body }: StoredResponse): Promise<Write> => {
+      const seal = await this.#keyring.sealer(tenant, 'idempotency', 1);
+      return write(STORE_RESPONSE, [status, seal(responseContext(tenant, id), body), this.#expiry(), ...where], 1);
+    };
+    const release = async (): Promise<void> => {
+      stop();
+      await this.#database.commit({ account: tenant.account, writes: [write(RELEASE, where)] });
+    };
+    const bind = (boundTo: string): Write => write(BIND, [boundTo, NEVER, ...where], 1);
+    return { bind, storeResponse, release, stop };
+  }
+}
+
+const responseContext = (tenant: Tenant, id: Uint8Array): EncryptionContext =>
+  encryptionContext(tenant.environment, tenant.account, 'idempotency', Buffer.from(id).toString('hex'), 'answer');

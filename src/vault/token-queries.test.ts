@@ -1,0 +1,327 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import fc from 'fast-check';
+import { luhnPan, startTestService, type TestService } from '../../test/fixtures/test-service.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import { type Pan, passesLuhn } from '../kernel/pan.ts';
+import { commitOrThrow, type Database, type Row, write } from '../storage/database.ts';
+import type { Page } from '../storage/pagination.ts';
+import type { Tokenization } from './assign-tokens.ts';
+import { BlindIndexBackfill } from './blind-index-backfill.ts';
+import type { Scheme } from './scheme.ts';
+import type { Token } from './token.ts';
+import { TokenQueries, type TokenView } from './token-queries.ts';
+import type { TokenSearch } from './token-search.ts';
+import { Vault } from './vault.ts';
+
+const ORIGIN = { actor: { type: 'operator' as const, name: 'test' } };
+const CREATOR = { id: 'key_1', name: 'test' };
+
+const PANS = ['411111', '41111122', '520082', '41111199'].flatMap((bin) =>
+  [12, 16, 19].flatMap((length) => [luhnPan(bin, length), luhnPan(bin, length)]),
+);
+const TAGS = ['web', 'Web', 'ñandú', '4111', 'bin:411111', '\ud800', '\ud801'];
+
+interface Parts {
+  readonly vault: Vault;
+  readonly listing: TokenQueries;
+  readonly marking: BlindIndexBackfill;
+  readonly database: Database;
+}
+
+/** Each step of a random history. */
+type Step =
+  | {
+      readonly do: 'tokenize';
+      readonly pan: number;
+      readonly tags: number[];
+      readonly scheme: Scheme;
+      readonly bin: 6 | 8;
+    }
+  | { readonly do: 'merge'; readonly pan: number; readonly tags: number[]; readonly scheme: Scheme }
+  | { readonly do: 'delete'; readonly which: number }
+  | { readonly do: 'forget marks'; readonly which: number }
+  | { readonly do: 'mark' };
+
+const pan = fc.nat(PANS.length - 1);
+const tags = fc.array(fc.nat(TAGS.length - 1), { maxLength: 4 });
+const scheme = fc.constantFrom<Scheme>(1, 3, 7, 8);
+const steps = fc.array(
+  fc.oneof<fc.Arbitrary<Step>[]>(
+    fc.record({
+      do: fc.constant('tokenize' as const),
+      pan,
+      tags,
+      scheme,
+      bin: fc.constantFrom(6 as const, 8 as const),
+    }),
+    fc.record({ do: fc.constant('merge' as const), pan, tags, scheme }),
+    fc.record({ do: fc.constant('delete' as const), which: fc.nat() }),
+    fc.record({ do: fc.constant('forget marks' as const), which: fc.nat() }),
+    fc.record({ do: fc.constant('mark' as const) }),
+  ),
+  { minLength: 5, maxLength: 40 },
+);
+
+const at = <T>(list: readonly T[], index: number): T => list[index % list.length] as T;
+
+const asked = (pan: string, options: Partial<Tokenization>): Tokenization => ({
+  cards: [{ pan: pan as Pan, name: undefined, expiry: undefined }],
+  tags: [],
+  format: { scheme: 1, bin: 6 },
+  persistent: false,
+  creator: CREATOR,
+  ...options,
+});
+
+/** What a naive scan finds. */
+const naively = (tokens: Iterable<Token>, { by, text }: TokenSearch): string[] =>
+  [...tokens]
+    .filter(({ token, scheme, card, tags: own }) => {
+      if (by === 'token') return token === text;
+      if (by === 'tag') return own.includes(text);
+      if (by === 'last-four') return card.pan.endsWith(text);
+      if (!card.pan.startsWith(text)) return false;
+      return text.length === 6 || (scheme !== 7 && token.startsWith(text));
+    })
+    .map(({ token }) => token)
+    .sort();
+
+async function allOf(page: (cursor: string | undefined) => Promise<Page<TokenView>>): Promise<TokenView[]> {
+  const found: TokenView[] = [];
+  let cursor: string | undefined;
+  do {
+    const { items, cursor: next } = await page(cursor);
+    assert.ok(items.length <= 50);
+    found.push(...items);
+    cursor = next;
+  } while (cursor !== undefined);
+  return found;
+}
+
+const searches: readonly TokenSearch[] = [
+  ...TAGS.map((text) => ({ by: 'tag' as const, text })),
+  ...new Set(PANS.flatMap((each) => [each.slice(0, 6), each.slice(0, 8)])),
+  ...new Set(PANS.map((each) => each.slice(-4))),
+].map((each) => (typeof each === 'string' ? { by: each.length === 4 ? 'last-four' : 'bin', text: each } : each));
+
+const ORPHANS = `select m.slot from token_marks m where not exists (select 1 from tokens t where t.account = m.account
+  and t.environment = m.environment and t.slot = m.slot and t.record is not null)`;
+
+describe('tokens as people find them', { timeout: 120_000 }, () => {
+  let service: TestService;
+  let parts: Parts;
+  before(async () => {
+    service = await startTestService();
+    const { database, keyring } = service.core;
+    const listing = new TokenQueries({ database, keyring });
+    parts = {
+      database,
+      vault: new Vault({ ...service.core }),
+      listing,
+      marking: new BlindIndexBackfill({ database, keyring }),
+    };
+  });
+  after(() => service.stop());
+
+  const newTenant = async (): Promise<Tenant> => ({ account: await service.newAccount(), environment: 'sandbox' });
+  const make = async (tenant: Tenant, request: Tokenization): Promise<Token> => {
+    const [result] = await parts.vault.tokenize(tenant, request, { origin: ORIGIN });
+    assert.ok(result?.token !== undefined);
+    return result.token;
+  };
+  const tokensOf = async (tenant: Tenant, wanted: TokenSearch): Promise<string[]> =>
+    (await allOf((cursor) => parts.listing.search(tenant, wanted, cursor))).map(({ token }) => token);
+  const marksOf = ({ account }: Tenant): Promise<Row[]> =>
+    parts.database.read('select slot, mark from token_marks where account = ?', account);
+  const change = (sql: string, ...values: string[]): Promise<void> =>
+    commitOrThrow(parts.database, { writes: [write(sql, values)] });
+  const orphans = (): Promise<Row[]> => parts.database.read(ORPHANS);
+
+  /** What is there at the end. */
+  async function live(tenant: Tenant, history: readonly Step[]): Promise<Map<string, Token>> {
+    const tokens = new Map<string, Token>();
+    for (const step of history) {
+      // At one moment many of them, or else one after the other.
+      service.advance(step.do === 'merge' ? 1 : 0);
+      const token = 'which' in step ? at([...tokens.keys()], step.which) : undefined;
+      if (step.do === 'tokenize' || step.do === 'merge') {
+        const format = {
+          scheme: step.scheme,
+          bin: step.do === 'tokenize' && step.scheme !== 7 ? step.bin : 6,
+        } as const;
+        const own = step.tags.map((index) => at(TAGS, index));
+        const number = at(PANS, step.pan);
+        // Nothing of the shortest is hidden behind eight digits.
+        if (format.bin === 8 && number.length === 12) continue;
+        const made = await parts.vault
+          .tokenize(tenant, asked(number, { tags: own, format, persistent: step.do === 'merge' }), { origin: ORIGIN })
+          .catch(() => []);
+        for (const { token: one } of made) if (one !== undefined) tokens.set(one.token, one);
+      } else if (step.do === 'mark') await parts.marking.runBatch();
+      else if (token === undefined) continue;
+      else if (step.do === 'delete') {
+        await parts.vault.delete(tenant, [token], { origin: ORIGIN });
+        tokens.delete(token);
+      } else {
+        // As code that knows no marks leaves it.
+        await change('delete from token_marks where account = ?', tenant.account);
+        await change('update tokens set marks = null where account = ?', tenant.account);
+      }
+    }
+    return tokens;
+  }
+
+  test('are exactly those that a naive scan finds, whatever has happened to them', async () => {
+    const other = await newTenant();
+    for (const scheme of [1, 3, 7, 8] as const)
+      for (const number of PANS.slice(6)) await make(other, asked(number, { tags: TAGS, format: { scheme, bin: 6 } }));
+    await fc.assert(
+      fc.asyncProperty(steps, async (history) => {
+        const tenant = await newTenant();
+        const tokens = await live(tenant, history);
+        await parts.marking.runBatch();
+        for (const wanted of searches) {
+          const found = await tokensOf(tenant, wanted);
+          assert.deepEqual(found.toSorted(), naively(tokens.values(), wanted), wanted.by);
+          if (wanted.by === 'bin') continue;
+          const times = found.map((token) => tokens.get(token)?.createdAt ?? 0);
+          assert.deepEqual(
+            times,
+            times.toSorted((one, next) => next - one),
+            wanted.by,
+          );
+        }
+        for (const token of tokens.keys())
+          assert.deepEqual(await tokensOf(tenant, { by: 'token', text: token }), [token]);
+        const listed = await allOf((cursor) => parts.listing.list(tenant, cursor));
+        assert.deepEqual(listed.map(({ token }) => token).sort(), [...tokens.keys()].sort());
+        const times = listed.map(({ createdAt }) => createdAt);
+        assert.deepEqual(
+          times,
+          times.toSorted((one, next) => next - one),
+        );
+        assert.deepEqual(await orphans(), []);
+        for (const text of [...listed.map((each) => JSON.stringify(each.details))])
+          for (const number of PANS) assert.ok(!text.includes(number));
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  test('of which there are many come page by page, each once, also when newer ones are made meanwhile', async () => {
+    const tenant = await newTenant();
+    const made = new Set<string>();
+    const name = undefined;
+    // Of one BIN and last four: nineteen digits leave room for sixty of them.
+    const cards = Array.from({ length: 60 }, (_, index) => {
+      const start = `411111${String(index).padStart(8, '0')}`;
+      const last = Array.from({ length: 10 }, (_, digit) => `${start}${digit}4242`).find(passesLuhn);
+      return { pan: last as Pan, name, expiry: undefined };
+    });
+    for (const scheme of [1, 7] as const)
+      for (const result of await parts.vault.tokenize(
+        tenant,
+        { cards, tags: ['many'], format: { scheme, bin: 6 }, persistent: false, creator: CREATOR },
+        { origin: ORIGIN },
+      ))
+        made.add(result.token?.token ?? '');
+    assert.equal(made.size, 120);
+    const sorted = [...made].sort();
+    for (const wanted of [
+      { by: 'tag', text: 'many' },
+      { by: 'bin', text: '411111' },
+      { by: 'last-four', text: '4242' },
+    ] as const)
+      assert.deepEqual((await tokensOf(tenant, wanted)).sort(), sorted, wanted.by);
+    const listed = await allOf(async (cursor) => {
+      const page = await parts.listing.list(tenant, cursor);
+      service.advance(5);
+      await make(tenant, asked(at(PANS, 13), {}));
+      return page;
+    });
+    assert.deepEqual(listed.map(({ token }) => token).sort(), sorted);
+  });
+
+  test('leave no marks behind and lack none, when merges, deletions and marking race', async () => {
+    const tenant = await newTenant();
+    const number = luhnPan('411111');
+    for (let round = 0; round < 6; round++) {
+      const format = { scheme: round % 2 === 0 ? 7 : 1, bin: 6 } as const;
+      const { token } = await make(tenant, asked(number, { tags: ['old'], format, persistent: true }));
+      await change('delete from token_marks where account = ?', tenant.account);
+      await change('update tokens set marks = null where account = ?', tenant.account);
+      const tagged = Array.from({ length: 8 }, (_, index) =>
+        make(tenant, asked(number, { tags: [`t${index}`], format, persistent: true })),
+      );
+      const markings = [parts.marking.runBatch(), parts.marking.runBatch()];
+      const gone = round < 3 ? [parts.vault.delete(tenant, [token], { origin: ORIGIN })] : [];
+      await Promise.all([...tagged, ...markings, ...gone]);
+      assert.deepEqual(await orphans(), []);
+      const [listed] = (await parts.listing.list(tenant)).items;
+      for (const tag of listed?.details?.tags ?? [])
+        assert.deepEqual(await tokensOf(tenant, { by: 'tag', text: tag }), [listed?.token], tag);
+      await parts.vault.delete(tenant, [listed?.token ?? '', token], { origin: ORIGIN });
+      assert.deepEqual(await marksOf(tenant), []);
+    }
+  });
+
+  test('get their marks again after older code changed them', async () => {
+    const tenant = await newTenant();
+    const format = { scheme: 1, bin: 6 } as const;
+    const number = luhnPan('411111');
+    await make(tenant, asked(number, { tags: ['one'], format, persistent: true }));
+    const { token } = await make(tenant, asked(number, { tags: ['two'], format, persistent: true }));
+    // What the update of older code leaves: a newer record and revision, the marks as they were.
+    await change('update tokens set marks = revision - 1 where account = ?', tenant.account);
+    await change('delete from token_marks where account = ?', tenant.account);
+    assert.deepEqual(await tokensOf(tenant, { by: 'tag', text: 'two' }), []);
+    await parts.marking.runBatch();
+    assert.deepEqual(await tokensOf(tenant, { by: 'tag', text: 'two' }), [token]);
+    // And its deletion leaves the marks, which find nothing.
+    await change('update tokens set record = null, deleted_at = 1 where account = ?', tenant.account);
+    assert.deepEqual(await tokensOf(tenant, { by: 'tag', text: 'two' }), []);
+    while ((await parts.vault.sweep(service.now())) > 0);
+    assert.deepEqual(await tokensOf(tenant, { by: 'tag', text: 'two' }), []);
+    await change('delete from token_marks where account = ?', tenant.account);
+  });
+
+  test('that were damaged are listed, found by nothing else, and hold up no others', async () => {
+    const tenant = await newTenant();
+    const { token } = await make(tenant, asked(luhnPan('411111'), { tags: ['odd'] }));
+    await change(
+      "update tokens set scheme = 3, record = x'00', marks = null where account = ?".replace("x'00'", 'fingerprint'),
+      tenant.account,
+    );
+    await parts.marking.runBatch();
+    const { items } = await parts.listing.list(tenant);
+    assert.deepEqual(
+      items.map((each) => [each.token, each.details]),
+      [[token, undefined]],
+    );
+    assert.deepEqual(await tokensOf(tenant, { by: 'tag', text: 'odd' }), []);
+    const [row] = await parts.database.read('select marks from tokens where account = ?', tenant.account);
+    assert.equal(row?.['marks'], 1);
+    assert.deepEqual(await parts.vault.delete(tenant, [token], { origin: ORIGIN }), [{ token, deleted: true }]);
+  });
+
+  test('are not sought by words or cursors of another form, which are not repeated', async () => {
+    const tenant = await newTenant();
+    const wrong: [TokenSearch, string | undefined][] = [
+      [{ by: 'bin', text: '4111111' }, undefined],
+      [{ by: 'bin', text: '41111a' }, undefined],
+      [{ by: 'last-four', text: '411' }, undefined],
+      [{ by: 'tag', text: '' }, undefined],
+      [{ by: 'tag', text: 'x'.repeat(256) }, undefined],
+      [{ by: 'tag', text: 'x' }, 'nonsense'],
+      [{ by: 'last-four', text: '4111' }, Buffer.from('["a","b"]').toString('base64url')],
+    ];
+    for (const [wanted, cursor] of wrong)
+      await assert.rejects(parts.listing.search(tenant, wanted, cursor), (error: Error) => {
+        assert.match(error.message, /^(text|cursor): expected/);
+        assert.ok(wanted.text.length < 4 || !error.message.includes(wanted.text));
+        return true;
+      });
+    await assert.rejects(parts.listing.list(tenant, 'e30'), { code: 'invalid_field' });
+  });
+});
