@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { consoleRoutes, PAGES } from '../console/server/console.ts';
 import type { ServiceInfo } from '../console/server/route.ts';
 import { Authentication } from './accounts/authentication.ts';
+import { Usage } from './accounts/usage.ts';
 import { AlteredRows } from './audit/altered-rows.ts';
 import { listVerifications } from './audit/verification-store.ts';
 import { createBackground, type Leases } from './background.ts';
@@ -39,7 +40,6 @@ import { countInDoubt } from './payments/payment-store.ts';
 import { Placeholders } from './placeholders/placeholders.ts';
 import { PayloadProxy } from './proxy/proxy.ts';
 import { Lease } from './storage/lease.ts';
-import { Statistics } from './storage/statistics.ts';
 import { waitForDatabase } from './storage/wait-for-database.ts';
 import { Vault } from './vault/vault.ts';
 import { VERSION } from './version.ts';
@@ -121,7 +121,7 @@ async function runService(
 function createServices(core: OpenCore, log: Log, isReady: () => Promise<boolean>) {
   const { database, keyring, clock, time, random, configurations } = core;
   const leases = createLeases(core);
-  const statistics = new Statistics({ database, clock });
+  const statistics = new Usage({ database, clock });
   const vault = new Vault({ database, keyring, clock, time, random, statistics });
   const captures = new Captures({ database, keyring, sadKeys: core.sadKeys, vault, clock, time, random });
   const placeholders = new Placeholders({ database, vault, captures, clock });

@@ -1,6 +1,7 @@
 import { InactiveUsers } from '../console/people/inactive-users.ts';
 import type { Authentication } from './accounts/authentication.ts';
 import { MAC_TABLES } from './accounts/mac-tables.ts';
+import type { Usage } from './accounts/usage.ts';
 import type { AlteredRows } from './audit/altered-rows.ts';
 import { HeadRecorder } from './audit/head-recorder.ts';
 import { PeriodicVerification } from './audit/periodic-verification.ts';
@@ -17,7 +18,6 @@ import type { TimeReading } from './kernel/time-guard.ts';
 import { delay } from './kernel/timers.ts';
 import { hasDuePayments } from './payments/payment-store.ts';
 import { PeriodicTask, type PeriodicWork, SWEEP_INTERVAL_MS, type Sweep } from './storage/periodic-task.ts';
-import type { Statistics } from './storage/statistics.ts';
 import { TimeWatch } from './storage/time-watch.ts';
 import { BlindIndexBackfill } from './vault/blind-index-backfill.ts';
 import type { Vault } from './vault/vault.ts';
@@ -45,7 +45,7 @@ interface BackgroundParts {
   readonly vault: Vault;
   readonly captures: Captures;
   readonly idempotency: IdempotencyKeys;
-  readonly statistics: Statistics;
+  readonly statistics: Usage;
   readonly authentications: readonly Authentication[];
   readonly alteredRows: AlteredRows;
   readonly metrics: Metrics;
@@ -130,14 +130,14 @@ function createSingleNodeTasks(
   const { database, keyring, clock, time } = core;
   const marking = new BlindIndexBackfill({ database, keyring });
   const rowCheck = new RowCheck({ database, keyring, clock, alteredRows, tables: MAC_TABLES });
-  const forgetOldStatistics = async (now: number | undefined): Promise<void> => {
-    if (now !== undefined) await statistics.forgetOld(now);
+  const purgeOldUsage = async (now: number | undefined): Promise<void> => {
+    if (now !== undefined) await statistics.purgeOld(now);
   };
   return [
     { kind: 'marks', run: () => marking.runBatch() },
     { kind: 'row check', run: () => rowCheck.runOnce() },
     { kind: 'missing sad keys', run: reportMissingSadKeys },
-    { kind: 'old statistics', run: () => forgetOldStatistics(time.trustedNow()) },
+    { kind: 'old statistics', run: () => purgeOldUsage(time.trustedNow()) },
   ];
 }
 

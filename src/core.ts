@@ -31,6 +31,7 @@ import { insertRegister } from './storage/lane-register.ts';
 import { type OpenedDatabase, openDatabase } from './storage/open.ts';
 import { shareDatabase } from './storage/sqlite/share-database.ts';
 import { hasRows, hasWrappedKeys, insertWrappedKeys, wrappedKeyStore } from './storage/wrapped-key-store.ts';
+import { VAULT_TABLES } from './tables.ts';
 
 const NO_VAULT = 'there is no vault in this database; start the service once, or run: cardvault migrate';
 const NO_KEYS = 'all keys were removed from the database, which is no new vault: restore a backup';
@@ -77,7 +78,8 @@ export async function openCore(config: Config, clocks: Clocks, { createIfMissing
     // Another may just be making it, or was stopped while it did.
     if (isNew && !createIfMissing) throw new UsageError(NO_VAULT);
     // Keys are looked for once more, because another process may have begun the vault in between.
-    if (isNew && (await hasRows(database)) && !(await hasWrappedKeys(database))) throw new OperatorError(NO_KEYS);
+    if (isNew && (await hasRows(database, VAULT_TABLES)) && !(await hasWrappedKeys(database)))
+      throw new OperatorError(NO_KEYS);
     if (isNew && !existsSync(config.rootKeyFile)) createRootKey(config.rootKeyFile, group);
     const root = readRootKey(config.rootKeyFile, group);
     const keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random });

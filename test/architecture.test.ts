@@ -21,6 +21,8 @@ const PLACES = [
   'console/people',
   'console/wire',
   'console/server',
+  'console/tables.ts',
+  'src/tables.ts',
   'src/version.ts',
   'src/cli',
   'src/config.ts',
@@ -91,7 +93,7 @@ function importsOf(text: string): Import[] {
 }
 
 const read = (folder: string): Source[] =>
-  globSync(`${folder}/**/*.{ts,tsx}`, { cwd: ROOT, exclude: ['console/web/dist*'] })
+  globSync(folder.endsWith('.ts') ? folder : `${folder}/**/*.{ts,tsx}`, { cwd: ROOT, exclude: ['console/web/dist*'] })
     .sort()
     .map((path) => {
       const text = readFileSync(join(ROOT, path), 'utf8');
@@ -99,7 +101,7 @@ const read = (folder: string): Source[] =>
     });
 
 const isTest = ({ path }: Source): boolean => path.endsWith('.test.ts');
-const all = ['src', 'console/people', 'console/server', 'console/wire'].flatMap(read);
+const all = ['src', 'console/people', 'console/server', 'console/wire', 'console/tables.ts'].flatMap(read);
 const sources = all.filter((source) => !isTest(source));
 
 const placeOf = (path: string): string => path.split('/').slice(0, 2).join('/').replace('.test.ts', '.ts');

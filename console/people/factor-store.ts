@@ -10,8 +10,25 @@ import {
   type Write,
   write,
 } from '../../src/storage/database.ts';
+import type { Table } from '../../src/storage/table.ts';
 import type { Passkey } from './passkey.ts';
 import { sealRecord, serviceContext, unsealRecord } from './sealing.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'factors',
+    key: ['person', 'id'],
+    columns: {
+      person: 'text',
+      id: 'text',
+      kind: 'text',
+      record: 'blob',
+      counter: 'integer',
+      created_at: 'integer',
+      last_used_at: 'integer',
+    },
+  },
+];
 
 interface Records {
   /** Base32. */

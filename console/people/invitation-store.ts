@@ -11,8 +11,25 @@ import {
   type Write,
   write,
 } from '../../src/storage/database.ts';
+import type { Table } from '../../src/storage/table.ts';
 import { OPERATOR, type Role } from './roles.ts';
 import { computeDigest, sealRecord, serviceContext, unsealRecord } from './sealing.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'invitations',
+    key: ['account', 'id'],
+    columns: {
+      account: 'text',
+      id: 'text',
+      digest: 'blob',
+      person: 'text',
+      record: 'blob',
+      created_at: 'integer',
+      expires_at: 'integer',
+    },
+  },
+];
 
 /** A link that lets somebody in: as a new member of an account, or a person with a new password and second factor. */
 export interface Invitation {

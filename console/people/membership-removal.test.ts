@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { SERVICE_TABLES, VAULT_TABLES } from '../../src/storage/tables.ts';
+import { ALL_TABLES } from '../../src/tables.ts';
 import { Authenticator } from '../../test/fixtures/authenticator.ts';
 import {
   assertFails,
@@ -37,7 +37,7 @@ describe('the end of somebody’s last membership', () => {
     const { database, keyring } = fixture.core;
     const digest = Buffer.from(await computeDigest(keyring, 'email', email)).toString('hex');
     const found: string[] = [];
-    for (const table of [...VAULT_TABLES.map(({ name }) => name), ...SERVICE_TABLES]) {
+    for (const table of ALL_TABLES.map(({ name }) => name)) {
       const rows = await database.read(`select * from ${table}`);
       const values = rows.flatMap((row) => Object.values(row));
       const texts = values.map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value));

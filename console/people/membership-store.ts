@@ -2,8 +2,17 @@ import { isSameDigest } from '../../src/crypto/fingerprint.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { blob, type Database, integer, type Row, text, type Write, write } from '../../src/storage/database.ts';
+import type { Table } from '../../src/storage/table.ts';
 import { type Authority, isRole, mandatoryRole, type Role } from './roles.ts';
 import { computeDigest } from './sealing.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'memberships',
+    key: ['account', 'person'],
+    columns: { account: 'text', person: 'text', role: 'text', seal: 'blob', created_at: 'integer' },
+  },
+];
 
 /** A person's role in an account. */
 export interface Membership extends Authority {

@@ -1,9 +1,24 @@
 import type { Keyring } from '../../src/crypto/keyring.ts';
 import type { EncryptionContext } from '../../src/crypto/seal.ts';
 import { blob, type Database, integer, type Row, text, type Write, write } from '../../src/storage/database.ts';
+import type { Table } from '../../src/storage/table.ts';
 import type { Person } from './person.ts';
 import { normalizeEmail } from './person.ts';
 import { computeDigest, sealRecord, serviceContext, unsealRecord } from './sealing.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'people',
+    key: ['id'],
+    columns: {
+      id: 'text',
+      email: 'blob',
+      record: 'blob',
+      revision: 'integer',
+      created_at: 'integer',
+    },
+  },
+];
 
 const COLUMNS = 'id, record, revision, created_at';
 const FIND = `select ${COLUMNS} from people where id = ?`;

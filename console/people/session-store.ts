@@ -13,8 +13,29 @@ import {
   type Write,
   write,
 } from '../../src/storage/database.ts';
+import type { Table } from '../../src/storage/table.ts';
 import { computeDigest, sealRecord, serviceContext, unsealRecord } from './sealing.ts';
 import { IDLE_MS, type Session, type SessionNotes, type SessionStage } from './session.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'sessions',
+    key: ['digest'],
+    columns: {
+      digest: 'blob',
+      id: 'text',
+      person: 'text',
+      stage: 'text',
+      record: 'blob',
+      created_at: 'integer',
+      seen_at: 'integer',
+      stepped_up_at: 'integer',
+      ends_at: 'integer',
+      seen_seal: 'blob',
+    },
+    isLocal: true,
+  },
+];
 
 const COLUMNS = 'digest, id, person, stage, record, created_at, seen_at, stepped_up_at, ends_at, seen_seal';
 const FIND = `select ${COLUMNS} from sessions where digest = ?`;

@@ -10,8 +10,23 @@ import {
   type Write,
   write,
 } from '../../src/storage/database.ts';
+import type { Table } from '../../src/storage/table.ts';
 import { sealRecord, serviceContext, unsealRecord } from './sealing.ts';
 import type { SignInState } from './sign-in-state.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'sign_in_states',
+    key: ['person'],
+    columns: {
+      person: 'text',
+      record: 'blob',
+      last_sign_in_at: 'integer',
+      password_blocked_at: 'integer',
+      disabled_at: 'integer',
+    },
+  },
+];
 
 /** A state as read; it is in the database as long as `sealed` is the same there. */
 export interface StoredSignInState extends SignInState {

@@ -1,16 +1,16 @@
 import { DualControlQuestion } from '../../src/accounts/dual-control-question.ts';
+import type { Usage } from '../../src/accounts/usage.ts';
 import { AuditLogQuery } from '../../src/audit/audit-log-query.ts';
 import { CaptureQueries } from '../../src/captures/capture-queries.ts';
 import type { SadKeys } from '../../src/crypto/sad-keys.ts';
 import type { GuardedRoute } from '../../src/http/json-routes.ts';
 import { ActivationRequests } from '../../src/payments/activation-requests.ts';
 import { PaymentQueries } from '../../src/payments/payment-queries.ts';
-import type { Statistics } from '../../src/storage/statistics.ts';
-import { Totals } from '../../src/storage/totals.ts';
 import { TokenQueries } from '../../src/vault/token-queries.ts';
 import { listApprovableChanges } from './approvable-changes.ts';
 import { Dispatcher, type DispatchOptions } from './dispatch.ts';
 import { Guards } from './guards.ts';
+import { RecordTotals } from './record-totals.ts';
 import type { ConsoleServices } from './route.ts';
 import { routes } from './routes.ts';
 import { UsageOverview } from './usage-overview.ts';
@@ -30,7 +30,7 @@ type ConsoleDependencies = Omit<
   | 'captureListing'
   | 'paymentListing'
   | 'auditReading'
-> & { readonly statistics: Statistics; readonly sadKeys: SadKeys };
+> & { readonly statistics: Usage; readonly sadKeys: SadKeys };
 
 /** Everything that the console's interface serves. */
 export function consoleRoutes(
@@ -44,7 +44,7 @@ export function consoleRoutes(
     changes: listApprovableChanges(routes),
     dualControlQuestion: new DualControlQuestion(dependencies),
     requests: new ActivationRequests({ ...dependencies, processors: dependencies.activations.processors }),
-    totals: new Totals({ database, clock }),
+    totals: new RecordTotals({ database, clock }),
     tokenListing: new TokenQueries({ database, keyring }),
     captureListing: new CaptureQueries({ database, keyring, sadKeys, clock }),
     paymentListing,

@@ -19,7 +19,6 @@ import type { Payments } from '../../src/payments/payments.ts';
 import type { Configurations } from '../../src/proxy/configurations.ts';
 import type { PayloadProxy } from '../../src/proxy/proxy.ts';
 import type { Driver } from '../../src/storage/database.ts';
-import type { Totals } from '../../src/storage/totals.ts';
 import type { TokenQueries } from '../../src/vault/token-queries.ts';
 import type { Vault } from '../../src/vault/vault.ts';
 import type { ClientContext, RelyingParty } from '../people/client-context.ts';
@@ -29,6 +28,7 @@ import type { Role } from '../people/roles.ts';
 import type { Session } from '../people/session.ts';
 import type { IssuedSession } from '../people/sessions.ts';
 import type { Definition } from '../wire/definition.ts';
+import type { RecordTotals } from './record-totals.ts';
 import type { UsageOverview } from './usage-overview.ts';
 
 /** What routes work with. */
@@ -51,7 +51,7 @@ export interface ConsoleServices {
   readonly payments: Payments;
   readonly proxy: PayloadProxy;
   readonly usageOverview: UsageOverview;
-  readonly totals: Totals;
+  readonly totals: RecordTotals;
   readonly tokenListing: TokenQueries;
   readonly captureListing: CaptureQueries;
   readonly paymentListing: PaymentQueries;

@@ -1,8 +1,8 @@
+import type { CounterValue, Usage } from '../../src/accounts/usage.ts';
 import { type Clock, DAY, HOUR } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { PaymentQueries } from '../../src/payments/payment-queries.ts';
 import { Kept } from '../../src/storage/kept.ts';
-import type { Counted, Statistics } from '../../src/storage/statistics.ts';
 import { summarizeUsage, type UsageSummary } from './usage-summary.ts';
 
 const HOURS_OF_DAY = 24;
@@ -24,12 +24,12 @@ interface TimeSpan {
 
 /** Adds up what was counted. However many ask for the same at once and in the next seconds, it is read once. */
 export class UsageOverview {
-  readonly #statistics: Statistics;
+  readonly #statistics: Usage;
   readonly #payments: PaymentQueries;
   readonly #clock: Clock;
   readonly #cache: Kept<UsageReport>;
 
-  constructor(options: { statistics: Statistics; paymentListing: PaymentQueries; clock: Clock }) {
+  constructor(options: { statistics: Usage; paymentListing: PaymentQueries; clock: Clock }) {
     this.#statistics = options.statistics;
     this.#payments = options.paymentListing;
     this.#clock = options.clock;
@@ -62,8 +62,8 @@ export class UsageOverview {
     };
   }
 
-  async #countersByStep(tenant: Tenant, { from, to }: TimeSpan, step: number): Promise<Map<number, Counted[]>> {
-    const counted = new Map<number, Counted[]>();
+  async #countersByStep(tenant: Tenant, { from, to }: TimeSpan, step: number): Promise<Map<number, CounterValue[]>> {
+    const counted = new Map<number, CounterValue[]>();
     for (let at = from; at < to; at += step) counted.set(at, await this.#statistics.sums(tenant, at, at + step));
     return counted;
   }

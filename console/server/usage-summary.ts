@@ -1,8 +1,8 @@
+import type { CounterValue } from '../../src/accounts/usage.ts';
 import { createCapture } from '../../src/http/endpoints/create-capture.ts';
 import { bucketBound, requestOutcome, successCounter } from '../../src/http/request-counters.ts';
 import { APPROVAL_BY_STATUS } from '../../src/payments/payment-filter.ts';
 import type { PaymentCount } from '../../src/payments/payment-queries.ts';
-import type { Counted } from '../../src/storage/statistics.ts';
 import { TOKENS_CREATED } from '../../src/vault/vault.ts';
 
 /** What happened in some time, added up from counters. Pure. */
@@ -22,7 +22,7 @@ export interface UsageSummary {
 /** The counter of captures that were made. */
 export const CAPTURES_CREATED = successCounter(createCapture.operationId);
 
-export function summarizeUsage(counted: readonly Counted[], payments: readonly PaymentCount[]): UsageSummary {
+export function summarizeUsage(counted: readonly CounterValue[], payments: readonly PaymentCount[]): UsageSummary {
   const sumWhere = (matches: (name: string) => boolean): number => sum(counted.filter(({ name }) => matches(name)));
   const countOutcome = (how: string): number => sumWhere((name) => requestOutcome(name) === how);
   const countPayments = (outcome: string): number =>
@@ -44,7 +44,7 @@ export function summarizeUsage(counted: readonly Counted[], payments: readonly P
 const sum = (counts: readonly { readonly number: number }[]): number =>
   counts.reduce((total, { number }) => total + number, 0);
 
-function stepsOf(counted: readonly Counted[]): Map<number, number> {
+function stepsOf(counted: readonly CounterValue[]): Map<number, number> {
   const steps = new Map<number, number>();
   for (const { name, number } of counted) {
     const step = bucketBound(name);

@@ -1,6 +1,15 @@
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { type Database, integer, text, type Write, write } from '../storage/database.ts';
+import type { Table } from '../storage/table.ts';
 import { OPERATOR_CHANGES, type OperatorChange } from './account.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'account_notices',
+    key: ['account', 'environment', 'kind'],
+    columns: { account: 'text', environment: 'text', kind: 'text', at: 'integer' },
+  },
+];
 
 /** The last change of its kind by an operator. The audit log has them all. */
 interface OperatorNotice {

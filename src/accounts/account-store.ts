@@ -12,9 +12,38 @@ import {
   write,
 } from '../storage/database.ts';
 import { computeMac, isRowAuthentic, macColumns } from '../storage/mac-table.ts';
+import type { Table } from '../storage/table.ts';
 import { type Account, type AuthenticAccount, type Enablement, statusOf, type TamperedAccount } from './account.ts';
 import { ACCOUNTS, ENABLEMENTS } from './mac-tables.ts';
 import { sanitizeText, sanitizeTime } from './sanitize-columns.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'accounts',
+    key: ['id'],
+    columns: {
+      id: 'text',
+      name: 'text',
+      suspended_at: 'integer',
+      created_at: 'integer',
+      dual_control: 'integer',
+      revision: 'integer',
+      mac: 'blob',
+    },
+  },
+  {
+    name: 'enablements',
+    key: ['account', 'environment', 'capability'],
+    columns: {
+      account: 'text',
+      environment: 'text',
+      capability: 'text',
+      processor: 'text',
+      enabled_at: 'integer',
+      mac: 'blob',
+    },
+  },
+];
 
 const countKeys = (environment: Environment): string =>
   `(select count(*) from api_keys k where k.account = a.id and k.environment = '${environment}')`;

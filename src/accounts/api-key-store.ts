@@ -16,11 +16,37 @@ import {
   write,
 } from '../storage/database.ts';
 import { computeMac, isRowAuthentic, macColumns, safeInteger } from '../storage/mac-table.ts';
+import type { Table } from '../storage/table.ts';
 import type { AllowedNetwork } from './allow-list.ts';
 import type { ApiKey, TamperedKey } from './api-key.ts';
 import { ACCOUNTS, API_KEYS } from './mac-tables.ts';
 import { isPermission, type Permission } from './permission.ts';
 import { sanitizeList, sanitizeOptionalTime, sanitizeText, sanitizeTime } from './sanitize-columns.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'api_keys',
+    key: ['account', 'id'],
+    columns: {
+      account: 'text',
+      id: 'text',
+      environment: 'text',
+      digest: 'blob',
+      prefix: 'text',
+      name: 'text',
+      description: 'text',
+      permissions: 'text',
+      allow_list: 'text',
+      expires_at: 'integer',
+      revoked_at: 'integer',
+      last_used_at: 'integer',
+      successor: 'text',
+      revision: 'integer',
+      seal: 'blob',
+      created_at: 'integer',
+    },
+  },
+];
 
 /** A key as a list shows it: an allow-list can be long, so only its length is given. */
 export type ApiKeyView = (Omit<ApiKey, 'allowList'> | Omit<TamperedKey, 'allowList'>) & { readonly networks: number };

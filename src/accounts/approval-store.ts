@@ -16,8 +16,28 @@ import {
   write,
 } from '../storage/database.ts';
 import { yieldBeforeScan } from '../storage/scan-queue.ts';
+import type { Table } from '../storage/table.ts';
 import { type Approval, type ApprovalStatus, type ApprovalView, isUnfinished, type RequestedCall } from './approval.ts';
 import { truncateSummary } from './approval-summary.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'approvals',
+    key: ['account', 'environment', 'id'],
+    columns: {
+      account: 'text',
+      environment: 'text',
+      id: 'text',
+      status: 'text',
+      requested_by: 'text',
+      decided_by: 'text',
+      record: 'blob',
+      created_at: 'integer',
+      expires_at: 'integer',
+      call: 'blob',
+    },
+  },
+];
 
 /** Without the call, which may be long and is of use only to whoever carries it out. */
 const COLUMNS = 'account, environment, id, status, requested_by, decided_by, record, created_at, expires_at';

@@ -5,7 +5,17 @@ import { ENVIRONMENTS } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Database, integer, type Row, type Value, type Write, write } from '../storage/database.ts';
 import { computeRowState, type MacTable, rowMacKey } from '../storage/mac-table.ts';
+import type { Table } from '../storage/table.ts';
 import { buildAuditEntry } from './audit.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'altered_rows',
+    key: ['account', 'table_name', 'row_key'],
+    columns: { account: 'text', table_name: 'text', row_key: 'text', state: 'blob', found_at: 'integer' },
+    isLocal: true,
+  },
+];
 
 const INSERT = `insert into altered_rows (account, table_name, row_key, state, found_at) select ?, ?, ?, ?, ?
   where (select count(*) from altered_rows) < ${LIMITS.alteredRows}

@@ -4,6 +4,22 @@ import { commitOrThrow, type Database, type Value } from '../storage/database.ts
 import type { Head } from '../storage/journal.ts';
 import { safeInteger } from '../storage/mac-table.ts';
 import { yieldBeforeScan } from '../storage/scan-queue.ts';
+import type { Table } from '../storage/table.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'verified_heads',
+    key: ['account', 'lane'],
+    columns: { account: 'text', lane: 'integer', sequence: 'integer', hash: 'text', seal: 'blob' },
+    isLocal: true,
+  },
+  {
+    name: 'verifications',
+    key: ['kind'],
+    columns: { kind: 'text', at: 'integer', succeeded_at: 'integer', records: 'integer', fault: 'text', seal: 'blob' },
+    isLocal: true,
+  },
+];
 
 /**
  * How far the log was verified, and what came of it. Both are under a MAC by the key of the journal: an attacker can remove

@@ -4,7 +4,29 @@ import type { SadKeys, SealedSad } from '../crypto/sad-keys.ts';
 import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { blob, blobOrNull, type Database, integer, type Row, text, type Write, write } from '../storage/database.ts';
+import type { Table } from '../storage/table.ts';
 import { type Capture, formatCaptureRecord, formatSadRecord, parseCaptureRecord, parseSadRecord } from './capture.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'captures',
+    key: ['account', 'environment', 'id'],
+    columns: {
+      account: 'text',
+      environment: 'text',
+      id: 'text',
+      record: 'blob',
+      sad: 'blob',
+      fingerprint: 'blob',
+      fingerprint_version: 'integer',
+      amount: 'integer',
+      currency: 'text',
+      created_at: 'integer',
+      expires_at: 'integer',
+      sad_key: 'text',
+    },
+  },
+];
 
 const INSERT = `insert into captures (account, environment, id, record, sad, sad_key, fingerprint, fingerprint_version,
   amount, currency, created_at, expires_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
@@ -144,4 +166,12 @@ export async function purgeExpiredCaptures(database: Database, now: number, limi
   const ids = rows.map((row) => [text(row, 'account'), text(row, 'environment'), text(row, 'id'), now]);
   await database.commit({ writes: [{ sql: PURGE, rows: ids }], scrubAfterCommit: true });
   return rows.length;
+}
+
+const COUNT_ACTIVE = 'select count(*) as number from captures where account = ? and environment = ? and expires_at > ?';
+
+/** Returns how many captures have not expired at `now`. */
+export async function countActiveCaptures(database: Database, tenant: Tenant, now: number): Promise<number> {
+  const [row = {}] = await database.read(COUNT_ACTIVE, tenant.account, tenant.environment, now);
+  return integer(row, 'number');
 }

@@ -1,6 +1,6 @@
+import type { Usage } from '../accounts/usage.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import type { Statistics } from '../storage/statistics.ts';
 
 /** What is counted of requests. The names of these counters are made and read here alone. */
 
@@ -40,7 +40,7 @@ const COUNTERS = new Map<string, Readonly<Record<RequestOutcome, string>>>();
 
 /** An answered request of a tenant: how it went, and how long it took. */
 export function countRequest(
-  statistics: Pick<Statistics, 'note'>,
+  statistics: Pick<Usage, 'note'>,
   tenant: Tenant,
   operationId: string,
   { status, milliseconds }: { readonly status: number; readonly milliseconds: number },

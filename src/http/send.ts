@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { normalizeAddress } from '../accounts/allow-list.ts';
+import type { Usage } from '../accounts/usage.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import type { Statistics } from '../storage/statistics.ts';
 import { ENVELOPES } from './envelopes.ts';
 import { describeError, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
@@ -13,7 +13,7 @@ export interface Reporting {
   readonly log: Log;
   readonly metrics: Metrics;
   /** Where requests of tenants are counted; absent where there are none. */
-  readonly statistics?: Statistics;
+  readonly statistics?: Usage;
   /** A name for logs and metrics. */
   readonly listener: string;
   /** Of every answer of the listener, beside those that all listeners have. */

@@ -7,6 +7,26 @@ import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import { blob, blobOrNull, type Database, integerOrNull, textOrNull, type Write, write } from '../storage/database.ts';
+import type { Table } from '../storage/table.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'idempotency',
+    key: ['account', 'environment', 'id'],
+    columns: {
+      account: 'text',
+      environment: 'text',
+      id: 'blob',
+      request: 'blob',
+      owner: 'text',
+      lease_until: 'integer',
+      status: 'integer',
+      answer: 'blob',
+      expires_at: 'integer',
+      bound: 'text',
+    },
+  },
+];
 
 /** How long an answer is kept and repeated. */
 const RETENTION_MS = DAY;

@@ -15,6 +15,25 @@ import {
   type Write,
   write,
 } from '../storage/database.ts';
+import type { Table } from '../storage/table.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'activation_requests',
+    key: ['account', 'environment', 'id'],
+    columns: {
+      account: 'text',
+      environment: 'text',
+      id: 'text',
+      status: 'text',
+      requested_by: 'text',
+      decided_by: 'text',
+      record: 'blob',
+      created_at: 'integer',
+      decided_at: 'integer',
+    },
+  },
+];
 
 /** A merchant's wish to have payments enabled in one environment, and what became of it. */
 export interface ActivationRequest {

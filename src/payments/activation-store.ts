@@ -3,7 +3,16 @@ import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
 import { unsealJson } from '../crypto/sealed-json.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { blob, type Database, integer, text, type Write, write } from '../storage/database.ts';
+import type { Table } from '../storage/table.ts';
 import type { ConfiguredSettings } from './settings.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'processor_configurations',
+    key: ['account', 'environment', 'processor'],
+    columns: { account: 'text', environment: 'text', processor: 'text', revision: 'integer', record: 'blob' },
+  },
+];
 
 const FIND = 'select processor, revision, record from processor_configurations where account = ? and environment = ?';
 const INSERT = `insert into processor_configurations (account, environment, processor, record, revision)

@@ -2,9 +2,29 @@ import type { Keyring } from '../crypto/keyring.ts';
 import { type EncryptionContext, encryptionContext, type Sealer } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { blob, type Database, integer, type Row, text, type Write, write } from '../storage/database.ts';
+import type { Table } from '../storage/table.ts';
 import type { Operation, OperationState } from './payment.ts';
 import { formatOperationRecord, parseOperationRecord } from './payment-record.ts';
 import type { OperationType } from './processor.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'payment_operations',
+    key: ['account', 'environment', 'id'],
+    columns: {
+      account: 'text',
+      environment: 'text',
+      payment: 'text',
+      id: 'text',
+      type: 'text',
+      state: 'text',
+      processor_id: 'text',
+      record: 'blob',
+      revision: 'integer',
+      created_at: 'integer',
+    },
+  },
+];
 
 export interface StoredOperation {
   readonly operation: Operation;

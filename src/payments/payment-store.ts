@@ -14,9 +14,33 @@ import {
   type Write,
   write,
 } from '../storage/database.ts';
+import type { Table } from '../storage/table.ts';
 import type { Operation, Payment } from './payment.ts';
 import { formatPaymentRecord, type PaymentColumns, parsePaymentRecord } from './payment-record.ts';
 import type { Status } from './transitions.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'payments',
+    key: ['account', 'environment', 'id'],
+    columns: {
+      account: 'text',
+      environment: 'text',
+      id: 'text',
+      processor: 'text',
+      status: 'text',
+      operation: 'text',
+      processor_id: 'text',
+      record: 'blob',
+      revision: 'integer',
+      attempts: 'integer',
+      notification: 'blob',
+      created_at: 'integer',
+      due_at: 'integer',
+      doubtful_at: 'integer',
+    },
+  },
+];
 
 /** When the clock looks at a payment next, and what it has tried. Milliseconds. */
 export interface Schedule {
@@ -229,4 +253,11 @@ export async function countInDoubt(database: Database, only?: Tenant): Promise<n
       ? await database.read(DOUBTS)
       : await database.read(`${DOUBTS} ${OF_ONE}`, only.account, only.environment);
   return row === undefined ? 0 : integer(row, 'number');
+}
+
+const COUNT = 'select count(*) as number from payments where account = ? and environment = ?';
+
+export async function countPayments(database: Database, { account, environment }: Tenant): Promise<number> {
+  const [row = {}] = await database.read(COUNT, account, environment);
+  return integer(row, 'number');
 }

@@ -11,7 +11,23 @@ import {
   type Write,
   write,
 } from '../storage/database.ts';
+import type { Table } from '../storage/table.ts';
 import { type Configuration, configurationFrom, endOf, latest, recordOf } from './configuration.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'proxy_configurations',
+    key: ['account', 'environment'],
+    columns: {
+      account: 'text',
+      environment: 'text',
+      revision: 'integer',
+      record: 'blob',
+      merchant_expires_at: 'integer',
+      processor_expires_at: 'integer',
+    },
+  },
+];
 
 const REVISION = 'select revision from proxy_configurations where account = ? and environment = ?';
 const FIND = `select revision, record, merchant_expires_at, processor_expires_at from proxy_configurations

@@ -4,6 +4,11 @@ import { computeRowMac, isRowMacValid } from '../crypto/row-mac.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Distrust, KnownJump } from '../kernel/time-guard.ts';
 import { type Database, type Row, text, type Write, write } from './database.ts';
+import type { Table } from './table.ts';
+
+export const TABLES: readonly Table[] = [
+  { name: 'clock_records', key: ['name'], columns: { name: 'text', record: 'text', mac: 'blob' } },
+];
 
 /** The records of the clock; all times in milliseconds of the deciding clock. */
 export interface ClockRecords {

@@ -2,7 +2,6 @@ import { CopyError } from './copy.ts';
 import { type Database, StorageError, type Value } from './database.ts';
 import { digestTable, type RowPage, readPages, type TableDigest } from './row-pages.ts';
 import type { Table } from './table.ts';
-import { VAULT_TABLES } from './tables.ts';
 
 /**
  * Moves a vault into another database, as it is: whatever is sealed stays sealed. Rows are written in the order of their
@@ -13,6 +12,8 @@ export interface CopyJob {
   readonly source: Database;
   /** In which a copy of this source has begun, see `copy.ts`. */
   readonly target: Database;
+  /** All tables that make up the vault. */
+  readonly tables: readonly Table[];
   progress(step: Progress): void;
 }
 
@@ -28,7 +29,7 @@ export interface ComparedTable extends TableDigest {
 }
 
 export async function copyRows(move: CopyJob): Promise<void> {
-  for (const table of VAULT_TABLES) await copyTable(table, move);
+  for (const table of move.tables) await copyTable(table, move);
 }
 
 async function copyTable(table: Table, { source, target, progress }: CopyJob): Promise<void> {
@@ -62,9 +63,9 @@ async function writePage(target: Database, { name, columns }: Table, rows: RowPa
 }
 
 /** Reads everything again, from both sides. Throws when they are not the same. */
-export async function compareRows({ source, target, progress }: CopyJob): Promise<ComparedTable[]> {
+export async function compareRows({ source, target, tables, progress }: CopyJob): Promise<ComparedTable[]> {
   const compared: ComparedTable[] = [];
-  for (const table of VAULT_TABLES) {
+  for (const table of tables) {
     let rows = 0;
     const report = (more: number): void => {
       rows += more;

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { COPY_PATHS, Databases } from '../../test/fixtures/copy-databases.ts';
 import { isLarge, readAllRows, seedVault } from '../../test/fixtures/copy-seed.ts';
+import { VAULT_TABLES } from '../tables.ts';
 import {
   beginCopy,
   type CopyError,
@@ -16,7 +17,6 @@ import { type CopyJob, compareRows, copyRows, type Progress } from './copy-rows.
 import { commitOrThrow, type Database, type Driver, write } from './database.ts';
 import { readMigrations } from './migrate.ts';
 import { digestTable, readPages } from './row-pages.ts';
-import { VAULT_TABLES } from './tables.ts';
 
 const clock = (): number => 1000;
 const NEWEST = readMigrations().at(-1)?.version ?? 0;
@@ -29,7 +29,7 @@ const change = (database: Database, sql: string, ...values: (string | number | n
 async function copied(move: CopyJob): Promise<void> {
   const vault = await identifySource(move.source);
   await createSchema(move.target, clock);
-  assert.equal(await beginCopy(move.target, vault, clock()), undefined);
+  assert.equal(await beginCopy(move.target, { source: vault, tables: VAULT_TABLES }, clock()), undefined);
   await copyRows(move);
 }
 
@@ -46,7 +46,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       targetAddress = await databases.address(to);
       [source, target] = [await databases.make(from), databases.open(targetAddress)];
       await source.migrate(clock);
-      move = { source, target, progress: quiet };
+      move = { source, target, tables: VAULT_TABLES, progress: quiet };
     });
     afterEach(() => databases.remove());
 
@@ -64,7 +64,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       assert.equal(await unfinishedCopy(target), true);
       await finishCopy(target, 77);
       assert.equal(await unfinishedCopy(target), false);
-      assert.equal(await beginCopy(target, await identifySource(source), 99), 77);
+      assert.equal(await beginCopy(target, { source: await identifySource(source), tables: VAULT_TABLES }, 99), 77);
       await assert.rejects(finishCopy(target, 78), /another process/);
       assert.equal(await identifySource(target), await identifySource(source));
     });
@@ -79,8 +79,8 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       const vault = await identifySource(source);
       for (;;) {
         await createSchema(target, clock);
-        assert.equal(await beginCopy(target, vault, clock()), undefined);
-        const ended = await copyRows({ source, target, progress }).then(
+        assert.equal(await beginCopy(target, { source: vault, tables: VAULT_TABLES }, clock()), undefined);
+        const ended = await copyRows({ source, target, tables: VAULT_TABLES, progress }).then(
           () => true,
           (error: Error) => {
             assert.equal(error.message, 'interrupted');
@@ -94,7 +94,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
         target = databases.open(targetAddress);
       }
       assert.ok(interruptions > VAULT_TABLES.length / 2, `${interruptions}`);
-      await compareRows({ source, target, progress: quiet });
+      await compareRows({ source, target, tables: VAULT_TABLES, progress: quiet });
       assert.deepEqual(await readAllRows(target), await readAllRows(source));
     });
 
@@ -152,14 +152,14 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
         const values = names.map((column) => row[column] ?? null);
         const sql = `insert into ${name} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`;
         await change(target, sql, ...values);
-        await assert.rejects(beginCopy(target, vault, 1), {
+        await assert.rejects(beginCopy(target, { source: vault, tables: VAULT_TABLES }, 1), {
           message: `the target is not empty: table ${name} has rows`,
           isUsageError: true,
         });
         assert.equal(await unfinishedCopy(target), false);
         await change(target, `delete from ${name}`);
       }
-      assert.equal(await beginCopy(target, vault, 1), undefined);
+      assert.equal(await beginCopy(target, { source: vault, tables: VAULT_TABLES }, 1), undefined);
     });
 
     test('is refused over the copy of another vault', async () => {
@@ -169,16 +169,25 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       await other.migrate(clock);
       await seedVault(other, { rows: 1 });
       const vault = await identifySource(other);
-      await assert.rejects(beginCopy(target, vault, 1), /the target holds a copy of another vault/);
+      await assert.rejects(
+        beginCopy(target, { source: vault, tables: VAULT_TABLES }, 1),
+        /the target holds a copy of another vault/,
+      );
       await finishCopy(target, 5);
-      await assert.rejects(beginCopy(target, vault, 1), /the target holds a copy of another vault/);
+      await assert.rejects(
+        beginCopy(target, { source: vault, tables: VAULT_TABLES }, 1),
+        /the target holds a copy of another vault/,
+      );
     });
 
     test('of two at once over one target one ends, and it is whole', async () => {
       await seedVault(source, { rows: 40, most: 1500 });
       const vault = await identifySource(source);
       await createSchema(target, clock);
-      const states = await Promise.all([beginCopy(target, vault, 1), beginCopy(target, vault, 2)]);
+      const states = await Promise.all([
+        beginCopy(target, { source: vault, tables: VAULT_TABLES }, 1),
+        beginCopy(target, { source: vault, tables: VAULT_TABLES }, 2),
+      ]);
       assert.deepEqual(states, [undefined, undefined]);
       const ends = await Promise.allSettled([copyRows(move), copyRows(move)]);
       const failed = ends.filter((end) => end.status === 'rejected');

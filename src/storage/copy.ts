@@ -3,15 +3,23 @@ import { MINUTE } from '../kernel/clock.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import { commitOrThrow, type Database, integerOrNull, StorageError, text, write } from './database.ts';
 import { readMigrations, schemaVersion } from './migrate.ts';
-import { VAULT_TABLES } from './tables.ts';
+import type { Table } from './table.ts';
 import { hasWrappedKeys } from './wrapped-key-store.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'copies',
+    key: ['id'],
+    columns: { id: 'integer', source: 'text', started_at: 'integer', finished_at: 'integer' },
+    isLocal: true,
+  },
+];
 
 /** How a copy stands is written in its target, so that nothing uses a target that is not whole. */
 const STATE = 'select source, finished_at from copies where id = 1';
-const ALL_EMPTY = VAULT_TABLES.map(({ name }) => `not exists (select 1 from ${name})`).join(' and ');
-const BEGIN = `insert into copies (id, source, started_at, finished_at)
+const beginSql = (tables: readonly Table[]): string => `insert into copies (id, source, started_at, finished_at)
   select 1, cast(? as text), cast(? as bigint), null
-  where not exists (select 1 from copies) and ${ALL_EMPTY}`;
+  where not exists (select 1 from copies)${tables.map(({ name }) => ` and not exists (select 1 from ${name})`).join('')}`;
 const FINISH = 'update copies set finished_at = ? where id = 1 and finished_at is null';
 const WRAPPING_KEYS = `select id from wrapped_keys where account = '' and purpose = 'wrapping' and version = 1
   order by environment`;
@@ -104,22 +112,26 @@ export async function createSchema(target: Database, clock: () => number): Promi
  * Notes in the target that a copy of this source has begun, unless one has. Returns when it was finished, if it was.
  * Nothing is written into a target that holds anything else.
  */
-export async function beginCopy(target: Database, source: string, now: number): Promise<number | undefined> {
+export async function beginCopy(
+  target: Database,
+  { source, tables }: { source: string; tables: readonly Table[] },
+  now: number,
+): Promise<number | undefined> {
   let state = await loadState(target);
   if (state === undefined) {
-    const begun = await target.commit({ writes: [write(BEGIN, [source, now], 1)] });
+    const begun = await target.commit({ writes: [write(beginSql(tables), [source, now], 1)] });
     if (begun.committed) return undefined;
     // Another copy may have begun in this moment.
     state = await loadState(target);
   }
   if (state === undefined)
-    throw new CopyError(`the target is not empty: table ${await findFilledTable(target)} has rows`);
+    throw new CopyError(`the target is not empty: table ${await findFilledTable(target, tables)} has rows`);
   if (state.source !== source) throw new CopyError('the target holds a copy of another vault');
   return state.finishedAt;
 }
 
-async function findFilledTable(target: Database): Promise<string | undefined> {
-  for (const { name } of VAULT_TABLES)
+async function findFilledTable(target: Database, tables: readonly Table[]): Promise<string | undefined> {
+  for (const { name } of tables)
     if ((await target.read(`select 1 as filled from ${name} limit 1`)).length > 0) return name;
   return undefined;
 }

@@ -2,6 +2,28 @@ import { hash, type KeyObject } from 'node:crypto';
 import { isSameDigest, keyedDigest } from '../crypto/fingerprint.ts';
 import type { JournalEntry } from './database.ts';
 import type { RegisteredLane } from './lane-register.ts';
+import type { Table } from './table.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'journal',
+    key: ['account', 'lane', 'sequence'],
+    columns: {
+      account: 'text',
+      lane: 'integer',
+      sequence: 'integer',
+      environment: 'text',
+      at: 'integer',
+      record: 'text',
+      hash: 'text',
+    },
+  },
+  {
+    name: 'journal_heads',
+    key: ['account', 'lane'],
+    columns: { account: 'text', lane: 'integer', sequence: 'integer', hash: 'text', seal: 'blob' },
+  },
+];
 
 /**
  * The journal: append-only chains of records, each record hashed together with the hash before it. A chain belongs to one

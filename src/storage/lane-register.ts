@@ -1,6 +1,11 @@
 import type { KeyObject } from 'node:crypto';
 import { isSameDigest, keyedDigest } from '../crypto/fingerprint.ts';
 import { blob, type Database, type Row, text, type Write, write } from './database.ts';
+import type { Table } from './table.ts';
+
+export const TABLES: readonly Table[] = [
+  { name: 'lane_register', key: ['account'], columns: { account: 'text', lanes: 'text', seal: 'blob' } },
+];
 
 /**
  * The register of lanes: one sealed row that names every lane of the journal with its first record. It begins in the commit

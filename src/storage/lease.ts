@@ -1,5 +1,15 @@
 import { type Clock, SECOND } from '../kernel/clock.ts';
 import { type Database, integer, text, write } from './database.ts';
+import type { Table } from './table.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'leases',
+    key: ['name'],
+    columns: { name: 'text', owner: 'text', expires_at: 'integer' },
+    isLocal: true,
+  },
+];
 
 /** How long a lease holds when it is not renewed: after a node dies, another takes over in its first round behind it. */
 const LEASE_MS = 8 * SECOND;

@@ -1,5 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { type Database, StorageError } from './database.ts';
+import type { Table } from './table.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'schema_migrations',
+    key: ['version'],
+    columns: { version: 'integer', name: 'text', applied_at: 'integer', oldest: 'integer' },
+    isLocal: true,
+  },
+];
 
 export interface Migration {
   readonly version: number;

@@ -1,6 +1,16 @@
 import type { SadKeyStore, WrappedSadKey } from '../crypto/sad-key.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { blob, commitOrThrow, type Database, integer, integerOrNull, type Row, text, write } from './database.ts';
+import type { Table } from './table.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'sad_keys',
+    key: ['id'],
+    columns: { id: 'text', environment: 'text', period: 'integer', wrapped: 'blob', closed_at: 'integer' },
+    isLocal: true,
+  },
+];
 
 const COLUMNS = 'id, environment, period, wrapped, closed_at';
 const FIND_OPEN = `select ${COLUMNS} from sad_keys where environment = ? and period = ? and closed_at is null`;

@@ -7,4 +7,6 @@ export interface Table {
   readonly key: readonly string[];
   /** All columns, in the order of the schema. */
   readonly columns: Readonly<Record<string, Kind>>;
+  /** The rows concern the service over this one database: a copy of the vault leaves them behind. */
+  readonly isLocal?: true;
 }

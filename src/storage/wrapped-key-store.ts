@@ -1,6 +1,23 @@
 import type { KeyEnvironment, KeyOwner, Purpose, WrappedKey, WrappedKeyStore } from '../crypto/wrapped-key.ts';
 import { blob, type Database, integer, type Row, text, type Value, type Write, write } from './database.ts';
-import { VAULT_TABLES } from './tables.ts';
+import type { Table } from './table.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'wrapped_keys',
+    key: ['account', 'environment', 'purpose', 'version'],
+    columns: {
+      account: 'text',
+      environment: 'text',
+      purpose: 'text',
+      version: 'integer',
+      id: 'text',
+      wrapped: 'blob',
+      reserved: 'integer',
+      created_at: 'integer',
+    },
+  },
+];
 
 const COLUMNS = 'account, environment, purpose, version, id, wrapped, reserved, created_at';
 const FIND = `select ${COLUMNS} from wrapped_keys where account = ? and environment = ? and purpose = ? order by version`;
@@ -52,13 +69,13 @@ const wrappedKey = (row: Row): WrappedKey => ({
   createdAt: integer(row, 'created_at'),
 });
 
-/** Does the database depend on a root key already? */
 /** Whether any table of the vault has a row. Keys are in the first commit of a vault, so rows without keys mean that these were removed. */
-export async function hasRows(database: Database): Promise<boolean> {
-  for (const { name } of VAULT_TABLES)
+export async function hasRows(database: Database, tables: readonly Table[]): Promise<boolean> {
+  for (const { name } of tables)
     if ((await database.read(`select 1 as held from ${name} limit 1`)).length > 0) return true;
   return false;
 }
 
+/** Returns whether the database depends on a root key already. */
 export const hasWrappedKeys = async (database: Database): Promise<boolean> =>
   (await database.read('select 1 as held from wrapped_keys limit 1')).length > 0;

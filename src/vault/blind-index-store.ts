@@ -2,9 +2,18 @@ import type { KeyObject } from 'node:crypto';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Value, Write } from '../storage/database.ts';
+import type { Table } from '../storage/table.ts';
 import { blindIndexInputs, computeBlindIndex } from './blind-index.ts';
 import { toSlot } from './slot.ts';
 import type { Token } from './token.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'token_marks',
+    key: ['account', 'environment', 'mark', 'created_at', 'slot'],
+    columns: { account: 'text', environment: 'text', mark: 'blob', created_at: 'integer', slot: 'text' },
+  },
+];
 
 /** One that is there is written again, so that every run touches one row and many runs become one statement. */
 const INSERT = `insert into token_marks (account, environment, mark, created_at, slot) values (?, ?, ?, ?, ?)

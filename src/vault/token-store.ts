@@ -14,11 +14,33 @@ import {
   type Value,
   type Write,
 } from '../storage/database.ts';
+import type { Table } from '../storage/table.ts';
 import { BlindIndexStore } from './blind-index-store.ts';
 import { IssuableHalf } from './issuable-half.ts';
 import { persistentFormat, type Scheme, type TokenFormat } from './scheme.ts';
 import { fromSlot, toSlot } from './slot.ts';
 import { fromTokenRecord, type Token, toTokenRecord } from './token.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'tokens',
+    key: ['account', 'environment', 'slot'],
+    columns: {
+      account: 'text',
+      environment: 'text',
+      slot: 'text',
+      scheme: 'integer',
+      fingerprint: 'blob',
+      fingerprint_version: 'integer',
+      form: 'text',
+      record: 'blob',
+      revision: 'integer',
+      created_at: 'integer',
+      deleted_at: 'integer',
+      marks: 'integer',
+    },
+  },
+];
 
 const COLUMNS = 'slot, scheme, record, revision, created_at, marks';
 const LIVE = 'record is not null';

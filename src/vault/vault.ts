@@ -1,3 +1,4 @@
+import type { Usage } from '../accounts/usage.ts';
 import { buildAuditEntry, type Origin } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { alsoWrites, type Effect, refuseIfTakenOver } from '../idempotency/effect.ts';
@@ -7,7 +8,6 @@ import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import { commitOrThrow, type Database, type JournalEntry } from '../storage/database.ts';
-import type { Statistics } from '../storage/statistics.ts';
 import { type Tokenization, type TokenizationResult, TokenizationRun } from './assign-tokens.ts';
 import type { Token } from './token.ts';
 import { hasPurgeableTokens, purgeDeletedTokens, TokenStore } from './token-store.ts';
@@ -30,7 +30,7 @@ export class Vault {
   readonly #clock: Clock;
   readonly #time: TrustedTime;
   readonly #random: Random;
-  readonly #statistics: Statistics | undefined;
+  readonly #statistics: Usage | undefined;
   readonly #stores = new Map<string, Promise<TokenStore>>();
 
   constructor(options: {
@@ -40,7 +40,7 @@ export class Vault {
     time: TrustedTime;
     random: Random;
     /** Where the tokens that were made are counted. */
-    statistics?: Statistics;
+    statistics?: Usage;
   }) {
     this.#database = options.database;
     this.#keyring = options.keyring;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
+import { Usage } from '../../src/accounts/usage.ts';
 import { DAY, HOUR } from '../../src/kernel/clock.ts';
-import { Statistics } from '../../src/storage/statistics.ts';
 import type { TestResponse, TestService } from '../fixtures/test-service.ts';
 import { type FollowOn, followOnRequest, order, PAYMENTS } from '../interface/payment-requests.ts';
 import { CAPTURES, TOKENIZE } from '../interface/vault-requests.ts';
@@ -187,7 +187,7 @@ export async function seedUsageDays(
 ): Promise<void> {
   const end = service.now();
   let at = end;
-  const statistics = new Statistics({ database: service.core.database, clock: () => at });
+  const statistics = new Usage({ database: service.core.database, clock: () => at });
   const tenant = { account, environment };
   for (at = end - days * DAY; at < end - HOUR; at += HOUR) {
     // Busy by day, quiet at night and on some days.

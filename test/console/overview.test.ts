@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { showOverview } from '../../console/wire/overview.ts';
 import { configureProxy } from '../../console/wire/proxy.ts';
+import { Usage } from '../../src/accounts/usage.ts';
 import { DAY, HOUR, MINUTE } from '../../src/kernel/clock.ts';
-import { Statistics } from '../../src/storage/statistics.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { newMerchant, REJECTED, TIMES_OUT } from '../interface/payment-requests.ts';
 import { cards, VISA } from '../interface/vault-requests.ts';
@@ -23,7 +23,7 @@ describe('the overview', { timeout: 120_000 }, () => {
 
   /** Counts as a node does that answers requests. */
   async function count(account: string, numbers: Readonly<Record<string, number>>): Promise<void> {
-    const statistics = new Statistics({ database: service.core.database, clock: service.now });
+    const statistics = new Usage({ database: service.core.database, clock: service.now });
     for (const [name, by] of Object.entries(numbers)) statistics.note({ account, environment: 'sandbox' }, name, by);
     await statistics.flush();
   }

@@ -84,7 +84,7 @@ async function loadFacts(
 ): Promise<OnboardingFacts> {
   const keys = await listKeyProgress(services.database, id);
   const members = await services.people.team.listMemberships(id);
-  const sandbox = await services.totals.of({ account: id, environment: 'sandbox' });
+  const sandbox = await services.totals.count({ account: id, environment: 'sandbox' });
   // Records end and are deleted; what was counted stays.
   const hasCreated = (name: string) => hasCounted(services.database, id, 'sandbox', name);
   return {

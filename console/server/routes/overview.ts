@@ -12,7 +12,7 @@ export const overviewRoutes: readonly Route[] = [
   route(showOverview, async ({ services, tenant, query, now }) => {
     const { totals, usageOverview, database } = services;
     const [records, doubtful, notices, { period, before, points }] = await Promise.all([
-      totals.of(tenant),
+      totals.count(tenant),
       countInDoubt(database, tenant),
       listOperatorNotices(database, tenant, now - NOTICE_AGE_MS),
       usageOverview.of(tenant, query.days ?? DEFAULT_DAYS),

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, SECOND } from '../../kernel/clock.ts';
 import { integer, StorageError, type UnitOfWork } from '../database.ts';
 import type { GroupResult } from '../group-commit.ts';
+import type { Table } from '../table.ts';
 import { type ChainAppender, type ChainExtension, LaneStart } from './chain-appender.ts';
 import { type Connection, ConnectionLost } from './connection.ts';
 import { planGroup } from './plan-group.ts';
@@ -9,6 +10,15 @@ import { RECONNECT_PAUSE_MS, type ReconnectingConnection } from './reconnecting-
 import { runSeparately } from './run-separately.ts';
 import { failure, isServerFault, RETRYABLE, sqlState, UNIQUE_VIOLATION } from './sqlstate.ts';
 import { CHECK_FAILED, checkedRun, plain, type Statement } from './statements.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'writers',
+    key: ['account', 'id'],
+    columns: { account: 'text', id: 'text', epoch: 'integer', groups: 'integer', seen_at: 'integer' },
+    isLocal: true,
+  },
+];
 
 /** Epochs never go back, whatever arrives late. */
 const REGISTER = `insert into writers (account, id, epoch, groups, seen_at) values (?, ?, ?, ?, ?)

@@ -5,6 +5,7 @@ import type { Migration } from '../migrate.ts';
 import { applyMigrations } from './apply-migrations.ts';
 import { BUSY_TIMEOUT_MS, Connection } from './connection.ts';
 import { writeGroup } from './group-writer.ts';
+import { PROBE_WRITE } from './heartbeat.ts';
 import { type Packed, unpack } from './packing.ts';
 
 /** The writer thread: the only place of the process that writes to the file, so that nothing else waits for the disk. */
@@ -23,7 +24,6 @@ const connection = new Connection(path, { readOnly: false });
 let journalKey: KeyObject | undefined;
 /** As with a full disk: only a write that succeeds shows that it is over. */
 let lastGroupFailed = false;
-const PROBE_WRITE = 'insert into heartbeat (id, beats) values (1, 1) on conflict (id) do update set beats = beats + 1';
 
 function handle(request: Request): readonly GroupResult[] {
   switch (request.kind) {

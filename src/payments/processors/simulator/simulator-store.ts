@@ -13,8 +13,50 @@ import {
   type Write,
   write,
 } from '../../../storage/database.ts';
+import type { Table } from '../../../storage/table.ts';
 import type { Reason } from '../../transitions.ts';
 import type { SimulatedModification, SimulatedPayment } from './simulated-payment.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'simulator_payments',
+    key: ['account', 'environment', 'key'],
+    columns: {
+      account: 'text',
+      environment: 'text',
+      key: 'text',
+      reference: 'text',
+      verdict: 'text',
+      reason: 'text',
+      amount: 'text',
+      currency: 'text',
+      sale: 'integer',
+      captured: 'text',
+      refunded: 'text',
+      undone: 'integer',
+      behaviour: 'text',
+      news_at: 'integer',
+      created_at: 'integer',
+      revision: 'integer',
+    },
+  },
+  {
+    name: 'simulator_movements',
+    key: ['account', 'environment', 'key'],
+    columns: {
+      account: 'text',
+      environment: 'text',
+      key: 'text',
+      reference: 'text',
+      payment: 'text',
+      move: 'text',
+      amount: 'text',
+      currency: 'text',
+      verdict: 'text',
+      reason: 'text',
+    },
+  },
+];
 
 const PAYMENT_COLUMNS =
   'key, reference, verdict, reason, amount, currency, sale, captured, refunded, undone, behaviour, news_at, created_at, revision';

@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { RecordTotals } from '../../console/server/record-totals.ts';
 import { dropDatabase } from '../../test/fixtures/database.ts';
 import { startTestService, type TestService } from '../../test/fixtures/test-service.ts';
 import { CAPTURES, capture, cards, TOKENIZE, VISA } from '../../test/interface/vault-requests.ts';
 import { DAY, HOUR } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
-import type { Database } from './database.ts';
-import { Statistics } from './statistics.ts';
-import { Totals } from './totals.ts';
+import type { Database } from '../storage/database.ts';
+import { Usage } from './usage.ts';
 
 describe('what is counted over time', { timeout: 60_000 }, () => {
   let service: TestService;
@@ -26,7 +26,7 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
   after(() => service.stop());
 
   test('adds up over hours, processes and writes', async () => {
-    const [one, other] = [new Statistics({ database, clock }), new Statistics({ database, clock })];
+    const [one, other] = [new Usage({ database, clock }), new Usage({ database, clock })];
     const from = now - (now % HOUR);
     one.note(tenant, 'a');
     one.note(tenant, 'a', 4);
@@ -49,7 +49,7 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
   });
 
   test('adds up over days as it does over hours, and beyond what 32 bits hold', async () => {
-    const statistics = new Statistics({ database, clock });
+    const statistics = new Usage({ database, clock });
     const many = 2 ** 31;
     const from = now;
     const whose = { ...tenant, account: await service.newAccount() };
@@ -75,8 +75,8 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
       read += rows.length;
       return rows;
     };
-    const statistics = new Statistics({ database: { ...database, read: counting } as Database, clock });
-    const writing = new Statistics({ database, clock });
+    const statistics = new Usage({ database: { ...database, read: counting } as Database, clock });
+    const writing = new Usage({ database, clock });
     const [from, before] = [now - (now % DAY) + 10 * DAY, now];
     const whose = { ...tenant, account: await service.newAccount() };
     for (let hour = 0; hour < 3 * 24; hour++) {
@@ -107,7 +107,7 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
     const gone = (): Promise<never> => Promise.reject(new Error('away'));
     const read: Database['read'] = (sql, ...values) => database.read(sql, ...values);
     const commit: Database['commit'] = (unit) => (isAway ? gone() : database.commit(unit));
-    const statistics = new Statistics({ database: { read, commit } as Database, clock });
+    const statistics = new Usage({ database: { read, commit } as Database, clock });
     statistics.note(tenant, 'away');
     await assert.rejects(statistics.flush());
     statistics.note(tenant, 'away');
@@ -120,15 +120,15 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
   });
 
   test('is forgotten after 400 days', async () => {
-    const statistics = new Statistics({ database, clock });
+    const statistics = new Usage({ database, clock });
     const before = now;
     const mine = async (): Promise<unknown[]> =>
       database.read('select hour from statistics where account = ?', tenant.account);
     now += 399 * DAY;
-    await statistics.forgetOld(now);
+    await statistics.purgeOld(now);
     assert.ok((await mine()).length > 0);
     now += 2 * DAY;
-    await statistics.forgetOld(now);
+    await statistics.purgeOld(now);
     assert.deepEqual(await mine(), []);
     now = before;
   });
@@ -146,7 +146,7 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
     await first.stop();
     const second = await startTestService({ directory });
     try {
-      const statistics = new Statistics({ database: second.core.database, clock });
+      const statistics = new Usage({ database: second.core.database, clock });
       const found = await statistics.sums({ account, environment: 'sandbox' }, Date.now() - DAY, Date.now() + DAY);
       const sum = (wanted: (name: string) => boolean): number =>
         found.filter(({ name }) => wanted(name)).reduce((total, { number }) => total + number, 0);
@@ -182,8 +182,8 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
     const { secret: key } = await service.newKey(account, {
       permissions: ['tokens:create', 'tokens:delete', 'captures:create'],
     });
-    const totals = new Totals({ database, clock: () => service.now() });
-    const of = () => totals.of({ account, environment: 'sandbox' });
+    const totals = new RecordTotals({ database, clock: () => service.now() });
+    const of = () => totals.count({ account, environment: 'sandbox' });
     assert.deepEqual(await of(), { tokens: 0, captures: 0, payments: 0 });
     const made = await service.call('POST', TOKENIZE, { key, body: cards([VISA, VISA]) });
     await service.call('POST', CAPTURES, { key, body: capture() });

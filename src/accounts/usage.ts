@@ -2,17 +2,26 @@ import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
 import { ENVIRONMENTS, type Tenant } from '../kernel/environment.ts';
 import { invalid } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { commitOrThrow, type Database, integer, text } from './database.ts';
-import { yieldBeforeScan } from './scan-queue.ts';
+import { commitOrThrow, type Database, integer, text } from '../storage/database.ts';
+import { yieldBeforeScan } from '../storage/scan-queue.ts';
+import type { Table } from '../storage/table.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'statistics',
+    key: ['account', 'environment', 'hour', 'name'],
+    columns: { account: 'text', environment: 'text', hour: 'integer', name: 'text', number: 'integer' },
+  },
+];
 
 const ADD = `insert into statistics (account, environment, hour, name, number) values (?, ?, ?, ?, ?)
   on conflict (account, environment, hour, name) do update set number = statistics.number + excluded.number`;
 const SUMS = `select name, cast(sum(number) as bigint) as number from statistics
   where account = ? and environment = ? and hour >= ? and hour < ? group by name order by name`;
-const FORGET = 'delete from statistics where account = ? and environment = ? and hour < ?';
+const PURGE = 'delete from statistics where account = ? and environment = ? and hour < ?';
 
 /** How often something happened. */
-export interface Counted {
+export interface CounterValue {
   readonly name: string;
   readonly number: number;
 }
@@ -27,7 +36,7 @@ interface Counters {
  * Counts what happens for each tenant, by the hour. Counts gather in memory and are added to those in the database now and
  * then: a process that is killed loses those of its last seconds, and nothing else depends on them.
  */
-export class Statistics {
+export class Usage {
   readonly #database: Database;
   readonly #clock: Clock;
   /** By environment and account, of the present hour. */
@@ -35,7 +44,7 @@ export class Statistics {
   /** Of hours that have ended. */
   #past: Counters[] = [];
   #counters = 0;
-  #forgottenAt = 0;
+  #purgedAt = 0;
 
   constructor(options: { database: Database; clock: Clock }) {
     this.#database = options.database;
@@ -76,7 +85,7 @@ export class Statistics {
   }
 
   /** Added up over the hours that begin in this time; `to` is not of it. Throws `invalid_field`. */
-  async sums({ account, environment }: Tenant, from: number, to: number): Promise<Counted[]> {
+  async sums({ account, environment }: Tenant, from: number, to: number): Promise<CounterValue[]> {
     const days = LIMITS.statisticsDaysPerQuery;
     if (!(to >= from && to - from <= days * DAY)) throw invalid('to', `expected ${days} days behind from at most`);
     const sums = new Map<string, number>();
@@ -91,15 +100,15 @@ export class Statistics {
   }
 
   /** Forgets what is too old, once a day. */
-  async forgetOld(now: number): Promise<void> {
-    if (now - this.#forgottenAt < DAY) return;
+  async purgeOld(now: number): Promise<void> {
+    if (now - this.#purgedAt < DAY) return;
     const accounts = (await this.#database.read('select id from accounts')).map((row) => text(row, 'id'));
     const before = now - LIMITS.statisticsDaysKept * DAY;
     for (const account of accounts) {
       const rows = ENVIRONMENTS.map((environment) => [account, environment, before]);
-      await this.#database.commit({ account, writes: [{ sql: FORGET, rows }] });
+      await this.#database.commit({ account, writes: [{ sql: PURGE, rows }] });
     }
-    this.#forgottenAt = now;
+    this.#purgedAt = now;
   }
 
   #numbersOf(tenant: Tenant): Map<string, number> {

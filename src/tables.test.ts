@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
-import { readMigrations } from './migrate.ts';
-import { applyMigrations } from './sqlite/apply-migrations.ts';
-import { SERVICE_TABLES, VAULT_TABLES } from './tables.ts';
+import { COPY_PATHS, Databases } from '../test/fixtures/copy-databases.ts';
+import { readMigrations } from './storage/migrate.ts';
+import { applyMigrations } from './storage/sqlite/apply-migrations.ts';
+import { TABLES as STORAGE_TABLES } from './storage/storage-tables.ts';
+import { ALL_TABLES } from './tables.ts';
 
 interface Column {
   readonly name: string;
@@ -66,10 +70,10 @@ describe('the list of tables', () => {
   };
 
   test('has every table of the schema, once', () => {
-    assert.deepEqual([...VAULT_TABLES.map(({ name }) => name), ...SERVICE_TABLES].sort(), names().sort());
+    assert.deepEqual(ALL_TABLES.map(({ name }) => name).sort(), names().sort());
   });
 
-  for (const table of VAULT_TABLES) {
+  for (const table of ALL_TABLES) {
     test(`has every column of ${table.name}, in order and with its kind`, () => {
       assert.deepEqual(
         Object.entries(table.columns),
@@ -97,5 +101,47 @@ describe('the list of tables', () => {
     );
     assert.deepEqual(wrong, []);
     for (const name of others) assert.ok(uniques(name).length > 0, `${name} has no key`);
+  });
+});
+
+const { skip = false } = COPY_PATHS.find(({ to }) => to === 'PostgreSQL') ?? {};
+
+describe('the schema of PostgreSQL', { skip }, () => {
+  const databases = new Databases();
+  after(() => databases.remove());
+
+  test('has the tables and columns that their owners declare, with their kinds', async () => {
+    const database = await databases.make('PostgreSQL');
+    await database.migrate(() => 1);
+    const rows = await database.read(`select table_name, column_name, data_type from information_schema.columns
+      where table_schema = current_schema() order by table_name, ordinal_position`);
+    const kindOf = (type: string): string =>
+      type === 'bytea' ? 'blob' : type === 'bigint' || type === 'integer' ? 'integer' : type;
+    const found = Map.groupBy(rows, (row) => row['table_name']);
+    assert.deepEqual([...found.keys()].sort(), ALL_TABLES.map(({ name }) => name).sort());
+    for (const { name, columns } of ALL_TABLES)
+      assert.deepEqual(
+        found.get(name)?.map((row) => [row['column_name'], kindOf(String(row['data_type']))]),
+        Object.entries(columns),
+      );
+  });
+});
+
+describe('the storage mechanism', () => {
+  test('names no table of another folder', () => {
+    const own = new Set(STORAGE_TABLES.map(({ name }) => name));
+    const foreign = ALL_TABLES.map(({ name }) => name).filter((name) => !own.has(name));
+    const named = globSync('**/*.ts', { cwd: join(import.meta.dirname, 'storage'), exclude: ['**/*.test.ts'] }).flatMap(
+      (file) => {
+        const code = readFileSync(join(import.meta.dirname, 'storage', file), 'utf8').replace(
+          /\/\*[\s\S]*?\*\/|\/\/.*/g,
+          '',
+        );
+        return foreign
+          .filter((name) => new RegExp(`\\b(from|into|join|update|table|exists)\\s+${name}\\b|'${name}'`).test(code))
+          .map((name) => `${file}: ${name}`);
+      },
+    );
+    assert.deepEqual(named, []);
   });
 });

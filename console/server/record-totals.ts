@@ -1,0 +1,38 @@
+import { countActiveCaptures } from '../../src/captures/capture-store.ts';
+import type { Clock } from '../../src/kernel/clock.ts';
+import type { Tenant } from '../../src/kernel/environment.ts';
+import { countPayments } from '../../src/payments/payment-store.ts';
+import type { Database } from '../../src/storage/database.ts';
+import { Kept } from '../../src/storage/kept.ts';
+import { countTokens } from '../../src/vault/token-listing-store.ts';
+
+export interface TenantTotals {
+  readonly tokens: number;
+  /** Captures that have not expired. */
+  readonly captures: number;
+  readonly payments: number;
+}
+
+/** Counts the records of a tenant. Counts are cached, because they cost more the more records there are. */
+export class RecordTotals {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #cache: Kept<TenantTotals>;
+
+  constructor(options: { database: Database; clock: Clock }) {
+    this.#database = options.database;
+    this.#clock = options.clock;
+    this.#cache = new Kept(options.clock);
+  }
+
+  count(tenant: Tenant): Promise<TenantTotals> {
+    return this.#cache.get(`${tenant.environment}/${tenant.account}`, async () => {
+      const [tokens, captures, payments] = await Promise.all([
+        countTokens(this.#database, tenant),
+        countActiveCaptures(this.#database, tenant, this.#clock()),
+        countPayments(this.#database, tenant),
+      ]);
+      return { tokens, captures, payments };
+    });
+  }
+}
