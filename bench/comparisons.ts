@@ -8,7 +8,7 @@ import { retrieveCapture } from '../src/http/endpoints/retrieve-capture.ts';
 import { tokenizeCards } from '../src/http/endpoints/tokenize-cards.ts';
 import { DAY } from '../src/kernel/clock.ts';
 import type { Pan } from '../src/kernel/pan.ts';
-import type { PayloadProxy } from '../src/proxy/proxy.ts';
+import type { PayloadProxy } from '../src/proxy/payload-proxy.ts';
 import type { Database } from '../src/storage/database.ts';
 import type { Token } from '../src/vault/token.ts';
 import { Vault } from '../src/vault/vault.ts';

@@ -4,11 +4,11 @@ import { systemRandom } from '../src/crypto/random.ts';
 import { parseCertificate, toPublicKey } from '../src/crypto/rsa-keys.ts';
 import { locateInXml } from '../src/placeholders/in-xml.ts';
 import { substitute } from '../src/placeholders/located-placeholder.ts';
-import { merchantKey, processorKey } from '../src/proxy/configuration.ts';
-import type { Parties } from '../src/proxy/securing.ts';
-import { settingsInForce } from '../src/proxy/settings.ts';
+import type { Parties } from '../src/proxy/message-security.ts';
+import { toMerchantKey, toProcessorKey } from '../src/proxy/proxy-configuration.ts';
+import { effectiveSettings } from '../src/proxy/settings.ts';
 import { secureWithWssec } from '../src/proxy/wssec/wssec.ts';
-import { readDocument } from '../src/proxy/wssec/xml-document.ts';
+import { parseDocument } from '../src/proxy/wssec/xml-document.ts';
 import { signature } from './bare-signature.ts';
 import { purchaseInXml } from './payloads.ts';
 
@@ -43,14 +43,14 @@ async function makeParties(): Promise<Parties> {
   };
   const key = pair();
   const certificate = parseCertificate(await createSelfSigned(key, 'bench', Date.now()));
-  return { merchant: merchantKey(key, certificate), processor: processorKey(toPublicKey(pair()), undefined) };
+  return { merchant: toMerchantKey(key, certificate), processor: toProcessorKey(toPublicKey(pair()), undefined) };
 }
 
 function envelope(order: 'encrypt-sign' | 'sign-encrypt', parties: Parties): Promise<string> {
-  const { text, line } = readDocument(DOCUMENT);
+  const { text, line } = parseDocument(DOCUMENT);
   const filled = locateInXml(text, line).map((mark, index) => ({ located: mark, value: VALUES[index] ?? '' }));
   const element = substitute(text, filled);
-  const settings = settingsInForce({ 'wssec.order': order });
+  const settings = effectiveSettings({ 'wssec.order': order });
   return secureWithWssec(element, { parties, settings, now: Date.now(), random });
 }
 

@@ -38,7 +38,7 @@ import { ENVIRONMENTS, type Environment } from './kernel/environment.ts';
 import { createPaymentServices } from './payments/payment-services.ts';
 import { countInDoubt } from './payments/payment-store.ts';
 import { Placeholders } from './placeholders/placeholders.ts';
-import { PayloadProxy } from './proxy/proxy.ts';
+import { PayloadProxy } from './proxy/payload-proxy.ts';
 import { Lease } from './storage/lease.ts';
 import { waitForDatabase } from './storage/wait-for-database.ts';
 import { Vault } from './vault/vault.ts';
@@ -135,7 +135,7 @@ function createServices(core: OpenCore, log: Log, isReady: () => Promise<boolean
     countWaitingWrites: () => database.queuedUnits,
     isReady,
     isTimeTrusted: () => time.read().distrust === undefined,
-    listCertificateExpiries: () => configurations.certificateEnds(),
+    listCertificateExpiries: () => configurations.listCertificateExpiries(),
     countInDoubtPayments: () => countInDoubt(database),
     listVerifications: () => listVerifications(database, core.journalKey),
     countAlteredRows: () => alteredRows.countByTable(),

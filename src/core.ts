@@ -23,7 +23,7 @@ import { PaymentActivations, type Processors } from './payments/payment-activati
 import { ProcessorHosts } from './payments/processor-hosts.ts';
 import type { OnHostRefused } from './payments/processors/outbound-http.ts';
 import { createProcessors } from './payments/processors.ts';
-import { Configurations } from './proxy/configurations.ts';
+import { ProxyConfigurations } from './proxy/proxy-configurations.ts';
 import { ClockRecordStore, findKnownJump } from './storage/clock-record-store.ts';
 import { unfinishedCopy } from './storage/copy.ts';
 import type { Driver } from './storage/database.ts';
@@ -95,7 +95,7 @@ export async function openCore(config: Config, clocks: Clocks, { createIfMissing
     const accounts = new Accounts({ database, keyring, clock, random });
     const people = createPeopleServices({ database, keyring, clock, time, random });
     const approvals = new Approvals({ accounts, database, keyring, clock, random, approvers: people.team });
-    const configurations = new Configurations({ database, keyring, clock, approvals });
+    const configurations = new ProxyConfigurations({ database, keyring, clock, approvals });
     const hosts = new ProcessorHosts(config.processorHosts);
     const processors = createProcessors({ database, clock: () => time.steadyNow(), random, hosts });
     const activations = new PaymentActivations({

@@ -13,7 +13,7 @@ import { TABLES as processorConfigurations } from './payments/activation-store.t
 import { TABLES as paymentOperations } from './payments/operation-store.ts';
 import { TABLES as payments } from './payments/payment-store.ts';
 import { TABLES as simulator } from './payments/processors/simulator/simulator-store.ts';
-import { TABLES as proxyConfigurations } from './proxy/configuration-store.ts';
+import { TABLES as proxyConfigurations } from './proxy/proxy-configuration-store.ts';
 import { TABLES as storage } from './storage/storage-tables.ts';
 import type { Table } from './storage/table.ts';
 import { TABLES as tokenMarks } from './vault/blind-index-store.ts';

@@ -18,7 +18,7 @@ import { ProcessorHosts } from '../src/payments/processor-hosts.ts';
 import { createProcessors } from '../src/payments/processors.ts';
 import { COMMON_SETTINGS, listSettings as settingsOf } from '../src/payments/settings.ts';
 import { REASONS, STATUSES } from '../src/payments/transitions.ts';
-import { settingsTable as settingsOfProxy } from '../src/proxy/settings.ts';
+import { listSettings as settingsOfProxy } from '../src/proxy/settings.ts';
 
 /** Whatever the service tells has words in every language of the console. */
 

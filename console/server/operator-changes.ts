@@ -2,7 +2,7 @@ import { ApprovalRequired, type Execution, type RestrictedChange } from '../../s
 import type { Tenant } from '../../src/kernel/environment.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import type { StoredEnableRequest } from '../../src/payments/payment-activations.ts';
-import { fromRequestedBody } from '../../src/proxy/configurations.ts';
+import { fromRequestedBody } from '../../src/proxy/proxy-configurations.ts';
 import { translateErrors } from './error-translation.ts';
 import type { ConsoleServices } from './route.ts';
 

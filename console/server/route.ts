@@ -16,8 +16,8 @@ import type { ActivationRequests } from '../../src/payments/activation-requests.
 import type { PaymentActivations } from '../../src/payments/payment-activations.ts';
 import type { PaymentQueries } from '../../src/payments/payment-queries.ts';
 import type { Payments } from '../../src/payments/payments.ts';
-import type { Configurations } from '../../src/proxy/configurations.ts';
-import type { PayloadProxy } from '../../src/proxy/proxy.ts';
+import type { PayloadProxy } from '../../src/proxy/payload-proxy.ts';
+import type { ProxyConfigurations } from '../../src/proxy/proxy-configurations.ts';
 import type { Driver } from '../../src/storage/database.ts';
 import type { TokenQueries } from '../../src/vault/token-queries.ts';
 import type { Vault } from '../../src/vault/vault.ts';
@@ -45,7 +45,7 @@ export interface ConsoleServices {
   readonly dualControlQuestion: DualControlQuestion;
   readonly activations: PaymentActivations;
   readonly requests: ActivationRequests;
-  readonly configurations: Configurations;
+  readonly configurations: ProxyConfigurations;
   readonly vault: Vault;
   readonly captures: Captures;
   readonly payments: Payments;

@@ -8,7 +8,7 @@ import type { SadKeys } from '../crypto/sad-keys.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { TimeGuard } from '../kernel/time-guard.ts';
 import type { PaymentActivations } from '../payments/payment-activations.ts';
-import type { Configurations } from '../proxy/configurations.ts';
+import type { ProxyConfigurations } from '../proxy/proxy-configurations.ts';
 import type { ClockRecordStore } from '../storage/clock-record-store.ts';
 import type { Database } from '../storage/database.ts';
 import type { DatabaseOptions, OpenedDatabase } from '../storage/open.ts';
@@ -23,7 +23,7 @@ export interface Core {
   readonly accounts: Accounts;
   readonly people: PeopleServices;
   readonly approvals: Approvals;
-  readonly configurations: Configurations;
+  readonly configurations: ProxyConfigurations;
   readonly activations: PaymentActivations;
   readonly clock: Clock;
   readonly time: TimeGuard;

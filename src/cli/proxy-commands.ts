@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { Configuration } from '../proxy/configuration.ts';
-import type { Changes } from '../proxy/configurations.ts';
-import { type Description, describeConfiguration } from '../proxy/description.ts';
+import { type ConfigurationView, toConfigurationView } from '../proxy/configuration-view.ts';
+import type { ProxyConfiguration } from '../proxy/proxy-configuration.ts';
+import type { ConfigurationChanges } from '../proxy/proxy-configurations.ts';
 import { SETTING_NAMES } from '../proxy/settings.ts';
 import { type CliContext, withCore } from './context.ts';
 import { parseOverlap, resolveTenant, type TenantOptions, withTenantOptions } from './options.ts';
@@ -66,7 +66,7 @@ function configureCommand(proxy: Command, tools: CliContext): void {
     );
 }
 
-function toChanges(options: ConfigureOptions): Changes {
+function toChanges(options: ConfigureOptions): ConfigurationChanges {
   const { setting = {}, passphraseFile } = options;
   const settings = resolveSettings(setting);
   const changes = {
@@ -87,15 +87,15 @@ function toChanges(options: ConfigureOptions): Changes {
 function printConfiguration(
   tools: CliContext,
   options: TenantOptions,
-  configuration: Configuration,
+  configuration: ProxyConfiguration,
   now: number,
 ): void {
   const { account, environment, json } = options;
-  const shown = describeConfiguration(configuration, now);
+  const shown = toConfigurationView(configuration, now);
   printResult(tools, json, { account, environment, ...shown }, toText(shown));
 }
 
-function toText(shown: Description): string {
+function toText(shown: ConfigurationView): string {
   const { processor_public_key: processor, merchant_private_key: merchant, merchant_certificate: certificate } = shown;
   const settings = Object.entries(shown.settings);
   const lines: [string, string][] = [

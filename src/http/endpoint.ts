@@ -8,7 +8,7 @@ import type { Tenant } from '../kernel/environment.ts';
 import type { FailureCode } from '../kernel/failure.ts';
 import type { Spans } from '../kernel/json.ts';
 import type { Payments } from '../payments/payments.ts';
-import type { PayloadProxy } from '../proxy/proxy.ts';
+import type { PayloadProxy } from '../proxy/payload-proxy.ts';
 import type { Database } from '../storage/database.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Family } from './envelopes.ts';

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { MAC_TABLES } from '../accounts/mac-tables.ts';
 import type { StoredVerification } from '../audit/verification-store.ts';
-import type { CertificateEnd } from '../proxy/configuration-store.ts';
+import type { CertificateExpiry } from '../proxy/proxy-configuration-store.ts';
 
 const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
@@ -10,7 +10,7 @@ interface MetricSources {
   readonly countWaitingWrites: () => number;
   readonly isReady: () => Promise<boolean>;
   readonly isTimeTrusted: () => boolean;
-  readonly listCertificateExpiries: () => Promise<readonly CertificateEnd[]>;
+  readonly listCertificateExpiries: () => Promise<readonly CertificateExpiry[]>;
   readonly countInDoubtPayments: () => Promise<number>;
   readonly listVerifications: () => Promise<readonly StoredVerification[]>;
   /** By table. */
@@ -128,8 +128,8 @@ function addStateGauges(registry: Registry, sources: MetricSources): void {
       this.reset();
       // Without the database there is nothing to say, and the other metrics are wanted all the more.
       const ends = await sources.listCertificateExpiries().catch(() => []);
-      for (const { account, environment, certificate, at } of ends)
-        this.set({ account, environment, certificate }, at / 1000);
+      for (const { account, environment, certificate, expiresAt } of ends)
+        this.set({ account, environment, certificate }, expiresAt / 1000);
     },
   });
   new Gauge({

@@ -1,6 +1,6 @@
 import { PERMISSIONS } from '../accounts/permission.ts';
 import type { Failure } from '../kernel/failure.ts';
-import type { PayloadProxy } from '../proxy/proxy.ts';
+import type { PayloadProxy } from '../proxy/payload-proxy.ts';
 import { hashResponse, proxyHash } from './endpoints/proxy-hash.ts';
 import { joseResponse, proxyJose } from './endpoints/proxy-jose.ts';
 import type { ProxyCall } from './endpoints/proxy-parameters.ts';

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { OperatorError } from '../kernel/operator-error.ts';
-import { type GivenSettings, mergeSettings, SETTING_NAMES, settingsInForce, shownSettings } from './settings.ts';
+import {
+  type ConfiguredSettings,
+  effectiveSettings,
+  mergeSettings,
+  redactedSettings,
+  SETTING_NAMES,
+} from './settings.ts';
 
 const DEFAULTS = {
   'jose.signature': 'RS256',
@@ -30,7 +36,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
 };
 const LOGIN = { 'wssec.username': 'shop', 'wssec.password': 'hunter2 & <x>' };
 
-function fault(changes: GivenSettings, old: GivenSettings = {}): string {
+function fault(changes: ConfiguredSettings, old: ConfiguredSettings = {}): string {
   try {
     mergeSettings(old, changes);
   } catch (error) {
@@ -48,7 +54,7 @@ describe('settings', () => {
   });
 
   it('have their defaults where nothing is set', () => {
-    assert.deepEqual(settingsInForce({}), DEFAULTS);
+    assert.deepEqual(effectiveSettings({}), DEFAULTS);
   });
 
   it('have each of their words, and the first by default', () => {
@@ -56,9 +62,9 @@ describe('settings', () => {
       for (const word of words) {
         const merged = mergeSettings({}, { [name]: word });
         assert.deepEqual(merged, { [name]: word });
-        assert.equal((settingsInForce(merged) as GivenSettings)[name], word);
+        assert.equal((effectiveSettings(merged) as ConfiguredSettings)[name], word);
       }
-      if (name !== 'wssec.preset') assert.equal((DEFAULTS as GivenSettings)[name], words[0]);
+      if (name !== 'wssec.preset') assert.equal((DEFAULTS as ConfiguredSettings)[name], words[0]);
     }
   });
 
@@ -137,22 +143,22 @@ describe('the preset redeban', () => {
 
   it('sets what it stands for, and nothing else', () => {
     const preset = { 'wssec.preset': 'redeban' };
-    assert.deepEqual(settingsInForce(preset), { ...DEFAULTS, ...REDEBAN, ...preset });
+    assert.deepEqual(effectiveSettings(preset), { ...DEFAULTS, ...REDEBAN, ...preset });
   });
 
   it('gives way to what is set beside it, also where that is the default', () => {
     for (const name of Object.keys(REDEBAN)) {
-      const other = WORDS[name]?.find((word) => word !== (REDEBAN as GivenSettings)[name]) ?? assert.fail(name);
+      const other = WORDS[name]?.find((word) => word !== (REDEBAN as ConfiguredSettings)[name]) ?? assert.fail(name);
       const given = { 'wssec.preset': 'redeban', [name]: other };
-      assert.deepEqual(settingsInForce(given), { ...DEFAULTS, ...REDEBAN, ...given });
+      assert.deepEqual(effectiveSettings(given), { ...DEFAULTS, ...REDEBAN, ...given });
     }
   });
 });
 
 describe('settings for people', () => {
   it('are those in force, with (set) for the password', () => {
-    assert.deepEqual(shownSettings({}), DEFAULTS);
-    const shown = shownSettings({ ...LOGIN, 'jose.signature': 'PS256' });
+    assert.deepEqual(redactedSettings({}), DEFAULTS);
+    const shown = redactedSettings({ ...LOGIN, 'jose.signature': 'PS256' });
     assert.deepEqual(shown, {
       ...DEFAULTS,
       'jose.signature': 'PS256',

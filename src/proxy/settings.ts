@@ -45,7 +45,7 @@ type TextName = (typeof TEXTS)[number];
 const PRESET = 'wssec.preset';
 
 /** What each decides. */
-const ABOUT: Readonly<Record<ChoiceName | TextName | typeof PRESET, string>> = {
+const DESCRIPTIONS: Readonly<Record<ChoiceName | TextName | typeof PRESET, string>> = {
   'jose.signature': 'How the payload is signed',
   'jose.key-management': 'How the content key is encrypted for the processor',
   'jose.content': 'How the payload is encrypted',
@@ -61,7 +61,7 @@ const ABOUT: Readonly<Record<ChoiceName | TextName | typeof PRESET, string>> = {
   'wssec.preset': 'A set of values for one processor; what is set beside it comes first',
 };
 
-export const SETTING_NAMES: readonly string[] = Object.keys(ABOUT).sort();
+export const SETTING_NAMES: readonly string[] = Object.keys(DESCRIPTIONS).sort();
 
 /** Both halves of a credential; the user name is shown to members, and stored sealed only. */
 const CREDENTIALS: readonly string[] = ['wssec.username', ...SECRETS];
@@ -70,71 +70,74 @@ const CREDENTIALS: readonly string[] = ['wssec.username', ...SECRETS];
 export const isAuditedSetting = (name: string): boolean => SETTING_NAMES.includes(name) && !CREDENTIALS.includes(name);
 
 /** As the operator set them; what is not set is not there. */
-export type GivenSettings = Readonly<Record<string, string>>;
+export type ConfiguredSettings = Readonly<Record<string, string>>;
 
 /** As they are in force. */
-export type Settings = { readonly [K in ChoiceName]: (typeof CHOICES)[K][number] } & {
+export type EffectiveSettings = { readonly [K in ChoiceName]: (typeof CHOICES)[K][number] } & {
   readonly [K in TextName]?: string;
 };
 
 /** Changes merge into what was set; an empty value removes. Throws `SettingError`. */
-export function mergeSettings(old: GivenSettings, changes: GivenSettings): GivenSettings {
-  const merged: Record<string, string> = { ...old };
+export function mergeSettings(current: ConfiguredSettings, changes: ConfiguredSettings): ConfiguredSettings {
+  const merged: Record<string, string> = { ...current };
   for (const [index, [name, value]] of Object.entries(changes).entries()) {
     if (!SETTING_NAMES.includes(name))
       throw new SettingError(`setting ${index + 1} does not exist; there are ${SETTING_NAMES.join(', ')}`);
     if (value === '') delete merged[name];
-    else merged[name] = checked(name, value);
+    else merged[name] = parseValue(name, value);
   }
   if (merged['wssec.username'] !== undefined && merged['wssec.password'] === undefined)
     throw new SettingError('wssec.username needs wssec.password');
   return merged;
 }
 
-function checked(name: string, value: string): string {
-  const words = wordsOf(name);
-  const fits =
-    words.length > 0
-      ? words.includes(value)
+function parseValue(name: string, value: string): string {
+  const choices = choicesFor(name);
+  const isValid =
+    choices.length > 0
+      ? choices.includes(value)
       : value.length <= LIMITS.proxySettingCharacters && value.isWellFormed() && !/[\p{Cc}\ufffe\uffff]/u.test(value);
-  if (!fits) throw new SettingError(`${name}: expected ${expectedOf(name)}`);
+  if (!isValid) throw new SettingError(`${name}: expected ${describeExpected(name)}`);
   return value;
 }
 
 /** None where any text will do. */
-function wordsOf(name: string): readonly string[] {
+function choicesFor(name: string): readonly string[] {
   if (name === PRESET) return Object.keys(PRESETS);
   return Object.hasOwn(CHOICES, name) ? CHOICES[name as ChoiceName] : [];
 }
 
-function expectedOf(name: string): string {
-  const words = wordsOf(name);
-  if (words.length > 0) return `one of ${words.join(', ')}`;
+function describeExpected(name: string): string {
+  const choices = choicesFor(name);
+  if (choices.length > 0) return `one of ${choices.join(', ')}`;
   return `1 to ${LIMITS.proxySettingCharacters} characters without control characters`;
 }
 
 const DEFAULTS = Object.fromEntries(Object.entries(CHOICES).map(([name, [first]]) => [name, first]));
 
-export function settingsInForce(given: GivenSettings): Settings {
-  const preset = PRESETS[given[PRESET] as keyof typeof PRESETS];
-  return { ...DEFAULTS, ...preset, ...given } as Settings;
+export function effectiveSettings(configured: ConfiguredSettings): EffectiveSettings {
+  const preset = PRESETS[configured[PRESET] as keyof typeof PRESETS];
+  return { ...DEFAULTS, ...preset, ...configured } as EffectiveSettings;
 }
 
 /** In force, for people: without what is secret. */
-export const shownSettings = (given: GivenSettings): GivenSettings =>
+export const redactedSettings = (configured: ConfiguredSettings): ConfiguredSettings =>
   Object.fromEntries(
-    Object.entries(settingsInForce(given)).map(([name, value]) => [name, SECRETS.includes(name) ? '(set)' : value]),
+    Object.entries(effectiveSettings(configured)).map(([name, value]) => [
+      name,
+      SECRETS.includes(name) ? '(set)' : value,
+    ]),
   );
 
 /** A setting for people who set it. */
-export interface ShownSetting {
+export interface SettingView {
   readonly name: string;
-  readonly about: string;
+  readonly description: string;
   readonly isSet: boolean;
   /** As it was set; never that of a secret. */
   readonly value: string | undefined;
   /** In force while it is not set. */
-  readonly fallback: string | undefined;
+  readonly defaultValue: string | undefined;
   readonly expected: string;
   /** None where any text will do. */
   readonly choices: readonly string[];
@@ -142,19 +145,19 @@ export interface ShownSetting {
 }
 
 /** All that there are. */
-export const settingsTable = (given: GivenSettings): ShownSetting[] =>
-  Object.entries(ABOUT).map(([name, about]) => {
+export const listSettings = (configured: ConfiguredSettings): SettingView[] =>
+  Object.entries(DESCRIPTIONS).map(([name, description]) => {
     const isSecret = SECRETS.includes(name);
-    const { [name]: value, ...others } = given;
-    const inForce: GivenSettings = { ...settingsInForce(others) };
+    const { [name]: value, ...others } = configured;
+    const effective: ConfiguredSettings = { ...effectiveSettings(others) };
     return {
       name,
-      about,
+      description,
       isSet: value !== undefined,
       value: isSecret ? undefined : value,
-      fallback: inForce[name],
-      expected: expectedOf(name),
-      choices: wordsOf(name),
+      defaultValue: effective[name],
+      expected: describeExpected(name),
+      choices: choicesFor(name),
       isSecret,
     };
   });

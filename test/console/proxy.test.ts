@@ -5,7 +5,7 @@ import { listAudit } from '../../console/wire/audit.ts';
 import { configureProxy, removeProxy, showProxy } from '../../console/wire/proxy.ts';
 import { keyFingerprint } from '../../src/crypto/rsa-keys.ts';
 import { HOUR, MINUTE } from '../../src/kernel/clock.ts';
-import { certificateFingerprint } from '../../src/proxy/configuration.ts';
+import { certificateFingerprint } from '../../src/proxy/proxy-configuration.ts';
 import { newCertificate, newKeyPair, privatePem, publicPem } from '../fixtures/rsa-key-pairs.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { describeConfiguration } from '../../src/proxy/description.ts';
+import { toConfigurationView } from '../../src/proxy/configuration-view.ts';
 import { Search } from '../fixtures/canaries.ts';
 import { runInProcess } from '../fixtures/command.ts';
 import { isPostgres, storedBytes } from '../fixtures/database.ts';
@@ -41,7 +41,7 @@ async function opens(me: Sender, processor: RsaKeyPair, merchant = MERCHANT): Pr
   return first === true;
 }
 
-const shownOf = async (me: Sender) => describeConfiguration(await service.core.configurations.get(me), service.now());
+const shownOf = async (me: Sender) => toConfigurationView(await service.core.configurations.get(me), service.now());
 
 describe('a new key of the processor', () => {
   test('is in use within 5 seconds, set by another process', async () => {

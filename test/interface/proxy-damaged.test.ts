@@ -3,8 +3,8 @@ import { X509Certificate } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { createSelfSigned } from '../../src/crypto/certificate.ts';
 import { InvalidKeyError } from '../../src/crypto/rsa-keys.ts';
-import type { Changes } from '../../src/proxy/configurations.ts';
-import { describeConfiguration } from '../../src/proxy/description.ts';
+import { toConfigurationView } from '../../src/proxy/configuration-view.ts';
+import type { ConfigurationChanges } from '../../src/proxy/proxy-configurations.ts';
 import { blob, write } from '../../src/storage/database.ts';
 import { newKeyPair, privatePem } from '../fixtures/rsa-key-pairs.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
@@ -28,7 +28,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-const shownOf = async (me: Sender) => describeConfiguration(await service.core.configurations.get(me), service.now());
+const shownOf = async (me: Sender) => toConfigurationView(await service.core.configurations.get(me), service.now());
 
 async function works(me: Sender): Promise<void> {
   service.advance(5 * SECONDS);
@@ -101,7 +101,7 @@ describe('a certificate with malformed times', () => {
     test(`is refused, and nothing changes: ${what}`, async () => {
       const me = await newSender(service);
       const before = await shownOf(me);
-      const refused = async (changes: Partial<Changes>, message: RegExp): Promise<void> => {
+      const refused = async (changes: Partial<ConfigurationChanges>, message: RegExp): Promise<void> => {
         const all = { settings: { 'jose.payload': 'plain' }, overlapMinutes: 0, ...changes };
         await assert.rejects(service.core.configurations.configure(me, all, OPERATOR), (error: Error) => {
           assert.ok(error instanceof InvalidKeyError, String(error));

@@ -3,7 +3,7 @@ import { before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { systemRandom } from '../../src/crypto/random.ts';
 import { type JoseMessage, secureWithJose } from '../../src/proxy/jose/jose.ts';
-import { type GivenSettings, settingsInForce } from '../../src/proxy/settings.ts';
+import { type ConfiguredSettings, effectiveSettings } from '../../src/proxy/settings.ts';
 import {
   absentReceiver,
   JOSE_RECEIVERS,
@@ -21,10 +21,10 @@ const seed = Math.floor(Math.random() * 2 ** 31);
 
 const random = systemRandom();
 
-const secure = (payload: string, settings: GivenSettings): Promise<JoseMessage> =>
-  secureWithJose(Buffer.from(payload, 'utf8'), { parties, settings: settingsInForce(settings), random });
+const secure = (payload: string, settings: ConfiguredSettings): Promise<JoseMessage> =>
+  secureWithJose(Buffer.from(payload, 'utf8'), { parties, settings: effectiveSettings(settings), random });
 
-const COMBINATIONS: GivenSettings[] = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'].flatMap((signature) =>
+const COMBINATIONS: ConfiguredSettings[] = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'].flatMap((signature) =>
   ['RSA-OAEP-256', 'RSA-OAEP'].flatMap((management) =>
     ['A256GCM', 'A128GCM', 'A256CBC-HS512', 'A128CBC-HS256'].flatMap((content) =>
       ['nested', 'plain'].map((payload) => ({
@@ -37,7 +37,7 @@ const COMBINATIONS: GivenSettings[] = ['RS256', 'RS384', 'RS512', 'PS256', 'PS38
   ),
 );
 
-const wire = ({ value, signature }: JoseMessage, settings: GivenSettings): Wire => ({
+const wire = ({ value, signature }: JoseMessage, settings: ConfiguredSettings): Wire => ({
   value,
   encryption: signature,
   plain: settings['jose.payload'] === 'plain',

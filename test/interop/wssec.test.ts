@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { systemRandom } from '../../src/crypto/random.ts';
-import { type GivenSettings, settingsInForce } from '../../src/proxy/settings.ts';
+import { type ConfiguredSettings, effectiveSettings } from '../../src/proxy/settings.ts';
 import { secureWithWssec } from '../../src/proxy/wssec/wssec.ts';
-import { readDocument } from '../../src/proxy/wssec/xml-document.ts';
+import { parseDocument } from '../../src/proxy/wssec/xml-document.ts';
 import { canonicalise } from '../receivers/exclusive-c14n.ts';
 import { absent } from '../receivers/install.ts';
 import {
@@ -31,11 +31,16 @@ const [[username = '', password = '']] = Object.entries(USERS) as [[string, stri
 const random = systemRandom();
 const keys = { processorKey: processor.privateKey, merchant: merchant.certificate, users: USERS };
 
-const secure = (body: string, settings: GivenSettings): Promise<string> =>
-  secureWithWssec(readDocument(body).text, { parties, settings: settingsInForce(settings), now: Date.now(), random });
+const secure = (body: string, settings: ConfiguredSettings): Promise<string> =>
+  secureWithWssec(parseDocument(body).text, {
+    parties,
+    settings: effectiveSettings(settings),
+    now: Date.now(),
+    random,
+  });
 
 const ORDERS = ['encrypt-sign', 'sign-encrypt'];
-const COMBINATIONS: GivenSettings[] = ORDERS.flatMap((order) =>
+const COMBINATIONS: ConfiguredSettings[] = ORDERS.flatMap((order) =>
   ['RSA-OAEP', 'RSA-OAEP-SHA256', 'RSA-1_5'].flatMap((transport) =>
     ['AES-256-GCM', 'AES-256-CBC'].flatMap((content) =>
       ['RSA-SHA256', 'RSA-SHA512'].flatMap((signature) =>
@@ -50,14 +55,14 @@ const COMBINATIONS: GivenSettings[] = ORDERS.flatMap((order) =>
     ),
   ),
 );
-const LOGINS: GivenSettings[] = [
+const LOGINS: ConfiguredSettings[] = [
   { 'wssec.username': username, 'wssec.password': password },
   { 'wssec.username': username, 'wssec.password': password, 'wssec.order': 'sign-encrypt' },
   { 'wssec.username': username, 'wssec.password': password, 'wssec.preset': 'redeban' },
 ];
 
 /** Version 1.6 of WSS4J came before XML Encryption 1.1's key transport. */
-const knows = (kind: EnvelopeKind, settings: GivenSettings): boolean =>
+const knows = (kind: EnvelopeKind, settings: ConfiguredSettings): boolean =>
   !(kind === 'wss4j' && settings['wssec.key-transport'] === 'RSA-OAEP-SHA256');
 
 const CANONICAL = '<p:a xmlns:p="urn:x" xmlns:q="urn:q" q:b="&quot;">é&amp;<b xmlns="urn:d" t="q:x"></b>&lt;</p:a>';
@@ -115,7 +120,7 @@ for (const kind of ENVELOPE_RECEIVERS) {
           const settings = COMBINATIONS.filter((each) => knows(kind, each));
           const envelope = await secure(body, settings[index % settings.length] ?? {});
           const opened = await receiver.open({ envelope });
-          const expected = canonicalise(parseXml(readDocument(body).text));
+          const expected = canonicalise(parseXml(parseDocument(body).text));
           assert.equal(opened.canonical, expected, `seed ${seed}, document ${index}`);
         }),
       );

@@ -78,8 +78,8 @@ const listNewest = <T extends { account: string; environment: string; purpose: s
 /** The next to end first. */
 async function listProxyCertificates(services: ConsoleServices) {
   const names = await listAccountNames(services);
-  return (await services.configurations.certificateEnds())
-    .map(({ account, environment, certificate: which, at: end }) => ({
+  return (await services.configurations.listCertificateExpiries())
+    .map(({ account, environment, certificate: which, expiresAt: end }) => ({
       account,
       account_name: names.get(account) ?? '',
       environment,

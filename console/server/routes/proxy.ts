@@ -1,9 +1,9 @@
 import type { ValueOf } from '../../../src/http/fields.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
-import type { Configuration } from '../../../src/proxy/configuration.ts';
-import type { Changes } from '../../../src/proxy/configurations.ts';
-import { describeConfiguration } from '../../../src/proxy/description.ts';
-import { settingsTable } from '../../../src/proxy/settings.ts';
+import { toConfigurationView } from '../../../src/proxy/configuration-view.ts';
+import type { ProxyConfiguration } from '../../../src/proxy/proxy-configuration.ts';
+import type { ConfigurationChanges } from '../../../src/proxy/proxy-configurations.ts';
+import { listSettings } from '../../../src/proxy/settings.ts';
 import { configureProxy, removeProxy, showProxy } from '../../wire/proxy.ts';
 import { translateErrors } from '../error-translation.ts';
 import { executed, type Route, route } from '../route.ts';
@@ -11,7 +11,7 @@ import { parseSettingInput } from '../user-input.ts';
 
 export const proxyRoutes: readonly Route[] = [
   route(showProxy, async ({ services: { configurations }, tenant, now }) =>
-    toConfigurationView(await translateErrors({}, () => configurations.get(tenant)), now),
+    formatConfiguration(await translateErrors({}, () => configurations.get(tenant)), now),
   ),
 
   route(
@@ -20,7 +20,7 @@ export const proxyRoutes: readonly Route[] = [
       const changes = parseChanges(body);
       const right = { consent, isMember: true };
       return executed(
-        toConfigurationView(
+        formatConfiguration(
           await translateErrors({}, () => configurations.configure(tenant, changes, origin, right)),
           now,
         ),
@@ -39,7 +39,7 @@ export const proxyRoutes: readonly Route[] = [
 type Body = ValueOf<NonNullable<typeof configureProxy.body>>;
 
 /** Throws `invalid_field`, `not_possible`. */
-function parseChanges(body: Body): Changes {
+function parseChanges(body: Body): ConfigurationChanges {
   const files = {
     processorPublicKey: toBytes(body.processor_public_key),
     merchantPrivateKey: toBytes(body.merchant_private_key),
@@ -58,22 +58,22 @@ function parseChanges(body: Body): Changes {
 const toBytes = (text: string | undefined): Uint8Array | undefined =>
   text === undefined ? undefined : Buffer.from(text, 'utf8');
 
-function toConfigurationView(configuration: Configuration, now: number) {
-  const { processor_public_key, merchant_private_key, merchant_certificate } = describeConfiguration(
-    configuration,
-    now,
-  );
+function formatConfiguration(configuration: ProxyConfiguration, now: number) {
+  const { processor_public_key, merchant_private_key, merchant_certificate } = toConfigurationView(configuration, now);
   return {
     processor_public_keys: listVersions(processor_public_key),
     merchant_private_keys: listVersions(merchant_private_key),
     merchant_certificates: listVersions(merchant_certificate),
-    settings: settingsTable(configuration.settings).map(({ isSet, value, fallback, isSecret, ...setting }) => ({
-      ...setting,
-      is_set: isSet,
-      value: value ?? null,
-      fallback: fallback ?? null,
-      is_secret: isSecret,
-    })),
+    settings: listSettings(configuration.settings).map(
+      ({ description, isSet, value, defaultValue, isSecret, ...setting }) => ({
+        ...setting,
+        about: description,
+        is_set: isSet,
+        value: value ?? null,
+        fallback: defaultValue ?? null,
+        is_secret: isSecret,
+      }),
+    ),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { ApiKey } from '../../accounts/api-key.ts';
 import { parseEncryption } from '../../placeholders/encryption.ts';
-import type { Payload } from '../../proxy/proxy.ts';
+import type { Payload } from '../../proxy/payload-proxy.ts';
 import type { Parameter, RouteCall, Services } from '../endpoint.ts';
 
 const ENCRYPTION_HEADER = 'ft-encryption';

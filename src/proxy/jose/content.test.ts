@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { createDecipheriv } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { Settings } from '../settings.ts';
-import { CONTENT } from './content.ts';
+import type { EffectiveSettings } from '../settings.ts';
+import { CONTENT_ENCRYPTION } from './content.ts';
 
 const hex = (text: string): Buffer => Buffer.from(text.replace(/\s/g, ''), 'hex');
 
 interface Vector {
   readonly source: string;
-  readonly algorithm: Settings['jose.content'];
+  readonly algorithm: EffectiveSettings['jose.content'];
   readonly key: Buffer;
   readonly iv: Buffer;
   readonly plaintext: Buffer;
@@ -84,7 +84,7 @@ const VECTORS: readonly Vector[] = [
 describe('content encryption', () => {
   for (const { source, algorithm, key, iv, plaintext, additional, ciphertext, tag } of VECTORS) {
     it(`by ${algorithm} is that of ${source}`, () => {
-      const method = CONTENT[algorithm];
+      const method = CONTENT_ENCRYPTION[algorithm];
       assert.deepEqual([method.keyBytes, method.ivBytes], [key.length, iv.length]);
       assert.deepEqual(method.encrypt(key, iv, plaintext, additional), { ciphertext, tag });
     });
@@ -96,7 +96,7 @@ describe('content encryption', () => {
       fc.property(fc.uint8Array({ maxLength: 100 }), fc.uint8Array({ maxLength: 40 }), (plaintext, additional) => {
         for (const [algorithm, [name, half]] of Object.entries(ciphers)) {
           const [key, iv] = [counted(2 * half), counted(16)];
-          const { ciphertext, tag } = CONTENT[algorithm as Settings['jose.content']].encrypt(
+          const { ciphertext, tag } = CONTENT_ENCRYPTION[algorithm as EffectiveSettings['jose.content']].encrypt(
             key,
             iv,
             plaintext,
@@ -108,7 +108,7 @@ describe('content encryption', () => {
           const opened = Buffer.concat([decipher.update(ciphertext), decipher.final()]);
           assert.deepEqual(new Uint8Array(opened), plaintext);
         }
-        const sealed = CONTENT.A128GCM.encrypt(counted(16), counted(12), plaintext, additional);
+        const sealed = CONTENT_ENCRYPTION.A128GCM.encrypt(counted(16), counted(12), plaintext, additional);
         assert.deepEqual([sealed.ciphertext.length, sealed.tag.length], [plaintext.length, 16]);
       }),
     );

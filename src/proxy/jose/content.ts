@@ -1,15 +1,15 @@
 import { createHmac, createSecretKey } from 'node:crypto';
 import { CBC_IV_BYTES, type Encrypted, encryptCbc, encryptGcm, GCM_IV_BYTES } from '../../crypto/aes.ts';
-import type { Settings } from '../settings.ts';
+import type { EffectiveSettings } from '../settings.ts';
 
-interface Method {
+interface ContentEncryption {
   readonly keyBytes: number;
   readonly ivBytes: number;
   encrypt(key: Uint8Array, iv: Uint8Array, plaintext: Uint8Array, additional: Uint8Array): Encrypted;
 }
 
 /** Content encryption of RFC 7518, section 5, by name; the key is the content encryption key as a whole. */
-export const CONTENT: Readonly<Record<Settings['jose.content'], Method>> = {
+export const CONTENT_ENCRYPTION: Readonly<Record<EffectiveSettings['jose.content'], ContentEncryption>> = {
   A256GCM: { keyBytes: 32, ivBytes: GCM_IV_BYTES, encrypt: encryptGcm },
   A128GCM: { keyBytes: 16, ivBytes: GCM_IV_BYTES, encrypt: encryptGcm },
   'A256CBC-HS512': cbcHmac('sha512', 32),
@@ -17,8 +17,8 @@ export const CONTENT: Readonly<Record<Settings['jose.content'], Method>> = {
 };
 
 /** RFC 7518, 5.2: the first half of the key authenticates, the second encrypts; the tag is half of the HMAC. */
-function cbcHmac(hash: string, halfBytes: number): Method {
-  const encrypt: Method['encrypt'] = (key, iv, plaintext, additional) => {
+function cbcHmac(hash: string, halfBytes: number): ContentEncryption {
+  const encrypt: ContentEncryption['encrypt'] = (key, iv, plaintext, additional) => {
     const ciphertext = encryptCbc(key.subarray(halfBytes), iv, plaintext);
     const bits = Buffer.alloc(8);
     bits.writeBigUInt64BE(BigInt(additional.length) * 8n);

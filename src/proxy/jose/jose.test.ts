@@ -4,7 +4,7 @@ import { compactDecrypt, compactVerify } from 'jose';
 import { newKeyPair, partiesOf } from '../../../test/fixtures/rsa-key-pairs.ts';
 import { systemRandom } from '../../crypto/random.ts';
 import { thumbprint } from '../../crypto/rsa-keys.ts';
-import { type GivenSettings, type Settings, settingsInForce } from '../settings.ts';
+import { type ConfiguredSettings, type EffectiveSettings, effectiveSettings } from '../settings.ts';
 import { type JoseMessage, secureWithJose } from './jose.ts';
 import { encryptCompact } from './jwe.ts';
 
@@ -12,8 +12,8 @@ const [merchant, processor, stranger] = [newKeyPair(), newKeyPair(3072), newKeyP
 const PARTIES = await partiesOf(merchant, processor);
 const PAYLOAD = Buffer.from(' {"cardData": {"pan":"4111111111111111"},\n "amount":0.00, "name":"Zoë 😀"} ');
 
-const secure = (given: GivenSettings, payload: Uint8Array = PAYLOAD): Promise<JoseMessage> =>
-  secureWithJose(payload, { parties: PARTIES, settings: settingsInForce(given), random: systemRandom() });
+const secure = (given: ConfiguredSettings, payload: Uint8Array = PAYLOAD): Promise<JoseMessage> =>
+  secureWithJose(payload, { parties: PARTIES, settings: effectiveSettings(given), random: systemRandom() });
 
 const opened = async (jwe: string) => {
   const { plaintext, protectedHeader } = await compactDecrypt(jwe, processor.privateKey);
@@ -36,13 +36,13 @@ describe('a message, opened by the library jose', () => {
       it(`${payload} under ${content} is the payload byte for byte, signed and addressed, with each algorithm`, async () => {
         for (const signing of SIGNATURES) {
           for (const management of KEY_MANAGEMENTS) {
-            const settings: Partial<Settings> = {
+            const settings: Partial<EffectiveSettings> = {
               'jose.signature': signing,
               'jose.key-management': management,
               'jose.content': content,
               'jose.payload': payload,
             };
-            const { value, signature } = await secure(settings as GivenSettings);
+            const { value, signature } = await secure(settings as ConfiguredSettings);
             const outer = await verified(signature);
             assert.deepEqual(outer.header, { alg: signing, kid: SIGNER, typ: 'JWT', cty: 'JWT' });
             assert.equal(outer.payload.toString(), value);

@@ -1,4 +1,4 @@
-import type { Securing } from '../securing.ts';
+import type { MessageSecurity } from '../message-security.ts';
 import { encryptCompact } from './jwe.ts';
 import { signCompact } from './jws.ts';
 
@@ -12,7 +12,7 @@ export interface JoseMessage {
 
 export async function secureWithJose(
   payload: Uint8Array,
-  { parties, settings, random }: Omit<Securing, 'now'>,
+  { parties, settings, random }: Omit<MessageSecurity, 'now'>,
 ): Promise<JoseMessage> {
   const { merchant, processor } = parties;
   const algorithm = settings['jose.signature'];

@@ -1,8 +1,8 @@
 import { encryptRsa } from '../../crypto/rsa.ts';
 import type { Random } from '../../kernel/clock.ts';
-import type { ProcessorKey } from '../configuration.ts';
-import type { Settings } from '../settings.ts';
-import { CONTENT } from './content.ts';
+import type { ProcessorKey } from '../proxy-configuration.ts';
+import type { EffectiveSettings } from '../settings.ts';
+import { CONTENT_ENCRYPTION } from './content.ts';
 import { encodeHeader } from './jws.ts';
 
 const PADDINGS = { 'RSA-OAEP-256': 'oaep-sha256', 'RSA-OAEP': 'oaep-sha1' } as const;
@@ -10,13 +10,16 @@ const PADDINGS = { 'RSA-OAEP-256': 'oaep-sha256', 'RSA-OAEP': 'oaep-sha1' } as c
 /** JWE compact serialization (RFC 7516, 7.1). `header` stands beside `alg`, `enc` and `kid`. */
 export function encryptCompact(
   plaintext: Uint8Array,
-  algorithms: { readonly keyManagement: Settings['jose.key-management']; readonly content: Settings['jose.content'] },
+  algorithms: {
+    readonly keyManagement: EffectiveSettings['jose.key-management'];
+    readonly content: EffectiveSettings['jose.content'];
+  },
   recipient: Pick<ProcessorKey, 'key' | 'kid'>,
   header: Readonly<Record<string, string>>,
   random: Random,
 ): string {
   const { keyManagement: alg, content: enc } = algorithms;
-  const method = CONTENT[enc];
+  const method = CONTENT_ENCRYPTION[enc];
   const contentKey = random.bytes(method.keyBytes);
   try {
     const iv = random.bytes(method.ivBytes);

@@ -1,11 +1,11 @@
 import { signRsa } from '../../crypto/rsa.ts';
-import type { MerchantKey } from '../configuration.ts';
-import type { Settings } from '../settings.ts';
+import type { MerchantKey } from '../proxy-configuration.ts';
+import type { EffectiveSettings } from '../settings.ts';
 
 /** JWS compact serialization (RFC 7515, 7.1). `header` stands beside `alg` and `kid`. */
 export async function signCompact(
   payload: Uint8Array,
-  algorithm: Settings['jose.signature'],
+  algorithm: EffectiveSettings['jose.signature'],
   signer: Pick<MerchantKey, 'key' | 'kid'>,
   header: Readonly<Record<string, string>>,
 ): Promise<string> {

@@ -3,7 +3,15 @@ import { createDecipheriv } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { systemRandom } from '../../crypto/random.ts';
-import { CONTENT, EXCLUSIVE_C14N, KEY_TRANSPORT, NS, newContentKey, passwordType, SIGNING } from './algorithms.ts';
+import {
+  CONTENT_ENCRYPTION,
+  EXCLUSIVE_C14N,
+  KEY_TRANSPORT,
+  NS,
+  newContentKey,
+  passwordTypeUri,
+  SIGNATURES,
+} from './algorithms.ts';
 
 const XENC = 'http://www.w3.org/2001/04/xmlenc#';
 const XENC11 = 'http://www.w3.org/2009/xmlenc11#';
@@ -20,12 +28,12 @@ describe('names of algorithms', () => {
     assert.equal(NS.wsse, `${OASIS}-wssecurity-secext-1.0.xsd`);
     assert.equal(NS.wsu, `${OASIS}-wssecurity-utility-1.0.xsd`);
     assert.equal(NS.wsse11, 'http://docs.oasis-open.org/wss/oasis-wss-wssecurity-secext-1.1.xsd');
-    assert.equal(passwordType('PasswordText'), `${OASIS}-username-token-profile-1.0#PasswordText`);
+    assert.equal(passwordTypeUri('PasswordText'), `${OASIS}-username-token-profile-1.0#PasswordText`);
   });
 
   it('go with what is done', () => {
     const more = 'http://www.w3.org/2001/04/xmldsig-more#';
-    const [small, large] = [SIGNING['RSA-SHA256'], SIGNING['RSA-SHA512']];
+    const [small, large] = [SIGNATURES['RSA-SHA256'], SIGNATURES['RSA-SHA512']];
     assert.deepEqual(small, {
       algorithm: 'RS256',
       uri: `${more}rsa-sha256`,
@@ -48,8 +56,8 @@ describe('names of algorithms', () => {
       },
       'RSA-1_5': { padding: 'pkcs1', uri: `${XENC}rsa-1_5` },
     });
-    assert.equal(CONTENT['AES-256-GCM'].uri, `${XENC11}aes256-gcm`);
-    assert.equal(CONTENT['AES-256-CBC'].uri, `${XENC}aes256-cbc`);
+    assert.equal(CONTENT_ENCRYPTION['AES-256-GCM'].uri, `${XENC11}aes256-gcm`);
+    assert.equal(CONTENT_ENCRYPTION['AES-256-CBC'].uri, `${XENC}aes256-cbc`);
   });
 });
 
@@ -58,7 +66,7 @@ describe('content encryption', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (plaintext) => {
         const key = newContentKey(random);
-        const sealed = CONTENT['AES-256-GCM'].encrypt(key, plaintext, random);
+        const sealed = CONTENT_ENCRYPTION['AES-256-GCM'].encrypt(key, plaintext, random);
         assert.equal(sealed.length, 12 + Buffer.byteLength(plaintext) + 16);
         const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, 12));
         decipher.setAuthTag(sealed.subarray(-16));
@@ -71,7 +79,7 @@ describe('content encryption', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (plaintext) => {
         const key = newContentKey(random);
-        const sealed = CONTENT['AES-256-CBC'].encrypt(key, plaintext, random);
+        const sealed = CONTENT_ENCRYPTION['AES-256-CBC'].encrypt(key, plaintext, random);
         const decipher = createDecipheriv('aes-256-cbc', key, sealed.subarray(0, 16)).setAutoPadding(false);
         const padded = Buffer.concat([decipher.update(sealed.subarray(16)), decipher.final()]);
         const padding = padded.at(-1) ?? 0;
@@ -83,7 +91,7 @@ describe('content encryption', () => {
 
   it('takes a new vector each time', () => {
     const key = newContentKey(random);
-    for (const { encrypt } of Object.values(CONTENT)) {
+    for (const { encrypt } of Object.values(CONTENT_ENCRYPTION)) {
       const [one, other] = [encrypt(key, 'x', random), encrypt(key, 'x', random)];
       assert.notDeepEqual(one.subarray(0, 12), other.subarray(0, 12));
     }

@@ -1,7 +1,7 @@
 import { CBC_IV_BYTES, encryptCbc, encryptGcm, GCM_IV_BYTES } from '../../crypto/aes.ts';
 import type { EncryptionPadding, SignatureAlgorithm } from '../../crypto/rsa.ts';
 import type { Random } from '../../kernel/clock.ts';
-import type { Settings } from '../settings.ts';
+import type { EffectiveSettings } from '../settings.ts';
 
 /** Namespaces of a WS-Security 1.1 envelope. */
 export const NS = {
@@ -24,16 +24,17 @@ export const BASE64 = `${SOAP_SECURITY}#Base64Binary`;
 export const X509_V3 = `${X509_PROFILE}#X509v3`;
 export const X509_SUBJECT_KEY_IDENTIFIER = `${X509_PROFILE}#X509SubjectKeyIdentifier`;
 export const ENCRYPTED_KEY = 'http://docs.oasis-open.org/wss/oasis-wss-soap-message-security-1.1#EncryptedKey';
-export const passwordType = (type: Settings['wssec.password-type']): string => `${USERNAME_PROFILE}#${type}`;
+export const passwordTypeUri = (type: EffectiveSettings['wssec.password-type']): string =>
+  `${USERNAME_PROFILE}#${type}`;
 
-interface Signing {
+interface SignatureMethod {
   readonly algorithm: SignatureAlgorithm;
   readonly uri: string;
   readonly digest: 'sha256' | 'sha512';
   readonly digestUri: string;
 }
 
-export const SIGNING: Readonly<Record<Settings['wssec.signature'], Signing>> = {
+export const SIGNATURES: Readonly<Record<EffectiveSettings['wssec.signature'], SignatureMethod>> = {
   'RSA-SHA256': {
     algorithm: 'RS256',
     uri: 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
@@ -56,7 +57,7 @@ interface KeyTransport {
   readonly maskUri?: string;
 }
 
-export const KEY_TRANSPORT: Readonly<Record<Settings['wssec.key-transport'], KeyTransport>> = {
+export const KEY_TRANSPORT: Readonly<Record<EffectiveSettings['wssec.key-transport'], KeyTransport>> = {
   // Its mask generation is fixed to SHA-1, so its digest is left at the default too: receivers take other pairs apart.
   'RSA-OAEP': { padding: 'oaep-sha1', uri: `${NS.xenc}rsa-oaep-mgf1p` },
   'RSA-OAEP-SHA256': {
@@ -72,14 +73,14 @@ const CONTENT_KEY_BYTES = 32;
 
 export const newContentKey = (random: Random): Uint8Array => random.bytes(CONTENT_KEY_BYTES);
 
-interface ContentCipher {
+interface ContentEncryption {
   readonly uri: string;
   /** Initialization vector, ciphertext and, where there is one, tag. */
   encrypt(key: Uint8Array, plaintext: string, random: Random): Buffer;
 }
 
 /** XML Encryption 1.1, 5.2. */
-export const CONTENT: Readonly<Record<Settings['wssec.content'], ContentCipher>> = {
+export const CONTENT_ENCRYPTION: Readonly<Record<EffectiveSettings['wssec.content'], ContentEncryption>> = {
   'AES-256-GCM': {
     uri: `${NS.xenc11}aes256-gcm`,
     encrypt(key, plaintext, random) {

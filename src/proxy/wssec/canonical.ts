@@ -8,11 +8,11 @@ import { LIMITS } from '../../kernel/limits.ts';
  * processing instructions. Throws `malformed_xml` when the form is too long.
  */
 export function canonicalElement(text: string): string {
-  return new Writer().write(text);
+  return new CanonicalWriter().write(text);
 }
 
 /** Text as it stands in a canonical form. */
-export const canonicalText = (text: string): string => text.replace(SPECIAL_IN_TEXT, escapeSpecial);
+export const canonicalText = (text: string): string => text.replace(ESCAPED_IN_TEXT, escapeCharacter);
 
 /** A declaration that was written, and what its prefix meant to the output before (`undefined`: nothing). */
 interface Declaration {
@@ -21,7 +21,7 @@ interface Declaration {
   readonly outer: string | undefined;
 }
 
-class Writer {
+class CanonicalWriter {
   #output = '';
   /** Of the start tag being read, without namespace declarations. The parser adds their `uri` at the end of the tag. */
   #attributes: SaxesAttributeNS[] = [];
@@ -51,18 +51,18 @@ class Writer {
     parser.on('text', onText);
     parser.on('cdata', onText);
     parser.write(text).close();
-    this.#limit();
+    this.#assertWithinLimit();
     return this.#output;
   }
 
-  #limit(): void {
+  #assertWithinLimit(): void {
     if (this.#output.length > LIMITS.xmlCanonicalCharacters)
       throw new Failure('malformed_xml', { message: 'malformed XML: too long in its canonical form' });
   }
 
   #open(tag: SaxesTagNS): void {
-    this.#limit();
-    const declarations = this.#declare(tag);
+    this.#assertWithinLimit();
+    const declarations = this.#listDeclarations(tag);
     this.#declared.push(declarations);
     this.#output += `<${tag.name}`;
     for (const { prefix, uri } of declarations) this.#attribute(prefix === '' ? 'xmlns' : `xmlns:${prefix}`, uri);
@@ -71,17 +71,17 @@ class Writer {
   }
 
   /** The declarations this tag needs for the prefixes it uses itself; without a prefix, attributes have no namespace. */
-  #declare(tag: SaxesTagNS): readonly Declaration[] {
+  #listDeclarations(tag: SaxesTagNS): readonly Declaration[] {
     const declarations: Declaration[] = [];
-    this.#use(tag.prefix, tag.uri, declarations);
+    this.#declarePrefix(tag.prefix, tag.uri, declarations);
     for (const { prefix, uri } of this.#attributes) {
-      if (prefix !== '') this.#use(prefix, uri, declarations);
+      if (prefix !== '') this.#declarePrefix(prefix, uri, declarations);
     }
     if (declarations.length > 1) declarations.sort((one, other) => compareCodePoints(one.prefix, other.prefix));
     return declarations;
   }
 
-  #use(prefix: string, uri: string, declarations: Declaration[]): void {
+  #declarePrefix(prefix: string, uri: string, declarations: Declaration[]): void {
     const outer = this.#rendered.get(prefix);
     if (outer === uri) return;
     this.#rendered.set(prefix, uri);
@@ -96,7 +96,7 @@ class Writer {
   }
 
   #attribute(name: string, value: string): void {
-    this.#output += ` ${name}="${value.replace(SPECIAL_IN_ATTRIBUTE, escapeSpecial)}"`;
+    this.#output += ` ${name}="${value.replace(ESCAPED_IN_ATTRIBUTE, escapeCharacter)}"`;
   }
 
   #close(tag: SaxesTagNS): void {
@@ -105,8 +105,8 @@ class Writer {
   }
 }
 
-const SPECIAL_IN_TEXT = /[&<>\r]/g;
-const SPECIAL_IN_ATTRIBUTE = /[&<"\t\n\r]/g;
+const ESCAPED_IN_TEXT = /[&<>\r]/g;
+const ESCAPED_IN_ATTRIBUTE = /[&<"\t\n\r]/g;
 const ESCAPES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
@@ -117,7 +117,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\r': '&#xD;',
 };
 
-const escapeSpecial = (character: string): string => ESCAPES[character] ?? character;
+const escapeCharacter = (character: string): string => ESCAPES[character] ?? character;
 
 const compareAttributes = (one: SaxesAttributeNS, other: SaxesAttributeNS): number =>
   compareCodePoints(one.uri, other.uri) || compareCodePoints(one.local, other.local);
@@ -126,11 +126,11 @@ function compareCodePoints(one: string, other: string): number {
   if (one === other) return 0;
   const length = Math.min(one.length, other.length);
   for (let at = 0; at < length; at++) {
-    const difference = rank(one.charCodeAt(at)) - rank(other.charCodeAt(at));
+    const difference = codePointOrder(one.charCodeAt(at)) - codePointOrder(other.charCodeAt(at));
     if (difference !== 0) return difference;
   }
   return one.length - other.length;
 }
 
 /** Code units in the order of the code points they stand for: surrogates behind U+FFFF. */
-const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);
+const codePointOrder = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);

@@ -5,39 +5,39 @@ import fc from 'fast-check';
 import { canonicalise } from '../../../test/receivers/exclusive-c14n.ts';
 import { attributeOf, only, parseXml, textOf } from '../../../test/receivers/xml-tree.ts';
 import { systemRandom } from '../../crypto/random.ts';
-import { KEY_TRANSPORT, NS, SIGNING } from './algorithms.ts';
+import { KEY_TRANSPORT, NS, SIGNATURES } from './algorithms.ts';
 import {
-  binarySecurityToken,
-  body,
-  directReference,
-  encryptedData,
-  encryptedKey,
-  envelope,
-  keyIdentifier,
-  signature,
-  signedInfo,
-  timestamp,
-  usernameToken,
+  buildBinarySecurityToken,
+  buildBody,
+  buildDirectReference,
+  buildEncryptedData,
+  buildEncryptedKey,
+  buildEnvelope,
+  buildKeyIdentifier,
+  buildSignature,
+  buildSignedInfo,
+  buildTimestamp,
+  buildUsernameToken,
 } from './elements.ts';
 
 const NOW = Date.UTC(2026, 0, 15, 23, 59, 30, 7);
 const random = systemRandom();
 const VALUE = Buffer.from('some bytes');
-const data = encryptedData('data-1', { type: 'Content', keyId: 'key-1', cipherUri: 'urn:cipher' }, VALUE);
+const data = buildEncryptedData('data-1', { type: 'Content', keyId: 'key-1', cipherUri: 'urn:cipher' }, VALUE);
 const login = (password: string, type: 'PasswordDigest' | 'PasswordText', username = 'shop') =>
-  usernameToken('username-1', { username, password, type }, NOW, random);
+  buildUsernameToken('username-1', { username, password, type }, NOW, random);
 
 const canonicalOf = (xml: string): string => canonicalise(parseXml(xml));
 
 describe('an element that is signed', () => {
   it('is written in its exclusive canonical form', () => {
-    const info = signedInfo(SIGNING['RSA-SHA512'], [{ id: 'a', canonical: '<a></a>' }]);
+    const info = buildSignedInfo(SIGNATURES['RSA-SHA512'], [{ id: 'a', canonical: '<a></a>' }]);
     for (const xml of [
-      timestamp('timestamp-1', NOW).xml,
-      binarySecurityToken('x509-1', 'AAAA').xml,
+      buildTimestamp('timestamp-1', NOW).xml,
+      buildBinarySecurityToken('x509-1', 'AAAA').xml,
       login('x', 'PasswordDigest').xml,
       login('x', 'PasswordText').xml,
-      body('body-1', data.xml).xml,
+      buildBody('body-1', data.xml).xml,
       data.xml,
       info,
     ]) {
@@ -46,22 +46,26 @@ describe('an element that is signed', () => {
   });
 
   it('is so inside the envelope, too', () => {
-    const parts = [timestamp('timestamp-1', NOW), binarySecurityToken('x509-1', 'AAAA'), login('x', 'PasswordText')];
-    const whole = parseXml(envelope(parts, body('body-1', data.xml)));
+    const parts = [
+      buildTimestamp('timestamp-1', NOW),
+      buildBinarySecurityToken('x509-1', 'AAAA'),
+      login('x', 'PasswordText'),
+    ];
+    const whole = parseXml(buildEnvelope(parts, buildBody('body-1', data.xml)));
     const security = only(only(whole, NS.soapenv, 'Header'), NS.wsse, 'Security');
     const inside = security.children.map((child) => canonicalise(child));
     assert.deepEqual(
       inside,
       parts.map(({ xml }) => xml),
     );
-    assert.equal(canonicalise(only(whole, NS.soapenv, 'Body')), body('body-1', data.xml).xml);
+    assert.equal(canonicalise(only(whole, NS.soapenv, 'Body')), buildBody('body-1', data.xml).xml);
     assert.equal(attributeOf(security, 'mustUnderstand', NS.soapenv), '1');
   });
 });
 
 describe('a Timestamp', () => {
   it('lives for 300 seconds', () => {
-    const element = parseXml(timestamp('timestamp-1', NOW).xml);
+    const element = parseXml(buildTimestamp('timestamp-1', NOW).xml);
     assert.equal(textOf(only(element, NS.wsu, 'Created')), '2026-01-15T23:59:30.007Z');
     assert.equal(textOf(only(element, NS.wsu, 'Expires')), '2026-01-16T00:04:30.007Z');
     assert.equal(attributeOf(element, 'Id', NS.wsu), 'timestamp-1');
@@ -113,12 +117,12 @@ describe('a UsernameToken', () => {
 
 describe('a SignedInfo', () => {
   it('has for each part its name and the digest of its canonical form', () => {
-    for (const { digest, digestUri, ...signing } of Object.values(SIGNING)) {
+    for (const { digest, digestUri, ...signing } of Object.values(SIGNATURES)) {
       const parts = [
         { id: 'a-1', canonical: '<a>é</a>' },
         { id: 'b-1', canonical: '' },
       ];
-      const element = parseXml(signedInfo({ digest, digestUri, ...signing }, parts));
+      const element = parseXml(buildSignedInfo({ digest, digestUri, ...signing }, parts));
       assert.equal(attributeOf(only(element, NS.ds, 'SignatureMethod'), 'Algorithm'), signing.uri);
       const references = element.children.slice(2).map((child) => {
         assert.ok(typeof child === 'object');
@@ -136,12 +140,12 @@ describe('a SignedInfo', () => {
 
 describe('a Signature', () => {
   it('holds what was signed, the value and the key, with its own id', () => {
-    const info = signedInfo(SIGNING['RSA-SHA256'], []);
+    const info = buildSignedInfo(SIGNATURES['RSA-SHA256'], []);
     for (const [key, name] of [
-      [directReference('x509-1'), 'Reference'],
-      [keyIdentifier('AAAA'), 'KeyIdentifier'],
+      [buildDirectReference('x509-1'), 'Reference'],
+      [buildKeyIdentifier('AAAA'), 'KeyIdentifier'],
     ] as const) {
-      const { id, xml } = signature('signature-1', info, VALUE, key);
+      const { id, xml } = buildSignature('signature-1', info, VALUE, key);
       const element = parseXml(xml);
       assert.deepEqual([id, attributeOf(element, 'Id')], ['signature-1', 'signature-1']);
       assert.equal(canonicalise(only(element, NS.ds, 'SignedInfo')), info);
@@ -153,7 +157,7 @@ describe('a Signature', () => {
 
 describe('an EncryptedKey', () => {
   const methodOf = (transport: (typeof KEY_TRANSPORT)[keyof typeof KEY_TRANSPORT]) => {
-    const element = parseXml(encryptedKey('key-1', transport, 'AAAA', VALUE, ['data-1', 'data-2']).xml);
+    const element = parseXml(buildEncryptedKey('key-1', transport, 'AAAA', VALUE, ['data-1', 'data-2']).xml);
     return { element, method: only(element, NS.xenc, 'EncryptionMethod') };
   };
 

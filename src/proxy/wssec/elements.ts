@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
 import { iso8601, MINUTE, type Random } from '../../kernel/clock.ts';
-import type { Settings } from '../settings.ts';
+import type { EffectiveSettings } from '../settings.ts';
 import {
   BASE64,
   ENCRYPTED_KEY,
   EXCLUSIVE_C14N,
   type KEY_TRANSPORT,
   NS,
-  passwordType,
-  type SIGNING,
+  passwordTypeUri,
+  type SIGNATURES,
   X509_SUBJECT_KEY_IDENTIFIER,
   X509_V3,
 } from './algorithms.ts';
@@ -27,21 +27,25 @@ export interface EnvelopePart {
 const LIFETIME_MS = 5 * MINUTE;
 const NONCE_BYTES = 16;
 
-export function timestamp(id: string, now: number): EnvelopePart {
+export function buildTimestamp(id: string, now: number): EnvelopePart {
   const times = `<wsu:Created>${iso8601(now)}</wsu:Created><wsu:Expires>${iso8601(now + LIFETIME_MS)}</wsu:Expires>`;
   return { id, xml: `<wsu:Timestamp xmlns:wsu="${NS.wsu}" wsu:Id="${id}">${times}</wsu:Timestamp>` };
 }
 
-export function binarySecurityToken(id: string, certificate: string): EnvelopePart {
+export function buildBinarySecurityToken(id: string, certificate: string): EnvelopePart {
   const declared = `xmlns:wsse="${NS.wsse}" xmlns:wsu="${NS.wsu}"`;
   const start = `<wsse:BinarySecurityToken ${declared} EncodingType="${BASE64}" ValueType="${X509_V3}" wsu:Id="${id}">`;
   return { id, xml: `${start}${certificate}</wsse:BinarySecurityToken>` };
 }
 
 /** UsernameToken Profile 1.1: a digest over nonce, time and password, or the password itself. */
-export function usernameToken(
+export function buildUsernameToken(
   id: string,
-  login: { readonly username: string; readonly password: string; readonly type: Settings['wssec.password-type'] },
+  login: {
+    readonly username: string;
+    readonly password: string;
+    readonly type: EffectiveSettings['wssec.password-type'];
+  },
   now: number,
   random: Random,
 ): EnvelopePart {
@@ -52,7 +56,7 @@ export function usernameToken(
   const secret = type === 'PasswordText' ? canonicalText(password) : hash('sha1', digested, 'base64');
   const children = [
     `<wsse:Username>${canonicalText(username)}</wsse:Username>`,
-    `<wsse:Password Type="${passwordType(type)}">${secret}</wsse:Password>`,
+    `<wsse:Password Type="${passwordTypeUri(type)}">${secret}</wsse:Password>`,
     `<wsse:Nonce EncodingType="${BASE64}">${Buffer.from(nonce).toString('base64')}</wsse:Nonce>`,
     `<wsu:Created>${created}</wsu:Created>`,
   ].join('');
@@ -60,13 +64,13 @@ export function usernameToken(
   return { id, xml: `${start}${children}</wsse:UsernameToken>` };
 }
 
-export function body(id: string, content: string): EnvelopePart {
+export function buildBody(id: string, content: string): EnvelopePart {
   const start = `<soapenv:Body xmlns:soapenv="${NS.soapenv}" xmlns:wsu="${NS.wsu}" wsu:Id="${id}">`;
   return { id, xml: `${start}${content}</soapenv:Body>` };
 }
 
 /** In the place of an element or of the content of one. */
-export function encryptedData(
+export function buildEncryptedData(
   id: string,
   encrypted: { readonly type: 'Content' | 'Element'; readonly keyId: string; readonly cipherUri: string },
   value: Buffer,
@@ -78,12 +82,12 @@ export function encryptedData(
   const xml =
     `<xenc:EncryptedData xmlns:xenc="${NS.xenc}" Id="${id}" Type="${NS.xenc}${type}">` +
     `<xenc:EncryptionMethod Algorithm="${cipherUri}"></xenc:EncryptionMethod>` +
-    `<ds:KeyInfo xmlns:ds="${NS.ds}">${reference}</ds:KeyInfo>${cipherData(value)}</xenc:EncryptedData>`;
+    `<ds:KeyInfo xmlns:ds="${NS.ds}">${reference}</ds:KeyInfo>${buildCipherData(value)}</xenc:EncryptedData>`;
   return { id, xml };
 }
 
 /** `dataIds` are the EncryptedData elements under this key. */
-export function encryptedKey(
+export function buildEncryptedKey(
   id: string,
   transport: (typeof KEY_TRANSPORT)[keyof typeof KEY_TRANSPORT],
   recipientKeyIdentifier: string,
@@ -99,14 +103,14 @@ export function encryptedKey(
   const xml =
     `<xenc:EncryptedKey xmlns:xenc="${NS.xenc}" Id="${id}">` +
     `<xenc:EncryptionMethod Algorithm="${uri}">${digest}${mask}</xenc:EncryptionMethod>` +
-    `<ds:KeyInfo xmlns:ds="${NS.ds}">${tokenReference(keyIdentifier(recipientKeyIdentifier))}</ds:KeyInfo>` +
-    `${cipherData(value)}<xenc:ReferenceList>${references}</xenc:ReferenceList></xenc:EncryptedKey>`;
+    `<ds:KeyInfo xmlns:ds="${NS.ds}">${buildTokenReference(buildKeyIdentifier(recipientKeyIdentifier))}</ds:KeyInfo>` +
+    `${buildCipherData(value)}<xenc:ReferenceList>${references}</xenc:ReferenceList></xenc:EncryptedKey>`;
   return { id, xml };
 }
 
 /** What is signed: for each part its digest. */
-export function signedInfo(
-  signing: (typeof SIGNING)[keyof typeof SIGNING],
+export function buildSignedInfo(
+  signing: (typeof SIGNATURES)[keyof typeof SIGNATURES],
   parts: readonly { readonly id: string; readonly canonical: string }[],
 ): string {
   const references = parts.map(
@@ -122,22 +126,22 @@ export function signedInfo(
   );
 }
 
-export function signature(id: string, info: string, value: Buffer, key: string): EnvelopePart {
+export function buildSignature(id: string, info: string, value: Buffer, key: string): EnvelopePart {
   const xml =
     `<ds:Signature xmlns:ds="${NS.ds}" Id="${id}">${info}` +
     `<ds:SignatureValue>${value.toString('base64')}</ds:SignatureValue>` +
-    `<ds:KeyInfo>${tokenReference(key)}</ds:KeyInfo></ds:Signature>`;
+    `<ds:KeyInfo>${buildTokenReference(key)}</ds:KeyInfo></ds:Signature>`;
   return { id, xml };
 }
 
 /** The key of the certificate in a BinarySecurityToken. */
-export const directReference = (tokenId: string): string =>
+export const buildDirectReference = (tokenId: string): string =>
   `<wsse:Reference URI="#${tokenId}" ValueType="${X509_V3}"></wsse:Reference>`;
 
-export const keyIdentifier = (value: string): string =>
+export const buildKeyIdentifier = (value: string): string =>
   `<wsse:KeyIdentifier EncodingType="${BASE64}" ValueType="${X509_SUBJECT_KEY_IDENTIFIER}">${value}</wsse:KeyIdentifier>`;
 
-export function envelope(header: readonly EnvelopePart[], { xml }: EnvelopePart): string {
+export function buildEnvelope(header: readonly EnvelopePart[], { xml }: EnvelopePart): string {
   const security = header.map((part) => part.xml).join('');
   return (
     `<soapenv:Envelope xmlns:soapenv="${NS.soapenv}"><soapenv:Header>` +
@@ -146,8 +150,8 @@ export function envelope(header: readonly EnvelopePart[], { xml }: EnvelopePart)
   );
 }
 
-const tokenReference = (content: string): string =>
+const buildTokenReference = (content: string): string =>
   `<wsse:SecurityTokenReference xmlns:wsse="${NS.wsse}">${content}</wsse:SecurityTokenReference>`;
 
-const cipherData = (value: Buffer): string =>
+const buildCipherData = (value: Buffer): string =>
   `<xenc:CipherData><xenc:CipherValue>${value.toString('base64')}</xenc:CipherValue></xenc:CipherData>`;

@@ -1,12 +1,12 @@
 /** What is said of a document that is refused: a closed list, because the parser's own messages quote the document. */
 export const DOCTYPE = 'a DOCTYPE is not allowed';
-export const INSTRUCTION = 'a processing instruction is not allowed';
+export const PROCESSING_INSTRUCTION = 'a processing instruction is not allowed';
 export const DECLARATION = 'expected version 1.0 and encoding UTF-8';
-const RESERVED = 'misuse of a reserved prefix or namespace';
+const RESERVED_NAME = 'misuse of a reserved prefix or namespace';
 const BAD_DECLARATION = 'malformed XML declaration';
 
 /** How messages of the parser begin, which go on to quote the document, and what is said instead. */
-const PHRASES: readonly (readonly [beginning: string, phrase: string])[] = [
+const DESCRIPTIONS: readonly (readonly [beginning: string, phrase: string])[] = [
   ['unbound namespace prefix', 'undeclared prefix'],
   ['undefined entity', 'unknown entity'],
   ['disallowed character in entity name', 'malformed reference'],
@@ -14,8 +14,8 @@ const PHRASES: readonly (readonly [beginning: string, phrase: string])[] = [
   ['malformed character entity', 'malformed reference'],
   ['duplicate attribute', 'duplicate attribute'],
   ['inappropriately located doctype', DOCTYPE],
-  ['processing instruction', INSTRUCTION],
-  ['disallowed character in processing instruction', INSTRUCTION],
+  ['processing instruction', PROCESSING_INSTRUCTION],
+  ['disallowed character in processing instruction', PROCESSING_INSTRUCTION],
   ['version number must', DECLARATION],
   ['encoding value must', DECLARATION],
   ['an XML declaration must', 'an XML declaration not at the start'],
@@ -38,12 +38,12 @@ const PHRASES: readonly (readonly [beginning: string, phrase: string])[] = [
   ['the string "]]>"', ']]> in text'],
   ['malformed name', 'malformed name'],
   ['invalid attempt to undefine prefix', 'a prefix bound to no namespace'],
-  ['xml prefix must', RESERVED],
-  ['xmlns prefix must', RESERVED],
-  ['may not assign', RESERVED],
-  ['the default namespace may not', RESERVED],
-  ['tags may not have', RESERVED],
+  ['xml prefix must', RESERVED_NAME],
+  ['xmlns prefix must', RESERVED_NAME],
+  ['may not assign', RESERVED_NAME],
+  ['the default namespace may not', RESERVED_NAME],
+  ['tags may not have', RESERVED_NAME],
 ];
 
-export const phraseFor = (message: string): string =>
-  PHRASES.find(([beginning]) => message.startsWith(beginning))?.[1] ?? 'not well-formed';
+export const describeParserError = (message: string): string =>
+  DESCRIPTIONS.find(([beginning]) => message.startsWith(beginning))?.[1] ?? 'not well-formed';

@@ -16,8 +16,8 @@ import {
 } from '../../../test/receivers/xml-tree.ts';
 import { systemRandom } from '../../crypto/random.ts';
 import { subjectKeyIdentifier } from '../../crypto/rsa-keys.ts';
-import { type GivenSettings, settingsInForce } from '../settings.ts';
-import { CONTENT, KEY_TRANSPORT, NS } from './algorithms.ts';
+import { type ConfiguredSettings, effectiveSettings } from '../settings.ts';
+import { CONTENT_ENCRYPTION, KEY_TRANSPORT, NS } from './algorithms.ts';
 import { secureWithWssec } from './wssec.ts';
 
 const NOW = Date.UTC(2026, 0, 15);
@@ -36,8 +36,8 @@ const RECEIVER = {
 };
 const HASHES = { 'RSA-SHA256': 'sha256', 'RSA-SHA512': 'sha512' } as const;
 
-const secure = (given: GivenSettings, element = ELEMENT): Promise<string> =>
-  secureWithWssec(element, { parties: PARTIES, settings: settingsInForce(given), now: NOW, random: systemRandom() });
+const secure = (given: ConfiguredSettings, element = ELEMENT): Promise<string> =>
+  secureWithWssec(element, { parties: PARTIES, settings: effectiveSettings(given), now: NOW, random: systemRandom() });
 
 const headerOf = (root: Element): Element => only(only(root, NS.soapenv, 'Header'), NS.wsse, 'Security');
 const bodyOf = (root: Element): Element => only(root, NS.soapenv, 'Body');
@@ -82,7 +82,7 @@ for (const order of ['encrypt-sign', 'sign-encrypt'] as const) {
   describe(`an envelope with ${order}`, () => {
     for (const signing of Object.keys(HASHES) as (keyof typeof HASHES)[]) {
       it(`holds the element as it was written, signed with ${signing}, by any of the other algorithms`, async () => {
-        for (const [content, { uri: contentUri }] of Object.entries(CONTENT)) {
+        for (const [content, { uri: contentUri }] of Object.entries(CONTENT_ENCRYPTION)) {
           for (const [transport, { uri: transportUri }] of Object.entries(KEY_TRANSPORT)) {
             const ciphers = { 'wssec.content': content, 'wssec.key-transport': transport };
             const envelope = await secure({ ...LOGIN, ...ciphers, 'wssec.signature': signing, 'wssec.order': order });

@@ -1,112 +1,115 @@
 import { encryptRsa, signRsa } from '../../crypto/rsa.ts';
 import { newUuid } from '../../kernel/ids.ts';
-import type { Securing } from '../securing.ts';
-import { CONTENT, KEY_TRANSPORT, newContentKey, SIGNING } from './algorithms.ts';
+import type { MessageSecurity } from '../message-security.ts';
+import { CONTENT_ENCRYPTION, KEY_TRANSPORT, newContentKey, SIGNATURES } from './algorithms.ts';
 import { canonicalElement } from './canonical.ts';
 import {
-  binarySecurityToken,
-  body,
-  directReference,
+  buildBinarySecurityToken,
+  buildBody,
+  buildDirectReference,
+  buildEncryptedData,
+  buildEncryptedKey,
+  buildEnvelope,
+  buildKeyIdentifier,
+  buildSignature,
+  buildSignedInfo,
+  buildTimestamp,
+  buildUsernameToken,
   type EnvelopePart,
-  encryptedData,
-  encryptedKey,
-  envelope,
-  keyIdentifier,
-  signature,
-  signedInfo,
-  timestamp,
-  usernameToken,
 } from './elements.ts';
 
 /** A SOAP 1.1 envelope around an element, as WS-Security 1.1 and the Basic Security Profile have it. */
-export function secureWithWssec(element: string, securing: Securing): Promise<string> {
-  return securing.settings['wssec.order'] === 'encrypt-sign'
-    ? encryptThenSign(element, securing)
-    : signThenEncrypt(element, securing);
+export function secureWithWssec(element: string, security: MessageSecurity): Promise<string> {
+  return security.settings['wssec.order'] === 'encrypt-sign'
+    ? encryptThenSign(element, security)
+    : signThenEncrypt(element, security);
 }
 
 /**
  * The signature covers nothing but ciphertext and our own elements. Receivers work from the top down, so the last
  * operation stands first: the signature before the key.
  */
-async function encryptThenSign(element: string, securing: Securing): Promise<string> {
-  const { key, data } = encryptAll([{ type: 'Content', plaintext: element }], securing);
-  const wrapped = body(newId('body', securing), data.map(({ xml }) => xml).join(''));
-  const tokens = tokensOf(securing);
-  const signed = [...tokens.all, wrapped].map(({ id, xml }) => ({ id, canonical: xml }));
-  const proof = await sign(signed, tokens.certificate, securing);
-  return envelope([...tokens.all, proof, key], wrapped);
+async function encryptThenSign(element: string, security: MessageSecurity): Promise<string> {
+  const { key, data } = encryptAll([{ type: 'Content', plaintext: element }], security);
+  const encryptedBody = buildBody(newId('body', security), data.map(({ xml }) => xml).join(''));
+  const tokens = buildTokens(security);
+  const signed = [...tokens.all, encryptedBody].map(({ id, xml }) => ({ id, canonical: xml }));
+  const signaturePart = await signParts(signed, tokens.certificate, security);
+  return buildEnvelope([...tokens.all, signaturePart, key], encryptedBody);
 }
 
 /**
  * The signature covers the plaintext, so it is encrypted itself: in clear, its digest would let whoever knows the rest of
  * the body find the card number by trying.
  */
-async function signThenEncrypt(element: string, securing: Securing): Promise<string> {
-  const plain = body(newId('body', securing), element);
-  const tokens = tokensOf(securing);
+async function signThenEncrypt(element: string, security: MessageSecurity): Promise<string> {
+  const plainBody = buildBody(newId('body', security), element);
+  const tokens = buildTokens(security);
   const signed = [
     ...tokens.all.map(({ id, xml }) => ({ id, canonical: xml })),
-    { id: plain.id, canonical: canonicalElement(plain.xml) },
+    { id: plainBody.id, canonical: canonicalElement(plainBody.xml) },
   ];
-  const proof = await sign(signed, tokens.certificate, securing);
+  const signaturePart = await signParts(signed, tokens.certificate, security);
   const content = { type: 'Content', plaintext: element } as const;
-  const { key, data } = encryptAll([content, { type: 'Element', plaintext: proof.xml }], securing);
-  const [hiddenBody, ...hiddenProof] = data;
-  return envelope([...tokens.all, key, ...hiddenProof], body(plain.id, hiddenBody?.xml ?? ''));
+  const { key, data } = encryptAll([content, { type: 'Element', plaintext: signaturePart.xml }], security);
+  const [encryptedBody, ...encryptedSignature] = data;
+  return buildEnvelope([...tokens.all, key, ...encryptedSignature], buildBody(plainBody.id, encryptedBody?.xml ?? ''));
 }
 
 /** Letters first: an id of XML must not begin with a digit. */
-const newId = (what: string, { random }: Securing): string => `${what}-${newUuid(random)}`;
+const newId = (prefix: string, { random }: MessageSecurity): string => `${prefix}-${newUuid(random)}`;
 
-function tokensOf(securing: Securing): { all: EnvelopePart[]; certificate: EnvelopePart } {
-  const { parties, settings, now, random } = securing;
-  const certificate = binarySecurityToken(newId('x509', securing), parties.merchant.certificateText);
+function buildTokens(security: MessageSecurity): { all: EnvelopePart[]; certificate: EnvelopePart } {
+  const { parties, settings, now, random } = security;
+  const certificate = buildBinarySecurityToken(newId('x509', security), parties.merchant.certificateText);
   const { 'wssec.username': username, 'wssec.password': password = '', 'wssec.password-type': type } = settings;
   const login =
     username === undefined
       ? []
-      : [usernameToken(newId('username', securing), { username, password, type }, now, random)];
-  return { all: [timestamp(newId('timestamp', securing), now), certificate, ...login], certificate };
+      : [buildUsernameToken(newId('username', security), { username, password, type }, now, random)];
+  return { all: [buildTimestamp(newId('timestamp', security), now), certificate, ...login], certificate };
 }
 
-async function sign(
+async function signParts(
   parts: readonly { readonly id: string; readonly canonical: string }[],
   certificate: EnvelopePart,
-  securing: Securing,
+  security: MessageSecurity,
 ): Promise<EnvelopePart> {
-  const { parties, settings } = securing;
-  const signing = SIGNING[settings['wssec.signature']];
-  const info = signedInfo(signing, parts);
+  const { parties, settings } = security;
+  const signing = SIGNATURES[settings['wssec.signature']];
+  const info = buildSignedInfo(signing, parts);
   const value = await signRsa(signing.algorithm, parties.merchant.key, Buffer.from(info, 'utf8'));
   const key =
     settings['wssec.reference'] === 'binary-security-token'
-      ? directReference(certificate.id)
-      : keyIdentifier(parties.merchant.subjectKeyIdentifier);
-  return signature(newId('signature', securing), info, value, key);
+      ? buildDirectReference(certificate.id)
+      : buildKeyIdentifier(parties.merchant.subjectKeyIdentifier);
+  return buildSignature(newId('signature', security), info, value, key);
 }
 
-interface Piece {
+interface EncryptionTarget {
   /** What it is of the element in whose place its ciphertext stands. */
   readonly type: 'Content' | 'Element';
   readonly plaintext: string;
 }
 
 /** All pieces under one key of their own, and that key, encrypted for the processor. */
-function encryptAll(pieces: readonly Piece[], securing: Securing): { key: EnvelopePart; data: EnvelopePart[] } {
-  const { parties, settings, random } = securing;
-  const cipher = CONTENT[settings['wssec.content']];
+function encryptAll(
+  targets: readonly EncryptionTarget[],
+  security: MessageSecurity,
+): { key: EnvelopePart; data: EnvelopePart[] } {
+  const { parties, settings, random } = security;
+  const cipher = CONTENT_ENCRYPTION[settings['wssec.content']];
   const transport = KEY_TRANSPORT[settings['wssec.key-transport']];
-  const keyId = newId('key', securing);
+  const keyId = newId('key', security);
   const contentKey = newContentKey(random);
   try {
-    const data = pieces.map(({ type, plaintext }) => {
+    const data = targets.map(({ type, plaintext }) => {
       const value = cipher.encrypt(contentKey, plaintext, random);
-      return encryptedData(newId('data', securing), { type, keyId, cipherUri: cipher.uri }, value);
+      return buildEncryptedData(newId('data', security), { type, keyId, cipherUri: cipher.uri }, value);
     });
     const wrapped = encryptRsa(transport.padding, parties.processor.key, contentKey);
     const dataIds = data.map(({ id }) => id);
-    const key = encryptedKey(keyId, transport, parties.processor.subjectKeyIdentifier, wrapped, dataIds);
+    const key = buildEncryptedKey(keyId, transport, parties.processor.subjectKeyIdentifier, wrapped, dataIds);
     return { key, data };
   } finally {
     contentKey.fill(0);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { Failure } from '../../kernel/failure.ts';
 import { LIMITS } from '../../kernel/limits.ts';
-import { readDocument } from './xml-document.ts';
+import { parseDocument } from './xml-document.ts';
 
 const SOAP = 'http://schemas.xmlsoap.org/soap/envelope/';
 const SOAP12 = 'http://www.w3.org/2003/05/soap-envelope';
@@ -11,7 +11,7 @@ const SOAP12 = 'http://www.w3.org/2003/05/soap-envelope';
 /** What is said of the refusal, behind the line it must name. */
 function refusal(document: string, line = 1): string {
   try {
-    readDocument(document);
+    parseDocument(document);
   } catch (error) {
     assert.ok(error instanceof Failure, `threw ${String(error)}`);
     assert.equal(error.code, 'malformed_xml');
@@ -26,7 +26,7 @@ const refused = (cases: readonly (readonly [document: string, phrase: string, li
   for (const [document, phrase, line] of cases) assert.equal(refusal(document, line), phrase, document.slice(0, 200));
 };
 
-const fragment = (document: string): string => readDocument(document).text;
+const fragment = (document: string): string => parseDocument(document).text;
 const envelope = (body: string, declarations = ''): string =>
   `<s:Envelope xmlns:s="${SOAP}"${declarations}><s:Header/><s:Body>${body}</s:Body></s:Envelope>`;
 const nested = (levels: number, within = ''): string => '<a>'.repeat(levels) + within + '</a>'.repeat(levels);
@@ -39,12 +39,12 @@ describe('a document', () => {
   });
 
   it('may be one empty element', () => {
-    assert.deepEqual(readDocument('<a/>'), { text: '<a/>', line: 1 });
-    assert.deepEqual(readDocument('\n <a\n/>\n'), { text: '<a\n/>', line: 2 });
+    assert.deepEqual(parseDocument('<a/>'), { text: '<a/>', line: 1 });
+    assert.deepEqual(parseDocument('\n <a\n/>\n'), { text: '<a\n/>', line: 2 });
   });
 
   it('begins where its root begins', () => {
-    const lines = (before: string) => readDocument(`${before}<a\n\n>\n</a>`).line;
+    const lines = (before: string) => parseDocument(`${before}<a\n\n>\n</a>`).line;
     assert.deepEqual(['', '\n', '\r', '\r\n', '\n\r', '\r\r\n', '<!--\n\n-->'].map(lines), [1, 2, 2, 2, 3, 3, 3]);
     assert.equal(lines('\uFEFF<?xml version="1.0"\n?>\n'), 3);
   });
@@ -250,7 +250,7 @@ describe('refusals', () => {
       fc.property(fc.array(mark, { maxLength: 20 }), (parts) => {
         const document = `<a>${parts.join('')}</a>`;
         try {
-          readDocument(document);
+          parseDocument(document);
         } catch (error) {
           assert.ok(error instanceof Failure, document);
           assert.match(error.message, /^malformed XML at line \d+: [\w\]> .-]+$/);
@@ -265,7 +265,7 @@ describe('refusals', () => {
 describe('a SOAP envelope', () => {
   it('gives the element in its Body', () => {
     const document = `<Envelope xmlns="${SOAP}">\n<Body>\n<p:a xmlns:p="urn:p" xmlns="urn:d">\r\n</p:a>\n</Body></Envelope>`;
-    assert.deepEqual(readDocument(document), { text: '<p:a xmlns:p="urn:p" xmlns="urn:d">\r\n</p:a>', line: 3 });
+    assert.deepEqual(parseDocument(document), { text: '<p:a xmlns:p="urn:p" xmlns="urn:d">\r\n</p:a>', line: 3 });
   });
 
   it('may be of SOAP 1.2, may have a Header and what else, and comments', () => {

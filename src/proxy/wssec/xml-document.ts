@@ -1,10 +1,10 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes';
 import { Failure } from '../../kernel/failure.ts';
 import { LIMITS } from '../../kernel/limits.ts';
-import { DECLARATION, DOCTYPE, INSTRUCTION, phraseFor } from './parser-messages.ts';
+import { DECLARATION, DOCTYPE, describeParserError, PROCESSING_INSTRUCTION } from './parser-messages.ts';
 
 /** The element of a merchant's document that is sent on. */
-export interface SentElement {
+export interface OutboundElement {
   /** The element to be sent, as written, from `<` of its start tag to `>` of its end tag. */
   readonly text: string;
   /** Line of the request (from 1) where it begins. */
@@ -20,11 +20,11 @@ export interface SentElement {
  * namespaces that canonical forms do not treat alike. Throws `malformed_xml`, which tells the line and nothing of the
  * document. Takes time linear in the document.
  */
-export function readDocument(text: string): SentElement {
-  const outline = new Reader(text).outline();
+export function parseDocument(text: string): OutboundElement {
+  const outline = new XmlOutlineParser(text).parse();
   const { root } = outline;
   if (!isEnvelope(root.tag)) return { text: text.slice(root.start, root.end), line: lineAt(text, root.start) };
-  return contentOf(text, outline);
+  return extractContent(text, outline);
 }
 
 const ENVELOPES: ReadonlySet<string> = new Set([
@@ -55,9 +55,9 @@ interface Outline {
  */
 const ABSOLUTE_URI = /^[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9._~:/?#[\]@!$'()*+,;=-]|%[0-9A-Fa-f]{2})*$/;
 /** The characters of names with which no name begins. The parser does not look behind the colon. */
-const NOT_A_START = /^[\u0300-\u036f\u00b7\u203f\u2040.0-9-]/;
+const INVALID_NAME_START = /^[\u0300-\u036f\u00b7\u203f\u2040.0-9-]/;
 
-class Reader {
+class XmlOutlineParser {
   readonly #text: string;
   // Without `position` its messages begin with what is wrong; lines and offsets are known all the same.
   readonly #parser = new SaxesParser({ xmlns: true, position: false, forceXMLVersion: true, defaultXMLVersion: '1.0' });
@@ -71,44 +71,44 @@ class Reader {
     this.#text = text;
     const parser = this.#parser;
     // No more than six handlers: from the seventh on, V8 keeps the parser as a dictionary, several times slower.
-    parser.on('error', ({ message }) => this.#refuse(phraseFor(message)));
-    parser.on('doctype', () => this.#refuse(DOCTYPE));
-    parser.on('processinginstruction', () => this.#refuse(INSTRUCTION));
+    parser.on('error', ({ message }) => this.#fail(describeParserError(message)));
+    parser.on('doctype', () => this.#fail(DOCTYPE));
+    parser.on('processinginstruction', () => this.#fail(PROCESSING_INSTRUCTION));
     parser.on('attribute', ({ name, prefix, local, value }) => {
-      this.#node();
-      if (prefix !== '') this.#localName(local);
-      if (prefix === 'xmlns' || name === 'xmlns') this.#namespace(value);
+      this.#countNode();
+      if (prefix !== '') this.#assertLocalName(local);
+      if (prefix === 'xmlns' || name === 'xmlns') this.#assertNamespace(value);
     });
     parser.on('opentag', (tag) => this.#open(tag));
     parser.on('closetag', () => this.#close());
   }
 
-  outline(): Outline {
+  parse(): Outline {
     // A leading U+FEFF is dropped by the parser and counts in its offsets.
     this.#parser.write(this.#text).close();
-    if (this.#root === undefined) return this.#refuse('no root element');
+    if (this.#root === undefined) return this.#fail('no root element');
     return { root: this.#root, body: this.#body, content: this.#content };
   }
 
-  #node(): void {
-    if (++this.#nodes > LIMITS.xmlNodes) this.#refuse(`more than ${LIMITS.xmlNodes} elements and attributes`);
+  #countNode(): void {
+    if (++this.#nodes > LIMITS.xmlNodes) this.#fail(`more than ${LIMITS.xmlNodes} elements and attributes`);
   }
 
-  #namespace(uri: string): void {
+  #assertNamespace(uri: string): void {
     const longest = LIMITS.xmlNamespaceCharacters;
-    if (uri.length > longest) this.#refuse(`a namespace longer than ${longest} characters`);
+    if (uri.length > longest) this.#fail(`a namespace longer than ${longest} characters`);
     if (uri !== '' && !ABSOLUTE_URI.test(uri))
-      this.#refuse('a namespace must be an absolute URI of ASCII characters without &');
+      this.#fail('a namespace must be an absolute URI of ASCII characters without &');
   }
 
-  #localName(local: string): void {
-    if (NOT_A_START.test(local)) this.#refuse('malformed name');
+  #assertLocalName(local: string): void {
+    if (INVALID_NAME_START.test(local)) this.#fail('malformed name');
   }
 
   #open(tag: SaxesTagNS): void {
-    this.#node();
-    if (++this.#depth > LIMITS.xmlDepth) this.#refuse(`nested deeper than ${LIMITS.xmlDepth} levels`);
-    if (tag.prefix !== '') this.#localName(tag.local);
+    this.#countNode();
+    if (++this.#depth > LIMITS.xmlDepth) this.#fail(`nested deeper than ${LIMITS.xmlDepth} levels`);
+    if (tag.prefix !== '') this.#assertLocalName(tag.local);
     if (this.#depth === 1) this.#openRoot(tag);
     else if (this.#depth <= 3 && this.#root !== undefined && isEnvelope(this.#root.tag)) {
       this.#openInEnvelope(tag, this.#root.tag.uri);
@@ -123,10 +123,10 @@ class Reader {
 
   #openInEnvelope(tag: SaxesTagNS, soap: string): void {
     if (this.#depth === 2 && tag.local === 'Body' && tag.uri === soap) {
-      if (this.#body !== undefined) this.#refuse(ONE_BODY);
+      if (this.#body !== undefined) this.#fail(ONE_BODY);
       this.#body = this.#span(tag);
     } else if (this.#depth === 3 && this.#body?.end === 0) {
-      if (this.#content !== undefined) this.#refuse(ONE_ELEMENT);
+      if (this.#content !== undefined) this.#fail(ONE_ELEMENT);
       this.#content = this.#span(tag);
     }
   }
@@ -145,16 +145,16 @@ class Reader {
     if (part?.end === 0) part.end = this.#parser.position;
   }
 
-  #refuse(what: string): never {
+  #fail(what: string): never {
     throw fault(this.#parser.line, what);
   }
 }
 
-function contentOf(text: string, { root, body, content }: Outline): SentElement {
+function extractContent(text: string, { root, body, content }: Outline): OutboundElement {
   if (body === undefined) throw fault(lineAt(text, root.start), ONE_BODY);
   if (content === undefined) throw fault(lineAt(text, body.start), ONE_ELEMENT);
-  const before = skipBlanksAndComments(text, body.contentStart);
-  const after = skipBlanksAndComments(text, content.end);
+  const before = skipWhitespaceAndComments(text, body.contentStart);
+  const after = skipWhitespaceAndComments(text, content.end);
   if (before !== content.start) throw fault(lineAt(text, before), ONE_ELEMENT);
   if (!text.startsWith('</', after)) throw fault(lineAt(text, after), ONE_ELEMENT);
   const nameEnd = content.start + 1 + content.tag.name.length;
@@ -175,14 +175,14 @@ function inheritedDeclarations(tag: SaxesTagNS, inherited: Readonly<Record<strin
   return declarations;
 }
 
-const BLANKS = /[ \t\r\n]*/y;
+const WHITESPACE = /[ \t\r\n]*/y;
 
-function skipBlanksAndComments(text: string, start: number): number {
+function skipWhitespaceAndComments(text: string, start: number): number {
   for (let at = start; ; ) {
-    BLANKS.lastIndex = at;
-    BLANKS.test(text);
-    if (!text.startsWith('<!--', BLANKS.lastIndex)) return BLANKS.lastIndex;
-    at = text.indexOf('-->', BLANKS.lastIndex + 4) + 3;
+    WHITESPACE.lastIndex = at;
+    WHITESPACE.test(text);
+    if (!text.startsWith('<!--', WHITESPACE.lastIndex)) return WHITESPACE.lastIndex;
+    at = text.indexOf('-->', WHITESPACE.lastIndex + 4) + 3;
   }
 }
 

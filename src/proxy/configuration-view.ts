@@ -1,27 +1,27 @@
 import { keyBits, keyFingerprint, toPublicKey } from '../crypto/rsa-keys.ts';
 import { iso8601, timeOrNull } from '../kernel/clock.ts';
 import {
-  type Configuration,
+  active,
   certificateFingerprint,
-  endOf,
-  inUse,
+  expiryOf,
   type MerchantKey,
   type ProcessorKey,
-  type Replaceable,
-  startOf,
-  waiting,
-} from './configuration.ts';
-import { type GivenSettings, shownSettings } from './settings.ts';
+  type ProxyConfiguration,
+  pending,
+  type RotatableValue,
+  validFrom,
+} from './proxy-configuration.ts';
+import { type ConfiguredSettings, redactedSettings } from './settings.ts';
 
 /** A configuration for people: fingerprints, times, settings and the certificate, and nothing that is secret. */
-export interface Description {
-  readonly processor_public_key: (ShownProcessorKey & Replacement<ShownProcessorKey>) | null;
-  readonly merchant_private_key: (ShownKey & Replacement<ShownKey>) | null;
-  readonly merchant_certificate: (ShownCertificate & Replacement<ShownCertificate>) | null;
-  readonly settings: GivenSettings;
+export interface ConfigurationView {
+  readonly processor_public_key: (ProcessorKeyView & PendingView<ProcessorKeyView>) | null;
+  readonly merchant_private_key: (KeyView & PendingView<KeyView>) | null;
+  readonly merchant_certificate: (CertificateView & PendingView<CertificateView>) | null;
+  readonly settings: ConfiguredSettings;
 }
 
-interface ShownKey {
+interface KeyView {
   /** RFC 7638, as in JOSE headers. */
   readonly kid: string;
   /** SHA-256 of the SubjectPublicKeyInfo, hexadecimal. */
@@ -31,14 +31,14 @@ interface ShownKey {
   readonly public_key: string;
 }
 
-interface ShownProcessorKey extends ShownKey {
+interface ProcessorKeyView extends KeyView {
   /** Base64, as in WS-Security headers. */
   readonly subject_key_identifier: string;
   /** When the certificate ends that the key came in; null when it came without one. */
   readonly expires_at: string | null;
 }
 
-interface ShownCertificate {
+interface CertificateView {
   /** SHA-256 of the DER, hexadecimal. */
   readonly fingerprint: string;
   readonly subject: string;
@@ -51,46 +51,49 @@ interface ShownCertificate {
 }
 
 /** What comes into use later; null when nothing does. */
-interface Replacement<T> {
+interface PendingView<T> {
   readonly next: (T & { readonly from: string }) | null;
 }
 
-export function describeConfiguration({ processor, merchant, settings }: Configuration, now: number): Description {
+export function toConfigurationView(
+  { processor, merchant, settings }: ProxyConfiguration,
+  now: number,
+): ConfigurationView {
   return {
-    processor_public_key: processor === undefined ? null : shown(processor, processorShown, now),
-    merchant_private_key: merchant === undefined ? null : shown(merchant, keyShown, now),
-    merchant_certificate: merchant === undefined ? null : shown(merchant, certificateShown, now),
-    settings: shownSettings(settings),
+    processor_public_key: processor === undefined ? null : toRotatableView(processor, toProcessorKeyView, now),
+    merchant_private_key: merchant === undefined ? null : toRotatableView(merchant, toKeyView, now),
+    merchant_certificate: merchant === undefined ? null : toRotatableView(merchant, toCertificateView, now),
+    settings: redactedSettings(settings),
   };
 }
 
-function shown<T, S>(replaceable: Replaceable<T>, show: (value: T) => S, now: number): S & Replacement<S> {
-  const next = waiting(replaceable, now);
-  const shownNext = next === undefined ? null : { ...show(next.value), from: iso8601(next.from) };
-  return { ...show(inUse(replaceable, now)), next: shownNext };
+function toRotatableView<T, S>(rotatable: RotatableValue<T>, toView: (value: T) => S, now: number): S & PendingView<S> {
+  const next = pending(rotatable, now);
+  const nextView = next === undefined ? null : { ...toView(next.value), from: iso8601(next.from) };
+  return { ...toView(active(rotatable, now)), next: nextView };
 }
 
-const keyShown = ({ key, kid }: Pick<MerchantKey, 'key' | 'kid'>): ShownKey => ({
+const toKeyView = ({ key, kid }: Pick<MerchantKey, 'key' | 'kid'>): KeyView => ({
   kid,
   fingerprint: keyFingerprint(key),
   bits: keyBits(key),
   public_key: toPublicKey(key).export({ format: 'pem', type: 'spki' }).toString(),
 });
 
-const processorShown = (processor: ProcessorKey): ShownProcessorKey => ({
-  ...keyShown(processor),
+const toProcessorKeyView = (processor: ProcessorKey): ProcessorKeyView => ({
+  ...toKeyView(processor),
   subject_key_identifier: processor.subjectKeyIdentifier,
   expires_at: timeOrNull(processor.expiresAt),
 });
 
-const certificateShown = ({ certificate }: MerchantKey): ShownCertificate => ({
+const toCertificateView = ({ certificate }: MerchantKey): CertificateView => ({
   fingerprint: certificateFingerprint(certificate),
   // One line, as openssl prints it.
   subject: certificate.subject.replaceAll('\n', ', '),
   issuer: certificate.issuer.replaceAll('\n', ', '),
   serial_number: certificate.serialNumber,
-  not_before: iso8601(startOf(certificate)),
-  expires_at: iso8601(endOf(certificate)),
+  not_before: iso8601(validFrom(certificate)),
+  expires_at: iso8601(expiryOf(certificate)),
   self_signed: certificate.subject === certificate.issuer && certificate.verify(certificate.publicKey),
   pem: certificate.toString(),
 });

@@ -12,7 +12,7 @@ import {
   write,
 } from '../storage/database.ts';
 import type { Table } from '../storage/table.ts';
-import { type Configuration, configurationFrom, endOf, latest, recordOf } from './configuration.ts';
+import { expiryOf, fromRecord, newest, type ProxyConfiguration, toRecord } from './proxy-configuration.ts';
 
 export const TABLES: readonly Table[] = [
   {
@@ -37,20 +37,20 @@ const INSERT = `insert into proxy_configurations (account, environment, record, 
 const UPDATE = `update proxy_configurations
   set record = ?, merchant_expires_at = ?, processor_expires_at = ?, revision = revision + 1
   where account = ? and environment = ? and revision = ?`;
-const EXPIRIES = `select account, environment, merchant_expires_at, processor_expires_at from proxy_configurations
+const LIST_EXPIRIES = `select account, environment, merchant_expires_at, processor_expires_at from proxy_configurations
   where merchant_expires_at is not null or processor_expires_at is not null`;
 
 /** A configuration with the revision it was read at. */
 export interface StoredConfiguration {
-  readonly configuration: Configuration;
+  readonly configuration: ProxyConfiguration;
   readonly revision: number;
 }
 
-type Ends = readonly [merchant: number | null, processor: number | null];
+type Expiries = readonly [merchant: number | null, processor: number | null];
 
 /** Bound to the columns in clear, too. */
-const placeOfRecord = ({ environment, account }: Tenant, revision: number, ends: Ends): EncryptionContext =>
-  encryptionContext(environment, account, 'proxy-configurations', String(revision), ...ends.map(String), 'record');
+const recordContext = ({ environment, account }: Tenant, revision: number, expiries: Expiries): EncryptionContext =>
+  encryptionContext(environment, account, 'proxy-configurations', String(revision), ...expiries.map(String), 'record');
 
 export async function findRevision(database: Database, { account, environment }: Tenant): Promise<number | undefined> {
   const [row] = await database.read(REVISION, account, environment);
@@ -65,50 +65,50 @@ export async function findConfiguration(
   const [row] = await database.read(FIND, tenant.account, tenant.environment);
   if (row === undefined) return undefined;
   const revision = integer(row, 'revision');
-  const ends = [
+  const expiries = [
     integerOrNull(row, 'merchant_expires_at') ?? null,
     integerOrNull(row, 'processor_expires_at') ?? null,
   ] as const;
-  const record = await keyring.unseal(tenant, 'proxy', placeOfRecord(tenant, revision, ends), blob(row, 'record'));
+  const record = await keyring.unseal(tenant, 'proxy', recordContext(tenant, revision, expiries), blob(row, 'record'));
   try {
-    return { configuration: configurationFrom(record.toString('utf8')), revision };
+    return { configuration: fromRecord(record.toString('utf8')), revision };
   } finally {
     record.fill(0);
   }
 }
 
 /** Takes the place of revision `old`, or is the first; conflicts when somebody else was faster. */
-export async function putConfiguration(
+export async function upsertConfiguration(
   keyring: Keyring,
   tenant: Tenant,
-  configuration: Configuration,
+  configuration: ProxyConfiguration,
   old: number | undefined,
 ): Promise<Write> {
   const { merchant, processor } = configuration;
-  const ends: Ends = [
-    merchant === undefined ? null : endOf(latest(merchant).certificate),
-    (processor && latest(processor).expiresAt) ?? null,
+  const expiries: Expiries = [
+    merchant === undefined ? null : expiryOf(newest(merchant).certificate),
+    (processor && newest(processor).expiresAt) ?? null,
   ];
   const seal = await keyring.sealer(tenant, 'proxy', 1);
-  const record = seal(placeOfRecord(tenant, (old ?? 0) + 1, ends), recordOf(configuration));
+  const record = seal(recordContext(tenant, (old ?? 0) + 1, expiries), toRecord(configuration));
   const scope: Value[] = [tenant.account, tenant.environment];
-  if (old === undefined) return write(INSERT, [...scope, record, ...ends], 1);
-  return write(UPDATE, [record, ...ends, ...scope, old], 1);
+  if (old === undefined) return write(INSERT, [...scope, record, ...expiries], 1);
+  return write(UPDATE, [record, ...expiries, ...scope, old], 1);
 }
 
 /** When a certificate of a tenant ends, milliseconds. */
-export interface CertificateEnd extends Tenant {
+export interface CertificateExpiry extends Tenant {
   readonly certificate: 'merchant' | 'processor';
-  readonly at: number;
+  readonly expiresAt: number;
 }
 
-export async function certificateEnds(database: Database): Promise<CertificateEnd[]> {
-  const rows = await database.read(EXPIRIES);
+export async function listCertificateExpiries(database: Database): Promise<CertificateExpiry[]> {
+  const rows = await database.read(LIST_EXPIRIES);
   return rows.flatMap((row) => {
     const tenant = { account: text(row, 'account'), environment: text(row, 'environment') as Environment };
     return (['merchant', 'processor'] as const).flatMap((certificate) => {
-      const at = integerOrNull(row, `${certificate}_expires_at`);
-      return at === undefined ? [] : [{ ...tenant, certificate, at }];
+      const expiresAt = integerOrNull(row, `${certificate}_expires_at`);
+      return expiresAt === undefined ? [] : [{ ...tenant, certificate, expiresAt }];
     });
   });
 }

@@ -4,16 +4,16 @@ import { describe, it } from 'node:test';
 import { newCertificate, newKeyPair, privatePem, publicPem } from '../../test/fixtures/rsa-key-pairs.ts';
 import { InvalidKeyError } from '../crypto/rsa-keys.ts';
 import { DAY, MINUTE } from '../kernel/clock.ts';
+import { type MerchantFiles, type RotationTimes, rotateMerchantKey, rotateProcessorKey } from './key-rotation.ts';
 import {
-  endOf,
-  inUse,
+  active,
+  expiryOf,
   type MerchantKey,
-  merchantKey,
-  processorKey,
-  type Replaceable,
-  waiting,
-} from './configuration.ts';
-import { type MerchantFiles, replaceMerchantKey, replaceProcessorKey, type Times } from './replace-keys.ts';
+  pending,
+  type RotatableValue,
+  toMerchantKey,
+  toProcessorKey,
+} from './proxy-configuration.ts';
 
 const NOW = Date.UTC(2026, 0, 15);
 const PAIRS = { a: newKeyPair(), b: newKeyPair(), c: newKeyPair() };
@@ -28,9 +28,9 @@ const certificatesOf = async (at: number): Promise<Record<Name, X509Certificate>
 const [FIRST, SECOND] = [await certificatesOf(NOW), await certificatesOf(NOW)];
 
 const keyWith = (name: Name, certificate = FIRST[name]): MerchantKey =>
-  merchantKey(PAIRS[name].privateKey, certificate);
+  toMerchantKey(PAIRS[name].privateKey, certificate);
 
-const STATES: Readonly<Record<string, Replaceable<MerchantKey> | undefined>> = {
+const STATES: Readonly<Record<string, RotatableValue<MerchantKey> | undefined>> = {
   nothing: undefined,
   'a in use': { current: keyWith('a') },
   'a in use, b waits': { current: keyWith('a'), next: { value: keyWith('b'), from: NOW + 5 * MINUTE } },
@@ -42,7 +42,7 @@ const filesOf = (given: { key?: Name; certificate?: X509Certificate | undefined 
   passphrase: undefined,
   name: 'acct_1',
 });
-const within = (minutes: number): Times => ({ now: NOW, from: NOW + minutes * MINUTE });
+const within = (minutes: number): RotationTimes => ({ now: NOW, from: NOW + minutes * MINUTE });
 
 /** `b1`: the key b with its first certificate; `b2`: with the one given; `b*`: with one that was made. */
 function shown(value: MerchantKey | undefined): string {
@@ -101,12 +101,12 @@ describe('a merchant’s key', () => {
     for (const [index, overlap] of [0, 10].entries()) {
       const expected = outcomes[index] ?? '';
       it(`${state}; ${given}, overlap of ${overlap}: ${expected}`, async () => {
-        const replace = () => replaceMerchantKey(STATES[state], files, within(overlap));
+        const replace = () => rotateMerchantKey(STATES[state], files, within(overlap));
         if (!/^[abc][*12] /.test(expected)) return assert.equal(await refusal(replace), expected);
         const { keys, entered } = await replace();
-        const next = waiting(keys, NOW);
+        const next = pending(keys, NOW);
         const later = next === undefined ? '-' : `${shown(next.value)} in ${(next.from - NOW) / MINUTE}`;
-        assert.equal(`${shown(inUse(keys, NOW))} ${later}`, expected);
+        assert.equal(`${shown(active(keys, NOW))} ${later}`, expected);
         // What was entered is what was given, wherever it now stands.
         assert.equal(shown(entered)[0], name);
         assert.ok([keys.current, keys.next?.value].includes(entered));
@@ -118,29 +118,29 @@ describe('a merchant’s key', () => {
   it('that waited is in use after its time, and a certificate goes with it', async () => {
     const old = STATES['a in use, b waits'];
     const times = { now: NOW + 5 * MINUTE, from: NOW + 5 * MINUTE };
-    const { keys } = await replaceMerchantKey(old, filesOf({ certificate: SECOND.b }), times);
+    const { keys } = await rotateMerchantKey(old, filesOf({ certificate: SECOND.b }), times);
     assert.deepEqual([shown(keys.current), keys.next], ['b2', undefined]);
-    assert.equal(await refusal(() => replaceMerchantKey(old, filesOf({ certificate: SECOND.a }), times)), ANOTHER);
+    assert.equal(await refusal(() => rotateMerchantKey(old, filesOf({ certificate: SECOND.a }), times)), ANOTHER);
   });
 
   it('given again keeps a certificate of whatever origin until its end, and then gets one that is made', async () => {
-    const end = endOf(FIRST.a);
+    const end = expiryOf(FIRST.a);
     for (const [now, expected] of [
       [end - 1, 'a1'],
       [end, 'a*'],
       [end + DAY, 'a*'],
     ] as const) {
-      const { entered } = await replaceMerchantKey(STATES['a in use'], filesOf({ key: 'a' }), { now, from: now });
+      const { entered } = await rotateMerchantKey(STATES['a in use'], filesOf({ key: 'a' }), { now, from: now });
       assert.equal(shown(entered), expected);
-      assert.ok(endOf(entered.certificate) > now);
+      assert.ok(expiryOf(entered.certificate) > now);
     }
   });
 
   it('that is encrypted needs its passphrase', async () => {
     const locked = PAIRS.a.privateKey.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' });
     const files = { ...filesOf({}), privateKey: Buffer.from(locked) };
-    assert.match(await refusal(() => replaceMerchantKey(undefined, files, within(0))), /its passphrase is needed$/);
-    const { entered } = await replaceMerchantKey(undefined, { ...files, passphrase: 'x' }, within(0));
+    assert.match(await refusal(() => rotateMerchantKey(undefined, files, within(0))), /its passphrase is needed$/);
+    const { entered } = await rotateMerchantKey(undefined, { ...files, passphrase: 'x' }, within(0));
     assert.equal(shown(entered), 'a*');
   });
 });
@@ -157,7 +157,7 @@ const EC_VALID = Date.UTC(2030, 0, 1);
 
 describe('a merchant’s key or certificate is refused', () => {
   it('when the certificate in use ends before the overlap does', async () => {
-    const end = endOf(FIRST.a);
+    const end = expiryOf(FIRST.a);
     const state = STATES['a in use'];
     for (const files of [
       filesOf({ key: 'c' }),
@@ -165,7 +165,7 @@ describe('a merchant’s key or certificate is refused', () => {
       filesOf({ key: 'c', certificate: await newCertificate(PAIRS.c, end - DAY) }),
       filesOf({ certificate: await newCertificate(PAIRS.a, end - DAY) }),
     ]) {
-      const replace = (from: number) => replaceMerchantKey(state, files, { now: end - MINUTE, from });
+      const replace = (from: number) => rotateMerchantKey(state, files, { now: end - MINUTE, from });
       const message = 'the merchant certificate in use ends before the overlap does';
       assert.equal(await refusal(() => replace(end + 1)), message);
       await replace(end);
@@ -174,27 +174,27 @@ describe('a merchant’s key or certificate is refused', () => {
   });
 
   it('when a certificate would have ended before it comes into use', async () => {
-    const lasts = endOf(FIRST.a) - NOW;
+    const lasts = expiryOf(FIRST.a) - NOW;
     const short = (name: Name) => newCertificate(PAIRS[name], NOW - lasts + MINUTE);
     const message = 'the merchant certificate ends before it comes into use';
     for (const files of [
       filesOf({ key: 'c', certificate: await short('c') }),
       filesOf({ certificate: await short('a') }),
     ])
-      assert.equal(await refusal(() => replaceMerchantKey(STATES['a in use'], files, within(10))), message);
+      assert.equal(await refusal(() => rotateMerchantKey(STATES['a in use'], files, within(10))), message);
     const files = filesOf({ certificate: await short('b') });
-    assert.equal(await refusal(() => replaceMerchantKey(STATES['a in use, b waits'], files, within(0))), message);
+    assert.equal(await refusal(() => rotateMerchantKey(STATES['a in use, b waits'], files, within(0))), message);
   });
 
   it('when the certificate belongs to another key than the one given with it', async () => {
     for (const state of Object.values(STATES)) {
       const files = filesOf({ key: 'a', certificate: SECOND.b });
-      assert.equal(await refusal(() => replaceMerchantKey(state, files, within(0))), ANOTHER);
+      assert.equal(await refusal(() => rotateMerchantKey(state, files, within(0))), ANOTHER);
     }
   });
 
   it('when the certificate has expired or is not valid yet, alone or with its key', async () => {
-    const lasts = endOf(FIRST.a) - NOW;
+    const lasts = expiryOf(FIRST.a) - NOW;
     const times: readonly [madeAt: number, message: string | undefined][] = [
       [NOW - lasts - 1000, 'the merchant certificate has expired'],
       [NOW - lasts, 'the merchant certificate has expired'],
@@ -205,7 +205,7 @@ describe('a merchant’s key or certificate is refused', () => {
     for (const [madeAt, message] of times) {
       const certificate = await newCertificate(PAIRS.a, madeAt);
       for (const files of [filesOf({ certificate }), filesOf({ key: 'a', certificate })]) {
-        const replace = () => replaceMerchantKey(STATES['a in use'], files, within(0));
+        const replace = () => rotateMerchantKey(STATES['a in use'], files, within(0));
         if (message === undefined) assert.ok((await replace()).entered.certificate.raw.equals(certificate.raw));
         else assert.equal(await refusal(replace), message);
       }
@@ -216,13 +216,13 @@ describe('a merchant’s key or certificate is refused', () => {
     const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const files = { ...filesOf({}), privateKey: Buffer.from(privatePem(pair)) };
     assert.equal(
-      await refusal(() => replaceMerchantKey(undefined, files, within(0))),
+      await refusal(() => rotateMerchantKey(undefined, files, within(0))),
       'expected an RSA key (rsaEncryption)',
     );
     const certificate = Buffer.from(EC_CERTIFICATE, 'base64');
     for (const given of [filesOf({}), filesOf({ key: 'a' })]) {
       const message = await refusal(() =>
-        replaceMerchantKey(STATES['a in use'], { ...given, certificate }, { now: EC_VALID, from: EC_VALID }),
+        rotateMerchantKey(STATES['a in use'], { ...given, certificate }, { now: EC_VALID, from: EC_VALID }),
       );
       assert.match(message, /^(expected an RSA key|the merchant certificate belongs to another)/);
     }
@@ -235,7 +235,7 @@ describe('a merchant’s key or certificate is refused', () => {
       const privateKey = Buffer.from(JSON.stringify({ ...numbers, ...damage }));
       // Node takes it for a key, so it is our own check that finds the damage.
       createPrivateKey({ key: JSON.parse(privateKey.toString()), format: 'jwk' });
-      const message = await refusal(() => replaceMerchantKey(undefined, { ...filesOf({}), privateKey }, within(0)));
+      const message = await refusal(() => rotateMerchantKey(undefined, { ...filesOf({}), privateKey }, within(0)));
       assert.equal(message, 'the private key is damaged: its signature does not verify');
     }
   });
@@ -245,28 +245,28 @@ describe('a merchant’s key or certificate is refused', () => {
     const [text, publicKey] = [Buffer.from('text'), Buffer.from(publicPem(PAIRS.a))];
     for (const privateKey of [text, publicKey])
       assert.match(
-        await refusal(() => replaceMerchantKey(undefined, { ...files, privateKey }, within(0))),
+        await refusal(() => rotateMerchantKey(undefined, { ...files, privateKey }, within(0))),
         /^expected an RSA private key/,
       );
     for (const certificate of [text, publicKey])
       assert.match(
-        await refusal(() => replaceMerchantKey(STATES['a in use'], { ...files, certificate }, within(0))),
+        await refusal(() => rotateMerchantKey(STATES['a in use'], { ...files, certificate }, within(0))),
         /^expected an X.509 certificate/,
       );
   });
 });
 
 describe('a processor’s key', () => {
-  const old = { current: processorKey(PAIRS.a.publicKey, undefined) };
+  const old = { current: toProcessorKey(PAIRS.a.publicKey, undefined) };
   const [key, certificate] = [Buffer.from(publicPem(PAIRS.b)), Buffer.from(FIRST.b.toString())];
 
   it('comes as a key, or in a certificate with whose end it ends', () => {
     for (const [file, expiresAt] of [
       [key, undefined],
-      [certificate, endOf(FIRST.b)],
-      [FIRST.b.raw, endOf(FIRST.b)],
+      [certificate, expiryOf(FIRST.b)],
+      [FIRST.b.raw, expiryOf(FIRST.b)],
     ] as const) {
-      const { keys, entered } = replaceProcessorKey(undefined, file, within(10));
+      const { keys, entered } = rotateProcessorKey(undefined, file, within(10));
       assert.deepEqual(keys, { current: entered });
       assert.ok(entered.key.equals(PAIRS.b.publicKey));
       assert.equal(entered.expiresAt, expiresAt);
@@ -274,14 +274,14 @@ describe('a processor’s key', () => {
   });
 
   it('replaces the old one at once, or waits beside it', () => {
-    const atOnce = replaceProcessorKey(old, key, within(0));
+    const atOnce = rotateProcessorKey(old, key, within(0));
     assert.deepEqual(atOnce.keys, { current: atOnce.entered });
-    const later = replaceProcessorKey(old, key, within(10));
+    const later = rotateProcessorKey(old, key, within(10));
     assert.deepEqual(later.keys, {
       current: old.current,
       next: { value: later.entered, from: NOW + 10 * MINUTE },
     });
-    const third = replaceProcessorKey(later.keys, Buffer.from(publicPem(PAIRS.c)), within(20));
+    const third = rotateProcessorKey(later.keys, Buffer.from(publicPem(PAIRS.c)), within(20));
     assert.deepEqual(third.keys, {
       current: old.current,
       next: { value: third.entered, from: NOW + 20 * MINUTE },
@@ -289,8 +289,8 @@ describe('a processor’s key', () => {
   });
 
   it('is refused with a certificate that has expired or is not valid yet, and when it is private', async () => {
-    const refused = (file: Uint8Array, now = NOW) => refusal(() => replaceProcessorKey(old, file, { now, from: now }));
-    assert.equal(await refused(certificate, endOf(FIRST.b)), 'the processor certificate has expired');
+    const refused = (file: Uint8Array, now = NOW) => refusal(() => rotateProcessorKey(old, file, { now, from: now }));
+    assert.equal(await refused(certificate, expiryOf(FIRST.b)), 'the processor certificate has expired');
     assert.equal(await refused(certificate, NOW - 2 * DAY), 'the processor certificate is not valid yet');
     assert.match(await refused(Buffer.from(privatePem(PAIRS.b))), /private key/);
     assert.match(await refused(Buffer.from('text')), /^expected an RSA public key/);

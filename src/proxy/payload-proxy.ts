@@ -8,14 +8,14 @@ import { locateInText } from '../placeholders/in-text.ts';
 import { locateInXml } from '../placeholders/in-xml.ts';
 import { type LocatedPlaceholder, substitute } from '../placeholders/located-placeholder.ts';
 import type { CardDataContext, Placeholders } from '../placeholders/placeholders.ts';
-import { type Configuration, inUse } from './configuration.ts';
-import type { Configurations } from './configurations.ts';
-import { type HashType, hashOf } from './hash.ts';
+import { computeHash, type HashType } from './hash.ts';
 import { type JoseMessage, secureWithJose } from './jose/jose.ts';
-import type { Parties, Securing } from './securing.ts';
-import { settingsInForce } from './settings.ts';
+import type { MessageSecurity, Parties } from './message-security.ts';
+import { active, type ProxyConfiguration } from './proxy-configuration.ts';
+import type { ProxyConfigurations } from './proxy-configurations.ts';
+import { effectiveSettings } from './settings.ts';
 import { secureWithWssec } from './wssec/wssec.ts';
-import { readDocument } from './wssec/xml-document.ts';
+import { parseDocument } from './wssec/xml-document.ts';
 
 /** A payload as it came, and who sent it. */
 export interface Payload {
@@ -26,12 +26,17 @@ export interface Payload {
 
 /** Payloads for processors: card data in the place of placeholders, then secured so that only the processor reads it. */
 export class PayloadProxy {
-  readonly #configurations: Configurations;
+  readonly #configurations: ProxyConfigurations;
   readonly #placeholders: Placeholders;
   readonly #clock: Clock;
   readonly #random: Random;
 
-  constructor(options: { configurations: Configurations; placeholders: Placeholders; clock: Clock; random: Random }) {
+  constructor(options: {
+    configurations: ProxyConfigurations;
+    placeholders: Placeholders;
+    clock: Clock;
+    random: Random;
+  }) {
     this.#configurations = options.configurations;
     this.#placeholders = options.placeholders;
     this.#clock = options.clock;
@@ -40,27 +45,27 @@ export class PayloadProxy {
 
   /** Has the tenant the keys that JOSE and WS-Security need? */
   async isConfigured(tenant: Tenant): Promise<boolean> {
-    const { merchant, processor } = await this.#configurations.remembered(tenant);
+    const { merchant, processor } = await this.#configurations.cached(tenant);
     return merchant !== undefined && processor !== undefined;
   }
 
-  /** `knownKeys` may be named in failures. Throws what `#substitute` and `#securing` throw. */
+  /** `knownKeys` may be named in failures. Throws what `#substitute` and `#messageSecurity` throw. */
   async jose(payload: Payload, knownKeys: ReadonlySet<string>): Promise<JoseMessage> {
     const marks = locateInJson(payload.text, knownKeys);
     const configuration = await this.#configuration(payload);
-    const securing = this.#securing(configuration);
+    const security = this.#messageSecurity(configuration);
     const plaintext = await this.#substitute(payload.text, marks, { ...payload, use: 'jose', configuration });
-    return secureWithJose(Buffer.from(plaintext, 'utf8'), securing);
+    return secureWithJose(Buffer.from(plaintext, 'utf8'), security);
   }
 
-  /** A SOAP envelope. Throws what `#substitute` and `#securing` throw, `malformed_xml`. */
+  /** A SOAP envelope. Throws what `#substitute` and `#messageSecurity` throw, `malformed_xml`. */
   async wssec(payload: Payload): Promise<string> {
-    const { text, line } = readDocument(payload.text);
+    const { text, line } = parseDocument(payload.text);
     const marks = locateInXml(text, line);
     const configuration = await this.#configuration(payload);
-    const securing = this.#securing(configuration);
+    const security = this.#messageSecurity(configuration);
     const element = await this.#substitute(text, marks, { ...payload, use: 'wssec', configuration });
-    return secureWithWssec(element, securing);
+    return secureWithWssec(element, security);
   }
 
   /** Throws what `#substitute` throws. */
@@ -68,15 +73,15 @@ export class PayloadProxy {
     const marks = locateInText(payload.text);
     const configuration = await this.#configuration(payload);
     const text = await this.#substitute(payload.text, marks, { ...payload, use: 'hash', configuration });
-    return hashOf(type, Buffer.from(text, 'utf8'));
+    return computeHash(type, Buffer.from(text, 'utf8'));
   }
 
-  #configuration({ reader }: Payload): Promise<Configuration> {
-    return this.#configurations.remembered(reader.tenant);
+  #configuration({ reader }: Payload): Promise<ProxyConfiguration> {
+    return this.#configurations.cached(reader.tenant);
   }
 
   /** Throws `proxy_not_configured`. */
-  #securing({ merchant, processor, settings }: Configuration): Securing {
+  #messageSecurity({ merchant, processor, settings }: ProxyConfiguration): MessageSecurity {
     const now = this.#clock();
     if (merchant === undefined || processor === undefined) {
       const missing = [
@@ -85,8 +90,8 @@ export class PayloadProxy {
       ];
       throw notConfigured(missing.join(' and '));
     }
-    const parties: Parties = { merchant: inUse(merchant, now), processor: inUse(processor, now) };
-    return { parties, settings: settingsInForce(settings), now, random: this.#random };
+    const parties: Parties = { merchant: active(merchant, now), processor: active(processor, now) };
+    return { parties, settings: effectiveSettings(settings), now, random: this.#random };
   }
 
   /**
@@ -96,21 +101,21 @@ export class PayloadProxy {
   async #substitute(
     text: string,
     marks: readonly LocatedPlaceholder[],
-    { reader, use, encryption, configuration }: Payload & { use: string; configuration: Configuration },
+    { reader, use, encryption, configuration }: Payload & { use: string; configuration: ProxyConfiguration },
   ): Promise<string> {
     if (marks.length === 0) return text;
-    const isWanted = marks.some((mark) => isEncrypted(mark, encryption));
-    const key = isWanted ? this.#encryptionKey(encryption, configuration) : undefined;
+    const needsKey = marks.some((mark) => isEncrypted(mark, encryption));
+    const key = needsKey ? this.#encryptionKey(encryption, configuration) : undefined;
     const filled = await this.#placeholders.resolve({ ...reader, usage: use }, marks);
     return substitute(text, key === undefined ? filled : encryptValues(filled, encryption, key));
   }
 
-  #encryptionKey({ key }: ValueEncryption, { processor }: Configuration): KeyObject {
-    const found = key ?? (processor && inUse(processor, this.#clock()).key);
-    if (found === undefined) throw notConfigured('processor public key');
-    return found;
+  #encryptionKey({ key }: ValueEncryption, { processor }: ProxyConfiguration): KeyObject {
+    const publicKey = key ?? (processor && active(processor, this.#clock()).key);
+    if (publicKey === undefined) throw notConfigured('processor public key');
+    return publicKey;
   }
 }
 
-const notConfigured = (what: string): Failure =>
-  new Failure('proxy_not_configured', { message: `not configured for this account and environment: ${what}` });
+const notConfigured = (missing: string): Failure =>
+  new Failure('proxy_not_configured', { message: `not configured for this account and environment: ${missing}` });

@@ -1,6 +1,6 @@
 import type { Random } from '../kernel/clock.ts';
-import type { MerchantKey, ProcessorKey } from './configuration.ts';
-import type { Settings } from './settings.ts';
+import type { MerchantKey, ProcessorKey } from './proxy-configuration.ts';
+import type { EffectiveSettings } from './settings.ts';
 
 /** Whose message it is, and for whom. */
 export interface Parties {
@@ -9,9 +9,9 @@ export interface Parties {
 }
 
 /** What one message is secured with. */
-export interface Securing {
+export interface MessageSecurity {
   readonly parties: Parties;
-  readonly settings: Settings;
+  readonly settings: EffectiveSettings;
   /** Milliseconds. */
   readonly now: number;
   readonly random: Random;

@@ -5,23 +5,23 @@ import { Search } from '../../test/fixtures/canaries.ts';
 import { newCertificate, newKeyPair, publicPem } from '../../test/fixtures/rsa-key-pairs.ts';
 import { keyFingerprint, subjectKeyIdentifier, thumbprint } from '../crypto/rsa-keys.ts';
 import { DAY, iso8601 } from '../kernel/clock.ts';
-import { type Configuration, EMPTY, merchantKey, processorKey } from './configuration.ts';
-import { describeConfiguration } from './description.ts';
-import { shownSettings } from './settings.ts';
+import { toConfigurationView } from './configuration-view.ts';
+import { EMPTY, type ProxyConfiguration, toMerchantKey, toProcessorKey } from './proxy-configuration.ts';
+import { redactedSettings } from './settings.ts';
 
 const NOW = Date.UTC(2026, 0, 15);
 const [{ privateKey: one }, { privateKey: other }] = [newKeyPair(), newKeyPair()];
 const certificate = await newCertificate({ privateKey: one }, NOW);
 const otherCertificate = await newCertificate({ privateKey: other }, NOW);
 const PASSWORD = 'correct horse';
-const configuration: Configuration = {
+const configuration: ProxyConfiguration = {
   processor: {
-    current: processorKey(createPublicKey(one), undefined),
-    next: { value: processorKey(otherCertificate.publicKey, otherCertificate), from: NOW + 60_000 },
+    current: toProcessorKey(createPublicKey(one), undefined),
+    next: { value: toProcessorKey(otherCertificate.publicKey, otherCertificate), from: NOW + 60_000 },
   },
   merchant: {
-    current: merchantKey(one, certificate),
-    next: { value: merchantKey(other, otherCertificate), from: NOW + 60_000 },
+    current: toMerchantKey(one, certificate),
+    next: { value: toMerchantKey(other, otherCertificate), from: NOW + 60_000 },
   },
   settings: { 'wssec.username': 'shop', 'wssec.password': PASSWORD },
 };
@@ -45,17 +45,17 @@ const shownCertificate = (shown: X509Certificate) => ({
 
 describe('a description', () => {
   it('of an empty configuration has the settings alone', () => {
-    assert.deepEqual(describeConfiguration(EMPTY, NOW), {
+    assert.deepEqual(toConfigurationView(EMPTY, NOW), {
       processor_public_key: null,
       merchant_private_key: null,
       merchant_certificate: null,
-      settings: shownSettings({}),
+      settings: redactedSettings({}),
     });
   });
 
   it('shows what is in use and what waits', () => {
     const from = iso8601(NOW + 60_000);
-    const shown = describeConfiguration(configuration, NOW + 59_999);
+    const shown = toConfigurationView(configuration, NOW + 59_999);
     assert.deepEqual(shown.processor_public_key, {
       ...shownKey(one),
       subject_key_identifier: subjectKeyIdentifier(one),
@@ -75,14 +75,14 @@ describe('a description', () => {
   });
 
   it('shows what waited as in use from its time on', () => {
-    const shown = describeConfiguration(configuration, NOW + 60_000);
+    const shown = toConfigurationView(configuration, NOW + 60_000);
     assert.equal(shown.processor_public_key?.kid, thumbprint(other));
     assert.deepEqual(shown.merchant_private_key, { ...shownKey(other), next: null });
     assert.deepEqual(shown.merchant_certificate, { ...shownCertificate(otherCertificate), next: null });
   });
 
   it('holds no secret', () => {
-    const text = JSON.stringify(describeConfiguration(configuration, NOW));
+    const text = JSON.stringify(toConfigurationView(configuration, NOW));
     assert.deepEqual(new Search([PASSWORD, 'PRIVATE KEY'], [one, other]).found(Buffer.from(text)), []);
   });
 
@@ -91,8 +91,8 @@ describe('a description', () => {
       subject: { value: 'C=DE\nO=Shop\nCN=x' },
       issuer: { value: 'C=DE\nCN=y' },
     });
-    const merchant = { current: merchantKey(one, issued) };
-    const { merchant_certificate: shown } = describeConfiguration({ ...EMPTY, merchant }, NOW);
+    const merchant = { current: toMerchantKey(one, issued) };
+    const { merchant_certificate: shown } = toConfigurationView({ ...EMPTY, merchant }, NOW);
     assert.deepEqual([shown?.subject, shown?.issuer], ['C=DE, O=Shop, CN=x', 'C=DE, CN=y']);
   });
 });

@@ -1,24 +1,24 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { namedKeyIdentifier } from '../crypto/certificate.ts';
 import { subjectKeyIdentifier, thumbprint, toPublicKey } from '../crypto/rsa-keys.ts';
-import type { GivenSettings } from './settings.ts';
+import type { ConfiguredSettings } from './settings.ts';
 
 /** What the proxy of one account in one environment works with. */
-export interface Configuration {
-  readonly processor: Replaceable<ProcessorKey> | undefined;
-  readonly merchant: Replaceable<MerchantKey> | undefined;
-  readonly settings: GivenSettings;
+export interface ProxyConfiguration {
+  readonly processor: RotatableValue<ProcessorKey> | undefined;
+  readonly merchant: RotatableValue<MerchantKey> | undefined;
+  readonly settings: ConfiguredSettings;
 }
 
-export const EMPTY: Configuration = { processor: undefined, merchant: undefined, settings: {} };
+export const EMPTY: ProxyConfiguration = { processor: undefined, merchant: undefined, settings: {} };
 
 /** Something in use and, while a replacement waits, what comes after it. */
-export interface Replaceable<T> {
+export interface RotatableValue<T> {
   readonly current: T;
-  readonly next?: Next<T> | undefined;
+  readonly next?: PendingValue<T> | undefined;
 }
 
-interface Next<T> {
+interface PendingValue<T> {
   readonly value: T;
   /** When it comes into use, milliseconds. */
   readonly from: number;
@@ -45,32 +45,39 @@ export interface MerchantKey {
   readonly certificateText: string;
 }
 
-export const inUse = <T>(replaceable: Replaceable<T>, now: number): T =>
-  replaceable.next !== undefined && replaceable.next.from <= now ? replaceable.next.value : replaceable.current;
+export const active = <T>(rotatable: RotatableValue<T>, now: number): T =>
+  rotatable.next !== undefined && rotatable.next.from <= now ? rotatable.next.value : rotatable.current;
 
 /** The last to come into use. */
-export const latest = <T>({ current, next }: Replaceable<T>): T => next?.value ?? current;
+export const newest = <T>({ current, next }: RotatableValue<T>): T => next?.value ?? current;
 
 /** What waits to come into use. */
-export const waiting = <T>({ next }: Replaceable<T>, now: number): Next<T> | undefined =>
+export const pending = <T>({ next }: RotatableValue<T>, now: number): PendingValue<T> | undefined =>
   next !== undefined && next.from > now ? next : undefined;
 
 /** `from` in the future keeps what is in use until then. */
-export function replaced<T>(old: Replaceable<T> | undefined, value: T, from: number, now: number): Replaceable<T> {
-  return old === undefined || from <= now ? { current: value } : { current: inUse(old, now), next: { value, from } };
+export function rotate<T>(
+  old: RotatableValue<T> | undefined,
+  value: T,
+  activeFrom: number,
+  now: number,
+): RotatableValue<T> {
+  return old === undefined || activeFrom <= now
+    ? { current: value }
+    : { current: active(old, now), next: { value, from: activeFrom } };
 }
 
-export function processorKey(key: KeyObject, certificate: X509Certificate | undefined): ProcessorKey {
-  const named = certificate === undefined ? undefined : namedKeyIdentifier(certificate.raw);
+export function toProcessorKey(key: KeyObject, certificate: X509Certificate | undefined): ProcessorKey {
+  const certificateKeyIdentifier = certificate === undefined ? undefined : namedKeyIdentifier(certificate.raw);
   return {
     key,
     kid: thumbprint(key),
-    subjectKeyIdentifier: named ?? subjectKeyIdentifier(key),
-    expiresAt: certificate === undefined ? undefined : endOf(certificate),
+    subjectKeyIdentifier: certificateKeyIdentifier ?? subjectKeyIdentifier(key),
+    expiresAt: certificate === undefined ? undefined : expiryOf(certificate),
   };
 }
 
-export function merchantKey(key: KeyObject, certificate: X509Certificate): MerchantKey {
+export function toMerchantKey(key: KeyObject, certificate: X509Certificate): MerchantKey {
   return {
     key,
     kid: thumbprint(key),
@@ -80,40 +87,40 @@ export function merchantKey(key: KeyObject, certificate: X509Certificate): Merch
   };
 }
 
-export const endOf = (certificate: X509Certificate): number => new Date(certificate.validTo).getTime();
+export const expiryOf = (certificate: X509Certificate): number => new Date(certificate.validTo).getTime();
 
-export const startOf = (certificate: X509Certificate): number => new Date(certificate.validFrom).getTime();
+export const validFrom = (certificate: X509Certificate): number => new Date(certificate.validFrom).getTime();
 
 /** SHA-256 over its DER, hexadecimal. */
 export const certificateFingerprint = ({ raw }: X509Certificate): string =>
   createHash('sha256').update(raw).digest('hex');
 
-export const belongTogether = (key: KeyObject, certificate: X509Certificate): boolean =>
+export const isKeyPair = (key: KeyObject, certificate: X509Certificate): boolean =>
   certificate.publicKey.equals(toPublicKey(key));
 
 /** As it is sealed; binary values as base64. */
 interface ConfigurationRecord {
-  readonly processor?: Replaceable<{ key: string; ski: string; expires_at?: number | undefined }>;
-  readonly merchant?: Replaceable<{ key: string; certificate: string }>;
-  readonly settings: GivenSettings;
+  readonly processor?: RotatableValue<{ key: string; ski: string; expires_at?: number | undefined }>;
+  readonly merchant?: RotatableValue<{ key: string; certificate: string }>;
+  readonly settings: ConfiguredSettings;
 }
 
-const mapped = <T, U>({ current, next }: Replaceable<T>, map: (value: T) => U): Replaceable<U> => ({
+const mapRotatable = <T, U>({ current, next }: RotatableValue<T>, map: (value: T) => U): RotatableValue<U> => ({
   current: map(current),
   ...(next !== undefined && { next: { value: map(next.value), from: next.from } }),
 });
 
-export function recordOf({ processor, merchant, settings }: Configuration): string {
+export function toRecord({ processor, merchant, settings }: ProxyConfiguration): string {
   const record: ConfigurationRecord = {
     ...(processor && {
-      processor: mapped(processor, ({ key, subjectKeyIdentifier: ski, expiresAt }) => ({
+      processor: mapRotatable(processor, ({ key, subjectKeyIdentifier: ski, expiresAt }) => ({
         key: key.export({ format: 'der', type: 'spki' }).toString('base64'),
         ski,
         expires_at: expiresAt,
       })),
     }),
     ...(merchant && {
-      merchant: mapped(merchant, ({ key, certificateText: certificate }) => ({
+      merchant: mapRotatable(merchant, ({ key, certificateText: certificate }) => ({
         key: key.export({ format: 'der', type: 'pkcs8' }).toString('base64'),
         certificate,
       })),
@@ -124,20 +131,20 @@ export function recordOf({ processor, merchant, settings }: Configuration): stri
 }
 
 /** Parses all keys, so it is done once for each revision. */
-export function configurationFrom(record: string): Configuration {
+export function fromRecord(record: string): ProxyConfiguration {
   const { processor, merchant, settings } = JSON.parse(record) as ConfigurationRecord;
   return {
     processor:
       processor &&
-      mapped(processor, ({ key: spki, ski, expires_at: expiresAt }) => {
+      mapRotatable(processor, ({ key: spki, ski, expires_at: expiresAt }) => {
         const key = createPublicKey({ key: Buffer.from(spki, 'base64'), format: 'der', type: 'spki' });
         return { key, kid: thumbprint(key), subjectKeyIdentifier: ski, expiresAt };
       }),
     merchant:
       merchant &&
-      mapped(merchant, ({ key: pkcs8, certificate }) => {
+      mapRotatable(merchant, ({ key: pkcs8, certificate }) => {
         const key = createPrivateKey({ key: Buffer.from(pkcs8, 'base64'), format: 'der', type: 'pkcs8' });
-        return merchantKey(key, new X509Certificate(Buffer.from(certificate, 'base64')));
+        return toMerchantKey(key, new X509Certificate(Buffer.from(certificate, 'base64')));
       }),
     settings,
   };

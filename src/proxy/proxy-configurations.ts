@@ -13,26 +13,26 @@ import { Failure } from '../kernel/failure.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import type { Database } from '../storage/database.ts';
 import { Remembered } from '../storage/remembered.ts';
-import { type Configuration, certificateFingerprint, EMPTY } from './configuration.ts';
+import { rotateMerchantKey, rotateProcessorKey } from './key-rotation.ts';
+import { certificateFingerprint, EMPTY, type ProxyConfiguration } from './proxy-configuration.ts';
 import {
-  type CertificateEnd,
-  certificateEnds,
+  type CertificateExpiry,
   findConfiguration,
   findRevision,
-  putConfiguration,
+  listCertificateExpiries,
   type StoredConfiguration,
-} from './configuration-store.ts';
-import { replaceMerchantKey, replaceProcessorKey } from './replace-keys.ts';
-import { type GivenSettings, isAuditedSetting, mergeSettings, settingsTable } from './settings.ts';
+  upsertConfiguration,
+} from './proxy-configuration-store.ts';
+import { type ConfiguredSettings, isAuditedSetting, listSettings, mergeSettings } from './settings.ts';
 
 /** What the operator changes; what is absent stays. Files as they are on disk. */
-export interface Changes {
+export interface ConfigurationChanges {
   readonly processorPublicKey?: Uint8Array | undefined;
   readonly merchantPrivateKey?: Uint8Array | undefined;
   readonly passphrase?: string | undefined;
   readonly merchantCertificate?: Uint8Array | undefined;
   /** An empty value removes. */
-  readonly settings: GivenSettings;
+  readonly settings: ConfiguredSettings;
   /** How long what is in use stays in use beside a new key or certificate. */
   readonly overlapMinutes: number;
 }
@@ -42,7 +42,7 @@ class ProxyError extends OperatorError {
   override readonly name = 'ProxyError';
 }
 
-type Detail = Readonly<Record<string, string | number | readonly string[]>>;
+type AuditDetail = Readonly<Record<string, string | number | readonly string[]>>;
 
 /** Of what is entered: SHA-256, hexadecimal. */
 interface Fingerprints {
@@ -52,35 +52,35 @@ interface Fingerprints {
 }
 
 /** What becomes of changes; nothing of it is stored yet. */
-interface Planned {
-  readonly configuration: Configuration;
+interface ConfigurationPlan {
+  readonly configuration: ProxyConfiguration;
   readonly fingerprints: Fingerprints;
 }
 
-type Found = StoredConfiguration | undefined;
+type FoundConfiguration = StoredConfiguration | undefined;
 
 /** An audited change, with what has to be committed with it. */
-interface Event {
+interface ConfigurationEvent {
   readonly action: AuditAction & OperatorChange;
-  readonly detail: Detail;
+  readonly detail: AuditDetail;
   readonly right: ChangeRight;
   readonly along: Along;
 }
 
 /** The files of a change while it waits for approval, as base64; and all else of it. */
-type RequestedConfiguring = Pick<Changes, 'passphrase' | 'settings' | 'overlapMinutes'> & {
+type RequestedConfiguration = Pick<ConfigurationChanges, 'passphrase' | 'settings' | 'overlapMinutes'> & {
   readonly files: Readonly<Partial<Record<(typeof FILES)[number], string>>>;
 };
 
 const FILES = ['processorPublicKey', 'merchantPrivateKey', 'merchantCertificate'] as const;
 
 /** Keys, certificates and settings of the proxy: checked at entry, stored sealed, replaced with an overlap. */
-export class Configurations {
+export class ProxyConfigurations {
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #clock: Clock;
   readonly #approvals: Pick<Approvals, 'permit'>;
-  readonly #remembered: Remembered<Found>;
+  readonly #cached: Remembered<FoundConfiguration>;
 
   constructor(options: {
     database: Database;
@@ -92,16 +92,16 @@ export class Configurations {
     this.#keyring = options.keyring;
     this.#clock = options.clock;
     this.#approvals = options.approvals;
-    this.#remembered = new Remembered(options.clock, (found) => found !== undefined);
+    this.#cached = new Remembered(options.clock, (found) => found !== undefined);
   }
 
   /** As it is at most 2 seconds later than changed; keys are parsed once for each change. */
-  async remembered(tenant: Tenant): Promise<Configuration> {
-    const found = await this.#remembered.get(tenant, (before) => this.#newer(tenant, before));
+  async cached(tenant: Tenant): Promise<ProxyConfiguration> {
+    const found = await this.#cached.get(tenant, (before) => this.#loadIfNewer(tenant, before));
     return found?.configuration ?? EMPTY;
   }
 
-  async get(tenant: Tenant): Promise<Configuration> {
+  async get(tenant: Tenant): Promise<ProxyConfiguration> {
     return (await findConfiguration(this.#database, this.#keyring, tenant))?.configuration ?? EMPTY;
   }
 
@@ -109,23 +109,28 @@ export class Configurations {
    * Throws `InvalidKeyError`, `SettingError` or another error for the operator, and `ApprovalRequired` when a member of the account has
    * to approve it first; then nothing has changed.
    */
-  async configure(tenant: Tenant, changes: Changes, origin: Origin, right: ChangeRight = {}): Promise<Configuration> {
+  async configure(
+    tenant: Tenant,
+    changes: ConfigurationChanges,
+    origin: Origin,
+    right: ChangeRight = {},
+  ): Promise<ProxyConfiguration> {
     const stored = await findConfiguration(this.#database, this.#keyring, tenant);
-    const { configuration, fingerprints } = await this.#planned(tenant, stored, changes);
+    const { configuration, fingerprints } = await this.#plan(tenant, stored, changes);
     const before = stored?.configuration.settings ?? {};
-    const detail: Detail = {
+    const detail: AuditDetail = {
       ...fingerprints,
       ...buildSettingDetails(Object.keys(changes.settings), before, configuration.settings, isAuditedSetting),
       overlap_minutes: changes.overlapMinutes,
     };
     const change = {
       action: 'proxy.configure',
-      summary: summaryOf(fingerprints, changes),
-      body: toBody(changes),
+      summary: toSummary(fingerprints, changes),
+      body: toRequestedBody(changes),
     } as const;
     const along = await this.#approvals.permit(tenant, change, origin, right);
     const event = { action: 'proxy.configured', detail, right, along } as const;
-    await this.#put(tenant, configuration, stored?.revision, event, origin);
+    await this.#commit(tenant, configuration, stored?.revision, event, origin);
     return configuration;
   }
 
@@ -133,9 +138,9 @@ export class Configurations {
    * Returns what `configure` would enter, for the approver: fingerprints of keys and certificate, and settings. Throws what
    * `configure` throws.
    */
-  async preview(tenant: Tenant, changes: Changes): Promise<SummaryLine[]> {
+  async preview(tenant: Tenant, changes: ConfigurationChanges): Promise<SummaryLine[]> {
     const stored = await findConfiguration(this.#database, this.#keyring, tenant);
-    return summaryOf((await this.#planned(tenant, stored, changes)).fingerprints, changes);
+    return toSummary((await this.#plan(tenant, stored, changes)).fingerprints, changes);
   }
 
   /** Erases all keys and settings, also when they cannot be opened any more. */
@@ -144,14 +149,14 @@ export class Configurations {
     if (revision === undefined) throw new ProxyError('there is no such configuration');
     const change: RestrictedChange = { action: 'proxy.remove', summary: [], body: '{}' };
     const along = await this.#approvals.permit(tenant, change, origin, right);
-    await this.#put(tenant, EMPTY, revision, { action: 'proxy.removed', detail: {}, right, along }, origin);
+    await this.#commit(tenant, EMPTY, revision, { action: 'proxy.removed', detail: {}, right, along }, origin);
   }
 
-  certificateEnds(): Promise<CertificateEnd[]> {
-    return certificateEnds(this.#database);
+  listCertificateExpiries(): Promise<CertificateExpiry[]> {
+    return listCertificateExpiries(this.#database);
   }
 
-  async #planned(tenant: Tenant, stored: Found, changes: Changes): Promise<Planned> {
+  async #plan(tenant: Tenant, stored: FoundConfiguration, changes: ConfigurationChanges): Promise<ConfigurationPlan> {
     const old = stored?.configuration ?? EMPTY;
     const now = this.#clock();
     const times = { now, from: now + changes.overlapMinutes * MINUTE };
@@ -163,9 +168,9 @@ export class Configurations {
       name: tenant.account,
     };
     const entersMerchant = merchantPrivateKey !== undefined || merchantCertificate !== undefined;
-    const processor = processorPublicKey && replaceProcessorKey(old.processor, processorPublicKey, times);
-    const merchant = entersMerchant ? await replaceMerchantKey(old.merchant, files, times) : undefined;
-    const configuration: Configuration = {
+    const processor = processorPublicKey && rotateProcessorKey(old.processor, processorPublicKey, times);
+    const merchant = entersMerchant ? await rotateMerchantKey(old.merchant, files, times) : undefined;
+    const configuration: ProxyConfiguration = {
       processor: processor?.keys ?? old.processor,
       merchant: merchant?.keys ?? old.merchant,
       settings: mergeSettings(old.settings, changes.settings),
@@ -178,62 +183,65 @@ export class Configurations {
     return { configuration, fingerprints };
   }
 
-  async #newer(tenant: Tenant, before: Promise<Found> | undefined): Promise<Found> {
+  async #loadIfNewer(tenant: Tenant, before: Promise<FoundConfiguration> | undefined): Promise<FoundConfiguration> {
     const old = await before?.catch(() => undefined);
     if (old !== undefined && old.revision === (await findRevision(this.#database, tenant))) return old;
     return findConfiguration(this.#database, this.#keyring, tenant);
   }
 
-  async #put(
+  async #commit(
     tenant: Tenant,
-    configuration: Configuration,
+    configuration: ProxyConfiguration,
     old: number | undefined,
-    { action, detail, right, along }: Event,
+    { action, detail, right, along }: ConfigurationEvent,
     origin: Origin,
   ): Promise<void> {
-    const put = await putConfiguration(this.#keyring, tenant, configuration, old);
+    const update = await upsertConfiguration(this.#keyring, tenant, configuration, old);
     const { consent, isMember = false } = right;
     const targets = consent === undefined ? [] : [`approval:${consent.approval.id}`];
     const entry = buildAuditEntry(this.#clock, origin, { action, detail, outcome: 'success', ...tenant, targets });
     const notices = isMember ? [] : [upsertOperatorNotice(tenant, action, this.#clock())];
-    const writes = [...along.writes, put, ...notices];
+    const writes = [...along.writes, update, ...notices];
     const outcome = await this.#database.commit({ writes, journal: [entry, ...along.journal], scrubAfterCommit: true });
     if (!outcome.committed && outcome.write < along.writes.length) throw new Failure('changed_meanwhile');
     if (!outcome.committed) throw new ProxyError('somebody else changed this at the same moment; try again');
-    this.#remembered.forget(tenant);
+    this.#cached.forget(tenant);
   }
 }
 
 /** The fingerprint of a certificate made here is left out: each time another one is made. */
-function summaryOf({ merchant_certificate: certificate, ...keys }: Fingerprints, changes: Changes): SummaryLine[] {
-  const given = changes.merchantCertificate === undefined ? undefined : certificate;
+function toSummary(
+  { merchant_certificate: certificate, ...keys }: Fingerprints,
+  changes: ConfigurationChanges,
+): SummaryLine[] {
+  const enteredCertificate = changes.merchantCertificate === undefined ? undefined : certificate;
   return toSummaryLines([
     ...Object.entries(keys),
-    ['merchant_certificate', given],
-    ...publicSettings(changes.settings),
+    ['merchant_certificate', enteredCertificate],
+    ...summarizeSettings(changes.settings),
     ['overlap_minutes', `${changes.overlapMinutes}`],
   ]);
 }
 
 /** Says of a secret only that it changes, and of any setting when it is removed. */
-const publicSettings = (settings: GivenSettings): [string, string][] =>
-  settingsTable(settings).flatMap(({ name, isSet, value }) => {
+const summarizeSettings = (settings: ConfiguredSettings): [string, string][] =>
+  listSettings(settings).flatMap(({ name, isSet, value }) => {
     if (!isSet) return [];
     return [[name, settings[name] === '' ? '(removed)' : (value ?? '(secret)')]];
   });
 
-function toBody({ passphrase, settings, overlapMinutes, ...given }: Changes): string {
+function toRequestedBody({ passphrase, settings, overlapMinutes, ...given }: ConfigurationChanges): string {
   const files = FILES.flatMap((name) => {
     const bytes = given[name];
     return bytes === undefined ? [] : [[name, Buffer.from(bytes).toString('base64')] as const];
   });
-  const requested: RequestedConfiguring = { passphrase, settings, overlapMinutes, files: Object.fromEntries(files) };
+  const requested: RequestedConfiguration = { passphrase, settings, overlapMinutes, files: Object.fromEntries(files) };
   return JSON.stringify(requested);
 }
 
 /** Returns the changes of an approved request of an operator. */
-export function fromRequestedBody(body: string): Changes {
-  const { files, ...rest } = JSON.parse(body) as RequestedConfiguring;
+export function fromRequestedBody(body: string): ConfigurationChanges {
+  const { files, ...rest } = JSON.parse(body) as RequestedConfiguration;
   const decoded = Object.entries(files).map(([name, text]) => [name, Buffer.from(text, 'base64')] as const);
   return { ...rest, ...Object.fromEntries(decoded) };
 }

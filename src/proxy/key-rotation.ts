@@ -1,0 +1,168 @@
+import { type KeyObject, sign, verify, type X509Certificate } from 'node:crypto';
+import { createSelfSigned } from '../crypto/certificate.ts';
+import { InvalidKeyError, parseCertificate, parsePrivateKey, parsePublicKey, toPublicKey } from '../crypto/rsa-keys.ts';
+import {
+  active,
+  expiryOf,
+  isKeyPair,
+  type MerchantKey,
+  type ProcessorKey,
+  pending,
+  type RotatableValue,
+  rotate,
+  toMerchantKey,
+  toProcessorKey,
+  validFrom,
+} from './proxy-configuration.ts';
+
+/** Keys and certificates of the operator's, checked before anything is stored. All of it throws `InvalidKeyError`. */
+
+/** Names the part in which a fault lies. */
+function withField<T>(part: 'processor_public_key' | 'merchant_private_key' | 'merchant_certificate', act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    if (error instanceof InvalidKeyError) error.field = part;
+    throw error;
+  }
+}
+
+/** What comes of a replacement, and what in it is new. */
+export interface Rotation<T> {
+  readonly keys: RotatableValue<T>;
+  readonly entered: T;
+}
+
+/** When something is replaced, and when the new one comes into use, milliseconds. */
+export interface RotationTimes {
+  readonly now: number;
+  readonly from: number;
+}
+
+/** From a file with a public key, or with a certificate. */
+export function rotateProcessorKey(
+  old: RotatableValue<ProcessorKey> | undefined,
+  file: Uint8Array,
+  times: RotationTimes,
+): Rotation<ProcessorKey> {
+  const { now, from } = times;
+  const { key, certificate } = withField('processor_public_key', () => {
+    const key = parsePublicKey(file);
+    const certificate = findCertificate(file);
+    if (certificate !== undefined) assertValid(certificate, times, 'processor');
+    return { key, certificate };
+  });
+  const entered = toProcessorKey(key, certificate);
+  const isActive = old !== undefined && active(old, now).key.equals(key);
+  return { keys: isActive ? { current: entered } : rotate(old, entered, from, now), entered };
+}
+
+/** What of a merchant's is given; one or the other is there. */
+export interface MerchantFiles {
+  readonly privateKey: Uint8Array | undefined;
+  readonly passphrase: string | undefined;
+  readonly certificate: Uint8Array | undefined;
+  /** Names the merchant in a certificate that is made here. */
+  readonly name: string;
+}
+
+export async function rotateMerchantKey(
+  old: RotatableValue<MerchantKey> | undefined,
+  files: MerchantFiles,
+  times: RotationTimes,
+): Promise<Rotation<MerchantKey>> {
+  const { now, from } = times;
+  if (old !== undefined && from > now && expiryOf(active(old, now).certificate) < from)
+    throw new InvalidKeyError('the merchant certificate in use ends before the overlap does', 'overlap_minutes');
+  const certificate = files.certificate && merchantCertificate(files.certificate, times);
+  const { privateKey, passphrase } = files;
+  if (privateKey === undefined)
+    return withField('merchant_certificate', () => renewCertificate(old, certificate, times));
+  const key = withField('merchant_private_key', () => assertSigns(parsePrivateKey(privateKey, passphrase)));
+  const entered = await resolveMerchantKey(old, key, certificate, files.name, times);
+  // Given again, it is in use as it was, and whatever waited does not come.
+  const isActive = old !== undefined && active(old, now) === entered;
+  return { keys: isActive ? { current: entered } : rotate(old, entered, from, now), entered };
+}
+
+const merchantCertificate = (file: Uint8Array, times: RotationTimes): X509Certificate =>
+  withField('merchant_certificate', () => {
+    const certificate = parseCertificate(file);
+    assertValid(certificate, times, 'merchant');
+    return certificate;
+  });
+
+/** A certificate of its own for a key that is there: the one in use, or the one that waits. */
+function renewCertificate(
+  old: RotatableValue<MerchantKey> | undefined,
+  certificate: X509Certificate | undefined,
+  { now, from }: RotationTimes,
+): Rotation<MerchantKey> {
+  if (old === undefined || certificate === undefined)
+    throw new InvalidKeyError('a certificate needs its private key: give both');
+  const next = pending(old, now);
+  const current = active(old, now);
+  if (next !== undefined && from > now)
+    throw new InvalidKeyError('another key waits already: a certificate cannot wait beside it');
+  if (next !== undefined && isKeyPair(next.value.key, certificate)) {
+    assertValid(certificate, { now, from: next.from }, 'merchant');
+    const entered = toMerchantKey(next.value.key, certificate);
+    return { keys: { current, next: { value: entered, from: next.from } }, entered };
+  }
+  if (!isKeyPair(current.key, certificate)) throw keyMismatch();
+  const entered = toMerchantKey(current.key, certificate);
+  const keys = next === undefined ? rotate(old, entered, from, now) : { current: entered, next };
+  return { keys, entered };
+}
+
+/** The key with its certificate: the one given, the one it has, or one made here. */
+async function resolveMerchantKey(
+  old: RotatableValue<MerchantKey> | undefined,
+  key: KeyObject,
+  certificate: X509Certificate | undefined,
+  name: string,
+  { now, from }: RotationTimes,
+): Promise<MerchantKey> {
+  if (certificate !== undefined) {
+    if (!isKeyPair(key, certificate)) throw keyMismatch();
+    return toMerchantKey(key, certificate);
+  }
+  // Processors hold on to a certificate, so it changes only with its key or by its end.
+  const candidates = old === undefined ? [] : [active(old, now), pending(old, now)?.value];
+  const reusable = candidates.find((each) => each?.key.equals(key) === true && expiryOf(each.certificate) > from);
+  return reusable ?? toMerchantKey(key, parseCertificate(await createSelfSigned(key, name, now)));
+}
+
+const keyMismatch = (): InvalidKeyError =>
+  new InvalidKeyError('the merchant certificate belongs to another private key', 'merchant_certificate');
+
+/** The certificate that a public key came in, if it did. */
+function findCertificate(file: Uint8Array): X509Certificate | undefined {
+  try {
+    return parseCertificate(file);
+  } catch (error) {
+    if (error instanceof InvalidKeyError) return undefined;
+    throw error;
+  }
+}
+
+/** Now, and when it comes into use. */
+function assertValid(certificate: X509Certificate, { now, from }: RotationTimes, owner: string): void {
+  const [start, end] = [validFrom(certificate), expiryOf(certificate)];
+  if (Number.isNaN(start) || Number.isNaN(end))
+    throw new InvalidKeyError(`the times of the ${owner} certificate are malformed`);
+  if (end <= now) throw new InvalidKeyError(`the ${owner} certificate has expired`);
+  if (end <= from) throw new InvalidKeyError(`the ${owner} certificate ends before it comes into use`);
+  if (start > now) throw new InvalidKeyError(`the ${owner} certificate is not valid yet`);
+}
+
+/** A key can be well-formed and still have numbers that do not fit each other. */
+function assertSigns(key: KeyObject): KeyObject {
+  const data = Buffer.from('cardvault');
+  try {
+    if (verify('sha256', data, toPublicKey(key), sign('sha256', data, key))) return key;
+  } catch {
+    // As a signature that does not verify.
+  }
+  throw new InvalidKeyError('the private key is damaged: its signature does not verify');
+}
