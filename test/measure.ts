@@ -1,4 +1,5 @@
 import { appendFileSync, readFileSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
 
 /**
  * Measures what test files cost. With TEST_COSTS=path every test process appends a line of JSON for itself, and for each
@@ -14,7 +15,7 @@ export interface Cost {
   readonly cpuMs: number;
 }
 
-export const isMeasured = COSTS !== '';
+const isMeasured = COSTS !== '' && isMainThread;
 
 function cpuMs(): number {
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? [];

@@ -9,6 +9,7 @@ import type { PasswordHash } from './person.ts';
 import { computeDigest } from './sealing.ts';
 
 const argon2id = promisify(argon2).bind(undefined, 'argon2id');
+export type DeriveKey = typeof argon2id;
 
 /** Memory in KiB: the first choice of the OWASP Password Storage Cheat Sheet. */
 const PARAMETERS = { memory: 47_104, passes: 1, parallelism: 1 } as const;
@@ -31,13 +32,13 @@ const newQueue = (): FairQueue =>
 export class Passwords {
   readonly #keyring: Keyring;
   readonly #random: Random;
-  readonly #derive: typeof argon2id;
+  readonly #derive: DeriveKey;
   /** Apart: an attacker with thousands of networks delays no known browser and no signed-in user. */
   readonly #networkQueue = newQueue();
   readonly #knownQueue = newQueue();
 
   /** `derive` computes the hash; absent: argon2id. */
-  constructor(options: { keyring: Keyring; random: Random; derive?: typeof argon2id }) {
+  constructor(options: { keyring: Keyring; random: Random; derive?: DeriveKey }) {
     this.#keyring = options.keyring;
     this.#random = options.random;
     this.#derive = options.derive ?? argon2id;

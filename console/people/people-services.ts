@@ -2,7 +2,7 @@ import { AuditThrottle } from '../../src/audit/audit-throttle.ts';
 import { Enrollment } from './enrollment.ts';
 import { FactorManagement } from './factor-management.ts';
 import { Invitations } from './invitations.ts';
-import { Passwords } from './passwords.ts';
+import { type DeriveKey, Passwords } from './passwords.ts';
 import { People } from './people.ts';
 import type { PeopleDependencies } from './sealing.ts';
 import { Sessions } from './sessions.ts';
@@ -22,9 +22,21 @@ export interface PeopleServices {
   readonly repeats: AuditThrottle;
 }
 
-export function createPeopleServices({ database, keyring, clock, time, random }: PeopleDependencies): PeopleServices {
+export interface PeopleOptions extends PeopleDependencies {
+  /** Computes the hashes of passwords; absent: argon2id. */
+  readonly derive?: DeriveKey;
+}
+
+export function createPeopleServices({
+  database,
+  keyring,
+  clock,
+  time,
+  random,
+  derive,
+}: PeopleOptions): PeopleServices {
   const dependencies = { database, keyring, clock, time, random };
-  const passwords = new Passwords(dependencies);
+  const passwords = new Passwords({ keyring, random, ...(derive && { derive }) });
   const repeats = new AuditThrottle(dependencies);
   const invitations = new Invitations(dependencies);
   return {

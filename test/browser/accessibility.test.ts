@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { whyNoChromium } from '../fixtures/chromium.ts';
+import { isLong } from '../scope.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { type SeededService, startSeededService } from './seeded-service.ts';
 import { headed, type Stop, settled, stopsIn, visit, visitWithin, type Who, whoIs } from './tour.ts';
 import { untilPasses } from './until-passes.ts';
 
 /** Every page in both forms, which takes a minute more. */
-const IS_THOROUGH = process.env['TEST_BROWSER'] === 'all';
+const IS_THOROUGH = isLong;
 
 const SIZES = {
   wide: { width: 1280, height: 800 },

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { OPERATOR } from '../../console/people/roles.ts';
 import { formatJoinUrl } from '../../src/cli/operator.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
+import { isLong } from '../scope.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { type SeededService, startSeededService } from './seeded-service.ts';
 import { headed, settled, visit, visitWithin } from './tour.ts';
@@ -153,7 +154,7 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
     ['/onboarding', 'Ask for activation'],
     ['/approvals', /^Approve/],
   ];
-  for (const colorScheme of process.env['TEST_BROWSER'] === 'all' ? (['light', 'dark'] as const) : (['dark'] as const))
+  for (const colorScheme of isLong ? (['light', 'dark'] as const) : (['dark'] as const))
     it(`dialogs have a name, keep the focus, give it back, and can be used by all: ${colorScheme}`, async () => {
       const { page } = owner;
       await page.emulateMedia({ colorScheme });

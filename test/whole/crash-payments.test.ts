@@ -11,10 +11,11 @@ import {
   type ServiceProcess,
   startProcess,
 } from '../fixtures/service-process.ts';
+import { inScope } from '../scope.ts';
 import { Dice } from '../simulation/dice.ts';
 
 /** The service is ended at random moments while clients pay: afterwards it, its clients and the processor agree. */
-const CRASHES = 4;
+const CRASHES = inScope({ usual: 4, long: 20 });
 const CLIENTS = 24;
 const PATH = '/v1/payments';
 /** A crashed process keeps its keys for ten seconds at most; what it had sent is found out a second later. */

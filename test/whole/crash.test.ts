@@ -23,9 +23,10 @@ import {
   startProcess,
 } from '../fixtures/service-process.ts';
 import { luhnPan } from '../fixtures/test-service.ts';
+import { inScope } from '../scope.ts';
 
 /** The process is ended at random moments while many clients write; what was acknowledged must be there, and whole. */
-const CRASHES = 4;
+const CRASHES = inScope({ usual: 4, long: 20 });
 const CLIENTS = 32;
 /** Decisions, Idempotency: a key of a crashed process is free again within this time. */
 const FREE_WITHIN_MS = 10_000;

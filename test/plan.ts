@@ -1,0 +1,85 @@
+import type { Scope } from './scope.ts';
+
+/** Which test files run in which scope, in which order, and which of them share a process. */
+
+/** Files about storage. They run a second time over PostgreSQL; the contract in test/contracts holds for the others. */
+const STORAGE_SUITES = [
+  'captures',
+  'captures-expiry',
+  'idempotency',
+  'idempotency-stored',
+  'payments',
+  'payments-erasure',
+  'payments-idempotency',
+  'payments-races',
+  'tokens',
+  'tokens-stored',
+  'tokens-persistent',
+].map((name) => `test/interface/${name}.test.ts`);
+STORAGE_SUITES.push('test/simulation/simulation.test.ts');
+
+/** Files whose subject is the same over either database: with `npm run test:long` all of them run over both. */
+const BOTH_DATABASES = /^test\/(interface|simulation)\//;
+
+const IN_BROWSER = /^test\/browser\//;
+
+/** Suites about bytes on the connection, headers and the order of checks. */
+const WIRE =
+  /^test\/interface\/(addresses|answers|responses|cors|headers|hostile-requests|malformed-http|media-types|order-of-checks|pipelin\w*|routes?[-\w]*|tls|unused-connections|wire[-\w]*)\.test\.ts$/;
+/** Sources, texts and rules of the tree. */
+const FAST =
+  /^(src\/|test\/(architecture|canaries|console-texts|console-values|deadline|docs|language|reset)\.test\.ts$|test\/simulation\/)/;
+
+/** Files of one process share the loaded sources. A file that starts processes or measures has one of its own. */
+const SHARED_PROCESS = [
+  { files: IN_BROWSER, atMost: 6 },
+  { files: /^(src|console|test\/(interface|console|processors))\//, atMost: 16 },
+  { files: /^test\/whole\/(cli|leaks|nodes|payments|sad)-/, atMost: 3 },
+];
+
+/** Files that take longest begin first, so that the last minute has work for every core. */
+const SLOWEST = [
+  'test/guides.test.ts',
+  'test/interop/wssec.test.ts',
+  'bench/bench.test.ts',
+  'test/chaos/chaos.test.ts',
+  'test/whole/starters.test.ts',
+  'test/whole/copy.test.ts',
+  'test/simulation/simulation.test.ts',
+  'test/chaos/checks.test.ts',
+  'test/receivers/receivers.test.ts',
+  'test/interop/jose.test.ts',
+  'test/contracts/database-postgres-sharded.test.ts',
+  'test/postgres.test.ts',
+  'test/contracts/database-postgres.test.ts',
+  'test/interface/unused-connections.test.ts',
+];
+
+export const isInBrowser = (file: string): boolean => IN_BROWSER.test(file);
+
+export const isInScope = (file: string, scope: Scope): boolean =>
+  scope !== 'fast' || FAST.test(file) || WIRE.test(file);
+
+export const isSecondPass = (file: string, scope: Scope): boolean =>
+  scope !== 'fast' && (scope === 'long' ? BOTH_DATABASES.test(file) : STORAGE_SUITES.includes(file));
+
+/** Returns the processes of a run, each with its files; those that take longest first. */
+export function toProcesses(files: readonly string[]): string[][] {
+  const slowest = SLOWEST.filter((file) => files.includes(file)).map((file) => [file]);
+  const quicker = files.filter((file) => !SLOWEST.includes(file));
+  const isShared = (file: string): boolean => SHARED_PROCESS.some((shared) => shared.files.test(file));
+  const others = quicker.filter((file) => !isShared(file)).map((file) => [file]);
+  const groups = SHARED_PROCESS.flatMap((shared) =>
+    split(
+      quicker.filter((file) => shared.files.test(file)),
+      shared.atMost,
+    ),
+  );
+  return [...groups, ...slowest, ...others];
+}
+
+/** Neighbors in the list go to different groups: names that begin alike take about as long. */
+function split(files: readonly string[], atMost: number): string[][] {
+  const count = Math.ceil(files.length / atMost);
+  return Array.from({ length: count }, (_, group) => files.filter((_, index) => index % count === group));
+}
