@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { consoleRoutes, PAGES } from '../console/server/console.ts';
 import type { ServiceInfo } from '../console/server/route.ts';
 import { Authentication } from './accounts/authentication.ts';
-import { Usage } from './accounts/usage.ts';
 import { AlteredRows } from './audit/altered-rows.ts';
 import { listVerifications } from './audit/verification-store.ts';
 import { createBackground, type Leases } from './background.ts';
@@ -32,7 +31,6 @@ import {
   type TlsOptions,
   tlsOptions,
 } from './http/tls.ts';
-import { IdempotencyKeys } from './idempotency/idempotency-keys.ts';
 import type { Clock } from './kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from './kernel/environment.ts';
 import { createPaymentServices } from './payments/payment-services.ts';
@@ -119,14 +117,12 @@ async function runService(
 
 /** Builds the use cases, and the metrics that observe them. */
 function createServices(core: OpenCore, log: Log, isReady: () => Promise<boolean>) {
-  const { database, keyring, clock, time, random, configurations } = core;
+  const { database, keyring, clock, time, random, configurations, idempotency, statistics } = core;
   const leases = createLeases(core);
-  const statistics = new Usage({ database, clock });
   const vault = new Vault({ database, keyring, clock, time, random, statistics });
   const captures = new Captures({ database, keyring, sadKeys: core.sadKeys, vault, clock, time, random });
   const placeholders = new Placeholders({ database, vault, captures, clock });
   const proxy = new PayloadProxy({ configurations, placeholders, clock, random });
-  const idempotency = new IdempotencyKeys({ database, keyring, time, random });
   const authentications = ENVIRONMENTS.map(
     (environment) => new Authentication({ database, keyring, clock, random, environment }),
   );

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { createPeopleServices } from '../console/people/people-services.ts';
 import { Accounts } from './accounts/accounts.ts';
 import { Approvals } from './accounts/approvals.ts';
+import { Usage } from './accounts/usage.ts';
 import { buildAuditEntry } from './audit/audit.ts';
 import type { Core } from './cli/context.ts';
 import { UsageError } from './cli/output.ts';
@@ -14,6 +15,8 @@ import { Keyring, MissingKeyError, WrongRootKeyError } from './crypto/keyring.ts
 import { systemRandom } from './crypto/random.ts';
 import { SadKeys } from './crypto/sad-keys.ts';
 import type { KeyEnvironment, KeyOwner } from './crypto/wrapped-key.ts';
+import { IdempotencyKeys } from './idempotency/idempotency-keys.ts';
+import { Transactions } from './idempotency/transaction.ts';
 import type { Clock, MonotonicClock } from './kernel/clock.ts';
 import { ENVIRONMENTS } from './kernel/environment.ts';
 import { OperatorError } from './kernel/operator-error.ts';
@@ -44,6 +47,8 @@ export interface OpenCore extends Core {
   readonly database: Driver;
   readonly opened: OpenedDatabase;
   readonly processors: Processors;
+  readonly idempotency: IdempotencyKeys;
+  readonly statistics: Usage;
   onHostRefused(report: OnHostRefused): void;
 }
 
@@ -91,6 +96,9 @@ export async function openCore(config: Config, clocks: Clocks, { createIfMissing
     const clockRecords = await ClockRecordStore.open(database, keyring);
     const known = await clockRecords.list();
     time.begin(known.trusted?.at, findKnownJump(known));
+    const idempotency = new IdempotencyKeys({ database, keyring, time, random });
+    const statistics = new Usage({ database, clock });
+    const transactions = new Transactions({ database, clock, idempotency, counters: statistics });
     const sadKeys = new SadKeys({ keyring, store: opened.sadKeys, time, random });
     const accounts = new Accounts({ database, keyring, clock, random });
     const people = createPeopleServices({ database, keyring, clock, time, random });
@@ -118,6 +126,9 @@ export async function openCore(config: Config, clocks: Clocks, { createIfMissing
       keyring,
       sadKeys,
       journalKey,
+      idempotency,
+      statistics,
+      transactions,
       ...capabilities,
       onHostRefused,
       clock,

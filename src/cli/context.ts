@@ -5,6 +5,7 @@ import type { Approvals } from '../accounts/approvals.ts';
 import type { Actor, Origin } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys } from '../crypto/sad-keys.ts';
+import type { Transactions } from '../idempotency/transaction.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { TimeGuard } from '../kernel/time-guard.ts';
 import type { PaymentActivations } from '../payments/payment-activations.ts';
@@ -25,6 +26,7 @@ export interface Core {
   readonly approvals: Approvals;
   readonly configurations: ProxyConfigurations;
   readonly activations: PaymentActivations;
+  readonly transactions: Transactions;
   readonly clock: Clock;
   readonly time: TimeGuard;
   readonly clockRecords: ClockRecordStore;

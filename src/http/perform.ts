@@ -96,7 +96,9 @@ export class Performer {
       return answer;
     } catch (error) {
       // Also after an outcome nobody knows: when the effect was committed, so was the answer, and it stays.
-      await claim.release().catch(() => undefined);
+      claim.stop();
+      const { account } = incoming.admission.tenant;
+      await this.#database.commit({ account, writes: [claim.release()] }).catch(() => undefined);
       throw error;
     }
   }

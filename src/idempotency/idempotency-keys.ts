@@ -95,8 +95,8 @@ export interface Claim {
   bind(boundTo: string): Write;
   /** The write that keeps the answer; it belongs into the unit that has the effect, and fails with it. */
   storeResponse(answer: StoredResponse): Promise<Write>;
-  /** The answer is not kept: a repeat is carried out anew. */
-  release(): Promise<void>;
+  /** The write that ends the claim without a response, so that a repeat is executed. It leaves a stored or bound key alone. */
+  release(): Write;
   /** Ends the renewal of the lease. */
   stop(): void;
 }
@@ -181,10 +181,7 @@ export class IdempotencyKeys {
       const seal = await this.#keyring.sealer(tenant, 'idempotency', 1);
       return write(STORE_RESPONSE, [status, seal(responseContext(tenant, id), body), this.#expiry(), ...where], 1);
     };
-    const release = async (): Promise<void> => {
-      stop();
-      await this.#database.commit({ account: tenant.account, writes: [write(RELEASE, where)] });
-    };
+    const release = (): Write => write(RELEASE, where);
     const bind = (boundTo: string): Write => write(BIND, [boundTo, NEVER, ...where], 1);
     return { bind, storeResponse, release, stop };
   }

@@ -1,0 +1,286 @@
+import { type AuditEvent, buildAuditEntry, type Origin } from '../audit/audit.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import { Failure } from '../kernel/failure.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { commitOrThrow, type Database, type JournalEntry, type UnitOfWork, type Write } from '../storage/database.ts';
+import type { Claim, IdempotencyKeys, KeyedRequest, StoredResponse } from './idempotency-keys.ts';
+
+/** What a stage of a request does to the vault. A use case fills it; `Transactions` commits all of it or nothing. */
+export interface Transaction {
+  /** Names the caller in audit records. */
+  readonly origin: Origin;
+  /** Unix time in milliseconds, read once for each attempt. */
+  readonly now: number;
+  /** 0 first. Above it, a write of the attempt before met a conflict: check before writing. */
+  readonly attempt: number;
+  /** Without `onConflict` a conflict of the write runs the stage again; with it the conflict throws that failure. */
+  write(write: Write, onConflict?: Failure): void;
+  /** Adds an audit record that exists only together with the effect. `origin`: instead of that of the transaction. */
+  record(event: AuditEvent, origin?: Origin): void;
+  /** Adds an audit record that is written when the request fails as well: denials, reads of card data. */
+  recordAlways(event: AuditEvent, origin?: Origin): void;
+  /** Counts something of a tenant once the transaction is committed. */
+  count(tenant: Tenant, counter: string, by?: number): void;
+  /** Clears what the transaction removes from the write-ahead log too. */
+  scrub(): void;
+  /**
+   * Ties the claimed Idempotency-Key to an operation. From its commit on, a repeat of the request gets the result of that
+   * operation, whatever crashes.
+   */
+  bind(operationId: string): void;
+  /** Stores no response although the transaction writes: the operation of the bound key has no result yet. */
+  deferResponse(): void;
+}
+
+export type Fill<Result> = (transaction: Transaction) => Promise<Result>;
+
+export interface TransactionContext {
+  readonly origin: Origin;
+  /** The one account whose rows change; absent when they are of several, or of none. */
+  readonly account?: string;
+}
+
+/** A failure as the client gets it. */
+export interface FailureResponse extends StoredResponse {
+  /** A repeat of the request would fail the same way, so the response may be stored. */
+  readonly isLasting: boolean;
+}
+
+/** One request, with or without a claimed Idempotency-Key. It ends with `finish` or `fail`. */
+export interface TransactionScope {
+  /** Resolves once the stage is committed. Runs `fill` again after a conflict, so `fill` has no effect outside. */
+  stage<Result>(fill: Fill<Result>): Promise<Result>;
+  /** Commits the last stage together with its response. */
+  finish<Result, Response extends StoredResponse>(
+    fill: Fill<Result>,
+    render: (result: Result) => Response,
+  ): Promise<Response>;
+  /** Commits the records of `recordAlways`, and stores a lasting failure; any other failure releases the claim. */
+  fail<Response extends FailureResponse>(failure: Failure, render: (failure: Failure) => Response): Promise<Response>;
+}
+
+export type BeginResult =
+  | { readonly scope: TransactionScope }
+  | { readonly replay: StoredResponse }
+  /** The key is bound to this operation, whose result is the response. */
+  | { readonly boundTo: string };
+
+/** Adds to the counters of a tenant. */
+export interface Counters {
+  note(tenant: Tenant, counter: string, by?: number): void;
+}
+
+interface Services {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly idempotency: IdempotencyKeys;
+  readonly counters?: Counters | undefined;
+}
+
+/** Opens the transactions of the product, all of which are committed by one loop. */
+export class Transactions {
+  readonly #services: Services;
+
+  constructor(options: Services) {
+    this.#services = options;
+  }
+
+  /**
+   * Claims the Idempotency-Key of a request, where it has one. Throws `operation_in_progress` while another process holds the
+   * claim, and `idempotency_key_reused`.
+   */
+  async begin(context: TransactionContext, request?: KeyedRequest): Promise<BeginResult> {
+    if (request === undefined) return { scope: new RequestScope(this.#services, context, undefined) };
+    const claimed = await this.#services.idempotency.claim(request);
+    return 'claim' in claimed ? { scope: new RequestScope(this.#services, context, claimed.claim) } : claimed;
+  }
+
+  /** Runs one stage without an Idempotency-Key, for commands, jobs and the console. */
+  async run<Result>(context: TransactionContext, fill: Fill<Result>): Promise<Result> {
+    const scope = new RequestScope(this.#services, context, undefined);
+    try {
+      return await scope.stage(fill);
+    } catch (error) {
+      await scope.commitLastingRecords();
+      throw error;
+    }
+  }
+}
+
+class RequestScope implements TransactionScope {
+  readonly #services: Services;
+  readonly #context: TransactionContext;
+  readonly #claim: Claim | undefined;
+  #isBound = false;
+  /** What `recordAlways` added to an attempt that failed. */
+  #lastingRecords: readonly JournalEntry[] = [];
+
+  constructor(services: Services, context: TransactionContext, claim: Claim | undefined) {
+    this.#services = services;
+    this.#context = context;
+    this.#claim = claim;
+  }
+
+  async stage<Result>(fill: Fill<Result>): Promise<Result> {
+    const { result } = await this.#commit(fill, undefined);
+    return result;
+  }
+
+  async finish<Result, Response extends StoredResponse>(
+    fill: Fill<Result>,
+    render: (result: Result) => Response,
+  ): Promise<Response> {
+    const { response } = await this.#commit(fill, render);
+    this.#claim?.stop();
+    return response;
+  }
+
+  async fail<Response extends FailureResponse>(
+    failure: Failure,
+    render: (failure: Failure) => Response,
+  ): Promise<Response> {
+    const response = render(failure);
+    const claim = this.#claim;
+    claim?.stop();
+    if (claim === undefined) {
+      await this.commitLastingRecords();
+      return response;
+    }
+    if (response.isLasting && !this.#isBound) {
+      const { committed } = await this.#services.database.commit(this.#unit([await claim.storeResponse(response)]));
+      if (committed) return response;
+      await this.commitLastingRecords();
+      throw new Failure('operation_in_progress');
+    }
+    await this.#release(claim);
+    return response;
+  }
+
+  /** Also when the outcome of a commit is unknown: if it was committed, the release finds a stored or bound key. */
+  async #release(claim: Claim): Promise<void> {
+    const released = this.#services.database.commit(this.#unit([claim.release()]));
+    // Without a record the failure may leave at once: the claim ends with its lease.
+    await (this.#lastingRecords.length > 0 ? released : released.catch(() => undefined));
+  }
+
+  /** Commits what `recordAlways` added to an attempt that failed. */
+  async commitLastingRecords(): Promise<void> {
+    if (this.#lastingRecords.length > 0) await commitOrThrow(this.#services.database, this.#unit([]));
+  }
+
+  /** The one commit loop of the product. */
+  async #commit<Result, Response extends StoredResponse | undefined>(
+    fill: Fill<Result>,
+    render: ((result: Result) => Response) | undefined,
+  ): Promise<{ readonly result: Result; readonly response: Response }> {
+    for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
+      const transaction = new FilledTransaction(this.#context.origin, this.#services.clock(), attempt);
+      const result = await this.#filled(transaction, fill);
+      const response = render?.(result) as Response;
+      const writes = [...transaction.writes, ...(await this.#claimWrites(transaction, response))];
+      const unit = transaction.toUnit(this.#context.account, writes);
+      if (unit === undefined) return { result, response };
+      const outcome = await this.#services.database.commit(unit);
+      if (outcome.committed) {
+        this.#lastingRecords = [];
+        if (transaction.boundTo !== undefined) this.#isBound = true;
+        for (const { tenant, counter, by } of transaction.counts) this.#services.counters?.note(tenant, counter, by);
+        return { result, response };
+      }
+      // Another process has taken the claim over: this one must have no effect.
+      if (outcome.write >= transaction.writes.length) throw new Failure('operation_in_progress');
+      const failure = transaction.conflictFailures[outcome.write];
+      if (failure !== undefined) throw failure;
+    }
+    throw new Failure('unavailable');
+  }
+
+  /** Keeps what `recordAlways` added, for the case that the attempt fails here or in its commit. */
+  async #filled<Result>(transaction: FilledTransaction, fill: Fill<Result>): Promise<Result> {
+    try {
+      return await fill(transaction);
+    } finally {
+      this.#lastingRecords = transaction.lastingRecords;
+    }
+  }
+
+  /** They stand behind the writes of the use case: a conflict there means that the claim was lost. */
+  async #claimWrites(transaction: FilledTransaction, response: StoredResponse | undefined): Promise<Write[]> {
+    const claim = this.#claim;
+    if (claim === undefined) return [];
+    const binding = transaction.boundTo === undefined ? [] : [claim.bind(transaction.boundTo)];
+    const hasNoResult = transaction.isDeferred || transaction.writes.length === 0;
+    const isBound = this.#isBound || transaction.boundTo !== undefined;
+    if (response === undefined || (isBound && hasNoResult)) return binding;
+    return [...binding, await claim.storeResponse(response)];
+  }
+
+  #unit(writes: readonly Write[]): UnitOfWork {
+    const { account } = this.#context;
+    return { ...(account !== undefined && { account }), writes, journal: this.#lastingRecords };
+  }
+}
+
+class FilledTransaction implements Transaction {
+  readonly origin: Origin;
+  readonly now: number;
+  readonly attempt: number;
+  readonly writes: Write[] = [];
+  /** By the index of the write. */
+  readonly conflictFailures: (Failure | undefined)[] = [];
+  readonly lastingRecords: JournalEntry[] = [];
+  readonly counts: { readonly tenant: Tenant; readonly counter: string; readonly by: number }[] = [];
+  boundTo: string | undefined;
+  isDeferred = false;
+  readonly #journal: JournalEntry[] = [];
+  #scrubs = false;
+
+  constructor(origin: Origin, now: number, attempt: number) {
+    this.origin = origin;
+    this.now = now;
+    this.attempt = attempt;
+  }
+
+  write(write: Write, onConflict?: Failure): void {
+    this.writes.push(write);
+    this.conflictFailures.push(onConflict);
+  }
+
+  record(event: AuditEvent, origin: Origin = this.origin): void {
+    this.#journal.push(buildAuditEntry(() => this.now, origin, event));
+  }
+
+  recordAlways(event: AuditEvent, origin: Origin = this.origin): void {
+    const entry = buildAuditEntry(() => this.now, origin, event);
+    this.#journal.push(entry);
+    this.lastingRecords.push(entry);
+  }
+
+  count(tenant: Tenant, counter: string, by = 1): void {
+    if (by > 0) this.counts.push({ tenant, counter, by });
+  }
+
+  scrub(): void {
+    this.#scrubs = true;
+  }
+
+  bind(operationId: string): void {
+    this.boundTo = operationId;
+  }
+
+  deferResponse(): void {
+    this.isDeferred = true;
+  }
+
+  /** Undefined when there is nothing to commit. */
+  toUnit(account: string | undefined, writes: readonly Write[]): UnitOfWork | undefined {
+    if (writes.length === 0 && this.#journal.length === 0) return undefined;
+    return {
+      ...(account !== undefined && { account }),
+      writes,
+      journal: this.#journal,
+      ...(this.#scrubs && { scrubAfterCommit: true }),
+    };
+  }
+}
