@@ -1,10 +1,12 @@
 import { countActiveCaptures } from '../../src/captures/capture-store.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
-import type { Tenant } from '../../src/kernel/environment.ts';
+import { type Tenant, tenantKey } from '../../src/kernel/environment.ts';
 import { countPayments } from '../../src/payments/payment-store.ts';
+import { Cache, costAwareTtl } from '../../src/storage/cache.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { Kept } from '../../src/storage/kept.ts';
 import { countTokens } from '../../src/vault/token-listing-store.ts';
+
+const MAX_TENANTS = 1000;
 
 export interface TenantTotals {
   readonly tokens: number;
@@ -17,16 +19,16 @@ export interface TenantTotals {
 export class RecordTotals {
   readonly #database: Database;
   readonly #clock: Clock;
-  readonly #cache: Kept<TenantTotals>;
+  readonly #cache: Cache<string, TenantTotals>;
 
   constructor(options: { database: Database; clock: Clock }) {
     this.#database = options.database;
     this.#clock = options.clock;
-    this.#cache = new Kept(options.clock);
+    this.#cache = new Cache({ clock: options.clock, max: MAX_TENANTS, ttlMs: costAwareTtl });
   }
 
   count(tenant: Tenant): Promise<TenantTotals> {
-    return this.#cache.get(`${tenant.environment}/${tenant.account}`, async () => {
+    return this.#cache.get(tenantKey(tenant), async () => {
       const [tokens, captures, payments] = await Promise.all([
         countTokens(this.#database, tenant),
         countActiveCaptures(this.#database, tenant, this.#clock()),

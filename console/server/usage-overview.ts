@@ -2,8 +2,10 @@ import type { CounterValue, Usage } from '../../src/accounts/usage.ts';
 import { type Clock, DAY, HOUR } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { PaymentQueries } from '../../src/payments/payment-queries.ts';
-import { Kept } from '../../src/storage/kept.ts';
+import { Cache, costAwareTtl } from '../../src/storage/cache.ts';
 import { summarizeUsage, type UsageSummary } from './usage-summary.ts';
+
+const MAX_REPORTS = 1000;
 
 const HOURS_OF_DAY = 24;
 
@@ -27,13 +29,13 @@ export class UsageOverview {
   readonly #statistics: Usage;
   readonly #payments: PaymentQueries;
   readonly #clock: Clock;
-  readonly #cache: Kept<UsageReport>;
+  readonly #cache: Cache<string, UsageReport>;
 
   constructor(options: { statistics: Usage; paymentListing: PaymentQueries; clock: Clock }) {
     this.#statistics = options.statistics;
     this.#payments = options.paymentListing;
     this.#clock = options.clock;
-    this.#cache = new Kept(options.clock);
+    this.#cache = new Cache({ clock: options.clock, max: MAX_REPORTS, ttlMs: costAwareTtl });
   }
 
   /** One day by the hour, more by the day; the present one is the last. */

@@ -5,6 +5,7 @@ import type { Keyring } from '../crypto/keyring.ts';
 import { type Clock, type Random, SECOND } from '../kernel/clock.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { Cache } from '../storage/cache.ts';
 import type { Database } from '../storage/database.ts';
 import { rowMacKey } from '../storage/mac-table.ts';
 import { isAllowed } from './allow-list.ts';
@@ -48,8 +49,8 @@ const MAX_CACHED_ADDRESSES = 1000;
 
 interface CachedKey {
   readonly found: KeyWithAccount;
-  readonly readAt: number;
-  readonly addresses: Map<string, boolean>;
+  /** Whether the allow-list has an address. */
+  readonly addresses: Cache<string, boolean>;
 }
 
 /** Tells who calls, on one environment's listener. */
@@ -61,7 +62,7 @@ export class Authentication {
   readonly #alteredRows: AlteredRows;
   /** Of this process alone. */
   readonly #salt: string;
-  readonly #cachedKeys = new Map<string, CachedKey>();
+  readonly #cachedKeys: Cache<string, CachedKey | undefined>;
   /** Not in the database yet. */
   readonly #unsavedUses = new Map<string, { account: string; id: string; at: number }>();
   readonly #lastUses = new Map<string, number>();
@@ -74,6 +75,12 @@ export class Authentication {
     environment: Environment;
   }) {
     this.#salt = Buffer.from(options.random.bytes(SALT_BYTES)).toString('base64');
+    this.#cachedKeys = new Cache({
+      clock: options.clock,
+      max: MAX_CACHED_KEYS,
+      ttlMs: CACHE_TTL_MS,
+      isCacheable: (cached) => cached !== undefined,
+    });
     this.#database = options.database;
     this.#keyring = options.keyring;
     this.#clock = options.clock;
@@ -121,37 +128,37 @@ export class Authentication {
 
   async #find(secret: string): Promise<CachedKey | undefined> {
     if (secret.length > LIMITS.apiKeyCharacters) return undefined;
-    // Remembered under a digest too, so that no key lies in memory for longer than its request.
+    // Cached under a digest, so that no key lies in memory for longer than its request.
     const name = hash('sha256', this.#salt + secret, 'base64');
-    const known = this.#cachedKeys.get(name);
-    const now = this.#clock();
-    if (known !== undefined && now - known.readAt < CACHE_TTL_MS && now >= known.readAt) return known;
+    return this.#cachedKeys.peek(name) ?? this.#cachedKeys.get(name, () => this.#load(secret));
+  }
+
+  async #load(secret: string): Promise<CachedKey | undefined> {
     const environment = this.#environment;
     const digestKey = await loadKeyDigestKey(this.#keyring, environment);
     const digest = keyedDigest(digestKey, secret);
     const found = await findKeyByDigest(this.#database, await rowMacKey(this.#keyring), digest);
     // A digest is of one environment: a row in another one was moved there, which its MAC shows.
-    if (found === undefined || (!found.isTampered && found.key.environment !== environment)) {
-      this.#cachedKeys.delete(name);
-      return undefined;
-    }
+    if (found === undefined || (!found.isTampered && found.key.environment !== environment)) return undefined;
     if (found.isTampered) await this.#alteredRows.report(API_KEYS, found.row);
     if (found.accountState === 'tampered') await this.#alteredRows.report(ACCOUNTS, found.joinedRow, ACCOUNT_PREFIX);
-    const cached = { found, readAt: now, addresses: new Map() };
-    if (this.#cachedKeys.size >= MAX_CACHED_KEYS) this.#cachedKeys.clear();
-    this.#cachedKeys.set(name, cached);
-    return cached;
+    const addresses = new Cache<string, boolean>({
+      clock: this.#clock,
+      max: MAX_CACHED_ADDRESSES,
+      ttlMs: Number.POSITIVE_INFINITY,
+    });
+    return { found, addresses };
   }
 }
 
-function isAllowedFrom({ allowList }: ApiKey, addresses: Map<string, boolean>, address: string): boolean {
-  let allowed = addresses.get(address);
+function isAllowedFrom({ allowList }: ApiKey, addresses: Cache<string, boolean>, address: string): boolean {
+  let allowed = addresses.peek(address);
   if (allowed === undefined) {
     allowed = isAllowed(
       allowList.map(({ cidr }) => cidr),
       address,
     );
-    if (addresses.size < MAX_CACHED_ADDRESSES) addresses.set(address, allowed);
+    addresses.set(address, allowed);
   }
   return allowed;
 }

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { normalizeAddress } from '../accounts/allow-list.ts';
 import type { Usage } from '../accounts/usage.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { Cache } from '../storage/cache.ts';
 import { ENVELOPES } from './envelopes.ts';
 import { describeError, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
@@ -96,14 +97,17 @@ export const commonHeaders = ({ headers }: Reporting, request: FastifyRequest): 
 const MAX_ADDRESS_CHARACTERS = 45;
 
 /** Reading an address costs more than looking it up, and most requests come from few. */
-const PARSED_ADDRESSES = new Map<string, string>();
+const PARSED_ADDRESSES = new Cache<string, string>({
+  clock: () => 0,
+  max: LIMITS.trackedAddresses,
+  ttlMs: Number.POSITIVE_INFINITY,
+});
 
 /** After trusted proxies. What they forward may be anything, so only an address is taken for one. */
 export function clientAddress({ ip = '' }: FastifyRequest): string {
-  let address = PARSED_ADDRESSES.get(ip);
+  let address = PARSED_ADDRESSES.peek(ip);
   if (address === undefined) {
     address = normalizeAddress(ip) ?? 'unknown';
-    if (PARSED_ADDRESSES.size >= LIMITS.trackedAddresses) PARSED_ADDRESSES.clear();
     if (ip.length <= MAX_ADDRESS_CHARACTERS) PARSED_ADDRESSES.set(ip, address);
   }
   return address;

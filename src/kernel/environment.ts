@@ -8,3 +8,6 @@ export interface Tenant {
   readonly account: string;
   readonly environment: Environment;
 }
+
+/** Identifies a tenant among others, for example in a cache. */
+export const tenantKey = ({ account, environment }: Tenant): string => `${environment}/${account}`;

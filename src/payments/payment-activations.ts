@@ -15,12 +15,12 @@ import { buildSettingDetails } from '../audit/setting-details.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { UnsealError } from '../crypto/seal.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Tenant } from '../kernel/environment.ts';
+import { type Tenant, tenantKey } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
+import { Cache, MAX_CACHED_TENANTS, SETTINGS_TTL_MS } from '../storage/cache.ts';
 import type { Database } from '../storage/database.ts';
 import { rowMacKey } from '../storage/mac-table.ts';
-import { Remembered } from '../storage/remembered.ts';
 import { findSettings, type StoredSettings, upsertSettings } from './activation-store.ts';
 import type { Processor, ProcessorSettings } from './processor.ts';
 import type { ProcessorHosts } from './processor-hosts.ts';
@@ -131,7 +131,7 @@ export class PaymentActivations {
   readonly #hosts: ProcessorHosts;
   readonly #approvals: Pick<Approvals, 'permit'>;
   readonly #alteredRows: AlteredRows;
-  readonly #cache: Remembered<CachedActivation>;
+  readonly #cache: Cache<string, CachedActivation>;
 
   constructor(options: {
     database: Database;
@@ -148,7 +148,12 @@ export class PaymentActivations {
     this.#hosts = options.hosts;
     this.#approvals = options.approvals;
     this.#alteredRows = new AlteredRows(options);
-    this.#cache = new Remembered(options.clock, ({ enabled }) => enabled !== undefined);
+    this.#cache = new Cache({
+      clock: options.clock,
+      max: MAX_CACHED_TENANTS,
+      ttlMs: SETTINGS_TTL_MS,
+      isCacheable: ({ enabled }) => enabled !== undefined,
+    });
   }
 
   /** All that there are, by name. */
@@ -238,7 +243,7 @@ export class PaymentActivations {
     });
     if (!outcome.committed && outcome.write < along.writes.length) throw new Failure('changed_meanwhile');
     if (!outcome.committed) throw new ActivationError('payments are not enabled there');
-    this.#cache.forget(tenant);
+    this.#cache.delete(tenantKey(tenant));
     return this.show(tenant);
   }
 
@@ -349,11 +354,11 @@ export class PaymentActivations {
     });
     if (!outcome.committed && outcome.write < along.writes.length) throw new Failure('changed_meanwhile');
     if (!outcome.committed) throw new ActivationError('somebody else changed this at the same moment; try again');
-    this.#cache.forget(tenant);
+    this.#cache.delete(tenantKey(tenant));
   }
 
   #cached(tenant: Tenant): Promise<CachedActivation> {
-    return this.#cache.get(tenant, () => this.#read(tenant));
+    return this.#cache.get(tenantKey(tenant), () => this.#read(tenant));
   }
 
   async #read(tenant: Tenant): Promise<CachedActivation> {

@@ -4,8 +4,8 @@ import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { parseIdTime } from '../kernel/ids.ts';
+import { Cache, costAwareTtl } from '../storage/cache.ts';
 import { type Database, integer, integerOrNull, type Row, text } from '../storage/database.ts';
-import { Kept } from '../storage/kept.ts';
 import { decodeCursor, encodeCursor, type Page, scanPage } from '../storage/pagination.ts';
 import { findLane } from './lane.ts';
 import { listOperations } from './operation-store.ts';
@@ -21,6 +21,8 @@ import {
 } from './payment-filter.ts';
 import { type ListedPayment, listPaymentRows, toListedPayment } from './payment-store.ts';
 import type { Status } from './transitions.ts';
+
+const MAX_COUNTED_DAYS = 1000;
 
 export interface PaymentPage extends Page<ListedPayment> {
   /** All that were begun after this were looked at; undefined when there is none beyond the page. */
@@ -49,12 +51,12 @@ export interface PaymentCount {
 export class PaymentQueries {
   readonly #database: Database;
   readonly #keyring: Keyring;
-  readonly #counts: Kept<PaymentCount[]>;
+  readonly #counts: Cache<string, PaymentCount[]>;
 
   constructor(options: { database: Database; keyring: Keyring; clock: Clock }) {
     this.#database = options.database;
     this.#keyring = options.keyring;
-    this.#counts = new Kept(options.clock);
+    this.#counts = new Cache({ clock: options.clock, max: MAX_COUNTED_DAYS, ttlMs: costAwareTtl });
   }
 
   /**

@@ -8,11 +8,11 @@ import { buildSettingDetails } from '../audit/setting-details.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { keyFingerprint } from '../crypto/rsa-keys.ts';
 import { type Clock, MINUTE } from '../kernel/clock.ts';
-import type { Tenant } from '../kernel/environment.ts';
+import { type Tenant, tenantKey } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
+import { Cache, MAX_CACHED_TENANTS, SETTINGS_TTL_MS } from '../storage/cache.ts';
 import type { Database } from '../storage/database.ts';
-import { Remembered } from '../storage/remembered.ts';
 import { rotateMerchantKey, rotateProcessorKey } from './key-rotation.ts';
 import { certificateFingerprint, EMPTY, type ProxyConfiguration } from './proxy-configuration.ts';
 import {
@@ -80,7 +80,7 @@ export class ProxyConfigurations {
   readonly #keyring: Keyring;
   readonly #clock: Clock;
   readonly #approvals: Pick<Approvals, 'permit'>;
-  readonly #cached: Remembered<FoundConfiguration>;
+  readonly #cache: Cache<string, FoundConfiguration>;
 
   constructor(options: {
     database: Database;
@@ -92,12 +92,17 @@ export class ProxyConfigurations {
     this.#keyring = options.keyring;
     this.#clock = options.clock;
     this.#approvals = options.approvals;
-    this.#cached = new Remembered(options.clock, (found) => found !== undefined);
+    this.#cache = new Cache({
+      clock: options.clock,
+      max: MAX_CACHED_TENANTS,
+      ttlMs: SETTINGS_TTL_MS,
+      isCacheable: (found) => found !== undefined,
+    });
   }
 
   /** As it is at most 2 seconds later than changed; keys are parsed once for each change. */
   async cached(tenant: Tenant): Promise<ProxyConfiguration> {
-    const found = await this.#cached.get(tenant, (before) => this.#loadIfNewer(tenant, before));
+    const found = await this.#cache.get(tenantKey(tenant), (stale) => this.#loadIfNewer(tenant, stale));
     return found?.configuration ?? EMPTY;
   }
 
@@ -183,9 +188,8 @@ export class ProxyConfigurations {
     return { configuration, fingerprints };
   }
 
-  async #loadIfNewer(tenant: Tenant, before: Promise<FoundConfiguration> | undefined): Promise<FoundConfiguration> {
-    const old = await before?.catch(() => undefined);
-    if (old !== undefined && old.revision === (await findRevision(this.#database, tenant))) return old;
+  async #loadIfNewer(tenant: Tenant, stale: FoundConfiguration): Promise<FoundConfiguration> {
+    if (stale !== undefined && stale.revision === (await findRevision(this.#database, tenant))) return stale;
     return findConfiguration(this.#database, this.#keyring, tenant);
   }
 
@@ -205,7 +209,7 @@ export class ProxyConfigurations {
     const outcome = await this.#database.commit({ writes, journal: [entry, ...along.journal], scrubAfterCommit: true });
     if (!outcome.committed && outcome.write < along.writes.length) throw new Failure('changed_meanwhile');
     if (!outcome.committed) throw new ProxyError('somebody else changed this at the same moment; try again');
-    this.#cached.forget(tenant);
+    this.#cache.delete(tenantKey(tenant));
   }
 }
 

@@ -3,10 +3,11 @@ import { buildAuditEntry, type Origin } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { alsoWrites, type Effect, refuseIfTakenOver } from '../idempotency/effect.ts';
 import { type Clock, DAY, type Random } from '../kernel/clock.ts';
-import type { Tenant } from '../kernel/environment.ts';
+import { type Tenant, tenantKey } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
+import { Cache, MAX_CACHED_TENANTS } from '../storage/cache.ts';
 import { commitOrThrow, type Database, type JournalEntry } from '../storage/database.ts';
 import { type Tokenization, type TokenizationResult, TokenizationRun } from './assign-tokens.ts';
 import type { Token } from './token.ts';
@@ -31,7 +32,7 @@ export class Vault {
   readonly #time: TrustedTime;
   readonly #random: Random;
   readonly #statistics: Usage | undefined;
-  readonly #stores = new Map<string, Promise<TokenStore>>();
+  readonly #stores: Cache<string, TokenStore>;
 
   constructor(options: {
     database: Database;
@@ -42,6 +43,7 @@ export class Vault {
     /** Where the tokens that were made are counted. */
     statistics?: Usage;
   }) {
+    this.#stores = new Cache({ clock: options.clock, max: MAX_CACHED_TENANTS, ttlMs: Number.POSITIVE_INFINITY });
     this.#database = options.database;
     this.#keyring = options.keyring;
     this.#clock = options.clock;
@@ -155,13 +157,6 @@ export class Vault {
   }
 
   #store(tenant: Tenant): Promise<TokenStore> {
-    const name = `${tenant.environment}/${tenant.account}`;
-    let store = this.#stores.get(name);
-    if (store === undefined) {
-      store = TokenStore.load(this.#database, this.#keyring, tenant);
-      this.#stores.set(name, store);
-      store.catch(() => this.#stores.delete(name));
-    }
-    return store;
+    return this.#stores.get(tenantKey(tenant), () => TokenStore.load(this.#database, this.#keyring, tenant));
   }
 }
