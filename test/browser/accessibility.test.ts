@@ -2,20 +2,11 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { whyNoChromium } from '../fixtures/chromium.ts';
-import { isLong } from '../scope.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import { assertNoSideways, LOOKS, SIZES } from './looks.ts';
 import { type SeededService, startSeededService } from './seeded-service.ts';
 import { headed, type Stop, settled, stopsIn, visit, visitWithin, type Who, whoIs } from './tour.ts';
 import { untilPasses } from './until-passes.ts';
-
-/** Every page in both forms, which takes a minute more. */
-const IS_THOROUGH = isLong;
-
-const SIZES = {
-  wide: { width: 1280, height: 800 },
-  narrow: { width: 390, height: 844 },
-  narrowest: { width: 360, height: 740 },
-};
 
 describe('every page can be used by everybody', { skip: whyNoChromium() }, () => {
   let filled: SeededService;
@@ -57,18 +48,15 @@ describe('every page can be used by everybody', { skip: whyNoChromium() }, () =>
     ['a merchant', ['owner', 'newcomer']],
     ['an operator', ['operator']],
   ] as const)
-    it(`of ${name}: wide and light, or narrow and dark, and nothing beside the screen`, async () => {
-      let looked = 0;
+    it(`of ${name}: its outline, its accessibility, and nothing beside the screen`, async () => {
       await everywhere(who, async ({ page, checkAccessibility }, { heading }) => {
-        const isWide = looked++ % 2 === 0;
         await assertOutline(page, heading);
-        if (IS_THOROUGH || isWide) await checkAccessibility();
-        await page.emulateMedia({ colorScheme: 'dark' });
-        await page.setViewportSize(SIZES.narrow);
-        await assertNoSideways(page);
-        if (IS_THOROUGH || !isWide) await checkAccessibility();
-        await page.setViewportSize(SIZES.narrowest);
-        await assertNoSideways(page);
+        for (const { colorScheme, size } of LOOKS) {
+          await page.emulateMedia({ colorScheme });
+          await page.setViewportSize(size);
+          await assertNoSideways(page);
+          await checkAccessibility();
+        }
       });
     });
 });
@@ -83,15 +71,5 @@ async function assertOutline(page: Page, heading: string | RegExp): Promise<void
     assert.equal(await page.getByRole('main').count(), 1, 'one main part');
     assert.match(await page.title(), / · cardvault$/);
     assert.equal(await page.locator('table:not(:has(caption))').count(), 0, 'a table without a caption');
-  });
-}
-
-async function assertNoSideways(page: Page): Promise<void> {
-  await settled(page);
-  await untilPasses(async () => {
-    const { wide, shown } = await page.evaluate<{ wide: number; shown: number }>(
-      '({ wide: document.documentElement.scrollWidth, shown: document.documentElement.clientWidth })',
-    );
-    assert.ok(wide <= shown, `${wide} wide on a screen of ${shown}`);
   });
 }

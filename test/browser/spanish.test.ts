@@ -9,6 +9,7 @@ import { FAILURES } from '../../src/kernel/failure.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { dialogOf, press } from './actions.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import { assertNoSideways, LOOKS, SIZES } from './looks.ts';
 import { type SeededService, startSeededService } from './seeded-service.ts';
 import { moveTo, stopsIn, visit, type Who, whoIs } from './tour.ts';
 
@@ -101,6 +102,12 @@ describe('the console in Spanish, in a browser that speaks English', { skip: why
     for (const { name, who, path } of stops) {
       const page = await open(who, path);
       for (const text of await englishOn(page)) faults.push(`${name}: ${text}`);
+      for (const { colorScheme, size } of LOOKS) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize(size);
+        await assertNoSideways(page).catch((error: Error) => faults.push(`${name}: ${error.message}`));
+      }
+      await page.setViewportSize(SIZES.wide);
     }
     assert.deepEqual(faults, []);
   });

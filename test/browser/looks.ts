@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { inScope } from '../scope.ts';
+import { settled } from './tour.ts';
+import { untilPasses } from './until-passes.ts';
+
+export const SIZES = {
+  wide: { width: 1280, height: 800 },
+  narrow: { width: 390, height: 844 },
+  narrowest: { width: 360, height: 740 },
+};
+
+export interface Look {
+  readonly colorScheme: 'light' | 'dark';
+  readonly size: { readonly width: number; readonly height: number };
+}
+
+/** Each page is checked once in `npm test`, and in every color scheme and width in `npm run test:long`. */
+export const LOOKS = inScope<readonly Look[]>({
+  usual: [{ colorScheme: 'light', size: SIZES.wide }],
+  long: (['light', 'dark'] as const).flatMap((colorScheme) =>
+    Object.values(SIZES).map((size) => ({ colorScheme, size })),
+  ),
+});
+
+/** Throws when a page is wider than the screen. */
+export async function assertNoSideways(page: Page): Promise<void> {
+  await settled(page);
+  await untilPasses(async () => {
+    const { wide, shown } = await page.evaluate<{ wide: number; shown: number }>(
+      '({ wide: document.documentElement.scrollWidth, shown: document.documentElement.clientWidth })',
+    );
+    assert.ok(wide <= shown, `${wide} wide on a screen of ${shown}`);
+  });
+}
