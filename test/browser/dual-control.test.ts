@@ -30,7 +30,7 @@ describe('dual control, in the browser', { skip: whyNoChromium() }, () => {
     await service?.stop();
   });
 
-  const question = () => visitor.page.getByRole('alert').filter({ hasText: 'take two people' });
+  const question = () => visitor.page.getByRole('alert').filter({ hasText: 'Require two-person approval' });
 
   it('an owner is asked, with yes as the default, may put it off and decides', async () => {
     const { page } = visitor;
@@ -44,7 +44,7 @@ describe('dual control, in the browser', { skip: whyNoChromium() }, () => {
     await question().waitFor();
     await ana.stepUp();
     await button(question(), 'Save decision').click();
-    await page.getByText('Changes in production take two people from now on.').waitFor();
+    await page.getByText('Two-person approval is on for production.').waitFor();
     await question().waitFor({ state: 'hidden' });
     assert.equal((await service.core.accounts.get(account)).dualControl, true);
   });
@@ -59,10 +59,10 @@ describe('dual control, in the browser', { skip: whyNoChromium() }, () => {
     await page.goto(`/a/${account}/approvals`);
     await page.getByText('Requested by Olga, an operator').waitFor();
     await page.getByRole('button', { name: /^Approve/ }).click();
-    await page.getByRole('dialog').getByText('It takes effect as soon as you approve it.').waitFor();
+    await page.getByRole('dialog').getByText('It applies as soon as you approve it.').waitFor();
     await visitor.checkAccessibility();
-    await button(page.getByRole('dialog'), 'Approve').click();
-    await page.getByText('Approved. It applies on every node').waitFor();
+    await button(page.getByRole('dialog'), 'Approve change').click();
+    await page.getByText('Change approved. It applies on every node').waitFor();
     await page.goto(`/a/${account}/production/overview`);
     const notice = page.getByRole('alert').filter({ hasText: 'An operator changed settings' });
     await notice.waitFor();

@@ -135,23 +135,27 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
     await visitWithin(page, '/profile');
     await headed(page, 'Profile');
     await page.getByLabel('Name', { exact: true }).fill('Olga M. Duarte');
-    await page.getByRole('button', { name: 'Save', exact: true }).click();
-    await page.locator('[role="alert"], [role="status"], [aria-live]').filter({ hasText: 'Saved.' }).first().waitFor();
+    await page.getByRole('button', { name: 'Save changes', exact: true }).click();
+    await page
+      .locator('[role="alert"], [role="status"], [aria-live]')
+      .filter({ hasText: 'Changes saved.' })
+      .first()
+      .waitFor();
     await visitWithin(page, `${account()}/sandbox/tokens`);
     await page.getByRole('button', { name: 'Search', exact: true }).click();
-    await page.getByRole('alert').filter({ hasText: 'Type what to look for.' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'Enter a search value.' }).waitFor();
   });
 
   const dialogs: readonly (readonly [path: string, button: string | RegExp])[] = [
-    ['/sandbox/payments/HB-1017', 'Capture'],
-    ['/sandbox/payments/HB-1017', 'Void'],
-    ['/sandbox/payments/HB-1003', 'Refund'],
-    ['/sandbox/proxy', 'Remove the proxy'],
+    ['/sandbox/payments/HB-1017', 'Capture payment'],
+    ['/sandbox/payments/HB-1017', 'Void payment'],
+    ['/sandbox/payments/HB-1003', 'Refund payment'],
+    ['/sandbox/proxy', 'Remove proxy configuration'],
     ['/sandbox/proxy', /^Replace/],
     ['/sandbox/tokens/TOKEN', 'Delete token'],
-    ['/team', 'Invite'],
-    ['/settings', 'Let one person decide'],
-    ['/onboarding', 'Ask for activation'],
+    ['/team', 'Invite user'],
+    ['/settings', 'Turn off two-person approval'],
+    ['/onboarding', 'Request payments'],
     ['/approvals', /^Approve/],
   ];
   for (const colorScheme of isLong ? (['light', 'dark'] as const) : (['dark'] as const))

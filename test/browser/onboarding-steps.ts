@@ -57,7 +57,7 @@ export async function makeKey(page: Page, name: string, server: string): Promise
 
 /** Asks the operator for payments by the simulator. */
 export async function askFor(page: Page, environment: string, note: string): Promise<void> {
-  await button(page, 'Ask for activation').last().click();
+  await button(page, 'Request payments').last().click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Environment').selectOption({ label: environment });
   await dialog.getByLabel(/^Processor/).selectOption('simulator');
@@ -79,17 +79,17 @@ export async function approve(page: Page, { note, answer, isForced }: Approval):
   await goToNews(page, 'Requests');
   await button(page.getByRole('article').filter({ hasText: note }), /^Approve/).click();
   const dialog = page.getByRole('dialog');
-  const confirm = button(dialog, 'Enable payments');
-  await dialog.getByLabel('What the merchant should know').fill(answer);
+  const confirm = button(dialog, 'Approve request');
+  await dialog.getByLabel('Message to the merchant').fill(answer);
   if (isForced) {
     const refused = page.waitForResponse((response) => response.url().endsWith('/approve'));
     await confirm.click();
     assert.equal((await refused).status(), 400);
-    await dialog.getByLabel('Take the simulator in production').check();
+    await dialog.getByLabel('Allow the simulator in production').check();
   }
   await confirm.click();
   await dialog.waitFor({ state: 'hidden' });
-  await page.getByText('Payments are enabled.').waitFor();
+  await page.getByText('Payments enabled.').waitFor();
 }
 
 /** In a folder with the file that the page gives out beside it, and nothing else. */

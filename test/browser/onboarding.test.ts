@@ -92,10 +92,10 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
 
   part('the operator makes an account, and copies the link for its owner', async () => {
     const { page } = operator;
-    await button(operator.page, 'New account').first().click();
+    await button(operator.page, 'Create account').first().click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name').fill('Corner shop');
-    await dialog.getByLabel('E-mail of the owner').fill(OWNER);
+    await dialog.getByLabel('Email of the owner').fill(OWNER);
     await dialog.getByRole('button', { name: 'Create account', exact: true }).click();
     // A browser without windows asks nobody.
     await page.context().grantPermissions(['clipboard-write']);
@@ -154,16 +154,16 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
 
   part('the owner asks for payments, and the operator approves', async () => {
     await askFor(owner.page, 'Sandbox', 'contract 7, to try things out');
-    await step(owner.page, 'Ask for payments', 'Waiting for the operator');
+    await step(owner.page, 'Request payments', 'Waiting for the operator');
     await approve(operator.page, { note: 'contract 7', answer: 'Have fun.', isForced: false });
     await owner.page.reload();
-    await step(owner.page, 'Ask for payments', 'Done');
+    await step(owner.page, 'Request payments', 'Done');
     // What is asked for in the sandbox alone is not enough to go live.
-    await stepOf(owner.page, 'Go live').getByText('Production payments: not asked for yet').waitFor();
+    await stepOf(owner.page, 'Go live').getByText('Production payments: not requested yet').waitFor();
     await askFor(owner.page, 'Production', 'contract 8, for the shop');
     await approve(operator.page, { note: 'contract 8', answer: 'Welcome to production.', isForced: true });
     await owner.page.reload();
-    await step(owner.page, 'Ask for payments', 'Done');
+    await step(owner.page, 'Request payments', 'Done');
     await owner.page.getByText('Welcome to production.').waitFor();
     await owner.page.getByText('Enabled with simulator').nth(1).waitFor();
   });
@@ -191,8 +191,8 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
 
   part('the owner makes a key for production, and after its first call the account is live', async () => {
     const { page } = owner;
-    await untilDone('Try it in the sandbox');
-    const tried = stepOf(owner.page, 'Try it in the sandbox').getByRole('img', { name: 'done', exact: true });
+    await untilDone('Test in the sandbox');
+    const tried = stepOf(owner.page, 'Test in the sandbox').getByRole('img', { name: 'done', exact: true });
     await untilPasses(async () => assert.equal(await tried.count(), 4));
     await stepOf(page, 'Go live').getByText('Production payments: enabled').waitFor();
     await page.getByRole('link', { name: 'Create a production key' }).click();
@@ -202,7 +202,7 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     assert.equal((await send(keys.sandbox, '/v1/tokenization/simple', body, 'production')).status, 403);
     accepted(await send(keys.production, '/v1/tokenization/simple', body, 'production'));
     await untilDone('Go live');
-    await page.getByText('You are live').waitFor();
+    await page.getByText('Your account is live').waitFor();
     await page.getByText('6 of 6 done').first().waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
   });
@@ -220,9 +220,9 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     await service.core.activations.disable(tenant, { actor: { type: 'operator', name: 'Otto' } });
     await goToNews(page, 'Onboarding');
     await page.getByText('Payments in production are not enabled.').waitFor();
-    await stepOf(page, 'Ask for payments').getByText('Production payments: not asked for yet').waitFor();
+    await stepOf(page, 'Request payments').getByText('Production payments: not requested yet').waitFor();
     await owner.checkAccessibility();
-    await button(page, 'Ask for production payments').first().click();
+    await button(page, 'Request production payments').first().click();
     const where = page.getByRole('dialog').getByLabel('Environment');
     assert.equal(await where.inputValue(), 'production');
     await button(page.getByRole('dialog'), 'Cancel').click();

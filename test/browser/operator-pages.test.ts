@@ -40,8 +40,8 @@ describe('the pages of operators at work', { skip: whyNoChromium() }, () => {
   it('an operator suspends an account and resumes it', async () => {
     const page = await open(`/operator/accounts/${filled.northwind.account}`, 'Northwind Travel');
     for (const [verb, state] of [
-      ['Suspend', 'Suspended'],
-      ['Resume', 'Onboarding'],
+      ['Suspend account', 'Suspended'],
+      ['Reactivate account', 'Onboarding'],
     ] as const) {
       await filled.operator.stepUp();
       await press(page, verb);
@@ -55,31 +55,31 @@ describe('the pages of operators at work', { skip: whyNoChromium() }, () => {
     const page = await open(`/operator/accounts/${filled.harbour.account}`, 'Harbour Books');
     await filled.operator.stepUp();
     // The panel of the sandbox is the first of the two.
-    await page.getByRole('button', { name: 'Change', exact: true }).first().click();
+    await page.getByRole('button', { name: 'Change settings', exact: true }).first().click();
     const dialog = dialogOf(page);
     for (const [value, then] of [
       ['-1', () => dialog.getByText('timeout-ms: enter a whole number from 50 to 300000.').waitFor()],
       ['2000', () => notice(page, 'Saved.')],
     ] as const) {
       await dialog.getByLabel('timeout-ms').fill(value);
-      await press(dialog, 'Save');
+      await press(dialog, 'Save settings');
       await then();
     }
     await dialog.waitFor({ state: 'hidden' });
     await page.getByRole('main').getByText('2000', { exact: true }).waitFor();
     await open('/operator/processors', 'Processors');
-    await page.getByRole('row').filter({ hasText: 'No answer in time' }).waitFor();
-    await press(page, /^How to settle/);
+    await page.getByRole('row').filter({ hasText: 'The processor did not respond in time' }).waitFor();
+    await press(page, /^Resolve manually/);
     await dialogOf(page)
       .getByText(/cardvault payments/)
       .first()
       .waitFor();
     await page.keyboard.press('Escape');
-    await open('/operator/keyring', 'Key ring');
-    for (const purpose of ['Protects the other keys', 'Card data of tokens', 'Requests and approvals'])
+    await open('/operator/keyring', 'Encryption keys');
+    for (const purpose of ['Encrypts the other keys', 'Card data of tokens', 'Requests and approvals'])
       await page.getByRole('row').filter({ hasText: purpose }).first().waitFor();
     await open('/operator/health', 'Health');
-    for (const text of ['Ready, but not everything is in order', 'Certificates of proxies', 'Needs attention'])
+    for (const text of ['Ready, with warnings', 'Certificates of proxies', 'Needs attention'])
       await page.getByRole('main').getByText(text, { exact: true }).first().waitFor();
   });
 
@@ -89,13 +89,13 @@ describe('the pages of operators at work', { skip: whyNoChromium() }, () => {
     await page.getByRole('row').filter({ hasText: 'Harbour Books' }).waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'Northwind Travel' }).click();
     await headed(page, 'Northwind Travel');
-    for (const text of ['Noor Visser', 'Asked by Noor Visser', 'noor@northwind.example'])
+    for (const text of ['Noor Visser', 'Requested by Noor Visser', 'noor@northwind.example'])
       await page.getByRole('main').getByText(text).first().waitFor();
     await open('/operator/team', 'Operators');
     await page.getByRole('row').filter({ hasText: 'Tomas Berg' }).waitFor();
     await open('/operator/audit', 'Audit log of the service');
-    await press(page, 'Verify');
-    await page.getByRole('status').filter({ hasText: 'All in order' }).waitFor();
+    await press(page, 'Verify log');
+    await page.getByRole('status').filter({ hasText: 'Log intact' }).waitFor();
   });
 
   it('no page showed a card number, whole or cut, and no answer held one', async () => {

@@ -60,14 +60,14 @@ describe('what belongs to others, in the browser', { skip: whyNoChromium() }, ()
     ];
     for (const path of closed) {
       await page.goto(path);
-      await page.getByRole('heading', { name: 'There is nothing here' }).waitFor();
+      await page.getByRole('heading', { name: 'Page not found' }).waitFor();
       await memory.look();
     }
     for (const path of records(`/a/${mallorys}`)) {
       await page.goto(path);
       await settled(page);
       await page
-        .getByText(/There is no such|Nothing found|has ended/)
+        .getByText(/does not exist|not found|has expired/)
         .first()
         .waitFor();
       await memory.look();

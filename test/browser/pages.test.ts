@@ -60,13 +60,13 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
 
   it('the overview counts what is there, and leads to what nobody knows the outcome of', async () => {
     const page = await open('owner', sandbox('overview'), 'Overview');
-    for (const text of ['Captures made', 'One payment has no known outcome', '21 since the beginning'])
+    for (const text of ['Captures created', 'One payment has an unknown outcome', '21 in total'])
       await page.getByRole('main').getByText(text).waitFor();
     await page.getByText('30 days', { exact: true }).click();
     await press(page.getByRole('main'), 'Show as table');
     const days = page.getByRole('table').first().getByRole('row');
     await untilPasses(async () => assert.equal(await days.count(), 31));
-    await page.getByRole('link', { name: 'Show these payments' }).click();
+    await page.getByRole('link', { name: 'View these payments' }).click();
     await headed(page, 'Payments');
     const rows = page.getByRole('table', { name: 'Payments' }).getByRole('row');
     await rows.filter({ hasText: 'HB-1021' }).waitFor();
@@ -75,11 +75,11 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
 
   it('a token is found by its last four digits, and a whole card number is not even sent', async () => {
     const page = await open('owner', sandbox('tokens'), 'Tokens');
-    const value = page.getByLabel('What to look for');
+    const value = page.getByLabel('Search for');
     await page.getByLabel('Search by').selectOption('last_four');
     await value.fill(CARDS[0]);
     await press(page, 'Search');
-    await page.getByRole('alert').filter({ hasText: 'This looks like a whole card number' }).waitFor();
+    await page.getByRole('alert').filter({ hasText: 'This looks like a full card number' }).waitFor();
     await value.fill('1881');
     await press(page, 'Search');
     await page.getByRole('row').filter({ hasText: '1111' }).first().waitFor({ state: 'detached' });
@@ -105,15 +105,15 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
   it('a refund by hand stands in the history of the payment', async () => {
     await filled.harbour.analyst.stepUp();
     const page = await open('analyst', sandbox(`payments/${filled.harbour.payments.get('HB-1003')}`), /118\.00/);
-    await press(page, 'Refund');
+    await press(page, 'Refund payment');
     const dialog = dialogOf(page);
-    await dialog.getByText('A part', { exact: true }).click();
+    await dialog.getByText('Partial amount', { exact: true }).click();
     await dialog.getByLabel(/^Amount in EUR/).fill('-5');
     await press(dialog, /^Refund/);
-    await dialog.getByText('Enter an amount such as 12.50').waitFor();
+    await dialog.getByText('Enter an amount, for example 12.50').waitFor();
     await dialog.getByLabel(/^Amount in EUR/).fill('90');
     await press(dialog, /^Refund/);
-    await dialog.getByText('That is more than 89.50 EUR').waitFor();
+    await dialog.getByText('Enter at most 89.50 EUR').waitFor();
     await dialog.getByLabel(/^Amount in EUR/).fill('9.50');
     await press(dialog, 'Refund 9.50 EUR');
     await notice(page, '9.50 EUR refunded.');
@@ -127,14 +127,14 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
     const page = await open('developer', production('proxy'), 'Proxy');
     await press(page.getByRole('main'), /^Upload/);
     await dialogOf(page).getByRole('textbox').first().fill(publicPem(key));
-    await press(dialogOf(page), 'Save');
+    await press(dialogOf(page), 'Upload');
     // Production takes two.
-    await notice(page, 'Waiting for approval');
+    await notice(page, 'Approval pending');
     await visitWithin(page, sandbox('proxy'));
     await press(page.getByRole('main'), /^Replace/);
     await dialogOf(page).getByRole('textbox').first().fill(publicPem(key));
-    await press(dialogOf(page), 'Save');
-    await notice(page, 'Saved.');
+    await press(dialogOf(page), 'Upload');
+    await notice(page, 'Uploaded.');
     await page.getByRole('main').getByText(fingerprintOf(key)).waitFor();
   });
 
@@ -149,12 +149,12 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
       .locator('input[type="file"]')
       .first()
       .setInputFiles({ name: 'shop.pem', mimeType: 'application/x-pem-file', buffer });
-    await dialogOf(page).getByRole('button', { name: 'Take it out' }).waitFor();
+    await dialogOf(page).getByRole('button', { name: 'Remove file' }).waitFor();
     const named = dialogOf(page).getByLabel('Your private key');
     assert.equal(await named.inputValue(), `shop.pem, ${buffer.length} bytes`);
     assert.ok(!(await page.content()).includes('PRIVATE KEY-----\n'));
-    await press(dialogOf(page), 'Save');
-    await notice(page, 'Saved.');
+    await press(dialogOf(page), 'Upload');
+    await notice(page, 'Uploaded.');
     await main.getByText(fingerprintOf(key)).waitFor();
     const download = page.waitForEvent('download');
     // A second one takes over tomorrow.
@@ -170,37 +170,37 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
     await page.route(listing, (route) => isKnown.then(() => route.continue()));
     await visitWithin(page, sandbox('workbench'));
     await headed(page, 'Workbench');
-    const run = page.getByRole('button', { name: 'Run', exact: true });
+    const run = page.getByRole('button', { name: 'Run payload', exact: true });
     assert.ok(await run.isDisabled());
     know();
     await run.click();
     await page.unroute(listing);
-    await page.getByRole('main').getByText('The endpoint answered 200').waitFor();
+    await page.getByRole('main').getByText('The endpoint returned 200').waitFor();
     assert.match((await page.getByRole('main').textContent()) ?? '', /eyJ[\w-]+\.[\w-]+\.[\w-]+/);
     await page
       .getByRole('textbox', { name: /^Payload/ })
       .fill('{\n  "card": "{{4111110000001111:detokenize | extract:cart}}"\n}');
-    await press(page, 'Run');
-    const fault = page.getByRole('alert').filter({ hasText: 'The endpoint refused this with 400' });
+    await press(page, 'Run payload');
+    const fault = page.getByRole('alert').filter({ hasText: 'The endpoint rejected the payload with 400' });
     await fault.getByText('Placeholder 1', { exact: true }).waitFor();
     await fault.getByText('Line 2', { exact: true }).waitFor();
   });
 
   it('the audit log verifies, filters, opens a record, and can be taken away', async () => {
     const page = await open('owner', `${account()}/audit`, 'Audit log');
-    await press(page, 'Verify');
+    await press(page, 'Verify log');
     await page
       .getByRole('status')
-      .filter({ hasText: /All in order\s*\d+ records checked/ })
+      .filter({ hasText: /Log intact\s*\d+ records checked/ })
       .waitFor();
     await page.getByLabel('What', { exact: true }).fill('key.revoked');
     await press(page, 'Search');
     await page.getByRole('row').nth(2).waitFor({ state: 'detached' });
     assert.match((await page.getByRole('row').nth(1).textContent()) ?? '', /API key revoked.*Irene Castillo/);
     await press(page, 'Show details of API key revoked');
-    await page.getByText('Place in the chain').waitFor();
+    await page.getByText('Position in the chain').waitFor();
     await page.getByRole('row').nth(1).click();
-    await page.getByText('Place in the chain').waitFor({ state: 'detached' });
+    await page.getByText('Position in the chain').waitFor({ state: 'detached' });
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('link', { name: 'Export' }).click(),
@@ -218,12 +218,12 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
     const network = form.getByLabel('Address or network 1');
     await network.fill('10.9.9.9/8');
     await form.getByText('Means 10.0.0.0/8.').waitFor();
-    assert.equal(await form.getByLabel('This key is meant to work').count(), 0);
+    assert.equal(await form.getByLabel('This key has to work from all').count(), 0);
     await network.fill('0.0.0.0/0');
-    await form.getByText('This takes two people').waitFor();
-    await press(form, 'Ask for approval');
-    await form.getByText('Tick this, or list smaller networks.').waitFor();
-    await form.getByLabel('This key is meant to work').and(page.locator(':focus')).waitFor();
+    await form.getByText('Another user of your team has to approve this').waitFor();
+    await press(form, 'Request approval');
+    await form.getByText('Select this box, or list smaller networks.').waitFor();
+    await form.getByLabel('This key has to work from all').and(page.locator(':focus')).waitFor();
     await press(form, 'Cancel');
     await form.waitFor({ state: 'hidden' });
   });
@@ -233,12 +233,12 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
     await developer.stepUp();
     await owner.stepUp();
     const page = await open('owner', `${account()}/team`, 'Team');
-    await press(page, 'Invite');
+    await press(page, 'Invite user');
     await dialogOf(page)
-      .getByLabel(/^E-mail address/)
+      .getByLabel(/^Email address/)
       .fill('nina@harbour.example');
-    await press(dialogOf(page), 'Make the link');
-    await notice(page, 'Waiting for approval');
+    await press(dialogOf(page), 'Create link');
+    await notice(page, 'Approval pending');
     const params = { account: filled.harbour.account };
     const [{ id, action }] = (await developer.call(listApprovals, params)).approvals;
     assert.equal(action, 'team.invite');
@@ -246,9 +246,9 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
     await open('owner', `${account()}/approvals`, 'Approvals');
     const card = page.getByRole('article').filter({ hasText: 'nina@harbour.example' });
     await card.filter({ hasText: 'Developer' }).filter({ hasText: 'Dev Patel (dev@harbour.example)' }).waitFor();
-    await press(card, 'Carry out: Invite somebody');
-    await press(dialogOf(page), 'Carry out');
-    await page.getByRole('heading', { name: 'Pass this link on' }).waitFor();
+    await press(card, 'Execute change: Invite a user');
+    await press(dialogOf(page), 'Execute change');
+    await page.getByRole('heading', { name: 'Send this link' }).waitFor();
     await page.getByText('Send this link to nina@harbour.example').waitFor();
     const link = await saveSecret(page);
     assert.ok(link.startsWith(`${browser.origin}/join#`), link);
@@ -267,18 +267,18 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
         .getByRole('article')
         .filter({ hasText: 'Till 4' })
         .filter({ has: page.getByText(state, { exact: true }) });
-    await card(owner, 'Waiting')
-      .getByRole('button', { name: `Approve: ${title}` })
+    await card(owner, 'Pending')
+      .getByRole('button', { name: `Approve change: ${title}` })
       .click();
-    await press(dialogOf(owner), 'Approve');
-    await notice(owner, 'Approved.');
+    await press(dialogOf(owner), 'Approve change');
+    await notice(owner, 'Change approved.');
     await filled.harbour.developer.stepUp();
     await open('developer', `${account()}/approvals`, 'Approvals');
     await card(developer, 'Approved')
-      .getByRole('button', { name: `Carry out: ${title}` })
+      .getByRole('button', { name: `Execute change: ${title}` })
       .click();
-    await press(dialogOf(developer), 'Carry out');
-    await developer.getByRole('heading', { name: 'The new key' }).waitFor();
+    await press(dialogOf(developer), 'Execute change');
+    await developer.getByRole('heading', { name: 'Your new key' }).waitFor();
     assert.match(await saveSecret(developer), /^cv_production_/);
     await open('developer', production('keys'), 'API keys');
     await developer.getByRole('row').filter({ hasText: 'Till 4' }).waitFor();
@@ -297,14 +297,14 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
     const card = page.getByRole('article').filter({ hasText: 'Till 5' });
     await card.waitFor();
     assert.ok(!(await card.textContent())?.includes(last));
-    await press(card, 'Approve: Create an API key');
+    await press(card, 'Approve change: Create an API key');
     await dialogOf(page).getByText(last).waitFor();
     await press(dialogOf(page), 'Cancel');
     await press(card, /^Show \d+ more lines$/);
     await card.getByText(last).waitFor();
-    await press(card, 'Approve: Create an API key');
-    await press(dialogOf(page), 'Approve');
-    await notice(page, 'Approved.');
+    await press(card, 'Approve change: Create an API key');
+    await press(dialogOf(page), 'Approve change');
+    await notice(page, 'Change approved.');
   });
 
   it('no page showed a whole card number, and no answer held one', async () => {

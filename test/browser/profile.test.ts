@@ -46,7 +46,7 @@ describe('a profile, in the browser', { skip: whyNoChromium() }, () => {
   const refused = (): Promise<void> =>
     page
       .getByRole('alert')
-      .getByText(/did not match/)
+      .getByText(/does not match/)
       .waitFor();
   const toProfile = async (): Promise<void> => {
     await page.goto('/profile');
@@ -55,9 +55,9 @@ describe('a profile, in the browser', { skip: whyNoChromium() }, () => {
 
   it('a passkey is added beside the app, and gets another name', async () => {
     await visitor.newAuthenticator();
-    await button(page, 'Add a passkey').click();
-    await dialog().getByLabel('Name it').fill('Laptop');
-    await button(dialog(), 'Add a passkey').click();
+    await button(page, 'Add passkey').click();
+    await dialog().getByLabel('Name', { exact: true }).fill('Laptop');
+    await button(dialog(), 'Add passkey').click();
     await closed();
     await button(page, 'Rename Laptop').click();
     await visitor.checkAccessibility();
@@ -74,7 +74,7 @@ describe('a profile, in the browser', { skip: whyNoChromium() }, () => {
   });
 
   it('another app takes the place of the one before', async () => {
-    await button(page, 'Set up an app anew').click();
+    await button(page, 'Replace app').click();
     const secret =
       (await dialog()
         .getByTitle(/^[A-Z2-7]{16,}$/)
@@ -93,15 +93,15 @@ describe('a profile, in the browser', { skip: whyNoChromium() }, () => {
 
   it('the e-mail address is another one, with which alone one signs in', async () => {
     await toProfile();
-    await button(page, 'Change address').click();
+    await button(page, 'Change email').click();
     await visitor.checkAccessibility();
-    await dialog().getByLabel('New e-mail address').fill('not an address');
-    await button(dialog(), 'Change address').click();
+    await dialog().getByLabel('New email address').fill('not an address');
+    await button(dialog(), 'Change email').click();
     await dialog().locator('[aria-invalid="true"]').waitFor();
-    await dialog().getByLabel('New e-mail address').fill('ana.new@example.com');
-    await button(dialog(), 'Change address').click();
+    await dialog().getByLabel('New email address').fill('ana.new@example.com');
+    await button(dialog(), 'Change email').click();
     await closed();
-    assert.equal(await page.getByLabel('E-mail', { exact: true }).inputValue(), 'ana.new@example.com');
+    assert.equal(await page.getByLabel('Email', { exact: true }).inputValue(), 'ana.new@example.com');
     await signOut(page);
     await enterPassword(page, ana);
     await refused();

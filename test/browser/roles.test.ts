@@ -24,7 +24,7 @@ const IN_ACCOUNT = {
   'Audit log': 'audit',
   Settings: 'settings',
 };
-const OF_OPERATORS = ['Accounts', 'Requests', 'Processors', 'Key ring', 'Health', 'Audit log', 'Operators'];
+const OF_OPERATORS = ['Accounts', 'Requests', 'Processors', 'Encryption keys', 'Health', 'Audit log', 'Operators'];
 
 /** What is not in the navigation of a role. */
 const HIDDEN: Readonly<Record<Role, readonly string[]>> = {
@@ -97,14 +97,14 @@ describe('what people see of the console, by their role', { skip: whyNoChromium(
       [`${sandbox()}/keys`, 'Create key', changers],
       [`${sandbox()}/tokens/${filled.harbour.token}`, 'Delete token', changers],
       [`${sandbox()}/captures/${filled.harbour.capture}`, 'Delete capture', changers],
-      [`${sandbox()}/payments/${payment}`, 'Refund', [...changers, 'analyst']],
-      [`${sandbox()}/proxy`, 'Remove the proxy', changers],
-      [`${account()}/team`, 'Invite', ['owner']],
-      [`${account()}/onboarding`, 'Ask for activation', ['owner']],
-      [`${account()}/approvals`, 'Approve: Create an API key', ['owner']],
-      [`${account()}/approvals`, 'Withdraw: Create an API key', ['developer']],
-      [`${account()}/audit`, 'Verify', ['owner', 'developer', 'auditor']],
-      [`${account()}/settings`, 'Let one person decide', ['owner']],
+      [`${sandbox()}/payments/${payment}`, 'Refund payment', [...changers, 'analyst']],
+      [`${sandbox()}/proxy`, 'Remove proxy configuration', changers],
+      [`${account()}/team`, 'Invite user', ['owner']],
+      [`${account()}/onboarding`, 'Request payments', ['owner']],
+      [`${account()}/approvals`, 'Approve change: Create an API key', ['owner']],
+      [`${account()}/approvals`, 'Withdraw request: Create an API key', ['developer']],
+      [`${account()}/audit`, 'Verify log', ['owner', 'developer', 'auditor']],
+      [`${account()}/settings`, 'Turn off two-person approval', ['owner']],
     ];
     // Of those who may the least, and of those who may not the most powerful: `rights.test.ts` has all of them.
     const who = (roles: readonly Role[]): Role[] =>
@@ -135,12 +135,12 @@ describe('what people see of the console, by their role', { skip: whyNoChromium(
     for (const [who, paths] of Object.entries(areas))
       for (const path of paths) {
         await visitWithin(pageOf(who), path);
-        await headed(pageOf(who), 'There is nothing here');
+        await headed(pageOf(who), 'Page not found');
         const shown = (await pageOf(who).getByRole('main').textContent()) ?? '';
         assert.ok(!shown.includes('Northwind'), path);
       }
     await visit(pageOf('owner'), `${theirs}/team`);
-    await headed(pageOf('owner'), 'There is nothing here');
+    await headed(pageOf('owner'), 'Page not found');
   });
 
   it('a record of another account is unknown under one’s own address', async () => {
@@ -157,7 +157,7 @@ describe('what people see of the console, by their role', { skip: whyNoChromium(
       await visitWithin(visitor.page, `${base}/${record}`);
       await visitor.page
         .getByRole('main')
-        .getByText(/Nothing found|has ended|no such (payment|record|token)/i)
+        .getByText(/not found|has expired|does not exist/i)
         .first()
         .waitFor();
       assert.doesNotMatch(

@@ -45,12 +45,12 @@ describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
     const lost = await newSession(ana, '/profile');
     const page = await newSession(ana, '/profile');
     const sessions = page.getByRole('table', { name: 'Sessions' });
-    const others = sessions.getByRole('button', { name: /^End the session Chrome/ });
+    const others = sessions.getByRole('button', { name: /^Revoke the session Chrome/ });
     // The person came with a session of another browser, too.
     await others.first().waitFor();
     assert.equal(await others.count(), 1);
     await others.click();
-    await page.getByText('The session has ended.').waitFor();
+    await page.getByText('Access revoked.').waitFor();
     await others.waitFor({ state: 'hidden' });
     await link(lost, 'API keys').click();
     await atSignIn(lost);
@@ -125,7 +125,7 @@ describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
     await link(page, 'Team').click();
     await page.getByRole('heading', { name: 'The service can’t be reached' }).waitFor();
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByText('Still no answer.').waitFor();
+    await page.getByText('The service still does not respond.').waitFor();
     isDown.is = false;
     await page.getByRole('heading', { name: 'Team', level: 1 }).waitFor();
     complaints.expect(/CONNECTION_REFUSED|console: CallError/);
@@ -140,7 +140,7 @@ describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
     const isDown = { is: true };
     await page.route('**/*', (route) => (isDown.is ? route.abort('connectionrefused') : route.continue()));
     await page.evaluate("document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))");
-    const bar = page.getByText('The service can’t be reached. This is as of');
+    const bar = page.getByText('The service can’t be reached. Data as of');
     await bar.waitFor();
     assert.equal(await rows.nth(1).isVisible(), true);
     isDown.is = false;

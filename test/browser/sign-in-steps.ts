@@ -33,7 +33,7 @@ export function newCode(service: TestService, secret: string): string {
 export async function followLink(page: Page, url: string, { name, password, email }: Joining): Promise<void> {
   await page.goto(url);
   await page.getByLabel('Your name').fill(name);
-  if (email !== undefined) await page.getByLabel('E-mail').fill(email);
+  if (email !== undefined) await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await button(page, 'Continue').click();
   await page.getByRole('heading', { name: 'Add a second factor' }).waitFor();
@@ -59,7 +59,7 @@ export async function saveRecoveryCodes(page: Page): Promise<string[]> {
 
 /** On the sign-in page. */
 export async function enterPassword(page: Page, { email, password }: Omit<Credentials, 'totpSecret'>): Promise<void> {
-  await page.getByLabel('E-mail').fill(email);
+  await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await button(page, 'Continue').click();
 }

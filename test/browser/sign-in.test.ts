@@ -88,7 +88,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     await page.getByLabel('Recovery code').fill('aaaa-aaaa-aaaa-aaaa');
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     told.push(await refusal(page));
-    assert.match(told[0] ?? '', /did not match/);
+    assert.match(told[0] ?? '', /does not match/);
     assert.deepEqual(new Set(told), new Set([told[0]]));
   });
 
@@ -126,7 +126,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     await isInside(page);
     await signOut(page);
     await useCode();
-    assert.match(await refusal(page), /did not match/);
+    assert.match(await refusal(page), /does not match/);
   });
 
   it('a passkey lets in, and confirms a sensitive change', async () => {
@@ -200,7 +200,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     await late.goto('/profile');
     await atSignIn(late);
     await late.goto(url);
-    await late.getByRole('heading', { name: 'This link no longer works' }).waitFor();
+    await late.getByRole('heading', { name: 'This link is no longer valid' }).waitFor();
     const members = await service.core.people.team.members(account);
     assert.equal(members.filter(({ email }) => email === 'joining@example.com').length, 1);
   });
@@ -211,12 +211,12 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     const stolen = await newSession(ben, '/profile');
     const page = await newSession(owner, `/a/${account}/team`);
     await page.getByRole('button', { name: 'Actions for Ben Lost' }).click();
-    await page.getByRole('menuitem', { name: 'New way in' }).click();
-    await page.getByRole('button', { name: 'Make the link' }).click();
+    await page.getByRole('menuitem', { name: 'Reset sign-in' }).click();
+    await page.getByRole('button', { name: 'Reset sign-in' }).click();
     const url = await saveSecret(page);
     const { page: own } = await newVisitor();
     await own.goto(url);
-    assert.equal(await own.getByLabel('E-mail').inputValue(), ben.email);
+    assert.equal(await own.getByLabel('Email').inputValue(), ben.email);
     await own.getByLabel('New password', { exact: true }).fill(PASSWORD);
     await own.getByRole('button', { name: 'Continue', exact: true }).click();
     const totpSecret = await setUpAuthenticatorApp(own, service);
@@ -225,9 +225,9 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     await stolen.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Overview' }).click();
     await atSignIn(stolen);
     await enterPassword(stolen, ben);
-    assert.match(await refusal(stolen), /did not match/);
+    assert.match(await refusal(stolen), /does not match/);
     await stolen.goto(url);
-    await stolen.getByRole('heading', { name: 'This link no longer works' }).waitFor();
+    await stolen.getByRole('heading', { name: 'This link is no longer valid' }).waitFor();
     await signOut(own);
     await enterPassword(own, { email: ben.email, password: PASSWORD });
     await enterCode(own, newCode(service, ben.totpSecret));

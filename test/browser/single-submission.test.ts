@@ -79,8 +79,8 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
 
   it('two clicks make new recovery codes one time, and those are shown', async () => {
     await page.goto('/profile');
-    await button(page, 'Make new codes').click();
-    await clickTwice(button(page.getByRole('dialog'), 'Make new codes'));
+    await button(page, 'Create new codes').click();
+    await clickTwice(button(page.getByRole('dialog'), 'Create new codes'));
     const codes = page.getByRole('dialog').getByRole('listitem').locator('code');
     await codes.first().waitFor();
     assert.equal(await codes.count(), 10);
@@ -92,21 +92,21 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
   it('two clicks make one link, and another for the same person takes its place', async () => {
     await newPerson(service, account, 'analyst', 'Ben Lost');
     await page.goto(`/a/${account}/team`);
-    await button(page, 'Invite').click();
-    await page.getByLabel('E-mail address').fill('new@example.com');
-    await clickTwice(button(page.getByRole('dialog'), 'Make the link'));
+    await button(page, 'Invite user').click();
+    await page.getByLabel('Email address').fill('new@example.com');
+    await clickTwice(button(page.getByRole('dialog'), 'Create link'));
     await saveSecret(page);
     const before = await recorded('person.invited');
     assert.equal((await invitations()).length, 1);
     for (const time of [1, 2]) {
       await button(page, 'Actions for Ben Lost').click();
-      await page.getByRole('menuitem', { name: 'New way in' }).click();
-      await clickTwice(button(page.getByRole('dialog'), 'Make the link'));
+      await page.getByRole('menuitem', { name: 'Reset sign-in' }).click();
+      await clickTwice(button(page.getByRole('dialog'), 'Reset sign-in'));
       await saveSecret(page);
       assert.equal(await recorded('person.invited'), before + time);
     }
-    const open = page.getByRole('table', { name: 'Open invitations' }).getByRole('row');
-    await open.filter({ hasText: 'Ben Lost' }).filter({ hasText: '@' }).filter({ hasText: 'New way in' }).waitFor();
+    const open = page.getByRole('table', { name: 'Pending invitations' }).getByRole('row');
+    await open.filter({ hasText: 'Ben Lost' }).filter({ hasText: '@' }).filter({ hasText: 'Sign-in reset' }).waitFor();
     await untilPasses(async () =>
       assert.equal(await open.count(), 3, 'a header, the invitation and the newest way in'),
     );
@@ -138,10 +138,10 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
     await button(page, 'Create key').click();
     await fillKey(page, 'pasted');
     await button(keyForm(page), 'Paste a list').click();
-    const box = keyForm(page).getByLabel(/^One address or network a line/);
+    const box = keyForm(page).getByLabel(/^One address or network on each line/);
     await box.fill('203.0.113.7 shop\nnonsense');
     await button(keyForm(page), 'Create key').click();
-    await keyForm(page).getByText('Not an address or network, in line: 2').waitFor();
+    await keyForm(page).getByText('Invalid address or network. Lines: 2').waitFor();
     await box.fill('203.0.113.7 shop\n10.0.0.0/8, 192.0.2.9');
     await button(keyForm(page), 'Create key').click();
     await saveSecret(page);
@@ -169,18 +169,18 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
     await own.getByRole('heading', { name: 'Your recovery codes' }).waitFor();
     own.once('dialog', (dialog) => dialog.accept());
     await own.reload();
-    await own.getByRole('heading', { name: 'You are in' }).waitFor();
+    await own.getByRole('heading', { name: 'Your sign-in is set up' }).waitFor();
     await own.getByRole('link', { name: 'Go to my profile' }).click();
-    await button(own, 'Make new codes').waitFor();
+    await button(own, 'Create new codes').waitFor();
     await own.goto('/join#%');
-    await own.getByRole('heading', { name: 'This link no longer works' }).waitFor();
+    await own.getByRole('heading', { name: 'This link is no longer valid' }).waitFor();
     await close();
   });
 
   it('a phone tells the role of each person once', async () => {
     await page.setViewportSize({ width: 390, height: 800 });
     await page.goto(`/a/${account}/team`);
-    const row = page.getByRole('table', { name: 'People' }).getByRole('row').filter({ hasText: 'Ben Lost' });
+    const row = page.getByRole('table', { name: 'Users' }).getByRole('row').filter({ hasText: 'Ben Lost' });
     await row.waitFor();
     await untilPasses(async () => assert.equal(((await row.innerText()).match(/Analyst/g) ?? []).length, 1));
   });

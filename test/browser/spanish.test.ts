@@ -114,12 +114,12 @@ describe('the console in Spanish, in a browser that speaks English', { skip: why
 
   it('tells settings of processors and what is wrong with them in Spanish', async () => {
     const page = await open('operator', `/operator/accounts/${filled.harbour.account}`);
-    await page.getByRole('button', { name: 'Cambiar', exact: true }).first().click();
+    await page.getByRole('button', { name: 'Cambiar configuración', exact: true }).first().click();
     const dialog = dialogOf(page);
-    await press(dialog, 'Más ajustes');
+    await press(dialog, 'Más configuración');
     assert.deepEqual(await englishOn(page), []);
     await dialog.getByLabel('timeout-ms').fill('7');
-    await press(dialog, 'Guardar');
+    await press(dialog, 'Guardar configuración');
     await dialog.getByText('timeout-ms: se espera un número entero de 50 a 300000.').waitFor();
     assert.deepEqual(await englishOn(page), []);
   });
@@ -136,7 +136,7 @@ describe('the console in Spanish, in a browser that speaks English', { skip: why
     const page = await open('owner', `/a/${filled.harbour.account}/sandbox/proxy`);
     await press(page.getByRole('main'), /^(?:Subir|Reemplazar)/);
     await dialogOf(page).getByRole('textbox').first().fill('no key');
-    await press(dialogOf(page), 'Guardar');
+    await press(dialogOf(page), 'Subir');
     await dialogOf(page).getByText('No es una clave pública RSA.').waitFor();
     assert.deepEqual(await englishOn(page), []);
   });

@@ -63,7 +63,7 @@ describe('what others wrote stays text on every page', { skip: whyNoChromium() }
     const path = `/a/${place.account}/sandbox/keys`;
     const page = await show('owner', path, 'account', 'key');
     await visit(page, `${path}?key=${place.key}`);
-    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await page.getByRole('button', { name: 'Edit key', exact: true }).click();
     await page.getByRole('dialog', { name: 'Edit API key' }).getByLabel('Note 1').waitFor();
     await assertText(page, ['key', 'description', 'note']);
   });

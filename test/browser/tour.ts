@@ -45,7 +45,7 @@ export function stopsIn({ harbour, northwind }: SeededService): readonly Stop[] 
     of('operator', 'operator-account', `/operator/accounts/${harbour.account}`, 'Harbour Books'),
     of('operator', 'operator-requests', '/operator/requests', 'Activation requests'),
     of('operator', 'operator-processors', '/operator/processors', 'Processors'),
-    of('operator', 'operator-keyring', '/operator/keyring', 'Key ring'),
+    of('operator', 'operator-keyring', '/operator/keyring', 'Encryption keys'),
     of('operator', 'operator-health', '/operator/health', 'Health'),
     of('operator', 'operator-audit', '/operator/audit', 'Audit log of the service'),
     of('operator', 'operator-team', '/operator/team', 'Operators'),

@@ -123,7 +123,7 @@ function AllowListRow({ form, index, onRemove }: RowProps) {
       <div className={classes['row']}>
         <TextInput
           aria-label={`${t('form.address')} ${number}`}
-          placeholder="203.0.113.7"
+          placeholder={t('form.addressPlaceholder')}
           classNames={{ input: classes['mono'] ?? '' }}
           autoComplete="off"
           spellCheck={false}

@@ -134,8 +134,8 @@ export function KeyFields(props: KeyFormProps) {
         {environment === 'production' && hasWideNetworks(form.values) && (
           <Checkbox
             label={t('form.wideMeant')}
-            aria-invalid={form.errors['isWideMeant'] !== undefined}
-            {...form.getInputProps('isWideMeant', { type: 'checkbox' })}
+            aria-invalid={form.errors['isWideIntended'] !== undefined}
+            {...form.getInputProps('isWideIntended', { type: 'checkbox' })}
           />
         )}
         <ExpiryFields form={form} canKeepExpiry={expiresAt !== null} />

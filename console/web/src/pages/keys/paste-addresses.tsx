@@ -33,7 +33,7 @@ export function PasteAddresses({ form, onDone }: PasteProps) {
       <Textarea
         label={t('form.pasteLabel')}
         classNames={{ input: classes['mono'] ?? '' }}
-        placeholder={'203.0.113.7  shop server\n198.51.100.0/24  office'}
+        placeholder={t('form.pastePlaceholder')}
         minRows={4}
         autosize
         maxRows={12}

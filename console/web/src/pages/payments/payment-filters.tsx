@@ -127,8 +127,20 @@ function MoreFilters(draft: Draft) {
         value={values.type || null}
         onChange={(type) => choose({ type: type ?? '' })}
       />
-      <TextFilter name="amount" label={t('filters.amount')} draft={draft} inputMode="decimal" placeholder="12.50" />
-      <TextFilter name="currency" label={t('filters.currency')} draft={draft} placeholder="USD" maxLength={3} />
+      <TextFilter
+        name="amount"
+        label={t('filters.amount')}
+        draft={draft}
+        inputMode="decimal"
+        placeholder={t('filters.amountHint')}
+      />
+      <TextFilter
+        name="currency"
+        label={t('filters.currency')}
+        draft={draft}
+        placeholder={t('filters.currencyHint')}
+        maxLength={3}
+      />
       <TextFilter name="reference_code" label={t('filters.reference')} draft={draft} />
       <TextFilter name="last_four" label={t('filters.lastFour')} draft={draft} inputMode="numeric" />
       <Select

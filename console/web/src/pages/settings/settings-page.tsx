@@ -113,7 +113,7 @@ function DualControlDialog({ isOn, opened, onClose }: DualControlDialogProps) {
       onClose={onClose}
       title={isOn ? t('byTwo.turnOff') : t('byTwo.turnOn')}
       environment="production"
-      confirmLabel={t('byTwo.confirm')}
+      confirmLabel={isOn ? t('byTwo.turnOff') : t('byTwo.turnOn')}
       onConfirm={confirm}
       isBusy={change.isPending}
       error={change.error}

@@ -35,5 +35,5 @@ export const status: typeof english = {
   disabled: 'Deshabilitado',
   altered: 'Datos alterados',
   doubtful: 'Resultado desconocido',
-  damaged: 'Dañado',
+  damaged: 'Datos alterados',
 };

@@ -3,17 +3,17 @@ import type { tokens as english } from '../en/tokens.ts';
 export const tokens: typeof english = {
   title: 'Tokens',
   description:
-    'Sustitutos permanentes de números de tarjeta. De cada número se muestran solo los seis primeros y los cuatro últimos dígitos.',
+    'Los tokens reemplazan números de tarjeta de forma permanente. De cada número se muestran solo los seis primeros y los cuatro últimos dígitos.',
   search: {
     kind: 'Buscar por',
-    value: 'Qué buscar',
+    value: 'Valor buscado',
     token: 'Token',
     tag: 'Etiqueta',
     last_four: 'Últimos cuatro dígitos',
     bin: 'Primeros seis u ocho dígitos',
     hint: {
-      token: 'El token completo, tal como lo recibió.',
-      tag: 'La etiqueta completa, con mayúsculas y minúsculas.',
+      token: 'El token completo',
+      tag: 'La etiqueta completa, con mayúsculas y minúsculas',
       last_four: 'Cuatro dígitos.',
       bin: 'Seis dígitos; con ocho se encuentran los tokens que muestran ocho.',
     },
@@ -38,12 +38,12 @@ export const tokens: typeof english = {
   },
   empty: {
     title: 'Todavía no hay tokens',
-    text: 'Aquí aparece un token en cuanto su servidor guarda una tarjeta. En los primeros pasos hay un comando para copiar.',
+    text: 'Aquí aparece un token cuando su servidor guarda una tarjeta. En Primeros pasos hay un comando para copiar.',
     action: 'Ir a los primeros pasos',
-    noneFound: 'No se encontró nada',
-    noneFoundText: 'Ningún token coincide aquí. Revise lo que escribió y el entorno.',
+    noneFound: 'No hay tokens que coincidan',
+    noneFoundText: 'Revise lo escrito y el entorno.',
   },
-  gone: { title: 'No existe ese token', text: 'Ese token no existe en este entorno, o se ha eliminado.' },
+  gone: { title: 'No se encontró el token', text: 'Este token no existe en este entorno, o se eliminó.' },
   detail: {
     title: 'Token',
     back: 'Todos los tokens',
@@ -53,7 +53,7 @@ export const tokens: typeof english = {
     cardNote: 'Seis primeros y cuatro últimos dígitos. La consola nunca muestra más.',
     name: 'Titular',
     expiration: 'Vence',
-    scheme: 'Forma',
+    scheme: 'Formato',
     schemes: {
       s1: 'Dígitos que no pasan la prueba de Luhn (esquema 1)',
       s3: 'Letras y dígitos (esquema 3)',
@@ -67,15 +67,15 @@ export const tokens: typeof english = {
     tags: 'Etiquetas',
     by: 'Creado con la clave',
     at: 'Creado',
-    none: 'No indicado',
+    none: 'No proporcionado',
     damaged:
-      'Este registro fue alterado en la base de datos y no se puede abrir. Avise a su operador antes de eliminarlo.',
+      'Estos datos fueron alterados en la base de datos y no se pueden leer. Avise a su operador antes de eliminarlos.',
   },
   remove: {
     action: 'Eliminar token',
     title: '¿Eliminar este token?',
-    text: 'El número de tarjeta se borra para siempre. Desde ese momento fallan las llamadas que usen el token.',
+    text: 'El número de tarjeta se elimina de forma permanente. Después fallan las llamadas que usen el token. No se puede deshacer.',
     confirm: 'Eliminar token',
-    done: 'El token se ha eliminado.',
+    done: 'Se eliminó el token.',
   },
 };
