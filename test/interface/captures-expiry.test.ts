@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { eventually } from '../fixtures/eventually.ts';
 import type { TestResponse, TestService } from '../fixtures/test-service.ts';
 import { luhnPan, startTestService } from '../fixtures/test-service.ts';
 import {
@@ -8,7 +9,6 @@ import {
   CAPTURES,
   type Caller,
   dataOf,
-  eventually,
   newCaller,
   TIME,
   TOKENS,

@@ -7,9 +7,10 @@ import { HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { PeriodicTask } from '../../src/storage/periodic-task.ts';
 import { Vault } from '../../src/vault/vault.ts';
 import { runAt } from '../fixtures/command.ts';
+import { eventually } from '../fixtures/eventually.ts';
 import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import { idOf, type Merchant, newMerchant, TIMES_OUT } from './payment-requests.ts';
-import { CAPTURES, capture, cards, dataOf, eventually, TOKENS, tokensIn, VISA } from './vault-requests.ts';
+import { CAPTURES, capture, cards, dataOf, TOKENS, tokensIn, VISA } from './vault-requests.ts';
 
 const JUMP = 200 * HOUR;
 /** The service finds the payments that are due once a second. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { eventually } from '../fixtures/eventually.ts';
 import type { TestResponse, TestService } from '../fixtures/test-service.ts';
-import { type Caller, eventually, newCaller, VISA } from './vault-requests.ts';
+import { type Caller, newCaller, VISA } from './vault-requests.ts';
 
 /** What the tests of payments share: requests that are good, who sends them, and how answers are judged. */
 export const PAYMENTS = '/v1/payments';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { eventually } from '../fixtures/eventually.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import {
   assertRefused,
@@ -11,7 +12,7 @@ import {
   processed,
   TIMES_OUT,
 } from './payment-requests.ts';
-import { CAPTURES, dataOf, eventually } from './vault-requests.ts';
+import { CAPTURES, dataOf } from './vault-requests.ts';
 
 const DAY = 86_400_000;
 const SHORT = { 'opened-expiry': '1s', 'authorization-expiry': '1s' };

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { eventually } from '../fixtures/eventually.ts';
 import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import {
   assertRefused,
@@ -21,7 +22,6 @@ import {
   UNKNOWN,
   waitForRecovery,
 } from './payment-requests.ts';
-import { eventually } from './vault-requests.ts';
 
 const DAY = 86_400_000;
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { eventually } from '../fixtures/eventually.ts';
 import { type CallOptions, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import { FakeKoin } from '../processors/fake-koin.ts';
 import { assertRefused, idOf, infoOf, type Merchant, newMerchant, order, PAYMENTS } from './payment-requests.ts';
-import { eventually } from './vault-requests.ts';
 
 const PATH = '/notifications/koin';
 const KIB = 1024;

@@ -11,6 +11,7 @@ describe('the limit of a key', () => {
   let account: string;
   before(async () => {
     service = await startTestService({ variables: { CARDVAULT_RATE_LIMIT_PER_KEY: '5' } });
+    service.stopTime();
     account = await service.newAccount();
   });
   after(() => service.stop());

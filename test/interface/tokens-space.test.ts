@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { isPostgres } from '../fixtures/database.ts';
+import { eventually } from '../fixtures/eventually.ts';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
 import {
   assertRefused,
@@ -8,7 +9,6 @@ import {
   type Caller,
   cards,
   dataOf,
-  eventually,
   newCaller,
   passesLuhn,
   TOKENS,

@@ -142,14 +142,3 @@ export function passesLuhn(digits: string): boolean {
   }, 0);
   return sum % 10 === 0;
 }
-
-const POLL_MS = 20;
-
-/** Waits until something that happens by itself has happened. */
-export async function eventually(happened: () => Promise<boolean>, withinMs = 15_000): Promise<void> {
-  const end = Date.now() + withinMs;
-  while (!(await happened())) {
-    assert.ok(Date.now() < end, 'it did not happen in time');
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
-}

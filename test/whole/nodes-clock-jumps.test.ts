@@ -7,10 +7,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
 import { HOUR, SECOND } from '../../src/kernel/clock.ts';
 import { runWithSettings } from '../fixtures/command.ts';
+import { eventually } from '../fixtures/eventually.ts';
 import { sharedPostgres } from '../fixtures/postgres.ts';
 import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import { idOf, type Merchant, newMerchant, order, PAYMENTS } from '../interface/payment-requests.ts';
-import { CAPTURES, eventually } from '../interface/vault-requests.ts';
+import { CAPTURES } from '../interface/vault-requests.ts';
 
 const JUMP = 200 * HOUR;
 /** The service finds the payments that are due once a second. */

@@ -1,7 +1,7 @@
 import { after, before, describe, test } from 'node:test';
+import { eventually } from '../fixtures/eventually.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { idOf, infoOf, type Merchant, newMerchant, order, PAYMENTS } from '../interface/payment-requests.ts';
-import { eventually } from '../interface/vault-requests.ts';
 import { FakeKoin } from '../processors/fake-koin.ts';
 
 /** Beyond `recovery-max`, so that nothing that is asked in between still counts as early. */

@@ -1,7 +1,7 @@
 import { after, before, test } from 'node:test';
+import { eventually } from '../fixtures/eventually.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { idOf, type Merchant, newMerchant, order, PAYMENTS } from '../interface/payment-requests.ts';
-import { eventually } from '../interface/vault-requests.ts';
 import { FakeCyberSource } from '../processors/fake-cybersource.ts';
 
 const OUTAGE_MS = 2 * 3_600_000;

@@ -1,8 +1,8 @@
 import { after, before, test } from 'node:test';
 import { write } from '../../src/storage/database.ts';
+import { eventually } from '../fixtures/eventually.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { newMerchant, TIMES_OUT } from '../interface/payment-requests.ts';
-import { eventually } from '../interface/vault-requests.ts';
 
 /** More than recovery looks at in one go. */
 const MANY = 70;
