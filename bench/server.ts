@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
+import { openConsole } from '../console/open.ts';
 import { PERMISSIONS } from '../src/accounts/permission.ts';
 import { startService } from '../src/app.ts';
 import { Captures } from '../src/captures/captures.ts';
@@ -144,10 +145,10 @@ async function start(rows: number | 'joins'): Promise<Started> {
     return core;
   };
   const config = parseConfig(process.env);
-  const running = await startService(config, systemClocks, openLog(config.logLevel), [
-    ...ENDPOINTS,
-    ...comparisons(opened),
-  ]);
+  const running = await startService(config, systemClocks, openLog(config.logLevel), {
+    openConsole,
+    endpoints: [...ENDPOINTS, ...comparisons(opened)],
+  });
   core = running.core;
   const authority = readFileSync(running.caFile ?? '', 'utf8');
   const reached = { port: running.ports[ENVIRONMENT], authority };

@@ -1,13 +1,17 @@
 import type { Table } from '../src/storage/table.ts';
+import { TABLES as approvals } from './approvals/approval-store.ts';
 import { TABLES as factors } from './people/factor-store.ts';
 import { TABLES as invitations } from './people/invitation-store.ts';
 import { TABLES as memberships } from './people/membership-store.ts';
 import { TABLES as people } from './people/person-store.ts';
 import { TABLES as sessions } from './people/session-store.ts';
 import { TABLES as signInStates } from './people/sign-in-state-store.ts';
+import { TABLES as activationRequests } from './server/activation-request-store.ts';
 
 /** The tables of the console. */
 export const CONSOLE_TABLES: readonly Table[] = [
+  ...activationRequests,
+  ...approvals,
   ...factors,
   ...invitations,
   ...memberships,

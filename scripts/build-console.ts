@@ -102,11 +102,7 @@ async function build(vite: typeof import('vite')): Promise<void> {
         shared.push(
           ...paths
             .filter(
-              (path) =>
-                path.startsWith('src/') ||
-                path.startsWith('console/wire/') ||
-                path.startsWith('console/people/') ||
-                path.startsWith('console/server/'),
+              (path) => path.startsWith('src/') || (path.startsWith('console/') && !path.startsWith('console/web/')),
             )
             .sort(),
         );

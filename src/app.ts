@@ -1,17 +1,14 @@
 import { join } from 'node:path';
-import { consoleRoutes, PAGES } from '../console/server/console.ts';
-import type { ServiceInfo } from '../console/server/route.ts';
+import type { OpenedConsole, VaultServices } from '../console/open.ts';
 import { Authentication } from './accounts/authentication.ts';
 import { AlteredRows } from './audit/altered-rows.ts';
 import { listVerifications } from './audit/verification-store.ts';
 import { createBackground, type Leases } from './background.ts';
 import { Captures } from './captures/captures.ts';
-import type { RunningService } from './cli/context.ts';
+import type { Core, RunningService } from './cli/context.ts';
 import type { Config } from './config.ts';
 import { type Clocks, type OpenCore, openCore } from './core.ts';
 import { mayDumpCore } from './crypto/core-dumps.ts';
-import { addAssets, loadAssets } from './http/assets.ts';
-import { browserHeaders } from './http/browser-headers.ts';
 import { ConnectionLimit, exemptAddresses } from './http/connection-limit.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { ENDPOINTS } from './http/endpoints.ts';
@@ -44,17 +41,28 @@ import { VERSION } from './version.ts';
 
 const ID_BYTES = 16;
 
+/** What a service is made of beside its configuration. */
+interface ServiceParts {
+  /** The door of the console; without it the vault serves its interface alone. */
+  readonly openConsole?: ((vault: Core) => OpenedConsole) | undefined;
+  readonly endpoints?: readonly Endpoint[];
+}
+
+export interface StartedService extends RunningService {
+  readonly console: OpenedConsole | undefined;
+}
+
 /** Opens everything, listens, and returns how to stop. */
 export async function startService(
   config: Config,
   clocks: Clocks,
   log: Log,
-  endpoints: readonly Endpoint[] = ENDPOINTS,
-): Promise<RunningService> {
+  parts: ServiceParts = {},
+): Promise<StartedService> {
   const onRetry = (error: unknown): void => log.error('waiting for the database', describeError(error));
   const core = await waitForDatabase(() => openCore(config, clocks), { clock: clocks.monotonic, onRetry });
   try {
-    return await runService(core, clocks, config, log, endpoints);
+    return await runService(core, clocks, config, log, parts);
   } catch (error) {
     // What stays open would keep the process from ending.
     await core.close();
@@ -68,18 +76,19 @@ async function runService(
   clocks: Clocks,
   config: Config,
   log: Log,
-  endpoints: readonly Endpoint[],
-): Promise<RunningService> {
+  { openConsole, endpoints = ENDPOINTS }: ServiceParts,
+): Promise<StartedService> {
   const { opened, clock } = core;
+  const webConsole = openConsole?.(core);
   const state = { draining: false };
   const isReady = async (): Promise<boolean> => !state.draining && (await core.database.isAlive());
   const services = createServices(core, log, isReady);
   const { metrics } = services;
   const coreDumps = mayDumpCore();
   if (coreDumps === true) log.warn('core dumps allowed');
-  const about = buildServiceInfo(config, clock(), opened.isShared, coreDumps, () => listeners.ports);
-  const apps = createServers({ core, config, log, services, endpoints, about, isReady });
-  const background = await createBackground({ core, clocks, config, log, ...services });
+  const serviceInfo = buildServiceInfo(config, clock(), opened.isShared, coreDumps, () => listeners.ports);
+  const apps = await createServers({ core, config, log, services, endpoints, webConsole, serviceInfo, isReady });
+  const background = await createBackground({ core, clocks, config, log, console: webConsole, ...services });
   const notRenewed = (error: unknown): void => log.error('certificate not renewed', describeError(error));
   const newLimit = (listener: string): ConnectionLimit =>
     new ConnectionLimit({
@@ -111,8 +120,9 @@ async function runService(
   }
   await background.start();
   log.info('started', {});
-  const authorityFile = config.tlsFiles === undefined ? caFilePath(tlsFolder(config)) : undefined;
-  return { core, ports: listeners.ports, addresses: listeners.addresses, caFile: authorityFile, stop };
+  const caFile = config.tlsFiles === undefined ? caFilePath(tlsFolder(config)) : undefined;
+  const { ports, addresses } = listeners;
+  return { core, ports, addresses, caFile, console: webConsole, firstOperator: webConsole?.firstOperator, stop };
 }
 
 /** Builds the use cases, and the metrics that observe them. */
@@ -183,12 +193,22 @@ interface ServerParts {
   readonly log: Log;
   readonly services: ReturnType<typeof createServices>;
   readonly endpoints: readonly Endpoint[];
-  readonly about: ServiceInfo;
+  readonly webConsole: OpenedConsole | undefined;
+  readonly serviceInfo: VaultServices['serviceInfo'];
   readonly isReady: () => Promise<boolean>;
 }
 
 /** Builds the servers of both environments and of the console, with all their routes. */
-function createServers({ core, config, log, services, endpoints, about, isReady }: ServerParts) {
+async function createServers({
+  core,
+  config,
+  log,
+  services,
+  endpoints,
+  webConsole,
+  serviceInfo,
+  isReady,
+}: ServerParts) {
   const { database, clock, time, random, accounts } = core;
   const { vault, captures, payments, proxy, idempotency, statistics, metrics } = services;
   const shared = { clock, random, log, metrics, statistics, trustedProxies: config.trustedProxies };
@@ -202,24 +222,23 @@ function createServers({ core, config, log, services, endpoints, about, isReady 
     };
     return createApiServer({ ...shared, ...parts, idempotency, rates: config.rates, endpoints });
   };
-  const consoleOptions: ServerOptions = { ...shared, listener: 'console', headers: browserHeaders };
+  const vaultServices = { ...core, vault, captures, payments, proxy, statistics, serviceInfo };
+  const limits = { consoleUrl: config.consoleUrl, attemptsPerMinute: config.rates.failedAuthentication };
+  const served = await webConsole?.serve(vaultServices, limits);
+  const consoleOptions: ServerOptions = { ...shared, listener: 'console', ...(served && { headers: served.headers }) };
   const apps = {
     production: serviceOf('production'),
     sandbox: serviceOf('sandbox'),
     console: createBaseServer(consoleOptions),
   };
-  addAssets(apps.console, loadAssets(BUILT_CONSOLE), PAGES, random);
-  const parts = { ...core, vault, captures, payments, proxy, statistics, serviceInfo: about };
-  const limits = { consoleUrl: config.consoleUrl, attemptsPerMinute: config.rates.failedAuthentication };
-  addJsonRoutes(apps.console, consoleRoutes(parts, limits));
+  served?.addAssets(apps.console);
+  addJsonRoutes(apps.console, served?.routes ?? []);
   const distrust = () => time.read().distrust;
   for (const app of Object.values(apps)) addOperationalEndpoints(app, endpoints, { isReady, distrust }, VERSION);
   for (const environment of ENVIRONMENTS) addNotifications(apps[environment], environment, services.notifications);
   addMetrics(apps.console, metrics, config.metricsAllow);
   return apps;
 }
-
-const BUILT_CONSOLE = join(import.meta.dirname, '..', 'console', 'web', 'dist');
 
 type Ports = Readonly<Record<Environment | 'console', number>>;
 
@@ -230,7 +249,7 @@ const buildServiceInfo = (
   isShared: boolean,
   coreDumps: boolean | undefined,
   ports: () => Ports,
-): ServiceInfo => {
+): VaultServices['serviceInfo'] => {
   const { consoleUrl, tlsFiles } = config;
   const host = consoleUrl === undefined ? 'localhost' : new URL(consoleUrl).hostname;
   return {

@@ -1,4 +1,3 @@
-import { InactiveUsers } from '../console/people/inactive-users.ts';
 import type { Authentication } from './accounts/authentication.ts';
 import { MAC_TABLES } from './accounts/mac-tables.ts';
 import type { Usage } from './accounts/usage.ts';
@@ -36,6 +35,16 @@ interface BackgroundTask {
   stop(): Promise<void>;
 }
 
+/** Periodic work of the console. */
+interface ConsoleTasks {
+  /** Deletion of its records that are due; one node does it for all. */
+  sweeps(onExempted: (count: number) => void): Sweep[];
+  /** Work of each node. */
+  readonly tasks: readonly PeriodicWork[];
+  /** Writes what this process still holds in memory. */
+  flush(): Promise<void>;
+}
+
 interface BackgroundParts {
   readonly core: OpenCore;
   readonly clocks: Clocks;
@@ -49,6 +58,8 @@ interface BackgroundParts {
   readonly authentications: readonly Authentication[];
   readonly alteredRows: AlteredRows;
   readonly metrics: Metrics;
+  /** The periodic work of the console, if there is one. */
+  readonly console: ConsoleTasks | undefined;
   /** Recovery of payments. */
   readonly scheduler: BackgroundTask;
 }
@@ -63,7 +74,7 @@ export interface Background {
 /** Builds the periodic work of a node. Time was compared once when this resolves. */
 export async function createBackground(parts: BackgroundParts): Promise<Background> {
   const { core, config, log, leases, captures, statistics, metrics, scheduler } = parts;
-  const { database, opened, clock, time, people } = core;
+  const { database, opened, clock, time } = core;
   const onError = (sweep: string, error: unknown): void =>
     log.error('sweep failed', { ...describeError(error), sweep });
   const onRemoved = (kind: string, count: number): void => metrics.countSwept(kind, count);
@@ -88,7 +99,7 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
   const chores: PeriodicWork[] = [
     { kind: 'uses', run: flushUses },
     { kind: 'statistics', run: () => statistics.flush() },
-    { kind: 'repeated refusals', run: () => people.repeats.flush() },
+    ...(parts.console?.tasks ?? []),
     { kind: 'scrub', run: () => database.scrub() },
   ];
   const each = (every: number, work: readonly PeriodicWork[]): PeriodicTask =>
@@ -116,7 +127,7 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
       await leases.release(logError('lease not given back'));
       await flushUses().catch(logError('uses not written'));
       await statistics.flush().catch(logError('counts not written'));
-      await people.repeats.flush({ all: true }).catch(logError('repeated refusals not written'));
+      await parts.console?.flush().catch(logError('repeated refusals not written'));
       await headNotes.record().catch(logError('audit heads not noted'));
     },
   };
@@ -142,17 +153,14 @@ function createSingleNodeTasks(
 }
 
 /** Everything that destroys records when their time has come. */
-function createSweeps({ core, log, captures, vault, idempotency }: BackgroundParts): Sweep[] {
-  const { approvals, people } = core;
-  const inactivity = new InactiveUsers(core, (count) => log.warn('inactive users stay enabled', { count }));
+function createSweeps({ console, log, captures, vault, idempotency }: BackgroundParts): Sweep[] {
+  const onExempted = (count: number): void => log.warn('inactive users stay enabled', { count });
   return [
     { kind: 'captures', isDue: (now) => captures.isSweepDue(now), run: (now) => captures.sweep(now) },
     { kind: 'sad keys', run: (now) => captures.sweepSadKeys(now) },
     { kind: 'tokens', isDue: (now) => vault.isSweepDue(now), run: (now) => vault.sweep(now) },
     { kind: 'answers', isDue: (now) => idempotency.isSweepDue(now), run: (now) => idempotency.sweep(now) },
-    { kind: 'sessions', run: (now) => people.sessions.sweep(now) },
-    { kind: 'approvals', run: (now) => approvals.sweep(now) },
-    { kind: 'inactive users', isDue: (now) => inactivity.isDue(now), run: (now) => inactivity.run(now) },
+    ...(console?.sweeps(onExempted) ?? []),
   ];
 }
 

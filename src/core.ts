@@ -1,9 +1,8 @@
 import type { KeyObject } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { createPeopleServices } from '../console/people/people-services.ts';
 import { Accounts } from './accounts/accounts.ts';
-import { Approvals } from './accounts/approvals.ts';
+import { ChangeControl } from './accounts/change-control.ts';
 import { Usage } from './accounts/usage.ts';
 import { buildAuditEntry } from './audit/audit.ts';
 import type { Core } from './cli/context.ts';
@@ -34,7 +33,7 @@ import { insertRegister } from './storage/lane-register.ts';
 import { type OpenedDatabase, openDatabase } from './storage/open.ts';
 import { shareDatabase } from './storage/sqlite/share-database.ts';
 import { hasRows, hasWrappedKeys, insertWrappedKeys, wrappedKeyStore } from './storage/wrapped-key-store.ts';
-import { VAULT_TABLES } from './tables.ts';
+import { listCopiedTables } from './tables.ts';
 
 const NO_VAULT = 'there is no vault in this database; start the service once, or run: cardvault migrate';
 const NO_KEYS = 'all keys were removed from the database, which is no new vault: restore a backup';
@@ -83,7 +82,7 @@ export async function openCore(config: Config, clocks: Clocks, { createIfMissing
     // Another may just be making it, or was stopped while it did.
     if (isNew && !createIfMissing) throw new UsageError(NO_VAULT);
     // Keys are looked for once more, because another process may have begun the vault in between.
-    if (isNew && (await hasRows(database, VAULT_TABLES)) && !(await hasWrappedKeys(database)))
+    if (isNew && (await hasRows(database, listCopiedTables([]))) && !(await hasWrappedKeys(database)))
       throw new OperatorError(NO_KEYS);
     if (isNew && !existsSync(config.rootKeyFile)) createRootKey(config.rootKeyFile, group);
     const root = readRootKey(config.rootKeyFile, group);
@@ -101,9 +100,8 @@ export async function openCore(config: Config, clocks: Clocks, { createIfMissing
     const transactions = new Transactions({ database, clock, idempotency, counters: statistics });
     const sadKeys = new SadKeys({ keyring, store: opened.sadKeys, time, random });
     const accounts = new Accounts({ database, keyring, clock, random });
-    const people = createPeopleServices({ database, keyring, clock, time, random });
-    const approvals = new Approvals({ accounts, database, keyring, clock, random, approvers: people.team });
-    const configurations = new ProxyConfigurations({ database, keyring, clock, approvals });
+    const changeControl = new ChangeControl(accounts);
+    const configurations = new ProxyConfigurations({ database, keyring, clock, changeControl });
     const hosts = new ProcessorHosts(config.processorHosts);
     const processors = createProcessors({ database, clock: () => time.steadyNow(), random, hosts });
     const activations = new PaymentActivations({
@@ -112,13 +110,13 @@ export async function openCore(config: Config, clocks: Clocks, { createIfMissing
       clock,
       processors: processors.byName,
       hosts,
-      approvals,
+      changeControl,
     });
     const close = async (): Promise<void> => {
       processors.close();
       await database.close();
     };
-    const capabilities = { accounts, people, approvals, configurations, activations, processors: processors.byName };
+    const capabilities = { accounts, changeControl, configurations, activations, processors: processors.byName };
     const { onHostRefused } = processors;
     return {
       database,

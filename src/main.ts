@@ -1,5 +1,6 @@
 import { existsSync, writeSync } from 'node:fs';
 import { uptime } from 'node:os';
+import { join } from 'node:path';
 import { isatty } from 'node:tty';
 import { runCommandLine } from './cli/command-line.ts';
 import { UsageError } from './cli/output.ts';
@@ -79,6 +80,11 @@ process.on('SIGUSR1', () => undefined);
 process.channel?.unref();
 process.on('disconnect', () => process.exit(1));
 
+/** The console; undefined in an installation without its folder. */
+const webConsole = existsSync(join(import.meta.dirname, '../console/open.ts'))
+  ? await import('../console/open.ts')
+  : undefined;
+
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   clock: wallClock,
   paths: configuration,
@@ -90,7 +96,9 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
       const hint = 'start the service once, or run: cardvault migrate';
       throw new UsageError(`there is no vault at ${database.file}; ${hint}`);
     }
-    return openCore(config, clocksOf(config), { createIfMissing: make === true });
+    const core = await openCore(config, clocksOf(config), { createIfMissing: make === true });
+    webConsole?.openConsole(core);
+    return core;
   },
   openDatabase: (address) => {
     const config = parseConfig({ ...process.env, CARDVAULT_DATABASE_URL: address });
@@ -108,10 +116,14 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
     });
     // Half of all that is loaded; the other commands start without it.
     const { startService } = await import('./app.ts');
-    return exitOnSignalDuring(() => startService(config, clocksOf(config), log));
+    return exitOnSignalDuring(() =>
+      startService(config, clocksOf(config), log, { openConsole: webConsole?.openConsole }),
+    );
   },
   untilStopped,
   isTerminal: isatty(1),
+  consoleTables: webConsole?.consoleTables,
+  addConsoleCommands: webConsole?.operatorCommands,
   out: (text) => writeAll(1, text),
   err: (text) => writeAll(2, text),
 });

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { COPY_PATHS, Databases } from '../test/fixtures/copy-databases.ts';
+import { ALL_TABLES } from '../test/fixtures/tables.ts';
 import { readMigrations } from './storage/migrate.ts';
 import { applyMigrations } from './storage/sqlite/apply-migrations.ts';
 import { TABLES as STORAGE_TABLES } from './storage/storage-tables.ts';
-import { ALL_TABLES } from './tables.ts';
 
 interface Column {
   readonly name: string;

@@ -18,19 +18,112 @@ const PLACES = [
   'src/payments',
   'src/proxy',
   'src/http',
+  'src/version.ts',
+  'src/tables.ts',
+  'src/cli',
   'console/people',
+  'console/approvals',
   'console/wire',
   'console/server',
+  'console/cli.ts',
   'console/tables.ts',
-  'src/tables.ts',
-  'src/version.ts',
-  'src/cli',
+  'console/open.ts',
   'src/config.ts',
   'src/core.ts',
   'src/background.ts',
   'src/app.ts',
   'src/main.ts',
 ] as const;
+
+/**
+ * What the console may import of the vault: `kernel`, and the files that are listed. A new entry is a decision: use cases and
+ * queries rather than stores, so that the console changes nothing behind the vault's back.
+ */
+const SHARED_WITH_CONSOLE: readonly string[] = [
+  'src/kernel',
+  'src/accounts/account-events.ts',
+  'src/accounts/account-notices.ts',
+  'src/accounts/account-store.ts',
+  'src/accounts/account.ts',
+  'src/accounts/accounts.ts',
+  'src/accounts/allow-list.ts',
+  'src/accounts/api-key-store.ts',
+  'src/accounts/api-key.ts',
+  'src/accounts/change-control.ts',
+  'src/accounts/change-summary.ts',
+  'src/accounts/issue-key.ts',
+  'src/accounts/permission.ts',
+  'src/accounts/usage.ts',
+  'src/audit/access-recorder.ts',
+  'src/audit/altered-rows.ts',
+  'src/audit/audit-log-query.ts',
+  'src/audit/audit.ts',
+  'src/audit/chain-reader.ts',
+  'src/audit/export-format.ts',
+  'src/audit/verify-journal.ts',
+  'src/captures/capture-queries.ts',
+  'src/captures/capture-store.ts',
+  'src/captures/captures.ts',
+  'src/cli/context.ts',
+  'src/cli/output.ts',
+  'src/crypto/fingerprint.ts',
+  'src/crypto/keyring.ts',
+  'src/crypto/sad-keys.ts',
+  'src/crypto/seal.ts',
+  'src/crypto/sealed-json.ts',
+  'src/crypto/wrapped-key.ts',
+  'src/http/browser-headers.ts',
+  'src/http/chunked-response.ts',
+  'src/http/endpoints/create-capture.ts',
+  'src/http/fields.ts',
+  'src/http/json-routes.ts',
+  'src/http/payment-response.ts',
+  'src/http/rate-limit.ts',
+  'src/http/request-body.ts',
+  'src/http/request-counters.ts',
+  'src/http/server.ts',
+  'src/http/workbench.ts',
+  'src/payments/allowed-operations.ts',
+  'src/payments/payment-activations.ts',
+  'src/payments/payment-filter.ts',
+  'src/payments/payment-queries.ts',
+  'src/payments/payment-store.ts',
+  'src/payments/payment.ts',
+  'src/payments/payments.ts',
+  'src/payments/processor.ts',
+  'src/payments/settings.ts',
+  'src/payments/transitions.ts',
+  'src/proxy/configuration-view.ts',
+  'src/proxy/payload-proxy.ts',
+  'src/proxy/proxy-configuration.ts',
+  'src/proxy/proxy-configurations.ts',
+  'src/proxy/settings.ts',
+  'src/storage/cache.ts',
+  'src/storage/database.ts',
+  'src/storage/journal.ts',
+  'src/storage/mac-table.ts',
+  'src/storage/migrate.ts',
+  'src/storage/periodic-task.ts',
+  'src/storage/scan-queue.ts',
+  'src/storage/table.ts',
+  'src/storage/wrapped-key-store.ts',
+  'src/vault/token-listing-store.ts',
+  'src/vault/token-queries.ts',
+  'src/vault/token-search.ts',
+  'src/vault/vault.ts',
+];
+
+/** The tables that the console may write to; all others are written by the use cases of the vault. */
+const CONSOLE_TABLES: ReadonlySet<string> = new Set([
+  'people',
+  'sign_in_states',
+  'factors',
+  'memberships',
+  'invitations',
+  'sessions',
+  'approvals',
+  'activation_requests',
+]);
 
 const ROOT = join(import.meta.dirname, '..');
 
@@ -83,7 +176,8 @@ function importsOf(text: string): Import[] {
           .replace(/^type\s+/, '')
           .split(/\s+as\s+/)[0] ?? '',
     );
-    const rest = clause.includes('*') ? ['*'] : [];
+    // What a lazy import takes of a file is not seen here.
+    const rest = clause.includes('*') || lazily !== undefined ? ['*'] : [];
     return {
       from: from || lazily,
       isType: type !== undefined,
@@ -101,7 +195,7 @@ const read = (folder: string): Source[] =>
     });
 
 const isTest = ({ path }: Source): boolean => path.endsWith('.test.ts');
-const all = ['src', 'console/people', 'console/server', 'console/wire', 'console/tables.ts'].flatMap(read);
+const all = ['src', 'console'].flatMap(read).filter(({ path }) => !path.startsWith('console/web/'));
 const sources = all.filter((source) => !isTest(source));
 
 const placeOf = (path: string): string => path.split('/').slice(0, 2).join('/').replace('.test.ts', '.ts');
@@ -163,6 +257,63 @@ describe('architecture', () => {
     for (const path of graph.keys()) visit(path, []);
   });
 
+  test('the vault does not know the console: two files import its door, and nothing else of it', () => {
+    const importers = sources
+      .filter(({ path }) => path.startsWith('src/'))
+      .flatMap((source) =>
+        source.imports
+          .filter(({ from }) => from.startsWith('.') && targetOf(source, from).startsWith('console/'))
+          .map(({ from }) => `${source.path} imports ${targetOf(source, from)}`),
+      );
+    assert.deepEqual(
+      importers.sort(),
+      ['src/app.ts', 'src/main.ts'].map((path) => `${path} imports console/open.ts`),
+    );
+    const app = sources.find(({ path }) => path === 'src/app.ts');
+    assert.ok(
+      app?.imports.every(({ from, isType }) => isType || !from.includes('console/')),
+      'only its types',
+    );
+  });
+
+  test('the console imports of the vault what the list names', () => {
+    const listed = new Set<string>();
+    const wrong = sources
+      .filter(({ path }) => path.startsWith('console/'))
+      .flatMap((source) =>
+        source.imports
+          .map(({ from }) => (from.startsWith('.') ? targetOf(source, from) : ''))
+          .filter((target) => target.startsWith('src/'))
+          .filter((target) => {
+            const entry = SHARED_WITH_CONSOLE.find((each) => target === each || target.startsWith(`${each}/`));
+            if (entry !== undefined) listed.add(entry);
+            return entry === undefined;
+          })
+          .map((target) => `${source.path} imports ${target}`),
+      );
+    assert.deepEqual(wrong, []);
+    assert.deepEqual(
+      SHARED_WITH_CONSOLE.filter((entry) => !listed.has(entry)),
+      [],
+      'entries that the console does not use',
+    );
+  });
+
+  test('the console writes to its own tables alone', () => {
+    const written = sources
+      .filter(({ path }) => path.startsWith('console/'))
+      .flatMap(({ path, text }) =>
+        [...codeOf(text).matchAll(/\b(?:insert into|delete from|update)\s+([a-z_]+)\s+(?:set\b|where\b|\()/g)].map(
+          ([, table = '']) => ({ path, table }),
+        ),
+      );
+    assert.ok(written.length >= 20, `${written.length}`);
+    assert.deepEqual(
+      written.filter(({ table }) => !CONSOLE_TABLES.has(table)),
+      [],
+    );
+  });
+
   test('kernel imports nothing but itself, not even of Node', () => {
     const outside = sources
       .filter(({ path }) => placeOf(path) === 'src/kernel')
@@ -176,11 +327,16 @@ describe('architecture', () => {
 
   test('each library is known in one place only', () => {
     const homes: readonly [RegExp, ...string[]][] = [
-      [/^(@?fastify|fast-json-stringify|light-my-request|find-my-way)/, 'src/http/'],
+      [
+        /^(@?fastify|fast-json-stringify|light-my-request|find-my-way)/,
+        'src/http/',
+        'console/server/assets.ts',
+        'console/open.ts',
+      ],
       [/^(node:)?https?$/, 'src/http/', 'src/payments/processors/outbound-http.ts'],
       [/^(pino|prom-client)/, 'src/http/'],
       [/^(node:)?sqlite$/, 'src/storage/sqlite/'],
-      [/^commander$/, 'src/cli/'],
+      [/^commander$/, 'src/cli/', 'console/cli.ts'],
       [/^saxes$/, 'src/proxy/wssec/'],
       [/^(@simplewebauthn\/|@zxcvbn-ts\/|otpauth$)/, 'console/people/'],
     ];

@@ -200,7 +200,7 @@ describe('docs/audit-log.md', () => {
   }
 
   test('has actions that happen', () => {
-    const sources = globSync(['src/**/*.ts', 'console/{people,server,wire}/**/*.ts'], { cwd: root }).filter(
+    const sources = globSync(['src/**/*.ts', 'console/{people,approvals,server,wire}/**/*.ts'], { cwd: root }).filter(
       (path) => path !== join('src', 'audit', 'audit.ts'),
     );
     const text = sources.map(read).join('\n');

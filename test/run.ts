@@ -119,7 +119,7 @@ async function runProcesses(files: string[], environment: Readonly<Record<string
 }
 
 function findFiles(): string[] {
-  const patterns = ['src/**', 'console/{people,server,wire}/**', 'test/**', 'bench/**'];
+  const patterns = ['src/**', 'console/{approvals,people,server,wire}/**', 'test/**', 'bench/**'];
   return globSync(
     patterns.map((folder) => `${folder}/*.test.ts`),
     { cwd: root },

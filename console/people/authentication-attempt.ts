@@ -1,8 +1,8 @@
 import type { Origin } from '../../src/audit/audit.ts';
-import type { AuditThrottle } from '../../src/audit/audit-throttle.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { commitOrThrow, type JournalEntry, type Write } from '../../src/storage/database.ts';
+import type { AuditThrottle } from './audit-throttle.ts';
 import { listMembershipsByPerson, type Membership } from './membership-store.ts';
 import { eventPerAccount, personEvent } from './people-events.ts';
 import type { Person } from './person.ts';

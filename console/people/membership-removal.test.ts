@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { ALL_TABLES } from '../../src/tables.ts';
 import { Authenticator } from '../../test/fixtures/authenticator.ts';
 import {
   assertFails,
@@ -12,6 +11,7 @@ import {
   type TestUser,
   VISITOR,
 } from '../../test/fixtures/people-fixture.ts';
+import { ALL_TABLES } from '../../test/fixtures/tables.ts';
 import { buildMembershipRemoval } from './membership-removal.ts';
 import { findMembership } from './membership-store.ts';
 import { OPERATOR } from './roles.ts';

@@ -1,4 +1,4 @@
-import { AuditThrottle } from '../../src/audit/audit-throttle.ts';
+import { AuditThrottle } from './audit-throttle.ts';
 import { Enrollment } from './enrollment.ts';
 import { FactorManagement } from './factor-management.ts';
 import { Invitations } from './invitations.ts';

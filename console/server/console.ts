@@ -1,12 +1,12 @@
-import { DualControlQuestion } from '../../src/accounts/dual-control-question.ts';
 import type { Usage } from '../../src/accounts/usage.ts';
 import { AuditLogQuery } from '../../src/audit/audit-log-query.ts';
 import { CaptureQueries } from '../../src/captures/capture-queries.ts';
 import type { SadKeys } from '../../src/crypto/sad-keys.ts';
 import type { GuardedRoute } from '../../src/http/json-routes.ts';
-import { ActivationRequests } from '../../src/payments/activation-requests.ts';
 import { PaymentQueries } from '../../src/payments/payment-queries.ts';
 import { TokenQueries } from '../../src/vault/token-queries.ts';
+import { DualControlQuestion } from '../approvals/dual-control-question.ts';
+import { ActivationRequests } from './activation-requests.ts';
 import { listApprovableChanges } from './approvable-changes.ts';
 import { Dispatcher, type DispatchOptions } from './dispatch.ts';
 import { Guards } from './guards.ts';
@@ -18,8 +18,8 @@ import { UsageOverview } from './usage-overview.ts';
 /** Where the addresses of the console's pages begin; all of them are the one page that the browser fills. */
 export const PAGES = ['/', '/sign-in', '/join', '/profile', '/a', '/operator'] as const;
 
-/** What the service shares with the console. */
-type ConsoleDependencies = Omit<
+/** What the routes of the console are made of. */
+export type ConsoleDependencies = Omit<
   ConsoleServices,
   | 'changes'
   | 'dualControlQuestion'
@@ -32,11 +32,10 @@ type ConsoleDependencies = Omit<
   | 'auditReading'
 > & { readonly statistics: Usage; readonly sadKeys: SadKeys };
 
+export type ConsoleLimits = Omit<DispatchOptions, 'services'>;
+
 /** Everything that the console's interface serves. */
-export function consoleRoutes(
-  dependencies: ConsoleDependencies,
-  options: Omit<DispatchOptions, 'services'>,
-): GuardedRoute[] {
+export function consoleRoutes(dependencies: ConsoleDependencies, options: ConsoleLimits): GuardedRoute[] {
   const { database, keyring, sadKeys, clock, statistics } = dependencies;
   const paymentListing = new PaymentQueries({ database, keyring, clock });
   const services: ConsoleServices = {

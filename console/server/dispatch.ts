@@ -210,8 +210,8 @@ export class Dispatcher {
   ): Promise<{ approval: string; result: null } | undefined> {
     const { environment = 'production' } = call.params;
     if (action === undefined || environment !== 'production') return undefined;
-    const { approvals } = this.#services;
-    if (!(await approvals.isRequired(call.account))) return undefined;
+    const { approvals, changeControl } = this.#services;
+    if (!(await changeControl.isRequired(call.account))) return undefined;
     const lines = (await summary?.(call)) ?? [];
     // As it was understood: what else the body held is nothing that anybody agrees to.
     const requestedCall = { params: call.params, body: call.body === undefined ? '' : JSON.stringify(call.body) };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { AuthenticAccount } from '../../src/accounts/account.ts';
-import type { ActivationRequest, RequestStatus } from '../../src/payments/activation-request-store.ts';
+import type { ActivationRequest, RequestStatus } from './activation-request-store.ts';
 import { effectiveStatus, listOnboardingSteps, type OnboardingFacts } from './onboarding.ts';
 
 const ACCOUNT: AuthenticAccount = {

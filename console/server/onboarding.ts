@@ -1,8 +1,8 @@
 import type { Account, AccountStatus } from '../../src/accounts/account.ts';
 import type { KeyProgress } from '../../src/accounts/api-key-store.ts';
 import type { Environment } from '../../src/kernel/environment.ts';
-import type { ActivationRequest } from '../../src/payments/activation-request-store.ts';
 import type { STEPS } from '../wire/onboarding.ts';
+import type { ActivationRequest } from './activation-request-store.ts';
 
 /** How far an account is on its way to live payments, told by what is there. */
 

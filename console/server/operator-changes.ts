@@ -1,8 +1,9 @@
-import { ApprovalRequired, type Execution, type RestrictedChange } from '../../src/accounts/approvals.ts';
+import { ApprovalRequired, type RestrictedChange } from '../../src/accounts/change-control.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import type { StoredEnableRequest } from '../../src/payments/payment-activations.ts';
 import { fromRequestedBody } from '../../src/proxy/proxy-configurations.ts';
+import type { Execution } from '../approvals/approvals.ts';
 import { translateErrors } from './error-translation.ts';
 import type { ConsoleServices } from './route.ts';
 
@@ -12,11 +13,11 @@ type Execute = (services: Services, tenant: Tenant, execution: Execution) => Pro
 /** How each change that an operator requested is executed once a member of the account approved it. */
 const EXECUTE: Readonly<Record<RestrictedChange['action'], Execute>> = {
   'payments.enable': async ({ activations, requests }, tenant, { approval, call, consent, origin }) => {
-    const { answered, ...request } = JSON.parse(call.body) as StoredEnableRequest;
-    if (answered === undefined) return activations.enable(tenant, request, origin, { consent });
+    const { attachment, ...request } = JSON.parse(call.body) as StoredEnableRequest;
+    if (attachment?.['request'] === undefined) return activations.enable(tenant, request, origin, { consent });
     const person = { id: approval.requestedBy, name: approval.requester };
-    const waiting = await requests.getPending(tenant.account, answered.id);
-    const along = await requests.buildDecision(waiting, 'approved', answered.answer, { person, origin });
+    const waiting = await requests.getPending(tenant.account, attachment['request']);
+    const along = await requests.buildDecision(waiting, 'approved', attachment['note'] ?? '', { person, origin });
     return activations.enable(tenant, request, origin, { consent, along });
   },
   'payments.disable': ({ activations }, tenant, { consent, origin }) => activations.disable(tenant, origin, consent),

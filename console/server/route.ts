@@ -1,8 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Accounts } from '../../src/accounts/accounts.ts';
-import type { RequestedCall, SummaryLine } from '../../src/accounts/approval.ts';
-import type { Approvals, Consent } from '../../src/accounts/approvals.ts';
-import type { DualControlQuestion } from '../../src/accounts/dual-control-question.ts';
+import type { ChangeControl, Consent } from '../../src/accounts/change-control.ts';
+import type { SummaryLine } from '../../src/accounts/change-summary.ts';
 import type { Origin } from '../../src/audit/audit.ts';
 import type { AuditLogQuery } from '../../src/audit/audit-log-query.ts';
 import type { CaptureQueries } from '../../src/captures/capture-queries.ts';
@@ -12,7 +11,6 @@ import type { Clock, Random } from '../../src/kernel/clock.ts';
 import type { Environment, Tenant } from '../../src/kernel/environment.ts';
 import type { Json } from '../../src/kernel/json.ts';
 import type { TimeGuard } from '../../src/kernel/time-guard.ts';
-import type { ActivationRequests } from '../../src/payments/activation-requests.ts';
 import type { PaymentActivations } from '../../src/payments/payment-activations.ts';
 import type { PaymentQueries } from '../../src/payments/payment-queries.ts';
 import type { Payments } from '../../src/payments/payments.ts';
@@ -21,6 +19,9 @@ import type { ProxyConfigurations } from '../../src/proxy/proxy-configurations.t
 import type { Driver } from '../../src/storage/database.ts';
 import type { TokenQueries } from '../../src/vault/token-queries.ts';
 import type { Vault } from '../../src/vault/vault.ts';
+import type { RequestedCall } from '../approvals/approval.ts';
+import type { Approvals } from '../approvals/approvals.ts';
+import type { DualControlQuestion } from '../approvals/dual-control-question.ts';
 import type { ClientContext, RelyingParty } from '../people/client-context.ts';
 import type { Profile } from '../people/people.ts';
 import type { PeopleServices } from '../people/people-services.ts';
@@ -28,6 +29,7 @@ import type { Role } from '../people/roles.ts';
 import type { Session } from '../people/session.ts';
 import type { IssuedSession } from '../people/sessions.ts';
 import type { Definition } from '../wire/definition.ts';
+import type { ActivationRequests } from './activation-requests.ts';
 import type { RecordTotals } from './record-totals.ts';
 import type { UsageOverview } from './usage-overview.ts';
 
@@ -42,6 +44,7 @@ export interface ConsoleServices {
   readonly people: PeopleServices;
   readonly accounts: Accounts;
   readonly approvals: Approvals;
+  readonly changeControl: ChangeControl;
   readonly dualControlQuestion: DualControlQuestion;
   readonly activations: PaymentActivations;
   readonly requests: ActivationRequests;

@@ -1,6 +1,6 @@
-import { APPROVAL_STATUSES } from '../../src/accounts/approval.ts';
 import { bool, type Field, object, output } from '../../src/http/fields.ts';
 import { ENVIRONMENTS } from '../../src/kernel/environment.ts';
+import { APPROVAL_STATUSES } from '../approvals/approval-status.ts';
 import { define, done, orNull } from './definition.ts';
 
 /** Changes in production by two people, and what an account sets for itself. */

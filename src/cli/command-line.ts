@@ -10,7 +10,6 @@ import { copyCommand } from './copy-command.ts';
 import { databaseCommands } from './database-commands.ts';
 import { keyCommands } from './key-commands.ts';
 import { keyringCommands } from './keyring-commands.ts';
-import { operatorCommands } from './operator.ts';
 import { describeOperator, identifyOperator } from './operator-identity.ts';
 import { EXIT, UsageError } from './output.ts';
 import { paymentsCommands } from './payments-commands.ts';
@@ -39,7 +38,7 @@ export async function runCommandLine(args: readonly string[], surroundings: CliE
   serveCommand(program, tools);
   accountCommands(program, tools);
   keyCommands(program, tools);
-  operatorCommands(program, tools);
+  tools.addConsoleCommands?.(program, tools);
   paymentsCommands(program, tools);
   proxyCommands(program, tools);
   auditCommands(program, tools, (wanted) => {

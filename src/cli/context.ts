@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
-import type { PeopleServices } from '../../console/people/people-services.ts';
+import type { Command } from 'commander';
 import type { Accounts } from '../accounts/accounts.ts';
-import type { Approvals } from '../accounts/approvals.ts';
+import type { ChangeControl } from '../accounts/change-control.ts';
 import type { Actor, Origin } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys } from '../crypto/sad-keys.ts';
@@ -13,6 +13,7 @@ import type { ProxyConfigurations } from '../proxy/proxy-configurations.ts';
 import type { ClockRecordStore } from '../storage/clock-record-store.ts';
 import type { Database } from '../storage/database.ts';
 import type { DatabaseOptions, OpenedDatabase } from '../storage/open.ts';
+import type { Table } from '../storage/table.ts';
 
 /** What commands work with; opened by the composition root. */
 export interface Core {
@@ -22,8 +23,7 @@ export interface Core {
   /** Seals the journal. */
   readonly journalKey: KeyObject;
   readonly accounts: Accounts;
-  readonly people: PeopleServices;
-  readonly approvals: Approvals;
+  readonly changeControl: ChangeControl;
   readonly configurations: ProxyConfigurations;
   readonly activations: PaymentActivations;
   readonly transactions: Transactions;
@@ -34,6 +34,13 @@ export interface Core {
   close(): Promise<void>;
 }
 
+/** How the console gets its first user. */
+export interface FirstOperator {
+  /** Returns the link once: while there is no operator and no pending invitation to become one. */
+  invite(consoleUrl: string, origin: Origin): Promise<string | undefined>;
+  exists(): Promise<boolean>;
+}
+
 /** A service that listens. */
 export interface RunningService {
   readonly core: Core;
@@ -41,6 +48,8 @@ export interface RunningService {
   readonly addresses: readonly string[];
   /** The certificate that clients trust, when it was made here. */
   readonly caFile: string | undefined;
+  /** Undefined without the console. */
+  readonly firstOperator: FirstOperator | undefined;
   stop(): Promise<void>;
 }
 
@@ -78,6 +87,10 @@ export interface CliEnvironment {
   untilStopped(): Promise<void>;
   /** True when standard output is a terminal, so that no log stores it. */
   readonly isTerminal: boolean;
+  /** The tables of the console, for copies; undefined without it. */
+  readonly consoleTables: readonly Table[] | undefined;
+  /** Adds the commands of the console; undefined without it. */
+  readonly addConsoleCommands: ((program: Command, tools: CliContext) => void) | undefined;
   readonly clock: Clock;
   out(text: string): void;
   err(text: string): void;

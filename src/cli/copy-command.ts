@@ -19,7 +19,8 @@ import { assertNoSadKeys, copySadKeys } from '../storage/copy-sad-keys.ts';
 import { StorageError } from '../storage/database.ts';
 import type { OpenedDatabase } from '../storage/open.ts';
 import { checkBackup, isInUse } from '../storage/sqlite/check-file.ts';
-import { VAULT_TABLES } from '../tables.ts';
+import type { Table } from '../storage/table.ts';
+import { listCopiedTables } from '../tables.ts';
 import type { CliContext } from './context.ts';
 import { formatTable, printResult, UsageError } from './output.ts';
 
@@ -75,7 +76,7 @@ async function copy(tools: CliContext, options: CopyOptions): Promise<void> {
       if (await isSameDatabase(source.opened.database, database, probe)) throw new UsageError(SAME_DATABASE);
       // Before the rows are copied, so that source and target both hold the record, and are the same.
       const isRecorded = (await hasCopyBegun(database)) || (await recordCopy(tools, source.opened, to));
-      const finishedAt = await beginCopy(database, { source: vault, tables: VAULT_TABLES }, clock());
+      const finishedAt = await beginCopy(database, { source: vault, tables: copiedTables(tools) }, clock());
       const tables = await moveRows(tools, { source, target, startedAt, finishedAt }, options);
       const sadKeys = finishedAt === undefined ? await moveSadKeys(source, target, options) : 0;
       // Once more: whoever used it in the meantime may have changed what was compared already.
@@ -127,10 +128,24 @@ interface CopyRun {
   readonly finishedAt: number | undefined;
 }
 
+/** The tables of the console belong to the vault: a copy without them would lose its users. */
+function copiedTables({ consoleTables }: CliContext): readonly Table[] {
+  if (consoleTables === undefined)
+    throw new UsageError(
+      'the console is not installed, so its tables cannot be copied; install it, and run the command again',
+    );
+  return listCopiedTables(consoleTables);
+}
+
 async function moveRows(tools: CliContext, moving: CopyRun, { json }: CopyOptions): Promise<ComparedTable[]> {
   const { source, target, startedAt, finishedAt } = moving;
   const progress = json === true ? () => undefined : createProgressReport(tools, startedAt);
-  const move = { source: source.opened.database, target: target.opened.database, tables: VAULT_TABLES, progress };
+  const move = {
+    source: source.opened.database,
+    target: target.opened.database,
+    tables: copiedTables(tools),
+    progress,
+  };
   if (finishedAt === undefined) await copyRows(move);
   return compareRows(move).catch((error: unknown) => {
     throw error instanceof CopyError ? withAdvice(error, finishedAt) : error;

@@ -7,7 +7,6 @@ import { OperatorError } from '../kernel/operator-error.ts';
 import type { DatabaseOptions } from '../storage/open.ts';
 import { describeAddress } from '../storage/postgres/address.ts';
 import type { CliContext, Core, RunningService } from './context.ts';
-import { formatJoinUrl } from './operator.ts';
 import { printResult } from './output.ts';
 
 const DEMO_NETWORKS = [
@@ -48,18 +47,24 @@ async function createDemoKey({ accounts }: Core): Promise<string | undefined> {
 /** What a start makes, and shows this one time. */
 interface FirstStart {
   readonly demoKey: string | undefined;
-  readonly first: FirstOperator;
+  readonly first: OperatorInvitation;
 }
 
 /** The link of the first operator, or the file that holds it; `invited` when there is neither and no operator either. */
-type FirstOperator = { readonly url: string } | { readonly file: string } | 'invited' | 'there';
+type OperatorInvitation =
+  | { readonly url: string }
+  | { readonly file: string }
+  | 'invited'
+  | 'there'
+  | 'without-console';
 
-async function inviteFirstOperator(tools: CliContext, running: RunningService): Promise<FirstOperator> {
-  const { invitations, team } = running.core.people;
+async function inviteFirstOperator(tools: CliContext, running: RunningService): Promise<OperatorInvitation> {
+  const { firstOperator } = running;
+  if (firstOperator === undefined) return 'without-console';
   const file = join(tools.paths().dataDirectory, INVITATION_FILE);
-  const link = await invitations.inviteFirstOperator({ actor: { type: 'service' } });
-  if (link !== undefined) return deliverInvitation(tools, formatJoinUrl(consoleUrlOf(tools, running), link), file);
-  if (!(await team.hasOperator())) return 'invited';
+  const url = await firstOperator.invite(consoleUrlOf(tools, running), { actor: { type: 'service' } });
+  if (url !== undefined) return deliverInvitation(tools, url, file);
+  if (!(await firstOperator.exists())) return 'invited';
   rmSync(file, { force: true });
   return 'there';
 }
@@ -67,7 +72,7 @@ async function inviteFirstOperator(tools: CliContext, running: RunningService): 
 const INVITATION_FILE = 'operator-invitation';
 
 /** Shows the link on a terminal. Any other output may be a log that others read: then the link goes into a file for the user alone. */
-function deliverInvitation(tools: CliContext, url: string, file: string): FirstOperator {
+function deliverInvitation(tools: CliContext, url: string, file: string): OperatorInvitation {
   if (tools.isTerminal) return { url };
   try {
     replaceAtomically(file, `${url}\n`);
@@ -106,7 +111,7 @@ function startBanner(tools: CliContext, running: RunningService, { demoKey, firs
     '',
     `  production  ${url(ports.production)}`,
     `  sandbox     ${url(ports.sandbox)}`,
-    `  console     ${consoleUrlOf(tools, running)}`,
+    ...(running.firstOperator === undefined ? [] : [`  console     ${consoleUrlOf(tools, running)}`]),
     `  reference   ${url(ports.sandbox)}/docs`,
     `  data        ${toRelativePath(tools.paths().dataDirectory)}  (back up root.key apart from the database)`,
     ...databaseLine(tools.paths().database),
@@ -123,8 +128,8 @@ function startBanner(tools: CliContext, running: RunningService, { demoKey, firs
 const databaseLine = (database: DatabaseOptions): string[] =>
   database.kind === 'postgres' ? [`  database    ${describeAddress(database.address)}`] : [];
 
-const operatorLines = (first: FirstOperator): string[] => {
-  if (first === 'there') return [];
+const operatorLines = (first: OperatorInvitation): string[] => {
+  if (first === 'there' || first === 'without-console') return [];
   if (first === 'invited')
     return ['Console: nobody has joined as the first operator yet. A new link: npx cardvault operator invite', ''];
   if ('file' in first)

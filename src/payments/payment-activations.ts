@@ -5,9 +5,8 @@ import {
   type StoredEnablement,
   upsertEnablement,
 } from '../accounts/account-store.ts';
-import type { SummaryLine } from '../accounts/approval.ts';
-import { toSummaryLines } from '../accounts/approval-summary.ts';
-import type { Along, Approvals, Consent } from '../accounts/approvals.ts';
+import type { ChangeControl, Consent, ExtraWrites } from '../accounts/change-control.ts';
+import { type SummaryLine, toSummaryLines } from '../accounts/change-summary.ts';
 import { ENABLEMENTS } from '../accounts/mac-tables.ts';
 import { AlteredRows } from '../audit/altered-rows.ts';
 import { buildAuditEntry, type Origin } from '../audit/audit.ts';
@@ -68,20 +67,15 @@ interface EnabledSettings {
 /** Data that accompanies a change of an activation. */
 interface EnableOptions {
   /** Committed with it, or not at all. */
-  readonly along?: Along;
+  readonly along?: ExtraWrites;
   readonly consent?: Consent | undefined;
-  /** The answer to the merchant's request for activation, stored with the change while it waits for approval. */
-  readonly answered?: AnsweredRequest;
-}
-
-interface AnsweredRequest {
-  readonly id: string;
-  readonly answer: string;
+  /** Data of the caller, stored with the change while it waits for approval. */
+  readonly attachment?: Readonly<Record<string, string>>;
 }
 
 /** The change as it waits for approval. */
 export interface StoredEnableRequest extends EnableRequest {
-  readonly answered?: AnsweredRequest;
+  readonly attachment?: Readonly<Record<string, string>>;
 }
 
 /** For people: without secrets. */
@@ -129,7 +123,7 @@ export class PaymentActivations {
   readonly #clock: Clock;
   readonly #processors: Processors;
   readonly #hosts: ProcessorHosts;
-  readonly #approvals: Pick<Approvals, 'permit'>;
+  readonly #changeControl: Pick<ChangeControl, 'permit'>;
   readonly #alteredRows: AlteredRows;
   readonly #cache: Cache<string, CachedActivation>;
 
@@ -139,14 +133,14 @@ export class PaymentActivations {
     clock: Clock;
     processors: Processors;
     hosts: ProcessorHosts;
-    approvals: Pick<Approvals, 'permit'>;
+    changeControl: Pick<ChangeControl, 'permit'>;
   }) {
     this.#database = options.database;
     this.#keyring = options.keyring;
     this.#clock = options.clock;
     this.#processors = options.processors;
     this.#hosts = options.hosts;
-    this.#approvals = options.approvals;
+    this.#changeControl = options.changeControl;
     this.#alteredRows = new AlteredRows(options);
     this.#cache = new Cache({
       clock: options.clock,
@@ -202,8 +196,12 @@ export class PaymentActivations {
     if (conflict !== undefined) throw new SettingError(conflict);
     this.#assertAllowedHosts(tenant, name, given);
     const replacesAltered = present?.isTampered === true || stored?.isTampered === true;
-    const { answered } = more;
-    const requested: StoredEnableRequest = { ...request, processor: name, ...(answered !== undefined && { answered }) };
+    const { attachment } = more;
+    const requested: StoredEnableRequest = {
+      ...request,
+      processor: name,
+      ...(attachment !== undefined && { attachment }),
+    };
     // Settings of a processor that is not enabled now may be older than dual control: who approves it reads them too.
     const isEnabled = present?.isTampered === false && present.processor === name;
     const summary = this.#summary(
@@ -211,7 +209,7 @@ export class PaymentActivations {
       isEnabled ? request : { ...request, settings: { ...given, ...request.settings } },
     );
     const change = { action: 'payments.enable', summary, body: JSON.stringify(requested) } as const;
-    const permitted = await this.#approvals.permit(tenant, change, origin, more);
+    const permitted = await this.#changeControl.permit(tenant, change, origin, more);
     const along = merged(permitted, more.along);
     await this.#put(
       tenant,
@@ -229,7 +227,7 @@ export class PaymentActivations {
     if (present === undefined) throw new ActivationError('payments are not enabled there');
     const summary = toSummaryLines([['processor', present.processor ?? 'unknown']]);
     const change = { action: 'payments.disable', summary, body: '{}' } as const;
-    const along = await this.#approvals.permit(tenant, change, origin, { consent });
+    const along = await this.#changeControl.permit(tenant, change, origin, { consent });
     const targets = targetsOf(consent);
     const event = { action: 'payments.disabled', outcome: 'success', ...tenant, targets } as const;
     const outcome = await this.#database.commit({
@@ -329,7 +327,7 @@ export class PaymentActivations {
     tenant: Tenant,
     { name, configured: given, stored, settings, force, replacesAltered }: EnableRequest & EnabledSettings,
     origin: Origin,
-    along: Along,
+    along: ExtraWrites,
     consent: Consent | undefined,
   ): Promise<void> {
     const audited = buildSettingDetails(Object.keys(settings), stored?.configured ?? {}, given, this.#isPublic(name));
@@ -375,9 +373,9 @@ export class PaymentActivations {
 
 /** The approval stands in the audit record of the change that it permitted. */
 const targetsOf = (consent: Consent | undefined): string[] =>
-  consent === undefined ? [] : [`approval:${consent.approval.id}`];
+  consent === undefined ? [] : [`approval:${consent.approvalId}`];
 
-const merged = (one: Along, other: Along = { writes: [], journal: [] }): Along => ({
+const merged = (one: ExtraWrites, other: ExtraWrites = { writes: [], journal: [] }): ExtraWrites => ({
   writes: [...one.writes, ...other.writes],
   journal: [...one.journal, ...other.journal],
 });

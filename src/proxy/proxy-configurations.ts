@@ -1,8 +1,7 @@
 import type { OperatorChange } from '../accounts/account.ts';
 import { upsertOperatorNotice } from '../accounts/account-notices.ts';
-import type { SummaryLine } from '../accounts/approval.ts';
-import { toSummaryLines } from '../accounts/approval-summary.ts';
-import type { Along, Approvals, ChangeRight, RestrictedChange } from '../accounts/approvals.ts';
+import type { ChangeControl, ChangeRight, ExtraWrites, RestrictedChange } from '../accounts/change-control.ts';
+import { type SummaryLine, toSummaryLines } from '../accounts/change-summary.ts';
 import { type AuditAction, buildAuditEntry, type Origin } from '../audit/audit.ts';
 import { buildSettingDetails } from '../audit/setting-details.ts';
 import type { Keyring } from '../crypto/keyring.ts';
@@ -64,7 +63,7 @@ interface ConfigurationEvent {
   readonly action: AuditAction & OperatorChange;
   readonly detail: AuditDetail;
   readonly right: ChangeRight;
-  readonly along: Along;
+  readonly along: ExtraWrites;
 }
 
 /** The files of a change while it waits for approval, as base64; and all else of it. */
@@ -79,19 +78,19 @@ export class ProxyConfigurations {
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #clock: Clock;
-  readonly #approvals: Pick<Approvals, 'permit'>;
+  readonly #changeControl: Pick<ChangeControl, 'permit'>;
   readonly #cache: Cache<string, FoundConfiguration>;
 
   constructor(options: {
     database: Database;
     keyring: Keyring;
     clock: Clock;
-    approvals: Pick<Approvals, 'permit'>;
+    changeControl: Pick<ChangeControl, 'permit'>;
   }) {
     this.#database = options.database;
     this.#keyring = options.keyring;
     this.#clock = options.clock;
-    this.#approvals = options.approvals;
+    this.#changeControl = options.changeControl;
     this.#cache = new Cache({
       clock: options.clock,
       max: MAX_CACHED_TENANTS,
@@ -133,7 +132,7 @@ export class ProxyConfigurations {
       summary: toSummary(fingerprints, changes),
       body: toRequestedBody(changes),
     } as const;
-    const along = await this.#approvals.permit(tenant, change, origin, right);
+    const along = await this.#changeControl.permit(tenant, change, origin, right);
     const event = { action: 'proxy.configured', detail, right, along } as const;
     await this.#commit(tenant, configuration, stored?.revision, event, origin);
     return configuration;
@@ -153,7 +152,7 @@ export class ProxyConfigurations {
     const revision = await findRevision(this.#database, tenant);
     if (revision === undefined) throw new ProxyError('there is no such configuration');
     const change: RestrictedChange = { action: 'proxy.remove', summary: [], body: '{}' };
-    const along = await this.#approvals.permit(tenant, change, origin, right);
+    const along = await this.#changeControl.permit(tenant, change, origin, right);
     await this.#commit(tenant, EMPTY, revision, { action: 'proxy.removed', detail: {}, right, along }, origin);
   }
 
@@ -202,7 +201,7 @@ export class ProxyConfigurations {
   ): Promise<void> {
     const update = await upsertConfiguration(this.#keyring, tenant, configuration, old);
     const { consent, isMember = false } = right;
-    const targets = consent === undefined ? [] : [`approval:${consent.approval.id}`];
+    const targets = consent === undefined ? [] : [`approval:${consent.approvalId}`];
     const entry = buildAuditEntry(this.#clock, origin, { action, detail, outcome: 'success', ...tenant, targets });
     const notices = isMember ? [] : [upsertOperatorNotice(tenant, action, this.#clock())];
     const writes = [...along.writes, update, ...notices];

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { COPY_PATHS, Databases } from '../../test/fixtures/copy-databases.ts';
 import { isLarge, readAllRows, seedVault } from '../../test/fixtures/copy-seed.ts';
-import { VAULT_TABLES } from '../tables.ts';
+import { COPIED_TABLES } from '../../test/fixtures/tables.ts';
 import {
   beginCopy,
   type CopyError,
@@ -29,7 +29,7 @@ const change = (database: Database, sql: string, ...values: (string | number | n
 async function copied(move: CopyJob): Promise<void> {
   const vault = await identifySource(move.source);
   await createSchema(move.target, clock);
-  assert.equal(await beginCopy(move.target, { source: vault, tables: VAULT_TABLES }, clock()), undefined);
+  assert.equal(await beginCopy(move.target, { source: vault, tables: COPIED_TABLES }, clock()), undefined);
   await copyRows(move);
 }
 
@@ -46,7 +46,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       targetAddress = await databases.address(to);
       [source, target] = [await databases.make(from), databases.open(targetAddress)];
       await source.migrate(clock);
-      move = { source, target, tables: VAULT_TABLES, progress: quiet };
+      move = { source, target, tables: COPIED_TABLES, progress: quiet };
     });
     afterEach(() => databases.remove());
 
@@ -57,14 +57,14 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       const compared = await compareRows(move);
       assert.deepEqual(
         compared.map(({ name, rows }) => [name, rows]),
-        VAULT_TABLES.map(({ name }) => [name, isLarge(name) ? 1200 : name === 'wrapped_keys' ? 63 : 60]),
+        COPIED_TABLES.map(({ name }) => [name, isLarge(name) ? 1200 : name === 'wrapped_keys' ? 63 : 60]),
       );
       for (const { sha256 } of compared) assert.match(sha256, /^[0-9a-f]{64}$/);
-      assert.equal(new Set(compared.map(({ sha256 }) => sha256)).size, VAULT_TABLES.length);
+      assert.equal(new Set(compared.map(({ sha256 }) => sha256)).size, COPIED_TABLES.length);
       assert.equal(await unfinishedCopy(target), true);
       await finishCopy(target, 77);
       assert.equal(await unfinishedCopy(target), false);
-      assert.equal(await beginCopy(target, { source: await identifySource(source), tables: VAULT_TABLES }, 99), 77);
+      assert.equal(await beginCopy(target, { source: await identifySource(source), tables: COPIED_TABLES }, 99), 77);
       await assert.rejects(finishCopy(target, 78), /another process/);
       assert.equal(await identifySource(target), await identifySource(source));
     });
@@ -79,8 +79,8 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       const vault = await identifySource(source);
       for (;;) {
         await createSchema(target, clock);
-        assert.equal(await beginCopy(target, { source: vault, tables: VAULT_TABLES }, clock()), undefined);
-        const ended = await copyRows({ source, target, tables: VAULT_TABLES, progress }).then(
+        assert.equal(await beginCopy(target, { source: vault, tables: COPIED_TABLES }, clock()), undefined);
+        const ended = await copyRows({ source, target, tables: COPIED_TABLES, progress }).then(
           () => true,
           (error: Error) => {
             assert.equal(error.message, 'interrupted');
@@ -93,8 +93,8 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
         await target.close();
         target = databases.open(targetAddress);
       }
-      assert.ok(interruptions > VAULT_TABLES.length / 2, `${interruptions}`);
-      await compareRows({ source, target, tables: VAULT_TABLES, progress: quiet });
+      assert.ok(interruptions > COPIED_TABLES.length / 2, `${interruptions}`);
+      await compareRows({ source, target, tables: COPIED_TABLES, progress: quiet });
       assert.deepEqual(await readAllRows(target), await readAllRows(source));
     });
 
@@ -103,7 +103,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       await copied(move);
       await compareRows(move);
       let changes = 0;
-      for (const { name, key, columns } of VAULT_TABLES) {
+      for (const { name, key, columns } of COPIED_TABLES) {
         const places = key.map((column) => `${column} = ?`).join(' and ');
         for (const [column, kind] of Object.entries(columns).filter(([each]) => !key.includes(each))) {
           // The other way of copying has the sides the other way round.
@@ -146,20 +146,20 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       await seedVault(source, { rows: 2 });
       const vault = await identifySource(source);
       await createSchema(target, clock);
-      for (const { name, columns } of VAULT_TABLES) {
+      for (const { name, columns } of COPIED_TABLES) {
         const names = Object.keys(columns);
         const [row = {}] = await source.read(`select * from ${name} limit 1`);
         const values = names.map((column) => row[column] ?? null);
         const sql = `insert into ${name} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`;
         await change(target, sql, ...values);
-        await assert.rejects(beginCopy(target, { source: vault, tables: VAULT_TABLES }, 1), {
+        await assert.rejects(beginCopy(target, { source: vault, tables: COPIED_TABLES }, 1), {
           message: `the target is not empty: table ${name} has rows`,
           isUsageError: true,
         });
         assert.equal(await unfinishedCopy(target), false);
         await change(target, `delete from ${name}`);
       }
-      assert.equal(await beginCopy(target, { source: vault, tables: VAULT_TABLES }, 1), undefined);
+      assert.equal(await beginCopy(target, { source: vault, tables: COPIED_TABLES }, 1), undefined);
     });
 
     test('is refused over the copy of another vault', async () => {
@@ -170,12 +170,12 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       await seedVault(other, { rows: 1 });
       const vault = await identifySource(other);
       await assert.rejects(
-        beginCopy(target, { source: vault, tables: VAULT_TABLES }, 1),
+        beginCopy(target, { source: vault, tables: COPIED_TABLES }, 1),
         /the target holds a copy of another vault/,
       );
       await finishCopy(target, 5);
       await assert.rejects(
-        beginCopy(target, { source: vault, tables: VAULT_TABLES }, 1),
+        beginCopy(target, { source: vault, tables: COPIED_TABLES }, 1),
         /the target holds a copy of another vault/,
       );
     });
@@ -185,8 +185,8 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       const vault = await identifySource(source);
       await createSchema(target, clock);
       const states = await Promise.all([
-        beginCopy(target, { source: vault, tables: VAULT_TABLES }, 1),
-        beginCopy(target, { source: vault, tables: VAULT_TABLES }, 2),
+        beginCopy(target, { source: vault, tables: COPIED_TABLES }, 1),
+        beginCopy(target, { source: vault, tables: COPIED_TABLES }, 2),
       ]);
       assert.deepEqual(states, [undefined, undefined]);
       const ends = await Promise.allSettled([copyRows(move), copyRows(move)]);
@@ -243,8 +243,8 @@ describe('the pages of a copy', () => {
   });
   afterEach(() => databases.remove());
 
-  const captures = VAULT_TABLES.find(({ name }) => name === 'captures') ?? assert.fail();
-  const accounts = VAULT_TABLES.find(({ name }) => name === 'accounts') ?? assert.fail();
+  const captures = COPIED_TABLES.find(({ name }) => name === 'captures') ?? assert.fail();
+  const accounts = COPIED_TABLES.find(({ name }) => name === 'accounts') ?? assert.fail();
   const insert = 'insert into accounts (id, name, suspended_at, created_at) values (?, ?, ?, ?)';
 
   test('are bounded in rows and bytes, and have every row once, in the order of the keys', async () => {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { loadAssets } from '../../src/http/assets.ts';
+import { loadAssets } from '../../console/server/assets.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { totp } from '../fixtures/totp.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';

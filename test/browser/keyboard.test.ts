@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import { formatJoinUrl } from '../../console/cli.ts';
 import { OPERATOR } from '../../console/people/roles.ts';
-import { formatJoinUrl } from '../../src/cli/operator.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { isLong } from '../scope.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
@@ -192,7 +192,7 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
     await headed(page, 'Iniciar sesión');
     await visitor.checkAccessibility();
     const to = { account: harbour.account, role: 'owner', email: 'petra@harbour.example' } as const;
-    const link = await service.core.people.invitations.invite(to, OPERATOR, { actor: { type: 'operator' } });
+    const link = await service.console.people.invitations.invite(to, OPERATOR, { actor: { type: 'operator' } });
     await page.goto(formatJoinUrl(browser.origin, link));
     await headed(page, /Harbour Books/);
     await visitor.checkAccessibility();

@@ -44,7 +44,7 @@ const STEP_MS = 30 * SECOND;
 /** Follows an invitation, without the detour over pages. */
 export async function newMember(service: TestService, newcomer: Newcomer): Promise<Member> {
   const { account, role, name, email, language = 'en' } = newcomer;
-  const { invitations, enrollment } = service.core.people;
+  const { invitations, enrollment } = service.console.people;
   const by = role === 'owner' || role === 'operator' ? OPERATOR : ({ account, role: 'owner' } as const);
   const origin = { actor: { type: 'operator', name: 'Irene Castillo' } } as const;
   const { secret } = await invitations.invite({ account, role, email }, by, origin);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
-import { formatJoinUrl } from '../../src/cli/operator.ts';
+import { formatJoinUrl } from '../../console/cli.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { eventually } from '../fixtures/eventually.ts';
@@ -77,7 +77,7 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
   }
 
   part('the first operator follows the link of the start screen, and joins with an authenticator app', async () => {
-    const first = await service.core.people.invitations.inviteFirstOperator({ actor: { type: 'service' } });
+    const first = await service.console.people.invitations.inviteFirstOperator({ actor: { type: 'service' } });
     assert.ok(first);
     const { page } = operator;
     await followLink(page, formatJoinUrl(browser.origin, first), {

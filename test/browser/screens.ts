@@ -1,6 +1,6 @@
+import { formatJoinUrl } from '../../console/cli.ts';
 import { OPERATOR } from '../../console/people/roles.ts';
 import { showHealth } from '../../console/wire/operator.ts';
-import { formatJoinUrl } from '../../src/cli/operator.ts';
 import { DAY, iso8601 } from '../../src/kernel/clock.ts';
 import { openBrowser, type Visitor } from './browser.ts';
 import { startSeededService } from './seeded-service.ts';
@@ -69,7 +69,7 @@ async function waysIn(visitor: Visitor): Promise<void> {
   await visitor.takePictures('sign-in-code');
   await page.context().clearCookies();
   const to = { account: harbour.account, role: 'owner', email: 'petra@harbour.example' } as const;
-  const link = await service.core.people.invitations.invite(to, OPERATOR, { actor: { type: 'operator' } });
+  const link = await service.console.people.invitations.invite(to, OPERATOR, { actor: { type: 'operator' } });
   const url = formatJoinUrl(browser.origin, link);
   await page.goto(url);
   await settled(page);

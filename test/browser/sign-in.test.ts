@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
-import { formatJoinUrl } from '../../src/cli/operator.ts';
+import { formatJoinUrl } from '../../console/cli.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { newPerson, type UserClient } from '../console/console-client.ts';
@@ -63,7 +63,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     return page;
   };
   const newLink = async (email: string): Promise<string> => {
-    const { invitations } = service.core.people;
+    const { invitations } = service.console.people;
     const link = await invitations.invite({ account, role: 'developer', email }, { account, role: 'owner' }, BY_TEST);
     return formatJoinUrl(browser.origin, link);
   };
@@ -201,7 +201,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     await atSignIn(late);
     await late.goto(url);
     await late.getByRole('heading', { name: 'This link is no longer valid' }).waitFor();
-    const members = await service.core.people.team.members(account);
+    const members = await service.console.people.team.members(account);
     assert.equal(members.filter(({ email }) => email === 'joining@example.com').length, 1);
   });
 

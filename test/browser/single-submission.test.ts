@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
+import { formatJoinUrl } from '../../console/cli.ts';
 import { exportJournal } from '../../src/audit/verify-journal.ts';
-import { formatJoinUrl } from '../../src/cli/operator.ts';
 import { newPerson } from '../console/console-client.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
@@ -58,7 +58,7 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
     return count;
   };
   const keys = () => service.core.accounts.listKeys(account);
-  const invitations = () => service.core.people.invitations.list(account);
+  const invitations = () => service.console.people.invitations.list(account);
   const shown = (): Locator => page.getByLabel('I have stored it');
 
   it('two clicks make one key, and its secret is shown', async () => {
@@ -158,7 +158,7 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
 
   it('a link that is opened again goes on, until its work is done', async () => {
     const to = { account, role: 'developer', email: 'joining@example.com' } as const;
-    const link = await service.core.people.invitations.invite(to, { account, role: 'owner' }, BY_TEST);
+    const link = await service.console.people.invitations.invite(to, { account, role: 'owner' }, BY_TEST);
     const url = formatJoinUrl(browser.origin, link);
     const { page: own, close } = await browser.newVisitor();
     await followLink(own, url, { name: 'Jo', password: PASSWORD });

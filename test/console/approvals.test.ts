@@ -162,7 +162,7 @@ describe('a change in production that takes two', () => {
   });
 
   test('is listed in a bounded number of bytes, however much each would change', async () => {
-    const approvals = service.core.approvals;
+    const approvals = service.console.approvals;
     const value = '\u4e00'.repeat(LIMITS.summaryCharacters);
     const summary = Array.from({ length: LIMITS.summaryLines }, (_, line) => ({ name: `line ${line}`, value }));
     const call = { params: {}, body: '' };
@@ -190,7 +190,7 @@ describe('a change in production that takes two', () => {
     const sandbox = await ana.call(createKey, { params: { account, environment: 'sandbox' }, body: TRAITS });
     assert.equal(sandbox.json.approval, null);
     const other = await newPerson(service, await service.newAccount(), 'owner');
-    const [theirs] = await service.core.people.team.listMembershipsOf(other.id);
+    const [theirs] = await service.console.people.team.listMembershipsOf(other.id);
     const params = { account: theirs?.account ?? '', environment: 'production' };
     assert.equal((await other.call(createKey, { params, body: TRAITS })).json.approval, null);
     const { id } = await service.newKey(account, { environment: 'production' });
@@ -246,7 +246,7 @@ describe('deciding', () => {
   test('of another account is deciding about nothing', async () => {
     const id = await ask(ana);
     const stranger = await newPerson(service, await service.newAccount(), 'owner');
-    const [theirs] = await service.core.people.team.listMembershipsOf(stranger.id);
+    const [theirs] = await service.console.people.team.listMembershipsOf(stranger.id);
     const params = { account: theirs?.account ?? '', id };
     for (const call of [approve, decline, withdrawApproval, executeApproval])
       assert.equal((await stranger.call(call, { params })).status, 404);
@@ -266,10 +266,10 @@ describe('carrying out', () => {
   test('needs the right to the change itself, still', async () => {
     const id = await ask(ben);
     await ana.call(approve, { params: of(id) });
-    await service.core.people.team.changeRole(account, ben.id, 'analyst', OPERATOR);
+    await service.console.people.team.changeRole(account, ben.id, 'analyst', OPERATOR);
     assert.equal((await ben.call(executeApproval, { params: of(id) })).status, 403);
     await joinAccount(ben, await service.newAccount(), 'auditor');
-    await service.core.people.team.remove(account, ben.id, OPERATOR);
+    await service.console.people.team.remove(account, ben.id, OPERATOR);
     assert.equal((await ben.call(executeApproval, { params: of(id) })).status, 404);
     assert.equal(await keysMade(), 0);
   });
@@ -277,7 +277,7 @@ describe('carrying out', () => {
   test('does not rest on somebody who could not approve it any more', async () => {
     const id = await ask(ana);
     await ben.call(approve, { params: of(id) });
-    await service.core.people.team.changeRole(account, ben.id, 'auditor', OPERATOR);
+    await service.console.people.team.changeRole(account, ben.id, 'auditor', OPERATOR);
     assert.equal((await ana.call(executeApproval, { params: of(id) })).json.code, 'not_possible');
     assert.equal(await keysMade(), 0);
   });
@@ -349,7 +349,7 @@ describe('what is kept', () => {
   });
 
   test('is no more in all than a number of bytes', async () => {
-    const approvals = service.core.approvals;
+    const approvals = service.console.approvals;
     const call = { params: {}, body: 'x'.repeat(LIMITS.approvalCallCharacters) };
     const large = { environment: 'production', action: 'key.create', summary: [], call } as const;
     const acting = { account, person: ana, origin: OPERATOR };
@@ -384,7 +384,7 @@ describe('what is kept', () => {
   });
 
   test('is asked for so many times a day; all that are open and the newest of the others are listed', async () => {
-    const approvals = service.core.approvals;
+    const approvals = service.console.approvals;
     const acting = (person: UserClient) => ({ account, person, origin: OPERATOR });
     const asked = {
       environment: 'production',
@@ -452,10 +452,10 @@ describe('the setting itself', () => {
 
   test('is switched on at once, when there are two who can decide', async () => {
     await service.core.accounts.setDualControl(account, false, OPERATOR);
-    await service.core.people.team.changeRole(account, ben.id, 'analyst', OPERATOR);
+    await service.console.people.team.changeRole(account, ben.id, 'analyst', OPERATOR);
     const alone = await set(ana, true);
     assert.deepEqual([alone.status, alone.json.code], [400, 'not_possible']);
-    await service.core.people.team.changeRole(account, ben.id, 'developer', OPERATOR);
+    await service.console.people.team.changeRole(account, ben.id, 'developer', OPERATOR);
     assert.deepEqual((await set(ana, true)).json, { approval: null, result: { dual_control: true } });
     assert.equal((await service.core.accounts.get(account)).dualControl, true);
   });
@@ -476,7 +476,7 @@ describe('after a day', () => {
     assert.equal((await shown()).status, 'expired');
     assert.equal((await late.call(executeApproval, { params: of(id) })).status, 409);
     assert.equal((await late.call(withdrawApproval, { params: of(id) })).status, 409);
-    const approvals = service.core.approvals;
+    const approvals = service.console.approvals;
     await approvals.sweep(service.now());
     assert.equal((await shown()).status, 'expired');
     assert.equal(await isForgotten(), true);

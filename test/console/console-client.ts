@@ -98,7 +98,7 @@ let people = 0;
  * ''.
  */
 export async function newPerson(service: TestService, account: string, role: Role, name?: string): Promise<UserClient> {
-  const { invitations, enrollment } = service.core.people;
+  const { invitations, enrollment } = service.console.people;
   const number = ++people;
   const email = `person${number}@example.com`;
   // Whoever has a command line may invite heads; other roles come from an owner.
@@ -115,7 +115,7 @@ export async function newPerson(service: TestService, account: string, role: Rol
 
 /** Somebody who is here already becomes a member of another account, too. */
 export async function joinAccount(person: UserClient, account: string, role: Role): Promise<void> {
-  const { invitations, enrollment, sessions } = person.service.core.people;
+  const { invitations, enrollment, sessions } = person.service.console.people;
   const by = role === 'owner' ? OPERATOR : ({ account, role: 'owner' } as const);
   const link = await invitations.invite({ account, role, email: person.email }, by, ORIGIN);
   const session = await sessions.find(person.cookie?.slice(COOKIE.length + 1));

@@ -44,7 +44,7 @@ describe('the question whether changes in production take two people', () => {
     assertRefused(await answer(true), 'changed_meanwhile');
     await joinAccount(ben, account, 'auditor');
     assert.equal((await question()).is_asked, false);
-    await service.core.people.team.changeRole(account, ben.id, 'developer', { actor: { type: 'operator' } });
+    await service.console.people.team.changeRole(account, ben.id, 'developer', { actor: { type: 'operator' } });
     assert.deepEqual(await question(), { is_asked: true, is_recommended: false });
     assertRefused(await ben.call(showDualControlQuestion, params()), 'not_allowed');
     assertRefused(

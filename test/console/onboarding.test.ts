@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { ActivationRequests } from '../../console/server/activation-requests.ts';
 import {
   listActivationRequests,
   requestActivation,
@@ -11,7 +12,6 @@ import { showSession } from '../../console/wire/session.ts';
 import { recordLastUses } from '../../src/accounts/api-key-store.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { ActivationRequests } from '../../src/payments/activation-requests.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { newPerson, type UserClient } from './console-client.ts';
 

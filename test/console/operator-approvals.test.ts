@@ -5,7 +5,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { approve, decline, executeApproval, listApprovals, showApproval } from '../../console/wire/approvals.ts';
 import { requestActivation, showOnboarding, withdrawActivationRequest } from '../../console/wire/onboarding.ts';
 import { approveActivation, disablePayments, enablePayments } from '../../console/wire/operator.ts';
-import { ApprovalRequired, Approvals } from '../../src/accounts/approvals.ts';
+import { ApprovalRequired, ChangeControl } from '../../src/accounts/change-control.ts';
 import { keyFingerprint } from '../../src/crypto/rsa-keys.ts';
 import { type CommandResult, Shell } from '../fixtures/command.ts';
 import { eventually } from '../fixtures/eventually.ts';
@@ -165,7 +165,7 @@ describe('a command of an operator', () => {
   test('is refused with a mistake before anybody is asked, and where nobody may approve', async () => {
     const wrong = await run('payments', 'enable', '--processor', 'koin', '--setting', 'base-url=https://evil.example');
     assert.equal(wrong.code, 2);
-    const { team } = service.core.people;
+    const { team } = service.console.people;
     await team.changeRole(account, ben.id, 'auditor', BY_TEST);
     successData(await ana.call(approve, of(await waits(run(...SIMULATOR)))));
     const lonely = await service.newAccount();
@@ -174,7 +174,7 @@ describe('a command of an operator', () => {
     assert.equal(ran.code, 1);
     const error = 'Nobody else in this account may approve this. An operator can invite an owner.';
     assert.deepEqual(JSON.parse(ran.err), { error });
-    assert.deepEqual(await service.core.approvals.list(lonely), []);
+    assert.deepEqual(await service.console.approvals.list(lonely), []);
   });
 });
 
@@ -202,7 +202,7 @@ describe('an operator in the console', () => {
     assertRefused(await operator.call(approve, of(approval)), 'not_allowed');
     assertRefused(await operator.call(executeApproval, of(approval)), 'not_possible');
     assert.equal(await isEnabled(), false);
-    await service.core.people.team.remove(account, operator.id, BY_TEST);
+    await service.console.people.team.remove(account, operator.id, BY_TEST);
   });
 
   test('answers a request for activation when a member approved the settings, and not before', async () => {
@@ -234,7 +234,8 @@ describe('the use cases themselves', () => {
   const request = { processor: 'simulator', settings: {}, force: true };
 
   test('refuse without consent, with one that was made up, and with one of another change', async () => {
-    const { activations, configurations, approvals } = service.core;
+    const { activations, configurations } = service.core;
+    const { approvals } = service.console;
     await assert.rejects(activations.enable(tenant(), request, BY_TEST), ApprovalRequired);
     await assert.rejects(configurations.remove(tenant(), BY_TEST), /no such configuration/);
     const changes = { settings: { 'jose.payload': 'plain' }, overlapMinutes: 0 };
@@ -255,12 +256,11 @@ describe('the use cases themselves', () => {
   });
 
   test('change nothing when the rule comes into force at the same moment', async () => {
-    const { accounts, people, database } = service.core;
+    const { accounts, database } = service.core;
     const before = { ...(await accounts.get(account)), dualControl: false };
     const stale = Object.assign(Object.create(accounts), { find: () => Promise.resolve(before) });
-    const approvals = new Approvals({ ...service.core, accounts: stale, approvers: people.team });
     const change = { action: 'payments.disable', summary: [], body: '{}' } as const;
-    const along = await approvals.permit(tenant(), change, BY_TEST, {});
+    const along = await new ChangeControl(stale).permit(tenant(), change, BY_TEST, {});
     assert.equal((await database.commit(along)).committed, false);
   });
 

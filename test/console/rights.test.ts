@@ -189,7 +189,8 @@ describe('roles', () => {
   });
 
   test('what is refused again and again fills no log: it is there once, and then as a number', async () => {
-    const { database, people } = service.core;
+    const { database } = service.core;
+    const { people } = service.console;
     const analyst = await newPerson(service, account, 'analyst');
     const path = '/api/accounts/:account/:environment/keys';
     const refused = async (of: string): Promise<unknown[]> =>
@@ -236,13 +237,13 @@ describe('a role that is taken away', () => {
     await joinAccount(person, await service.newAccount(), 'auditor');
     const shown = { method: 'GET', path: '/api/accounts/:account/team' } as Definition;
     assert.equal((await ask(person, shown)).status, 200);
-    await service.core.people.team.remove(account, person.id, { actor: { type: 'operator' } });
+    await service.console.people.team.remove(account, person.id, { actor: { type: 'operator' } });
     assert.equal((await ask(person, shown)).status, 404);
   });
 
   test('takes the session with it when it was the last', async () => {
     const person = await newPerson(service, account, 'developer');
-    await service.core.people.team.remove(account, person.id, { actor: { type: 'operator' } });
+    await service.console.people.team.remove(account, person.id, { actor: { type: 'operator' } });
     const shown = { method: 'GET', path: '/api/accounts/:account/team' } as Definition;
     assert.equal((await ask(person, shown)).status, 401);
   });

@@ -97,10 +97,10 @@ async function assertCameLater(client: ConsoleClient, id: string): Promise<void>
 
 describe('a second person', () => {
   const role = async (person: UserClient): Promise<Role | undefined> =>
-    service.core.people.team.findRole(account, person.id);
+    service.console.people.team.findRole(account, person.id);
 
   test('is not let in, raised or taken over by one alone', async () => {
-    const { people } = service.core;
+    const { people } = service.console;
     const id = await askForKey();
     waits(
       await ana.call(inviteToTeam, { params: { account }, body: { email: 'ana+2@example.com', role: 'developer' } }),
@@ -127,7 +127,7 @@ describe('a second person', () => {
     const look = successData(await newClient(service).call(showInvitation, { body: { invitation: secretOf(result) } }));
     assert.deepEqual([look.email, look.role], ['cleo@example.com', 'developer']);
     await follow(secretOf(result), 'Cleo');
-    assert.equal((await service.core.people.team.members(account)).length, 4);
+    assert.equal((await service.console.people.team.members(account)).length, 4);
   });
 
   test('gets another role by two', async () => {
@@ -174,7 +174,7 @@ describe('a second person', () => {
   });
 
   test('is not waited for when access is taken away', async () => {
-    const invitation = await service.core.people.invitations.invite(
+    const invitation = await service.console.people.invitations.invite(
       { account, role: 'auditor', email: 'dora@example.com' },
       { account, role: 'owner' },
       BY_TEST,
@@ -190,7 +190,7 @@ describe('a second person', () => {
 
 describe('who came after something was asked for', () => {
   const invite = (roleThere: Role, email: string) =>
-    service.core.people.invitations.invite({ account, role: roleThere, email }, { account, role: 'owner' }, BY_TEST);
+    service.console.people.invitations.invite({ account, role: roleThere, email }, { account, role: 'owner' }, BY_TEST);
 
   test('does not decide it, by whatever link; of what is asked for then, they do', async () => {
     const link = await invite('developer', 'late@example.com');
@@ -287,7 +287,7 @@ describe('the list of what waits', () => {
   test('tells no address of who is no member any more', async () => {
     const id = await askForKey(ben);
     await joinAccount(ben, await service.newAccount(), 'owner');
-    await service.core.people.team.remove(account, ben.id, BY_TEST);
+    await service.console.people.team.remove(account, ben.id, BY_TEST);
     const waiting = await shown(ana, id);
     assert.deepEqual([waiting.requested_by, waiting.requested_by_email], ['Ben', null]);
   });

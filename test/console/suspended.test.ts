@@ -75,7 +75,7 @@ describe('the people of a suspended account', () => {
     const other = await newPerson(service, account, 'developer');
     const key = await service.newKey(account, { environment: 'production' });
     const to = { account, role: 'auditor', email: 'link@example.com' } as const;
-    const link = await service.core.people.invitations.invite(to, { account, role: 'owner' }, OPERATOR);
+    const link = await service.console.people.invitations.invite(to, { account, role: 'owner' }, OPERATOR);
     await service.core.accounts.setDualControl(account, true, OPERATOR);
     await service.core.accounts.suspend(account, OPERATOR);
     const production = { account, environment: 'production', id: key.id };

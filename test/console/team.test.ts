@@ -59,7 +59,7 @@ describe('a team', () => {
     });
     const seen = (await team()).people.find(({ id }: { id: string }) => id === away.id);
     assert.equal(seen.last_seen_at, null);
-    await service.core.people.team.remove(account, away.id, { actor: { type: 'operator' } });
+    await service.console.people.team.remove(account, away.id, { actor: { type: 'operator' } });
     const theirs = await team(developer);
     assert.deepEqual(
       theirs.people.map((person: { may_reset: boolean }) => person.may_reset),
@@ -73,13 +73,13 @@ describe('a team', () => {
     assert.deepEqual(executedResult(await owner.call(changeRole, { params, body: { role: 'analyst' } })), {
       done: true,
     });
-    assert.equal(await service.core.people.team.findRole(account, person.id), 'analyst');
+    assert.equal(await service.console.people.team.findRole(account, person.id), 'analyst');
     const last = await owner.call(changeRole, { params: { account, person: owner.id }, body: { role: 'auditor' } });
     assert.deepEqual(codeOf(last), [400, 'not_possible']);
     const none = await owner.call(changeRole, { params, body: { role: 'operator' } });
     assert.deepEqual([none.status, none.json.field], [400, 'role']);
     assert.equal((await owner.call(removeFromTeam, { params })).status, 200);
-    assert.equal(await service.core.people.team.findRole(account, person.id), undefined);
+    assert.equal(await service.console.people.team.findRole(account, person.id), undefined);
     await assert.rejects(signIn(person), /sign_in_refused/);
   });
 
@@ -92,7 +92,7 @@ describe('a team', () => {
       assert.deepEqual(codeOf(answer), [404, 'unknown_record']);
       assert.equal(answer.text, (await owner.call(definition, { params: none, ...body })).text);
     }
-    assert.equal(await service.core.people.team.findRole(other, stranger.id), 'owner');
+    assert.equal(await service.console.people.team.findRole(other, stranger.id), 'owner');
   });
 
   test('gives no way in to somebody who belongs to another account, too', async () => {

@@ -69,7 +69,7 @@ function serializerOf(endpoint: Endpoint): (envelope: unknown) => string {
 }
 
 /** Accounts of the simulation are not under dual control. */
-const NO_APPROVALS = { permit: () => Promise.resolve({ writes: [], journal: [] }) };
+const NO_CHANGE_CONTROL = { permit: () => Promise.resolve({ writes: [], journal: [] }) };
 
 const PERMISSIONS = ['payments:write', 'payments:read', 'tokens:detokenize', 'captures:retrieve'] as const;
 
@@ -109,7 +109,7 @@ export class Machine {
       ...parts,
       processors,
       hosts: new ProcessorHosts(),
-      approvals: NO_APPROVALS,
+      changeControl: NO_CHANGE_CONTROL,
     });
     const books = new Books({ ...parts, observe: () => undefined });
     const notifications = new ProcessorNotifications({ ...parts, processors, books });

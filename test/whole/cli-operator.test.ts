@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { type OpenedConsole, openConsole } from '../../console/open.ts';
 import { parseConfig } from '../../src/config.ts';
 import { openCore } from '../../src/core.ts';
 import { HOUR } from '../../src/kernel/clock.ts';
@@ -24,11 +25,11 @@ describe('cardvault operator', () => {
   });
 
   const run = (...args: string[]) => runInProcess(directory, 'operator', ...args);
-  const withVault = async <T>(act: (core: Awaited<ReturnType<typeof openCore>>) => Promise<T>): Promise<T> => {
+  const withVault = async <T>(act: (webConsole: OpenedConsole) => Promise<T>): Promise<T> => {
     const settings = await databaseSettings(directory);
     const core = await openCore(parseConfig({ CARDVAULT_DATA_DIR: directory, ...settings }), steadyClocks(now));
     try {
-      return await act(core);
+      return await act(openConsole(core));
     } finally {
       await core.close();
     }

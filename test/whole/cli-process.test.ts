@@ -4,6 +4,7 @@ import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, sy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { openConsole } from '../../console/open.ts';
 import { parseConfig } from '../../src/config.ts';
 import { openCore } from '../../src/core.ts';
 import { steadyClocks } from '../fixtures/clock.ts';
@@ -127,9 +128,10 @@ describe('serve', () => {
     );
     try {
       const given = { secret: link.trim().split('#')[1] ?? '', name: 'Olga', language: 'en', password: PASSWORD };
-      const { session } = await core.people.enrollment.begin({ ...given, email: 'olga@example.com' }, VISITOR);
-      const { secret } = core.people.enrollment.totp(session);
-      await core.people.enrollment.confirmTotp(session, codeAt(secret, Date.now()), VISITOR);
+      const { people } = openConsole(core);
+      const { session } = await people.enrollment.begin({ ...given, email: 'olga@example.com' }, VISITOR);
+      const { secret } = people.enrollment.totp(session);
+      await people.enrollment.confirmTotp(session, codeAt(secret, Date.now()), VISITOR);
     } finally {
       await core.close();
     }

@@ -13,11 +13,11 @@ const from = (file: string): string => pathToFileURL(join(import.meta.dirname, '
 /** Everything is open when two endpoints with one path are noticed. */
 const REFUSED = `
   import { startService } from '${from('app.ts')}';
-  import { readConfig } from '${from('config.ts')}';
+  import { parseConfig } from '${from('config.ts')}';
   import { ENDPOINTS } from '${from('http/endpoints.ts')}';
   import { openLog } from '${from('http/log.ts')}';
-  const config = readConfig({ CARDVAULT_DATA_DIR: ${JSON.stringify(directory)} });
-  const start = startService(config, { clock: Date.now, monotonic: Date.now }, openLog('silent'), [...ENDPOINTS, ...ENDPOINTS]);
+  const config = parseConfig({ CARDVAULT_DATA_DIR: ${JSON.stringify(directory)} });
+  const start = startService(config, { clock: Date.now, monotonic: Date.now }, openLog('silent'), { endpoints: [...ENDPOINTS, ...ENDPOINTS] });
   process.exitCode = await start.then(() => 1, ({ message }) => (/already declared for route/.test(message) ? 7 : 1));`;
 
 test('a start that is given up half-way leaves nothing open, and the process ends', { timeout: 30_000 }, async (t) => {

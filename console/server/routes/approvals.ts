@@ -1,6 +1,6 @@
-import { type Approval, type ApprovalView, statusAt, wasMemberBefore } from '../../../src/accounts/approval.ts';
 import { iso8601 } from '../../../src/kernel/clock.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
+import { type Approval, type ApprovalView, statusAt, wasMemberBefore } from '../../approvals/approval.ts';
 import { type Capability, can } from '../../people/roles.ts';
 import {
   answerDualControlQuestion,
@@ -139,7 +139,7 @@ function toApprovalView(
   const { createdAt, expiresAt } = approval;
   const status = statusAt(approval, now);
   const isOwn = requestedBy === person.id;
-  const isByAnother = !isOwn && !wasMemberBefore(approval, since);
+  const isByAnother = !isOwn && wasMemberBefore(approval, since);
   return {
     id,
     environment,

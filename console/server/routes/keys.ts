@@ -1,8 +1,7 @@
 import { KEY_ALTERED } from '../../../src/accounts/accounts.ts';
 import { type AllowedNetwork, parseCidr } from '../../../src/accounts/allow-list.ts';
 import { type ApiKey, keyStateAt, type StoredKey, type TamperedKey } from '../../../src/accounts/api-key.ts';
-import type { SummaryLine } from '../../../src/accounts/approval.ts';
-import { toSummaryLines } from '../../../src/accounts/approval-summary.ts';
+import { type SummaryLine, toSummaryLines } from '../../../src/accounts/change-summary.ts';
 import { assertDisplayableAttributes, type KeyAttributes } from '../../../src/accounts/issue-key.ts';
 import { PERMISSIONS } from '../../../src/accounts/permission.ts';
 import type { ValueOf } from '../../../src/http/fields.ts';

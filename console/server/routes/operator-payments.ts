@@ -37,7 +37,7 @@ export const operatorPaymentRoutes: readonly Route[] = [
     const { account, environment } = request;
     // In one unit, so that nobody withdraws what was enabled: when it fails, the request waits as before.
     const along = await services.requests.buildDecision(request, 'approved', answer, call);
-    const more = { along, answered: { id: request.id, answer } };
+    const more = { along, attachment: { request: request.id, note: answer } };
     return toResultOrApproval(async () => {
       await services.activations.enable({ account, environment }, parseEnabling(body), origin, more);
       return { done: true };

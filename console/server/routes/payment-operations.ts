@@ -1,5 +1,4 @@
-import type { SummaryLine } from '../../../src/accounts/approval.ts';
-import { toSummaryLines } from '../../../src/accounts/approval-summary.ts';
+import { type SummaryLine, toSummaryLines } from '../../../src/accounts/change-summary.ts';
 import type { ValueOf } from '../../../src/http/fields.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import { formatDecimal } from '../../../src/kernel/money.ts';

@@ -1,4 +1,4 @@
-import { toSummaryLines } from '../../../src/accounts/approval-summary.ts';
+import { toSummaryLines } from '../../../src/accounts/change-summary.ts';
 import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import type { Invitation } from '../../people/invitation-store.ts';

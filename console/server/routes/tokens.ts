@@ -1,4 +1,4 @@
-import { toSummaryLines } from '../../../src/accounts/approval-summary.ts';
+import { toSummaryLines } from '../../../src/accounts/change-summary.ts';
 import { iso8601 } from '../../../src/kernel/clock.ts';
 import { formatLongExpiry } from '../../../src/kernel/expiry.ts';
 import { Failure, invalid } from '../../../src/kernel/failure.ts';

@@ -1,18 +1,11 @@
-import { HOUR } from '../kernel/clock.ts';
-import type { Environment } from '../kernel/environment.ts';
+import type { RequestingOperator } from '../../src/accounts/change-control.ts';
+import type { SummaryLine } from '../../src/accounts/change-summary.ts';
+import { HOUR } from '../../src/kernel/clock.ts';
+import type { Environment } from '../../src/kernel/environment.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import type { ApprovalStatus } from './approval-status.ts';
 
 /** A change in production that one person asked for, and another one decides about. */
-
-/** `done`: it was begun to be carried out, which happens once. */
-export const APPROVAL_STATUSES = ['waiting', 'approved', 'declined', 'done', 'expired'] as const;
-
-export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
-
-/** What somebody is told that a change would do; never a secret. */
-export interface SummaryLine {
-  readonly name: string;
-  readonly value: string;
-}
 
 /** The call as it was made. */
 export interface RequestedCall {
@@ -20,13 +13,6 @@ export interface RequestedCall {
   readonly params: Readonly<Record<string, string>>;
   /** Its body as JSON, with what was read of it alone; empty without one. */
   readonly body: string;
-}
-
-/** An operator as the audit log names them: a person in the console, or who runs commands. */
-export interface RequestingOperator {
-  readonly type: 'person' | 'operator';
-  readonly id?: string;
-  readonly name?: string;
 }
 
 export interface Approval {
@@ -76,10 +62,20 @@ export const statusAt = (approval: Pick<Approval, 'status' | 'expiresAt'>, now: 
  * asks could let in the second person. `since`: as `Team.settledSince`.
  */
 export const wasMemberBefore = ({ createdAt }: Pick<Approval, 'createdAt'>, since: number | undefined): boolean =>
-  since === undefined || createdAt < since;
+  since !== undefined && since <= createdAt;
 
 /** The same approval at another status. */
 export function withStatus(approval: Approval, status: ApprovalStatus, by?: { id: string; name: string }): Approval {
   const decided = by === undefined ? {} : { decidedBy: by.id, decider: by.name };
   return { ...approval, ...decided, status };
+}
+
+/** The first lines of a summary, each whole, as many as lists show. */
+export function truncateSummary(lines: readonly SummaryLine[]): readonly SummaryLine[] {
+  let characters = 0;
+  const end = lines.findIndex(({ name, value }) => {
+    characters += name.length + value.length;
+    return characters > LIMITS.summaryCharactersListed;
+  });
+  return end < 0 ? lines : lines.slice(0, end);
 }

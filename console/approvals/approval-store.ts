@@ -1,9 +1,9 @@
-import type { Keyring } from '../crypto/keyring.ts';
-import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
-import { sealJson, unsealJson } from '../crypto/sealed-json.ts';
-import { DAY } from '../kernel/clock.ts';
-import type { Environment } from '../kernel/environment.ts';
-import { LIMITS } from '../kernel/limits.ts';
+import type { Keyring } from '../../src/crypto/keyring.ts';
+import { type EncryptionContext, encryptionContext } from '../../src/crypto/seal.ts';
+import { sealJson, unsealJson } from '../../src/crypto/sealed-json.ts';
+import { DAY } from '../../src/kernel/clock.ts';
+import type { Environment } from '../../src/kernel/environment.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
 import {
   blob,
   blobOrNull,
@@ -14,11 +14,11 @@ import {
   textOrNull,
   type Write,
   write,
-} from '../storage/database.ts';
-import { yieldBeforeScan } from '../storage/scan-queue.ts';
-import type { Table } from '../storage/table.ts';
-import { type Approval, type ApprovalStatus, type ApprovalView, isUnfinished, type RequestedCall } from './approval.ts';
-import { truncateSummary } from './approval-summary.ts';
+} from '../../src/storage/database.ts';
+import { yieldBeforeScan } from '../../src/storage/scan-queue.ts';
+import type { Table } from '../../src/storage/table.ts';
+import { type Approval, type ApprovalView, isUnfinished, type RequestedCall, truncateSummary } from './approval.ts';
+import type { ApprovalStatus } from './approval-status.ts';
 
 export const TABLES: readonly Table[] = [
   {
@@ -208,9 +208,9 @@ export async function updateApproval(keyring: Keyring, before: Approval, after: 
 export const deleteApproval = ({ account, environment, id, status }: Approval): Write =>
   write(DELETE, [account, environment, id, status], 1);
 
-/** Erases the row with its call, without a look at what it says. */
+/** Deletes the row with its call, unread. Conflicts when another sweep deleted it, which then recorded it. */
 export const deleteTamperedApproval = ({ account, environment, id, status }: RowKey): Write =>
-  write(DELETE, [account, environment, id, status]);
+  write(DELETE, [account, environment, id, status], 1);
 
 /** Removes those that ended before, whatever they were; returns how many. */
 export async function purgeApprovals(database: Database, before: number, limit: number): Promise<number> {

@@ -1,9 +1,9 @@
-import type { Keyring } from '../crypto/keyring.ts';
-import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
-import { sealJson, unsealJson } from '../crypto/sealed-json.ts';
-import { DAY } from '../kernel/clock.ts';
-import type { Environment } from '../kernel/environment.ts';
-import { LIMITS } from '../kernel/limits.ts';
+import type { Keyring } from '../../src/crypto/keyring.ts';
+import { type EncryptionContext, encryptionContext } from '../../src/crypto/seal.ts';
+import { sealJson, unsealJson } from '../../src/crypto/sealed-json.ts';
+import { DAY } from '../../src/kernel/clock.ts';
+import type { Environment } from '../../src/kernel/environment.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
 import {
   blob,
   type Database,
@@ -14,8 +14,8 @@ import {
   textOrNull,
   type Write,
   write,
-} from '../storage/database.ts';
-import type { Table } from '../storage/table.ts';
+} from '../../src/storage/database.ts';
+import type { Table } from '../../src/storage/table.ts';
 
 export const TABLES: readonly Table[] = [
   {

@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Random } from '../kernel/clock.ts';
-import { Failure } from '../kernel/failure.ts';
-import { sendInChunks } from './chunked-response.ts';
-import { rejectOtherMethods } from './server.ts';
+import { NON_PAGE_HEADERS } from '../../src/http/browser-headers.ts';
+import { sendInChunks } from '../../src/http/chunked-response.ts';
+import { rejectOtherMethods } from '../../src/http/server.ts';
+import type { Random } from '../../src/kernel/clock.ts';
+import { Failure } from '../../src/kernel/failure.ts';
 
 /** The files of the web console, in memory: nothing else can be asked for. */
 export interface Assets {
@@ -199,3 +200,9 @@ const listAccepted = (list: string | undefined): string[] =>
     .split(',')
     .filter((item) => !/;\s*q=0(\.0*)?\s*$/i.test(item))
     .map((item) => (item.split(';')[0] ?? '').trim());
+
+const NON_PAGE_HEADERS_WITH_HSTS = { ...NON_PAGE_HEADERS, 'strict-transport-security': 'max-age=31536000' };
+
+/** On a developer's own machine the last would keep browsers from every other http://localhost. */
+export const browserHeaders = ({ hostname }: FastifyRequest): Readonly<Record<string, string>> =>
+  hostname === 'localhost' ? NON_PAGE_HEADERS : NON_PAGE_HEADERS_WITH_HSTS;

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { buildAuditEntry } from '../../src/audit/audit.ts';
+import { HOUR, MINUTE } from '../../src/kernel/clock.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
 import { openPeopleFixture, type PeopleFixture } from '../../test/fixtures/people-fixture.ts';
-import { HOUR, MINUTE } from '../kernel/clock.ts';
-import { LIMITS } from '../kernel/limits.ts';
-import { buildAuditEntry } from './audit.ts';
 import { AuditThrottle } from './audit-throttle.ts';
 
 describe('what comes again and again', () => {

@@ -1,13 +1,13 @@
-import type { Origin } from '../audit/audit.ts';
-import type { Clock } from '../kernel/clock.ts';
-import { Failure } from '../kernel/failure.ts';
-import type { Database, UnitOfWork } from '../storage/database.ts';
-import { accountEvent } from './account-events.ts';
-import { isDualControlDecided, upsertDualControlDecision } from './account-notices.ts';
-import type { Accounts } from './accounts.ts';
-import { keyStateAt } from './api-key.ts';
+import { accountEvent } from '../../src/accounts/account-events.ts';
+import { isDualControlDecided, upsertDualControlDecision } from '../../src/accounts/account-notices.ts';
+import type { Accounts } from '../../src/accounts/accounts.ts';
+import { keyStateAt } from '../../src/accounts/api-key.ts';
+import type { Permission } from '../../src/accounts/permission.ts';
+import type { Origin } from '../../src/audit/audit.ts';
+import type { Clock } from '../../src/kernel/clock.ts';
+import { Failure } from '../../src/kernel/failure.ts';
+import type { Database, UnitOfWork } from '../../src/storage/database.ts';
 import type { Approvals } from './approvals.ts';
-import type { Permission } from './permission.ts';
 
 /** Permissions that let a key read whole card numbers. */
 const READS_CARDS: readonly Permission[] = ['tokens:detokenize', 'captures:retrieve'];

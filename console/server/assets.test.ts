@@ -6,12 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { systemRandom } from '../crypto/random.ts';
-import { type Assets, addAssets, loadAssets } from './assets.ts';
-import { browserHeaders } from './browser-headers.ts';
-import { openLog } from './log.ts';
-import { Metrics } from './metrics.ts';
-import { createBaseServer } from './server.ts';
+import { systemRandom } from '../../src/crypto/random.ts';
+import { openLog } from '../../src/http/log.ts';
+import { Metrics } from '../../src/http/metrics.ts';
+import { createBaseServer } from '../../src/http/server.ts';
+import { type Assets, addAssets, browserHeaders, loadAssets } from './assets.ts';
 
 const SCRIPT = 'export const console = "x";';
 

@@ -1,15 +1,22 @@
-import { type AuditAction, buildAuditEntry, type Origin } from '../audit/audit.ts';
-import type { Keyring } from '../crypto/keyring.ts';
-import { type Clock, DAY, type Random } from '../kernel/clock.ts';
-import type { Environment, Tenant } from '../kernel/environment.ts';
-import { Failure } from '../kernel/failure.ts';
-import { newId } from '../kernel/ids.ts';
-import { LIMITS } from '../kernel/limits.ts';
-import { OperatorError } from '../kernel/operator-error.ts';
-import type { Database, JournalEntry, UnitOfWork } from '../storage/database.ts';
-import { upsertDualControlDecision } from './account-notices.ts';
-import { assertNoDualControl } from './account-store.ts';
-import type { Accounts } from './accounts.ts';
+import { upsertDualControlDecision } from '../../src/accounts/account-notices.ts';
+import type { Accounts } from '../../src/accounts/accounts.ts';
+import type {
+  ApprovalService,
+  Consent,
+  ExtraWrites,
+  RequestingOperator,
+  RestrictedChange,
+} from '../../src/accounts/change-control.ts';
+import type { SummaryLine } from '../../src/accounts/change-summary.ts';
+import { type AuditAction, buildAuditEntry, type Origin } from '../../src/audit/audit.ts';
+import type { Keyring } from '../../src/crypto/keyring.ts';
+import { type Clock, DAY, type Random } from '../../src/kernel/clock.ts';
+import type { Environment, Tenant } from '../../src/kernel/environment.ts';
+import { Failure } from '../../src/kernel/failure.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import { OperatorError } from '../../src/kernel/operator-error.ts';
+import type { Database, JournalEntry, UnitOfWork } from '../../src/storage/database.ts';
 import {
   APPROVAL_TTL_MS,
   type Approval,
@@ -17,8 +24,6 @@ import {
   isPending,
   isUnfinished,
   type RequestedCall,
-  type RequestingOperator,
-  type SummaryLine,
   wasMemberBefore,
   withStatus,
 } from './approval.ts';
@@ -58,18 +63,6 @@ export interface Approvers {
   memberWithFactorsSince(account: string, person: string): Promise<number | undefined>;
 }
 
-/** Writes and records that are committed together with a change, or not at all. */
-export type Along = Required<Pick<UnitOfWork, 'writes' | 'journal'>>;
-
-const NOTHING: Along = { writes: [], journal: [] };
-
-/** Proof that a second person agreed to one change. Good for one use, and only when `Approvals` made it. */
-export interface Consent {
-  readonly approval: Approval;
-  /** The end of the approval where it ends with the change itself. */
-  readonly along: Along;
-}
-
 /** An approved change of an operator, to be executed now. */
 export interface Execution {
   readonly approval: Approval;
@@ -77,37 +70,6 @@ export interface Execution {
   readonly consent: Consent;
   /** The operator, as the audit log names who made the change. */
   readonly origin: Origin;
-}
-
-/** Changes of the settings that decide where card data goes. */
-export const RESTRICTED_ACTIONS = ['payments.enable', 'payments.disable', 'proxy.configure', 'proxy.remove'] as const;
-
-export interface RestrictedChange {
-  readonly action: (typeof RESTRICTED_ACTIONS)[number];
-  readonly summary: readonly SummaryLine[];
-  /** The data that its execution needs. May hold secrets; it is sealed, and erased with the decision. */
-  readonly body: string;
-}
-
-/** By what right a change is made; without either an operator makes it. */
-export interface ChangeRight {
-  readonly consent?: Consent | undefined;
-  /** A member makes it, whose call waits for approval before it gets here. */
-  readonly isMember?: boolean;
-}
-
-/** Thrown when the change of an operator was stored as a request; nothing else has changed. */
-export class ApprovalRequired extends OperatorError {
-  override readonly name = 'ApprovalRequired';
-  override readonly details: Readonly<Record<string, string>>;
-  override readonly hint = 'A member of the account approves it in the console within 24 hours; then it takes effect.';
-  readonly approval: string;
-
-  constructor(approval: string) {
-    super('approval required');
-    this.approval = approval;
-    this.details = { approval_id: approval };
-  }
 }
 
 class ApprovalError extends OperatorError {
@@ -130,14 +92,15 @@ const RETENTION_MS = 90 * DAY;
  * Dual control of changes in production: one person requests a change, another one approves it, the first executes it. The
  * request of an operator, who is no member, is executed by the approval itself.
  */
-export class Approvals {
+export class Approvals implements ApprovalService {
   readonly #accounts: Accounts;
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #approvers: Approvers;
-  readonly #consents = new WeakSet<Consent>();
+  /** What each consent that was issued is good for. */
+  readonly #consents = new WeakMap<Consent, { readonly approval: Approval; readonly extraWrites: ExtraWrites }>();
 
   constructor(options: {
     accounts: Accounts;
@@ -153,11 +116,6 @@ export class Approvals {
     this.#clock = options.clock;
     this.#random = options.random;
     this.#approvers = options.approvers;
-  }
-
-  /** Read each time, so that a change of the flag holds at once on every node. */
-  async isRequired(account: string): Promise<boolean> {
-    return (await this.#accounts.find(account))?.dualControl === true;
   }
 
   /** True when two members may approve, so that one of them can request. */
@@ -181,35 +139,31 @@ export class Approvals {
     return this.#insert(account, request, { requestedBy: person.id, requester: person.name }, origin);
   }
 
-  /**
-   * Returns what has to be committed with the change. Throws `ApprovalRequired` when an operator makes it and the account
-   * wants a second person, after it stored the request, and `ApprovalError` when no member could approve it.
-   */
-  async permit(
-    tenant: Tenant,
-    change: RestrictedChange,
-    origin: Origin,
-    { consent, isMember = false }: ChangeRight,
-  ): Promise<Along> {
-    if (consent !== undefined) return this.#redeem(consent, tenant, change.action);
-    if (tenant.environment !== 'production') return NOTHING;
-    if (!(await this.isRequired(tenant.account))) return { writes: [assertNoDualControl(tenant.account)], journal: [] };
-    // Its account came under dual control after the call was let through.
-    if (isMember) throw new Failure('changed_meanwhile');
+  /** Throws `ApprovalError` when no member of the account could approve it, or when it cannot wait. */
+  async requestByOperator(tenant: Tenant, change: RestrictedChange, { actor, ...origin }: Origin): Promise<string> {
     const { action, summary, body } = change;
-    const { actor } = origin;
     if (!(await this.#canApprove(tenant.account, actor.id))) throw new ApprovalError(NO_APPROVER);
     const requester = actor.name ?? 'operator';
     const requestedBy = actor.id ?? `operator:${requester}`;
     const request = { environment: tenant.environment, action, summary, call: { params: {}, body } };
     const type = actor.type === 'person' ? 'person' : 'operator';
     const operator = { requestedBy, requester, operator: { ...actor, type } } as const;
-    throw new ApprovalRequired(
-      await this.#insert(tenant.account, request, operator, origin).catch((error: unknown) => {
-        if (error instanceof Failure) throw new ApprovalError(error.message, { cause: error });
-        throw error;
-      }),
-    );
+    try {
+      return await this.#insert(tenant.account, request, operator, { actor, ...origin });
+    } catch (error) {
+      if (error instanceof Failure) throw new ApprovalError(error.message, { cause: error });
+      throw error;
+    }
+  }
+
+  redeem(consent: Consent, { account, environment }: Tenant, action: string): ExtraWrites {
+    const issued = this.#consents.get(consent);
+    const isOfThis =
+      issued?.approval.account === account &&
+      issued.approval.environment === environment &&
+      issued.approval.action === action;
+    if (!isOfThis || !this.#consents.delete(consent)) throw new Failure('changed_meanwhile');
+    return issued.extraWrites;
   }
 
   /** All that are open and the newest of the others, the newest first. */
@@ -238,7 +192,7 @@ export class Approvals {
     if (approval.requestedBy === person.id)
       throw new Failure('not_allowed', { message: 'Somebody else has to decide this.' });
     this.#assertStatus('waiting', approval);
-    if (wasMemberBefore(approval, await this.#approvers.memberWithFactorsSince(account, person.id)))
+    if (!wasMemberBefore(approval, await this.#approvers.memberWithFactorsSince(account, person.id)))
       throw new Failure('not_allowed', { message: CAME_LATER });
     if (decision === 'approved' && approval.operator !== undefined)
       return this.#execution(approval, approval.operator, { account, person, origin });
@@ -283,7 +237,7 @@ export class Approvals {
     this.#assertStatus('approved', approval);
     const call = await this.#call(approval);
     await this.#update(approval, withStatus(approval, 'done'), this.#event('approval.carried-out', approval, origin));
-    return { call, consent: this.#consent(approval, NOTHING) };
+    return { call, consent: this.#consent(approval, { writes: [], journal: [] }) };
   }
 
   /** Records the failure of a change that was begun to be executed. */
@@ -347,18 +301,10 @@ export class Approvals {
     return new Failure('not_possible', { message: 'Too many changes wait for approval already.' });
   }
 
-  #consent(approval: Approval, along: Along): Consent {
-    const consent = { approval, along };
-    this.#consents.add(consent);
+  #consent(approval: Approval, extraWrites: ExtraWrites): Consent {
+    const consent = { approvalId: approval.id };
+    this.#consents.set(consent, { approval, extraWrites });
     return consent;
-  }
-
-  /** Throws `changed_meanwhile` for a consent that was used, or is about another change. */
-  #redeem(consent: Consent, { account, environment }: Tenant, action: string): Along {
-    const { approval, along } = consent;
-    const matches = approval.account === account && approval.environment === environment && approval.action === action;
-    if (!matches || !this.#consents.delete(consent)) throw new Failure('changed_meanwhile');
-    return along;
   }
 
   /** Throws `changed_meanwhile` when it is erased, or was changed in the database. */

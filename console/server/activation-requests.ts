@@ -1,10 +1,10 @@
-import { type AuditAction, buildAuditEntry, type Origin } from '../audit/audit.ts';
-import type { Keyring } from '../crypto/keyring.ts';
-import type { Clock, Random } from '../kernel/clock.ts';
-import type { Environment } from '../kernel/environment.ts';
-import { Failure, invalid } from '../kernel/failure.ts';
-import { newId } from '../kernel/ids.ts';
-import type { Database, JournalEntry } from '../storage/database.ts';
+import { type AuditAction, buildAuditEntry, type Origin } from '../../src/audit/audit.ts';
+import type { Keyring } from '../../src/crypto/keyring.ts';
+import type { Clock, Random } from '../../src/kernel/clock.ts';
+import type { Environment } from '../../src/kernel/environment.ts';
+import { Failure, invalid } from '../../src/kernel/failure.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import type { Database, JournalEntry } from '../../src/storage/database.ts';
 import {
   type ActivationRequest,
   findRequest,

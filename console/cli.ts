@@ -1,21 +1,21 @@
 import type { Command } from 'commander';
-import type { InvitationLink } from '../../console/people/invitations.ts';
-import type { Profile } from '../../console/people/people.ts';
-import { OPERATOR } from '../../console/people/roles.ts';
-import type { Member } from '../../console/people/team.ts';
-import type { Origin } from '../audit/audit.ts';
-import { iso8601 } from '../kernel/clock.ts';
-import { Failure } from '../kernel/failure.ts';
-import { OperatorError } from '../kernel/operator-error.ts';
+import type { Origin } from '../src/audit/audit.ts';
 import {
   type CliContext,
-  type Core,
   CREATE_IF_MISSING,
   type OpenOptions,
   type PathSettings,
   withCore,
-} from './context.ts';
-import { formatDetails, formatTable, printResult } from './output.ts';
+} from '../src/cli/context.ts';
+import { formatDetails, formatTable, printResult } from '../src/cli/output.ts';
+import { iso8601 } from '../src/kernel/clock.ts';
+import { Failure } from '../src/kernel/failure.ts';
+import { OperatorError } from '../src/kernel/operator-error.ts';
+import type { InvitationLink } from './people/invitations.ts';
+import type { Profile } from './people/people.ts';
+import { createPeopleServices, type PeopleServices } from './people/people-services.ts';
+import { OPERATOR } from './people/roles.ts';
+import type { Member } from './people/team.ts';
 
 interface Options {
   readonly json?: boolean;
@@ -45,7 +45,7 @@ const toView = ({ person, name, email, signIn, createdAt }: Member) => ({
   created_at: iso8601(createdAt),
 });
 
-export function operatorCommands(program: Command, tools: CliContext): void {
+export function addOperatorCommands(program: Command, tools: CliContext): void {
   const group = program.command('operator').description('people who run this service, in the console');
 
   group
@@ -56,8 +56,8 @@ export function operatorCommands(program: Command, tools: CliContext): void {
     .action(({ email, json }: Options & { email?: string }) =>
       withPeople(
         tools,
-        async (core) => {
-          const link = await invite(core, email, tools.operatorOrigin());
+        async (people) => {
+          const link = await invite(people, email, tools.operatorOrigin());
           const console = findConsoleUrl(tools.paths());
           const made = { invitation: formatJoinUrl(console, link), expires_at: iso8601(link.expiresAt) };
           const notes = [
@@ -75,37 +75,41 @@ export function operatorCommands(program: Command, tools: CliContext): void {
     .description('list all operators')
     .option('--json', 'print JSON')
     .action(({ json }: Options) =>
-      withPeople(tools, async ({ people }) => {
+      withPeople(tools, async (people) => {
         const all = (await people.team.members(OPERATOR.account)).map(toView);
         const rows = all.map(({ id, name, email, status, created_at }) => [id, status, created_at, email, name]);
         printResult(tools, json, all, formatTable(['ID', 'STATUS', 'SINCE', 'E-MAIL', 'NAME'], rows));
       }),
     );
 
-  const single = (name: string, about: string, act: (core: Core, person: Profile) => Promise<void>): void => {
+  const single = (
+    name: string,
+    about: string,
+    act: (people: PeopleServices, person: Profile) => Promise<void>,
+  ): void => {
     group
       .command(`${name} <email>`)
       .description(about)
       .option('--json', 'print JSON')
       .action((email: string, { json }: Options) =>
-        withPeople(tools, async (core) => {
-          const person = await core.people.people.findByEmail(email);
+        withPeople(tools, async (people) => {
+          const person = await people.people.findByEmail(email);
           if (person === undefined) throw new PeopleError('there is nobody with this e-mail address');
-          await act(core, person);
+          await act(people, person);
           const told = { id: person.id, name: person.name, email: person.email };
           printResult(tools, json, told, formatDetails(Object.entries(told)));
         }),
       );
   };
-  single('remove', 'take the role of operator away', ({ people }, { id }) =>
+  single('remove', 'take the role of operator away', (people, { id }) =>
     people.team.remove(OPERATOR.account, id, tools.operatorOrigin()),
   );
-  single('unlock', 'end the locks that follow failed sign-ins of a user', ({ people }, { id }) =>
+  single('unlock', 'end the locks that follow failed sign-ins of a user', (people, { id }) =>
     people.people.unlock(id, tools.operatorOrigin()),
   );
 }
 
-async function invite({ people }: Core, email: string | undefined, by: Origin): Promise<InvitationLink> {
+async function invite(people: PeopleServices, email: string | undefined, by: Origin): Promise<InvitationLink> {
   const known = email === undefined ? undefined : await people.people.findByEmail(email);
   if (known !== undefined && (await people.team.findRole(OPERATOR.account, known.id)) !== undefined)
     return people.invitations.reset(known.id, OPERATOR, by);
@@ -114,12 +118,16 @@ async function invite({ people }: Core, email: string | undefined, by: Origin): 
 }
 
 /** What cannot be done is told as it is told in the console. */
-const withPeople = (tools: CliContext, act: (core: Core) => Promise<void>, opening?: OpenOptions): Promise<void> =>
+const withPeople = (
+  tools: CliContext,
+  act: (people: PeopleServices) => Promise<void>,
+  opening?: OpenOptions,
+): Promise<void> =>
   withCore(
     tools,
     async (core) => {
       try {
-        await act(core);
+        await act(createPeopleServices(core));
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
         if (error.code === 'unknown_record') throw new PeopleError('this person is no operator');

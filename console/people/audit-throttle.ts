@@ -1,6 +1,6 @@
-import { type Clock, MINUTE } from '../kernel/clock.ts';
-import { LIMITS } from '../kernel/limits.ts';
-import { commitOrThrow, type Database, type JournalEntry } from '../storage/database.ts';
+import { type Clock, MINUTE } from '../../src/kernel/clock.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import { commitOrThrow, type Database, type JournalEntry } from '../../src/storage/database.ts';
 
 /** For so long after a record the same is counted. */
 const THROTTLE_MS = 5 * MINUTE;

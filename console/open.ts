@@ -1,0 +1,85 @@
+import { join } from 'node:path';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Core, FirstOperator } from '../src/cli/context.ts';
+import type { GuardedRoute } from '../src/http/json-routes.ts';
+import type { PeriodicWork, Sweep } from '../src/storage/periodic-task.ts';
+import { Approvals } from './approvals/approvals.ts';
+import { addOperatorCommands, formatJoinUrl } from './cli.ts';
+import { InactiveUsers } from './people/inactive-users.ts';
+import { createPeopleServices, type PeopleServices } from './people/people-services.ts';
+import type { ConsoleDependencies, ConsoleLimits } from './server/console.ts';
+import { CONSOLE_TABLES } from './tables.ts';
+
+/** What the service shares with the console when it listens. */
+export type VaultServices = Omit<ConsoleDependencies, 'people' | 'approvals'>;
+
+/** What the console listener serves. */
+interface ServedConsole {
+  readonly routes: readonly GuardedRoute[];
+  /** Headers of every response of the listener. */
+  headers(request: FastifyRequest): Readonly<Record<string, string>>;
+  addAssets(app: FastifyInstance): void;
+}
+
+/** The console over an opened vault. */
+export interface OpenedConsole {
+  readonly people: PeopleServices;
+  readonly approvals: Approvals;
+  readonly firstOperator: FirstOperator;
+  serve(services: VaultServices, limits: ConsoleLimits): Promise<ServedConsole>;
+  /** Deletion of the console's records that are due; one node does it for all. */
+  sweeps(onExempted: (count: number) => void): Sweep[];
+  /** Periodic work of each node. */
+  readonly tasks: readonly PeriodicWork[];
+  /** Writes what this process still holds in memory, before the service stops. */
+  flush(): Promise<void>;
+}
+
+/** The commands of the console, for the command line of the vault. */
+export const operatorCommands = addOperatorCommands;
+
+export const consoleTables = CONSOLE_TABLES;
+
+const BUILT_FILES = join(import.meta.dirname, 'web', 'dist');
+
+/**
+ * Opens the console over a vault, and gives the vault approvals for changes under dual control. The door of this folder:
+ * nothing else of it is imported by the vault, which starts and serves its interface without it.
+ */
+export function openConsole(vault: Core): OpenedConsole {
+  const people = createPeopleServices(vault);
+  const approvals = new Approvals({ ...vault, approvers: people.team });
+  vault.changeControl.connectApprovals(approvals);
+  const { invitations, sessions, repeats, team } = people;
+  return {
+    people,
+    approvals,
+    firstOperator: {
+      invite: async (consoleUrl, origin) => {
+        const link = await invitations.inviteFirstOperator(origin);
+        return link === undefined ? undefined : formatJoinUrl(consoleUrl, link);
+      },
+      exists: () => team.hasOperator(),
+    },
+    serve: async (services, limits) => {
+      // Half of all that is loaded; commands work without it.
+      const { consoleRoutes, PAGES } = await import('./server/console.ts');
+      const { addAssets, browserHeaders, loadAssets } = await import('./server/assets.ts');
+      return {
+        routes: consoleRoutes({ ...services, people, approvals }, limits),
+        headers: browserHeaders,
+        addAssets: (app) => addAssets(app, loadAssets(BUILT_FILES), PAGES, services.random),
+      };
+    },
+    sweeps: (onExempted) => {
+      const inactive = new InactiveUsers(vault, onExempted);
+      return [
+        { kind: 'sessions', run: (now) => sessions.sweep(now) },
+        { kind: 'approvals', run: (now) => approvals.sweep(now) },
+        { kind: 'inactive users', isDue: (now) => inactive.isDue(now), run: (now) => inactive.run(now) },
+      ];
+    },
+    tasks: [{ kind: 'repeated refusals', run: () => repeats.flush() }],
+    flush: () => repeats.flush({ all: true }),
+  };
+}

@@ -1,0 +1,114 @@
+import type { Actor, Origin } from '../audit/audit.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import { Failure } from '../kernel/failure.ts';
+import { OperatorError } from '../kernel/operator-error.ts';
+import type { UnitOfWork } from '../storage/database.ts';
+import { assertNoDualControl } from './account-store.ts';
+import type { Accounts } from './accounts.ts';
+import type { SummaryLine } from './change-summary.ts';
+
+/** Writes and audit records that are committed together with a change, or not at all. */
+export type ExtraWrites = Required<Pick<UnitOfWork, 'writes' | 'journal'>>;
+
+const NO_EXTRA_WRITES: ExtraWrites = { writes: [], journal: [] };
+
+/** Changes of the settings that decide where card data goes. */
+export const RESTRICTED_ACTIONS = ['payments.enable', 'payments.disable', 'proxy.configure', 'proxy.remove'] as const;
+
+export interface RestrictedChange {
+  readonly action: (typeof RESTRICTED_ACTIONS)[number];
+  readonly summary: readonly SummaryLine[];
+  /** The data that its execution needs. May hold secrets: it is stored sealed, and erased with the decision. */
+  readonly body: string;
+}
+
+/** Proof that a second person approved one change. The `ApprovalService` that issued it accepts it once. */
+export interface Consent {
+  readonly approvalId: string;
+}
+
+/** Why the caller may make a change; without either member the caller is an operator. */
+export interface ChangeRight {
+  readonly consent?: Consent | undefined;
+  /** A member makes the change, whose call waits for approval before it gets here. */
+  readonly isMember?: boolean;
+}
+
+/** The operator as the audit log names them: a user of the console, or the user of the command line. */
+export interface RequestingOperator extends Pick<Actor, 'id' | 'name'> {
+  readonly type: 'person' | 'operator';
+}
+
+/** Requests and approvals of changes. The console implements it; the vault has no users who could approve anything. */
+export interface ApprovalService {
+  /** Stores the change of an operator until a member of the account approves it. Throws `OperatorError` when none could. */
+  requestByOperator(tenant: Tenant, change: RestrictedChange, origin: Origin): Promise<string>;
+  /** Accepts a consent to this change. Throws `changed_meanwhile` when it was used, or is about another change. */
+  redeem(consent: Consent, tenant: Tenant, action: RestrictedChange['action']): ExtraWrites;
+}
+
+/** Thrown when the change of an operator was stored as a request; nothing else has changed. */
+export class ApprovalRequired extends OperatorError {
+  override readonly name = 'ApprovalRequired';
+  override readonly details: Readonly<Record<string, string>>;
+  override readonly hint = 'A member of the account approves it in the console within 24 hours; then it takes effect.';
+  readonly approval: string;
+
+  constructor(approval: string) {
+    super('approval required');
+    this.approval = approval;
+    this.details = { approval_id: approval };
+  }
+}
+
+class ChangeControlError extends OperatorError {
+  override readonly name = 'ChangeControlError';
+}
+
+const NO_CONSOLE = 'this account is under dual control, and without the console no member can approve the change';
+
+/**
+ * Dual control of the settings that decide where card data goes (PCI DSS: no single person changes them in production). The
+ * rule stands here, in the vault: no change of an account under dual control is made without the consent of a second
+ * person. How changes are requested and approved is the console's, through `ApprovalService`.
+ */
+export class ChangeControl {
+  readonly #accounts: Pick<Accounts, 'find'>;
+  #approvals: ApprovalService | undefined;
+
+  constructor(accounts: Pick<Accounts, 'find'>) {
+    this.#accounts = accounts;
+  }
+
+  /** Without it, changes of accounts under dual control are refused. */
+  connectApprovals(approvals: ApprovalService): void {
+    this.#approvals = approvals;
+  }
+
+  /** Read each time, so that a change of the flag takes effect immediately on every node. */
+  async isRequired(account: string): Promise<boolean> {
+    return (await this.#accounts.find(account))?.dualControl === true;
+  }
+
+  /**
+   * Returns what has to be committed with the change. Throws `ApprovalRequired` after it stored the request of an operator,
+   * and `OperatorError` when no member could approve it.
+   */
+  async permit(
+    tenant: Tenant,
+    change: RestrictedChange,
+    origin: Origin,
+    { consent, isMember = false }: ChangeRight,
+  ): Promise<ExtraWrites> {
+    if (consent !== undefined) {
+      if (this.#approvals === undefined) throw new Failure('changed_meanwhile');
+      return this.#approvals.redeem(consent, tenant, change.action);
+    }
+    if (tenant.environment !== 'production') return NO_EXTRA_WRITES;
+    if (!(await this.isRequired(tenant.account))) return { writes: [assertNoDualControl(tenant.account)], journal: [] };
+    // The account came under dual control after the member's call was let through.
+    if (isMember) throw new Failure('changed_meanwhile');
+    if (this.#approvals === undefined) throw new ChangeControlError(NO_CONSOLE);
+    throw new ApprovalRequired(await this.#approvals.requestByOperator(tenant, change, origin));
+  }
+}
