@@ -1,16 +1,16 @@
 /**
- * The page asks for trusted types: a text becomes markup only where this policy says so, wherever it comes from. It lets
- * through what holds no tag, such as the style sheets that the component library writes, and nothing that is a script.
+ * The page enforces Trusted Types: this policy alone turns text into markup. It accepts text without tags, such as the
+ * style sheets of the component library, and no scripts.
  */
 interface Policies {
   createPolicy(name: 'default', rules: { createHTML(text: string): string | null }): unknown;
 }
 
-/** What the HTML standard takes for the beginning of markup. */
+/** Beginning of markup in the HTML standard. */
 const MARKUP = /<[a-z/!?]/i;
 
 const { trustedTypes } = window as { trustedTypes?: Policies };
 trustedTypes?.createPolicy('default', { createHTML: (text) => (MARKUP.test(text) ? null : text) });
 
-// A file without it would be a script to the type checker.
+// Makes the file a module for the type checker.
 export {};

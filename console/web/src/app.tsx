@@ -30,7 +30,7 @@ export function App() {
   );
 }
 
-/** Every page there is. */
+/** Routes of all pages. */
 function AllRoutes() {
   return (
     <Routes>

@@ -13,7 +13,7 @@ import { cssVariables, theme } from './theme.ts';
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page has no root');
 
-// Style elements that carry it are taken by the page's policy; both libraries that make some have to know it.
+// The content security policy allows style elements with this nonce. Both libraries that create style elements need it.
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="style-nonce"]')?.content ?? '';
 setNonce(nonce);
 

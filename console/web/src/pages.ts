@@ -1,7 +1,7 @@
 import { type ComponentType, lazy } from 'react';
 import { CallError } from './api/call.ts';
 
-/** A page is loaded when somebody first goes there. */
+/** Loads the code of a page when the user opens it first. */
 const page = (load: () => Promise<ComponentType>) =>
   lazy(async () => {
     try {

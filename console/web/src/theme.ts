@@ -22,7 +22,7 @@ const ink: MantineColorsTuple = [
   '#3246b0',
   '#273a9b',
 ];
-/** Greys with a little blue, so that both schemes belong together. */
+/** Grays with a little blue, which match both schemes. */
 const gray: MantineColorsTuple = [
   '#f8f9fb',
   '#f1f3f6',
@@ -68,13 +68,13 @@ export const theme = createTheme({
     },
   },
   components: {
-    // The library's placeholder for the focus is no item, which a menu may not hold.
+    // The library's focus placeholder is not a menu item, which a menu must not contain.
     Menu: Menu.extend({ defaultProps: { withInitialFocusPlaceholder: false } }),
     Modal: Modal.extend({
       defaultProps: {
         centered: true,
         overlayProps: { backgroundOpacity: 0.45, blur: 2 },
-        // The page has one banner already.
+        // A page may have one banner only.
         attributes: { header: { role: 'presentation' } },
       },
       styles: { title: { fontSize: '1.0625rem', fontWeight: 600, lineHeight: 1.3 } },
@@ -85,7 +85,7 @@ export const theme = createTheme({
   },
 });
 
-/** Text on the pale background of the same colour; the library's own is too faint to read. */
+/** Darker text on pale backgrounds; the library's own has too little contrast. */
 const textOnPale = (shade: number): Record<string, string> =>
   Object.fromEntries(
     Object.keys(DEFAULT_THEME.colors).map((color) => [

@@ -1,18 +1,18 @@
 import type { Definition } from '../../../wire/definition.ts';
 
-/** What goes along with a call. */
+/** Parameters of a call. */
 export interface CallArgs<Body, Query> {
-  /** Of the path. */
+  /** Values of the path's parameters. */
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Query;
   readonly body?: Body;
 }
 
-/** An answer that tells of a failure, as `docs/errors.md` lists them; `offline` when there was none. */
+/** A failure response of the service, with a code of `docs/errors.md`; `offline` when there was no response. */
 export class CallError extends Error {
   readonly code: string;
   readonly status: number;
-  /** The field that is at fault, when it is one. */
+  /** The invalid field, if the failure names one. */
   readonly field: string | undefined;
 
   constructor(code: string, status: number, message: string, field?: string) {
@@ -24,22 +24,22 @@ export class CallError extends Error {
   }
 }
 
-/** The same again may go well: nobody answered, the service could not, or it was too much at once. */
+/** Returns true when a retry may succeed: no response, a server error, or a rate limit. */
 export const isTransient = ({ code, status }: CallError): boolean =>
   code === 'offline' || status >= 500 || status === 429;
 
-/** Of the session; goes along with every change. */
+/** CSRF token of the session, sent with every change. */
 let csrfToken = '';
 
 export const setCsrfToken = (token: string): void => {
   csrfToken = token;
 };
 
-/** What a call can tell of the session, beside its answer. */
+/** Callbacks for what a response says about the session. */
 interface SessionListener {
-  /** The session was kept alive just now. */
+  /** The call extended the session. */
   readonly onActive?: () => void;
-  /** The service does not know the session any more. */
+  /** The service no longer knows the session. */
   readonly onSignedOut?: () => void;
 }
 
@@ -61,7 +61,10 @@ export function buildPath<Query>(
   return given.length === 0 ? filled : `${filled}?${search}`;
 }
 
-/** `isPassive`: nobody asked for it just now, so it does not keep the session alive. Throws `CallError`. */
+/**
+ * Calls the service. A passive call (`isPassive`: periodic, not by the user) does not extend the session. Throws
+ * `CallError`.
+ */
 export async function call<Body, Query, Data>(
   definition: Definition<Body, Query, Data>,
   { params, query, body }: CallArgs<Body, Query> = {},
@@ -84,7 +87,7 @@ export async function call<Body, Query, Data>(
     if (failure.code === 'not_signed_in') for (const { onSignedOut } of listeners) onSignedOut?.();
     throw failure;
   }
-  // Not an answer of the service, but of something in between.
+  // The response came from an intermediary, not from the service.
   if (answer === undefined) throw new CallError('offline', response.status, '');
   if (!isPassive) for (const { onActive } of listeners) onActive?.();
   return answer as Data;

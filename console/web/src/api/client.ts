@@ -1,8 +1,8 @@
 import { QueryClient } from '@tanstack/react-query';
 
-/** What pages have read. */
+/** Creates the cache of the data that pages have loaded. */
 export const newClient = (): QueryClient =>
   new QueryClient({
-    // Sent and refused at once without a network, so that nothing waits unseen and is done later.
+    // Calls fail immediately without a network, so that none is queued and sent later.
     defaultOptions: { queries: { networkMode: 'always' }, mutations: { networkMode: 'always', retry: false } },
   });

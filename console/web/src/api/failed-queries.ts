@@ -3,13 +3,15 @@ import { useCallback, useSyncExternalStore } from 'react';
 import { showSession } from '../../../wire/session.ts';
 import { CallError, isTransient } from './call.ts';
 
-/** Is what could not be read the last time, so that nobody asks for it just now: the console itself looks again. */
+/**
+ * Returns true when the last read failed, so that the next one is a retry of the console and not an action of the user.
+ */
 export function hasFailed(client: QueryClient, queryKey: QueryKey): boolean {
   const state = client.getQueryState(queryKey);
   return state !== undefined && state.errorUpdatedAt > state.dataUpdatedAt;
 }
 
-/** What is on the screen, and could not be read the last time for a reason that may pass; also while it is tried again. */
+/** Returns true for a query on the screen whose last read failed for a transient reason; also while it is retried. */
 export const isFailing = (query: Query): boolean => {
   const { error, errorUpdatedAt, dataUpdatedAt } = query.state;
   if (!query.isActive() || errorUpdatedAt <= dataUpdatedAt) return false;
@@ -27,20 +29,20 @@ function useQueryCache<Value extends boolean | number>(read: (client: QueryClien
   return useSyncExternalStore(subscribe, () => read(client));
 }
 
-/** Is anything on the screen that has to be read anew? */
+/** Returns true while data on the screen has to be reloaded. */
 export const useIsFailing = (): boolean => useQueryCache((client) => listFailing(client).length > 0);
 
-/** When the oldest was read of what is on the screen and cannot be read anew; 0 when there is none. */
+/** Returns the time of the oldest data on the screen that cannot be reloaded; 0 when there is none. */
 export const useOldestDataTime = (): number =>
   useQueryCache((client) => {
     const stale = listFailing(client).filter(({ state }) => state.data !== undefined);
-    // Who is signed in is asked more often than what the page shows.
+    // The session is read more often than the data of the page.
     const pageData = stale.filter(({ queryKey }) => queryKey[0] !== showSession.path);
     const times = (pageData.length === 0 ? stale : pageData).map(({ state }) => state.dataUpdatedAt);
     return times.length === 0 ? 0 : Math.min(...times);
   });
 
-/** Does nobody answer at all? */
+/** Returns true when the service does not respond at all. */
 export const useIsOffline = (): boolean =>
   useQueryCache((client) =>
     listFailing(client).some(({ state }) => (state.error as CallError | null)?.code === 'offline'),

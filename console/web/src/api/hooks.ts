@@ -14,18 +14,18 @@ import { hasFailed } from './failed-queries.ts';
 import { useStaleData } from './stale-data.ts';
 
 interface ReadOptions {
-  /** Again after so many milliseconds, without keeping the session alive. */
+  /** Interval of periodic reads, which do not extend the session. */
   readonly refetchIntervalMs?: number;
   readonly enabled?: boolean;
-  /** Shows what was read before while other arguments are on their way, as when a filter changes. */
+  /** Keeps the previous data on the screen while new arguments load, for example after a change of a filter. */
   readonly keepPrevious?: boolean;
-  /** Also when it was read a moment ago, as by the counts beside the links: a page shows what is there when it is opened. */
+  /** Reads again when the page opens, even if another component has just read it. */
   readonly refetchOnMount?: boolean;
 }
 
 const SECOND_MS = 1000;
 
-/** Data of a page. Its key is the call itself, so pages that show the same share it. */
+/** Reads the data of a page. The key is the call itself, so pages with the same call share the data. */
 export function useRead<Body, Query, Data>(
   definition: Definition<Body, Query, Data>,
   args: CallArgs<Body, Query> = {},
@@ -44,7 +44,7 @@ export function useRead<Body, Query, Data>(
     retry: (count, error) => error.status >= 500 && count < 2,
     ...(refetchIntervalMs !== undefined && { refetchInterval: refetchIntervalMs }),
     ...(refetchOnMount && { refetchOnMount: 'always' }),
-    // Its type asks for data that is no function, which no answer is.
+    // The type excludes functions as data, and no response is a function.
     ...(keepPrevious && { placeholderData: keepPreviousData as never }),
   });
   const { data, error, isPending, refetch } = query;
@@ -52,8 +52,8 @@ export function useRead<Body, Query, Data>(
 }
 
 /**
- * Something that is done once, however often the button is pressed: while it is under way, another call of it does nothing,
- * and the outcome of the first stays. What a page shows is too late for that, because a second click can come before it.
+ * Runs a mutation once, however often the button is pressed. While it is in progress, another call does nothing. The
+ * state that React renders is too late for this, because a second click can come before it.
  */
 export function useOnce<Data, Variables = void>(
   options: UseMutationOptions<Data, CallError, Variables>,
@@ -61,7 +61,7 @@ export function useOnce<Data, Variables = void>(
   const mutation = useMutation<Data, CallError, Variables>(options);
   const isInProgress = useRef(false);
   const { mutate, mutateAsync, isPending, submittedAt } = mutation;
-  // Only when the end of it is shown; until then the button that began it is still there.
+  // The flag is cleared when the result is rendered; until then the button is still on the screen.
   // biome-ignore lint/correctness/useExhaustiveDependencies: after each one, also when it was over before it was shown
   useEffect(() => {
     if (!isPending) isInProgress.current = false;
@@ -73,7 +73,7 @@ export function useOnce<Data, Variables = void>(
   }, []);
   const mutateOnce = useCallback<typeof mutate>((...args) => start() && mutate(...args), [start, mutate]);
   const mutateOnceAsync = useCallback<typeof mutateAsync>(
-    // Whoever waits for another one waits for good: there is no outcome to go on with.
+    // A second caller has no result to wait for, so its promise never settles.
     (...args) => (start() ? mutateAsync(...args) : new Promise<never>(() => undefined)),
     [start, mutateAsync],
   );
@@ -81,8 +81,8 @@ export function useOnce<Data, Variables = void>(
 }
 
 /**
- * A change, made once. When the service wants the second factor again, the dialog asks for it and the change is sent once
- * more. What pages have read is read anew afterwards.
+ * Runs a change once. When the service asks for the second factor, the dialog opens and the change is sent again.
+ * Afterwards all loaded data is reloaded.
  */
 export function useChange<Body, Data>(definition: Definition<Body, undefined, Data>) {
   const client = useQueryClient();

@@ -5,14 +5,11 @@ import { hasFailed } from './failed-queries.ts';
 import { useStaleData } from './stale-data.ts';
 
 interface PagedData {
-  /** Where the next page begins; null at the end. */
+  /** Cursor of the next page; null at the end. */
   readonly next: string | null;
 }
 
-/**
- * A list that is read on, page after page; `cursor` goes where the call has its other words. Change the arguments and it
- * begins anew.
- */
+/** Reads a list page by page. The cursor goes into the query or the body. New arguments start at the first page. */
 export function useReadPages<Body, Query, Data extends PagedData>(
   definition: Definition<Body, Query, Data>,
   args: CallArgs<Body, Query>,
@@ -34,10 +31,10 @@ export function useReadPages<Body, Query, Data extends PagedData>(
   const { data, error } = useStaleData(JSON.stringify(queryKey), infinite.data, failure);
   return {
     pages: data?.pages,
-    // Who asked for more is told where they asked.
+    // An error of "show more" is shown below the list.
     error: failure !== null && isTransient(failure) && infinite.isFetchNextPageError ? failure : error,
     retry: () => void (infinite.isFetchNextPageError ? infinite.fetchNextPage() : infinite.refetch()),
-    /** For DataTable. */
+    /** Property `next` of DataTable. */
     next: infinite.hasNextPage
       ? { onClick: () => void infinite.fetchNextPage(), isLoading: infinite.isFetchingNextPage }
       : undefined,

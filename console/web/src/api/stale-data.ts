@@ -7,9 +7,9 @@ interface ShownData<Data> {
 }
 
 /**
- * What a page shows of what it reads. What was read stays when it cannot be read anew for a while, which the shell says;
- * it goes at once when the service says that it is not there, or not for this person. While it is tried again, the
- * failure before is still shown.
+ * Keeps loaded data on the screen while it cannot be reloaded for a transient reason (the shell shows a bar). Drops it
+ * as soon as the service says that it does not exist or is not permitted. While a retry is in progress, the previous
+ * error stays.
  */
 export function useStaleData<Data>(key: string, data: Data | undefined, failure: CallError | null): ShownData<Data> {
   const last = useRef<{ readonly key: string; readonly error: CallError }>(undefined);

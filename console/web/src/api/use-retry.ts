@@ -5,21 +5,18 @@ import { CallError, call, isTransient } from './call.ts';
 const FIRST_DELAY_MS = 2000;
 const MAX_DELAY_MS = 15_000;
 
-/** Does the service answer now? Asking does not keep a session alive. */
+/** Returns true when the service responds. The call does not extend the session. */
 export async function isServiceAvailable(): Promise<boolean> {
   try {
     await call(showSession, {}, true);
     return true;
   } catch (error) {
-    // Any other answer is one, too.
+    // Any other response shows that the service is available.
     return error instanceof CallError && !isTransient(error);
   }
 }
 
-/**
- * Looks again and again while it is on: after a few seconds, later less often, and at once when the person comes back to
- * the page or the network does.
- */
+/** Retries while enabled: after 2 seconds, then less often, and immediately when the user or the network returns. */
 export function useRetryWhileOffline(isEnabled: boolean, retry: () => Promise<void>): void {
   const latest = useRef(retry);
   useEffect(() => {
@@ -39,7 +36,7 @@ export function useRetryWhileOffline(isEnabled: boolean, retry: () => Promise<vo
     const retryNow = async (): Promise<void> => {
       if (isRetrying) return;
       isRetrying = true;
-      // Nobody sees it; there is a look when they do.
+      // A hidden page retries when it becomes visible.
       if (!document.hidden) await latest.current();
       isRetrying = false;
       schedule();

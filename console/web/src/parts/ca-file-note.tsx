@@ -4,7 +4,9 @@ import { useTranslation } from 'react-i18next';
 import { CA_FILE, useCaCertificate } from '../session/api-access.ts';
 import { savePem } from './save-pem.ts';
 
-/** Where the file is to be had that the commands on this page name. Nothing, where the operator brought a certificate. */
+/**
+ * Offers the CA file that the commands on this page name. Renders nothing when the operator installed a certificate.
+ */
 export function CaFileNote() {
   const { t } = useTranslation('parts');
   const certificate = useCaCertificate();

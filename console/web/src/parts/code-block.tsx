@@ -3,12 +3,12 @@ import classes from './code-block.module.css';
 import { CopyButton } from './copy.tsx';
 
 interface CodeBlockProps {
-  /** What it is, as "Request". */
+  /** Label, such as "Request". */
   readonly label: string;
   readonly code: string;
-  /** Beside the label. */
+  /** Content beside the label. */
   readonly beside?: ReactNode;
-  /** Pixels, from which on it scrolls. */
+  /** Height in pixels above which the block scrolls. */
   readonly maxHeight?: number;
 }
 
@@ -20,7 +20,7 @@ export function CodeBlock({ label, code, beside, maxHeight }: CodeBlockProps) {
         {beside}
         <CopyButton value={code} label={label} />
       </figcaption>
-      {/* Whoever has no mouse scrolls it by the keyboard. */}
+      {/* The keyboard has to scroll it. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls has to be reachable */}
       {/* biome-ignore lint/a11y/useSemanticElements: no fields stand in it */}
       <div role="group" tabIndex={0} aria-label={label} className={classes['scroll']} style={{ maxHeight }}>

@@ -10,20 +10,20 @@ interface ConfirmDialogProps {
   readonly opened: boolean;
   readonly onClose: () => void;
   readonly title: string;
-  /** What it will change. */
+  /** Effect of the change. */
   readonly children: ReactNode;
-  /** The verb, as "Revoke key". */
+  /** Verb and noun, such as "Revoke key". */
   readonly confirmLabel: string;
   readonly onConfirm: () => void;
-  /** False while what it will change is not there to be seen. */
+  /** False while the effect is still loading. */
   readonly isReady?: boolean;
   readonly isBusy?: boolean;
   readonly error?: CallError | null;
-  /** It cannot be undone. */
+  /** The change cannot be undone. */
   readonly isDangerous?: boolean;
-  /** Where it changes something; production is repeated. */
+  /** Environment of the change; production is highlighted. */
   readonly environment?: Environment;
-  /** Has to be typed first. */
+  /** Text that the user has to type first. */
   readonly confirmText?: string;
 }
 
@@ -60,7 +60,7 @@ function Question({
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        // While it closes it is still to be seen, and a second click would do it again.
+        // The dialog stays visible while it closes; a second click must not repeat the change.
         if (isReady && opened) onConfirm();
       }}
     >

@@ -6,9 +6,9 @@ import classes from './copy.module.css';
 
 interface CopyButtonProps {
   readonly value: string;
-  /** What is copied, as "token": for screen readers, and on the button when it is wide. */
+  /** Name of the copied value for screen readers, such as "token". */
   readonly label?: string;
-  /** A button with words in place of the icon. */
+  /** Shows a text instead of the icon. */
   readonly hasText?: boolean;
 }
 
@@ -38,11 +38,11 @@ export function CopyButton({ value, label, hasText = false }: CopyButtonProps) {
 interface CopyFieldProps {
   readonly value: string;
   readonly label: string;
-  /** Shown in place of the value, as a part of it. */
+  /** Shown instead of the value, for example a part of it. */
   readonly shown?: string;
 }
 
-/** An id or the like in monospace, with a button that copies it. */
+/** Shows a value in monospace with a copy button. */
 export function CopyField({ value, label, shown }: CopyFieldProps) {
   return (
     <Group gap={4} wrap="nowrap" className={classes['field'] ?? ''}>

@@ -9,41 +9,41 @@ import { ErrorAlert } from './error-alert.tsx';
 import { useScrollable } from './scrollable.ts';
 
 export interface Column<Row> {
-  /** Unlike that of every other column. */
+  /** Unique name of the column. */
   readonly name: string;
   readonly header: ReactNode;
   readonly cell: (row: Row) => ReactNode;
-  /** Numbers and amounts stand on the right. */
+  /** Aligns numbers and amounts to the right. */
   readonly isNumber?: boolean;
-  /** Left out where the table is narrower; on a phone rows are cards, which have room for all. */
+  /** Width from which on the column is visible; on a telephone rows are cards that show all columns. */
   readonly visibleFrom?: 'sm' | 'md' | 'lg';
   readonly width?: number | string;
-  /** The header is for screen readers only, as above buttons. */
+  /** Shows the header to screen readers only, for example above buttons. */
   readonly isHeaderHidden?: boolean;
 }
 
 interface DataTableProps<Row> {
-  /** What the table holds, for screen readers. */
+  /** Description of the table for screen readers. */
   readonly caption: string;
-  /** The first names the row. */
+  /** Columns; the first one names the row. */
   readonly columns: readonly Column<Row>[];
-  /** Undefined while they are being read. */
+  /** Undefined while they load. */
   readonly rows: readonly Row[] | undefined;
   readonly rowKey: (row: Row) => string;
-  /** In place of the table when there are no rows. */
+  /** Shown instead of the table when there are no rows. */
   readonly empty: ReactNode;
   readonly error?: CallError | null;
   readonly onRetry?: () => void;
-  /** Address of the row's page: the whole row leads there. */
+  /** Address of the row's page, to which the whole row links. */
   readonly to?: (row: Row) => string;
-  /** Below a row, as what it holds in detail. */
+  /** Content below a row, such as its details. */
   readonly renderDetail?: (row: Row) => ReactNode;
-  /** When there is more to read. */
+  /** Present when more rows can be loaded. */
   readonly next?: { readonly onClick: () => void; readonly isLoading?: boolean; readonly label?: string } | undefined;
   readonly skeletonRows?: number;
 }
 
-/** Rows of a list, in all their states: being read, failed, none, some, more to come. */
+/** Table in all states: loading, failed, empty, filled, more to load. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { caption, columns, rows, rowKey, empty, error, onRetry, next } = props;
   const { ref, isScrollable } = useScrollable();
@@ -52,7 +52,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   return (
     <Box className={classes['frame'] ?? ''}>
       {error && <ErrorAlert error={error} {...(onRetry && { onRetry })} />}
-      {/* Whoever has no mouse scrolls it by the keyboard. */}
+      {/* The keyboard has to scroll it. */}
       <div
         ref={ref}
         className={classes['scroll']}
@@ -90,7 +90,7 @@ const cellAttributes = <Row,>({ isNumber, visibleFrom, header, isHeaderHidden }:
   ...(isNumber && { 'data-number': true }),
   ...(visibleFrom !== undefined && { 'data-from': visibleFrom }),
   ...(isHeaderHidden && { 'data-bare': true }),
-  // Stands in each card, where there is no header above it.
+  // Shown in each card, which has no header above it.
   ...(typeof header === 'string' && { 'data-label': header }),
 });
 

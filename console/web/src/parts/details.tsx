@@ -3,16 +3,16 @@ import classes from './details.module.css';
 
 type Item = { readonly value: ReactNode } & (
   | { readonly label: string }
-  // Each unlike all others here.
+  // Unique name of the item.
   | { readonly label: ReactNode; readonly name: string }
 );
 
 interface DetailsProps {
-  /** What is undefined is left out. */
+  /** Undefined items are skipped. */
   readonly items: readonly (Item | undefined)[];
 }
 
-/** Names and values of one record. */
+/** Shows labels and values of one record. */
 export function Details({ items }: DetailsProps) {
   return (
     <dl className={classes['list']}>

@@ -9,7 +9,7 @@ import { useCan, useMembership } from '../session/tenant.ts';
 import { ErrorAlert } from './error-alert.tsx';
 import { notifySuccess } from './notifications.tsx';
 
-/** Asks an owner, once a second person may approve changes, whether changes in production take two people. */
+/** Asks an owner, as soon as a second user may approve changes, whether production requires two-person approval. */
 export function DualControlQuestion() {
   return useCan()('account:settings') ? <OwnerQuestion /> : null;
 }

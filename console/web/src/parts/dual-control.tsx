@@ -3,13 +3,13 @@ import { Users } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { useMembership, useTenant } from '../session/tenant.ts';
 
-/** Do changes in the environment of the address wait for a second person? */
+/** Returns true when changes in the environment of the address need approval. */
 export function useDualControl(): boolean {
   const { dual_control } = useMembership();
   return useTenant().environment === 'production' && dual_control;
 }
 
-/** Said before somebody asks for what will not happen at once. */
+/** Explains the approval before the user requests a change. */
 export function DualControlNote() {
   const { t } = useTranslation('parts');
   return (

@@ -6,11 +6,11 @@ import classes from './empty-state.module.css';
 interface EmptyStateProps {
   readonly icon: LucideIcon;
   readonly title: string;
-  /** What would stand here, and how it comes to be. */
+  /** What will be shown here, and how to create it. */
   readonly children?: ReactNode;
-  /** The next thing to do. */
+  /** Next action. */
   readonly action?: ReactNode;
-  /** Of the heading. */
+  /** Level of the heading. */
   readonly order?: 1 | 2 | 3;
 }
 

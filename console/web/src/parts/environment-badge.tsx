@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next';
 import type { Environment } from '../../../../src/kernel/environment.ts';
 import classes from './environment-badge.module.css';
 
-/** The word of the environment in its colour. */
+/** Shows the environment in its color. */
 export function EnvironmentBadge({ environment }: { readonly environment: Environment }) {
   const { t } = useTranslation('parts');
   return (

@@ -7,16 +7,16 @@ import { useServiceText } from './service-text.ts';
 
 interface ErrorAlertProps {
   readonly error: CallError;
-  /** Offered only where it can help. */
+  /** Offered only when a retry may succeed. */
   readonly onRetry?: () => void;
-  /** Takes the focus, so that who typed does not miss it. */
+  /** Moves the focus to the alert, so that the user notices it. */
   readonly isFocused?: boolean;
 }
 
-/** Their code alone does not help, so what the service says stands behind it when there are no better words. */
+/** Codes that are followed by the text of the service when they have no better text. */
 const MESSAGE_HELPS: readonly string[] = ['invalid_field', 'not_possible'];
 
-/** What went wrong, in the person's words. */
+/** Returns the text of an error in the user's language. */
 export function useErrorText(): (error: CallError) => string {
   const { t, i18n } = useTranslation('errors');
   const { refusal } = useServiceText();
@@ -29,7 +29,7 @@ export function useErrorText(): (error: CallError) => string {
   };
 }
 
-/** Announced at once. Nothing for what the person has cancelled. */
+/** Shows an error and announces it. Renders nothing when the user canceled. */
 export function ErrorAlert({ error, onRetry, isFocused = false }: ErrorAlertProps) {
   const { t } = useTranslation('parts');
   const textOf = useErrorText();

@@ -3,10 +3,10 @@ import { Badge } from './status-badge.tsx';
 import { useNow } from './time.tsx';
 
 const MINUTE_MS = 60_000;
-/** Time enough to get another certificate from somebody. */
+/** Enough time to obtain a new certificate. */
 const SOON_MS = 30 * 24 * 60 * MINUTE_MS;
 
-/** Whether something that ends, as a certificate, is valid, ends soon, or has ended. */
+/** Shows whether a certificate is valid, expires soon, or has expired. */
 export function ExpiryBadge({ expiresAt }: { readonly expiresAt: string }) {
   const { t } = useTranslation('proxy');
   const remaining = Date.parse(expiresAt) - useNow(MINUTE_MS);

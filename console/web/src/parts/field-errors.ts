@@ -8,8 +8,7 @@ interface FormLike {
 }
 
 /**
- * Puts a failure where it belongs: to the field of the form that has the same name (`names` maps those that differ), else
- * into `rest`, for an ErrorAlert.
+ * Assigns a failure to the form field of the same name (`names` maps differing names), or to `rest` for an ErrorAlert.
  */
 export function useFieldErrors(form: FormLike, names: Readonly<Record<string, string>> = {}) {
   const textOf = useErrorText();

@@ -6,15 +6,15 @@ import { useTranslation } from 'react-i18next';
 import classes from './filter-bar.module.css';
 
 interface FilterBarProps {
-  /** Fields with labels. */
+  /** Labeled fields. */
   readonly children: ReactNode;
-  /** By Enter, or by the button. Absent: the fields work at once. */
+  /** Called for Enter or the button; absent when the fields apply immediately. */
   readonly onApply?: () => void;
   readonly isFiltered: boolean;
   readonly onClear: () => void;
 }
 
-/** Above a table: what of it is shown. */
+/** Filters above a table. */
 export function FilterBar({ children, onApply, isFiltered, onClear }: FilterBarProps) {
   const { t } = useTranslation('parts');
   return (

@@ -3,7 +3,7 @@ import { CopyField } from './copy.tsx';
 
 const GROUPS = /.{1,4}/g;
 
-/** Hexadecimal, in groups of four so that people can compare it. */
+/** Shows hexadecimal digits in groups of four, which are easier to compare. */
 export function Fingerprint({ value }: { readonly value: string }) {
   const { t } = useTranslation('parts');
   return <CopyField value={value} label={t('fingerprint')} shown={value.match(GROUPS)?.join(' ') ?? value} />;

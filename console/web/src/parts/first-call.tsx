@@ -7,11 +7,11 @@ import { CodeBlock } from './code-block.tsx';
 interface FirstCallProps {
   readonly label: string;
   readonly environment: Environment;
-  /** A new API key, shown this one time. */
+  /** New API key, shown once. */
   readonly secret: string;
 }
 
-/** A command to try a new key with, and the file that it needs. */
+/** Shows a command that tries a new key, and the file that it needs. */
 export function FirstCall({ label, environment, secret }: FirstCallProps) {
   const curl = useCurl(environment);
   return (

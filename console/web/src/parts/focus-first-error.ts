@@ -1,6 +1,6 @@
 import { type RefObject, useEffect, useRef, useState } from 'react';
 
-/** Fields that say so themselves, boxes to tick, and parts of a form that are many fields. */
+/** Invalid fields, checkboxes, and groups of fields. */
 const INVALID_FIELDS = [
   '[aria-invalid="true"]',
   'input[data-error]',
@@ -8,12 +8,12 @@ const INVALID_FIELDS = [
   '[data-fault] input',
 ].join();
 
-/** By then the fields show what was found wrong with them, and a dialog that closed has given the focus back. */
+/** Time after which fields show their errors and a closed dialog has returned the focus. */
 const RENDER_DELAY_MS = 50;
 
 /**
- * Leads to the first bad field of a form after each try to send it, whoever refused it: the form's own checks, or the
- * service. In a long form nobody would see it otherwise, and the button would seem dead.
+ * Moves the focus to the first invalid field after each attempt to send a form, whether the form or the service
+ * rejected it. In a long form the error would be invisible otherwise.
  */
 export function useFocusFirstError(isBusy: boolean): {
   readonly form: RefObject<HTMLFormElement | null>;

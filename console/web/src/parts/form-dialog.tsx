@@ -8,7 +8,7 @@ import { EnvironmentBadge } from './environment-badge.tsx';
 import { ErrorAlert } from './error-alert.tsx';
 import { useFocusFirstError } from './focus-first-error.ts';
 
-/** Whether a dialog is open, and what it is about; that stays while the dialog closes, so that its words do too. */
+/** State of a dialog with its subject, which stays while the dialog closes. */
 export function useDialog<Subject>() {
   const [state, setState] = useState<{ readonly opened: boolean; readonly subject: Subject | undefined }>({
     opened: false,
@@ -17,7 +17,7 @@ export function useDialog<Subject>() {
   return {
     ...state,
     open: (subject: Subject) => {
-      // There first, and open then: only so a dialog notes where the focus was, to give it back.
+      // The subject is set before the dialog opens, so that the dialog can remember and return the focus.
       flushSync(() => setState({ opened: false, subject }));
       setState({ opened: true, subject });
     },
@@ -29,11 +29,11 @@ interface FormDialogProps {
   readonly opened: boolean;
   readonly onClose: () => void;
   readonly title: string;
-  /** Where it changes something; of production it says what that means. */
+  /** Environment of the change, and the warning for production. */
   readonly environment?: Environment;
   readonly production?: string;
   readonly size?: 'md' | 'lg';
-  /** A component that keeps the state of the form: it begins anew each time the dialog opens. */
+  /** Form component with its own state, which starts empty each time the dialog opens. */
   readonly children: ReactNode;
 }
 
@@ -49,7 +49,7 @@ export function FormDialog({
   const { t } = useTranslation('parts');
   return (
     <Modal opened={opened} onClose={onClose} title={title} size={size} closeButtonProps={{ 'aria-label': t('close') }}>
-      {/* While it closes it is still to be seen, and a second click would do it again. */}
+      {/* The dialog stays visible while it closes; a second click must not repeat the change. */}
       <Stack gap="md" inert={!opened}>
         {environment !== undefined && (
           <Group gap="xs">
@@ -66,7 +66,7 @@ export function FormDialog({
 interface FormProps {
   readonly onSubmit: () => void;
   readonly onCancel: () => void;
-  /** The verb on the button. */
+  /** Text of the button. */
   readonly label: string;
   readonly isBusy: boolean;
   readonly error: CallError | null;
@@ -74,7 +74,7 @@ interface FormProps {
   readonly children?: ReactNode;
 }
 
-/** The fields of a dialog, what went wrong, and its two buttons. */
+/** Form of a dialog with its fields, error and two buttons. */
 export function DialogForm({ onSubmit, onCancel, label, isBusy, error, isDangerous = false, children }: FormProps) {
   const { t } = useTranslation('parts');
   const { form, onSubmitted } = useFocusFirstError(isBusy);

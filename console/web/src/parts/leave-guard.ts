@@ -1,11 +1,11 @@
 import { useEffect } from 'react';
 
-/** Where in the history of the tab a page stands, as the router counts. */
+/** Returns the position of a page in the history of the tab, as the router counts. */
 const historyIndex = (state: unknown): number => (state as { readonly idx?: number } | null)?.idx ?? 0;
 
 /**
- * While something is shown that nobody can see again, and it was not stored yet: the browser asks before it leaves or loads
- * anew, and its buttons for back and forward do nothing, as a key or a click beside the dialog does nothing.
+ * Keeps the page while an unsaved secret is shown: the browser asks before it closes or reloads, and its back and
+ * forward buttons do nothing.
  */
 export function useLeaveGuard(isEnabled: boolean): void {
   useEffect(() => {
@@ -13,7 +13,7 @@ export function useLeaveGuard(isEnabled: boolean): void {
     const index = historyIndex(window.history.state);
     const onBeforeUnload = (event: BeforeUnloadEvent): void => event.preventDefault();
     const onPopState = (event: PopStateEvent): void => {
-      // Before the router hears of it; what brings the address back is not for the router either.
+      // Stops the event before the router sees it, also for the entry that restores the address.
       event.stopImmediatePropagation();
       const delta = index - historyIndex(event.state);
       if (delta !== 0) window.history.go(delta);

@@ -1,3 +1,5 @@
-/** The console speaks a language; dates and numbers follow the country that the browser is set to, where it has one for it. */
+/**
+ * Returns the browser's locale for the language of the console, so that dates and numbers follow the user's country.
+ */
 export const resolveLocale = (language: string): string =>
   navigator.languages.find((each) => each === language || each.startsWith(`${language}-`)) ?? language;

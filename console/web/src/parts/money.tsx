@@ -3,12 +3,12 @@ import { resolveLocale } from './locale.ts';
 import classes from './money.module.css';
 
 interface MoneyProps {
-  /** Decimal text, as 12.50; never made a floating number. */
+  /** Decimal text such as 12.50; never a floating-point number. */
   readonly amount: string;
   readonly currency: string;
 }
 
-/** An amount with the code of its currency, which no two currencies share as they share signs. */
+/** Shows an amount with its currency code, because currencies share symbols. */
 export function Money({ amount, currency }: MoneyProps) {
   const { i18n } = useTranslation();
   return (
@@ -18,7 +18,7 @@ export function Money({ amount, currency }: MoneyProps) {
   );
 }
 
-/** For where there can be no element, as in a sentence. */
+/** Formats an amount for a sentence, where no element can be used. */
 export const formatMoney = (amount: string, currency: string, language: string): string =>
   `${formatAmount(amount, language)}\u00a0${currency}`;
 
@@ -29,6 +29,6 @@ function formatAmount(amount: string, language: string): string {
     minimumFractionDigits: decimals,
     maximumFractionDigits: decimals,
   });
-  // As text: all digits count, and formats take decimal text.
+  // `format` accepts decimal text, which keeps all digits.
   return format.format(amount as never);
 }

@@ -11,10 +11,10 @@ interface NewPasswordProps {
   readonly error?: ReactNode;
 }
 
-/** Longest run whose repetition is told. */
+/** Longest repeated run that is reported. */
 const MAX_RUN = 4;
 
-/** Is it one character, or a short run of them, again and again? */
+/** Returns true for one repeated character or short run. */
 function isRepetition(password: string): boolean {
   const characters = [...password.toLowerCase()];
   return Array.from({ length: MAX_RUN }, (_, index) => index + 1).some((run) =>
@@ -24,7 +24,7 @@ function isRepetition(password: string): boolean {
 
 const MIN_CHARACTERS = LIMITS.passwordCharactersAtLeast;
 
-/** A password that is being made up. Whether it is good enough, the service decides. */
+/** Field for a new password. The service decides whether it is strong enough. */
 export function NewPassword({ label, value, onChange, error }: NewPasswordProps) {
   const { t } = useTranslation('parts');
   const missing = Math.max(MIN_CHARACTERS - [...value].length, 0);
@@ -43,13 +43,13 @@ export function NewPassword({ label, value, onChange, error }: NewPasswordProps)
         onChange={(event) => onChange(event.currentTarget.value)}
         error={error}
       />
-      {/* What is wrong with it is the one verdict: it may be long enough, and still be easy to guess. */}
+      {/* An error replaces the hint, because a password can be long enough and still easy to guess. */}
       {!error && (
         <>
           <Progress
             value={(1 - missing / MIN_CHARACTERS) * 100}
             size={4}
-            // Never as if all were well: that is only known when the service has looked at it.
+            // Never the color of success, because only the service can judge.
             color={missing > 0 ? 'yellow' : isRepeated ? 'red' : 'gray'}
             aria-hidden
           />

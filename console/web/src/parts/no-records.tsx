@@ -9,7 +9,7 @@ interface NoRecordsProps {
   readonly texts: Readonly<Record<'title' | 'text' | 'action', string>>;
 }
 
-/** In place of a list that nothing was put into yet; leads to the command that does. */
+/** Shown instead of an empty list; links to the command that creates a record. */
 export function NoRecords({ icon, texts }: NoRecordsProps) {
   const { account } = useTenant();
   return (

@@ -3,13 +3,13 @@ import { notifications } from '@mantine/notifications';
 import { useTranslation } from 'react-i18next';
 import { Link, useParams } from 'react-router';
 
-/** Short words at the edge of the screen that something was done. */
+/** Shows a short notification of success. */
 export const notifySuccess = (message: string): void => {
-  // What is below it can be used meanwhile.
+  // Elements below the notification stay usable.
   notifications.show({ message, color: 'teal', withCloseButton: false, style: { pointerEvents: 'none' } });
 };
 
-/** Says that nothing was changed yet, because a second person has to approve it. */
+/** Notifies that a change needs approval first. */
 export function useNotifyApproval(): (approval: string) => void {
   const { account } = useParams();
   const { t } = useTranslation('parts');

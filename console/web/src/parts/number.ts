@@ -1,5 +1,5 @@
 import { resolveLocale } from './locale.ts';
 
-/** A number in the person's language. */
+/** Formats a number in the user's language. */
 export const formatNumber = (value: number, language: string, options: Intl.NumberFormatOptions = {}): string =>
   new Intl.NumberFormat(resolveLocale(language), options).format(value);

@@ -5,13 +5,13 @@ import { Link } from 'react-router';
 import classes from './page-header.module.css';
 
 interface PageHeaderProps {
-  /** The one h1 of the page, and the title of the tab. */
+  /** The only h1 of the page, and the title of the tab. */
   readonly title: string;
   readonly description?: ReactNode;
-  /** Beside the title, as a badge. */
+  /** Content beside the title, such as a badge. */
   readonly beside?: ReactNode;
   readonly actions?: ReactNode;
-  /** To the list that the page is one of. */
+  /** Link to the list of the record. */
   readonly back?: { readonly to: string; readonly label: string };
 }
 

@@ -5,12 +5,12 @@ interface PanelProps {
   readonly title?: string;
   readonly description?: ReactNode;
   readonly actions?: ReactNode;
-  /** Of the heading; 2 unless the panel stands below another heading. */
+  /** Level of the heading; 3 below another heading. */
   readonly order?: 2 | 3;
   readonly children?: ReactNode;
 }
 
-/** One matter of a page, in a box with a heading. */
+/** Section of a page with a border and a heading. */
 export function Panel({ title, description, actions, order = 2, children }: PanelProps) {
   const id = useId();
   return (

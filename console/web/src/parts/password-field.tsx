@@ -2,7 +2,7 @@ import { PasswordInput, type PasswordInputProps } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 
-/** A field for what nobody beside the person shall read, with a button that shows it, by the keyboard too. */
+/** Password field with a button that shows its text, also by keyboard. */
 export function PasswordField(props: PasswordInputProps) {
   const { t } = useTranslation('parts');
   const [isVisible, setVisible] = useState(false);

@@ -1,6 +1,6 @@
 import { encode } from 'uqr';
 
-/** Black on white in both schemes, because that is what cameras read. */
+/** QR code, black on white in both schemes so that cameras can read it. */
 export function QrCode({ text, label }: { readonly text: string; readonly label: string }) {
   const { data, size } = encode(text, { ecc: 'M', border: 3 });
   const path = data.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : ''))).join('');

@@ -12,34 +12,34 @@ import { PageHeader } from './page-header.tsx';
 
 interface RecordPageProps<Data> {
   readonly title: string;
-  /** The list that it is one of. */
+  /** List of the record. */
   readonly list: { readonly to: string; readonly label: string };
   readonly query: {
     readonly data: Data | undefined;
     readonly error: CallError | null;
     readonly refetch: () => unknown;
   };
-  /** In place of a record that is not there, or not any more. */
+  /** Shown instead of a record that does not exist. */
   readonly gone: { readonly icon: LucideIcon; readonly title: string; readonly text: string };
-  /** What to do about a record that somebody changed in the database. */
+  /** Notice about a record that was altered in the database. */
   readonly alteredNotice: string;
-  /** Absent: the person may not. */
+  /** Undefined when the user has no permission. */
   readonly removal: Removal | undefined;
   readonly children: (data: Data) => ReactNode;
 }
 
-/** How a record is deleted by hand. */
+/** How the user deletes a record. */
 interface Removal {
   readonly id: string;
-  /** Answers the approval that it waits for, if it does. */
+  /** Calls `done` with the pending approval, or null. */
   readonly send: (done: (approval: string | null) => void) => void;
   readonly change: { readonly isPending: boolean; readonly error: CallError | null; readonly reset: () => void };
   readonly texts: Readonly<Record<'action' | 'title' | 'text' | 'confirm' | 'done', string>>;
-  /** Has to be typed first. */
+  /** Text that the user has to type first. */
   readonly confirmText?: string | undefined;
 }
 
-/** One record of a list: being read, gone, failed, damaged or in full, and its end. */
+/** Page of one record: loading, missing, failed, altered or complete, with deletion. */
 export function RecordPage<Data extends { readonly is_damaged: boolean }>(props: RecordPageProps<Data>) {
   const { title, list, query, gone, alteredNotice, removal, children } = props;
   const [isRemoving, setRemoving] = useState(false);

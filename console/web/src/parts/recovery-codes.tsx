@@ -11,7 +11,7 @@ interface RecoveryCodesProps {
   readonly onStored: () => void;
 }
 
-/** Codes for who has lost the second factor: shown this one time. */
+/** Shows recovery codes once. */
 export function RecoveryCodes({ codes, onStored }: RecoveryCodesProps) {
   const { t } = useTranslation('parts');
   const [isStored, setStored] = useState(false);
@@ -54,7 +54,7 @@ export function RecoveryCodes({ codes, onStored }: RecoveryCodesProps) {
   );
 }
 
-/** An address in this browser alone, gone with the component. */
+/** Returns an object URL, which is revoked with the component. */
 function useTextFile(text: string): string {
   const [url, setUrl] = useState('');
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { ENVIRONMENTS, type Environment } from '../../../../src/kernel/environment.ts';
 
-/** The order in which people come to them. */
+/** Environments in the order of use. */
 export const SANDBOX_FIRST: readonly Environment[] = ENVIRONMENTS.toReversed();
 
 export const sandboxFirst = <Each extends { readonly environment: Environment }>(all: readonly Each[]): Each[] =>

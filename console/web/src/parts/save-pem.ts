@@ -1,4 +1,4 @@
-/** Saves a key or certificate as a file, without asking the service again. */
+/** Saves a key or certificate as a file without calling the service. */
 export function savePem(pem: string, fileName: string): void {
   const url = URL.createObjectURL(new Blob([pem], { type: 'application/x-pem-file' }));
   const link = document.createElement('a');

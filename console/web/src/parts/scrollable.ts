@@ -1,6 +1,6 @@
 import { type RefObject, useEffect, useRef, useState } from 'react';
 
-/** Is the element wider inside than outside? */
+/** Returns whether the content of the element is wider than the element. */
 export function useScrollable(): { ref: RefObject<HTMLDivElement | null>; isScrollable: boolean } {
   const ref = useRef<HTMLDivElement>(null);
   const [isScrollable, setScrollable] = useState(false);

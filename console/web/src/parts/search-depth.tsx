@@ -2,7 +2,7 @@ import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { Time } from './time.tsx';
 
-/** Below a list that is searched piece by piece: how far it was. Null: to the end. */
+/** Shows how far back a stepwise search got. Null: to the end. */
 export function SearchDepth({ to }: { readonly to: string | null }) {
   const { t } = useTranslation('payments');
   if (to === null) return null;

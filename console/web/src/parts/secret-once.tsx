@@ -7,25 +7,25 @@ import { useLeaveGuard } from './leave-guard.ts';
 import classes from './secret-once.module.css';
 
 interface SecretOnceProps {
-  /** What it is, as "API key". */
+  /** Name of the secret, such as "API key". */
   readonly label: string;
   readonly secret: string;
-  /** What to do with it, and what the person then says: without, that it is to be kept. */
+  /** Instruction and confirmation; by default to store the secret. */
   readonly notice?: string;
   readonly confirmation?: string;
-  /** After "I have stored it". */
+  /** Called after the user confirms. */
   readonly onStored: () => void;
-  /** Between the secret and the button, as an example of its use. */
+  /** Content between the secret and the button, such as an example. */
   readonly children?: ReactNode;
 }
 
-/** A secret that nobody can see again. */
+/** Shows a secret once. */
 export function SecretOnce({ label, secret, notice, confirmation, onStored, children }: SecretOnceProps) {
   const { t } = useTranslation('parts');
   const [isStored, setStored] = useState(false);
   useLeaveGuard(!isStored);
   const shown = useRef<HTMLDivElement>(null);
-  // It stands where a form was, and the button that made it is gone.
+  // The form and its button were replaced, so the focus moves here.
   useEffect(() => shown.current?.querySelector('button')?.focus(), []);
   return (
     <Stack gap="md">

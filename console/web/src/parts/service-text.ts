@@ -4,16 +4,16 @@ import { expectedIn, refusalIn } from '../text/refusals.ts';
 type Say = (key: string, values: Readonly<Record<string, string>>) => string;
 
 interface ServiceText {
-  /** Why something was refused; undefined: not known here. */
+  /** Returns why a request was rejected; undefined when it is not known here. */
   refusal(message: string): string | undefined;
-  /** What a setting can be; in the words of the service when it is not known here. */
+  /** Returns what a setting accepts; unknown texts stay as they are. */
   expected(text: string): string;
 }
 
-/** What the service tells in English, in the person's words. */
+/** Translates texts of the service. */
 export function useServiceText(): ServiceText {
   const { t } = useTranslation('refusals');
-  // The values that a text takes are those of its pattern, which its type cannot tell.
+  // The type of `t` cannot know the values of a pattern.
   const say = t as unknown as Say;
   const expected = (text: string): string => {
     const found = expectedIn(text);

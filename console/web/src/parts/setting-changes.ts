@@ -1,23 +1,23 @@
-/** One of a closed list of settings, as the service tells it. */
+/** Setting as the service describes it. */
 export interface Setting {
   readonly name: string;
-  /** Null: not set, or secret. */
+  /** Null when it is not set or secret. */
   readonly value: string | null;
   readonly is_set: boolean;
-  /** In force when not set. */
+  /** Default value. */
   readonly fallback: string | null;
   readonly expected: string;
   readonly is_secret: boolean;
 }
 
-/** What a person has changed of the settings, by name; an empty text: no longer set. What is not in it stays. */
+/** Unsaved changes by setting name. An empty text removes the value; settings not listed stay. */
 export type Changes = Readonly<Record<string, string>>;
 
-/** As the field shows it. */
+/** Returns the value that the field shows. */
 export const displayValue = ({ name, value, is_secret }: Setting, changes: Changes): string =>
   changes[name] ?? (is_secret ? '' : (value ?? ''));
 
-/** With one more change; what is as it was is none. */
+/** Adds a change; returning to the saved value removes it. */
 export function withChange(changes: Changes, setting: Setting, text: string): Changes {
   const before = setting.is_secret ? undefined : (setting.value ?? '');
   const others = withoutChange(changes, setting.name);
@@ -29,11 +29,11 @@ export const withoutChange = (changes: Changes, name: string): Changes => {
   return others;
 };
 
-/** As calls take them. */
+/** Converts changes for a call. */
 export const toSettings = (changes: Changes) =>
   Object.entries(changes).map(([name, value]) => ({ name, ...(value !== '' && { value }) }));
 
-/** Name of the setting that a failure is about: it names a place in what was sent, or the setting itself. */
+/** Returns the setting that a failure is about: the failure names an index of the sent list, or the setting. */
 export function findFaultySetting(
   field: string | undefined,
   sent: readonly { readonly name: string }[],

@@ -5,19 +5,19 @@ import { type Changes, displayValue, type Setting, withChange, withoutChange } f
 
 interface SettingFieldProps {
   readonly setting: Setting;
-  /** What it decides. */
+  /** Description of the setting. */
   readonly about: string;
-  /** Words it can be; none when it is free text. */
+  /** Accepted values; empty for free text. */
   readonly choices: readonly string[];
   readonly maxLength: number;
   readonly changes: Changes;
-  /** Undefined: the person may not. */
+  /** Undefined when the user has no permission. */
   readonly onChange: ((changes: Changes) => void) | undefined;
   readonly error: string | undefined;
   readonly isRequired?: boolean;
 }
 
-/** A setting that is a word of some, a text, or a secret that is never shown. */
+/** Field of a setting: choice, text, or a secret that is never shown. */
 export function SettingField(props: SettingFieldProps) {
   const { setting, about, choices, maxLength, changes, onChange, error, isRequired = false } = props;
   const { t } = useTranslation('proxy');

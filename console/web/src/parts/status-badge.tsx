@@ -6,7 +6,7 @@ import classes from './status-badge.module.css';
 type Tone = 'good' | 'info' | 'attention' | 'bad' | 'quiet';
 export type Status = keyof typeof texts;
 
-/** What a word means at first glance. */
+/** Color of each status. */
 const TONES: Readonly<Record<Status, Tone>> = {
   Opened: 'info',
   Authorized: 'info',
@@ -45,7 +45,7 @@ const TONES: Readonly<Record<Status, Tone>> = {
   damaged: 'bad',
 };
 
-/** `<Badge tone="good">` with words of the page's own. */
+/** Badge with a text of the page. */
 export function Badge({
   tone,
   children,
@@ -62,7 +62,7 @@ export function Badge({
   );
 }
 
-/** A status that the service tells, in words and colour. */
+/** Shows a status of the service with text and color. */
 export function StatusBadge({ status, title }: { readonly status: Status; readonly title?: string }) {
   const { t } = useTranslation('status');
   return (

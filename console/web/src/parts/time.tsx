@@ -5,17 +5,17 @@ import { resolveLocale } from './locale.ts';
 import classes from './time.module.css';
 
 interface TimeProps {
-  /** ISO 8601, as the service tells it. */
+  /** ISO 8601 text of the service. */
   readonly value: string | null;
-  /** How long ago, or how far ahead, beside it. */
+  /** Adds the relative time. */
   readonly isRelative?: boolean;
-  /** The day alone. */
+  /** Shows the day only. */
   readonly isDay?: boolean;
-  /** In place of null. */
+  /** Shown instead of null. */
   readonly none?: ReactNode;
 }
 
-/** A time in the person's language and time zone; the exact one is its title. */
+/** Shows a time in the user's language and time zone, with the exact time as its title. */
 export function Time({ value, isRelative = false, isDay = false, none = '–' }: TimeProps) {
   const { i18n } = useTranslation();
   if (value === null)
@@ -32,7 +32,7 @@ export function Time({ value, isRelative = false, isDay = false, none = '–' }:
   );
 }
 
-/** The year goes without saying beside the time of a day in this year. */
+/** Formats a time; the current year is omitted unless only the day is shown. */
 export function formatTime(value: string, language: string, isDay = false): string {
   const time = new Date(value);
   const isThisYear = time.getFullYear() === new Date().getFullYear();
@@ -53,7 +53,7 @@ function Relative({ value, language }: { readonly value: string; readonly langua
   );
 }
 
-/** The present, again every so many milliseconds. */
+/** Returns the current time, updated at the interval. */
 export function useNow(intervalMs: number): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
@@ -71,7 +71,7 @@ const UNITS = [
   ['minute', 60],
 ] as const;
 
-/** As "3 minutes ago". */
+/** Formats a time such as "3 minutes ago". */
 export function formatRelativeTime(value: string, now: number, language: string): string {
   const seconds = Math.round((Date.parse(value) - now) / 1000);
   const format = new Intl.RelativeTimeFormat(resolveLocale(language), { numeric: 'auto' });

@@ -4,7 +4,7 @@ import classes from './truncated-card.module.css';
 
 const PARTS = /^(\d*)\D+(\d*)$/;
 
-/** A card number as the service tells it: first six and last four. Null: there is none. */
+/** Shows a truncated card number: first six and last four digits. Null: there is none. */
 export function TruncatedCard({ card }: { readonly card: string | null }) {
   const { t } = useTranslation('parts');
   if (card === null || card === '') {

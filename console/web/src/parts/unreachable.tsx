@@ -5,7 +5,7 @@ import type { CallError } from '../api/call.ts';
 import { EmptyState } from './empty-state.tsx';
 import { useErrorText } from './error-alert.tsx';
 
-/** In place of everything, when not even the session can be read. */
+/** Shown instead of all pages when not even the session can be read. */
 export function Unreachable({ error, onRetry }: { readonly error: CallError; readonly onRetry: () => void }) {
   const { t } = useTranslation();
   const textOf = useErrorText();

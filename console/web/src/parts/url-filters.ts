@@ -3,8 +3,8 @@ import { useState } from 'react';
 import { useLocation, useSearchParams } from 'react-router';
 
 /**
- * Filters of a list. Words and days stand in the address: it can be passed on, and the browser's back leads through them.
- * Free text does not, because it may be a card number by mistake: it is kept with what the session has read, and is gone
+ * Filters of a list. The address holds codes and days, so that it can be shared and browser history works. Free text
+ * stays out of it, because it may be a card number by mistake: it is stored with the data of the session and dropped
  * with it.
  */
 export function useFilters<Word extends string, Text extends string>(words: readonly Word[], texts: readonly Text[]) {
@@ -33,27 +33,27 @@ export function useFilters<Word extends string, Text extends string>(words: read
   };
 }
 
-/** Sets what another page looks for by free text, before a link leads there. */
+/** Sets the text filters of another page before a link opens it. */
 export function useSetTextFilters(pathname: string): (texts: Readonly<Record<string, string>>) => void {
   const client = useQueryClient();
   return (texts) => storeTextFilters(client, ['filters', pathname], texts);
 }
 
 function storeTextFilters(client: QueryClient, key: readonly string[], texts: object): void {
-  // Nothing observes it, which must not make it old.
+  // Unobserved data must not be collected.
   client.setQueryDefaults(key, { gcTime: Number.POSITIVE_INFINITY });
   client.setQueryData(key, texts);
 }
 
-/** Without the blanks that copying brings along. */
+/** Trims copied values. */
 export const trimFilters = <F extends Readonly<Record<string, string>>>(filters: F): F =>
   Object.fromEntries(Object.entries(filters).map(([name, value]) => [name, value.trim()])) as F;
 
-/** What is given of filters, as calls take them. */
+/** Removes empty filters for a call. */
 export const omitEmpty = (filters: Readonly<Record<string, string | undefined>>): Record<string, string> =>
   Object.fromEntries(Object.entries(filters).filter((each): each is [string, string] => Boolean(each[1])));
 
-/** The beginning of a day (`2026-07-01`, as date fields have it) in the person's time zone; `later` days after. */
+/** Returns the start of a day (`2026-07-01`, as in date fields) in the user's time zone, `daysLater` days after it. */
 export function startOfDay(day: string, daysLater = 0): string | undefined {
   const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
   const time = new Date(year, month - 1, date + daysLater);

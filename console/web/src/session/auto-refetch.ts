@@ -3,13 +3,13 @@ import { isFailing, useIsFailing } from '../api/failed-queries.ts';
 import { isServiceAvailable, useRetryWhileOffline } from '../api/use-retry.ts';
 import { useSessionControls } from './session.tsx';
 
-/** Reads anew by itself what could not be read, as soon as the service answers. */
+/** Reloads failed data automatically when the service responds again. */
 export function AutoRefetch(): null {
   const client = useQueryClient();
   const { refresh } = useSessionControls();
   useRetryWhileOffline(useIsFailing(), async () => {
     if (!(await isServiceAvailable())) return;
-    // First of all whether the person is still signed in.
+    // The session is checked first.
     await refresh();
     await client.refetchQueries({ predicate: isFailing });
   });

@@ -9,10 +9,10 @@ import { listenToTabs, postToTabs } from './tab-sync.ts';
 
 const SECOND_MS = 1000;
 const WARNING_SECONDS = 60;
-/** Tabs need not tell each other of every call. */
+/** Minimum time between messages to other tabs. */
 const BROADCAST_INTERVAL_MS = 5 * SECOND_MS;
 
-/** When this browser last kept the session alive, in any of its tabs. */
+/** Returns when any tab of this browser last extended the session. */
 function useLastActive() {
   const lastActiveAt = useRef(Date.now());
   useEffect(() => {
@@ -35,7 +35,7 @@ function useLastActive() {
   return lastActiveAt;
 }
 
-/** Seconds until the session ends without activity, and whatever happens. */
+/** Returns the seconds until the session expires by inactivity and absolutely. */
 function useSecondsLeft() {
   const { idle_seconds, ends_at } = useSession();
   const { refresh } = useSessionControls();
@@ -45,14 +45,14 @@ function useSecondsLeft() {
     const update = (): void => {
       const idle = Math.ceil((lastActive.current - Date.now()) / SECOND_MS + idle_seconds);
       const absolute = Math.ceil((Date.parse(ends_at) - Date.now()) / SECOND_MS);
-      // Above the warning nothing changes on the screen.
+      // Above the warning time the state stays equal, which avoids renders.
       const within = (seconds: number): number =>
         seconds > WARNING_SECONDS ? Number.POSITIVE_INFINITY : Math.max(seconds, 0);
       setLeft((before) => {
         const now = { idle: within(idle), absolute: within(absolute) };
         return before.idle === now.idle && before.absolute === now.absolute ? before : now;
       });
-      // The service is the one to say that it is over.
+      // The service decides whether the session has expired.
       if (Math.min(idle, absolute) <= 0) void refresh();
     };
     const timer = setInterval(update, SECOND_MS);
@@ -61,7 +61,7 @@ function useSecondsLeft() {
   return left;
 }
 
-/** A minute before the session ends. */
+/** Warns one minute before the session expires. */
 export function IdleWarning() {
   const { t } = useTranslation('session');
   const { idle, absolute } = useSecondsLeft();

@@ -2,12 +2,12 @@ import { startAuthentication, startRegistration, WebAuthnError } from '@simplewe
 import type { Json } from '../../../../src/kernel/json.ts';
 import { CallError } from '../api/call.ts';
 
-/** Passkeys by the browser. What goes to the service and comes from it is JSON that only it and the browser understand. */
+/** WebAuthn JSON, which only the browser and the service interpret. */
 type Credential = { readonly [key: string]: Json };
 
 export const canUsePasskeys = (): boolean => 'PublicKeyCredential' in window;
 
-/** The person closed the browser's dialog, or let it time out. */
+/** Returns true when the user closed the browser's dialog or let it time out. */
 const isCancelled = (error: unknown): boolean => {
   const cause = error instanceof WebAuthnError ? error.cause : error;
   return cause instanceof Error && (cause.name === 'NotAllowedError' || cause.name === 'AbortError');

@@ -6,7 +6,7 @@ import { IdleWarning } from './idle-warning.tsx';
 import { useSessionControls } from './session.tsx';
 import { UserLanguage } from './user-language.tsx';
 
-/** What only those see who are signed in. Others sign in first, and come back to where they wanted to go. */
+/** Shows its routes to signed-in users. Others sign in first and return to the page. */
 export function RequireSignIn() {
   const { visit, error, refresh, hasSignedOut } = useSessionControls();
   const location = useLocation();

@@ -16,13 +16,13 @@ interface SecondFactorProps {
   readonly onCode: (code: string) => void;
   readonly onPasskey: () => void;
   readonly submitLabel: string;
-  /** Stands below, as a way back. */
+  /** Content below the form, such as a link back. */
   readonly children?: ReactNode;
 }
 
 const SIX_DIGITS = /^\d{6}$/;
 
-/** Asks for a passkey, the code of an app, or a recovery code: whatever the person has. */
+/** Asks for a passkey, an app code or a recovery code, whichever the user has. */
 export function SecondFactor(props: SecondFactorProps) {
   const { methods, error, busy, onPasskey, children } = props;
   const { t } = useTranslation('session');
@@ -58,7 +58,7 @@ function CodeForm({ methods, busy, onCode, submitLabel, isMain }: SecondFactorPr
   const change = (text: string): void => {
     setCode(text);
     const digits = text.replace(/\s/g, '');
-    // Typed or pasted in full: nobody has to press anything.
+    // A complete code is sent without pressing the button.
     if (!isRecovery && busy === undefined && SIX_DIGITS.test(digits)) onCode(digits);
   };
   return (
@@ -75,7 +75,7 @@ function CodeForm({ methods, busy, onCode, submitLabel, isMain }: SecondFactorPr
           description={isRecovery ? t('recoveryCodeHint') : t('codeHint')}
           value={code}
           onChange={(event) => change(event.currentTarget.value)}
-          // The browser may offer the code of an app; it must never keep a recovery code.
+          // The browser may suggest an app code; it must never store a recovery code.
           autoComplete={isRecovery ? 'off' : 'one-time-code'}
           inputMode={isRecovery ? 'text' : 'numeric'}
           spellCheck={false}

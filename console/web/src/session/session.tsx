@@ -5,30 +5,30 @@ import { showSession } from '../../../wire/session.ts';
 import { type CallError, call, listenToCalls, setCsrfToken } from '../api/call.ts';
 import { listenToTabs, postToTabs } from './tab-sync.ts';
 
-/** How far this browser is, as the service tells it. */
+/** Sign-in state of this browser, as the service reports it. */
 type SessionView = ValueOf<typeof showSession.data>;
 export type Session = NonNullable<SessionView['session']>;
 
 interface SessionControls {
-  /** Undefined while it is being read. */
+  /** Undefined while it loads. */
   readonly visit: SessionView | undefined;
   readonly error: CallError | null;
-  /** Reads it anew. */
+  /** Loads the session again. */
   readonly refresh: () => Promise<unknown>;
-  /** An answer of the service said how the session is now. */
+  /** Sets the session from a response of the service. */
   readonly setSession: (session: Session) => void;
-  /** The service does not know this session any more; `byHand`: because the person left. */
+  /** Clears the session; `isSignOut` when the user signed out. */
   readonly clearSession: (isSignOut?: boolean) => void;
-  /** Who left by hand does not come back to the same page: the next one may be somebody else. */
+  /** After a sign-out the next user starts at the first page, not at the previous one's. */
   readonly hasSignedOut: boolean;
-  /** Somebody was signed in on this page, and did not leave by hand. */
+  /** A session on this page ended without a sign-out. */
   readonly hasEnded: boolean;
 }
 
 const SESSION_KEY = [showSession.path];
 const Context = createContext<SessionControls | undefined>(undefined);
 
-/** What one person has read is not for the next one. */
+/** Removes data that another user loaded. */
 function dropOtherUsersData(client: QueryClient, person: string | undefined): void {
   const before = client.getQueryData<SessionView>(SESSION_KEY);
   if (before !== undefined && before.session?.person.id !== person)
@@ -36,7 +36,7 @@ function dropOtherUsersData(client: QueryClient, person: string | undefined): vo
 }
 
 async function loadSession(client: QueryClient): Promise<SessionView> {
-  // Asked for by a timer or the window, but for the first time.
+  // All reads but the first are periodic.
   const isPassive = client.getQueryData(SESSION_KEY) !== undefined;
   const visit = await call(showSession, {}, isPassive);
   setCsrfToken(visit.csrf_token ?? '');
@@ -65,7 +65,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   const { data: visit, error } = useQuery<SessionView, CallError>({
     queryKey: SESSION_KEY,
     queryFn: () => loadSession(client),
-    // A machine that slept must not show a session that ended meanwhile.
+    // A machine that was asleep must not show an expired session.
     refetchOnWindowFocus: 'always',
     retry: (count, { status }) => status >= 500 && count < 2,
   });
@@ -75,7 +75,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   const refresh = useCallback(() => client.invalidateQueries({ queryKey: SESSION_KEY }), [client]);
   const clearSession = useCallback(
     (isSignOut = false) => {
-      // Nobody leaves a session that is over already.
+      // An expired session cannot be signed out.
       if (client.getQueryData<SessionView>(SESSION_KEY)?.session) setSignedOut(isSignOut);
       storeSession(client, null);
     },
@@ -111,7 +111,7 @@ export function useSessionControls(): SessionControls {
   return controls;
 }
 
-/** Of the person who is signed in; only for what is shown to them alone. */
+/** Returns the session; throws when no user is signed in. */
 export function useSession(): Session {
   const { visit } = useSessionControls();
   if (!visit?.session) throw new Error('nobody is signed in');

@@ -4,7 +4,10 @@ import { CallError, call, setCsrfToken } from '../api/call.ts';
 import { useSessionControls } from './session.tsx';
 import { postToTabs } from './tab-sync.ts';
 
-/** At the service. Where another tab has signed in since, the token here is of the session before: it is read anew. */
+/**
+ * Ends the session at the service. If another tab has signed in since, the CSRF token here is outdated and is read
+ * again.
+ */
 export async function endOwnSession(): Promise<void> {
   try {
     await call(signOut);
@@ -15,14 +18,14 @@ export async function endOwnSession(): Promise<void> {
   }
 }
 
-/** Ends the session here, in all tabs, and at the service. */
+/** Signs out here, in all tabs, and at the service. */
 export function useSignOut(): () => Promise<void> {
   const { clearSession, refresh } = useSessionControls();
   return useCallback(async () => {
     try {
       await endOwnSession();
     } catch (error) {
-      // The session may have ended by itself; anything else must not look as if it had.
+      // An expired session counts as signed out; other errors must not.
       if (!(error instanceof CallError) || error.code !== 'not_signed_in') return void refresh();
     }
     clearSession(true);

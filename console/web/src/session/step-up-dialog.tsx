@@ -10,13 +10,13 @@ import { type Session, useSessionControls } from './session.tsx';
 
 interface StepUpDialogProps {
   readonly opened: boolean;
-  /** A word of `byTwo`. */
+  /** Action name of a change that needs approval. */
   readonly action: string | undefined;
   readonly onConfirmed: () => void;
   readonly onCancel: () => void;
 }
 
-/** "Confirm that it is you." */
+/** Dialog that asks for the second factor again. */
 export function StepUpDialog({ opened, action, onConfirmed, onCancel }: StepUpDialogProps) {
   const { t } = useTranslation('session');
   const actionName = useActionName();

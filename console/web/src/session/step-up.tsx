@@ -14,8 +14,8 @@ type RequestStepUp = (action?: string) => Promise<void>;
 const Context = createContext<RequestStepUp>(() => Promise.reject(new CallError('internal', 0, '')));
 
 /**
- * Asks for the second factor again. Resolves when it was given; rejects with `cancelled` when not. Who asks while the
- * dialog is open waits for the same answer. `action`: a word of `byTwo`, to tell what it is for.
+ * Asks for the second factor again. Resolves after success; rejects with `cancelled`. Callers share one open dialog.
+ * `action` names the change.
  */
 export const useStepUp = (): RequestStepUp => use(Context);
 
@@ -40,7 +40,7 @@ export function StepUpProvider({ children }: { readonly children: ReactNode }) {
   const cancel = useCallback(() => finish((step) => step.reject(new CallError('cancelled', 0, ''))), [finish]);
   const { visit } = useSessionControls();
   const isSignedIn = visit?.stage === 'signed-in';
-  // Nobody is left to be asked.
+  // The user has signed out.
   useEffect(() => {
     if (!isSignedIn) cancel();
   }, [isSignedIn, cancel]);

@@ -1,10 +1,10 @@
-/** What tabs of one browser tell each other: they share the session. */
+/** Events between the tabs of a browser, which share the session. */
 type TabEvent = 'signed-out' | 'signed-in' | 'active';
 
 const CHANNEL = 'cardvault-session';
 const TAB_EVENTS: readonly unknown[] = ['signed-out', 'signed-in', 'active'] satisfies TabEvent[];
 
-// A channel does not hear itself, so all of a tab speak through one.
+// A channel does not receive its own messages, so each tab uses one channel.
 const channel = new BroadcastChannel(CHANNEL);
 
 export const postToTabs = (event: TabEvent): void => channel.postMessage(event);

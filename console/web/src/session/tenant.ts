@@ -8,7 +8,7 @@ export type Membership = Session['memberships'][number];
 export const isEnvironment = (text: string | undefined): text is Environment =>
   (ENVIRONMENTS as readonly (string | undefined)[]).includes(text);
 
-/** Of the account in the address. */
+/** Returns the membership of the account in the address. */
 export function useMembership(): Membership {
   const { account } = useParams();
   const found = useSession().memberships.find((membership) => membership.account === account);
@@ -16,13 +16,16 @@ export function useMembership(): Membership {
   return found;
 }
 
-/** May the person do this in the account of the address? The service decides; this says what to show. */
+/**
+ * Returns whether the user has a capability in the account of the address. The service enforces it; this decides what
+ * to show.
+ */
 export function useCan(): (capability: Capability) => boolean {
   const { capabilities } = useMembership();
   return (capability) => capabilities.includes(capability);
 }
 
-/** The account and environment of the address. */
+/** Returns the account and environment of the address. */
 export function useTenant(): { readonly account: string; readonly environment: Environment } {
   const { account, environment } = useParams();
   if (account === undefined || !isEnvironment(environment)) throw new Error('the address names no tenant');

@@ -17,7 +17,7 @@ interface TotpEnrollmentProps {
 
 const GROUPS = /.{1,4}/g;
 
-/** Scan, then prove it with a code. */
+/** Shows the QR code, then asks for a code. */
 export function TotpEnrollment({ totp, isBusy, error, onCode, onCancel }: TotpEnrollmentProps) {
   const { t } = useTranslation('session');
   const [code, setCode] = useState('');

@@ -2,7 +2,7 @@ import { useEffect } from 'react';
 import { setLanguage } from '../text/index.ts';
 import { useSession } from './session.tsx';
 
-/** The console speaks the language of who is signed in. */
+/** Sets the language of the signed-in user. */
 export function UserLanguage() {
   const { language } = useSession().person;
   useEffect(() => void setLanguage(language), [language]);

@@ -8,7 +8,7 @@ import classes from './account-switch.module.css';
 import { useNavigation } from './navigation-context.ts';
 import { getHomePath } from './start.tsx';
 
-/** Between the accounts that the person belongs to; operators have their own area. */
+/** Switches between the user's accounts and the operator area. */
 export function AccountSwitch() {
   const { t } = useTranslation();
   const { memberships, is_operator } = useSession();

@@ -8,7 +8,7 @@ import { getHomePath } from './start.tsx';
 
 interface Breadcrumb {
   readonly text: string;
-  /** In full, when the text is not. */
+  /** Full text when `text` is shortened. */
   readonly title?: string;
   readonly to?: string;
   readonly isRecord?: boolean;
@@ -29,7 +29,7 @@ function useBreadcrumbs(): readonly Breadcrumb[] {
   ];
 }
 
-/** The way to the page. */
+/** Shows the path to the page. */
 export function Breadcrumbs() {
   const { t } = useTranslation();
   const breadcrumbs = useBreadcrumbs();

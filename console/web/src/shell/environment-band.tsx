@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next';
 import classes from './environment-band.module.css';
 import { useNavigation } from './navigation-context.ts';
 
-/** Along the top: whether what is on the page is real. */
+/** Band at the top that shows whether data is live. */
 export function EnvironmentBand({ height }: { readonly height: number }) {
   const { t } = useTranslation();
   const { area, environment } = useNavigation();

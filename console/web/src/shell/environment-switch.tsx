@@ -5,7 +5,7 @@ import classes from './environment-switch.module.css';
 import { ENVIRONMENT_ITEMS } from './nav-items.ts';
 import { listVisibleItems, useNavigation } from './navigation-context.ts';
 
-/** Between sandbox and production: the same page of the other one, or its list. */
+/** Switches between sandbox and production: to the same page, or its list. */
 export function EnvironmentSwitch() {
   const { t } = useTranslation();
   const { area, membership, environment, lastEnvironment, item } = useNavigation();
@@ -22,7 +22,7 @@ export function EnvironmentSwitch() {
           key={each}
           to={pathIn(each)}
           data-environment={each}
-          // On pages of both it is the one that the side bar leads to.
+          // On pages without an environment, the sidebar's environment is highlighted.
           data-lit={each === lastEnvironment}
           className={classes['side']}
           {...(each === environment && { 'aria-current': 'true' as const })}

@@ -11,7 +11,9 @@ interface BoundaryState {
   readonly error?: unknown;
 }
 
-/** A page that breaks, or that cannot be loaded because the service does not answer or has a newer console. */
+/**
+ * Catches errors of a page, and pages that cannot be loaded because the service is unavailable or has a newer console.
+ */
 export class ErrorBoundary extends Component<{ readonly children: ReactNode }, BoundaryState> {
   override state: BoundaryState = {};
 
@@ -43,8 +45,8 @@ function Crashed() {
 }
 
 /**
- * Browsers remember that a file was not to be had, so the page is loaded anew: once there is a service to load it from. By
- * itself only when there was none before; else it would load again and again what is not there.
+ * Browsers cache a failed import, so the whole page is reloaded when the service responds. It reloads automatically
+ * only after the service was unavailable; otherwise it would reload forever.
  */
 function NotLoaded() {
   const { t } = useTranslation();

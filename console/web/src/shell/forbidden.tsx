@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { EmptyState } from '../parts/empty-state.tsx';
 
-/** In place of a page that the navigation does not offer to the person's role. */
+/** Shown instead of a page that the user's role does not include. */
 export function Forbidden() {
   const { t } = useTranslation();
   useEffect(() => {

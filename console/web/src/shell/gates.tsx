@@ -5,15 +5,15 @@ import { isEnvironment } from '../session/tenant.ts';
 import { Forbidden } from './forbidden.tsx';
 import { useNavigation } from './navigation-context.ts';
 
-/** Pages of an account, for those who belong to it. */
+/** Shows the pages of an account to its members. */
 export function AccountGate() {
   const { account } = useParams();
   const { memberships } = useSession();
-  // The same answer whether there is such an account or not.
+  // Unknown and foreign accounts look the same.
   return memberships.some((each) => each.account === account) ? <Allowed /> : <NotFoundPage />;
 }
 
-/** The service refuses what the role does not include; a page full of refusals would help nobody. */
+/** The service enforces roles; this replaces a page full of errors. */
 function Allowed() {
   const { membership, item } = useNavigation();
   const isAllowed = item?.capability === undefined || membership?.capabilities.includes(item.capability);

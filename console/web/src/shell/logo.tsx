@@ -1,7 +1,7 @@
 import { Group, Text } from '@mantine/core';
 import classes from './logo.module.css';
 
-/** A card that stands in a slot. `isShort`: without the name where it is narrow. */
+/** Logo. `isShort`: without the name on narrow screens. */
 export function Logo({ isShort = false }: { readonly isShort?: boolean }) {
   return (
     <Group gap={9} wrap="nowrap" aria-hidden>

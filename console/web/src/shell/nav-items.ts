@@ -22,15 +22,15 @@ import type { Environment } from '../../../../src/kernel/environment.ts';
 import type { Capability } from '../../../people/roles.ts';
 import type { shell } from '../text/en/shell.ts';
 
-/** A page that the navigation, the breadcrumbs and the palette lead to. */
+/** Page in navigation, breadcrumbs and palette. */
 export interface NavItem {
   readonly name: keyof typeof shell;
-  /** The last word of its address. */
+  /** Last segment of its address. */
   readonly path: string;
   readonly icon: LucideIcon;
   readonly capability?: Capability;
   readonly only?: Environment;
-  /** What of it waits for somebody. */
+  /** Kind of pending items to count. */
   readonly pending?: 'approvals' | 'requests';
 }
 

@@ -5,17 +5,17 @@ import { type Session, useSession } from '../session/session.tsx';
 import { isEnvironment, type Membership } from '../session/tenant.ts';
 import { ACCOUNT_ITEMS, ENVIRONMENT_ITEMS, type NavItem, OPERATOR_ITEMS } from './nav-items.ts';
 
-/** Where in the console the person is. */
+/** Current position of the user in the console. */
 export interface NavigationState {
   readonly area: 'account' | 'operator' | 'person';
-  /** The account in the address, else the one before. */
+  /** Account in the address, or the previous one. */
   readonly membership: Membership | undefined;
-  /** The environment in the address. */
+  /** Environment in the address. */
   readonly environment: Environment | undefined;
-  /** The environment in the address, else the one before. */
+  /** Environment in the address, or the previous one. */
   readonly lastEnvironment: Environment;
   readonly item: NavItem | undefined;
-  /** Behind the place in the address, as the id of a record. */
+  /** Record in the address. */
   readonly recordId: string | undefined;
 }
 
@@ -27,7 +27,7 @@ export function useNavigation(): NavigationState {
   return state;
 }
 
-/** The pages of an environment that this person may see. */
+/** Returns the items that the user may see in an environment. */
 export const listVisibleItems = (
   items: readonly NavItem[],
   membership: Membership,
@@ -39,7 +39,7 @@ export const listVisibleItems = (
       (only === undefined || environment === undefined || only === environment),
   );
 
-/** Which environment somebody sees first. */
+/** Returns the environment to show first. */
 export const defaultEnvironment = (membership: Membership | undefined): Environment =>
   membership?.status === 'live' ? 'production' : 'sandbox';
 
@@ -48,7 +48,7 @@ interface LastEnvironment {
   readonly environment: Environment | undefined;
 }
 
-/** Outlives a reload, and ends with the tab. */
+/** Key in the session storage, which survives a reload and ends with the tab. */
 const STORAGE_KEY = 'last-environment';
 
 function loadLastEnvironment(): LastEnvironment {
@@ -56,7 +56,7 @@ function loadLastEnvironment(): LastEnvironment {
     const [account, environment] = (sessionStorage.getItem(STORAGE_KEY) ?? '').split('/');
     if (isEnvironment(environment)) return { account, environment };
   } catch {
-    // A browser may keep nothing.
+    // Storage may be disabled.
   }
   return { account: undefined, environment: undefined };
 }
@@ -65,7 +65,7 @@ function storeLastEnvironment(account: string, environment: Environment): void {
   try {
     sessionStorage.setItem(STORAGE_KEY, `${account}/${environment}`);
   } catch {
-    // Then it is forgotten with the page.
+    // The value is lost with the page.
   }
 }
 
@@ -91,7 +91,7 @@ function parseLocation(pathname: string, session: Session, last: LastEnvironment
 const atLastEnvironment = (membership: Membership | undefined, last: LastEnvironment) => ({
   membership,
   environment: undefined,
-  // Of another account it says nothing.
+  // The previous environment applies to its account only.
   lastEnvironment:
     membership !== undefined && membership.account === last.account && last.environment !== undefined
       ? last.environment
@@ -106,7 +106,7 @@ function decode(text: string): string {
   }
 }
 
-/** By the address; what it does not say is as it was before. */
+/** Derives the state from the address; missing parts keep their previous value. */
 export function useTrackedNavigation(): NavigationState {
   const { pathname } = useLocation();
   const session = useSession();
@@ -115,7 +115,7 @@ export function useTrackedNavigation(): NavigationState {
   const state = parseLocation(pathname, session, last.current);
   const account = state.membership?.account;
   last.current = { account, environment: state.lastEnvironment };
-  // Only where somebody went: where they would begin can change.
+  // Only visited environments are stored, because the default can change.
   const { environment } = state;
   useEffect(() => {
     if (account !== undefined && environment !== undefined) storeLastEnvironment(account, environment);

@@ -10,7 +10,7 @@ import classes from './navigation.module.css';
 import { listVisibleItems, useNavigation } from './navigation-context.ts';
 import { PendingCount } from './pending-count.tsx';
 
-/** The pages, on the left. */
+/** Navigation on the left. */
 export function Navigation() {
   const { t } = useTranslation();
   const { area, membership } = useNavigation();
@@ -45,7 +45,7 @@ function AccountItems({ membership }: { readonly membership: Membership }) {
 
 interface NavSectionProps {
   readonly title: string;
-  /** That they belong to, and are tinted as. */
+  /** Environment of the items, which sets their color. */
   readonly environment?: Environment;
   readonly items: readonly NavItem[];
   readonly base: string;

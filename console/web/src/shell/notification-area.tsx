@@ -3,7 +3,7 @@ import classes from './notification-area.module.css';
 
 const AUTO_CLOSE_MS = 6000;
 
-/** Short words that something was done: at the foot of the side bar, where neither pages nor dialogs have buttons. */
+/** Shows notifications at the bottom of the sidebar, where pages and dialogs have no buttons. */
 export function NotificationArea() {
   return (
     <Notifications position="bottom-left" autoClose={AUTO_CLOSE_MS} classNames={{ root: classes['notes'] ?? '' }} />

@@ -5,7 +5,7 @@ import { resolveLocale } from '../parts/locale.ts';
 import { formatTime } from '../parts/time.tsx';
 import classes from './outage-bar.module.css';
 
-/** Above what was read before and cannot be read anew just now. */
+/** Bar above data that cannot be reloaded. */
 export function OutageBar() {
   const { t, i18n } = useTranslation();
   const at = useOldestDataTime();
@@ -22,7 +22,7 @@ export function OutageBar() {
   );
 }
 
-/** The day goes without saying when it is today. */
+/** Formats a time; the day is omitted for today. */
 const formatClock = (at: number, language: string): string =>
   new Date(at).toDateString() === new Date().toDateString()
     ? new Intl.DateTimeFormat(resolveLocale(language), { hour: 'numeric', minute: '2-digit' }).format(at)

@@ -1,7 +1,7 @@
 import { Skeleton, Stack } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 
-/** While a page itself is being loaded. */
+/** Shown while the code of a page loads. */
 export function PageSkeleton() {
   const { t } = useTranslation();
   return (

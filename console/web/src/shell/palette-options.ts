@@ -17,13 +17,13 @@ export interface Option {
   readonly text: string;
   readonly beside?: string;
   readonly icon: LucideIcon;
-  /** Where to go; undefined: nowhere, and a note says why. */
+  /** Returns the address to open; undefined when a note explains why there is none. */
   readonly choose: () => Promise<string | undefined>;
 }
 
 const normalizeText = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 
-/** Pages and accounts whose name holds all the words. */
+/** Returns pages and accounts whose name contains all words. */
 export function usePageOptions(text: string): readonly Option[] {
   const { t } = useTranslation();
   const { memberships, is_operator } = useSession();
@@ -57,15 +57,15 @@ export function usePageOptions(text: string): readonly Option[] {
     { key: 'profile', text: t('profile'), icon: UserRound, choose: () => Promise.resolve('/profile') },
   ];
   const words = normalizeText(text).split(/\s+/);
-  // As words begin, so that "to" finds tokens and not every operator page.
+  // Words match at their beginning, so that "to" finds tokens and not every operator page.
   return all.filter(({ text: name, beside = '' }) =>
     words.every((word) => ` ${normalizeText(`${name} ${beside}`)}`.includes(` ${word}`)),
   );
 }
 
 /**
- * Looks a token or a payment up. What was typed goes along in the body: it may be a card number by mistake, which shall
- * stand in no address.
+ * Finds a token or payment. The input goes into the body, because it may be a card number by mistake and must not be in
+ * an address.
  */
 export function useLookupOptions(text: string) {
   const { t } = useTranslation();

@@ -6,7 +6,7 @@ import { useNavigate } from 'react-router';
 import classes from './palette.module.css';
 import { type Option, useLookupOptions, usePageOptions } from './palette-options.ts';
 
-/** A text field with a list below it, as one: the focus stays in the field. */
+/** Combobox: a text field with a list; the focus stays in the field. */
 export function PaletteSearch({ onLeave }: { readonly onLeave: () => void }) {
   const { t } = useTranslation();
   const navigate = useNavigate();

@@ -8,11 +8,11 @@ import { PaletteSearch } from './palette-search.tsx';
 
 const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent);
 
-/** To any page by the keyboard; also to a token or a payment by its id. */
+/** Opens any page, token or payment by keyboard. */
 export function Palette() {
   const { t } = useTranslation();
   const [isOpen, { open, close, toggle }] = useDisclosure();
-  // Who went to another page goes on there, not at the button.
+  // After navigation the focus moves to the page, not back to the button.
   const [hasLeft, setLeft] = useState(false);
   const leave = (): void => {
     setLeft(true);

@@ -10,15 +10,15 @@ const REFRESH_MS = 60_000;
 
 interface PendingCountProps {
   readonly kind: NavItem['pending'];
-  /** What the link of the place is described by. */
+  /** Id that describes the link. */
   readonly id: string;
 }
 
-/** How much of a place waits for somebody, beside its name: changes for a second person, requests for the operator. */
+/** Shows the number of pending items: approvals of an account, or requests for operators. */
 export function PendingCount({ kind, id }: PendingCountProps) {
   const { membership } = useNavigation();
   if (kind === 'requests') return <PendingRequests id={id} />;
-  // Who only reads them is waited for by nobody.
+  // Users who cannot decide see no count.
   if (kind !== 'approvals' || !membership?.capabilities.includes('approvals:decide')) return null;
   return <PendingApprovals id={id} account={membership.account} />;
 }

@@ -2,7 +2,7 @@ import { useEffect } from 'react';
 
 const SCHEME = 'data-mantine-color-scheme';
 
-/** Paper is light, whatever the screen is. */
+/** Prints in the light scheme. */
 export function usePrintInLight(): void {
   useEffect(() => {
     const page = document.documentElement;

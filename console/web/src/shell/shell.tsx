@@ -22,7 +22,7 @@ import { SuspendedNotice } from './suspended-notice.tsx';
 const BAND = 26;
 const BAR = 56;
 
-/** Around every page of who is signed in. */
+/** Layout of all pages for signed-in users. */
 export function Shell() {
   const where = useTrackedNavigation();
   const { pathname } = useLocation();
@@ -51,7 +51,7 @@ export function Shell() {
             <OutageBar />
             <Breadcrumbs />
             <SuspendedNotice />
-            {/* Whatever breaks stays within its page. */}
+            {/* An error affects its page only. */}
             <ErrorBoundary key={pathname}>
               <Suspense fallback={<PageSkeleton />}>
                 <Outlet />
@@ -100,7 +100,7 @@ function SkipLink() {
   );
 }
 
-/** A new page begins at its top, and is where the keyboard and the screen reader go on. */
+/** Scrolls a new page to its top and focuses it for keyboard and screen reader. */
 function useFocusOnNewPage(pathname: string, onNewPage: () => void) {
   const main = useRef<HTMLElement>(null);
   const last = useRef(pathname);

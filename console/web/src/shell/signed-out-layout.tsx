@@ -3,7 +3,7 @@ import { Outlet } from 'react-router';
 import { LoadingScreen } from '../session/require-sign-in.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
 
-/** Around the pages of who is not signed in yet. */
+/** Layout of the pages before sign-in. */
 export function SignedOutLayout() {
   return (
     <ErrorBoundary>

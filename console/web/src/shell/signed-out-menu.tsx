@@ -6,7 +6,7 @@ import { setLanguage } from '../text/index.ts';
 import { LANGUAGE_NAMES } from '../text/language-names.ts';
 import classes from './signed-out-menu.module.css';
 
-/** Language and colours for who is not signed in. */
+/** Language and color scheme before sign-in. */
 export function SignedOutMenu() {
   const { t, i18n } = useTranslation();
   const { setColorScheme } = useMantineColorScheme();
@@ -22,7 +22,7 @@ export function SignedOutMenu() {
             lang={language}
             className={classes['language']}
             aria-pressed={i18n.language === language}
-            // What is read out begins with what is seen, for who says it to the browser.
+            // The accessible name begins with the visible text, for speech input.
             aria-label={`${language.toUpperCase()}, ${LANGUAGE_NAMES[language]}`}
             onClick={() => void setLanguage(language)}
           >

@@ -6,14 +6,14 @@ import { useSession } from '../session/session.tsx';
 import type { Membership } from '../session/tenant.ts';
 import { defaultEnvironment } from './navigation-context.ts';
 
-/** Where somebody begins in an account. */
+/** Returns the first page of an account. */
 export const getHomePath = (membership: Membership): string => {
   const base = `/a/${membership.account}`;
   if (membership.status === 'onboarding') return `${base}/onboarding`;
   return `${base}/${defaultEnvironment(membership)}/overview`;
 };
 
-/** The first sensible page. */
+/** Redirects to the user's first page. */
 export function Start() {
   const { t } = useTranslation();
   const { memberships, is_operator } = useSession();

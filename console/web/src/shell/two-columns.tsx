@@ -12,7 +12,7 @@ interface TwoColumnsProps {
   readonly children: ReactNode;
 }
 
-/** For who is not signed in yet: what there is to do on the one side, what cardvault is on the other. */
+/** Layout before sign-in: the form on one side, the product on the other. */
 export function TwoColumns({ title, hint, children }: TwoColumnsProps) {
   useEffect(() => {
     document.title = `${title} · cardvault`;
@@ -72,7 +72,7 @@ function Statement() {
   );
 }
 
-/** Cards that go into the vault and come out as tokens. */
+/** Illustration of cards in the vault. */
 function Cards() {
   return (
     <svg viewBox="0 0 420 250" className={classes['cards']} aria-hidden="true" focusable="false">

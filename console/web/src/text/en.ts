@@ -24,7 +24,7 @@ import { team } from './en/team.ts';
 import { tokens } from './en/tokens.ts';
 import { workbench } from './en/workbench.ts';
 
-/** All texts in English, by namespace. Another namespace: its file, its line above, its name below; the same in es.ts. */
+/** English texts by namespace. A new namespace needs its file, an import and an entry here and in es.ts. */
 export const en = {
   approvals,
   audit,

@@ -25,7 +25,7 @@ import { team } from './es/team.ts';
 import { tokens } from './es/tokens.ts';
 import { workbench } from './es/workbench.ts';
 
-/** All texts in Spanish, by namespace. */
+/** Spanish texts by namespace. */
 export const es: typeof en = {
   approvals,
   audit,

@@ -4,8 +4,8 @@ import { en } from './en.ts';
 import { es } from './es.ts';
 
 /**
- * The texts of the console. Each page has a namespace: `text/en/<page>.ts` and `text/es/<page>.ts`, which has the type of
- * the English one, so that nothing can be missing. Both are joined in `en.ts` and `es.ts`.
+ * Texts of the console. Each page has a namespace: `text/en/<page>.ts`, and `text/es/<page>.ts` with the type of the
+ * English one, so that no text can be missing. `en.ts` and `es.ts` join them.
  */
 declare module 'i18next' {
   interface CustomTypeOptions {
@@ -25,7 +25,7 @@ export const isLanguage = (text: string | null | undefined): text is Language =>
 const STORAGE_KEY = 'language';
 const OTHER_SUFFIX = '_other';
 
-/** Spanish has a third plural, for whole millions, that reads like the second. */
+/** Adds the third Spanish plural, for whole millions, which reads like the second. */
 const withManyPlurals = (texts: Texts): Texts =>
   Object.fromEntries(
     Object.entries(texts).flatMap(([key, text]): [string, string | Texts][] => {
@@ -55,12 +55,12 @@ export async function startTexts(): Promise<void> {
     fallbackLng: 'en',
     resources: { en, es: withManyPlurals(es) as typeof es },
     defaultNS: 'shell',
-    // React escapes.
+    // React escapes values.
     interpolation: { escapeValue: false },
   });
 }
 
-/** Kept for the next visit, when nobody is signed in yet. */
+/** Stored for the next visit before sign-in. */
 export async function setLanguage(language: Language): Promise<void> {
   localStorage.setItem(STORAGE_KEY, language);
   await i18next.changeLanguage(language);

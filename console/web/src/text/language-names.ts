@@ -1,6 +1,6 @@
 import type { LANGUAGES } from '../../../wire/session.ts';
 
-/** Each in itself, so that whoever looks for it can read it. */
+/** Names of the languages, each in its own language. */
 export const LANGUAGE_NAMES: Readonly<Record<(typeof LANGUAGES)[number], string>> = {
   en: 'English',
   es: 'Español',

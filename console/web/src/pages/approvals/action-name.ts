@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 
-/** What a change that takes two people is called. */
+/** Returns the name of a change that needs approval. */
 export function useActionName(): (action: string) => string {
   const { t, i18n } = useTranslation('approvals');
   return (action) => {

@@ -14,14 +14,14 @@ import { formatPersonLabel } from './person-label.ts';
 
 export type Decision = 'approve' | 'decline' | 'withdraw' | 'carryOut';
 
-/** Nobody agrees to what they cannot see. */
+/** Decisions that require the full summary on the screen. */
 const NEEDS_FULL_SUMMARY: readonly Decision[] = ['approve', 'carryOut'];
 
 interface DecisionDialogProps {
   readonly opened: boolean;
   readonly about: { readonly decision: Decision; readonly approval: Approval } | undefined;
   readonly onClose: () => void;
-  /** What was carried out has made something that is shown once. */
+  /** The executed change returned a secret that is shown once. */
   readonly onResult: (made: ExecutionResult) => void;
 }
 
@@ -69,7 +69,7 @@ export function DecisionDialog({ opened, about, onClose, onResult }: DecisionDia
   );
 }
 
-/** All four, each with whom its words name. */
+/** Returns the four decisions, each with the user that its text names. */
 function useDecisions(approval: Approval | undefined) {
   const { account } = useMembership();
   const args = { params: { account, id: approval?.id ?? '' } };

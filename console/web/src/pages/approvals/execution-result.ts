@@ -2,10 +2,10 @@ import type { Environment } from '../../../../../src/kernel/environment.ts';
 import type { Json } from '../../../../../src/kernel/json.ts';
 import type { Approval } from './approvals-page.tsx';
 
-/** What a change has made when it was carried out, of which the answer tells this one time. */
+/** Result of an executed change that the service returns only once. */
 export type ExecutionResult =
   | { readonly kind: 'key'; readonly secret: string; readonly environment: Environment }
-  /** `whose`: of an invitation the address, of a new way in the name. */
+  /** `recipient`: the address of an invitation, the name of a user whose sign-in is reset. */
   | {
       readonly kind: 'link';
       readonly isReset: boolean;
@@ -14,7 +14,7 @@ export type ExecutionResult =
       readonly expiresAt: string;
     };
 
-/** Undefined: nothing that is shown once. */
+/** Returns undefined when the result holds nothing that is shown once. */
 export function parseExecutionResult(
   { action, environment, summary }: Approval,
   result: Json | undefined,

@@ -10,13 +10,13 @@ import type { Approval } from './approvals-page.tsx';
 import { Summary } from './summary.tsx';
 
 interface SummaryState {
-  /** Every line; undefined until it is there. */
+  /** All lines; undefined while they load. */
   readonly lines: Approval['summary'] | undefined;
   readonly error: CallError | null;
   readonly retry: () => void;
 }
 
-/** Every line of what a change would do, of which a list tells the first. They never change. */
+/** Reads all lines of a change; lists hold only the first ones. They never change. */
 export function useFullSummary(approval: Approval | undefined, isEnabled: boolean): SummaryState {
   const { account } = useMembership();
   const isTruncated = approval !== undefined && approval.more_lines > 0;
@@ -37,7 +37,7 @@ export function FullSummary({ lines, error, retry }: SummaryState) {
   );
 }
 
-/** The first lines, and the others for whoever wants them. */
+/** Shows the first lines, and all of them on request. */
 export function ExpandableSummary({ approval }: { readonly approval: Approval }) {
   const { t } = useTranslation('approvals');
   const [isOpen, setOpen] = useState(false);

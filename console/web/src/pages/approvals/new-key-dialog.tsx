@@ -9,7 +9,10 @@ interface NewKeyDialogProps {
   readonly onStored: () => void;
 }
 
-/** The key that an approved change has made. Only the button closes it, so that a stray key does not lose it. */
+/**
+ * Shows the key that an approved change created. Only the button closes the dialog, so that the key is not lost by
+ * accident.
+ */
 export function NewKeyDialog({ result, onStored }: NewKeyDialogProps) {
   const { t } = useTranslation('approvals');
   return (

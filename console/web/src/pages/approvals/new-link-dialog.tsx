@@ -7,7 +7,7 @@ interface NewLinkDialogProps {
   readonly onStored: () => void;
 }
 
-/** The link of an invitation or of a new way in that was approved. */
+/** Shows the link of an approved invitation or sign-in reset. */
 export function NewLinkDialog({ result, onStored }: NewLinkDialogProps) {
   const { t } = useTranslation('team');
   if (result === undefined) return <LinkDialog link={undefined} onClose={onStored} />;

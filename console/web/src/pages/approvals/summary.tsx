@@ -8,25 +8,25 @@ import type { Approval } from './approvals-page.tsx';
 
 type SummaryLine = Approval['summary'][number];
 
-/** As the service tells the value of a setting that is never shown, and of one that goes. */
+/** Values with which the service marks a secret or removed setting. */
 const VALUE_TEXTS = { '(secret)': 'value.secret', '(removed)': 'value.removed' } as const;
 
-/** Lines whose value is a role. */
+/** Names of lines whose value is a role. */
 const ROLE_LINES: readonly string[] = ['role', 'role_now'];
 
-/** What a change would do, in lines. Names that the console has no words for, as those of settings, stay as they are. */
+/** Shows what a change would do. Names without a text, such as settings, are shown as they are. */
 export function Summary({ lines }: { readonly lines: Approval['summary'] }) {
   const { t, i18n } = useTranslation('approvals');
   const { t: teamText } = useTranslation('team');
   const textKey = (word: string): string | undefined =>
     i18n.exists(`approvals:line.${word}`) ? `line.${word}` : undefined;
   const lineName = (name: string): string => {
-    // A long list goes on in lines with a number behind the name.
+    // A long list continues in lines with a number after the name.
     const [word = '', ...rest] = name.split(' ');
     const key = textKey(word);
     return key === undefined ? name : [t(key as 'line.name'), ...rest].join(' ');
   };
-  // Anything else may have been typed by a person, and is told as it is.
+  // All other values may be user input and are shown as they are.
   const renderValue = ({ name, value }: SummaryLine): ReactNode => {
     const role = ROLE_LINES.includes(name) ? ROLE_NAMES.find((each) => each === value) : undefined;
     if (role !== undefined) return teamText(`role.${role}`);

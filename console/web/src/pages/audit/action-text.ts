@@ -10,11 +10,11 @@ type StartedOperation = keyof typeof texts.begun;
 
 const isStartedOperation = (operation: string): operation is StartedOperation => Object.hasOwn(texts.begun, operation);
 
-/** Operations on payments, of which the log has nothing but that they were begun. */
+/** Returns true for the start of a payment operation; the log does not record its outcome here. */
 export const isOperationStart = ({ action, outcome }: AuditRecord): boolean =>
   action === 'payment.requested' && outcome === 'success';
 
-/** What an action of the log is called; one that we do not know keeps its own name. */
+/** Returns the text of an action; an unknown action keeps its own name. */
 export function useActionText(): (record: AuditRecord) => string {
   const { t, i18n } = useTranslation('audit');
   return ({ action, detail }) => {

@@ -8,13 +8,13 @@ import { trimFilters } from '../../parts/url-filters.ts';
 import type { AuditFilters as Filters, useAuditFilters } from './filters.ts';
 import { OUTCOMES } from './outcome.tsx';
 
-/** Two beside each other on a phone. */
+/** Two fields fit beside each other on a telephone. */
 const WIDTH = { base: 'calc(50% - 6px)', xs: 170 };
-/** Shown on demand. */
+/** Filters that are shown on request. */
 const MORE_FILTERS = ['target', 'outcome', 'environment'] as const;
 
 type AuditFiltersProps = ReturnType<typeof useAuditFilters> & {
-  /** More fields, that hold at once. */
+  /** More fields, which apply immediately. */
   readonly children?: ReactNode;
 };
 

@@ -36,14 +36,14 @@ interface AuditLogProps {
   };
   readonly verify: Verify;
   readonly onVerify: () => void;
-  /** Address of the export, which takes no filters. */
+  /** Address of the export, which ignores filters. */
   readonly exportPath: string;
   readonly exportHint: string;
-  /** More filters. */
+  /** Additional filters. */
   readonly children?: ReactNode;
 }
 
-/** The log of an account, or that of the service. */
+/** Shows the audit log of an account or of the service. */
 export function AuditLog(props: AuditLogProps) {
   const { t } = useTranslation('audit');
   const { filters, list, verify } = props;

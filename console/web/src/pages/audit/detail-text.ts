@@ -5,13 +5,13 @@ import { audit as texts } from '../../text/en/audit.ts';
 type Name = keyof typeof texts.details;
 
 export interface DetailText {
-  /** What a detail is called; undefined: not known here. */
+  /** Returns the label of a detail; undefined when it is not known here. */
   name(name: string): string | undefined;
-  /** What it says; undefined: it is no word, but a name, an id or something that is not known here. */
+  /** Returns the text of a value; undefined for names, ids and unknown values. */
   value(name: string, value: string): string | undefined;
 }
 
-/** Where the words of a detail stand, by its name. */
+/** Text key of the values of a detail, by its name. */
 const VALUE_TEXTS: Readonly<Partial<Record<Name, string>>> = {
   change: 'approvals:action',
   factor: 'audit:values.factor',
@@ -27,17 +27,17 @@ const VALUE_TEXTS: Readonly<Partial<Record<Name, string>>> = {
   to: 'team:role',
   use: 'audit:values.use',
 };
-/** The same of those that hold several. */
+/** Text key of the values of details that are lists. */
 const LIST_TEXTS: Readonly<Partial<Record<Name, string>>> = {
   changed: 'audit:values.trait',
   filters: 'audit:filters',
 };
-/** What people wrote, or call by its name. */
+/** Details whose value is shown as it was written. */
 const VERBATIM: readonly Name[] = ['name', 'processor'];
 
 const isKnown = (name: string): name is Name => Object.hasOwn(texts.details, name);
 
-/** What the service tells as words beside a record. */
+/** Returns texts for the details of an audit record. */
 export function useDetailText(): DetailText {
   const { t, i18n } = useTranslation('audit');
   const findText = (place: string, word: string): string | undefined => {

@@ -3,10 +3,10 @@ import { faultIn, placeIn } from '../../text/refusals.ts';
 
 type Say = (key: string, values: Readonly<Record<string, string>>) => string;
 
-/** What is wrong with the log, in the person's words; in those of the service when it is not known here. */
+/** Returns what is wrong with the log in the user's language; unknown faults keep the text of the service. */
 export function useFaultText(): (fault: string) => string {
   const { t } = useTranslation('audit');
-  // The values that a text takes are those of its pattern, which its type cannot tell.
+  // The type of `t` cannot know the values of a pattern.
   const say = t as unknown as Say;
   const placeText = (place: string): string => {
     const found = placeIn(place);

@@ -2,7 +2,7 @@ import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { listServiceAudit } from '../../../../wire/audit.ts';
 import { omitEmpty, startOfDay, useFilters } from '../../parts/url-filters.ts';
 
-/** What records are looked for by. Days, not times. */
+/** Filters of audit records. Dates are days, not times. */
 const CODE_FILTERS = ['action', 'environment', 'from', 'to', 'account'] as const;
 const TEXT_FILTERS = ['actor', 'target', 'outcome'] as const;
 export type AuditFilters = Readonly<Record<(typeof CODE_FILTERS)[number] | (typeof TEXT_FILTERS)[number], string>>;
@@ -11,5 +11,5 @@ type AuditQuery = ValueOf<NonNullable<typeof listServiceAudit.body>>;
 export const useAuditFilters = () => useFilters(CODE_FILTERS, TEXT_FILTERS);
 
 export const toAuditQuery = ({ from, to, ...same }: AuditFilters): AuditQuery =>
-  // The last day is meant, too.
+  // The last day is included.
   omitEmpty({ ...same, from: startOfDay(from), to: startOfDay(to, 1) }) as AuditQuery;

@@ -7,14 +7,14 @@ import { RawText } from './raw.tsx';
 
 type KnownOutcome = keyof typeof texts.outcomes;
 
-/** All that there are words for. */
+/** Outcomes that have a text. */
 export const OUTCOMES = Object.keys(texts.outcomes) as readonly KnownOutcome[];
 
 const SUCCESSFUL: readonly string[] = ['success', 'accepted', 'word'];
 
 const isKnown = (outcome: string): outcome is KnownOutcome => Object.hasOwn(texts.outcomes, outcome);
 
-/** How it went; codes that the log took over from errors keep their own name. */
+/** Shows the outcome; error codes keep their own name. */
 export function Outcome({ record }: { readonly record: AuditRecord }) {
   const { t } = useTranslation('audit');
   const { outcome } = record;

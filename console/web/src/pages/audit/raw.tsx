@@ -1,6 +1,6 @@
 import { Text } from '@mantine/core';
 
-/** What there are no words for, as the log has it. */
+/** Shows a value without a text as the log has it. */
 export function RawText({ children }: { readonly children: string }) {
   return (
     <Text component="code" ff="monospace" inherit>

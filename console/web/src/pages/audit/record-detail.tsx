@@ -7,7 +7,7 @@ import type { AuditRecord } from './action-text.ts';
 import { type DetailText, useDetailText } from './detail-text.ts';
 import { RawText } from './raw.tsx';
 
-/** All else that a record holds. */
+/** Shows the remaining members of a record. */
 export function RecordDetail({ record }: { readonly record: AuditRecord }) {
   const { t, i18n } = useTranslation('audit');
   const text = useDetailText();

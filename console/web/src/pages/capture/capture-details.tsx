@@ -16,7 +16,7 @@ import { formatJson } from './format-json.ts';
 
 type Capture = ValueOf<typeof showCapture.data>;
 
-/** A damaged one tells only what stands beside its sealed part. */
+/** Shows a capture. An altered record shows only the columns outside its sealed part. */
 export function CaptureDetails({ capture }: { readonly capture: Capture }) {
   const { t } = useTranslation('captures');
   const { id, is_damaged, has_sad, created_at, expires_at } = capture;

@@ -1,10 +1,10 @@
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
-/** They would turn the text around them, so that it reads as something else. */
+/** Bidirectional controls, which would reorder the text around them. */
 const BIDI_CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 const escapeCharacter = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** JSON text over lines. It is never made a value, so no digit of a long number is lost. */
+/** Formats JSON text on lines. It is never parsed into values, so long numbers lose no digit. */
 export function formatJson(text: string): string {
   const tokens = text.match(TOKEN) ?? [];
   let depth = 0;

@@ -7,10 +7,10 @@ const UNITS: readonly (readonly [Unit, number])[] = [
   ['second', 1],
 ];
 
-/** From here on, in milliseconds, the end is near. */
+/** Milliseconds before expiry from which on the time is highlighted. */
 export const SOON_MS = 60_000;
 
-/** The two greatest units of a time in milliseconds, as 2 hours and 5 minutes; seconds alone below a minute. */
+/** Splits milliseconds into the two largest units, such as 2 hours and 5 minutes; below a minute into seconds. */
 export function splitDuration(milliseconds: number): readonly (readonly [Unit, number])[] {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
   const first = Math.max(

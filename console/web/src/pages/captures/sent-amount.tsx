@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next';
 import { formatNumber } from '../../parts/number.ts';
 import classes from './captures.module.css';
 
-/** Whole units or cents: only who sent it knows, so it is shown as a plain number. */
+/** Shows the amount as a plain number, because only the sender knows its unit. */
 export function SentAmount({ amount, currency }: { readonly amount: number; readonly currency: string }) {
   const { t, i18n } = useTranslation('captures');
   return (

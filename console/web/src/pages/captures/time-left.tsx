@@ -7,7 +7,7 @@ import { SOON_MS, splitDuration } from './duration.ts';
 
 const SECOND_MS = 1000;
 
-/** Counts down to the end of a capture, without asking the service. */
+/** Counts down to the expiry of a capture without calling the service. */
 export function TimeLeft({ until }: { readonly until: string }) {
   const { t, i18n } = useTranslation('captures');
   const remaining = Date.parse(until) - useNow(SECOND_MS);
@@ -23,7 +23,7 @@ export function TimeLeft({ until }: { readonly until: string }) {
       style: 'unit',
       unit,
       unitDisplay: 'narrow',
-      // So that the line does not jump as it counts.
+      // Two digits keep the width of the line while it counts.
       minimumIntegerDigits: index === 0 ? 1 : 2,
     }),
   );

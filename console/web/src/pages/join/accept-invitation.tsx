@@ -16,7 +16,7 @@ interface AcceptInvitationProps {
   readonly invitation: InvitationView;
 }
 
-/** For who has a sign-in already. */
+/** Accepts an invitation as a user who already has a sign-in. */
 export function AcceptInvitation({ secret, invitation }: AcceptInvitationProps) {
   const { t } = useTranslation('join');
   const { visit, setSession } = useSessionControls();

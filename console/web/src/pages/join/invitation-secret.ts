@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'react';
 
-/** Kept in the memory of the tab alone, so that it outlives a visit to the sign-in page and nothing else. */
+/** Stored in the memory of the tab only, so that it survives a visit to the sign-in page and nothing else. */
 let storedSecret = '';
 
-/** What was cut off or changed on its way stays as it is: no link has such a secret, and the service says so. */
+/** A truncated or altered secret stays as it is; the service rejects it. */
 function decodeSecret(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -12,7 +12,7 @@ function decodeSecret(text: string): string {
   }
 }
 
-/** Takes the secret out of the address at once: it shall stand in no history and on no screen. */
+/** Removes the secret from the address immediately, so that no history and no screen shows it. */
 function takeFromAddress(): string {
   const { hash, pathname } = window.location;
   if (hash.length > 1) {
@@ -26,11 +26,11 @@ export const forgetSecret = (): void => {
   storedSecret = '';
 };
 
-/** Of the link that was followed; empty without one. */
+/** Returns the secret of the opened link; empty without one. */
 export function useInvitationSecret(): string {
   const [secret, setSecret] = useState(takeFromAddress);
   useEffect(() => {
-    // Another link in the same tab loads no new page.
+    // Opening another link in the same tab does not load the page again.
     const onHashChange = (): void => {
       if (window.location.hash.length > 1) setSecret(takeFromAddress());
     };

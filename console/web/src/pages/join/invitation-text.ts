@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next';
 import { formatTime } from '../../parts/time.tsx';
 import type { InvitationView } from './join-page.tsx';
 
-/** What an invitation says, in words. */
+/** Returns the texts of an invitation. */
 export function useInvitationText(invitation: InvitationView) {
   const { t, i18n } = useTranslation('join');
   const account = invitation.account_name ?? t('operators');

@@ -16,7 +16,7 @@ import { hasEnrolled, JoinSteps } from './join-steps.tsx';
 
 export type InvitationView = ValueOf<typeof showInvitation.data>;
 
-/** The service tells nobody what exactly is wrong with a link. */
+/** Returns true for any rejection: the service does not reveal what is wrong with a link. */
 const isInvalidLink = ({ status, code }: CallError): boolean =>
   status >= 400 && status < 500 && code !== 'rate_limited';
 
@@ -27,12 +27,12 @@ export function JoinPage() {
 
 function InvitationLoader({ secret }: { readonly secret: string }) {
   const { visit, error: failure, refresh } = useSessionControls();
-  // Stays while the steps are taken, for the link is used up on the way: read again, it would be dead.
+  // The data stays during the steps: they use up the link, and reading it again would fail.
   const [invitation, setInvitation] = useState<InvitationView>();
   const { data, error, refetch } = useQuery<InvitationView, CallError>({
     queryKey: ['invitation', secret],
     queryFn: () => call(showInvitation, { body: { invitation: secret } }),
-    // Whoever has joined drops what was read before, and that would read it again.
+    // Enrollment drops all loaded data, which would read the invitation again.
     enabled: secret !== '' && invitation === undefined,
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,
@@ -66,7 +66,7 @@ function InvalidLink() {
   );
 }
 
-/** The page was loaded anew, and its secret is gone: the link is as good as it was, unless joining was over by then. */
+/** Shown after a reload, which loses the secret. The link stays valid unless enrollment was completed. */
 function MissingLink() {
   const { t } = useTranslation('join');
   if (!hasEnrolled(useLocation().state)) {

@@ -15,7 +15,7 @@ import { PersonStep } from './person-step.tsx';
 
 export type Enrollment = ValueOf<typeof enroll.data>;
 
-/** Kept with the address, so that a page that is loaded anew knows that the link has done its work. */
+/** Stored in the history entry, so that a reloaded page knows that the link was used. */
 const ENROLLED_STATE = { hasEnrolled: true };
 
 export const hasEnrolled = (state: unknown): boolean =>
@@ -26,7 +26,7 @@ interface JoinStepsProps {
   readonly invitation: InvitationView;
 }
 
-/** Who, then the second factor, then the codes for the day it is lost. */
+/** Enrollment in three steps: user, second factor, recovery codes. */
 export function JoinSteps({ secret, invitation }: JoinStepsProps) {
   const { t } = useTranslation('join');
   const { setSession } = useSessionControls();

@@ -55,7 +55,7 @@ export function PersonStep({ secret, invitation, onSubmitted }: PersonStepProps)
           autoComplete="username"
           required
           withAsterisk={false}
-          // Password managers keep it beside the password, so it stands here even when it is known.
+          // Password managers store it with the password, so it is shown even if it is known.
           readOnly={invitation.email !== null}
           variant={invitation.email === null ? 'default' : 'filled'}
           {...form.getInputProps('email')}

@@ -11,11 +11,11 @@ import { PasteAddresses } from './paste-addresses.tsx';
 
 interface EditorProps {
   readonly form: KeyForm;
-  /** Where the person comes from. */
+  /** Address of the user. */
   readonly yourAddress: string;
 }
 
-/** Rows of address and note. */
+/** Edits the allow-list: rows of address and note. */
 export function AllowListEditor({ form, yourAddress }: EditorProps) {
   const { t } = useTranslation('keys');
   const [isPasting, setPasting] = useState(false);
@@ -23,14 +23,14 @@ export function AllowListEditor({ form, yourAddress }: EditorProps) {
   const rows = form.values.allow_list;
   const remove = (index: number): void => {
     form.removeListItem('allow_list', index);
-    // Where it was is nothing any more.
+    // The focused row was removed.
     add.current?.focus();
   };
   const yours = useYourNetworks(yourAddress);
   const count = mergeEntries(rows, []).length;
   const hasYours = mergeEntries(rows, yours).length === count;
   const addYours = (): void => {
-    // The button is gone then; what it added is where to go on.
+    // The button disappears; the focus moves to the added row.
     flushSync(() => form.setFieldValue('allow_list', mergeEntries(rows, yours)));
     form.getInputNode(`allow_list.${count}.cidr`)?.focus();
   };
@@ -42,7 +42,7 @@ export function AllowListEditor({ form, yourAddress }: EditorProps) {
       </Text>
       <Stack gap="xs">
         {rows.map((_, index) => (
-          // Rows have nothing of their own to be known by, and hold no state.
+          // Rows have no id and hold no state.
           // biome-ignore lint/suspicious/noArrayIndexKey: see above
           <AllowListRow key={index} {...{ form, index }} onRemove={() => remove(index)} />
         ))}
@@ -93,7 +93,7 @@ export function AllowListEditor({ form, yourAddress }: EditorProps) {
   );
 }
 
-/** Of the machine that the person sits at; one may have an address of each kind. */
+/** Returns entries for the user's machine, which may have an address of each kind. */
 function useYourNetworks(yourAddress: string): readonly AllowListEntry[] {
   const { t } = useTranslation('keys');
   const networks = listNetworksOfMachine(yourAddress);
@@ -101,7 +101,7 @@ function useYourNetworks(yourAddress: string): readonly AllowListEntry[] {
   return networks.map((cidr) => ({ cidr, note: networks.length > 1 ? noteOf(cidr) : t('form.mineNote') }));
 }
 
-/** Is it on the list already, before this row? */
+/** Returns true when an earlier row has the same network. */
 const isDuplicate = (rows: readonly AllowListEntry[], index: number, text: string): boolean =>
   text.trim() !== '' && rows.slice(0, index).some(({ cidr }) => isSameNetwork(cidr, text));
 

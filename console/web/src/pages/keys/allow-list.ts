@@ -1,27 +1,27 @@
 import { isNetwork, parseNetwork } from './network.ts';
 
-/** An allow-list as people type it. */
+/** Entry of an allow-list as the user types it. */
 export interface AllowListEntry {
   readonly cidr: string;
   readonly note: string;
 }
 
-/** Of this machine: which of them a program that calls `localhost` comes from is up to the program. */
+/** Loopback addresses. Programs that call `localhost` use either. */
 const LOOPBACK = ['127.0.0.1', '::1'];
 
-/** What has to be on the list for the machine at this address. */
+/** Returns the networks that the machine at this address needs. */
 export const listNetworksOfMachine = (address: string): readonly string[] =>
   LOOPBACK.includes(address) ? LOOPBACK : [address];
 
 export interface ParsedList {
   readonly rows: readonly AllowListEntry[];
-  /** Numbers of the lines that are none, from 1. */
+  /** Numbers of the invalid lines, from 1. */
   readonly invalidLines: readonly number[];
 }
 
 /**
- * Networks of one line: one and after it whatever explains it, or several and nothing else. Several with words after them
- * are none: what was meant as a note must not let anybody in, and what was meant as an address must not become a note.
+ * Parses one line: a network with an optional note, or several networks. Several networks followed by words are
+ * invalid: a note must not allow an address, and an address must not become a note.
  */
 function parseLine(line: string): AllowListEntry[] | undefined {
   const [, cidr = '', note = ''] = /^\s*([^\s,;#]*)[\s,;#]*(.*?)\s*$/.exec(line) ?? [];
@@ -32,7 +32,7 @@ function parseLine(line: string): AllowListEntry[] | undefined {
   return isPlain ? [{ cidr, note }] : undefined;
 }
 
-/** Empty lines and those that begin with # are left out. */
+/** Skips empty lines and lines that begin with #. */
 export function parseList(text: string): ParsedList {
   const rows: AllowListEntry[] = [];
   const invalidLines: number[] = [];
@@ -44,20 +44,20 @@ export function parseList(text: string): ParsedList {
   return { rows, invalidLines };
 }
 
-/** Two that mean the same are one, however they are written. */
+/** Returns true when both texts mean the same network. */
 export function isSameNetwork(one: string, other: string): boolean {
   if (one.trim() === other.trim()) return true;
   const meaning = parseNetwork(one)?.network;
   return meaning !== undefined && meaning === parseNetwork(other)?.network;
 }
 
-/** Without networks that are there already. */
+/** Adds entries whose network is not in the list yet. */
 export function mergeEntries(rows: readonly AllowListEntry[], added: readonly AllowListEntry[]): AllowListEntry[] {
   const result = rows.filter(({ cidr }) => cidr.trim() !== '');
   for (const row of added) if (!result.some(({ cidr }) => isSameNetwork(cidr, row.cidr))) result.push(row);
   return result;
 }
 
-/** Does one of them let in more than anybody has servers in? */
+/** Returns true when an entry allows a very wide network. */
 export const hasWideNetwork = (rows: readonly AllowListEntry[]): boolean =>
   rows.some(({ cidr }) => parseNetwork(cidr)?.isWide === true);

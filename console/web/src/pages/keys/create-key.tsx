@@ -15,7 +15,7 @@ interface CreateKeyProps {
   readonly yourAddress: string;
 }
 
-/** The form, and after it the key itself, which cannot be clicked away by mistake. */
+/** Shows the form, then the key. The key cannot be closed by accident. */
 export function CreateKey({ opened, onClose, yourAddress }: CreateKeyProps) {
   const { t } = useTranslation('keys');
   const { t: tParts } = useTranslation('parts');

@@ -23,7 +23,7 @@ export function EditKey({ opened, apiKey, onClose, yourAddress, onReload }: Edit
   const params = useTenant();
   const noteApproval = useNotifyApproval();
   const edit = useChange(editKey);
-  /** The form shows what is no more; the answer to that is to look again. */
+  /** The key has changed since the form was opened, so it is loaded again. */
   const reload = (): void => {
     notifications.show({ message: t('form.changed'), color: 'yellow', autoClose: false });
     onReload();

@@ -11,7 +11,7 @@ import type { Key, ListedKey } from './key-values.ts';
 import classes from './keys.module.css';
 import { toTextKey } from './permissions.ts';
 
-/** Everything about a key but the key. */
+/** Shows all data of a key except its secret. */
 export function KeyDetails({ apiKey, keys }: { readonly apiKey: Key; readonly keys: readonly ListedKey[] }) {
   const { t } = useTranslation('keys');
   const { description, prefix, state, successor, revoked_at } = apiKey;
@@ -30,7 +30,7 @@ export function KeyDetails({ apiKey, keys }: { readonly apiKey: Key; readonly ke
             label: t('detail.used'),
             value: <Time value={apiKey.last_used_at} isRelative none={t('detail.notUsed')} />,
           },
-          // What was revoked ends no more.
+          // A revoked key no longer expires.
           revoked_at === null
             ? {
                 label: t('detail.expires'),
@@ -54,7 +54,7 @@ export function KeyDetails({ apiKey, keys }: { readonly apiKey: Key; readonly ke
   );
 }
 
-/** What was done with it, and by whom. */
+/** Links to the audit records of the key. */
 function AuditLogLink({ apiKey: { id } }: { readonly apiKey: Key }) {
   const { t } = useTranslation('keys');
   const { account } = useTenant();

@@ -16,26 +16,26 @@ import { RevokeKey } from './revoke-key.tsx';
 import { RotateKey } from './rotate-key.tsx';
 
 interface KeyDrawerProps {
-  /** Of the key that is open. */
+  /** Id of the open key. */
   readonly id: string | null;
   readonly keys: readonly ListedKey[] | undefined;
   readonly yourAddress: string;
   readonly onClose: () => void;
   readonly onReload: () => void;
-  /** Another key is to be shown. */
+  /** Opens another key. */
   readonly onShow: (id: string) => void;
 }
 
 type Action = 'edit' | 'rotate' | 'revoke';
 
-/** A key in detail, and what can be done with it. */
+/** Shows a key with its actions. */
 export function KeyDrawer({ id, keys, yourAddress, onClose, onReload, onShow }: KeyDrawerProps) {
   const { t } = useTranslation('keys');
   const { t: tParts } = useTranslation('parts');
   const tenant = useTenant();
   const { environment } = tenant;
   const [action, setAction] = useState<Action>();
-  // What was open stays to be seen while the drawer closes.
+  // The key stays visible while the drawer closes.
   const [shownId, setShownId] = useState(id);
   useEffect(() => {
     if (id !== null) setShownId(id);
@@ -50,7 +50,7 @@ export function KeyDrawer({ id, keys, yourAddress, onClose, onReload, onShow }: 
         opened={id !== null && keys !== undefined}
         onClose={onClose}
         position="right"
-        // The page has one banner already.
+        // A page may have one banner only.
         attributes={{ header: { role: 'presentation' } }}
         size="lg"
         title={
@@ -106,10 +106,10 @@ function KeyPlaceholder({ error, onRetry }: KeyPlaceholderProps) {
   return <ErrorAlert error={error} onRetry={onRetry} />;
 }
 
-/** Longer than a dialog takes to close. */
+/** Longer than the closing animation of a dialog. */
 const CLOSING_MS = 400;
 
-/** A button that has done its work may be gone, and the focus with it: then it goes on within this element. */
+/** Moves the focus into this element when the focused button has disappeared. */
 function useFocusFallback(change: string) {
   const element = useRef<HTMLDivElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: it looks after each change

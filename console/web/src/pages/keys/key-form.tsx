@@ -27,19 +27,19 @@ export type KeyForm = UseFormReturnType<KeyValues>;
 
 interface KeyFormProps {
   readonly initial: KeyValues;
-  /** When the key ends now; undefined for a new one. */
+  /** Current expiry of the key; undefined for a new key. */
   readonly expiresAt?: string | null;
   readonly environment: Environment;
   readonly yourAddress: string;
   readonly submitLabel: string;
   readonly isBusy: boolean;
-  /** The dialog closes: the form is still to be seen, and a second click would send it again. */
+  /** True while the dialog closes: the form is still visible, and a second click must not send it again. */
   readonly isClosing: boolean;
   readonly onSubmit: (traits: KeyAttributes, onError: (error: CallError) => void) => void;
   readonly onCancel: () => void;
 }
 
-/** Of all that would be saved. */
+/** Checks all networks that would be saved. */
 const hasWideNetworks = ({ allow_list, pasted }: KeyValues): boolean =>
   hasWideNetwork([...allow_list, ...parseList(pasted).rows]);
 
@@ -69,7 +69,7 @@ function useKeyForm(initial: KeyValues, environment: Environment): KeyForm {
   });
 }
 
-/** For a new key and for one that changes. */
+/** Form of a new or changed key. */
 export function KeyFields(props: KeyFormProps) {
   const {
     initial,
@@ -91,7 +91,7 @@ export function KeyFields(props: KeyFormProps) {
   const send = form.onSubmit((values) => {
     if (isClosing) return;
     clear();
-    // Whoever pasted a list wants it, also without the button beside it.
+    // A pasted list is saved even if the user did not press its button.
     const merged = { allow_list: mergeEntries(values.allow_list, parseList(values.pasted).rows), pasted: '' };
     form.setValues(merged);
     onSubmit(toKeyAttributes({ ...values, ...merged }, Date.now(), expiresAt), onError);

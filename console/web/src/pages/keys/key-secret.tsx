@@ -14,7 +14,7 @@ interface KeySecretProps {
   readonly onStored: () => void;
 }
 
-/** A new key, one time, with a first call to try it by. */
+/** Shows a new key once, with a first call to try it. */
 export function KeySecret({ issued, onStored }: KeySecretProps) {
   const { t } = useTranslation('keys');
   const { environment } = useTenant();

@@ -83,7 +83,7 @@ function Permissions({ permissions }: ListedKey) {
   );
 }
 
-/** Alarming only while the key could be used otherwise. */
+/** An empty allow-list is highlighted only while the key is active. */
 function Networks({ networks, state }: ListedKey) {
   const { t } = useTranslation('keys');
   const isInactive = state === 'revoked' || state === 'expired';

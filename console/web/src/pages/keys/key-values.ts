@@ -11,18 +11,18 @@ export type KeyAttributes = ValueOf<NonNullable<typeof createKey.body>>;
 export const EXPIRIES = ['none', 'd30', 'd90', 'd365', 'date', 'kept'] as const;
 export type Expiry = (typeof EXPIRIES)[number];
 
-/** What the form holds. */
+/** Values of the form. */
 export interface KeyValues {
   name: string;
   description: string;
   permissions: Permission[];
   allow_list: AllowListEntry[];
-  /** Lines that are to go into the allow-list. */
+  /** Pasted lines that will be added to the allow-list. */
   pasted: string;
-  /** Very wide networks are on the list on purpose. */
+  /** The user confirmed very wide networks. */
   isWideIntended: boolean;
   expiry: Expiry;
-  /** Of a date field: `2027-01-31`. */
+  /** Value of a date field, such as `2027-01-31`. */
   date: string;
 }
 
@@ -51,7 +51,7 @@ export const toFormValues = (key: Key): KeyValues => ({
 const DAY = 86_400_000;
 const DAYS: Partial<Record<Expiry, number>> = { d30: 30, d90: 90, d365: 365 };
 
-/** The end of the day where the person is. */
+/** Returns the end of the day in the user's time zone, in milliseconds. */
 export const endOfDay = (date: string): number => new Date(`${date}T23:59:59.999`).getTime();
 
 function toExpiry({ expiry, date }: KeyValues, now: number, current: string | null): string | undefined {
@@ -61,7 +61,7 @@ function toExpiry({ expiry, date }: KeyValues, now: number, current: string | nu
   return days === undefined ? undefined : new Date(now + days * DAY).toISOString();
 }
 
-/** For the service. `kept`: when the key ends now. */
+/** Converts form values for the service. `current`: the current expiry. */
 export const toKeyAttributes = (values: KeyValues, now: number, current: string | null): KeyAttributes => ({
   name: values.name.trim(),
   description: values.description.trim(),
@@ -74,7 +74,7 @@ export const toKeyAttributes = (values: KeyValues, now: number, current: string 
 
 export type AddressFault = 'address' | 'twice';
 
-/** What is wrong with a row of the allow-list; empty rows are left out when it is sent. */
+/** Returns what is wrong with a row of the allow-list. Empty rows are skipped when the form is sent. */
 export function findAddressFault(rows: readonly AllowListEntry[], index: number): AddressFault | undefined {
   const text = rows[index]?.cidr.trim() ?? '';
   if (text === '') return undefined;

@@ -11,12 +11,12 @@ import { CreateKey } from './create-key.tsx';
 import { KeyDrawer } from './key-drawer.tsx';
 import { KeyTable } from './key-table.tsx';
 
-/** What is open stands in the address: `?key=<id>` or `?create=1`. */
+/** The address holds what is open: `?key=<id>` or `?create=1`. */
 export function KeysPage() {
   const { t } = useTranslation('keys');
   const params = useTenant();
   const mayWrite = useCan()('keys:write');
-  // The shell says so above every page.
+  // The shell shows the suspension above every page.
   const isSuspended = useMembership().status === 'suspended';
   const [search, setSearch] = useSearchParams();
   const query = useRead(listKeys, { params: { ...params } });

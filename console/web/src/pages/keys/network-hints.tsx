@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { formatNumber } from '../../parts/number.ts';
 import { type ParsedNetwork, parseNetwork } from './network.ts';
 
-/** What somebody should know about a network before it is saved; undefined for most. `isTwice`: it is there already. */
+/** Returns warnings about a network before it is saved; undefined for most networks. */
 export function useNetworkHints(text: string, isDuplicate: boolean): ReactNode {
   const { t } = useTranslation('keys');
   const widthText = useWidthText();

@@ -1,4 +1,4 @@
-/** Addresses and networks as people type them. The service has the last word; this only spares them the way there. */
+/** Parses addresses and networks that users type. The service validates them again. */
 
 const IPV4 = /^(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/;
 const IPV6 = /^[0-9a-f:]*:[0-9a-f:]*(\d+\.\d+\.\d+\.\d+)?$/i;
@@ -13,21 +13,21 @@ export function isNetwork(text: string): boolean {
 }
 
 export interface ParsedNetwork {
-  /** With its length, and nothing behind it: `10.0.0.0/8` for `10.9.9.9/8`. */
+  /** Network without host bits: `10.0.0.0/8` for `10.9.9.9/8`. */
   readonly network: string;
-  /** Something stood behind the length, which means nothing. */
+  /** The text had host bits, which have no effect. */
   readonly hasHostBits: boolean;
   readonly isEverywhere: boolean;
-  /** More than anybody has servers in. */
+  /** The prefix is shorter than any plausible server network. */
   readonly isWide: boolean;
-  /** How many, of IPv4: of IPv6 the number says nothing to anybody. */
+  /** Number of IPv4 addresses; undefined for IPv6. */
   readonly addresses: number | undefined;
 }
 
-/** IPv4 networks that are shorter than this are very wide, and IPv6 networks that are shorter than that. */
+/** Prefix lengths, by address width in bits, below which a network is very wide. */
 const WIDE_PREFIX = { 32: 8, 128: 32 } as const;
 
-/** What a network comes to; undefined when the text is none. */
+/** Parses a network; returns undefined when the text is invalid. */
 export function parseNetwork(text: string): ParsedNetwork | undefined {
   if (!isNetwork(text)) return undefined;
   const [address = '', bits] = text.trim().split('/');
@@ -52,7 +52,7 @@ interface ParsedAddress {
 const joinBits = (parts: readonly number[], bits: bigint): bigint =>
   parts.reduce((value, part) => (value << bits) | BigInt(part), 0n);
 
-/** An IPv4 address in the clothes of IPv6 is one of IPv4, as it is for the service. */
+/** An IPv4-mapped IPv6 address counts as IPv4, as in the service. */
 const IPV4_MAPPED = 0xffffn;
 
 function parseAddress(address: string, bits: string | undefined): ParsedAddress {
@@ -64,7 +64,7 @@ function parseAddress(address: string, bits: string | undefined): ParsedAddress 
 
 const normalizeIpv6 = (address: string): string => new URL(`http://[${address}]/`).hostname.slice(1, -1);
 
-/** The eight numbers of an IPv6 address. */
+/** Returns the eight groups of an IPv6 address. */
 function splitGroups(address: string): number[] {
   const [head = '', tail = ''] = normalizeIpv6(address).split('::');
   const [first, last] = [head, tail].map((half) => half.split(':').filter((part) => part !== '')) as [

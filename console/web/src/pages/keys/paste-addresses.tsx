@@ -6,7 +6,7 @@ import { type AllowListEntry, parseList } from './allow-list.ts';
 import type { KeyForm } from './key-form.tsx';
 import classes from './keys.module.css';
 
-/** Says which lines are no addresses; null when there are none such. */
+/** Returns a validator that names the invalid lines; null when all are valid. */
 export function useInvalidLines(): (text: string) => string | null {
   const { t, i18n } = useTranslation('keys');
   return (text) => {
@@ -18,11 +18,11 @@ export function useInvalidLines(): (text: string) => string | null {
 
 interface PasteProps {
   readonly form: KeyForm;
-  /** With what was pasted; with nothing, when it was given up. */
+  /** Receives the pasted entries; none when the user cancels. */
   readonly onDone: (rows: readonly AllowListEntry[]) => void;
 }
 
-/** Many addresses at once. Nothing is added before every line is in order. Saving the form adds them, too. */
+/** Adds many addresses. All lines have to be valid first. Saving the form adds them too. */
 export function PasteAddresses({ form, onDone }: PasteProps) {
   const { t } = useTranslation('keys');
   const add = (): void => {

@@ -14,7 +14,7 @@ import {
   toTextKey,
 } from './permissions.ts';
 
-/** What the key may do: presets, and each right with a line of explanation. */
+/** Picks permissions by preset or one by one, each with an explanation. */
 export function PermissionPicker({ form }: { readonly form: KeyForm }) {
   const { t } = useTranslation('keys');
   const { error } = form.getInputProps('permissions');

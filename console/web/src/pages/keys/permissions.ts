@@ -7,7 +7,7 @@ export type Group = (typeof GROUPS)[number];
 export const listPermissions = (group: Group): readonly Permission[] =>
   PERMISSIONS.filter((permission) => permission.startsWith(`${group}:`));
 
-/** Whoever has them, and a way out, gets whole card numbers. */
+/** Permissions that give access to full card numbers. */
 const POWERFUL: readonly Permission[] = ['tokens:detokenize', 'captures:retrieve'];
 
 export const isPowerful = (permission: Permission): boolean => POWERFUL.includes(permission);
@@ -34,7 +34,7 @@ export const PRESET_NAMES = Object.keys(PRESETS) as readonly Preset[];
 export const isPresetChosen = (preset: Preset, chosen: readonly string[]): boolean =>
   chosen.length === PRESETS[preset].length && PRESETS[preset].every((permission) => chosen.includes(permission));
 
-/** In texts `:` and `.` have a meaning of their own. */
+/** Replaces `:`, which is special in text keys. */
 export const toTextKey = (permission: Permission) => permission.replace(':', '_') as TextKey<Permission>;
 
 type TextKey<P> = P extends `${infer Head}:${infer Tail}` ? `${Head}_${Tail}` : never;

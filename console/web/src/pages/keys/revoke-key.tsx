@@ -19,7 +19,7 @@ interface RevokeKeyProps {
   readonly onClose: () => void;
 }
 
-/** Says when the key was used last: a key in use is not revoked lightly. */
+/** Shows the last use, because revoking a key in use stops servers. */
 export function RevokeKey({ opened, apiKey, onClose }: RevokeKeyProps) {
   const { t } = useTranslation('keys');
   const params = useTenant();

@@ -22,11 +22,11 @@ interface RotateKeyProps {
   readonly opened: boolean;
   readonly apiKey: Key;
   readonly onClose: () => void;
-  /** With the id of the new key, when it was stored. */
+  /** Receives the id of the new key after the user stored it. */
   readonly onRotated: (id: string) => void;
 }
 
-/** How long the old key stays good, and after it the new one, which cannot be clicked away by mistake. */
+/** Asks for the overlap, then shows the new key, which cannot be closed by accident. */
 export function RotateKey({ opened, apiKey, onClose, onRotated }: RotateKeyProps) {
   const { t } = useTranslation('keys');
   const { t: tParts } = useTranslation('parts');

@@ -6,7 +6,7 @@ interface CheckListProps {
   readonly rows: readonly { readonly name: string; readonly isDone: boolean; readonly text: string }[];
 }
 
-/** Parts of a step, in any order. */
+/** Shows the parts of a step, in any order. */
 export function CheckList({ rows }: CheckListProps) {
   const { t } = useTranslation('onboarding');
   return (

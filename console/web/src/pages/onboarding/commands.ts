@@ -1,4 +1,4 @@
-/** Commands to try the sandbox with. The card number is a public test number. */
+/** Commands for tests in the sandbox. The card number is a public test number. */
 const CARD = '4111111111111111';
 
 interface Commands {
@@ -16,10 +16,10 @@ const buildPost = (curl: string, body: object, headers: readonly string[] = []):
     `-d '${JSON.stringify(body)}'`,
   ].join(' \\\n  ');
 
-/** The least that makes an account live: it reads, and touches no card. */
+/** Builds the smallest call that makes an account live: it reads, and uses no card. */
 export const buildFirstCall = (curl: string): string => `${curl}/v1/account -H "x-api-key: $KEY"`;
 
-/** `curl`: how they begin, up to the path. `year`: one in which the test card is still good. */
+/** Builds the commands. `curl`: their beginning up to the path. `year`: expiration year of the test card. */
 export function buildCommands(curl: string, year: number): Commands {
   const chd = { card: CARD, name: 'Ana Lopez', exp: `12/${String(year).slice(-2)}` };
   const payer = { first_name: 'Ana', last_name: 'Lopez', country: 'US', email: 'ana@example.com' };

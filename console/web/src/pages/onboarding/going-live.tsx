@@ -8,7 +8,7 @@ import { buildFirstCall } from './commands.ts';
 import { findStepState, getPaymentsState, type Onboarding, type RequestPayments } from './onboarding-state.ts';
 import { RequestProduction } from './request-production.tsx';
 
-/** What there is of all that going live takes. */
+/** Lists which parts of going live are done. */
 export function LiveChecklist({ onboarding }: { readonly onboarding: Onboarding }) {
   const { t } = useTranslation('onboarding');
   const payments = getPaymentsState(onboarding, 'production');
@@ -25,7 +25,7 @@ interface LiveActionsProps {
   readonly onRequest: RequestPayments;
 }
 
-/** What can be done about it now, and by whom. */
+/** Shows the next actions for going live. */
 export function LiveActions({ onboarding, onRequest }: LiveActionsProps) {
   const { t } = useTranslation('onboarding');
   const curl = useCurl('production');

@@ -11,7 +11,7 @@ interface NextActionProps {
   readonly onRequest: RequestPayments;
 }
 
-/** The button of the step that comes next, or who may press it. */
+/** Shows the button of the next step, or the roles that may use it. */
 export function NextAction({ step, onboarding, onRequest }: NextActionProps) {
   const { t } = useTranslation('onboarding');
   const { account } = useMembership();

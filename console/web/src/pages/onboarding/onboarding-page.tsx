@@ -22,7 +22,7 @@ import { StatusNotice } from './status-notice.tsx';
 import { StepList } from './step-list.tsx';
 import { TryPanel } from './try-panel.tsx';
 
-/** Steps are done elsewhere: by a server, or by an operator. */
+/** Servers and operators complete steps elsewhere. */
 const REFRESH_MS = 15_000;
 
 export function OnboardingPage() {
@@ -58,7 +58,7 @@ const Skeletons = () => (
   </Panel>
 );
 
-/** Other pages lead to a part of this one, which is there only after it was read. */
+/** Scrolls to the part of the page that the address names, which exists only after loading. */
 function useScrollToHash(isLoaded: boolean): void {
   const { hash } = useLocation();
   useEffect(() => {

@@ -7,10 +7,10 @@ export type Onboarding = ValueOf<typeof showOnboarding.data>;
 export type Step = Onboarding['steps'][number];
 export type ActivationRequest = Onboarding['requests'][number];
 
-/** Opens the form that asks for payments. */
+/** Opens the form that requests payments. */
 export type RequestPayments = (where: Environment) => void;
 
-/** The one thing to do now: the first step that waits for nobody else. */
+/** Returns the first open step. */
 export const findNextStep = (steps: readonly Step[]): Step | undefined => steps.find(({ state }) => state === 'open');
 
 export const countDone = (steps: readonly Step[]): number => steps.filter(({ state }) => state === 'done').length;
@@ -18,7 +18,7 @@ export const countDone = (steps: readonly Step[]): number => steps.filter(({ sta
 export const findStepState = ({ steps }: Onboarding, name: Step['step']): Step['state'] | undefined =>
   steps.find(({ step }) => step === name)?.state;
 
-/** How far payments are in an environment. */
+/** Returns the state of payments in an environment. */
 export function getPaymentsState(
   { payments, requests }: Onboarding,
   where: Environment,
@@ -28,6 +28,6 @@ export function getPaymentsState(
   return isRequested ? 'waiting' : 'missing';
 }
 
-/** Where payments are still to be asked for: first where they can be tried. */
+/** Returns the environment to request payments for: the sandbox first. */
 export const environmentToRequest = (onboarding: Onboarding): Environment =>
   SANDBOX_FIRST.find((environment) => getPaymentsState(onboarding, environment) === 'missing') ?? 'sandbox';

@@ -18,7 +18,7 @@ interface RequestDialogProps {
   readonly opened: boolean;
   readonly onClose: () => void;
   readonly processors: Onboarding['processors'];
-  /** Where payments are not enabled yet. */
+  /** First environment without payments. */
   readonly suggested: Environment;
 }
 

@@ -19,7 +19,7 @@ interface RequestListProps {
   readonly onRequest: () => void;
 }
 
-/** What was asked for, and what the operator answered. */
+/** Lists the requests with the decisions of the operator. */
 export function RequestList({ requests, onRequest }: RequestListProps) {
   const { t } = useTranslation('onboarding');
   const mayRequest = useCan()('activation:request');

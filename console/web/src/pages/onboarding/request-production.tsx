@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { useCan } from '../../session/tenant.ts';
 import type { RequestPayments } from './onboarding-state.ts';
 
-/** The button, or who may press it. `isQuiet`: something else on the page comes first. */
+/** Shows the button, or the role that may use it. `isSecondary`: another action of the page is more important. */
 export function RequestProduction({
   onRequest,
   isSecondary = false,

@@ -9,7 +9,7 @@ interface StatusNoticeProps {
   readonly onRequest: RequestPayments;
 }
 
-/** What matters more than the steps: that nothing works, or that they are done. */
+/** Shows a suspension, or that all steps are done. */
 export function StatusNotice({ onboarding, onRequest }: StatusNoticeProps) {
   const { t } = useTranslation('onboarding');
   const { account, steps } = onboarding;
@@ -21,7 +21,7 @@ export function StatusNotice({ onboarding, onRequest }: StatusNoticeProps) {
     );
   }
   if (countDone(steps) < steps.length) return null;
-  // Who keeps cards alone is live without payments; nobody else should take them for granted.
+  // An account that only stores cards is live without payments; others need the reminder.
   const payments = getPaymentsState(onboarding, 'production');
   return (
     <Alert color="teal" icon={<PartyPopper size={18} aria-hidden />} title={t('finished.title')}>

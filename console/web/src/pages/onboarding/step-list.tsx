@@ -22,7 +22,7 @@ interface StepListProps {
   readonly onRequest: RequestPayments;
 }
 
-/** All six steps, and the one that comes next with its button. */
+/** Lists the six steps, the next one with its button. */
 export function StepList({ onboarding, onRequest }: StepListProps) {
   const { steps } = onboarding;
   const next = findNextStep(steps);
@@ -86,7 +86,7 @@ function StepText({ step: { step, state, at }, isNext }: { readonly step: Step; 
   );
 }
 
-/** Each environment is asked for by itself: one of them alone says nothing about the other. */
+/** Each environment needs its own request. */
 function PaymentsChecklist({ onboarding }: { readonly onboarding: Onboarding }) {
   const { t } = useTranslation('onboarding');
   const rows = SANDBOX_FIRST.map((where) => {

@@ -9,10 +9,10 @@ import { buildCommands } from './commands.ts';
 import type { Onboarding } from './onboarding-state.ts';
 
 const TABS = ['card', 'capture', 'payment'] as const;
-/** Years that the test card is good for. */
+/** Years until the test card expires. */
 const CARD_YEARS_AHEAD = 3;
 
-/** The first calls, ready to copy. */
+/** Shows the first calls, ready to copy. */
 export function TryPanel({ payments }: { readonly payments: Onboarding['payments'] }) {
   const { t } = useTranslation('onboarding');
   const commands = buildCommands(useCurl('sandbox'), new Date().getFullYear() + CARD_YEARS_AHEAD);

@@ -7,7 +7,7 @@ import { RequestCard } from '../operator-requests/request-card.tsx';
 import { RequestDialogs, useRequestDialog } from '../operator-requests/request-dialogs.tsx';
 import type { Account } from './operator-account-page.tsx';
 
-/** What the merchant asks for. */
+/** Lists the pending requests of the merchant. */
 export function AccountRequests({ account }: { readonly account: Account }) {
   const { t } = useTranslation('operator');
   const { data } = useRead(listActivationRequests, {}, { refetchOnMount: true });

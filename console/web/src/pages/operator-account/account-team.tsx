@@ -10,7 +10,7 @@ import type { TeamCalls } from '../team/team-calls.ts';
 import { TeamView } from '../team/team-view.tsx';
 import { useLinkCall, usePlainCall } from '../team/use-calls.ts';
 
-/** The people of the merchant, as far as operators look after them. */
+/** Shows the users of the merchant, as far as operators administer them. */
 export function AccountTeam({ account }: { readonly account: string }) {
   const { t } = useTranslation('operator');
   const [isInviting, setInviting] = useState(false);

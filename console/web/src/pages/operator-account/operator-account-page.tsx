@@ -89,7 +89,7 @@ function Facts({ account }: { readonly account: Account }) {
   );
 }
 
-/** Suspends the account, or lets it work again. */
+/** Suspends or reactivates the account. */
 function SuspensionButton({ account: { id, name, status } }: { readonly account: Account }) {
   const { t } = useTranslation('operator');
   const isSuspended = status === 'suspended';
@@ -134,7 +134,7 @@ function SuspensionButton({ account: { id, name, status } }: { readonly account:
   );
 }
 
-/** Seals an account that was altered in the database again, under the name that the operator confirms. */
+/** Seals an altered account again, with the name that the operator confirms. */
 function SealButton({ account: { id, name } }: { readonly account: Account }) {
   const { t } = useTranslation('operator');
   const [isConfirming, setConfirming] = useState(false);

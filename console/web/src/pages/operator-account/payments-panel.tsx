@@ -18,7 +18,7 @@ interface PaymentsPanelProps {
   readonly payments: PaymentsView;
 }
 
-/** Which processor gets the payments of one environment, and with what settings. */
+/** Shows the processor and its settings for one environment. */
 export function PaymentsPanel({ account, payments }: PaymentsPanelProps) {
   const { t } = useTranslation('operator');
   const { environment, enabled, processor, settings, is_altered } = payments;

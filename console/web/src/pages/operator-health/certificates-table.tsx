@@ -20,7 +20,7 @@ type CertificateOwner = (typeof OWNERS)[number];
 
 const isOwner = (which: string): which is CertificateOwner => (OWNERS as readonly string[]).includes(which);
 
-/** That of the listeners, then those of proxies. */
+/** Lists the certificate of the listeners, then those of proxies. */
 export function CertificatesTable({ health }: { readonly health: Health }) {
   const { t } = useTranslation('health');
   const { certificate_expires_at: end, proxy_certificates } = health;

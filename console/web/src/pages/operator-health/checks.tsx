@@ -8,7 +8,7 @@ import type { Health } from './operator-health-page.tsx';
 
 type Check = Health['checks'][number];
 
-/** What was looked at, and how it is. */
+/** Lists the checks with their results. */
 export function Checks({ checks }: { readonly checks: Health['checks'] }) {
   const checkText = useCheckText();
   return (
@@ -35,7 +35,7 @@ export function Checks({ checks }: { readonly checks: Health['checks'] }) {
   );
 }
 
-/** In the person's words; those of the service for a finding that this page does not know. */
+/** Returns the texts of a check; unknown findings keep the text of the service. */
 function useCheckText(): (check: Check) => { readonly title: string; readonly result: string } {
   const { t, i18n } = useTranslation('health');
   const { language } = i18n;

@@ -16,7 +16,7 @@ import { Checks } from './checks.tsx';
 
 export type Health = ValueOf<typeof showHealth.data>;
 
-/** Names, which are the same in every language. */
+/** Product names, the same in every language. */
 const DATABASES: Readonly<Record<string, string>> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
 
 const COLORS = { ready: 'teal', attention: 'yellow', notReady: 'red' } as const;

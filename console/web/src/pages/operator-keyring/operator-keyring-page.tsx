@@ -98,7 +98,7 @@ function useColumns(): readonly Column<Key>[] {
   ];
 }
 
-/** Accounts by their id. */
+/** Returns account names by id. */
 function useAccountNames(): ReadonlyMap<string, string> {
   const { data } = useRead(listAccounts);
   return new Map((data?.accounts ?? []).map(({ id, name }) => [id, name]));
@@ -120,7 +120,7 @@ function Usage({ used, limit, purpose }: Key) {
   const share = used / limit;
   const percentOf = (each: number): string =>
     formatNumber(each, i18n.language, { style: 'percent', maximumFractionDigits: 1 });
-  // Uses are reserved in blocks, of which the first is no sign of wear.
+  // Uses are reserved in blocks, so a small share only means that the key exists.
   const percent =
     share > 0 && share < MIN_SHOWN_SHARE
       ? t('keyring.under', { percent: percentOf(MIN_SHOWN_SHARE) })
@@ -130,7 +130,7 @@ function Usage({ used, limit, purpose }: Key) {
     <Stack gap={4}>
       <Progress.Root size="sm">
         <Progress.Section
-          // Rounded: screen readers do not take powers of ten.
+          // Screen readers cannot read powers of ten, so the value is rounded.
           value={Math.round(share * 10_000) / 100}
           color={share > 0.9 ? 'yellow' : 'ink'}
           aria-label={`${purpose}: ${t('keyring.usedLabel', { percent })}`}

@@ -17,31 +17,31 @@ type Processor = ValueOf<typeof listProcessors.data>['processors'][number];
 export type Setting = Processor['settings'][number];
 export type PaymentsView = ValueOf<typeof showAccount.data>['payments'][number];
 
-/** What goes to the service. */
+/** Body of the call. */
 type EnableBody = ValueOf<NonNullable<typeof enablePayments.body>>;
 
 interface EnableFormProps {
   readonly environment: Environment;
-  /** As payments are now. */
+  /** Current state of payments. */
   readonly current: PaymentsView | undefined;
-  /** To begin with. */
+  /** Initial processor. */
   readonly processor: string | null;
   readonly onSubmit: (given: EnableBody) => void;
   readonly onCancel: () => void;
   readonly label: string;
   readonly isBusy: boolean;
   readonly error: CallError | null;
-  /** More fields. */
+  /** Additional fields. */
   readonly children?: ReactNode;
 }
 
-/** The settings of the processor, with the values they have where it is the present one. */
+/** Returns the settings of a processor, with their values if it is the current one. */
 function listSettings(processor: Processor | undefined, present: PaymentsView | undefined): readonly Setting[] {
   if (processor === undefined) return [];
   return present?.processor === processor.name ? present.settings : processor.settings;
 }
 
-/** Processor and settings with which an account's payments are enabled. */
+/** Form for the processor and its settings. */
 export function EnableForm(props: EnableFormProps) {
   const { environment, current, onSubmit, onCancel, label, isBusy, error, children } = props;
   const { t } = useTranslation('operator');
@@ -109,7 +109,7 @@ interface SettingFieldsProps {
   readonly atFault: string | undefined;
 }
 
-/** Those that nothing works without and those that are set; the others on demand. */
+/** Shows required and set settings; the others on request. */
 function SettingFields({ processor, settings, changes, onChange, error, atFault }: SettingFieldsProps) {
   const { t } = useTranslation('operator');
   const textOf = useErrorText();

@@ -10,10 +10,10 @@ interface Setting {
 
 const CHOICES = /^one of (.+)$/;
 
-/** The words that a setting of a processor can be, as its text of what is expected lists them. */
+/** Parses the values that a setting accepts from the service's description. */
 export const choicesIn = (expected: string): readonly string[] => CHOICES.exec(expected)?.[1]?.split(', ') ?? [];
 
-/** What settings of a processor decide and can be, in the person's words; in those of the service for what is not known here. */
+/** Returns texts for the settings of a processor; unknown ones keep the text of the service. */
 export function useSettingText(processor: string) {
   const { t, i18n } = useTranslation(['processors', 'operator']);
   const { expected: expectedText } = useServiceText();
@@ -26,7 +26,7 @@ export function useSettingText(processor: string) {
   return {
     aboutText,
     expectedText: ({ expected }: Setting) => expectedText(expected),
-    /** Below a field, which lists its choices itself. */
+    /** Returns the help text below a field; choices are listed by the field itself. */
     helpText: (setting: Setting): string =>
       choicesIn(setting.expected).length > 0 || setting.is_secret
         ? aboutText(setting)

@@ -117,7 +117,10 @@ const buildCommand = (
     `--as ${outcome}`,
   ].join(' \\\n  ');
 
-/** Nobody can end a doubt from here: it takes a look into the processor's books, and a hand on the machine. */
+/**
+ * Shows the commands that resolve a payment. The console cannot do it: the operator has to check the processor's
+ * records and run a command on the server.
+ */
 function ResolveDialog({ opened, payment, onClose }: ResolveDialogProps) {
   const { t } = useTranslation('operator');
   return (

@@ -15,7 +15,7 @@ export type Decision = 'approve' | 'decline';
 interface RequestCardProps {
   readonly item: AccountRequest;
   readonly onDecide: (decision: Decision) => void;
-  /** On the page of the account, which needs no link to itself. */
+  /** True on the page of the account, which needs no link to itself. */
   readonly isOnAccountPage?: boolean;
 }
 

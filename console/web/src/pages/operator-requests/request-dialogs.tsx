@@ -14,7 +14,7 @@ export const useRequestDialog = () => useDialog<{ decision: Decision; item: Acco
 
 type RequestDialogsProps = ReturnType<typeof useRequestDialog>;
 
-/** Approve with the settings of the processor, or decline with a reason. */
+/** Dialogs that approve a request with processor settings, or decline it with a reason. */
 export function RequestDialogs({ opened, subject, close }: RequestDialogsProps) {
   const { t } = useTranslation('operator');
   if (subject === undefined) return null;
@@ -45,7 +45,7 @@ function ApproveForm({ item, onDone }: FormProps) {
   const { t } = useTranslation('operator');
   const [answer, setAnswer] = useState('');
   const change = useChange(approveActivation);
-  // What is set already need not be given again.
+  // Settings that have a value can stay empty.
   const { data, error, refetch } = useRead(showAccount, { params: { id: item.account } });
   if (data === undefined) {
     return error === null ? <Skeleton height={240} aria-hidden /> : <ErrorAlert error={error} onRetry={refetch} />;

@@ -4,19 +4,19 @@ import { useTranslation } from 'react-i18next';
 import { useNumberFormats } from './number-formats.ts';
 import classes from './overview.module.css';
 
-/** Which way is the good one; neither where more is only more. */
+/** Direction that is an improvement, if any. */
 export type GoodDirection = 'up' | 'down' | 'neither';
 
 interface ChangeProps {
-  /** Null: there was nothing to measure. */
+  /** Null when there was nothing to measure. */
   readonly now: number | null;
   readonly before: number | null;
   readonly good: GoodDirection;
-  /** Shares are compared in points of a hundred, all else in parts of what was before. */
+  /** Shares are compared in percentage points, other figures in percent. */
   readonly isShare?: boolean;
 }
 
-/** How a figure changed against the time before. */
+/** Shows the change of a figure against the previous period. */
 export function Change({ now, before, good, isShare = false }: ChangeProps) {
   const { t } = useTranslation('overview');
   const { percent, points } = useNumberFormats();

@@ -7,7 +7,7 @@ import { useNumberFormats } from './number-formats.ts';
 import classes from './overview.module.css';
 import { type ChartPoint, isEmptySeries, type SeriesName } from './series.ts';
 
-/** A series as this scheme draws it. */
+/** Series with the color of the current scheme. */
 export interface DrawnSeries {
   readonly name: SeriesName;
   readonly label: string;
@@ -19,13 +19,13 @@ interface ChartCardProps {
   readonly series: readonly DrawnSeries[];
   readonly points: readonly ChartPoint[];
   readonly isHourly: boolean;
-  /** Of the whole period, as the legend tells it. */
+  /** Totals of the period for the legend. */
   readonly total: Readonly<Record<SeriesName, number | null>>;
   readonly textOf: (value: number | null) => string;
   readonly chart: ReactNode;
 }
 
-/** A chart with the numbers of the whole period, and all its figures as a table for who wants them. */
+/** Shows a chart with the totals of the period, and its figures as a table on request. */
 export function ChartCard(props: ChartCardProps) {
   const { title, series, points, chart } = props;
   const { t } = useTranslation('overview');
@@ -94,7 +94,7 @@ function FiguresTable({ series, points, isHourly, textOf, labelledBy }: FiguresT
   const { t } = useTranslation('overview');
   const { moment } = useNumberFormats();
   return (
-    // Scrolls, so the keyboard has to reach it.
+    // The element scrolls, so the keyboard has to reach it.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the region scrolls
     <section className={classes['table']} tabIndex={0} aria-labelledby={labelledBy}>
       <Table aria-labelledby={labelledBy}>

@@ -5,7 +5,7 @@ import { Link } from 'react-router';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { useCan, useTenant } from '../../session/tenant.ts';
 
-/** What to do in an account that has not been used. */
+/** Shows the next action in an unused account. */
 export function FirstSteps() {
   const { t } = useTranslation('overview');
   const { account, environment } = useTenant();

@@ -5,19 +5,19 @@ import { resolveLocale } from '../../parts/locale.ts';
 
 interface NumberFormats {
   readonly whole: (value: number) => string;
-  /** For the scale of a chart: `12K`. */
+  /** Short form for the scale of a chart: `12K`. */
   readonly short: (value: number) => string;
-  /** A part of the whole, as `98.2%`. */
+  /** Share of a total: `98.2%`. */
   readonly share: (part: number) => string;
-  /** A change, as `12%`. */
+  /** Change in percent: `12%`. */
   readonly percent: (part: number) => string;
-  /** A change of a share, as `1.2` points of a hundred. */
+  /** Change of a share in percentage points: `1.2`. */
   readonly points: (part: number) => string;
-  /** From a second on in seconds; above the longest that is counted as `> 60 sec`. */
+  /** Duration, in seconds from one second on; `> 60 sec` above the longest counted time. */
   readonly milliseconds: (value: number | null) => string;
-  /** For the scale of a chart, which may end above what is counted. */
+  /** Duration for the scale of a chart, which may exceed the longest counted time. */
   readonly duration: (value: number) => string;
-  /** Beginning of an hour here, or of a day, which the service counts in UTC. */
+  /** Start of an hour in the local time zone, or of a day in UTC, as the service counts. */
   readonly moment: (at: string, isHour: boolean) => string;
   readonly shortMoment: (at: string, isHour: boolean) => string;
 }
@@ -58,7 +58,7 @@ function buildNumberFormats(language: string): NumberFormats {
   };
 }
 
-/** Numbers and moments in the person's language. */
+/** Returns number and time formats for the user's language. */
 export function useNumberFormats(): NumberFormats {
   const { i18n } = useTranslation();
   return useMemo(() => buildNumberFormats(resolveLocale(i18n.language)), [i18n.language]);

@@ -9,7 +9,7 @@ import { useCan, useTenant } from '../../session/tenant.ts';
 
 type Changes = ValueOf<typeof showOverview.data>['operator_changes'];
 
-/** Tells the members what an operator changed in the settings that decide where card data goes. */
+/** Shows members what an operator changed in the settings that decide where card data goes. */
 export function OperatorChanges({ changes }: { readonly changes: Changes }) {
   const { t } = useTranslation('overview');
   const { account } = useTenant();

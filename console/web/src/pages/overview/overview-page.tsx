@@ -17,7 +17,7 @@ import { UsageCharts } from './usage-charts.tsx';
 const PERIODS = ['1', '7', '30', '90'] as const;
 const MINUTE = 60_000;
 
-/** The period stands in the address, so that it can be passed on. */
+/** The address holds the period, so that it can be shared. */
 function usePeriod(): [(typeof PERIODS)[number], (days: string) => void] {
   const [search, setSearch] = useSearchParams();
   const days = PERIODS.find((each) => each === search.get('days')) ?? '7';

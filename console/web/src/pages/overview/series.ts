@@ -2,10 +2,10 @@ import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { showOverview } from '../../../../wire/overview.ts';
 
 export type Overview = ValueOf<typeof showOverview.data>;
-/** What happened in some time. */
+/** Figures of a period. */
 export type Figures = Overview['period'];
 
-/** What the charts draw: the points of the service, and the requests that went well. */
+/** Points of the charts: those of the service with the count of successful requests. */
 export type ChartPoint = Overview['points'][number] & { readonly served: number };
 
 export type SeriesName =
@@ -24,15 +24,15 @@ const served = ({ requests, refused, failed }: Figures): number => Math.max(0, r
 export const toChartPoints = ({ points }: Overview): readonly ChartPoint[] =>
   points.map((point) => ({ ...point, served: served(point) }));
 
-/** Of the whole period. */
+/** Returns the totals of the period. */
 export const toChartTotals = ({ period }: Overview): Readonly<Record<SeriesName, number | null>> => ({
   ...period,
   served: served(period),
 });
 
 /**
- * Colours that people with any kind of colour vision tell apart (after Okabe and Ito), each with three to one against
- * the paper of its scheme.
+ * Colors that are distinct with any color vision (after Okabe and Ito), with a contrast of 3:1 to the background of
+ * their scheme.
  */
 export const SERIES_COLORS: Readonly<Record<SeriesName, { readonly light: string; readonly dark: string }>> = {
   tokens: { light: '#0067a8', dark: '#56b4e9' },
@@ -47,10 +47,10 @@ export const SERIES_COLORS: Readonly<Record<SeriesName, { readonly light: string
 };
 
 const MAX_STEPS = 4;
-/** What people read easily: these times a power of ten. */
+/** Multiples of a power of ten that are easy to read. */
 const ROUND_STEPS = [1, 2, 2.5, 5, 10];
 
-/** The scale of a chart, in whole numbers: from nothing to a round number that no bar is above. */
+/** Computes the scale of a chart in whole numbers: from 0 to a round number above all bars. */
 export function computeScale(most: number): readonly number[] {
   const least = Math.max(1, most / MAX_STEPS);
   const power = 10 ** Math.floor(Math.log10(least));

@@ -2,10 +2,10 @@ import classes from './overview.module.css';
 
 const WIDTH = 100;
 const HEIGHT = 28;
-/** So that the line is not cut at the edges. */
+/** Margin that keeps the line inside the image. */
 const EDGE = 2;
 
-/** How a figure went, without numbers; the charts below have them. Null: nothing to tell at that time. */
+/** Draws the course of a figure without numbers; the charts below have them. Null values are gaps. */
 export function Spark({ values }: { readonly values: readonly (number | null)[] }) {
   const known = values.filter((value) => value !== null);
   const max = Math.max(...known);
@@ -30,7 +30,7 @@ export function Spark({ values }: { readonly values: readonly (number | null)[] 
   );
 }
 
-/** Where the line of a value runs: one that is alone takes the room of its time. */
+/** Returns the positions of a value: a single value spans its interval. */
 const spanOf = (values: readonly (number | null)[], index: number): readonly number[] =>
   values.every((value, other) => value === null || other === index)
     ? [Math.max(0, index - 0.5), Math.min(values.length - 1, index + 0.5)]

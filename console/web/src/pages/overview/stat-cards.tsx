@@ -9,7 +9,7 @@ import { Spark } from './spark.tsx';
 
 interface Stat {
   readonly name: string;
-  /** Null: there was nothing to measure. */
+  /** Null when there was nothing to measure. */
   readonly measure: (figures: Figures) => number | null;
   readonly textOf: (value: number) => string;
   readonly note: string;
@@ -125,12 +125,12 @@ const Skeletons = () =>
   ));
 
 interface StatCardsProps {
-  /** Undefined while they are being read. */
+  /** Undefined while it loads. */
   readonly overview: Overview | undefined;
   readonly days: '1' | '7' | '30' | '90';
 }
 
-/** The figures at the top. */
+/** Shows the key figures. */
 export function StatCards({ overview, days }: StatCardsProps) {
   const { t } = useTranslation('overview');
   return (

@@ -16,9 +16,9 @@ import {
   toChartTotals,
 } from './series.ts';
 
-/** So that the highest label keeps its place. */
+/** Margin for the highest label. */
 const MARGIN = { top: 8, right: 8 };
-/** Pairs of bars; more would be hairs. */
+/** Maximum number of grouped bars that stay readable. */
 const MAX_GROUPED_BARS = 31;
 const MAX_DOTS = 31;
 
@@ -40,7 +40,7 @@ type Layout = 'stacked' | 'besides' | 'line';
 const HOURS_BETWEEN_TICKS = 4;
 const isRoundHour = (at: string): boolean => new Date(at).getHours() % HOURS_BETWEEN_TICKS === 0;
 
-/** What all charts have in common. */
+/** Returns the properties that all charts share. */
 function useFrame(series: readonly DrawnSeries[], points: readonly ChartPoint[], isHourly: boolean, layout: Layout) {
   const { shortMoment, moment } = useNumberFormats();
   const most = points.map((point) => {
@@ -56,13 +56,13 @@ function useFrame(series: readonly DrawnSeries[], points: readonly ChartPoint[],
     xAxisProps: {
       tickFormatter: (at: string) => shortMoment(at, isHourly),
       minTickGap: 16,
-      // Each as far from the next, however many there is room for.
+      // Ticks keep equal distances, however many fit.
       interval: 'equidistantPreserveStart',
       ...(isHourly && { ticks: points.map(({ at }) => at).filter(isRoundHour) }),
     },
     tooltipProps: { labelFormatter: (at: unknown) => (typeof at === 'string' ? moment(at, isHourly) : '') },
     yAxisProps: { width: layout === 'line' ? 64 : 48, ticks: [...ticks], domain: [0, ticks.at(-1) ?? 0] },
-    // The table says the same to whoever does not see the chart.
+    // The table gives the same figures to screen readers.
     accessibilityLayer: false,
   } as const;
 }
@@ -71,7 +71,7 @@ function Bars({ title, names, overview, isHourly }: UsageChartProps) {
   const { whole, short } = useNumberFormats();
   const points = toChartPoints(overview);
   const series = useSeries(names);
-  // Tokens and captures are no parts of one whole.
+  // Tokens and captures are not parts of one total.
   const layout = names.includes('tokens') && points.length <= MAX_GROUPED_BARS ? 'besides' : 'stacked';
   const frame = useFrame(series, points, isHourly, layout);
   return (
@@ -127,7 +127,7 @@ const CHARTS = [
   { title: 'latency', names: ['median_ms', 'p95_ms'], Chart: Lines },
 ] as const;
 
-/** The period in four charts; undefined while it is being read. */
+/** Shows the period in four charts; undefined while it loads. */
 export function UsageCharts(props: { readonly overview: Overview | undefined; readonly isHourly: boolean }) {
   const { overview, isHourly } = props;
   const { t } = useTranslation('overview');

@@ -11,7 +11,7 @@ type ManualOperation = (typeof MANUAL_OPERATIONS)[number];
 
 const isManual = (type: string): type is ManualOperation => (MANUAL_OPERATIONS as readonly string[]).includes(type);
 
-/** Says how the newest operation went: a refusal of the processor is an answer, too. */
+/** Shows the outcome of the newest manual operation; a decline by the processor is an outcome too. */
 export function notifyOutcome({ operations, currency }: Payment, t: Translate, language: string): void {
   const newest = operations.findLast(({ type }) => isManual(type));
   if (newest === undefined || !isManual(newest.type)) return;

@@ -23,7 +23,7 @@ interface OperateFormProps {
   readonly onConflict: () => void;
 }
 
-// A void is a call without an amount; else they are the same.
+// The three calls differ only in the amount, which a void does not have.
 const CALLS = {
   capture: capturePaymentManually,
   refund: refundPaymentManually,
@@ -41,7 +41,8 @@ const allowsPartial = (kind: OperationKind, { can }: Payment): boolean =>
 
 export function OperateForm(props: OperateFormProps) {
   const { kind, onDone } = props;
-  // As it was when the dialog opened: what the person looked at is what is sent, whatever is read meanwhile.
+  // The payment as it was when the dialog opened: the user decides about what is on the screen, whatever is loaded
+  // since.
   const [payment] = useState(props.payment);
   const { t, i18n } = useTranslation('payments');
   const [isFull, setFull] = useState(true);
@@ -131,13 +132,13 @@ const faultText = (
   max: string,
   places: number,
 ): string => {
-  // As the service writes amounts, with all places of the currency.
+  // Examples have all decimals of the currency, as in the service.
   if (fault === 'form')
     return t('act.amountForm', { example: places === 0 ? '1250' : `12.${'5'.padEnd(places, '0')}` });
   return fault === 'zero' ? t('act.amountZero') : t('act.amountTooMuch', { most: max });
 };
 
-/** Sends it, and tells what became of it. */
+/** Sends the operation and shows its outcome. */
 function useOperation({ kind, payment, onDone, onConflict }: OperateFormProps) {
   const { t, i18n } = useTranslation('payments');
   const { account, environment } = useTenant();

@@ -10,7 +10,7 @@ interface OperationsProps {
   readonly onConflict: (isChanged: boolean) => void;
 }
 
-/** What can be done with the payment now, and by this person. */
+/** Shows the operations that the payment's state and the user's role allow. */
 export function Operations({ payment, onConflict }: OperationsProps) {
   const { t } = useTranslation('payments');
   const { environment } = useTenant();

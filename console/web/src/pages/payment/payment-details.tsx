@@ -11,7 +11,7 @@ import { useTenant } from '../../session/tenant.ts';
 import classes from './payment-details.module.css';
 import type { Payment } from './payment-page.tsx';
 
-/** How much of the money is where. */
+/** Shows the amounts of the payment. */
 export function Amounts({ payment }: { readonly payment: Payment }) {
   const { t } = useTranslation('payments');
   const amounts = [
@@ -34,7 +34,7 @@ export function Amounts({ payment }: { readonly payment: Payment }) {
   );
 }
 
-/** All else, beside the history. */
+/** Shows the details of the payment beside the history. */
 export function PaymentDetails({ payment }: { readonly payment: Payment }) {
   const { t } = useTranslation('payments');
   const { account, environment } = useTenant();

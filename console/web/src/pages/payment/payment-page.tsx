@@ -45,7 +45,7 @@ export function PaymentPage() {
   );
 }
 
-/** Reads the payment again and again, as long as its outcome is not known. */
+/** Reloads the payment periodically while its outcome is unknown. */
 function PaymentPoll({ args }: { readonly args: { readonly params: Readonly<Record<string, string>> } }) {
   useRead(showPayment, args, { refetchIntervalMs: POLL_MS });
   return null;

@@ -5,10 +5,10 @@ import { Time, useNow } from '../../parts/time.tsx';
 import type { Payment } from './payment-page.tsx';
 
 const REFRESH_MS = 10_000;
-/** As long as it is no wonder that nothing is known. */
+/** Time in which an unknown outcome is normal. */
 const RECENT_MS = 120_000;
 
-/** The outcome of an operation is not known: since when, and what not to do until then. */
+/** Shows that the outcome of an operation is unknown, since when, and what not to do until then. */
 export function UnknownOutcomeNotice({ payment }: { readonly payment: Payment }) {
   const { t } = useTranslation('payments');
   const now = useNow(REFRESH_MS);

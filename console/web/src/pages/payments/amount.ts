@@ -1,15 +1,15 @@
-/** Amounts as people type them. Decimal text throughout: money is never a floating point number. */
+/** Parses amounts that users type. Amounts stay decimal text: money is never a floating-point number. */
 
 type AmountFault = 'form' | 'zero' | 'tooMuch';
 
 const TYPED = /^(\d{1,12})(?:[.,](\d+))?$/;
 
-/** The service writes amounts with all places of their currency. */
+/** Counts the decimals of an amount. The service writes amounts with all decimals of the currency. */
 export const countDecimals = (amount: string): number => amount.split('.')[1]?.length ?? 0;
 
 const toMinorUnits = (amount: string): bigint => BigInt(amount.replace('.', ''));
 
-/** Point or comma, at most the places that `most` has. */
+/** Parses an amount with point or comma and at most the decimals of `most`. */
 export function parseAmount(typed: string, most: string): { amount: string } | { fault: AmountFault } {
   const decimals = countDecimals(most);
   const [, whole, fraction = ''] = TYPED.exec(typed.trim()) ?? [];

@@ -2,12 +2,12 @@ import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { listPayments } from '../../../../wire/payments.ts';
 import { omitEmpty, startOfDay, useFilters } from '../../parts/url-filters.ts';
 
-/** What payments are looked for by. Days, not times. */
+/** Filters of payments. Dates are days, not times. */
 const CODE_FILTERS = ['status', 'type', 'from', 'to', 'currency', 'doubtful'] as const;
 const TEXT_FILTERS = ['id', 'processor', 'amount', 'reference_code', 'last_four'] as const;
 export type Filters = Readonly<Record<(typeof CODE_FILTERS)[number] | (typeof TEXT_FILTERS)[number], string>>;
 
-/** Shown on demand. */
+/** Filters that are shown on request. */
 export const MORE_FILTERS = ['type', 'amount', 'currency', 'reference_code', 'last_four', 'processor'] as const;
 
 type Fault = 'fourDigits' | 'currencyForm' | 'amountForm' | 'amountNeedsCurrency';
@@ -15,7 +15,7 @@ type PaymentQuery = ValueOf<NonNullable<typeof listPayments.body>>;
 
 export const usePaymentFilters = () => useFilters(CODE_FILTERS, TEXT_FILTERS);
 
-/** What the service would refuse. */
+/** Returns what the service would reject. */
 export function findFaults({ last_four, currency, amount }: Filters): Partial<Record<keyof Filters, Fault>> {
   return {
     ...(last_four !== '' && !/^\d{4}$/.test(last_four) && { last_four: 'fourDigits' }),
@@ -31,6 +31,6 @@ export const toPaymentQuery = ({ from, to, amount, currency, ...same }: Filters)
     amount: amount.replace(',', '.'),
     currency: currency.toUpperCase(),
     from: startOfDay(from),
-    // The last day is meant, too.
+    // The last day is included.
     to: startOfDay(to, 1),
   }) as PaymentQuery;

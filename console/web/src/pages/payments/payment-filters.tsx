@@ -9,16 +9,16 @@ import { trimFilters } from '../../parts/url-filters.ts';
 import { useTenant } from '../../session/tenant.ts';
 import { type Filters, findFaults, MORE_FILTERS, type usePaymentFilters } from './filters.ts';
 
-/** Two beside each other on a phone. */
+/** Two fields fit beside each other on a telephone. */
 const WIDTH = { base: 'calc(50% - 6px)', xs: 158 };
-/** Among the statuses, because people look for it there. */
+/** Listed with the statuses, where users search for it. */
 const IN_DOUBT = 'doubtful';
 
 interface Draft {
   readonly values: Filters;
   readonly faults: ReturnType<typeof findFaults>;
   readonly change: (name: keyof Filters, value: string) => void;
-  /** Holds at once, with all else that was typed. */
+  /** Applies immediately, with the other fields. */
   readonly choose: (chosen: Partial<Filters>) => void;
 }
 
@@ -104,7 +104,7 @@ function CommonFilters(draft: Draft) {
   );
 }
 
-/** Those that the service knows, and the one that is looked for. */
+/** Returns the processors of the service and the selected one. */
 function useProcessors(chosen: string): readonly string[] {
   const { account } = useTenant();
   const { data } = useRead(showOnboarding, { params: { account } });

@@ -6,7 +6,7 @@ type Reason = (typeof REASONS)[keyof typeof REASONS][number];
 export const isReason = (word: string): word is Reason =>
   Object.values(REASONS).some((words: readonly string[]) => words.includes(word));
 
-/** Why a payment was declined or failed, in words; a reason that we do not know as it is. */
+/** Shows why a payment was declined or failed; an unknown reason is shown as it is. */
 export function ReasonText({ reason }: { readonly reason: string }) {
   const { t } = useTranslation('payments');
   return isReason(reason) ? t(`reason.${reason}`) : reason;

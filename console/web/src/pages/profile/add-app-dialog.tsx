@@ -27,7 +27,7 @@ function AppEnrollment({ onClose }: { readonly onClose: () => void }) {
   const add = useChange(addTotp);
   const { mutate } = begin;
   useEffect(() => mutate({}), [mutate]);
-  // Who does not confirm that it is them does not want it.
+  // Canceling the step-up cancels the enrollment.
   const isCancelled = begin.error?.code === 'cancelled';
   useEffect(() => {
     if (isCancelled) onClose();

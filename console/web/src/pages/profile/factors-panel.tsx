@@ -60,11 +60,11 @@ export function FactorsPanel({ factors }: { readonly factors: readonly Factor[] 
 interface FactorActions {
   readonly onRename: (factor: Factor) => void;
   readonly onRemove: (factor: Factor) => void;
-  /** The last one has to stay. */
+  /** False for the last factor, which has to stay. */
   readonly canRemove: boolean;
 }
 
-/** There is one app, which needs no name of its own. */
+/** Returns the name of a factor. There is one app only, so it needs no label. */
 function useFactorName(): (factor: Factor) => string {
   const { t } = useTranslation('profile');
   return ({ kind, label }) => (kind === 'totp' ? t('app') : label);

@@ -54,7 +54,7 @@ function PasswordForm({ onClose }: { readonly onClose: () => void }) {
     <form onSubmit={save}>
       <Stack gap="md" maw={420}>
         {fieldErrors.rest && <ErrorAlert error={fieldErrors.rest} isFocused />}
-        {/* For password managers, which keep the two together. */}
+        {/* Password managers store address and password together. */}
         <input type="text" name="email" autoComplete="username" value={email} readOnly hidden />
         <PasswordField
           label={t('current')}

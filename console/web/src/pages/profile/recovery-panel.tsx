@@ -8,7 +8,7 @@ import { Panel } from '../../parts/panel.tsx';
 import { RecoveryCodes } from '../../parts/recovery-codes.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
 
-/** From so few on, it is time for new ones. */
+/** Number of codes from which on new ones are suggested. */
 const FEW_CODES = 3;
 
 export function RecoveryPanel({ left }: { readonly left: number }) {
@@ -55,7 +55,7 @@ export function RecoveryPanel({ left }: { readonly left: number }) {
       >
         {t('makeCodesHint')}
       </ConfirmDialog>
-      {/* Nothing closes it but the person's word that the codes are stored. */}
+      {/* The dialog closes only after the user confirms that the codes are stored. */}
       <Modal
         opened={codes !== undefined}
         onClose={() => undefined}

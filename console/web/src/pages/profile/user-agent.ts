@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 
-/** Most browsers name others beside themselves, so the order decides. */
+/** Most browsers name others too, so the order decides. */
 const BROWSERS = [
   [/Edg/, 'Edge'],
   [/OPR\//, 'Opera'],
@@ -21,7 +21,7 @@ const SYSTEMS = [
 const findName = (names: readonly (readonly [RegExp, string])[], agent: string): string | undefined =>
   names.find(([pattern]) => pattern.test(agent))?.[1];
 
-/** What a browser calls itself, as people call it. */
+/** Returns browser and system of a user agent. */
 export function useUserAgentText(): (agent: string) => string {
   const { t } = useTranslation('profile');
   return (agent) =>

@@ -2,7 +2,7 @@ import { LIMITS } from '../../../../../src/kernel/limits.ts';
 
 export type KeyFileFault = 'notText' | 'tooLarge';
 
-/** The text of a key file: PEM, or a JWK. What is in binary form says what to do instead. */
+/** Reads a key file as PEM or JWK. Binary files return a fault. */
 export async function readKeyFile(file: File): Promise<{ text: string } | { fault: KeyFileFault }> {
   if (file.size > LIMITS.keyFileBytes) return { fault: 'tooLarge' };
   const text = await file.text();

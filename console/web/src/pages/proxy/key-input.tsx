@@ -8,14 +8,14 @@ import classes from './key-input.module.css';
 interface KeyInputProps {
   readonly label: string;
   readonly hint?: string;
-  /** It is not shown, pasted or chosen. */
+  /** The value is never shown. */
   readonly isSecret?: boolean;
   readonly value: string;
   readonly onChange: (text: string) => void;
   readonly error: string | undefined;
 }
 
-/** A key by file or by paste. It is in the memory of this form only, and is gone when the dialog closes. */
+/** Reads a key from a file or from pasted text. The key is only in the memory of this form. */
 export function KeyInput({ label, hint, isSecret = false, value, onChange, error }: KeyInputProps) {
   const { t } = useTranslation('proxy');
   const [fault, setFault] = useState<KeyFileFault>();
@@ -24,7 +24,7 @@ export function KeyInput({ label, hint, isSecret = false, value, onChange, error
   const load = async (file: File | null): Promise<void> => {
     if (file === null) return;
     const result = await readKeyFile(file);
-    // The same file can be chosen again, as after it was corrected.
+    // Allows choosing the same file again after it was corrected.
     resetRef.current?.();
     setFault('fault' in result ? result.fault : undefined);
     if (!('text' in result)) return;

@@ -20,11 +20,11 @@ type Certificate = Configuration['merchant_certificates'][number];
 
 interface KeyPanelsProps {
   readonly configuration: Configuration;
-  /** Undefined: the person may not. */
+  /** Undefined when the user has no permission. */
   readonly onUpload: ((kind: KeyKind) => void) | undefined;
 }
 
-/** Whose keys are in use, and which wait to take over. */
+/** Shows active and pending keys. */
 export function KeyPanels({ configuration, onUpload }: KeyPanelsProps) {
   const { t } = useTranslation('proxy');
   const { processor_public_keys, merchant_private_keys, merchant_certificates } = configuration;
@@ -104,7 +104,7 @@ function VersionState({ from }: { readonly from: string | null }) {
   );
 }
 
-/** With its public half, which receivers check signatures by. */
+/** Shows a private key with its public key, with which receivers verify signatures. */
 function PrivateKeyView({ public_key, ...key }: PrivateKey) {
   const { t } = useTranslation('proxy');
   return (

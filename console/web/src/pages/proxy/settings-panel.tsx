@@ -16,7 +16,7 @@ import type { Configuration } from './key-panels.tsx';
 
 type Setting = Configuration['settings'][number];
 
-/** The proxy sends a password with a user name only. */
+/** Returns true when a password is set without a user name, because the proxy then never sends it. */
 function isPasswordUnused(settings: readonly Setting[], changes: Changes): boolean {
   const willBeSet = (setting: string): boolean =>
     settings.some(
@@ -25,7 +25,7 @@ function isPasswordUnused(settings: readonly Setting[], changes: Changes): boole
   return willBeSet('wssec.password') && !willBeSet('wssec.username');
 }
 
-/** By their beginning, in the order of the service. */
+/** Groups settings by prefix, in the order of the service. */
 function groupByPrefix(settings: readonly Setting[]): readonly (readonly [string, readonly Setting[]])[] {
   const groupOf = ({ name }: Setting): string => name.split('.')[0] ?? '';
   return [...new Set(settings.map(groupOf))].map(
@@ -33,7 +33,7 @@ function groupByPrefix(settings: readonly Setting[]): readonly (readonly [string
   );
 }
 
-/** The service tells it in English; the console has its own words for those it knows. */
+/** Returns the description of a setting; unknown ones keep the text of the service. */
 function useAboutText(): (setting: Setting) => string {
   const { t, i18n } = useTranslation('proxy');
   return ({ name, about }) => {

@@ -13,7 +13,7 @@ import { KeyInput } from './key-input.tsx';
 export const KEY_KINDS = ['processor', 'merchant', 'certificate'] as const;
 export type KeyKind = (typeof KEY_KINDS)[number];
 
-/** Minutes until what is uploaded takes over. */
+/** Minutes until the upload becomes active. */
 const OVERLAP_MINUTES = { now: 0, hour: 60, day: 1440, week: 10_080, month: 43_200 } as const;
 type Overlap = keyof typeof OVERLAP_MINUTES;
 const OVERLAP_NAMES = Object.keys(OVERLAP_MINUTES) as Overlap[];
@@ -33,7 +33,7 @@ interface Values {
 
 interface UploadFormProps {
   readonly kind: KeyKind;
-  /** Something is in use that can stay so for a while. */
+  /** An active version exists that can overlap. */
   readonly isReplacing: boolean;
   readonly onDone: () => void;
 }

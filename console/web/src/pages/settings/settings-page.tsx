@@ -67,7 +67,7 @@ function DualControlPanel() {
   );
 }
 
-/** While the service would refuse it. */
+/** Shown while the service would reject the change. */
 function SecondPersonHint() {
   const { t } = useTranslation('settings');
   const { account } = useMembership();

@@ -24,7 +24,7 @@ export function SecondStep({ methods, onBack }: SecondStepProps) {
   };
   const options = {
     onSuccess: setSession,
-    // The first step is over too: it has to be done again.
+    // The first step has expired too and has to be repeated.
     onError: ({ code }: CallError) => code === 'not_signed_in' && goBack(),
   };
   const byCode = useOnce<Session, string>({

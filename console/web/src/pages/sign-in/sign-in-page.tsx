@@ -11,7 +11,7 @@ import { TwoColumns } from '../../shell/two-columns.tsx';
 import { PasswordStep } from './password-step.tsx';
 import { type Methods, SecondStep } from './second-step.tsx';
 
-/** Where somebody wanted to go; only ever within the console. */
+/** Returns the page to open after sign-in, only within the console. */
 function parseReturnPath(state: unknown): string {
   const back = (state as { back?: unknown } | null)?.back;
   if (typeof back !== 'string' || !back.startsWith('/')) return '/';
@@ -30,12 +30,12 @@ export function SignInPage() {
     if (isSignedIn) void navigate(parseReturnPath(state), { replace: true });
   }, [isSignedIn, navigate, state]);
 
-  // What was said to the one before is not for the next.
+  // Notifications of the previous user are removed.
   useEffect(() => notifications.clean(), []);
 
   if (visit === undefined) return error ? <Unreachable error={error} onRetry={refresh} /> : <LoadingScreen />;
   if (isSignedIn) return <LoadingScreen />;
-  // Reloaded between the two steps, the service still knows the first.
+  // After a reload between the steps, the service still knows the first.
   const methods = methodsAfterPassword ?? (visit.stage === 'password-given' ? visit.methods : undefined);
   if (methods === undefined) {
     return (

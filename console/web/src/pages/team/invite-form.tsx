@@ -10,7 +10,7 @@ import type { LinkChange } from './team-calls.ts';
 
 interface InviteFormProps {
   readonly invite: LinkChange<{ email: string; role: AccountRole }>;
-  /** Undefined: operators have one role. */
+  /** Undefined for operators, who have one role. */
   readonly firstRole: AccountRole | undefined;
   readonly onLink: (link: PersonalLink) => void;
   readonly onCancel: () => void;

@@ -3,11 +3,11 @@ import { useTranslation } from 'react-i18next';
 import { SecretOnce } from '../../parts/secret-once.tsx';
 import { Time, useNow } from '../../parts/time.tsx';
 
-/** A link for one person, and whose it is. */
+/** Invitation link of one user. */
 export interface PersonalLink {
   readonly url: string;
   readonly expires_at: string;
-  /** What to do with it. */
+  /** Instruction for the link. */
   readonly text: string;
 }
 
@@ -19,7 +19,7 @@ interface LinkDialogProps {
   readonly onClose: () => void;
 }
 
-/** Shows a link one time. Only the button closes it, so that a stray key does not lose the link. */
+/** Shows a link once. Only the button closes the dialog, so that the link is not lost by accident. */
 export function LinkDialog({ link, onClose }: LinkDialogProps) {
   const { t } = useTranslation('team');
   return (

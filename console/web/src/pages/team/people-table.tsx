@@ -13,7 +13,7 @@ export type PersonAction = 'change' | 'reset' | 'remove';
 
 interface PeopleTableProps {
   readonly people: readonly Person[] | undefined;
-  /** Invitations are open. */
+  /** True when invitations are pending. */
   readonly isInvited: boolean;
   readonly error: CallError | null;
   readonly onRetry: () => void;
@@ -110,7 +110,7 @@ function Actions({
           <Menu.Item
             key={action}
             onClick={() => {
-              // Where the dialog gives the focus back to, when the menu is gone.
+              // The dialog returns the focus to the button, because the menu closes.
               button.current?.focus();
               onAction(action, person);
             }}

@@ -12,7 +12,7 @@ import type { Person, TeamCalls } from './team-calls.ts';
 
 interface PersonDialogsProps {
   readonly calls: TeamCalls;
-  /** Which dialog is open, and about whom; these stay while it closes. */
+  /** Open dialog and its user; both stay while the dialog closes. */
   readonly opened: boolean;
   readonly action: PersonAction | undefined;
   readonly person: Person | undefined;
@@ -20,7 +20,7 @@ interface PersonDialogsProps {
   readonly onLink: (link: PersonalLink) => void;
 }
 
-/** Change the role, remove, make a new way in. */
+/** Dialogs that change the role, remove a user, or reset the sign-in. */
 export function PersonDialogs(props: PersonDialogsProps) {
   const { calls, action, person, opened } = props;
   if (person === undefined) return null;

@@ -9,7 +9,7 @@ interface RoleChoiceProps {
   readonly onChange: (role: AccountRole) => void;
 }
 
-/** Each role with what it may do. */
+/** Offers the roles with their permissions. */
 export function RoleChoice({ value, onChange }: RoleChoiceProps) {
   const { t } = useTranslation('team');
   return (

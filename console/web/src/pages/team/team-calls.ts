@@ -10,18 +10,18 @@ export type Invitation = Team['invitations'][number];
 
 interface LinkHandlers {
   readonly onLink: (link: Omit<PersonalLink, 'text'>) => void;
-  /** There is no link yet: a second person has to agree, which was said. */
+  /** The change needs approval first; the user was notified. */
   readonly onApprovalPending: () => void;
   readonly onError: (error: CallError) => void;
 }
 
-/** A change that makes a link. */
+/** Change that returns a link. */
 export interface LinkChange<Input> {
   readonly send: (input: Input, handlers: LinkHandlers) => void;
   readonly isBusy: boolean;
 }
 
-/** A change that is done, or is not, or waits for a second person, which was said then. */
+/** Change without a result; it is done, failed, or needs approval. */
 export interface PlainChange<Input> {
   readonly send: (input: Input, onSent: (isDone: boolean) => void) => void;
   readonly isBusy: boolean;
@@ -29,15 +29,15 @@ export interface PlainChange<Input> {
   readonly reset: () => void;
 }
 
-/** What can be done with a team by whoever looks at it; what is absent cannot. */
+/** Changes that the user may make to a team; absent ones are not permitted. */
 export interface TeamCalls {
   readonly invite?: LinkChange<{ email: string; role: AccountRole }>;
-  /** Of the form; undefined: there is one role only. */
+  /** Preselected role; undefined when there is only one. */
   readonly firstRole?: AccountRole;
   readonly withdraw?: PlainChange<string>;
   readonly changeRole?: PlainChange<{ person: string; role: AccountRole }>;
   readonly remove?: PlainChange<string>;
   readonly reset?: LinkChange<string>;
-  /** What losing this team means. */
+  /** Text about the effect of removing a user. */
   readonly removeText: 'remove.text' | 'remove.operatorText';
 }

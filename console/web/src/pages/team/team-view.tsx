@@ -14,14 +14,14 @@ import type { Person, Team, TeamCalls } from './team-calls.ts';
 interface TeamViewProps {
   readonly team: Pick<UseQueryResult<Team, CallError>, 'data' | 'error' | 'refetch'>;
   readonly calls: TeamCalls;
-  /** The button that opens it stands elsewhere on the page. */
+  /** The button that opens the form is elsewhere on the page. */
   readonly isInviting: boolean;
   readonly onInvited: () => void;
-  /** Of the heading above the invitations. */
+  /** Level of the heading above the invitations. */
   readonly order: 2 | 3;
 }
 
-/** People and open invitations of an account, or of the operators. */
+/** Shows users and pending invitations of an account or of the operators. */
 export function TeamView({ team, calls, isInviting, onInvited, order }: TeamViewProps) {
   const { t } = useTranslation('team');
   const [link, setLink] = useState<PersonalLink>();
@@ -29,7 +29,7 @@ export function TeamView({ team, calls, isInviting, onInvited, order }: TeamView
   const { data, error, refetch } = team;
   const actionsFor = ({ may_reset, is_you }: Person): readonly PersonAction[] => [
     ...(calls.changeRole ? (['change'] as const) : []),
-    // One's own way in is looked after on one's own page.
+    // Users change their own sign-in under Profile.
     ...(calls.reset && may_reset && !is_you ? (['reset'] as const) : []),
     ...(calls.remove ? (['remove'] as const) : []),
   ];

@@ -9,7 +9,7 @@ interface Link {
   readonly expires_at: string;
 }
 
-/** The answer of a change that may have to wait for a second person. */
+/** Response of a change that may need approval. */
 interface ApprovableResponse<Result> {
   readonly approval: string | null;
   readonly result: Result | null;
@@ -39,7 +39,7 @@ export function usePlainCall<Body, Data, Input>(
   };
 }
 
-/** As `useLinkCall`, where the change may take two people. */
+/** Like `useLinkCall`, for changes that may need approval. */
 export function useApprovableLinkCall<Body, Input>(
   definition: Definition<Body, undefined, ApprovableResponse<Link>>,
   argsOf: (input: Input) => CallArgs<Body, undefined>,
@@ -61,7 +61,7 @@ export function useApprovableLinkCall<Body, Input>(
   };
 }
 
-/** As `usePlainCall`, where the change may take two people. */
+/** Like `usePlainCall`, for changes that may need approval. */
 export function useApprovablePlainCall<Body, Result, Input>(
   definition: Definition<Body, undefined, ApprovableResponse<Result>>,
   argsOf: (input: Input) => CallArgs<Body, undefined>,

@@ -11,7 +11,7 @@ import classes from '../tokens/tokens.module.css';
 const SCHEMES = { 1: 's1', 3: 's3', 7: 's7', 8: 's8' } as const;
 const isKnownScheme = (scheme: number): scheme is keyof typeof SCHEMES => Object.hasOwn(SCHEMES, scheme);
 
-/** Everything that the vault tells of a token; a damaged one tells what stands beside its sealed part. */
+/** Shows a token. An altered record shows only the columns outside its sealed part. */
 export function TokenDetails({ row }: { readonly row: TokenRow }) {
   const { t } = useTranslation('tokens');
   const { token, scheme, is_damaged } = row;

@@ -15,7 +15,7 @@ export function TokenPage() {
   const params = { account, environment, token };
   const mayDelete = useCan()('tokens:delete');
   const change = useChange(deleteToken);
-  // The card behind it is gone for good.
+  // Deleting the token deletes the card permanently.
   const confirmText = environment === 'production' ? token.slice(-4) : undefined;
   return (
     <RecordPage

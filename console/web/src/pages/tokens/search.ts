@@ -13,13 +13,15 @@ export type SearchFault = 'empty' | 'last_four' | 'bin' | 'card' | 'long';
 
 const isDigits = (by: SearchKind): boolean => by === 'last_four' || by === 'bin';
 
-/** Without the blanks that come along when digits are copied. */
+/** Removes the blanks that copied digits may contain. */
 export const toSearch = (by: SearchKind, typed: string): Search => ({
   by,
   value: isDigits(by) ? typed.replace(/[\s-]/g, '') : typed.trim(),
 });
 
-/** Some tokens read as card numbers, and a tag may hold one that should not be there and has to be found. */
+/**
+ * Tokens may look like card numbers, and a tag with a card number must be found, so only digit searches are checked.
+ */
 export function findFault({ by, value }: Search): SearchFault | undefined {
   if (value === '') return 'empty';
   if (isDigits(by) && containsPan(value)) return 'card';

@@ -4,11 +4,11 @@ import classes from './tokens.module.css';
 
 interface TagsProps {
   readonly tags: readonly string[];
-  /** How many are shown, cut to a line; all, and in full, when absent. */
+  /** Maximum number of tags shown, on one line; all of them in full when absent. */
   readonly max?: number;
 }
 
-/** What merchants have written on a token. */
+/** Shows the tags of a token. */
 export function Tags({ tags, max }: TagsProps) {
   const { t } = useTranslation('tokens');
   if (tags.length === 0) {

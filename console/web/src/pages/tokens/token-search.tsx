@@ -11,15 +11,15 @@ import classes from './tokens.module.css';
 interface TokenSearchProps {
   readonly search: Search | undefined;
   readonly onSearch: (search: Search | undefined) => void;
-  /** What the service did not like about the value. */
+  /** Error of the service about the value. */
   readonly serviceError: string | undefined;
 }
 
-/** Stands in the address, too, unlike the value, which may be a card number by mistake. */
+/** Keeps the kind of search in the address. The value stays out of it, because it may be a card number by mistake. */
 function useKind(search: Search | undefined): [SearchKind, (by: SearchKind) => void] {
   const [address, setAddress] = useSearchParams();
   const named = TOKEN_SEARCHES.find((each) => each === address.get('by'));
-  // The address changes later than the choice, which decides whether a card number may be sent.
+  // The address changes after the state, which decides whether a card number may be sent.
   const [by, setBy] = useState<SearchKind>(named ?? search?.by ?? 'token');
   const choose = (chosen: SearchKind): void => {
     setBy(chosen);
@@ -28,7 +28,7 @@ function useKind(search: Search | undefined): [SearchKind, (by: SearchKind) => v
   return [by, choose];
 }
 
-/** Kind and value; a mistake is told before anything is sent. */
+/** Search form. Errors are shown before anything is sent. */
 export function TokenSearch({ search, onSearch, serviceError }: TokenSearchProps) {
   const { t } = useTranslation('tokens');
   const [by, setBy] = useKind(search);

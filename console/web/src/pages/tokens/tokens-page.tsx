@@ -78,7 +78,7 @@ export function TokensPage() {
         }
       />
       <TokenSearch
-        // Another environment is looked through anew.
+        // Another environment starts a new search.
         key={environment}
         search={search}
         onSearch={setSearch}

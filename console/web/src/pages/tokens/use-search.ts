@@ -4,8 +4,8 @@ import { useTenant } from '../../session/tenant.ts';
 import type { Search } from './search.ts';
 
 /**
- * What is looked for, also after a look at one of the tokens. It stands in no address, because it may be a card number
- * by mistake, and is gone with what the session has read.
+ * Keeps the search while the user opens a token. It is not in the address, because it may be a card number by mistake,
+ * and is dropped with the data of the session.
  */
 export function useSearch(): [Search | undefined, (search: Search | undefined) => void] {
   const client = useQueryClient();
@@ -15,7 +15,7 @@ export function useSearch(): [Search | undefined, (search: Search | undefined) =
   return [
     client.getQueryData<Search | null>(key) ?? undefined,
     (search) => {
-      // Nothing observes it, which must not make it old.
+      // Unobserved data must not be collected.
       client.setQueryDefaults(key, { gcTime: Number.POSITIVE_INFINITY });
       client.setQueryData<Search | null>(key, search ?? null);
       redraw((count) => count + 1);

@@ -1,13 +1,13 @@
 import type { WorkbenchBody } from './workbench-run.ts';
 
-/** Payloads to begin with, as the guides have them. */
+/** Example payloads, as in the guides. */
 
 export type Kind = WorkbenchBody['kind'];
 export const KINDS = ['jose', 'wssec', 'hash'] as const satisfies readonly Kind[];
 export const EXAMPLES = ['purchase', 'capture', 'minimal'] as const;
 export type ExampleName = (typeof EXAMPLES)[number];
 
-/** What stands in the placeholders of an example. */
+/** Records for the placeholders of an example. */
 interface Records {
   readonly token: string;
   readonly capture: string;

@@ -1,16 +1,19 @@
-/** Where in a payload the fault lies that an endpoint tells of (guide of the placeholders: Errors). */
+/**
+ * Location of the fault in a payload, parsed from the endpoint's description (see Errors in the guide about
+ * placeholders).
+ */
 interface FaultLocation {
-  /** From 1, in the order of the payload. */
+  /** Number of the placeholder in the payload, from 1. */
   readonly placeholder: number | undefined;
-  /** A JSON pointer. */
+  /** JSON pointer. */
   readonly pointer: string | undefined;
-  /** From 1. */
+  /** Line, from 1. */
   readonly line: number | undefined;
 }
 
 const lineAt = (payload: string, offset: number): number => payload.slice(0, offset).split('\n').length;
 
-/** The number that the pattern finds. */
+/** Returns the number that the pattern matches. */
 function matchNumber(description: string, pattern: RegExp): number | undefined {
   const [, digits] = pattern.exec(description) ?? [];
   return digits === undefined ? undefined : Number(digits);

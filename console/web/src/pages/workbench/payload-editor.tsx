@@ -6,14 +6,14 @@ import classes from './payload-editor.module.css';
 interface PayloadEditorProps {
   readonly value: string;
   readonly onChange: (text: string) => void;
-  /** By Ctrl or Cmd with Enter. */
+  /** Called for Ctrl or Cmd with Enter. */
   readonly onRun: () => void;
-  /** Where the fault lies, from 1. */
+  /** Line of the fault, from 1. */
   readonly faultLine: number | undefined;
   readonly error: string | undefined;
 }
 
-/** Lines with their numbers; Tab leaves the field, as everywhere. */
+/** Editor with line numbers. Tab leaves the field, for keyboard users. */
 export function PayloadEditor({ value, onChange, onRun, faultLine, error }: PayloadEditorProps) {
   const { t } = useTranslation('workbench');
   const id = useId();

@@ -24,7 +24,7 @@ type ExplainedCode = (typeof EXPLAINED_CODES)[number];
 
 const isExplained = (code: string): code is ExplainedCode => (EXPLAINED_CODES as readonly string[]).includes(code);
 
-/** Indented, where it is JSON; else as it is. */
+/** Indents JSON; returns other text unchanged. */
 function indentJson(answer: string): string {
   try {
     return JSON.stringify(JSON.parse(answer), null, 2);
@@ -35,7 +35,7 @@ function indentJson(answer: string): string {
 
 interface ResultPanelProps {
   readonly outcome: WorkbenchRun | undefined;
-  /** As it was sent. */
+  /** Payload that was sent. */
   readonly payload: string;
 }
 
@@ -94,7 +94,7 @@ function ResultAlert({
           {line !== undefined && <Badge tone="bad">{t('line', { line })}</Badge>}
           {pointer !== undefined && <Badge tone="quiet">{pointer}</Badge>}
         </Group>
-        {/* As the endpoint tells it to software, which is in English always. */}
+        {/* The description of the endpoint is always English. */}
         <Text size="sm" ff="monospace" lang="en" style={{ overflowWrap: 'anywhere' }}>
           {error.description}
         </Text>

@@ -46,7 +46,7 @@ export function WorkbenchPage() {
   );
 }
 
-/** A record of the account for the examples: the newest. */
+/** Returns the newest token and capture of the account for the examples. */
 function useRecords() {
   const { account } = useTenant();
   const params = { account, environment: 'sandbox' };
@@ -63,14 +63,14 @@ function Workbench() {
   const [kind, setKind] = useState<Kind>('jose');
   const [example, setExample] = useState<ExampleName>('purchase');
   const [hashType, setHashType] = useState<HashType>('SHA256');
-  /** Undefined: the example as it is. */
+  /** Undefined while the example is unchanged. */
   const [typed, setTyped] = useState<string>();
   const [fault, setFault] = useState<'empty' | 'tooLong'>();
   const { t } = useTranslation('workbench');
   const change = useChange(tryPayload);
   const { token = 'TOKEN', capture = 'CAPTURE' } = records;
   const payload = typed ?? PAYLOADS[kind][example]({ token, capture });
-  /** The example names records that are still being read. */
+  /** True while the records of the example load. */
   const isIncomplete = typed === undefined && !records.areLoaded;
   const sent = change.variables?.body?.payload ?? '';
   const error = change.data?.error ?? null;
@@ -185,7 +185,7 @@ function Choices({ kind, example, onChange, hashType, onHashType }: ChoicesProps
   );
 }
 
-/** Says what stands in the examples, or what is missing for them. */
+/** Explains which records the examples use, or what is missing. */
 function RecordsNote({ token, capture, areLoaded }: ReturnType<typeof useRecords>) {
   const { t } = useTranslation('workbench');
   if (!areLoaded) return null;

@@ -1,4 +1,4 @@
-/** The audit log of an account, and that of the service. */
+/** Audit log of an account and of the service. */
 export const audit = {
   title: 'Audit log',
   description: 'Who did what to which record, from where and when. Every alteration is detected.',

@@ -1,4 +1,4 @@
-/** Captures: the list, and one of them. */
+/** Captures: list and details. */
 export const captures = {
   title: 'Captures',
   description: 'Temporary card data. A capture expires automatically and is then deleted.',

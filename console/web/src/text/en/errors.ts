@@ -1,4 +1,4 @@
-/** By the code of the failure. All of the service, and those of the browser. */
+/** Texts by error code, of the service and of the browser. */
 export const errors = {
   access_denied: 'Access denied.',
   body_too_large: 'The request is too large. Send less at once.',

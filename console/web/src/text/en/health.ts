@@ -1,4 +1,4 @@
-/** How the service does, for operators. */
+/** Health of the service, for operators. */
 export const health = {
   title: 'Health',
   description: 'Status of this node, refreshed every 15 seconds.',

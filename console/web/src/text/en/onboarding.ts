@@ -1,4 +1,4 @@
-/** From a new account to live payments. */
+/** Onboarding of an account. */
 export const onboarding = {
   title: 'Onboarding',
   description: 'From a new account to live payments, in six steps.',

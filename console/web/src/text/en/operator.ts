@@ -1,4 +1,4 @@
-/** The pages of operators. */
+/** Pages of operators. */
 export const operator = {
   environment: { production: 'Production', sandbox: 'Sandbox', service: 'Service' },
   accounts: {

@@ -1,4 +1,4 @@
-/** The overview of an account in one environment. */
+/** Overview of an account in one environment. */
 export const overview = {
   title: 'Overview',
   description: 'Usage and response times of the vault.',

@@ -1,4 +1,4 @@
-/** The pages of payments: the list, and one payment. */
+/** Payments: list and details. */
 export const payments = {
   title: 'Payments',
   description: {

@@ -1,4 +1,4 @@
-/** What each setting of a processor decides: `common` those of all, then those of one, by the name that the service gives it. */
+/** Descriptions of processor settings: `common` for all, then by processor name. */
 export const processors = {
   about: {
     common: {

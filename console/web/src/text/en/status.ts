@@ -1,4 +1,4 @@
-/** Words that the service tells: statuses of payments, states of keys, of requests, of accounts. */
+/** Statuses of payments, keys, requests and accounts, as in the API. */
 export const status = {
   Opened: 'Opened',
   Authorized: 'Authorized',

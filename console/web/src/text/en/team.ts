@@ -1,4 +1,4 @@
-/** The people of an account, and the operators. */
+/** Users of an account, and operators. */
 export const team = {
   title: 'Team',
   description: 'Who has access to this account, and what each role may do.',

@@ -1,4 +1,4 @@
-/** Permanent tokens: the list, and one of them. */
+/** Tokens: list and details. */
 export const tokens = {
   title: 'Tokens',
   description:
