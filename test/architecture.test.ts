@@ -242,7 +242,7 @@ describe('architecture', () => {
 
   test('no two files import each other, directly or around a corner', () => {
     const graph = new Map(
-      sources.map((source) => [
+      [...sources, ...read('console/web/src')].map((source) => [
         source.path,
         source.imports.filter(({ from }) => from.startsWith('.')).map(({ from }) => targetOf(source, from)),
       ]),

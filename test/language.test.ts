@@ -12,6 +12,10 @@ const ROOT = join(import.meta.dirname, '..');
 /** Folders without retired names. */
 const NAMES: readonly string[] = [
   'console/tables.ts',
+  'console/web/src/api',
+  'console/web/src/parts',
+  'console/web/src/session',
+  'console/web/src/shell',
   'console/wire',
   'scripts',
   'src/background.ts',
@@ -48,6 +52,11 @@ const NAMES: readonly string[] = [
 /** Folders whose comments open with a verb, a noun phrase or an actor. */
 const OPENINGS: readonly string[] = [
   'console/tables.ts',
+  'console/web/src/api',
+  'console/web/src/pages',
+  'console/web/src/parts',
+  'console/web/src/session',
+  'console/web/src/shell',
   'scripts',
   'src/background.ts',
   'src/config.test.ts',
@@ -75,6 +84,10 @@ const OPENINGS: readonly string[] = [
 const PHRASES: readonly string[] = [
   'README.md',
   'console/tables.ts',
+  'console/web/src/api',
+  'console/web/src/pages',
+  'console/web/src/parts',
+  'console/web/src/shell',
   'docs/chaos.md',
   'docs/interface-map.md',
   'docs/scaling.md',

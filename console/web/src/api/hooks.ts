@@ -8,7 +8,7 @@ import {
 } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef } from 'react';
 import type { Definition } from '../../../wire/definition.ts';
-import { useStepUp } from '../session/step-up.tsx';
+import { useStepUp } from '../session/step-up-context.ts';
 import { type CallArgs, CallError, call } from './call.ts';
 import { hasFailed } from './failed-queries.ts';
 import { useStaleData } from './stale-data.ts';

@@ -22,20 +22,20 @@ function OwnerQuestion() {
   return <Question isRecommended={data.is_recommended} onPostpone={() => setPostponed(true)} />;
 }
 
-type Answer = 'yes' | 'no';
+type Choice = 'yes' | 'no';
 
 function Question({ isRecommended, onPostpone }: { readonly isRecommended: boolean; readonly onPostpone: () => void }) {
   const { t } = useTranslation('parts');
   const { account } = useMembership();
   const { refresh } = useSessionControls();
-  const [answer, setAnswer] = useState<Answer | null>(isRecommended ? 'yes' : null);
+  const [choice, setChoice] = useState<Choice | null>(isRecommended ? 'yes' : null);
   const change = useChange(answerDualControlQuestion);
   const save = (): void =>
     change.mutate(
-      { params: { account }, body: { dual_control: answer === 'yes' } },
+      { params: { account }, body: { dual_control: choice === 'yes' } },
       {
         onSuccess: () => {
-          notifySuccess(t(answer === 'yes' ? 'question.doneYes' : 'question.doneNo'));
+          notifySuccess(t(choice === 'yes' ? 'question.doneYes' : 'question.doneNo'));
           onPostpone();
           refresh();
         },
@@ -47,8 +47,8 @@ function Question({ isRecommended, onPostpone }: { readonly isRecommended: boole
         <Text size="sm">{t(isRecommended ? 'question.textRecommended' : 'question.text')}</Text>
         <Radio.Group
           aria-label={t('question.title')}
-          value={answer}
-          onChange={(value) => setAnswer(value === 'yes' ? 'yes' : 'no')}
+          value={choice}
+          onChange={(value) => setChoice(value === 'yes' ? 'yes' : 'no')}
         >
           <Stack gap="xs">
             <Radio value="yes" label={t('question.yes')} />
@@ -57,7 +57,7 @@ function Question({ isRecommended, onPostpone }: { readonly isRecommended: boole
         </Radio.Group>
         {change.error !== null && <ErrorAlert error={change.error} />}
         <Group gap="xs">
-          <Button size="xs" onClick={save} disabled={answer === null} loading={change.isPending}>
+          <Button size="xs" onClick={save} disabled={choice === null} loading={change.isPending}>
             {t('question.save')}
           </Button>
           <Button size="xs" variant="default" onClick={onPostpone}>

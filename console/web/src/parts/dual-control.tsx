@@ -14,7 +14,7 @@ export function DualControlNote() {
   const { t } = useTranslation('parts');
   return (
     <Alert color="blue" icon={<Users size={18} aria-hidden />}>
-      {t('byTwo')}
+      {t('dualControl')}
     </Alert>
   );
 }

@@ -6,7 +6,7 @@ import classes from './empty-state.module.css';
 interface EmptyStateProps {
   readonly icon: LucideIcon;
   readonly title: string;
-  /** What will be shown here, and how to create it. */
+  /** Description of the future content, and how to create it. */
   readonly children?: ReactNode;
   /** Next action. */
   readonly action?: ReactNode;

@@ -8,7 +8,7 @@ export function SearchDepth({ to }: { readonly to: string | null }) {
   if (to === null) return null;
   return (
     <Text size="sm" c="dimmed" mt="sm" role="status">
-      {t('lookedBack')} <Time value={to} />
+      {t('searchedBack')} <Time value={to} />
     </Text>
   );
 }

@@ -114,6 +114,6 @@ export function useSessionControls(): SessionControls {
 /** Returns the session; throws when no user is signed in. */
 export function useSession(): Session {
   const { visit } = useSessionControls();
-  if (!visit?.session) throw new Error('nobody is signed in');
+  if (!visit?.session) throw new Error('no user is signed in');
   return visit.session;
 }

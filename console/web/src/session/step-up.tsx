@@ -1,6 +1,7 @@
-import { createContext, type ReactNode, use, useCallback, useEffect, useRef, useState } from 'react';
+import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
 import { CallError } from '../api/call.ts';
 import { useSessionControls } from './session.tsx';
+import { type RequestStepUp, StepUpContext } from './step-up-context.ts';
 import { StepUpDialog } from './step-up-dialog.tsx';
 
 interface PendingStepUp {
@@ -8,16 +9,6 @@ interface PendingStepUp {
   readonly resolve: () => void;
   readonly reject: (error: CallError) => void;
 }
-
-type RequestStepUp = (action?: string) => Promise<void>;
-
-const Context = createContext<RequestStepUp>(() => Promise.reject(new CallError('internal', 0, '')));
-
-/**
- * Asks for the second factor again. Resolves after success; rejects with `cancelled`. Callers share one open dialog.
- * `action` names the change.
- */
-export const useStepUp = (): RequestStepUp => use(Context);
 
 export function StepUpProvider({ children }: { readonly children: ReactNode }) {
   const pending = useRef<PendingStepUp>(undefined);
@@ -45,7 +36,7 @@ export function StepUpProvider({ children }: { readonly children: ReactNode }) {
     if (!isSignedIn) cancel();
   }, [isSignedIn, cancel]);
   return (
-    <Context value={request}>
+    <StepUpContext value={request}>
       {children}
       <StepUpDialog
         opened={isOpen}
@@ -53,6 +44,6 @@ export function StepUpProvider({ children }: { readonly children: ReactNode }) {
         onConfirmed={() => finish((step) => step.resolve())}
         onCancel={cancel}
       />
-    </Context>
+    </StepUpContext>
   );
 }

@@ -5,7 +5,7 @@ import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useActionName } from './action-name.ts';
-import type { Approval } from './approvals-page.tsx';
+import type { Approval } from './approval.ts';
 import type { Decision } from './decision-dialog.tsx';
 import { ExpandableSummary } from './full-summary.tsx';
 import { formatPersonLabel } from './person-label.ts';
@@ -72,7 +72,7 @@ function Buttons({ approval, onDecide }: ApprovalCardProps) {
         {may_decide && button('decline', false)}
         {may_decide && button('approve', true)}
         {is_yours && button('withdraw', false)}
-        {is_yours && status === 'approved' && button('carryOut', true)}
+        {is_yours && status === 'approved' && button('execute', true)}
       </Group>
     </Group>
   );

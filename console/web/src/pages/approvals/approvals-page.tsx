@@ -3,7 +3,6 @@ import { UserCheck } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
-import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { listApprovals } from '../../../../wire/approvals.ts';
 import { useRead } from '../../api/hooks.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
@@ -11,13 +10,12 @@ import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { useDialog } from '../../parts/form-dialog.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { useMembership } from '../../session/tenant.ts';
+import type { Approval } from './approval.ts';
 import { ApprovalCard } from './approval-card.tsx';
 import { type Decision, DecisionDialog } from './decision-dialog.tsx';
 import type { ExecutionResult } from './execution-result.ts';
 import { NewKeyDialog } from './new-key-dialog.tsx';
 import { NewLinkDialog } from './new-link-dialog.tsx';
-
-export type Approval = ValueOf<typeof listApprovals.data>['approvals'][number];
 
 const PENDING_STATUSES: readonly string[] = ['waiting', 'approved'];
 const REFRESH_MS = 20_000;

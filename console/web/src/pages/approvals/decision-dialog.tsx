@@ -7,15 +7,15 @@ import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { notifySuccess } from '../../parts/notifications.tsx';
 import { useMembership } from '../../session/tenant.ts';
 import { useActionName } from './action-name.ts';
-import type { Approval } from './approvals-page.tsx';
+import type { Approval } from './approval.ts';
 import { type ExecutionResult, parseExecutionResult } from './execution-result.ts';
 import { FullSummary, useFullSummary } from './full-summary.tsx';
 import { formatPersonLabel } from './person-label.ts';
 
-export type Decision = 'approve' | 'decline' | 'withdraw' | 'carryOut';
+export type Decision = 'approve' | 'decline' | 'withdraw' | 'execute';
 
 /** Decisions that require the full summary on the screen. */
-const NEEDS_FULL_SUMMARY: readonly Decision[] = ['approve', 'carryOut'];
+const NEEDS_FULL_SUMMARY: readonly Decision[] = ['approve', 'execute'];
 
 interface DecisionDialogProps {
   readonly opened: boolean;
@@ -95,7 +95,7 @@ function useDecisions(approval: Approval | undefined) {
       name: requester,
       send: (onSuccess: OnSuccess) => withdrawing.mutate(args, { onSuccess: () => onSuccess() }),
     },
-    carryOut: {
+    execute: {
       change: executing,
       name: formatPersonLabel(approval?.decided_by, approval?.decided_by_email),
       send: (onSuccess: OnSuccess) => executing.mutate(args, { onSuccess: ({ result }) => onSuccess(result) }),

@@ -1,6 +1,6 @@
 import type { Environment } from '../../../../../src/kernel/environment.ts';
 import type { Json } from '../../../../../src/kernel/json.ts';
-import type { Approval } from './approvals-page.tsx';
+import type { Approval } from './approval.ts';
 
 /** Result of an executed change that the service returns only once. */
 export type ExecutionResult =

@@ -6,7 +6,7 @@ import type { CallError } from '../../api/call.ts';
 import { useRead } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { useMembership } from '../../session/tenant.ts';
-import type { Approval } from './approvals-page.tsx';
+import type { Approval } from './approval.ts';
 import { Summary } from './summary.tsx';
 
 interface SummaryState {

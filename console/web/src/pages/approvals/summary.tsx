@@ -4,7 +4,7 @@ import { ROLE_NAMES } from '../../../../people/roles.ts';
 import { Details } from '../../parts/details.tsx';
 import { Money } from '../../parts/money.tsx';
 import { Time } from '../../parts/time.tsx';
-import type { Approval } from './approvals-page.tsx';
+import type { Approval } from './approval.ts';
 
 type SummaryLine = Approval['summary'][number];
 

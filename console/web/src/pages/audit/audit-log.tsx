@@ -67,7 +67,7 @@ export function AuditLog(props: AuditLogProps) {
         error={error}
         onRetry={retry}
         empty={<EmptyLog isFiltered={isFiltered} onClear={clear} />}
-        next={next && { ...next, label: isFiltered ? t('lookFurther') : t('older') }}
+        next={next && { ...next, label: isFiltered ? t('searchEarlier') : t('older') }}
       />
       {isFiltered && <SearchDepth to={pages?.at(-1)?.looked_back_to ?? null} />}
     </>

@@ -20,8 +20,8 @@ export function Outcome({ record }: { readonly record: AuditRecord }) {
   const { outcome } = record;
   if (isOperationStart(record))
     return (
-      <Badge tone="quiet" title={t('begunHint')}>
-        {t('begunOutcome')}
+      <Badge tone="quiet" title={t('startedHint')}>
+        {t('startedOutcome')}
       </Badge>
     );
   return (

@@ -7,9 +7,9 @@ import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { useSessionControls } from '../../session/session.tsx';
 import { useSignOut } from '../../session/sign-out.ts';
 import { TwoColumns } from '../../shell/two-columns.tsx';
+import type { InvitationView } from './enrollment.ts';
 import { forgetSecret } from './invitation-secret.ts';
 import { useInvitationText } from './invitation-text.ts';
-import type { InvitationView } from './join-page.tsx';
 
 interface AcceptInvitationProps {
   readonly secret: string;

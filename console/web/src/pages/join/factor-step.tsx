@@ -2,7 +2,6 @@ import { Stack, Text, UnstyledButton } from '@mantine/core';
 import { ChevronRight, Fingerprint, type LucideIcon, Smartphone } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { beginPasskeyEnrollment, enrollByPasskey, enrollByTotp } from '../../../../wire/session.ts';
 import { call, setCsrfToken } from '../../api/call.ts';
 import { useOnce } from '../../api/hooks.ts';
@@ -10,10 +9,8 @@ import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
 import { canUsePasskeys, registerPasskey } from '../../session/passkey.ts';
 import { TotpEnrollment } from '../../session/totp-enrollment.tsx';
+import type { Enrollment, EnrollmentResult } from './enrollment.ts';
 import classes from './factor-step.module.css';
-import type { Enrollment } from './join-steps.tsx';
-
-export type EnrollmentResult = ValueOf<typeof enrollByTotp.data>;
 
 interface FactorStepProps {
   readonly enrollment: Enrollment;

@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { formatTime } from '../../parts/time.tsx';
-import type { InvitationView } from './join-page.tsx';
+import type { InvitationView } from './enrollment.ts';
 
 /** Returns the texts of an invitation. */
 export function useInvitationText(invitation: InvitationView) {

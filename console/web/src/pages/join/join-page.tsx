@@ -3,7 +3,6 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, useLocation } from 'react-router';
-import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { showInvitation } from '../../../../wire/session.ts';
 import { type CallError, call } from '../../api/call.ts';
 import { Unreachable } from '../../parts/unreachable.tsx';
@@ -11,10 +10,9 @@ import { LoadingScreen } from '../../session/require-sign-in.tsx';
 import { useSessionControls } from '../../session/session.tsx';
 import { TwoColumns } from '../../shell/two-columns.tsx';
 import { AcceptInvitation } from './accept-invitation.tsx';
+import type { InvitationView } from './enrollment.ts';
 import { useInvitationSecret } from './invitation-secret.ts';
 import { hasEnrolled, JoinSteps } from './join-steps.tsx';
-
-export type InvitationView = ValueOf<typeof showInvitation.data>;
 
 /** Returns true for any rejection: the service does not reveal what is wrong with a link. */
 const isInvalidLink = ({ status, code }: CallError): boolean =>

@@ -2,18 +2,14 @@ import { Text } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useNavigate } from 'react-router';
-import type { ValueOf } from '../../../../../src/http/fields.ts';
-import type { enroll } from '../../../../wire/session.ts';
 import { RecoveryCodes } from '../../parts/recovery-codes.tsx';
 import { useSessionControls } from '../../session/session.tsx';
 import { TwoColumns } from '../../shell/two-columns.tsx';
-import { type EnrollmentResult, FactorStep } from './factor-step.tsx';
+import type { Enrollment, EnrollmentResult, InvitationView } from './enrollment.ts';
+import { FactorStep } from './factor-step.tsx';
 import { forgetSecret } from './invitation-secret.ts';
 import { useInvitationText } from './invitation-text.ts';
-import type { InvitationView } from './join-page.tsx';
 import { PersonStep } from './person-step.tsx';
-
-export type Enrollment = ValueOf<typeof enroll.data>;
 
 /** Stored in the history entry, so that a reloaded page knows that the link was used. */
 const ENROLLED_STATE = { hasEnrolled: true };

@@ -10,8 +10,7 @@ import { useFieldErrors } from '../../parts/field-errors.ts';
 import { NewPassword } from '../../parts/new-password.tsx';
 import { isLanguage, type Language, setLanguage } from '../../text/index.ts';
 import { LANGUAGE_NAMES } from '../../text/language-names.ts';
-import type { InvitationView } from './join-page.tsx';
-import type { Enrollment } from './join-steps.tsx';
+import type { Enrollment, InvitationView } from './enrollment.ts';
 
 interface PersonStepProps {
   readonly secret: string;

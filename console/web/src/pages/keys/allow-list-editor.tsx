@@ -4,7 +4,7 @@ import { useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { useTranslation } from 'react-i18next';
 import { type AllowListEntry, isSameNetwork, listNetworksOfMachine, mergeEntries } from './allow-list.ts';
-import type { KeyForm } from './key-form.tsx';
+import type { KeyForm } from './key-form-state.ts';
 import classes from './keys.module.css';
 import { useNetworkHints } from './network-hints.tsx';
 import { PasteAddresses } from './paste-addresses.tsx';

@@ -1,5 +1,5 @@
 import { Button, Checkbox, Group, NativeSelect, Stack, Text, Textarea, TextInput } from '@mantine/core';
-import { type UseFormReturnType, useForm } from '@mantine/form';
+import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import type { Environment } from '../../../../../src/kernel/environment.ts';
 import { LIMITS } from '../../../../../src/kernel/limits.ts';
@@ -11,6 +11,7 @@ import { useFieldErrors } from '../../parts/field-errors.ts';
 import { useFocusFirstError } from '../../parts/focus-first-error.ts';
 import { hasWideNetwork, mergeEntries, parseList } from './allow-list.ts';
 import { AllowListEditor } from './allow-list-editor.tsx';
+import type { KeyForm } from './key-form-state.ts';
 import {
   EXPIRIES,
   type Expiry,
@@ -22,8 +23,6 @@ import {
 } from './key-values.ts';
 import { useInvalidLines } from './paste-addresses.tsx';
 import { PermissionPicker } from './permission-picker.tsx';
-
-export type KeyForm = UseFormReturnType<KeyValues>;
 
 interface KeyFormProps {
   readonly initial: KeyValues;
@@ -145,7 +144,7 @@ export function KeyFields(props: KeyFormProps) {
             {t('form.cancel')}
           </Button>
           <Button type="submit" loading={isBusy}>
-            {needsApproval ? tParts('askForIt') : submitLabel}
+            {needsApproval ? tParts('requestApproval') : submitLabel}
           </Button>
         </Group>
       </Stack>

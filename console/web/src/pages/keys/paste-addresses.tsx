@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { resolveLocale } from '../../parts/locale.ts';
 import { formatNumber } from '../../parts/number.ts';
 import { type AllowListEntry, parseList } from './allow-list.ts';
-import type { KeyForm } from './key-form.tsx';
+import type { KeyForm } from './key-form-state.ts';
 import classes from './keys.module.css';
 
 /** Returns a validator that names the invalid lines; null when all are valid. */

@@ -2,7 +2,7 @@ import { Button, Checkbox, Group, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { Permission } from '../../../../../src/accounts/permission.ts';
 import { Badge } from '../../parts/status-badge.tsx';
-import type { KeyForm } from './key-form.tsx';
+import type { KeyForm } from './key-form-state.ts';
 import classes from './keys.module.css';
 import {
   GROUPS,

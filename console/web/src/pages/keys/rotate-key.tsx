@@ -102,7 +102,7 @@ function OverlapForm({ apiKey, onSend, onClose, isBusy, error }: OverlapFormProp
   const max = LIMITS.overlapMinutes;
   return (
     <DialogForm
-      label={needsApproval ? tParts('askForIt') : t('rotate.confirm')}
+      label={needsApproval ? tParts('requestApproval') : t('rotate.confirm')}
       {...{ isBusy, error }}
       onCancel={onClose}
       onSubmit={() => {

@@ -5,7 +5,7 @@ import { useRead } from '../../api/hooks.ts';
 import { Panel } from '../../parts/panel.tsx';
 import { RequestCard } from '../operator-requests/request-card.tsx';
 import { RequestDialogs, useRequestDialog } from '../operator-requests/request-dialogs.tsx';
-import type { Account } from './operator-account-page.tsx';
+import type { Account } from './account.ts';
 
 /** Lists the pending requests of the merchant. */
 export function AccountRequests({ account }: { readonly account: Account }) {

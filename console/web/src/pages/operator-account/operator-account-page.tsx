@@ -2,7 +2,6 @@ import { Alert, Button, SimpleGrid, Skeleton, Stack, TextInput } from '@mantine/
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useParams } from 'react-router';
-import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { resumeAccount, sealAccount, showAccount, suspendAccount } from '../../../../wire/operator.ts';
 import { useChange, useRead } from '../../api/hooks.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
@@ -15,12 +14,10 @@ import { Panel } from '../../parts/panel.tsx';
 import { sandboxFirst } from '../../parts/sandbox-first.ts';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
+import type { Account, AccountView } from './account.ts';
 import { AccountRequests } from './account-requests.tsx';
 import { AccountTeam } from './account-team.tsx';
 import { PaymentsPanel } from './payments-panel.tsx';
-
-type AccountView = ValueOf<typeof showAccount.data>;
-export type Account = AccountView['account'];
 
 export function OperatorAccountPage() {
   const { t } = useTranslation('operator');

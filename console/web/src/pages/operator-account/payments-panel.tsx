@@ -11,7 +11,7 @@ import { notifySuccess } from '../../parts/notifications.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
 import { EnableForm, type PaymentsView, type Setting } from '../operator-payments/enable-form.tsx';
-import type { Account } from './operator-account-page.tsx';
+import type { Account } from './account.ts';
 
 interface PaymentsPanelProps {
   readonly account: Account;

@@ -5,7 +5,7 @@ import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { ExpiryBadge } from '../../parts/expiry-badge.tsx';
 import { Time } from '../../parts/time.tsx';
-import type { Health } from './operator-health-page.tsx';
+import type { Health } from './health.ts';
 
 interface Certificate {
   readonly key: string;

@@ -4,7 +4,7 @@ import { formatNumber } from '../../parts/number.ts';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { formatTime } from '../../parts/time.tsx';
 import classes from './checks.module.css';
-import type { Health } from './operator-health-page.tsx';
+import type { Health } from './health.ts';
 
 type Check = Health['checks'][number];
 

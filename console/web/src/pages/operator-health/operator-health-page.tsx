@@ -1,7 +1,6 @@
 import { Alert, Grid, Skeleton, Stack } from '@mantine/core';
 import { HeartPulse, TriangleAlert } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { showHealth } from '../../../../wire/operator.ts';
 import { useRead } from '../../api/hooks.ts';
 import { Details } from '../../parts/details.tsx';
@@ -13,8 +12,7 @@ import { Time } from '../../parts/time.tsx';
 import { TimeZone } from '../../parts/time-zone.tsx';
 import { CertificatesTable } from './certificates-table.tsx';
 import { Checks } from './checks.tsx';
-
-export type Health = ValueOf<typeof showHealth.data>;
+import type { Health } from './health.ts';
 
 /** Product names, the same in every language. */
 const DATABASES: Readonly<Record<string, string>> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };

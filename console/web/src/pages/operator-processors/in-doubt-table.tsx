@@ -2,6 +2,8 @@ import { Alert, Anchor, Box, Button, Modal, Stack, Text } from '@mantine/core';
 import { CircleCheck } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
+import type { ValueOf } from '../../../../../src/http/fields.ts';
+import type { listProcessors } from '../../../../wire/operator.ts';
 import { CodeBlock } from '../../parts/code-block.tsx';
 import { CopyField } from '../../parts/copy.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
@@ -10,7 +12,8 @@ import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { useDialog } from '../../parts/form-dialog.tsx';
 import { shortenId } from '../../parts/short-id.tsx';
 import { Time } from '../../parts/time.tsx';
-import type { InDoubtPayment } from './operator-processors-page.tsx';
+
+type InDoubtPayment = ValueOf<typeof listProcessors.data>['doubtful'][number];
 
 export function InDoubtTable({ payments }: { readonly payments: readonly InDoubtPayment[] }) {
   const { t } = useTranslation('operator');

@@ -14,7 +14,6 @@ import { useSettingText } from '../operator-payments/setting-text.ts';
 import { InDoubtTable } from './in-doubt-table.tsx';
 
 type Data = ValueOf<typeof listProcessors.data>;
-export type InDoubtPayment = Data['doubtful'][number];
 type Processor = Data['processors'][number];
 type Setting = Processor['settings'][number];
 

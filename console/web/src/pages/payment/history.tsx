@@ -9,7 +9,7 @@ import { type Status, StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import { ReasonText } from '../payments/reason-text.tsx';
 import classes from './history.module.css';
-import type { Payment } from './payment-page.tsx';
+import type { Payment } from './payment.ts';
 
 type Operation = Payment['operations'][number];
 

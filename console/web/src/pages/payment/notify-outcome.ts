@@ -2,7 +2,7 @@ import { notifications } from '@mantine/notifications';
 import type { useTranslation } from 'react-i18next';
 import { formatMoney } from '../../parts/money.tsx';
 import { notifySuccess } from '../../parts/notifications.tsx';
-import type { Payment } from './payment-page.tsx';
+import type { Payment } from './payment.ts';
 
 type Translate = ReturnType<typeof useTranslation<'payments'>>['t'];
 

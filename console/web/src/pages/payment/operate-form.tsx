@@ -12,7 +12,7 @@ import { useNotifyApproval } from '../../parts/notifications.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { countDecimals, parseAmount } from '../payments/amount.ts';
 import { notifyOutcome } from './notify-outcome.ts';
-import type { Payment } from './payment-page.tsx';
+import type { Payment } from './payment.ts';
 
 export type OperationKind = 'capture' | 'refund' | 'void';
 

@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { FormDialog, useDialog } from '../../parts/form-dialog.tsx';
 import { useCan, useTenant } from '../../session/tenant.ts';
 import { OperateForm, type OperationKind } from './operate-form.tsx';
-import type { Payment } from './payment-page.tsx';
+import type { Payment } from './payment.ts';
 
 interface OperationsProps {
   readonly payment: Payment;

@@ -8,8 +8,8 @@ import { shortenId } from '../../parts/short-id.tsx';
 import { Time } from '../../parts/time.tsx';
 import { TruncatedCard } from '../../parts/truncated-card.tsx';
 import { useTenant } from '../../session/tenant.ts';
+import type { Payment } from './payment.ts';
 import classes from './payment-details.module.css';
-import type { Payment } from './payment-page.tsx';
 
 /** Shows the amounts of the payment. */
 export function Amounts({ payment }: { readonly payment: Payment }) {

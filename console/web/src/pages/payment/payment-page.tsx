@@ -2,7 +2,6 @@ import { Alert, Grid, Skeleton, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useParams } from 'react-router';
-import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { showPayment } from '../../../../wire/payments.ts';
 import { useRead } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
@@ -15,10 +14,9 @@ import { useTenant } from '../../session/tenant.ts';
 import { isReason, ReasonText } from '../payments/reason-text.tsx';
 import { History } from './history.tsx';
 import { Operations } from './operations.tsx';
+import type { Payment } from './payment.ts';
 import { Amounts, PaymentDetails } from './payment-details.tsx';
 import { UnknownOutcomeNotice } from './unknown-outcome-notice.tsx';
-
-export type Payment = ValueOf<typeof showPayment.data>;
 
 const POLL_MS = 5000;
 
@@ -68,7 +66,7 @@ function PaymentContent({ payment, back }: PaymentContentProps) {
           <>
             <StatusBadge status={payment.status} />
             {payment.refund !== 'none' && <Badge tone="quiet">{t(`refunded.${payment.refund}`)}</Badge>}
-            {payment.is_doubtful && <StatusBadge status="doubtful" title={t('doubt.badge')} />}
+            {payment.is_doubtful && <StatusBadge status="doubtful" title={t('unknownOutcome.badge')} />}
           </>
         }
         back={back}

@@ -2,7 +2,7 @@ import { Alert, Text } from '@mantine/core';
 import { Hourglass } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { Time, useNow } from '../../parts/time.tsx';
-import type { Payment } from './payment-page.tsx';
+import type { Payment } from './payment.ts';
 
 const REFRESH_MS = 10_000;
 /** Time in which an unknown outcome is normal. */
@@ -17,20 +17,25 @@ export function UnknownOutcomeNotice({ payment }: { readonly payment: Payment })
     created_at: payment.created_at,
   };
   return (
-    <Alert color="yellow" role="status" icon={<Hourglass size={18} aria-hidden />} title={t(`doubt.title.${type}`)}>
+    <Alert
+      color="yellow"
+      role="status"
+      icon={<Hourglass size={18} aria-hidden />}
+      title={t(`unknownOutcome.title.${type}`)}
+    >
       <Text size="sm" component="div">
-        {t('doubt.text')}{' '}
+        {t('unknownOutcome.text')}{' '}
         {now - Date.parse(created_at) < RECENT_MS ? (
-          t('doubt.young')
+          t('unknownOutcome.young')
         ) : (
           <>
-            {t('doubt.since')} <Time value={created_at} />.
+            {t('unknownOutcome.since')} <Time value={created_at} />.
           </>
         )}{' '}
-        {t('doubt.meanwhile')}
+        {t('unknownOutcome.meanwhile')}
       </Text>
       <Text size="sm" fw={600} mt={6}>
-        {t(`doubt.warning.${type}`)}
+        {t(`unknownOutcome.warning.${type}`)}
       </Text>
     </Alert>
   );

@@ -49,7 +49,7 @@ export function PaymentsPage() {
         error={error}
         onRetry={retry}
         empty={<NoPayments isFiltered={filters.isFiltered} onClear={filters.clear} />}
-        next={next && { ...next, label: filters.isFiltered ? t('lookFurther') : t('older') }}
+        next={next && { ...next, label: filters.isFiltered ? t('searchEarlier') : t('older') }}
       />
       {filters.isFiltered && <SearchDepth to={pages?.at(-1)?.looked_back_to ?? null} />}
     </>
@@ -87,7 +87,7 @@ function Status({ status, reason, refund, is_doubtful, is_damaged }: PaymentRow)
       <StatusBadge status={status} />
       {refund !== 'none' && <Badge tone="quiet">{t(`refunded.${refund}`)}</Badge>}
       {is_damaged && <StatusBadge status="damaged" />}
-      {is_doubtful && <StatusBadge status="doubtful" title={t('doubt.badge')} />}
+      {is_doubtful && <StatusBadge status="doubtful" title={t('unknownOutcome.badge')} />}
       {reason !== null && (
         <Text span size="xs" c="dimmed" maw={220}>
           <ReasonText reason={reason} />

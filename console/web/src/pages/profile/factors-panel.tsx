@@ -13,7 +13,7 @@ import { Time } from '../../parts/time.tsx';
 import { canUsePasskeys } from '../../session/passkey.ts';
 import { AddAppDialog } from './add-app-dialog.tsx';
 import { AddPasskeyDialog } from './add-passkey-dialog.tsx';
-import type { Profile } from './profile-page.tsx';
+import type { Profile } from './profile.ts';
 import { RenamePasskeyDialog } from './rename-passkey-dialog.tsx';
 
 type Factor = Profile['factors'][number];

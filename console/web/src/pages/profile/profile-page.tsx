@@ -1,6 +1,5 @@
 import { Skeleton, Stack } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { showProfile } from '../../../../wire/profile.ts';
 import { useRead } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
@@ -10,8 +9,6 @@ import { PasswordPanel } from './password-panel.tsx';
 import { PersonPanel } from './person-panel.tsx';
 import { RecoveryPanel } from './recovery-panel.tsx';
 import { SessionsPanel } from './sessions-panel.tsx';
-
-export type Profile = ValueOf<typeof showProfile.data>;
 
 export function ProfilePage() {
   const { t } = useTranslation('profile');

@@ -7,7 +7,7 @@ import { useChange } from '../../api/hooks.ts';
 import { useFieldErrors } from '../../parts/field-errors.ts';
 import { DialogForm, FormDialog } from '../../parts/form-dialog.tsx';
 import { notifySuccess } from '../../parts/notifications.tsx';
-import type { Profile } from './profile-page.tsx';
+import type { Profile } from './profile.ts';
 
 type Factor = Profile['factors'][number];
 

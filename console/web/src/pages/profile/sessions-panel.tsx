@@ -10,7 +10,7 @@ import { notifySuccess } from '../../parts/notifications.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
-import type { Profile } from './profile-page.tsx';
+import type { Profile } from './profile.ts';
 import { useUserAgentText } from './user-agent.ts';
 
 type SessionRow = Profile['sessions'][number];

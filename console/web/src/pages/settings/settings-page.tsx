@@ -33,33 +33,33 @@ function DualControlPanel() {
   const [isConfirming, setConfirming] = useState(false);
   return (
     <Panel
-      title={t('byTwo.title')}
-      description={t('byTwo.text')}
-      actions={<Badge tone={isOn ? 'good' : 'quiet'}>{isOn ? t('byTwo.on') : t('byTwo.off')}</Badge>}
+      title={t('dualControl.title')}
+      description={t('dualControl.text')}
+      actions={<Badge tone={isOn ? 'good' : 'quiet'}>{isOn ? t('dualControl.on') : t('dualControl.off')}</Badge>}
     >
       <Stack gap={6}>
         <Text size="sm" fw={500}>
-          {t('byTwo.covers')}
+          {t('dualControl.covers')}
         </Text>
         <List size="sm" spacing={2}>
           {COVERED_CHANGES.map((each) => (
-            <List.Item key={each}>{t(`byTwo.list.${each}`)}</List.Item>
+            <List.Item key={each}>{t(`dualControl.list.${each}`)}</List.Item>
           ))}
         </List>
       </Stack>
       <Text size="sm" c="dimmed">
-        {t('byTwo.never')}
+        {t('dualControl.never')}
       </Text>
       {mayChange ? (
         <Group gap="md">
           <Button variant={isOn ? 'default' : 'filled'} onClick={() => setConfirming(true)}>
-            {isOn ? t('byTwo.turnOff') : t('byTwo.turnOn')}
+            {isOn ? t('dualControl.turnOff') : t('dualControl.turnOn')}
           </Button>
           {!isOn && <SecondPersonHint />}
         </Group>
       ) : (
         <Text size="sm" c="dimmed">
-          {t('byTwo.ownerOnly')}
+          {t('dualControl.ownerOnly')}
         </Text>
       )}
       <DualControlDialog isOn={isOn} opened={isConfirming} onClose={() => setConfirming(false)} />
@@ -75,9 +75,9 @@ function SecondPersonHint() {
   if (data === undefined || data.people.filter(({ role }) => can(role, 'approvals:decide')).length >= 2) return null;
   return (
     <Text size="sm" c="dimmed">
-      {t('byTwo.needsTwo')}{' '}
+      {t('dualControl.needsTwo')}{' '}
       <Anchor component={Link} to={`/a/${account}/team`} inherit underline="always">
-        {t('byTwo.toTeam')}
+        {t('dualControl.toTeam')}
       </Anchor>
     </Text>
   );
@@ -102,7 +102,7 @@ function DualControlDialog({ isOn, opened, onClose }: DualControlDialogProps) {
         onSuccess: ({ approval, result }) => {
           onClose();
           if (approval !== null) noteApproval(approval);
-          if (result !== null) notifySuccess(result.dual_control ? t('byTwo.doneOn') : t('byTwo.doneOff'));
+          if (result !== null) notifySuccess(result.dual_control ? t('dualControl.doneOn') : t('dualControl.doneOff'));
           refresh();
         },
       },
@@ -111,14 +111,14 @@ function DualControlDialog({ isOn, opened, onClose }: DualControlDialogProps) {
     <ConfirmDialog
       opened={opened}
       onClose={onClose}
-      title={isOn ? t('byTwo.turnOff') : t('byTwo.turnOn')}
+      title={isOn ? t('dualControl.turnOff') : t('dualControl.turnOn')}
       environment="production"
-      confirmLabel={isOn ? t('byTwo.turnOff') : t('byTwo.turnOn')}
+      confirmLabel={isOn ? t('dualControl.turnOff') : t('dualControl.turnOn')}
       onConfirm={confirm}
       isBusy={change.isPending}
       error={change.error}
     >
-      {isOn ? t('byTwo.confirmOff') : t('byTwo.confirmOn')}
+      {isOn ? t('dualControl.confirmOff') : t('dualControl.confirmOn')}
     </ConfirmDialog>
   );
 }

@@ -16,7 +16,7 @@ export function InvitationsTable({ invitations, withdraw }: InvitationsTableProp
   const { t } = useTranslation('team');
   const [selected, setSelected] = useState<Invitation>();
   const [isConfirming, setConfirming] = useState(false);
-  const recipient = ({ person, email }: Invitation): string => person ?? email ?? t('anybody');
+  const recipient = ({ person, email }: Invitation): string => person ?? email ?? t('anyone');
   const openDialog = (invitation: Invitation): void => {
     withdraw?.reset();
     setSelected(invitation);
@@ -43,7 +43,7 @@ export function InvitationsTable({ invitations, withdraw }: InvitationsTableProp
       name: 'role',
       header: t('columns.role'),
       visibleFrom: 'sm',
-      cell: ({ role }) => (role === null ? t('newWayIn') : t(`role.${role}`)),
+      cell: ({ role }) => (role === null ? t('signInReset') : t(`role.${role}`)),
     },
     { name: 'by', header: t('columns.by'), visibleFrom: 'md', cell: ({ invited_by }) => invited_by },
     {

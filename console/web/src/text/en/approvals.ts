@@ -71,7 +71,7 @@ export const approvals = {
     confirm: 'Withdraw request',
     done: 'Request withdrawn. Nothing changed.',
   },
-  carryOut: {
+  execute: {
     button: 'Execute change',
     title: 'Execute this change?',
     text: '{{name}} approved it. It applies in production immediately.',

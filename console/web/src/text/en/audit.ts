@@ -50,7 +50,7 @@ export const audit = {
     filteredText: 'Check the spelling, widen the dates, or clear the filters.',
   },
   older: 'Older records',
-  lookFurther: 'Search earlier',
+  searchEarlier: 'Search earlier',
   verify: 'Verify log',
   verifyHint: 'Checks every record and every seal of the chain',
   verified: 'Log intact',
@@ -63,15 +63,15 @@ export const audit = {
   exportHint: 'All records of the account regardless of the filters, as JSON lines with the data to verify them',
   exportEverythingHint:
     'All records of the service and of every account regardless of the filters, as JSON lines with the data to verify them',
-  begun: {
+  started: {
     authorization: 'Authorization started',
     payment: 'Payment started',
     capture: 'Capture started',
     payment_refund: 'Refund started',
     authorization_void: 'Void started',
   },
-  begunOutcome: 'Started',
-  begunHint: 'See the payment for its outcome',
+  startedOutcome: 'Started',
+  startedHint: 'See the payment for its outcome',
   actions: {
     service: { initialised: 'Vault created' },
     clock: { confirmed: 'Clock confirmed' },

@@ -71,9 +71,9 @@ export const payments = {
     filteredTitle: 'No payments match',
     filteredText: 'Check the spelling, widen the dates, or clear the filters.',
   },
-  lookedBack: 'Searched back to',
+  searchedBack: 'Searched back to',
   older: 'Older payments',
-  lookFurther: 'Search earlier',
+  searchEarlier: 'Search earlier',
   back: 'All payments',
   close: 'Close',
   damagedTitle: 'Record altered',
@@ -114,7 +114,7 @@ export const payments = {
     avs: 'Address check (AVS)',
     more: 'Codes and ids',
   },
-  doubt: {
+  unknownOutcome: {
     badge: 'The outcome of an operation is unknown',
     title: {
       authorization: 'Outcome of the authorization unknown',

@@ -1,7 +1,7 @@
 export const settings = {
   title: 'Settings',
   description: 'Security settings of this account.',
-  byTwo: {
+  dualControl: {
     title: 'Two-person approval',
     text: 'One user requests a change in production, another user approves it, then the first executes it. One mistake or one stolen sign-in cannot change production.',
     on: 'On',

@@ -26,8 +26,8 @@ export const team = {
     altered: 'The sign-in record was altered in the database, so sign-ins are rejected. Reset the sign-in.',
   },
   noSession: 'Not signed in',
-  anybody: 'Anyone with the link',
-  newWayIn: 'Sign-in reset',
+  anyone: 'Anyone with the link',
+  signInReset: 'Sign-in reset',
   role: {
     owner: 'Owner',
     developer: 'Developer',

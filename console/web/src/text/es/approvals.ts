@@ -73,7 +73,7 @@ export const approvals: typeof english = {
     confirm: 'Retirar solicitud',
     done: 'Se retiró la solicitud. No cambió nada.',
   },
-  carryOut: {
+  execute: {
     button: 'Ejecutar cambio',
     title: '¿Ejecutar este cambio?',
     text: 'Lo aprobó {{name}}. Se aplica en producción de inmediato.',

@@ -57,7 +57,7 @@ export const audit: typeof english = {
     filteredText: 'Revise lo escrito, amplíe las fechas o quite los filtros.',
   },
   older: 'Entradas anteriores',
-  lookFurther: 'Buscar antes',
+  searchEarlier: 'Buscar antes',
   verify: 'Verificar registro',
   verifyHint: 'Comprueba cada entrada y cada sello de la cadena',
   verified: 'Registro de auditoría íntegro',
@@ -71,15 +71,15 @@ export const audit: typeof english = {
     'Todas las entradas de la cuenta sin importar los filtros, en líneas de JSON con los datos para verificarlas',
   exportEverythingHint:
     'Todas las entradas del servicio y de todas las cuentas sin importar los filtros, en líneas de JSON con los datos para verificarlas',
-  begun: {
+  started: {
     authorization: 'Autorización iniciada',
     payment: 'Pago iniciado',
     capture: 'Captura iniciada',
     payment_refund: 'Devolución iniciada',
     authorization_void: 'Anulación iniciada',
   },
-  begunOutcome: 'Iniciada',
-  begunHint: 'Vea el resultado en el pago',
+  startedOutcome: 'Iniciada',
+  startedHint: 'Vea el resultado en el pago',
   actions: {
     service: { initialised: 'Bóveda creada' },
     clock: { confirmed: 'Reloj confirmado' },

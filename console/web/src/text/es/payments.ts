@@ -72,9 +72,9 @@ export const payments: typeof english = {
     filteredTitle: 'No hay pagos que coincidan',
     filteredText: 'Revise lo escrito, amplíe las fechas o quite los filtros.',
   },
-  lookedBack: 'Buscado hasta',
+  searchedBack: 'Buscado hasta',
   older: 'Pagos anteriores',
-  lookFurther: 'Buscar antes',
+  searchEarlier: 'Buscar antes',
   back: 'Todos los pagos',
   close: 'Cerrar',
   damagedTitle: 'Datos alterados',
@@ -115,7 +115,7 @@ export const payments: typeof english = {
     avs: 'Verificación de dirección (AVS)',
     more: 'Códigos e ids',
   },
-  doubt: {
+  unknownOutcome: {
     badge: 'Se desconoce el resultado de una operación',
     title: {
       authorization: 'Resultado de la autorización desconocido',

@@ -3,7 +3,7 @@ import type { settings as english } from '../en/settings.ts';
 export const settings: typeof english = {
   title: 'Configuración',
   description: 'Configuración de seguridad de esta cuenta.',
-  byTwo: {
+  dualControl: {
     title: 'Aprobación de dos personas (control dual)',
     text: 'Un usuario solicita un cambio en producción, otro lo aprueba y después el primero lo ejecuta. Un solo error o un solo acceso robado no puede cambiar producción.',
     on: 'Activado',

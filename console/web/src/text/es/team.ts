@@ -29,8 +29,8 @@ export const team: typeof english = {
       'Los datos de acceso se alteraron en la base de datos y se rechaza todo inicio de sesión. Restablezca el acceso.',
   },
   noSession: 'Sin sesión',
-  anybody: 'Quien tenga el enlace',
-  newWayIn: 'Restablecimiento de acceso',
+  anyone: 'Quien tenga el enlace',
+  signInReset: 'Restablecimiento de acceso',
   role: {
     owner: 'Propietario',
     developer: 'Desarrollador',
