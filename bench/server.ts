@@ -14,6 +14,7 @@ import type { Tenant } from '../src/kernel/environment.ts';
 import type { Pan } from '../src/kernel/pan.ts';
 import { Vault } from '../src/vault/vault.ts';
 import { systemClocks } from '../test/fixtures/clock.ts';
+import { inTransaction } from '../test/fixtures/transactions.ts';
 import { comparisons } from './comparisons.ts';
 import { randomPan } from './requests.ts';
 
@@ -88,14 +89,16 @@ const card = () => ({ pan: randomPan() as Pan, name: 'Ana Lopez', expiry: { mont
 
 /** Returns the last thousand tokens at least; `count` is how many there are in the database then. */
 async function fillTokens({ database, keyring, time, random }: Core, tenant: Tenant, count: number): Promise<string[]> {
-  const vault = new Vault({ database, keyring, clock, time, random });
+  const vault = new Vault({ database, keyring, time, random });
   const kept: string[] = [];
   for (let made = 0; made < count; made += TOKENS_AT_ONCE) {
     const cards = Array.from({ length: TOKENS_AT_ONCE }, card);
     const format = { scheme: 1, bin: 6 } as const;
     const creator = { id: 'key_9m2k4x7p1d8q3r', name: 'bench' };
     const request = { cards, tags: ['web'], format, persistent: false, creator };
-    const results = await vault.tokenize(tenant, request, { origin: OPERATOR });
+    const results = await inTransaction({ database, clock }, (transaction) =>
+      vault.tokenize(transaction, tenant, request),
+    );
     if (kept.length < 20_000) kept.push(...results.flatMap(({ token }) => token?.token ?? []));
   }
   return kept;
@@ -106,13 +109,15 @@ function fillCaptures(
   tenant: Tenant,
   count: number,
 ): Promise<string[]> {
-  const vault = new Vault({ database, keyring, clock, time, random });
-  const captures = new Captures({ database, keyring, sadKeys, vault, clock, time, random });
+  const vault = new Vault({ database, keyring, time, random });
+  const captures = new Captures({ database, keyring, sadKeys, vault, time, random });
   const create = (_: unknown, index: number): Promise<string> => {
     const additionalInfo = { order: `A-${100_000 + index}` };
     const sad = { cvv: '123', track2: undefined };
     const rest = { amount: 12_500, currency: 'USD', additionalInfo, sad, ttlMinutes: DAY / MINUTE };
-    return captures.create(tenant, { ...card(), ...rest }, { origin: OPERATOR });
+    return inTransaction({ database, clock }, (transaction) =>
+      captures.create(transaction, tenant, { ...card(), ...rest }),
+    );
   };
   return Promise.all(Array.from({ length: count }, create));
 }

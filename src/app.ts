@@ -129,9 +129,9 @@ async function runService(
 function createServices(core: OpenCore, log: Log, isReady: () => Promise<boolean>) {
   const { database, keyring, clock, time, random, configurations, idempotency, statistics } = core;
   const leases = createLeases(core);
-  const vault = new Vault({ database, keyring, clock, time, random, statistics });
-  const captures = new Captures({ database, keyring, sadKeys: core.sadKeys, vault, clock, time, random });
-  const placeholders = new Placeholders({ database, vault, captures, clock });
+  const vault = new Vault({ database, keyring, time, random });
+  const captures = new Captures({ database, keyring, sadKeys: core.sadKeys, vault, time, random });
+  const placeholders = new Placeholders({ vault, captures });
   const proxy = new PayloadProxy({ configurations, placeholders, clock, random });
   const authentications = ENVIRONMENTS.map(
     (environment) => new Authentication({ database, keyring, clock, random, environment }),
@@ -209,7 +209,7 @@ async function createServers({
   serviceInfo,
   isReady,
 }: ServerParts) {
-  const { database, clock, time, random, accounts } = core;
+  const { database, clock, time, random, accounts, transactions } = core;
   const { vault, captures, payments, proxy, idempotency, statistics, metrics } = services;
   const shared = { clock, random, log, metrics, statistics, trustedProxies: config.trustedProxies };
   const serviceOf = (environment: Environment) => {
@@ -220,7 +220,7 @@ async function createServers({
       authentication,
       services: { database, accounts, vault, captures, payments, proxy },
     };
-    return createApiServer({ ...shared, ...parts, idempotency, rates: config.rates, endpoints });
+    return createApiServer({ ...shared, ...parts, idempotency, transactions, rates: config.rates, endpoints });
   };
   const vaultServices = { ...core, vault, captures, payments, proxy, statistics, serviceInfo };
   const limits = { consoleUrl: config.consoleUrl, attemptsPerMinute: config.rates.failedAuthentication };

@@ -7,6 +7,7 @@ import type { AuditLogQuery } from '../../src/audit/audit-log-query.ts';
 import type { CaptureQueries } from '../../src/captures/capture-queries.ts';
 import type { Captures } from '../../src/captures/captures.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
+import type { Transactions } from '../../src/idempotency/transaction.ts';
 import type { Clock, Random } from '../../src/kernel/clock.ts';
 import type { Environment, Tenant } from '../../src/kernel/environment.ts';
 import type { Json } from '../../src/kernel/json.ts';
@@ -53,6 +54,7 @@ export interface ConsoleServices {
   readonly captures: Captures;
   readonly payments: Payments;
   readonly proxy: PayloadProxy;
+  readonly transactions: Transactions;
   readonly usageOverview: UsageOverview;
   readonly totals: RecordTotals;
   readonly tokenListing: TokenQueries;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { startTestService, type TestService } from '../../test/fixtures/test-service.ts';
+import { inTransaction } from '../../test/fixtures/transactions.ts';
 import { VISA } from '../../test/interface/vault-requests.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Pan } from '../kernel/pan.ts';
@@ -8,8 +9,6 @@ import { commitOrThrow, write } from '../storage/database.ts';
 import { Vault } from '../vault/vault.ts';
 import { CaptureQueries, type CaptureView } from './capture-queries.ts';
 import { Captures, type NewCapture } from './captures.ts';
-
-const ORIGIN = { actor: { type: 'operator' as const, name: 'test' } };
 
 const whole: NewCapture = {
   pan: VISA as Pan,
@@ -43,7 +42,7 @@ describe('captures as people find them', { timeout: 60_000 }, () => {
 
   const newTenant = async (): Promise<Tenant> => ({ account: await service.newAccount(), environment: 'sandbox' });
   const create = (tenant: Tenant, request: NewCapture): Promise<string> =>
-    captures.create(tenant, request, { origin: ORIGIN });
+    inTransaction(service.core, (transaction) => captures.create(transaction, tenant, request));
 
   test('without card number and sensitive data, until their ttl ends', async () => {
     const tenant = await newTenant();

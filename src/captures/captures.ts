@@ -1,14 +1,14 @@
-import { type AuditAction, buildAuditEntry, type Origin } from '../audit/audit.ts';
+import type { AuditAction, AuditEvent } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys, SealedSad } from '../crypto/sad-keys.ts';
-import { alsoWrites, type Effect, refuseIfTakenOver } from '../idempotency/effect.ts';
-import { type Clock, MINUTE, type Random } from '../kernel/clock.ts';
+import type { Transaction } from '../idempotency/transaction.ts';
+import { MINUTE, type Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { isUuid, newUuid } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
-import { commitOrThrow, type Database, type JournalEntry } from '../storage/database.ts';
+import { commitOrThrow, type Database } from '../storage/database.ts';
 import type { Tokenization, TokenizationResult } from '../vault/assign-tokens.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Capture } from './capture.ts';
@@ -45,7 +45,6 @@ export class Captures {
   readonly #keyring: Keyring;
   readonly #sadKeys: SadKeys;
   readonly #vault: Vault;
-  readonly #clock: Clock;
   readonly #time: TrustedTime;
   readonly #random: Random;
 
@@ -54,7 +53,6 @@ export class Captures {
     keyring: Keyring;
     sadKeys: SadKeys;
     vault: Vault;
-    clock: Clock;
     time: TrustedTime;
     random: Random;
   }) {
@@ -62,33 +60,26 @@ export class Captures {
     this.#keyring = options.keyring;
     this.#sadKeys = options.sadKeys;
     this.#vault = options.vault;
-    this.#clock = options.clock;
     this.#time = options.time;
     this.#random = options.random;
   }
 
   /** Returns the id. */
-  async create(tenant: Tenant, request: NewCapture, effect: Effect<string>): Promise<string> {
+  async create(transaction: Transaction, tenant: Tenant, request: NewCapture): Promise<string> {
     const { now: createdAt, latest } = this.#time.timesNow();
     const id = newUuid(this.#random);
     const expiresAt = latest + request.ttlMinutes * MINUTE;
     const capture: Capture = { ...request, id, createdAt, expiresAt };
     const sad = await sealSad(this.#sadKeys, tenant, capture);
-    const own = [await insertCapture(this.#keyring, tenant, capture, sad)];
-    const outcome = await this.#database.commit({
-      account: tenant.account,
-      writes: [...own, ...(await alsoWrites(effect, id))],
-    });
-    refuseIfTakenOver(outcome, own.length);
-    if (!outcome.committed) throw new Failure('internal');
-    await this.#resealIfLate(tenant, capture, sad);
+    transaction.write(await insertCapture(this.#keyring, tenant, capture, sad));
+    if (sad !== undefined) transaction.afterCommit(() => this.#resealIfLate(tenant, capture, sad));
     return id;
   }
 
   /** A commit can take so long that the key of the period was closed and destroyed before it. */
-  async #resealIfLate(tenant: Tenant, capture: Capture, sealed: SealedSad | undefined): Promise<void> {
+  async #resealIfLate(tenant: Tenant, capture: Capture, sealed: SealedSad): Promise<void> {
     const { environment, account } = tenant;
-    for (let old = sealed; old !== undefined; ) {
+    for (let old: SealedSad | undefined = sealed; old !== undefined; ) {
       if (!(await this.#sadKeys.mayBeDestroyed(old, environment, capture.expiresAt))) return;
       const sad = await sealSad(this.#sadKeys, tenant, capture);
       if (sad !== undefined)
@@ -97,39 +88,33 @@ export class Captures {
     }
   }
 
-  /** With everything in it; the audit record is on disk before it is returned. Throws `unknown_capture`. */
-  async retrieve(tenant: Tenant, id: string, origin: Origin): Promise<RetrievedCapture> {
+  /** Returns all of a capture; the read is recorded in the transaction. Throws `unknown_capture`. */
+  async retrieve(transaction: Transaction, tenant: Tenant, id: string): Promise<RetrievedCapture> {
     const stored = await this.#find(tenant, id);
-    await commitOrThrow(this.#database, {
-      account: tenant.account,
-      writes: [],
-      journal: [this.#retrievalEntry(tenant, id, origin, stored)],
-    });
-    if (stored === undefined) throw new Failure('unknown_capture', { field: 'id' });
+    recordRetrieval(transaction, tenant, id, stored);
+    if (stored === undefined) throw unknownCapture();
     return { capture: await this.#unseal(tenant, stored), panIndex: stored.panIndex };
   }
 
   /**
-   * Captures by id, for `use` (a word for the audit log); those that do not exist are not in the map. Sensitive
-   * authentication data stays sealed unless it is wanted. The audit records of all are on disk before it is returned.
+   * Returns captures by id, for `usage` (a word for the audit log); those that do not exist are not in the map. Sensitive
+   * authentication data stays sealed unless it is selected. Each read is recorded in the transaction.
    */
   async retrieveForUse(
+    transaction: Transaction,
     tenant: Tenant,
     selectors: readonly CaptureSelector[],
-    origin: Origin,
     usage: string,
   ): Promise<Map<string, Capture>> {
     const captures = new Map<string, Capture>();
-    const journal: JournalEntry[] = [];
-    // All at once: over a network each question has its way to go.
+    // Concurrently: over a network each query has its round trip.
     const found = await Promise.all(selectors.map(({ id }) => this.#find(tenant, id)));
     for (const [index, { id, sad }] of selectors.entries()) {
       const stored = found[index];
       const sealed = stored && (sad ? stored : { ...stored, sealedSad: undefined });
+      recordRetrieval(transaction, tenant, id, stored, usage);
       if (sealed !== undefined) captures.set(id, await this.#unseal(tenant, sealed));
-      journal.push(this.#retrievalEntry(tenant, id, origin, stored, usage));
     }
-    if (journal.length > 0) await commitOrThrow(this.#database, { account: tenant.account, writes: [], journal });
     return captures;
   }
 
@@ -138,37 +123,31 @@ export class Captures {
     return this.#find(tenant, id);
   }
 
-  /** Throws `unknown_capture`, `capture_without_card`, and what tokenizing throws. The capture lives on. */
+  /** Throws `unknown_capture`, `capture_without_card`, and what tokenizing throws. The capture stays until its ttl ends. */
   async tokenize(
+    transaction: Transaction,
     tenant: Tenant,
     id: string,
     format: Omit<Tokenization, 'cards'>,
-    effect: Effect<TokenizationResult[]>,
   ): Promise<TokenizationResult[]> {
     const stored = await this.#find(tenant, id);
-    if (stored === undefined) throw new Failure('unknown_capture', { field: 'id' });
+    if (stored === undefined) throw unknownCapture();
     const { pan, name, expiry } = stored.capture;
     if (pan === undefined) throw new Failure('capture_without_card', { field: 'id' });
-    const journal = [this.#entry('capture.tokenized', tenant, id, effect.origin, 'success')];
-    return this.#vault.tokenize(tenant, { ...format, cards: [{ pan, name, expiry }] }, effect, journal);
+    transaction.record(captureEvent('capture.tokenized', tenant, id, 'success'));
+    return this.#vault.tokenize(transaction, tenant, { ...format, cards: [{ pan, name, expiry }] });
   }
 
   /** Throws `unknown_capture`. */
-  async delete(tenant: Tenant, id: string, effect: Effect<string>): Promise<void> {
-    const own = [deleteCapture(tenant, isUuid(id) ? id : '', this.#time.latestNow())];
-    const journal = [this.#entry('capture.deleted', tenant, id, effect.origin, 'success')];
-    const outcome = await this.#database.commit({
-      account: tenant.account,
-      writes: [...own, ...(await alsoWrites(effect, id))],
-      journal,
-      scrubAfterCommit: true,
-    });
-    refuseIfTakenOver(outcome, own.length);
-    if (!outcome.committed) {
-      const missing = [this.#entry('capture.deleted', tenant, id, effect.origin, 'missing')];
-      await commitOrThrow(this.#database, { account: tenant.account, writes: [], journal: missing });
-      throw new Failure('unknown_capture', { field: 'id' });
+  async delete(transaction: Transaction, tenant: Tenant, id: string): Promise<void> {
+    // Deleting a capture that does not exist conflicts, so only a second attempt has to look for it.
+    if (!isUuid(id) || (transaction.attempt > 0 && (await this.#find(tenant, id)) === undefined)) {
+      transaction.recordAlways(captureEvent('capture.deleted', tenant, id, 'missing'));
+      throw unknownCapture();
     }
+    transaction.write(deleteCapture(tenant, id, this.#time.latestNow()));
+    transaction.record(captureEvent('capture.deleted', tenant, id, 'success'));
+    transaction.scrub();
   }
 
   isSweepDue(now: number): Promise<boolean> {
@@ -199,28 +178,23 @@ export class Captures {
   async #unseal(tenant: Tenant, stored: StoredCapture): Promise<Capture> {
     return { ...stored.capture, sad: await unsealSad(this.#sadKeys, tenant, stored) };
   }
+}
 
-  #retrievalEntry(
-    tenant: Tenant,
-    id: string,
-    origin: Origin,
-    found: StoredCapture | undefined,
-    usage?: string,
-  ): JournalEntry {
-    return this.#entry('capture.retrieved', tenant, id, origin, found === undefined ? 'missing' : 'success', usage);
-  }
+const unknownCapture = (): Failure => new Failure('unknown_capture', { field: 'id' });
 
-  #entry(
-    action: AuditAction,
-    tenant: Tenant,
-    id: string,
-    origin: Origin,
-    outcome: string,
-    usage?: string,
-  ): JournalEntry {
-    // An id of another form is whatever a caller put into the path, and may be a card number.
-    const targets = isUuid(id) ? [`capture:${id}`] : [];
-    const detail = usage === undefined ? undefined : { use: usage };
-    return buildAuditEntry(this.#clock, origin, { action, outcome, ...tenant, targets, ...(detail && { detail }) });
-  }
+const recordRetrieval = (
+  transaction: Transaction,
+  tenant: Tenant,
+  id: string,
+  found: StoredCapture | undefined,
+  usage?: string,
+): void =>
+  transaction.recordAlways(
+    captureEvent('capture.retrieved', tenant, id, found === undefined ? 'missing' : 'success', usage),
+  );
+
+function captureEvent(action: AuditAction, tenant: Tenant, id: string, outcome: string, usage?: string): AuditEvent {
+  // A text of another form is what a caller put into the path, and may be a card number.
+  const targets = isUuid(id) ? [`capture:${id}`] : [];
+  return { action, outcome, ...tenant, targets, ...(usage !== undefined && { detail: { use: usage } }) };
 }

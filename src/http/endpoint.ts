@@ -3,7 +3,8 @@ import type { ApiKey } from '../accounts/api-key.ts';
 import type { Permission } from '../accounts/permission.ts';
 import type { Origin } from '../audit/audit.ts';
 import type { Captures } from '../captures/captures.ts';
-import type { Claimed, Effect } from '../idempotency/effect.ts';
+import type { Claimed } from '../idempotency/effect.ts';
+import type { Transaction } from '../idempotency/transaction.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { FailureCode } from '../kernel/failure.ts';
 import type { Spans } from '../kernel/json.ts';
@@ -52,7 +53,9 @@ export interface RouteCall<Body, Data> {
   readonly body: Body;
   /** The body as it came, and where the members of a JSON object stand in it. */
   readonly source: { readonly text: string; readonly spans: Spans };
-  /** Set when an Idempotency-Key waits for the answer. */
+  /** Filled by the endpoint, and committed with its response before that leaves. */
+  readonly transaction: Transaction;
+  /** Set when an Idempotency-Key waits for the answer; for payments, which commit their units themselves. */
   readonly claimed: Claimed<Data> | undefined;
 }
 
@@ -107,15 +110,6 @@ export interface Endpoint<Body = unknown, Data = unknown> {
 
 /** Keeps the types of one endpoint together, then forgets them, so that all stand in one array. */
 export const defineEndpoint = <Body, Data>(endpoint: Endpoint<Body, Data>): Endpoint => endpoint as unknown as Endpoint;
-
-/** What a use case needs beside its input: who asks, and the answer to keep with the effect. */
-export const effectOf = <Body, Data, Result>(
-  call: RouteCall<Body, Data>,
-  render: (result: Result) => Data,
-): Effect<Result> => {
-  const { origin, claimed } = call;
-  return claimed === undefined ? { origin } : { origin, also: (result) => claimed.keep(render(result)) };
-};
 
 export const pathParameter = (call: { readonly params: Readonly<Record<string, string>> }, name: string): string =>
   call.params[name] ?? '';

@@ -1,5 +1,6 @@
 import type { Claimed } from '../idempotency/effect.ts';
-import type { Claim, IdempotencyKeys, StoredResponse } from '../idempotency/idempotency-keys.ts';
+import type { Claim, IdempotencyKeys, KeyedRequest, StoredResponse } from '../idempotency/idempotency-keys.ts';
+import type { FailureResponse, Transaction, TransactionScope, Transactions } from '../idempotency/transaction.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
@@ -38,6 +39,7 @@ export class Performer {
   readonly #endpoint: Endpoint;
   readonly #services: Services;
   readonly #idempotency: IdempotencyKeys;
+  readonly #transactions: Transactions;
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #turns: ScanQueue;
@@ -47,6 +49,7 @@ export class Performer {
     endpoint: Endpoint;
     services: Services;
     idempotency: IdempotencyKeys;
+    transactions: Transactions;
     clock: Clock;
     turns: ScanQueue;
     serialize: (envelope: unknown) => string;
@@ -54,6 +57,7 @@ export class Performer {
     this.#endpoint = options.endpoint;
     this.#services = options.services;
     this.#idempotency = options.idempotency;
+    this.#transactions = options.transactions;
     this.#database = options.services.database;
     this.#clock = options.clock;
     this.#turns = options.turns;
@@ -61,25 +65,53 @@ export class Performer {
   }
 
   async perform(incoming: Incoming): Promise<Performed> {
-    const { idempotencyKey } = incoming;
-    if (idempotencyKey === undefined || this.#endpoint.method === 'GET') {
-      return { ...this.#success(await this.#handle(incoming, undefined)), replayed: false };
-    }
-    if (!/^[\x21-\x7e]+$/.test(idempotencyKey) || idempotencyKey.length > LIMITS.idempotencyKeyCharacters) {
-      throw invalid('Idempotency-Key', `expected 1 to ${LIMITS.idempotencyKeyCharacters} visible ASCII characters`);
-    }
-    const begun = await this.#begin(incoming, idempotencyKey);
+    if (this.#endpoint.replay !== undefined) return this.#performStaged(incoming);
+    const { tenant, origin } = incoming.admission;
+    const begun = await this.#transactions.begin({ account: tenant.account, origin }, this.#keyedRequest(incoming));
     if ('replay' in begun) return { ...begun.replay, replayed: true };
-    if ('boundTo' in begun) return { ...(await this.#recalled(incoming, begun.boundTo)), replayed: true };
-    return { ...(await this.#performOnce(incoming, begun.claim)), replayed: false };
+    if ('boundTo' in begun) throw new Failure('operation_in_progress', { message: NOT_KNOWN_YET });
+    return { ...(await this.#finish(incoming, begun.scope)), replayed: false };
   }
 
-  #begin({ admission, path, query, headers, body }: Incoming, key: string): ReturnType<IdempotencyKeys['claim']> {
+  /** Answers with the stored failure where a repeat would get it; any other failure is thrown. */
+  async #finish(incoming: Incoming, scope: TransactionScope): Promise<StoredResponse> {
+    try {
+      return await scope.finish(
+        (transaction) => this.#handle(incoming, transaction, undefined),
+        (data) => this.#success(data),
+      );
+    } catch (error) {
+      const response = await scope.fail(toFailure(error), (failure) => this.#failure(failure));
+      if (response.isLasting && incoming.idempotencyKey !== undefined && this.#endpoint.method !== 'GET')
+        return response;
+      throw error;
+    }
+  }
+
+  /** For endpoints of payments, which commit their units themselves until they are staged handlers. */
+  async #performStaged(incoming: Incoming): Promise<Performed> {
+    const request = this.#keyedRequest(incoming);
+    const uncommitted = undefined as unknown as Transaction;
+    if (request === undefined)
+      return { ...this.#success(await this.#handle(incoming, uncommitted, undefined)), replayed: false };
+    const claimed = await this.#idempotency.claim(request);
+    if ('replay' in claimed) return { ...claimed.replay, replayed: true };
+    if ('boundTo' in claimed) return { ...(await this.#recalled(incoming, claimed.boundTo)), replayed: true };
+    return { ...(await this.#performOnce(incoming, claimed.claim, uncommitted)), replayed: false };
+  }
+
+  /** Undefined for a request without an Idempotency-Key. Throws `invalid_field`. */
+  #keyedRequest(incoming: Incoming): KeyedRequest | undefined {
+    const { admission, path, query, headers, body, idempotencyKey: key } = incoming;
     const { method, headers: named = {} } = this.#endpoint;
+    if (key === undefined || method === 'GET') return undefined;
+    if (!/^[\x21-\x7e]+$/.test(key) || key.length > LIMITS.idempotencyKeyCharacters) {
+      throw invalid('Idempotency-Key', `expected 1 to ${LIMITS.idempotencyKeyCharacters} visible ASCII characters`);
+    }
     // No line of it can hold a line feed, so that two different requests never read the same.
     const lines = [query, ...Object.keys(named).map((name) => headers[name] ?? '')];
     const content = Buffer.concat([Buffer.from(lines.map((line) => `${line}\n`).join('')), body]);
-    return this.#idempotency.claim({ tenant: admission.tenant, method, path, key, content });
+    return { tenant: admission.tenant, method, path, key, content };
   }
 
   /** The answer of what the key was bound to. Throws `operation_in_progress` while there is none. */
@@ -89,9 +121,9 @@ export class Performer {
     return this.#success(data);
   }
 
-  async #performOnce(incoming: Incoming, claim: Claim): Promise<StoredResponse> {
+  async #performOnce(incoming: Incoming, claim: Claim, transaction: Transaction): Promise<StoredResponse> {
     try {
-      const answer = await this.#answerOnce(incoming, claim);
+      const answer = await this.#answerOnce(incoming, claim, transaction);
       claim.stop();
       return answer;
     } catch (error) {
@@ -103,7 +135,7 @@ export class Performer {
     }
   }
 
-  async #answerOnce(incoming: Incoming, claim: Claim): Promise<StoredResponse> {
+  async #answerOnce(incoming: Incoming, claim: Claim, transaction: Transaction): Promise<StoredResponse> {
     let kept = false;
     let bound = false;
     const keep: Keep = async (data) => {
@@ -116,7 +148,7 @@ export class Performer {
     };
     let answer: StoredResponse;
     try {
-      answer = this.#success(await this.#handle(incoming, { keep, bind }));
+      answer = this.#success(await this.#handle(incoming, transaction, { keep, bind }));
     } catch (error) {
       // Something was begun: its own end is the answer.
       if (bound) throw error;
@@ -131,17 +163,22 @@ export class Performer {
 
   /** A failure that a repeat would meet again; any other is thrown on. */
   #lastingFailure(error: unknown): StoredResponse {
-    const failure = toFailure(error);
-    const { status, isTransient: passing } = PROBLEMS[failure.code];
-    if (status !== 400 || passing === true) throw error;
-    return { status, body: JSON.stringify(ENVELOPES[this.#endpoint.family].failure(failure, status)) };
+    const response = this.#failure(toFailure(error));
+    if (!response.isLasting) throw error;
+    return response;
+  }
+
+  #failure(failure: Failure): FailureResponse {
+    const { status, isTransient } = PROBLEMS[failure.code];
+    const body = JSON.stringify(ENVELOPES[this.#endpoint.family].failure(failure, status));
+    return { status, body, isLasting: status === 400 && isTransient !== true };
   }
 
   #success(data: unknown): StoredResponse {
     return { status: 200, body: this.#serialize(ENVELOPES[this.#endpoint.family].success(data)) };
   }
 
-  async #handle(incoming: Incoming, claimed: Claimed<unknown> | undefined): Promise<unknown> {
+  async #handle(incoming: Incoming, transaction: Transaction, claimed: Claimed<unknown> | undefined): Promise<unknown> {
     const { key, tenant, origin } = incoming.admission;
     if (incoming.body.length > LIMITS.smallBodyBytes) await this.#turns.next();
     const { source, body } = parseBody(this.#endpoint, incoming.body);
@@ -158,6 +195,7 @@ export class Performer {
       headers,
       body,
       source,
+      transaction,
       claimed,
     });
   }

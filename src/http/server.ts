@@ -4,6 +4,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { isAllowed } from '../accounts/allow-list.ts';
 import type { Authentication } from '../accounts/authentication.ts';
 import type { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
+import type { Transactions } from '../idempotency/transaction.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
@@ -56,6 +57,7 @@ export interface ApiServerOptions extends ServerOptions {
   readonly authentication: Authentication;
   readonly services: Services;
   readonly idempotency: IdempotencyKeys;
+  readonly transactions: Transactions;
   readonly rates: RateLimits;
   readonly endpoints: readonly Endpoint[];
 }
@@ -122,11 +124,12 @@ function addEndpoint(
   endpoint: Endpoint,
   options: ApiServerOptions & { turns: ScanQueue },
 ): void {
-  const { services, idempotency, clock, turns } = options;
+  const { services, idempotency, transactions, clock, turns } = options;
   const performer = new Performer({
     endpoint,
     services,
     idempotency,
+    transactions,
     clock,
     turns,
     serialize: createSerializer(endpoint),

@@ -1,4 +1,6 @@
 import { PERMISSIONS } from '../accounts/permission.ts';
+import type { Origin } from '../audit/audit.ts';
+import type { Transactions } from '../idempotency/transaction.ts';
 import type { Failure } from '../kernel/failure.ts';
 import type { PayloadProxy } from '../proxy/payload-proxy.ts';
 import { hashResponse, proxyHash } from './endpoints/proxy-hash.ts';
@@ -15,10 +17,12 @@ const PROXY_ENDPOINTS = {
   hash: { endpoint: proxyHash, compute: hashResponse },
 } as const;
 
-interface WorkbenchRun extends Pick<ProxyCall, 'tenant' | 'origin' | 'query'> {
+interface WorkbenchRun extends Pick<ProxyCall, 'tenant' | 'query'> {
   readonly kind: keyof typeof PROXY_ENDPOINTS;
   readonly text: string;
   readonly proxy: PayloadProxy;
+  readonly transactions: Transactions;
+  readonly origin: Origin;
 }
 
 interface WorkbenchResult {
@@ -37,12 +41,22 @@ const formatJson = (body: unknown): string => JSON.stringify(body, undefined, 2)
  * What an endpoint of the proxy would answer to whoever may do everything. What the caller did wrong is such an answer;
  * anything else is thrown.
  */
-export async function runInWorkbench({ kind, text, proxy, ...call }: WorkbenchRun): Promise<WorkbenchResult> {
-  const { endpoint, compute: answer } = PROXY_ENDPOINTS[kind];
+export async function runInWorkbench({
+  kind,
+  text,
+  proxy,
+  transactions,
+  origin,
+  ...call
+}: WorkbenchRun): Promise<WorkbenchResult> {
+  const { endpoint, compute } = PROXY_ENDPOINTS[kind];
+  const answer: (call: ProxyCall) => Promise<unknown> = compute;
   try {
     const { source } = parseBody(endpoint, Buffer.from(text, 'utf8'));
     const key = { permissions: PERMISSIONS };
-    const data = await answer({ ...call, key, headers: {}, source, services: { proxy } });
+    const data = await transactions.run({ origin, account: call.tenant.account }, (transaction) =>
+      answer({ ...call, transaction, key, headers: {}, source, services: { proxy } }),
+    );
     return { status: 200, response: formatJson(success(data)), failure: undefined };
   } catch (error) {
     const failure = toFailure(error);

@@ -22,6 +22,11 @@ export interface Transaction {
   recordAlways(event: AuditEvent, origin?: Origin): void;
   /** Counts something of a tenant once the transaction is committed. */
   count(tenant: Tenant, counter: string, by?: number): void;
+  /**
+   * Runs work on the committed rows before the response leaves. It may be lost when the process ends, so nothing that must
+   * happen belongs here.
+   */
+  afterCommit(work: () => Promise<void>): void;
   /** Clears what the transaction removes from the write-ahead log too. */
   scrub(): void;
   /**
@@ -185,6 +190,7 @@ class RequestScope implements TransactionScope {
       if (outcome.committed) {
         this.#lastingRecords = [];
         if (transaction.boundTo !== undefined) this.#isBound = true;
+        for (const work of transaction.workAfterCommit) await work();
         for (const { tenant, counter, by } of transaction.counts) this.#services.counters?.note(tenant, counter, by);
         return { result, response };
       }
@@ -231,6 +237,7 @@ class FilledTransaction implements Transaction {
   readonly conflictFailures: (Failure | undefined)[] = [];
   readonly lastingRecords: JournalEntry[] = [];
   readonly counts: { readonly tenant: Tenant; readonly counter: string; readonly by: number }[] = [];
+  readonly workAfterCommit: (() => Promise<void>)[] = [];
   boundTo: string | undefined;
   isDeferred = false;
   readonly #journal: JournalEntry[] = [];
@@ -259,6 +266,10 @@ class FilledTransaction implements Transaction {
 
   count(tenant: Tenant, counter: string, by = 1): void {
     if (by > 0) this.counts.push({ tenant, counter, by });
+  }
+
+  afterCommit(work: () => Promise<void>): void {
+    this.workAfterCommit.push(work);
   }
 
   scrub(): void {

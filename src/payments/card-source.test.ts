@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Transaction } from '../idempotency/transaction.ts';
 import { Failure } from '../kernel/failure.ts';
 import { parsePan } from '../kernel/pan.ts';
 import type { Placeholder } from '../placeholders/grammar.ts';
@@ -73,10 +74,11 @@ describe('a placeholder in a card field', () => {
   });
 });
 
+/** Only handed on. */
+const TRANSACTION = {} as Transaction;
 const READER: CardDataContext = {
   tenant: { account: 'acc', environment: 'sandbox' },
   permissions: [],
-  origin: { actor: { type: 'service' } },
   usage: 'payment',
 };
 const pan = parsePan('4111111111111111') ?? assert.fail('a card number');
@@ -94,7 +96,8 @@ function holding(values: Readonly<Record<string, string>>): {
 } {
   const asked: (readonly [CardDataContext, readonly LocatedPlaceholder[]])[] = [];
   const stand: Pick<Placeholders, 'resolve'> = {
-    resolve: async (reader, marks): Promise<Substitution[]> => {
+    resolve: async (transaction, reader, marks): Promise<Substitution[]> => {
+      assert.equal(transaction, TRANSACTION);
       asked.push([reader, marks]);
       return marks.map((mark) => ({ located: mark, value: values[mark.placeholder.part] ?? '' })).reverse();
     },
@@ -113,7 +116,7 @@ const HELD = { card: '4111111111111111', expiration: '12/29', cvv: '123', name: 
 describe('reading a card', () => {
   it('of values asks nobody', async () => {
     const { placeholders, asked } = holding({});
-    const read = await resolveCard(placeholders, READER, literal);
+    const read = await resolveCard(TRANSACTION, placeholders, READER, literal);
     assert.deepEqual(read, {
       card: { pan, expiry: { month: '12', year: '29' }, securityCode: '123', holder: 'Ana Lopez' },
       isInClear: true,
@@ -124,7 +127,7 @@ describe('reading a card', () => {
 
   it('of a capture asks once for all parts, and names the capture once', async () => {
     const { placeholders, asked } = holding(HELD);
-    const read = await resolveCard(placeholders, READER, allOf('{{cap-1:transaction}}'));
+    const read = await resolveCard(TRANSACTION, placeholders, READER, allOf('{{cap-1:transaction}}'));
     assert.deepEqual(read, {
       card: { pan, expiry: { month: '12', year: '29' }, securityCode: '123', holder: 'Ana Lopez' },
       isInClear: false,
@@ -159,7 +162,7 @@ describe('reading a card', () => {
       securityCode: of('{{cap-2:transaction}}', 'securityCode'),
       holder: undefined,
     };
-    const read = await resolveCard(placeholders, READER, source);
+    const read = await resolveCard(TRANSACTION, placeholders, READER, source);
     assert.deepEqual(read.card, { pan, expiry: { month: '12', year: '29' }, securityCode: '123', holder: undefined });
     assert.deepEqual([read.isInClear, read.captureIds], [false, ['cap-2']]);
     assert.deepEqual(
@@ -170,7 +173,7 @@ describe('reading a card', () => {
       ],
     );
     const expiry = of('{{cap-3:transaction}}', 'expiry');
-    const other = await resolveCard(placeholders, READER, { ...literal, expiry });
+    const other = await resolveCard(TRANSACTION, placeholders, READER, { ...literal, expiry });
     assert.deepEqual(
       [other.card.expiry, other.isInClear, other.captureIds],
       [{ month: '01', year: '30' }, true, ['cap-3']],
@@ -184,16 +187,22 @@ describe('reading a card', () => {
       assert.deepEqual([code, field], ['invalid_field', 'card.number']);
       assert.match(message, /expected a card number that passes the Luhn check$/);
     };
-    isRefused(await refusal(() => resolveCard(placeholders, READER, { ...literal, number: { literal: bad } })));
+    isRefused(
+      await refusal(() => resolveCard(TRANSACTION, placeholders, READER, { ...literal, number: { literal: bad } })),
+    );
     for (const card of ['4111111111111112', '', 'x']) {
       const held = holding({ ...HELD, card });
-      isRefused(await refusal(() => resolveCard(held.placeholders, READER, allOf('{{cap-1:transaction}}'))));
+      isRefused(
+        await refusal(() => resolveCard(TRANSACTION, held.placeholders, READER, allOf('{{cap-1:transaction}}'))),
+      );
     }
   });
 
   it('refuses an expiry that is none', async () => {
     const { placeholders } = holding({ ...HELD, expiration: '' });
-    const { field, message } = await refusal(() => resolveCard(placeholders, READER, allOf('{{cap-1:transaction}}')));
+    const { field, message } = await refusal(() =>
+      resolveCard(TRANSACTION, placeholders, READER, allOf('{{cap-1:transaction}}')),
+    );
     assert.equal(field, 'card.expiration_date');
     assert.match(message, /expected MM\/YYYY or MM\/YY$/);
   });

@@ -1,3 +1,4 @@
+import type { Transaction } from '../idempotency/transaction.ts';
 import { type Expiry, parseExpiry } from '../kernel/expiry.ts';
 import { Failure, invalid } from '../kernel/failure.ts';
 import { type Pan, parsePan, passesLuhn } from '../kernel/pan.ts';
@@ -75,12 +76,13 @@ function placeholdersIn(text: string, path: string): ReturnType<typeof findPlace
  * `unknown_capture`, `invalid_placeholder`, and `invalid_field` for a number that fails the Luhn check.
  */
 export async function resolveCard(
+  transaction: Transaction,
   placeholders: Placeholders,
   reader: CardDataContext,
   source: CardSource,
 ): Promise<ResolvedCard> {
   const marks = marksOf(source);
-  const filled = marks.length === 0 ? [] : await placeholders.resolve(reader, marks);
+  const filled = marks.length === 0 ? [] : await placeholders.resolve(transaction, reader, marks);
   const values = new Map(filled.map(({ located: mark, value }) => [mark.location, value]));
   const fieldOf = <T>(name: keyof CardSource, read: (text: string) => T): T | undefined => {
     const field = source[name] as CardField<T> | undefined;

@@ -1,4 +1,4 @@
-import { type AuditAction, buildAuditEntry, type Origin } from '../audit/audit.ts';
+import { type AuditAction, type AuditEvent, buildAuditEntry, type Origin } from '../audit/audit.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { JournalEntry } from '../storage/database.ts';
@@ -10,18 +10,25 @@ export interface Requester {
   readonly origin: Origin;
 }
 
-/** What the audit log says of an operation: ids and words, no amounts. */
-export function paymentEvent(
-  clock: Clock,
+/** The audit record of an operation holds ids and codes, no amounts. */
+export function paymentAuditEvent(
   action: Extract<AuditAction, `payment.${string}`>,
   { tenant, operation }: { readonly tenant: Tenant; readonly operation: Operation },
-  origin: Origin,
   outcome = 'success',
-): JournalEntry {
+): AuditEvent {
   const targets = [`payment:${operation.paymentId}`];
   const detail = { operation: operation.type, transaction: operation.id };
-  return buildAuditEntry(clock, origin, { action, outcome, ...tenant, targets, detail });
+  return { action, outcome, ...tenant, targets, detail };
 }
+
+/** As `paymentAuditEvent`, for units that are committed without a transaction. */
+export const paymentEvent = (
+  clock: Clock,
+  action: Extract<AuditAction, `payment.${string}`>,
+  about: { readonly tenant: Tenant; readonly operation: Operation },
+  origin: Origin,
+  outcome = 'success',
+): JournalEntry => buildAuditEntry(clock, origin, paymentAuditEvent(action, about, outcome));
 
 /** The service itself, which nobody asked. */
 export const SERVICE_ORIGIN: Origin = { actor: { type: 'service' } };

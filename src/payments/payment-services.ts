@@ -1,5 +1,6 @@
 import type { Keyring } from '../crypto/keyring.ts';
 import type { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
+import type { Transactions } from '../idempotency/transaction.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Placeholders } from '../placeholders/placeholders.ts';
@@ -24,6 +25,7 @@ interface Parts {
   readonly vault: Vault;
   readonly placeholders: Placeholders;
   readonly idempotency: IdempotencyKeys;
+  readonly transactions: Transactions;
   isOurTurn(): Promise<boolean>;
   readonly observe: ConstructorParameters<typeof Books>[0]['observe'];
   failed(chore: string, error: unknown): void;
@@ -37,6 +39,7 @@ export function createPaymentServices(parts: Parts) {
   const notifications = new ProcessorNotifications({ database, keyring, random, processors, books });
   const payments = new Payments({
     database,
+    transactions: parts.transactions,
     vault,
     placeholders,
     activations,

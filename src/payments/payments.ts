@@ -1,6 +1,7 @@
 import type { Permission } from '../accounts/permission.ts';
 import { buildAuditEntry } from '../audit/audit.ts';
 import type { Claimed } from '../idempotency/effect.ts';
+import type { Transaction, Transactions } from '../idempotency/transaction.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
@@ -8,8 +9,7 @@ import { MonotonicIds } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { aheadOfSteady, type TrustedTime } from '../kernel/time-guard.ts';
 import type { Placeholders } from '../placeholders/placeholders.ts';
-import { commitOrThrow, type Database, type Write } from '../storage/database.ts';
-import type { TokenizationResult } from '../vault/assign-tokens.ts';
+import { commitOrThrow, type Database } from '../storage/database.ts';
 import type { TokenFormat } from '../vault/scheme.ts';
 import type { Creator } from '../vault/token.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -19,7 +19,7 @@ import type { Lane } from './lane.ts';
 import { newPayment } from './new-payment.ts';
 import { type Command, newOperation, stateOf, validateCommand } from './payment.ts';
 import type { ConfiguredProcessor, PaymentActivations } from './payment-activations.ts';
-import { paymentEvent, type Requester, SERVICE_ORIGIN } from './payment-events.ts';
+import { paymentAuditEvent, paymentEvent, type Requester, SERVICE_ORIGIN } from './payment-events.ts';
 import type { InquiryResult, Order, Outcome } from './processor.ts';
 import type { ProcessorNotifications } from './processor-notifications.ts';
 import { firstRecoveryAt, recoveryTimes } from './schedule.ts';
@@ -40,6 +40,7 @@ export interface NewPayment {
 /** Payments: authorized, captured, refunded, voided, looked up. Nothing is sent before its intent is on disk. */
 export class Payments {
   readonly #database: Database;
+  readonly #transactions: Transactions;
   readonly #vault: Vault;
   readonly #placeholders: Placeholders;
   readonly #activations: PaymentActivations;
@@ -51,6 +52,7 @@ export class Payments {
 
   constructor(options: {
     database: Database;
+    transactions: Transactions;
     vault: Vault;
     placeholders: Placeholders;
     activations: PaymentActivations;
@@ -61,6 +63,7 @@ export class Payments {
     random: Random;
   }) {
     this.#database = options.database;
+    this.#transactions = options.transactions;
     this.#vault = options.vault;
     this.#placeholders = options.placeholders;
     this.#activations = options.activations;
@@ -80,7 +83,9 @@ export class Payments {
     const { tenant, permissions, origin } = caller;
     const configured = await this.#enabled(caller);
     const use = request.order.capture ? 'payment' : 'authorization';
-    const read = await resolveCard(this.#placeholders, { tenant, permissions, origin, usage: use }, request.card);
+    const read = await this.#transactions.run({ origin, account: tenant.account }, (transaction) =>
+      resolveCard(transaction, this.#placeholders, { tenant, permissions, usage: use }, request.card),
+    );
     const news = await this.#notifications.createCallbackUrl(tenant.environment, configured);
     const order: Order = { ...request.order, notificationUrl: news?.url };
     configured.processor.check(order, read.card, configured.settings);
@@ -163,28 +168,33 @@ export class Payments {
     const { tenant, origin } = caller;
     const times = recoveryTimes(configured.settings, aheadOfSteady(this.#time));
     let pair = newPayment(this.#ids.next(), this.#time.steadyNow(), configured, order, read, times);
-    const journal = [paymentEvent(this.#clock, 'payment.requested', { tenant, operation: pair.operation }, origin)];
-    const writes = async (): Promise<Write[]> => [
-      ...(await this.#books.opening(tenant, pair, configured, notification)),
-      ...(claimed === undefined ? [] : [claimed.bind(pair.operation.id)]),
-    ];
-    if (order.capture && read.isInClear) {
-      const scheme = Number(configured.settings['payment-scheme']) as TokenFormat['scheme'];
-      const { pan, expiry, holder } = read.card;
-      const format: TokenFormat = { scheme, bin: 6 };
-      const also = async (results: TokenizationResult[]): Promise<Write[]> => {
-        const token = results[0]?.token?.token ?? '';
-        pair = { ...pair, payment: { ...pair.payment, card: { ...pair.payment.card, token: { token, scheme } } } };
-        return writes();
-      };
-      const cards = [{ pan, expiry, name: holder }];
-      const tokenization = { cards, tags: [], format, persistent: true, creator: caller.key };
-      await this.#vault.tokenize(tenant, tokenization, { origin, also }, journal);
-    } else {
-      const outcome = await this.#database.commit({ account: tenant.account, writes: await writes(), journal });
-      if (!outcome.committed) throw new Failure('operation_in_progress');
-    }
+    const event = paymentAuditEvent('payment.requested', { tenant, operation: pair.operation });
+    await this.#transactions.run({ origin, account: tenant.account }, async (transaction) => {
+      if (order.capture && read.isInClear) {
+        const token = await this.#tokenize(transaction, caller, configured, read);
+        pair = { ...pair, payment: { ...pair.payment, card: { ...pair.payment.card, token } } };
+      }
+      const writes = await this.#books.opening(tenant, pair, configured, notification);
+      if (claimed !== undefined) writes.push(claimed.bind(pair.operation.id));
+      for (const each of writes) transaction.write(each, new Failure('operation_in_progress'));
+      transaction.record(event);
+    });
     return this.#books.opened(tenant, pair, configured);
+  }
+
+  /** Stores the token of a card that a payment brings in clear. */
+  async #tokenize(
+    transaction: Transaction,
+    { tenant, key: creator }: ApiCaller,
+    { settings }: ConfiguredProcessor,
+    { card: { pan, expiry, holder: name } }: ResolvedCard,
+  ): Promise<{ token: string; scheme: TokenFormat['scheme'] }> {
+    const scheme = Number(settings['payment-scheme']) as TokenFormat['scheme'];
+    const cards = [{ pan, expiry, name }];
+    const format: TokenFormat = { scheme, bin: 6 };
+    const tokenization = { cards, tags: [], format, persistent: true, creator };
+    const [result] = await this.#vault.tokenize(transaction, tenant, tokenization);
+    return { token: result?.token?.token ?? '', scheme };
   }
 
   async #begin(

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { locatePlaceholders } from '../../test/fixtures/placeholder-fixtures.ts';
 import { startTestService, type TestService } from '../../test/fixtures/test-service.ts';
+import { inTransaction } from '../../test/fixtures/transactions.ts';
 import type { Permission } from '../accounts/permission.ts';
 import { Captures } from '../captures/captures.ts';
 import { UnsealError } from '../crypto/seal.ts';
+import type { Fill } from '../idempotency/transaction.ts';
 import { MINUTE } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
@@ -51,20 +53,20 @@ describe('resolving placeholders', () => {
 
   before(async () => {
     service = await startTestService();
-    const { database, clock } = service.core;
     vault = new Vault(service.core);
     captures = new Captures({ ...service.core, vault });
-    placeholders = new Placeholders({ database, vault, captures, clock });
+    placeholders = new Placeholders({ vault, captures });
     tenant = await newTenant();
   });
   after(() => service.stop());
 
+  const run = <Result>(fill: Fill<Result>): Promise<Result> => inTransaction(service.core, fill, ORIGIN);
   const newTenant = async (): Promise<Tenant> => ({ account: await service.newAccount(), environment: 'sandbox' });
 
   async function newToken(card: Card = CARD, owner = tenant): Promise<string> {
     const format = { scheme: 7, bin: 6 } as const;
     const request = { cards: [card], tags: [], format, persistent: false, creator: { id: 'key_1', name: 'test' } };
-    const [result] = await vault.tokenize(owner, request, { origin: ORIGIN });
+    const [result] = await run((transaction) => vault.tokenize(transaction, owner, request));
     return result?.token?.token ?? assert.fail('no token');
   }
 
@@ -72,16 +74,17 @@ describe('resolving placeholders', () => {
     const { pan, name, expiry } = card;
     const sad = { cvv: cvv ?? undefined, track2: undefined };
     const data = { pan, name, expiry, sad, amount: 1, currency: 'USD' };
-    return captures.create(owner, { ...data, additionalInfo: {}, ttlMinutes: 60 }, { origin: ORIGIN });
+    const capture = { ...data, additionalInfo: {}, ttlMinutes: 60 };
+    return run((transaction) => captures.create(transaction, owner, capture));
   };
 
   const BOTH: readonly Permission[] = ['tokens:detokenize', 'captures:retrieve'];
   const readerOf = (permissions: readonly Permission[] = BOTH, of = tenant): CardDataContext => {
-    return { tenant: of, permissions, origin: ORIGIN, usage: 'jose' };
+    return { tenant: of, permissions, usage: 'jose' };
   };
   async function resolve(text: string, reader = readerOf()): Promise<string[]> {
     const marks = locatePlaceholders(text, '/x');
-    const filled = await placeholders.resolve(reader, marks);
+    const filled = await run((transaction) => placeholders.resolve(transaction, reader, marks));
     assert.deepEqual(
       filled.map(({ located: mark }) => mark),
       marks,
@@ -243,11 +246,13 @@ describe('resolving placeholders', () => {
   });
 
   it('lets an error that is no fault of the caller pass', async () => {
-    const { database, clock } = service.core;
     const broken = Object.assign(new Vault({ ...service.core }), {
       detokenize: () => Promise.reject(new Error('broken')),
     });
-    const own = new Placeholders({ database, vault: broken, captures, clock });
-    await assert.rejects(own.resolve(readerOf(), locatePlaceholders('{{a:detokenize}}', '/x')), /^Error: broken$/);
+    const own = new Placeholders({ vault: broken, captures });
+    await assert.rejects(
+      run((transaction) => own.resolve(transaction, readerOf(), locatePlaceholders('{{a:detokenize}}', '/x'))),
+      /^Error: broken$/,
+    );
   });
 });

@@ -1,11 +1,9 @@
 import type { Permission } from '../accounts/permission.ts';
-import { buildAuditEntry, type Origin } from '../audit/audit.ts';
 import type { Captures } from '../captures/captures.ts';
-import type { Clock } from '../kernel/clock.ts';
+import type { Transaction } from '../idempotency/transaction.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Expiry } from '../kernel/expiry.ts';
 import { Failure } from '../kernel/failure.ts';
-import { commitOrThrow, type Database } from '../storage/database.ts';
 import type { Vault } from '../vault/vault.ts';
 import { formatExpiryAs } from './format-expiry.ts';
 import type { ExtractPart, Placeholder } from './grammar.ts';
@@ -15,7 +13,6 @@ import { type LocatedPlaceholder, placeholderFailure, type Substitution } from '
 export interface CardDataContext {
   readonly tenant: Tenant;
   readonly permissions: readonly Permission[];
-  readonly origin: Origin;
   /** A word for the audit log: `jose`. */
   readonly usage: string;
 }
@@ -36,26 +33,26 @@ const REQUIRED_PERMISSION: Readonly<Record<Placeholder['source'], Permission>> =
 
 /** Finds what stands for placeholders: checks permissions, reads each record once, audits each read. */
 export class Placeholders {
-  readonly #database: Database;
   readonly #vault: Vault;
   readonly #captures: Captures;
-  readonly #clock: Clock;
 
-  constructor(options: { database: Database; vault: Vault; captures: Captures; clock: Clock }) {
-    this.#database = options.database;
+  constructor(options: { vault: Vault; captures: Captures }) {
     this.#vault = options.vault;
     this.#captures = options.captures;
-    this.#clock = options.clock;
   }
 
   /**
-   * Each mark with its value, in order; the audit records of all reads are on disk. Throws `access_denied`,
+   * Returns each placeholder with its value, in order; all reads are recorded in the transaction. Throws `access_denied`,
    * `unknown_token`, `unknown_capture`, `invalid_placeholder`.
    */
-  async resolve(context: CardDataContext, located: readonly LocatedPlaceholder[]): Promise<Substitution[]> {
-    await this.#checkPermissions(context, located);
-    const tokens = await this.#findTokens(context, located);
-    const captures = await this.#findCaptures(context, located);
+  async resolve(
+    transaction: Transaction,
+    context: CardDataContext,
+    located: readonly LocatedPlaceholder[],
+  ): Promise<Substitution[]> {
+    assertPermitted(transaction, context, located);
+    const tokens = await this.#findTokens(transaction, context, located);
+    const captures = await this.#findCaptures(transaction, context, located);
     return located.map((each) => {
       const { source, token } = each.placeholder;
       const values = source === 'detokenize' ? tokens.get(token) : captures.get(token);
@@ -64,26 +61,13 @@ export class Placeholders {
     });
   }
 
-  async #checkPermissions(context: CardDataContext, located: readonly LocatedPlaceholder[]): Promise<void> {
-    const { tenant, permissions, origin } = context;
-    const needed = new Set(located.map(({ placeholder }) => REQUIRED_PERMISSION[placeholder.source]));
-    const missing = [...needed].filter((permission) => !permissions.includes(permission));
-    if (missing.length === 0) return;
-    const event = { action: 'access.denied', outcome: 'permission_missing', ...tenant } as const;
-    const entry = buildAuditEntry(this.#clock, origin, {
-      ...event,
-      detail: { permissions: missing, use: context.usage },
-    });
-    await commitOrThrow(this.#database, { account: tenant.account, writes: [], journal: [entry] });
-    throw new Failure('access_denied');
-  }
-
   async #findTokens(
-    { tenant, origin, usage }: CardDataContext,
+    transaction: Transaction,
+    { tenant, usage }: CardDataContext,
     located: readonly LocatedPlaceholder[],
   ): Promise<Map<string, RecordValues>> {
     const ids = new Set(listIds(located, 'detokenize'));
-    const records = await this.#vault.detokenize(tenant, [...ids], origin, usage);
+    const records = await this.#vault.detokenize(transaction, tenant, [...ids], usage);
     const values = [...records].map(([name, { card, token }]): [string, RecordValues] => [
       name,
       { card: card.pan, expiry: card.expiry, name: card.name, token, cvv: undefined },
@@ -92,20 +76,35 @@ export class Placeholders {
   }
 
   async #findCaptures(
-    { tenant, origin, usage }: CardDataContext,
+    transaction: Transaction,
+    { tenant, usage }: CardDataContext,
     located: readonly LocatedPlaceholder[],
   ): Promise<Map<string, RecordValues>> {
     const ids = new Set(listIds(located, 'transaction'));
     const withCvvPart = located.filter(({ placeholder }) => placeholder.part === 'cvv');
     const withCvv = new Set(listIds(withCvvPart, 'transaction'));
     const selectors = [...ids].map((id) => ({ id, sad: withCvv.has(id) }));
-    const records = await this.#captures.retrieveForUse(tenant, selectors, origin, usage);
+    const records = await this.#captures.retrieveForUse(transaction, tenant, selectors, usage);
     const values = [...records].map(([id, { pan, expiry, name, sad }]): [string, RecordValues] => [
       id,
       { card: pan, expiry, name, token: id, cvv: sad.cvv },
     ]);
     return new Map(values);
   }
+}
+
+/** Throws `access_denied`, with the missing permissions on record. */
+function assertPermitted(
+  transaction: Transaction,
+  { tenant, permissions, usage }: CardDataContext,
+  located: readonly LocatedPlaceholder[],
+): void {
+  const required = new Set(located.map(({ placeholder }) => REQUIRED_PERMISSION[placeholder.source]));
+  const missing = [...required].filter((permission) => !permissions.includes(permission));
+  if (missing.length === 0) return;
+  const detail = { permissions: missing, use: usage };
+  transaction.recordAlways({ action: 'access.denied', outcome: 'permission_missing', ...tenant, detail });
+  throw new Failure('access_denied');
 }
 
 const listIds = (located: readonly LocatedPlaceholder[], source: Placeholder['source']): string[] =>

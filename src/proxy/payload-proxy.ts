@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import type { Transaction } from '../idempotency/transaction.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
@@ -50,29 +51,33 @@ export class PayloadProxy {
   }
 
   /** `knownKeys` may be named in failures. Throws what `#substitute` and `#messageSecurity` throw. */
-  async jose(payload: Payload, knownKeys: ReadonlySet<string>): Promise<JoseMessage> {
+  async jose(transaction: Transaction, payload: Payload, knownKeys: ReadonlySet<string>): Promise<JoseMessage> {
     const marks = locateInJson(payload.text, knownKeys);
     const configuration = await this.#configuration(payload);
     const security = this.#messageSecurity(configuration);
-    const plaintext = await this.#substitute(payload.text, marks, { ...payload, use: 'jose', configuration });
+    const plaintext = await this.#substitute(transaction, payload.text, marks, {
+      ...payload,
+      use: 'jose',
+      configuration,
+    });
     return secureWithJose(Buffer.from(plaintext, 'utf8'), security);
   }
 
   /** A SOAP envelope. Throws what `#substitute` and `#messageSecurity` throw, `malformed_xml`. */
-  async wssec(payload: Payload): Promise<string> {
+  async wssec(transaction: Transaction, payload: Payload): Promise<string> {
     const { text, line } = parseDocument(payload.text);
     const marks = locateInXml(text, line);
     const configuration = await this.#configuration(payload);
     const security = this.#messageSecurity(configuration);
-    const element = await this.#substitute(text, marks, { ...payload, use: 'wssec', configuration });
+    const element = await this.#substitute(transaction, text, marks, { ...payload, use: 'wssec', configuration });
     return secureWithWssec(element, security);
   }
 
   /** Throws what `#substitute` throws. */
-  async hash(payload: Payload, type: HashType): Promise<string> {
+  async hash(transaction: Transaction, payload: Payload, type: HashType): Promise<string> {
     const marks = locateInText(payload.text);
     const configuration = await this.#configuration(payload);
-    const text = await this.#substitute(payload.text, marks, { ...payload, use: 'hash', configuration });
+    const text = await this.#substitute(transaction, payload.text, marks, { ...payload, use: 'hash', configuration });
     return computeHash(type, Buffer.from(text, 'utf8'));
   }
 
@@ -99,6 +104,7 @@ export class PayloadProxy {
    * `invalid_placeholder`, `proxy_not_configured`.
    */
   async #substitute(
+    transaction: Transaction,
     text: string,
     marks: readonly LocatedPlaceholder[],
     { reader, use, encryption, configuration }: Payload & { use: string; configuration: ProxyConfiguration },
@@ -106,7 +112,7 @@ export class PayloadProxy {
     if (marks.length === 0) return text;
     const needsKey = marks.some((mark) => isEncrypted(mark, encryption));
     const key = needsKey ? this.#encryptionKey(encryption, configuration) : undefined;
-    const filled = await this.#placeholders.resolve({ ...reader, usage: use }, marks);
+    const filled = await this.#placeholders.resolve(transaction, { ...reader, usage: use }, marks);
     return substitute(text, key === undefined ? filled : encryptValues(filled, encryption, key));
   }
 

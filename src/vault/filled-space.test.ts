@@ -7,9 +7,11 @@ import { after, before, describe, it } from 'node:test';
 import { trustedTime } from '../../test/fixtures/clock.ts';
 import { databaseSettings, dropDatabase } from '../../test/fixtures/database.ts';
 import { initializeJournal } from '../../test/fixtures/journals.ts';
+import { inTransaction } from '../../test/fixtures/transactions.ts';
 import { parseConfig } from '../config.ts';
 import { Keyring } from '../crypto/keyring.ts';
 import { systemRandom } from '../crypto/random.ts';
+import type { Fill } from '../idempotency/transaction.ts';
 import { DAY } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
@@ -24,7 +26,7 @@ import { Vault } from './vault.ts';
 /** An attacker with `tokens:create` and `tokens:delete` fills a token space, to find the card number that is skipped in it. */
 
 const ORIGIN = { actor: { type: 'operator' as const, name: 'test' } };
-const BY = { origin: ORIGIN };
+const run = <Result>(fill: Fill<Result>): Promise<Result> => inTransaction({ database, clock }, fill, ORIGIN);
 const CREATOR = { id: 'key_1', name: 'test' };
 const TENANT: Tenant = { account: 'acc_1', environment: 'sandbox' };
 
@@ -51,7 +53,7 @@ after(async () => {
 });
 
 const newKeyring = (): Keyring => new Keyring({ root, store: wrappedKeyStore(database), clock, random });
-const newVault = (): Vault => new Vault({ database, keyring: newKeyring(), clock, time: trustedTime(clock), random });
+const newVault = (): Vault => new Vault({ database, keyring: newKeyring(), time: trustedTime(clock), random });
 
 /** Every card number of 14 digits between this BIN and last four: 1,000. */
 const cardsOf = (bin: string, last: string): Pan[] =>
@@ -62,7 +64,9 @@ const cardsOf = (bin: string, last: string): Pan[] =>
 async function tokenize(vault: Vault, pan: Pan, scheme: Scheme, count = 1, tenant = TENANT): Promise<string[]> {
   const cards = Array.from({ length: count }, () => ({ pan, name: undefined, expiry: undefined }));
   const format: TokenFormat = { scheme, bin: 6 };
-  const results = await vault.tokenize(tenant, { cards, tags: [], format, persistent: false, creator: CREATOR }, BY);
+  const results = await run((transaction) =>
+    vault.tokenize(transaction, tenant, { cards, tags: [], format, persistent: false, creator: CREATOR }),
+  );
   return results.flatMap(({ token }) => token?.token ?? []);
 }
 
@@ -80,7 +84,7 @@ async function fill(vault: Vault, own: Pan): Promise<string[]> {
 
 async function empty(vault: Vault, tokens: readonly string[]): Promise<void> {
   for (let at = 0; at < tokens.length; at += LIMITS.tokensPerDelete)
-    await vault.delete(TENANT, tokens.slice(at, at + LIMITS.tokensPerDelete), BY);
+    await run((transaction) => vault.delete(transaction, TENANT, tokens.slice(at, at + LIMITS.tokensPerDelete)));
 }
 
 async function wait(vault: Vault, days: number): Promise<number> {
@@ -151,7 +155,7 @@ describe('the value of a deleted token', () => {
       for (let round = 0; round < 5; round++)
         for (const token of await tokenize(vault, card, scheme, 1000, tenant).catch(() => [])) issued.add(token);
       const deleted = [...issued].slice(0, 3);
-      await vault.delete(tenant, deleted, BY);
+      await run((transaction) => vault.delete(transaction, tenant, deleted));
       const again = (): Promise<string[]> => tokenize(vault, card, scheme, 10, tenant);
       await assert.rejects(again(), { code: 'token_space_full' });
       await wait(vault, 29.99);

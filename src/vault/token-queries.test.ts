@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { luhnPan, startTestService, type TestService } from '../../test/fixtures/test-service.ts';
+import { inTransaction } from '../../test/fixtures/transactions.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { type Pan, passesLuhn } from '../kernel/pan.ts';
 import { commitOrThrow, type Database, type Row, write } from '../storage/database.ts';
@@ -14,7 +15,6 @@ import { TokenQueries, type TokenView } from './token-queries.ts';
 import type { TokenSearch } from './token-search.ts';
 import { Vault } from './vault.ts';
 
-const ORIGIN = { actor: { type: 'operator' as const, name: 'test' } };
 const CREATOR = { id: 'key_1', name: 'test' };
 
 const PANS = ['411111', '41111122', '520082', '41111199'].flatMap((bin) =>
@@ -126,7 +126,9 @@ describe('tokens as people find them', { timeout: 120_000 }, () => {
 
   const newTenant = async (): Promise<Tenant> => ({ account: await service.newAccount(), environment: 'sandbox' });
   const make = async (tenant: Tenant, request: Tokenization): Promise<Token> => {
-    const [result] = await parts.vault.tokenize(tenant, request, { origin: ORIGIN });
+    const [result] = await inTransaction(service.core, (transaction) =>
+      parts.vault.tokenize(transaction, tenant, request),
+    );
     assert.ok(result?.token !== undefined);
     return result.token;
   };
@@ -154,14 +156,18 @@ describe('tokens as people find them', { timeout: 120_000 }, () => {
         const number = at(PANS, step.pan);
         // Nothing of the shortest is hidden behind eight digits.
         if (format.bin === 8 && number.length === 12) continue;
-        const made = await parts.vault
-          .tokenize(tenant, asked(number, { tags: own, format, persistent: step.do === 'merge' }), { origin: ORIGIN })
-          .catch(() => []);
+        const made = await inTransaction(service.core, (transaction) =>
+          parts.vault.tokenize(
+            transaction,
+            tenant,
+            asked(number, { tags: own, format, persistent: step.do === 'merge' }),
+          ),
+        ).catch(() => []);
         for (const { token: one } of made) if (one !== undefined) tokens.set(one.token, one);
       } else if (step.do === 'mark') await parts.marking.runBatch();
       else if (token === undefined) continue;
       else if (step.do === 'delete') {
-        await parts.vault.delete(tenant, [token], { origin: ORIGIN });
+        await inTransaction(service.core, (transaction) => parts.vault.delete(transaction, tenant, [token]));
         tokens.delete(token);
       } else {
         // As code that knows no marks leaves it.
@@ -220,10 +226,14 @@ describe('tokens as people find them', { timeout: 120_000 }, () => {
       return { pan: last as Pan, name, expiry: undefined };
     });
     for (const scheme of [1, 7] as const)
-      for (const result of await parts.vault.tokenize(
-        tenant,
-        { cards, tags: ['many'], format: { scheme, bin: 6 }, persistent: false, creator: CREATOR },
-        { origin: ORIGIN },
+      for (const result of await inTransaction(service.core, (transaction) =>
+        parts.vault.tokenize(transaction, tenant, {
+          cards,
+          tags: ['many'],
+          format: { scheme, bin: 6 },
+          persistent: false,
+          creator: CREATOR,
+        }),
       ))
         made.add(result.token?.token ?? '');
     assert.equal(made.size, 120);
@@ -255,13 +265,18 @@ describe('tokens as people find them', { timeout: 120_000 }, () => {
         make(tenant, asked(number, { tags: [`t${index}`], format, persistent: true })),
       );
       const markings = [parts.marking.runBatch(), parts.marking.runBatch()];
-      const gone = round < 3 ? [parts.vault.delete(tenant, [token], { origin: ORIGIN })] : [];
+      const gone =
+        round < 3
+          ? [inTransaction(service.core, (transaction) => parts.vault.delete(transaction, tenant, [token]))]
+          : [];
       await Promise.all([...tagged, ...markings, ...gone]);
       assert.deepEqual(await orphans(), []);
       const [listed] = (await parts.listing.list(tenant)).items;
       for (const tag of listed?.details?.tags ?? [])
         assert.deepEqual(await tokensOf(tenant, { by: 'tag', text: tag }), [listed?.token], tag);
-      await parts.vault.delete(tenant, [listed?.token ?? '', token], { origin: ORIGIN });
+      await inTransaction(service.core, (transaction) =>
+        parts.vault.delete(transaction, tenant, [listed?.token ?? '', token]),
+      );
       assert.deepEqual(await marksOf(tenant), []);
     }
   });
@@ -302,7 +317,10 @@ describe('tokens as people find them', { timeout: 120_000 }, () => {
     assert.deepEqual(await tokensOf(tenant, { by: 'tag', text: 'odd' }), []);
     const [row] = await parts.database.read('select marks from tokens where account = ?', tenant.account);
     assert.equal(row?.['marks'], 1);
-    assert.deepEqual(await parts.vault.delete(tenant, [token], { origin: ORIGIN }), [{ token, deleted: true }]);
+    assert.deepEqual(
+      await inTransaction(service.core, (transaction) => parts.vault.delete(transaction, tenant, [token])),
+      [{ token, deleted: true }],
+    );
   });
 
   test('are not sought by words or cursors of another form, which are not repeated', async () => {

@@ -1,15 +1,13 @@
-import type { Usage } from '../accounts/usage.ts';
-import { buildAuditEntry, type Origin } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
-import { alsoWrites, type Effect, refuseIfTakenOver } from '../idempotency/effect.ts';
-import { type Clock, DAY, type Random } from '../kernel/clock.ts';
+import type { Transaction } from '../idempotency/transaction.ts';
+import { DAY, type Random } from '../kernel/clock.ts';
 import { type Tenant, tenantKey } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import { Cache, MAX_CACHED_TENANTS } from '../storage/cache.ts';
-import { commitOrThrow, type Database, type JournalEntry } from '../storage/database.ts';
-import { type Tokenization, type TokenizationResult, TokenizationRun } from './assign-tokens.ts';
+import type { Database } from '../storage/database.ts';
+import { assignTokens, type Tokenization, type TokenizationResult } from './assign-tokens.ts';
 import type { Token } from './token.ts';
 import { hasPurgeableTokens, purgeDeletedTokens, TokenStore } from './token-store.ts';
 
@@ -28,58 +26,39 @@ export interface Deletion {
 export class Vault {
   readonly #database: Database;
   readonly #keyring: Keyring;
-  readonly #clock: Clock;
   readonly #time: TrustedTime;
   readonly #random: Random;
-  readonly #statistics: Usage | undefined;
   readonly #stores: Cache<string, TokenStore>;
 
   constructor(options: {
     database: Database;
     keyring: Keyring;
-    clock: Clock;
     time: TrustedTime;
     random: Random;
-    /** Where the tokens that were made are counted. */
-    statistics?: Usage;
   }) {
-    this.#stores = new Cache({ clock: options.clock, max: MAX_CACHED_TENANTS, ttlMs: Number.POSITIVE_INFINITY });
+    const clock = (): number => options.time.steadyNow();
+    this.#stores = new Cache({ clock, max: MAX_CACHED_TENANTS, ttlMs: Number.POSITIVE_INFINITY });
     this.#database = options.database;
     this.#keyring = options.keyring;
-    this.#clock = options.clock;
     this.#time = options.time;
     this.#random = options.random;
-    this.#statistics = options.statistics;
   }
 
   /**
-   * Tokens for cards, all in one unit: one result per card, in their order. Throws `nothing_tokenized` or
-   * `token_space_full` when no card can be tokenized. `journal` goes along in the unit.
+   * Tokenizes cards: one result for each card, in their order. Throws `nothing_tokenized` or `token_space_full` when no card
+   * can be tokenized.
    */
-  async tokenize(
-    tenant: Tenant,
-    request: Tokenization,
-    effect: Effect<TokenizationResult[]>,
-    journal: readonly JournalEntry[] = [],
-  ): Promise<TokenizationResult[]> {
+  async tokenize(transaction: Transaction, tenant: Tenant, request: Tokenization): Promise<TokenizationResult[]> {
     const store = await this.#store(tenant);
-    const run = new TokenizationRun({ store, request, random: this.#random, now: this.#clock() });
-    for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
-      await run.assign();
-      const results = run.results();
-      const seal = await this.#keyring.sealer(tenant, 'tokens', run.sealCount());
-      const own = run.writes(seal);
-      const writes = [...own, ...(await alsoWrites(effect, results))];
-      if (writes.length === 0 && journal.length === 0) return results;
-      const outcome = await this.#database.commit({ account: tenant.account, writes, journal });
-      if (outcome.committed) {
-        if (run.insertCount() > 0) this.#statistics?.note(tenant, TOKENS_CREATED, run.insertCount());
-        return results;
-      }
-      refuseIfTakenOver(outcome, own.length);
-      run.onConflict(outcome);
-    }
-    throw new Failure('unavailable');
+    const { now, attempt } = transaction;
+    const { results, inserts, updates } = await assignTokens(store, request, { random: this.#random, now, attempt });
+    const seal = await this.#keyring.sealer(tenant, 'tokens', inserts.length + updates.length);
+    if (inserts.length > 0)
+      transaction.write(store.insert(inserts, seal, request.persistent ? request.format : undefined));
+    if (updates.length > 0) transaction.write(store.update(updates, seal));
+    for (const write of store.indexWrites(inserts, updates)) transaction.write(write);
+    transaction.count(tenant, TOKENS_CREATED, inserts.length);
+    return results;
   }
 
   /** Throws `unknown_token`. */
@@ -90,50 +69,49 @@ export class Vault {
   }
 
   /**
-   * Tokens with their card numbers, for `use` (a word for the audit log); those that do not exist are not in the map. The
-   * audit records of all are on disk before it is returned.
+   * Returns tokens with their card numbers, for `usage` (a word for the audit log); those that do not exist are not in the
+   * map. Each read is recorded in the transaction.
    */
   async detokenize(
+    transaction: Transaction,
     tenant: Tenant,
     tokens: readonly string[],
-    origin: Origin,
     usage: string,
   ): Promise<Map<string, Token>> {
     const store = await this.#store(tenant);
     const detokenized = new Map<string, Token>();
-    const journal: JournalEntry[] = [];
-    // All at once: over a network each question has its way to go.
+    // Concurrently: over a network each query has its round trip.
     const stored = await Promise.all(tokens.map((token) => store.find(token)));
     for (const [index, token] of tokens.entries()) {
       const found = stored[index];
       if (found !== undefined) detokenized.set(token, found.token);
       const outcome = found === undefined ? 'missing' : 'success';
-      // What is no token is whatever the caller wrote there, and may be a card number.
+      // A text that is no token is untrusted, and may be a card number.
       const targets = found === undefined ? [] : [`token:${found.token.token}`];
-      const event = { action: 'token.detokenized', outcome, ...tenant, targets, detail: { use: usage } } as const;
-      journal.push(buildAuditEntry(this.#clock, origin, event));
+      transaction.recordAlways({
+        action: 'token.detokenized',
+        outcome,
+        ...tenant,
+        targets,
+        detail: { use: usage },
+      });
     }
-    if (journal.length > 0) await commitOrThrow(this.#database, { account: tenant.account, writes: [], journal });
     return detokenized;
   }
 
-  /** Deletes for good; one entry for each distinct token, in order. */
-  async delete(tenant: Tenant, tokens: readonly string[], effect: Effect<Deletion[]>): Promise<Deletion[]> {
+  /** Deletes tokens permanently; returns one entry for each distinct token, in order. */
+  async delete(transaction: Transaction, tenant: Tenant, tokens: readonly string[]): Promise<Deletion[]> {
     const store = await this.#store(tenant);
     const distinct = [...new Set(tokens)];
-    for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
-      const found = await Promise.all(distinct.map((token) => store.findDeletable(token)));
-      const deletions = distinct.map((token, index): Deletion => ({ token, deleted: found[index] !== undefined }));
-      const deletable = found.flatMap((each) => each ?? []);
-      const deleted = deletable.map(({ value }) => value);
-      const own = deleted.length === 0 ? [] : store.delete(deletable, this.#time.latestNow());
-      const writes = [...own, ...(await alsoWrites(effect, deletions))];
-      const journal = [this.#deletionEntry(tenant, deleted, distinct, effect)];
-      const outcome = await this.#database.commit({ account: tenant.account, writes, journal, scrubAfterCommit: true });
-      if (outcome.committed) return deletions;
-      refuseIfTakenOver(outcome, own.length);
-    }
-    throw new Failure('unavailable');
+    const found = await Promise.all(distinct.map((token) => store.findDeletable(token)));
+    const deletable = found.flatMap((each) => each ?? []);
+    if (deletable.length > 0)
+      for (const write of store.delete(deletable, this.#time.latestNow())) transaction.write(write);
+    const outcome = deletable.length === distinct.length ? 'success' : deletable.length === 0 ? 'missing' : 'partial';
+    const targets = deletable.map(({ value }) => `token:${value}`);
+    transaction.record({ action: 'token.deleted', outcome, ...tenant, targets });
+    transaction.scrub();
+    return distinct.map((token, index) => ({ token, deleted: found[index] !== undefined }));
   }
 
   isSweepDue(now: number): Promise<boolean> {
@@ -143,17 +121,6 @@ export class Vault {
   /** Lets the values of tokens that were deleted long before this trusted time be issued again; returns how many. */
   sweep(now: number): Promise<number> {
     return purgeDeletedTokens(this.#database, now - RESERVED_AFTER_DELETION_MS, LIMITS.rowsPerSweep);
-  }
-
-  #deletionEntry(
-    tenant: Tenant,
-    deleted: readonly string[],
-    requested: readonly string[],
-    effect: Effect<Deletion[]>,
-  ): JournalEntry {
-    const outcome = deleted.length === requested.length ? 'success' : deleted.length === 0 ? 'missing' : 'partial';
-    const targets = deleted.map((token) => `token:${token}`);
-    return buildAuditEntry(this.#clock, effect.origin, { action: 'token.deleted', outcome, ...tenant, targets });
   }
 
   #store(tenant: Tenant): Promise<TokenStore> {

@@ -15,6 +15,7 @@ import type { AccessGrant } from '../../src/http/gate.ts';
 import { Performer } from '../../src/http/perform.ts';
 import { PROBLEMS, toFailure } from '../../src/http/problems.ts';
 import { IdempotencyKeys } from '../../src/idempotency/idempotency-keys.ts';
+import { Transactions } from '../../src/idempotency/transaction.ts';
 import type { Clock, Random } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { TrustedTime } from '../../src/kernel/time-guard.ts';
@@ -78,6 +79,7 @@ export class Machine {
   readonly activations: PaymentActivations;
   readonly books: Books;
   readonly captures: Captures;
+  readonly transactions: Transactions;
   readonly recovery: Recovery;
   readonly notifications: ProcessorNotifications;
   readonly keyring: Keyring;
@@ -104,7 +106,9 @@ export class Machine {
     const sadKeys = new SadKeys({ keyring, store: sadKeyTable(database), time, random });
     const vault = new Vault(parts);
     const captures = new Captures({ ...parts, sadKeys, vault });
-    const placeholders = new Placeholders({ database, vault, captures, clock });
+    const placeholders = new Placeholders({ vault, captures });
+    const idempotency = new IdempotencyKeys(parts);
+    const transactions = new Transactions({ database, clock, idempotency });
     const activations = new PaymentActivations({
       ...parts,
       processors,
@@ -113,18 +117,18 @@ export class Machine {
     });
     const books = new Books({ ...parts, observe: () => undefined });
     const notifications = new ProcessorNotifications({ ...parts, processors, books });
-    const payments = new Payments({ ...parts, vault, placeholders, activations, books, notifications });
-    const idempotency = new IdempotencyKeys(parts);
+    const payments = new Payments({ ...parts, transactions, vault, placeholders, activations, books, notifications });
     const services = { database, vault, captures, payments } as unknown as Services;
     const turns = new ScanQueue();
     const performerOf = (endpoint: Endpoint): Performer =>
-      new Performer({ endpoint, services, idempotency, clock, turns, serialize: serializerOf(endpoint) });
+      new Performer({ endpoint, services, idempotency, transactions, clock, turns, serialize: serializerOf(endpoint) });
     const performers = Object.entries(ENDPOINTS).map(([name, endpoint]) => [name, performerOf(endpoint)] as const);
     this.#performers = Object.fromEntries(performers) as Record<EndpointName, Performer>;
     this.recovery = new Recovery({ database, activations, books, payments, idempotency, clock, time, failed });
     this.activations = activations;
     this.books = books;
     this.captures = captures;
+    this.transactions = transactions;
     this.notifications = notifications;
     this.keyring = keyring;
     this.#tenant = tenant;

@@ -201,7 +201,11 @@ class Simulation {
     const more = { amount: 100, currency: 'USD', additionalInfo: {}, ttlMinutes: 10_000 };
     const request = { ...card, ...more, sad: { cvv: '737', track2: undefined } };
     for (let count = 0; count < CAPTURES; count++)
-      ids.push(await desk.captures.create(TENANT, request, { origin: OPERATOR }));
+      ids.push(
+        await desk.transactions.run({ origin: OPERATOR }, (transaction) =>
+          desk.captures.create(transaction, TENANT, request),
+        ),
+      );
     return ids;
   }
 

@@ -14,8 +14,8 @@ import { Vault } from '../../src/vault/vault.ts';
 import { systemClocks } from '../fixtures/clock.ts';
 import { sharedPostgres } from '../fixtures/postgres.ts';
 import { installPostgres } from '../fixtures/postgres-binaries.ts';
+import { inTransaction } from '../fixtures/transactions.ts';
 
-const ORIGIN = { actor: { type: 'operator' as const, name: 'test' } };
 const TENANT: Tenant = { account: 'acct_1', environment: 'sandbox' };
 /** As the operations guide says it. */
 const OPTION = '*.sad_keys';
@@ -52,13 +52,18 @@ describe('a dump of PostgreSQL', { skip: absent }, () => {
     addresses.push(address);
     return address;
   };
-  async function open(address: string): Promise<Captures> {
+  async function open(address: string) {
     const core = await openCore(
       parseConfig({ CARDVAULT_DATA_DIR: directory, CARDVAULT_DATABASE_URL: address }),
       systemClocks,
     );
     cores.push(core);
-    return new Captures({ ...core, vault: new Vault(core) });
+    const captures = new Captures({ ...core, vault: new Vault(core) });
+    return {
+      countMissingSadKeys: () => captures.countMissingSadKeys(),
+      create: () => inTransaction(core, (transaction) => captures.create(transaction, TENANT, CAPTURE)),
+      retrieve: (id: string) => inTransaction(core, (transaction) => captures.retrieve(transaction, TENANT, id)),
+    };
   }
 
   test('as the guide makes it gives the card without its code', async () => {
@@ -66,16 +71,16 @@ describe('a dump of PostgreSQL', { skip: absent }, () => {
     assert.ok(guide.includes(`--exclude-table-data='${OPTION}'`));
     const [from, to] = [await newAddress(), await newAddress()];
     const captures = await open(from);
-    const id = await captures.create(TENANT, CAPTURE, { origin: ORIGIN });
+    const id = await captures.create();
     const file = join(directory, 'dump');
     execFileSync(pgDump, ['--format=custom', `--exclude-table-data=${OPTION}`, `--file=${file}`, `--dbname=${from}`]);
     execFileSync(join(pgDump, '..', 'pg_restore'), [`--dbname=${to}`, '--no-owner', file]);
     const restored = await open(to);
-    const { capture } = await restored.retrieve(TENANT, id, ORIGIN);
+    const { capture } = await restored.retrieve(id);
     assert.deepEqual([capture.pan, capture.sad.cvv], ['4111111111111111', undefined]);
     assert.equal(await restored.countMissingSadKeys(), 1);
-    assert.equal((await captures.retrieve(TENANT, id, ORIGIN)).capture.sad.cvv, '737');
-    const next = await restored.create(TENANT, CAPTURE, { origin: ORIGIN });
-    assert.equal((await restored.retrieve(TENANT, next, ORIGIN)).capture.sad.cvv, '737');
+    assert.equal((await captures.retrieve(id)).capture.sad.cvv, '737');
+    const next = await restored.create();
+    assert.equal((await restored.retrieve(next)).capture.sad.cvv, '737');
   });
 });

@@ -14,8 +14,8 @@ import type { Tenant } from '../../src/kernel/environment.ts';
 import type { Pan } from '../../src/kernel/pan.ts';
 import { type Database, type UnitOfWork, write } from '../../src/storage/database.ts';
 import { Vault } from '../../src/vault/vault.ts';
+import { inTransaction } from '../fixtures/transactions.ts';
 
-const ORIGIN = { actor: { type: 'operator' as const, name: 'test' } };
 const TENANT: Tenant = { account: 'acct_1', environment: 'sandbox' };
 /** The beginning of an hour. */
 const START = Date.UTC(2027, 0, 1);
@@ -56,9 +56,9 @@ describe('keys of periods of expiry', () => {
   const newCaptures = (database: Database = core.database): Captures =>
     new Captures({ ...core, database, sadKeys: newSadKeys(), vault: new Vault(core) });
   const create = (ttlMinutes?: number, tenant = TENANT): Promise<string> =>
-    captures.create(tenant, request(ttlMinutes), { origin: ORIGIN });
+    inTransaction(core, (transaction) => captures.create(transaction, tenant, request(ttlMinutes)));
   const codeOf = async (id: string, tenant = TENANT, by = newCaptures()): Promise<string | undefined> =>
-    (await by.retrieve(tenant, id, ORIGIN)).capture.sad.cvv;
+    (await inTransaction(core, (transaction) => by.retrieve(transaction, tenant, id))).capture.sad.cvv;
   const names = (): string[] => readdirSync(keys).sort();
   const erase = (id: string) =>
     core.database.commit({ writes: [write('update captures set sad = null, sad_key = null where id = ?', [id], 1)] });
@@ -133,11 +133,11 @@ describe('keys of periods of expiry', () => {
 
   test('stay while another process uses them for the 2 seconds after they were closed', async () => {
     const [node, other] = [newCaptures(), newCaptures()];
-    const first = await node.create(TENANT, request(), { origin: ORIGIN });
+    const first = await inTransaction(core, (transaction) => node.create(transaction, TENANT, request()));
     await erase(first);
     await other.sweepSadKeys(now);
     now += 1 * SECOND;
-    const second = await node.create(TENANT, request(), { origin: ORIGIN });
+    const second = await inTransaction(core, (transaction) => node.create(transaction, TENANT, request()));
     now += 31 * SECOND;
     assert.equal(await other.sweepSadKeys(now), 0);
     assert.equal(await codeOf(second), '737');
@@ -159,7 +159,10 @@ describe('keys of periods of expiry', () => {
     });
     // The key is there before.
     await erase(await create());
-    const id = await newCaptures(slow).create(TENANT, request(), { origin: ORIGIN });
+    const slowCaptures = newCaptures(slow);
+    const id = await inTransaction({ ...core, database: slow }, (transaction) =>
+      slowCaptures.create(transaction, TENANT, request()),
+    );
     assert.equal(isSlow, false);
     assert.equal(await codeOf(id), '737');
     assert.equal(names().length, 1);
@@ -170,7 +173,7 @@ describe('keys of periods of expiry', () => {
     assert.equal(await captures.countMissingSadKeys(), 0);
     rmSync(keys, { recursive: true });
     const fresh = newCaptures();
-    const { capture } = await fresh.retrieve(TENANT, id, ORIGIN);
+    const { capture } = await inTransaction(core, (transaction) => fresh.retrieve(transaction, TENANT, id));
     assert.deepEqual([capture.pan, capture.sad.cvv], ['4111111111111111', undefined]);
     assert.equal(await fresh.countMissingSadKeys(), 1);
     await erase(id);

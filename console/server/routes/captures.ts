@@ -19,7 +19,11 @@ export const captureRoutes: readonly Route[] = [
 
   route(deleteCapture, async (call) => {
     const { services, tenant, params, origin } = call;
-    await translateErrors({}, () => services.captures.delete(tenant, params['id'] ?? '', { origin }));
+    await translateErrors({}, () =>
+      services.transactions.run({ origin, account: tenant.account }, (transaction) =>
+        services.captures.delete(transaction, tenant, params['id'] ?? ''),
+      ),
+    );
     return { done: true };
   }),
 ];

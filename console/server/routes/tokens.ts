@@ -33,7 +33,9 @@ export const tokenRoutes: readonly Route[] = [
     deleteToken,
     async (call) => {
       const { services, tenant, params, origin } = call;
-      const [deletion] = await services.vault.delete(tenant, [params['token'] ?? ''], { origin });
+      const [deletion] = await services.transactions.run({ origin, account: tenant.account }, (transaction) =>
+        services.vault.delete(transaction, tenant, [params['token'] ?? '']),
+      );
       if (deletion?.deleted !== true) throw new Failure('unknown_record');
       return executed({ done: true });
     },

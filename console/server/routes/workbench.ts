@@ -5,12 +5,24 @@ import { type Route, route } from '../route.ts';
 export const workbenchRoutes: readonly Route[] = [
   route(tryPayload, async (call) => {
     const { services, account, body, origin, now } = call;
-    const { proxy, clock } = services;
+    const { proxy, transactions, clock } = services;
     const { kind, hash_type: type, payload: text } = body;
     // Never production: nobody's card data belongs into a browser.
     const tenant = { account, environment: 'sandbox' } as const;
     const query = type === undefined ? '' : `type=${type}`;
-    const { status, response: answer, failure } = await runInWorkbench({ kind, text, proxy, tenant, origin, query });
+    const {
+      status,
+      response: answer,
+      failure,
+    } = await runInWorkbench({
+      kind,
+      text,
+      proxy,
+      transactions,
+      tenant,
+      origin,
+      query,
+    });
     return {
       status,
       answer,

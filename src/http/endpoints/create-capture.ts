@@ -2,7 +2,7 @@ import type { NewCapture } from '../../captures/captures.ts';
 import { LIMITS } from '../../kernel/limits.ts';
 import { passesLuhn } from '../../kernel/pan.ts';
 import { cardNumber, currency, expiry, track2, verificationCode } from '../card-fields.ts';
-import { defineEndpoint, effectOf, type RouteCall } from '../endpoint.ts';
+import { defineEndpoint, type RouteCall } from '../endpoint.ts';
 import { anyObject, FieldMismatch, integer, object, optional, output, plainText, type ValueOf } from '../fields.ts';
 
 const ttl = integer({ min: 1, max: LIMITS.captureTtlMinutes }, 'Minutes until the capture ends');
@@ -61,8 +61,6 @@ function toAdditionalInfo(call: Pick<RouteCall<Body, unknown>, 'body' | 'source'
   return info;
 }
 
-const render = (id: string) => ({ id });
-
 /** POST /transactions/requests (interface: Transactions). */
 export const createCapture = defineEndpoint({
   method: 'POST',
@@ -95,6 +93,6 @@ export const createCapture = defineEndpoint({
       additionalInfo: toAdditionalInfo(call),
       ttlMinutes: toTtl(call.body),
     };
-    return render(await call.services.captures.create(call.tenant, request, effectOf(call, render)));
+    return { id: await call.services.captures.create(call.transaction, call.tenant, request) };
   },
 });

@@ -1,7 +1,5 @@
-import { defineEndpoint, effectOf, pathParameter } from '../endpoint.ts';
+import { defineEndpoint, pathParameter } from '../endpoint.ts';
 import { object, output } from '../fields.ts';
-
-const render = (id: string) => ({ id, status: 'success' as const });
 
 /** DELETE /transactions/requests/{id} (interface: Transactions). */
 export const deleteCapture = defineEndpoint({
@@ -19,7 +17,7 @@ export const deleteCapture = defineEndpoint({
   example: { data: { id: '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c', status: 'success' } },
   async handle(call) {
     const id = pathParameter(call, 'id');
-    await call.services.captures.delete(call.tenant, id, effectOf(call, render));
-    return render(id);
+    await call.services.captures.delete(call.transaction, call.tenant, id);
+    return { id, status: 'success' as const };
   },
 });

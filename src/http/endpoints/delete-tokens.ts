@@ -1,6 +1,6 @@
 import { LIMITS } from '../../kernel/limits.ts';
 import type { Deletion } from '../../vault/vault.ts';
-import { defineEndpoint, effectOf } from '../endpoint.ts';
+import { defineEndpoint } from '../endpoint.ts';
 import { anyString, list, object, output } from '../fields.ts';
 
 const render = (deletions: Deletion[]) => ({
@@ -37,6 +37,7 @@ export const deleteTokens = defineEndpoint({
     data: { tokens: [{ id: '4111117349251111', status: 'success' }] },
   },
   async handle(call) {
-    return render(await call.services.vault.delete(call.tenant, call.body.tokens, effectOf(call, render)));
+    const { services, transaction, tenant, body } = call;
+    return render(await services.vault.delete(transaction, tenant, body.tokens));
   },
 });

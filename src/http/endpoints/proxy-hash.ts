@@ -6,7 +6,7 @@ import { PLACEHOLDERS, PROXY_HEADERS, type ProxyCall, toPayload } from './proxy-
 
 export async function hashResponse(call: ProxyCall) {
   const hashType = parseHashType(call.query);
-  return { hashValue: await call.services.proxy.hash(toPayload(call), hashType), hashType };
+  return { hashValue: await call.services.proxy.hash(call.transaction, toPayload(call), hashType), hashType };
 }
 
 /** POST /proxy/hash/?type= (interface: Proxy). */

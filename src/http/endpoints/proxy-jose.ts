@@ -32,7 +32,7 @@ const NAMED_KEYS: ReadonlySet<string> = new Set([
 ]);
 
 export async function joseResponse(call: ProxyCall) {
-  const { value, signature } = await call.services.proxy.jose(toPayload(call), NAMED_KEYS);
+  const { value, signature } = await call.services.proxy.jose(call.transaction, toPayload(call), NAMED_KEYS);
   return { value, encryption: signature, signed: true };
 }
 

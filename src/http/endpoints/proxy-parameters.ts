@@ -20,14 +20,14 @@ export const PLACEHOLDERS =
 
 /** What endpoints of the proxy look at. */
 export interface ProxyCall
-  extends Pick<RouteCall<unknown, unknown>, 'tenant' | 'origin' | 'query' | 'headers' | 'source'> {
+  extends Pick<RouteCall<unknown, unknown>, 'transaction' | 'tenant' | 'query' | 'headers' | 'source'> {
   readonly services: Pick<Services, 'proxy'>;
   readonly key: Pick<ApiKey, 'permissions'>;
 }
 
 /** Throws `invalid_field` when the header is malformed. */
-export const toPayload = ({ tenant, key, origin, source, headers }: ProxyCall): Payload => ({
-  reader: { tenant, permissions: key.permissions, origin },
+export const toPayload = ({ tenant, key, source, headers }: ProxyCall): Payload => ({
+  reader: { tenant, permissions: key.permissions },
   text: source.text,
   encryption: parseEncryption(headers[ENCRYPTION_HEADER]),
 });

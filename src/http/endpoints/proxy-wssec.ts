@@ -2,7 +2,9 @@ import { defineEndpoint } from '../endpoint.ts';
 import { object, output } from '../fields.ts';
 import { PLACEHOLDERS, PROXY_HEADERS, type ProxyCall, toPayload } from './proxy-parameters.ts';
 
-export const wssecResponse = async (call: ProxyCall) => ({ xml: await call.services.proxy.wssec(toPayload(call)) });
+export const wssecResponse = async (call: ProxyCall) => ({
+  xml: await call.services.proxy.wssec(call.transaction, toPayload(call)),
+});
 
 /** POST /proxy/wssec (interface: Proxy). */
 export const proxyWssec = defineEndpoint({

@@ -41,9 +41,9 @@ export const retrieveCapture = defineEndpoint({
   },
   async handle(call) {
     const { capture, panIndex } = await call.services.captures.retrieve(
+      call.transaction,
       call.tenant,
       pathParameter(call, 'id'),
-      call.origin,
     );
     return {
       id: capture.id,

@@ -1,4 +1,4 @@
-import { defineEndpoint, effectOf, pathParameter } from '../endpoint.ts';
+import { defineEndpoint, pathParameter } from '../endpoint.ts';
 import { object } from '../fields.ts';
 import { formatMembers, formatTokens, tokenExample, tokensData, toTokenFormat } from './token-record.ts';
 
@@ -20,9 +20,8 @@ export const tokenizeCapture = defineEndpoint({
   example: { body: { tags: ['web'], scheme: '1' }, data: { tokens: [tokenExample] } },
   async handle(call) {
     const format = toTokenFormat(call.body, call.key);
-    const render = formatTokens(format, call);
-    return render(
-      await call.services.captures.tokenize(call.tenant, pathParameter(call, 'id'), format, effectOf(call, render)),
-    );
+    const { services, transaction, tenant } = call;
+    const results = await services.captures.tokenize(transaction, tenant, pathParameter(call, 'id'), format);
+    return formatTokens(format, call)(results);
   },
 });

@@ -1,6 +1,6 @@
 import { LIMITS } from '../../kernel/limits.ts';
 import { cardNumber, expiry } from '../card-fields.ts';
-import { defineEndpoint, effectOf } from '../endpoint.ts';
+import { defineEndpoint } from '../endpoint.ts';
 import { list, object, plainText } from '../fields.ts';
 import { formatMembers, formatTokens, tokenExample, tokensData, toTokenFormat } from './token-record.ts';
 
@@ -30,10 +30,9 @@ export const tokenizeCards = defineEndpoint({
     data: { tokens: [tokenExample] },
   },
   async handle(call) {
-    const { services, tenant, body, key } = call;
+    const { services, transaction, tenant, body, key } = call;
     const format = toTokenFormat(body, key);
     const cards = body.chd.map(({ card, name, exp }) => ({ pan: card, name, expiry: exp }));
-    const render = formatTokens(format, call);
-    return render(await services.vault.tokenize(tenant, { ...format, cards }, effectOf(call, render)));
+    return formatTokens(format, call)(await services.vault.tokenize(transaction, tenant, { ...format, cards }));
   },
 });
