@@ -40,6 +40,7 @@ const PLACES = [
  * queries rather than stores, so that the console changes nothing behind the vault's back.
  */
 const SHARED_WITH_CONSOLE: readonly string[] = [
+  'src/idempotency/transaction.ts',
   'src/kernel',
   'src/accounts/account-events.ts',
   'src/accounts/account-notices.ts',
