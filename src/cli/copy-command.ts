@@ -61,6 +61,7 @@ export function copyCommand(program: Command, tools: CliContext): void {
 
 async function copy(tools: CliContext, options: CopyOptions): Promise<void> {
   const startedAt = tools.clock();
+  const copied = listTables(tools);
   const [from, to] = [parseSide(tools, 'source', options.from), parseSide(tools, 'target', options.to)];
   if (from.file === undefined ? from.address === to.address : from.file === to.file)
     throw new UsageError(SAME_DATABASE);
@@ -76,8 +77,8 @@ async function copy(tools: CliContext, options: CopyOptions): Promise<void> {
       if (await isSameDatabase(source.opened.database, database, probe)) throw new UsageError(SAME_DATABASE);
       // Before the rows are copied, so that source and target both hold the record, and are the same.
       const isRecorded = (await hasCopyBegun(database)) || (await recordCopy(tools, source.opened, to));
-      const finishedAt = await beginCopy(database, { source: vault, tables: copiedTables(tools) }, clock());
-      const tables = await moveRows(tools, { source, target, startedAt, finishedAt }, options);
+      const finishedAt = await beginCopy(database, { source: vault, tables: copied }, clock());
+      const tables = await moveRows(tools, { source, target, copied, startedAt, finishedAt }, options);
       const sadKeys = finishedAt === undefined ? await moveSadKeys(source, target, options) : 0;
       // Once more: whoever used it in the meantime may have changed what was compared already.
       await assertNoActiveNodes(source, options);
@@ -123,13 +124,15 @@ async function withDatabase(tools: CliContext, side: Side, act: (side: OpenSide)
 interface CopyRun {
   readonly source: OpenSide;
   readonly target: OpenSide;
+  /** The tables that are copied. */
+  readonly copied: readonly Table[];
   /** When the command began, and when an earlier one finished the copy. */
   readonly startedAt: number;
   readonly finishedAt: number | undefined;
 }
 
 /** The tables of the console belong to the vault: a copy without them would lose its users. */
-function copiedTables({ consoleTables }: CliContext): readonly Table[] {
+function listTables({ consoleTables }: CliContext): readonly Table[] {
   if (consoleTables === undefined)
     throw new UsageError(
       'the console is not installed, so its tables cannot be copied; install it, and run the command again',
@@ -143,7 +146,7 @@ async function moveRows(tools: CliContext, moving: CopyRun, { json }: CopyOption
   const move = {
     source: source.opened.database,
     target: target.opened.database,
-    tables: copiedTables(tools),
+    tables: moving.copied,
     progress,
   };
   if (finishedAt === undefined) await copyRows(move);
