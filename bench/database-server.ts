@@ -16,7 +16,7 @@ export interface DatabaseUsage {
 const SETTINGS = { shared_buffers: '256MB' };
 const NS_PER_US = 1000;
 
-const COUNT_GROUPS = 'select coalesce(sum(groups), 0)::float8 as groups from writers';
+const COUNT_GROUPS = 'select coalesce(sum(last_group), 0)::float8 as groups from writers';
 
 /** A PostgreSQL server of the benchmark's own, with a vault's database. */
 export class DatabaseServer {

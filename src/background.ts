@@ -18,7 +18,6 @@ import { delay } from './kernel/timers.ts';
 import { hasDuePayments } from './payments/payment-store.ts';
 import { PeriodicTask, type PeriodicWork, SWEEP_INTERVAL_MS, type Sweep } from './storage/periodic-task.ts';
 import { TimeWatch } from './storage/time-watch.ts';
-import { BlindIndexBackfill } from './vault/blind-index-backfill.ts';
 import type { Vault } from './vault/vault.ts';
 
 /** How often it is asked whether a verification of the audit log is due. */
@@ -139,13 +138,11 @@ function createSingleNodeTasks(
   reportMissingSadKeys: () => Promise<void>,
 ): PeriodicWork[] {
   const { database, keyring, clock, time } = core;
-  const marking = new BlindIndexBackfill({ database, keyring });
   const rowCheck = new RowCheck({ database, keyring, clock, alteredRows, tables: MAC_TABLES });
   const purgeOldUsage = async (now: number | undefined): Promise<void> => {
     if (now !== undefined) await statistics.purgeOld(now);
   };
   return [
-    { kind: 'marks', run: () => marking.runBatch() },
     { kind: 'row check', run: () => rowCheck.runOnce() },
     { kind: 'missing sad keys', run: reportMissingSadKeys },
     { kind: 'old statistics', run: () => purgeOldUsage(time.trustedNow()) },

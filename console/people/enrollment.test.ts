@@ -237,7 +237,7 @@ describe('invitations', () => {
     const late = await invitations.invite({ account: own, role: 'owner', email: known.email }, OPERATOR, BY_TEST);
     const fill = async (members: number): Promise<void> => {
       const rows = Array.from({ length: members }, (_, index) => [own, `person_made_up_${index}`]);
-      const sql = "insert into memberships (account, person, role, seal, created_at) values (?, ?, 'auditor', 'x', 1)";
+      const sql = "insert into memberships (account, person, role, mac, created_at) values (?, ?, 'auditor', 'x', 1)";
       await fixture.core.database.commit({ writes: [{ sql, rows }] });
     };
     const [{ secret } = { secret: '' }] = open;
@@ -246,7 +246,7 @@ describe('invitations', () => {
     await assertFails('not_possible', invitations.invite(to(-1), OPERATOR, BY_TEST));
     await invitations.reset(head.id, { account: own, role: 'owner' }, BY_TEST);
     await finish(session);
-    await fixture.core.database.commit({ writes: [{ sql: 'delete from memberships where seal = ?', rows: [['x']] }] });
+    await fixture.core.database.commit({ writes: [{ sql: 'delete from memberships where mac = ?', rows: [['x']] }] });
     await fill(LIMITS.peoplePerAccount - (await team.listMemberships(own)).length);
     const { session: last } = await begin(open[1]?.secret ?? '');
     await assert.rejects(finish(last), /An account has 200 people at most/);

@@ -28,29 +28,31 @@ export const TABLES: readonly Table[] = [
       stage: 'text',
       record: 'blob',
       created_at: 'integer',
-      seen_at: 'integer',
+      last_active_at: 'integer',
       stepped_up_at: 'integer',
-      ends_at: 'integer',
-      seen_seal: 'blob',
+      expires_at: 'integer',
+      activity_mac: 'blob',
     },
     isLocal: true,
   },
 ];
 
-const COLUMNS = 'digest, id, person, stage, record, created_at, seen_at, stepped_up_at, ends_at, seen_seal';
+const COLUMNS =
+  'digest, id, person, stage, record, created_at, last_active_at, stepped_up_at, expires_at, activity_mac';
 const FIND = `select ${COLUMNS} from sessions where digest = ?`;
-const LIST_BY_PERSON = `select ${COLUMNS} from sessions where person = ? and stage = 'signed-in' and ends_at > ?
+const LIST_BY_PERSON = `select ${COLUMNS} from sessions where person = ? and stage = 'signed-in' and expires_at > ?
   order by created_at desc, id`;
-const LIST_LAST_ACTIVITY = `select sessions.person as person, sessions.digest as digest, sessions.seen_at as seen_at,
-    sessions.seen_seal as seen_seal
+const LIST_LAST_ACTIVITY = `select sessions.person as person, sessions.digest as digest, sessions.last_active_at as last_active_at,
+    sessions.activity_mac as activity_mac
   from memberships join sessions on sessions.person = memberships.person
-  where memberships.account = ? and sessions.stage = 'signed-in' and sessions.ends_at > ? and sessions.seen_at > ?
-  order by sessions.seen_at`;
+  where memberships.account = ? and sessions.stage = 'signed-in' and sessions.expires_at > ? and sessions.last_active_at > ?
+  order by sessions.last_active_at`;
 const INSERT = `insert into sessions (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const UPDATE = 'update sessions set record = ? where digest = ? and record = ?';
-const REPLACE = `update sessions set stage = 'replaced', record = ?, stepped_up_at = null, ends_at = ?
+const REPLACE = `update sessions set stage = 'replaced', record = ?, stepped_up_at = null, expires_at = ?
   where digest = ? and record = ?`;
-const RECORD_ACTIVITY = 'update sessions set seen_at = ?, seen_seal = ? where digest = ? and seen_at < ?';
+const RECORD_ACTIVITY =
+  'update sessions set last_active_at = ?, activity_mac = ? where digest = ? and last_active_at < ?';
 const DELETE = 'delete from sessions where digest = ? and record = ?';
 const DELETE_BY_ID = "delete from sessions where person = ? and id = ? and stage <> 'replaced'";
 const DELETE_REPLACED = "delete from sessions where person = ? and id = ? and stage = 'replaced'";
@@ -59,14 +61,14 @@ const DELETE_OTHERS = "delete from sessions where person = ? and (id <> ? or sta
 const DELETE_OLDEST = `delete from sessions where person = ? and stage = ? and digest not in
   (select digest from sessions where person = ? and stage = ? order by created_at desc, id limit ?)`;
 const DELETE_BY_PERSON = 'delete from sessions where person = ?';
-const LIST_EXPIRED = `select digest from sessions where ends_at <= ? or (stage = 'signed-in' and seen_at <= ?) limit ?`;
+const LIST_EXPIRED = `select digest from sessions where expires_at <= ? or (stage = 'signed-in' and last_active_at <= ?) limit ?`;
 const DELETE_EXPIRED =
-  "delete from sessions where digest = ? and (ends_at <= ? or (stage = 'signed-in' and seen_at <= ?))";
+  "delete from sessions where digest = ? and (expires_at <= ? or (stage = 'signed-in' and last_active_at <= ?))";
 
 type BoundColumns = Omit<Session, 'sealed' | 'notes' | 'lastActiveAt' | 'csrf' | 'address' | 'userAgent'>;
 
 /**
- * Binds every column in clear but `seen_at`, which changes too often to seal the record with it and has a MAC of its own:
+ * Binds every column in clear but `last_active_at`, which changes too often to seal the record with it and has a MAC of its own:
  * neither the stage nor the end of a session can be changed in the database, nor whose it is.
  */
 const recordContext = ({
@@ -92,9 +94,9 @@ const computeActivityMac = (keyring: Keyring, digest: Uint8Array, lastActiveAt: 
   computeDigest(keyring, 'activity', Buffer.from(digest).toString('hex'), String(lastActiveAt));
 
 const isActivityAuthentic = async (keyring: Keyring, row: Row): Promise<boolean> => {
-  const seal = row['seen_seal'];
-  const expected = await computeActivityMac(keyring, blob(row, 'digest'), integer(row, 'seen_at'));
-  return seal instanceof Uint8Array && isSameDigest(seal, expected);
+  const mac = row['activity_mac'];
+  const expected = await computeActivityMac(keyring, blob(row, 'digest'), integer(row, 'last_active_at'));
+  return mac instanceof Uint8Array && isSameDigest(mac, expected);
 };
 
 export async function findSession(
@@ -131,7 +133,7 @@ export async function listLastActivity(
   const rows = await database.read(LIST_LAST_ACTIVITY, account, now, now - IDLE_MS);
   const lastActivity = new Map<string, number>();
   for (const row of rows)
-    if (await isActivityAuthentic(keyring, row)) lastActivity.set(text(row, 'person'), integer(row, 'seen_at'));
+    if (await isActivityAuthentic(keyring, row)) lastActivity.set(text(row, 'person'), integer(row, 'last_active_at'));
   return lastActivity;
 }
 
@@ -238,9 +240,9 @@ async function unsealSession(keyring: Keyring, row: Row): Promise<Session | unde
     person: text(row, 'person'),
     stage: text(row, 'stage') as SessionStage,
     createdAt: integer(row, 'created_at'),
-    lastActiveAt: integer(row, 'seen_at'),
+    lastActiveAt: integer(row, 'last_active_at'),
     steppedUpAt: integerOrNull(row, 'stepped_up_at'),
-    expiresAt: integer(row, 'ends_at'),
+    expiresAt: integer(row, 'expires_at'),
   };
   const notes = await unsealRecord<SessionNotes>(keyring, recordContext(bound), record);
   if (notes === undefined || !(await isActivityAuthentic(keyring, row))) return undefined;

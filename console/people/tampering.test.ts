@@ -48,8 +48,8 @@ describe('a database that somebody else wrote to', () => {
     assert.equal(await team.findRole(account, bob.id), undefined);
     await run('update memberships set account = ? where person = ?', account, mallory.id);
     assert.equal(await team.findRole(account, mallory.id), undefined);
-    const seal = await column('select seal from memberships where person = ?', ana.id);
-    const insert = 'insert into memberships (account, person, role, seal, created_at) values (?, ?, ?, ?, 1)';
+    const seal = await column('select mac from memberships where person = ?', ana.id);
+    const insert = 'insert into memberships (account, person, role, mac, created_at) values (?, ?, ?, ?, 1)';
     await run(insert, '', mallory.id, 'operator', seal);
     assert.deepEqual(await team.listMembershipsOf(mallory.id), []);
     assert.deepEqual(
@@ -88,7 +88,7 @@ describe('a database that somebody else wrote to', () => {
     const changes: [string, ...Value[]][] = [
       ["update sessions set stage = 'signed-in' where person = ?", ana.id],
       ['update sessions set person = ? where person = ?', mallory.id, ana.id],
-      ['update sessions set ends_at = ends_at + 1 where person = ?', ana.id],
+      ['update sessions set expires_at = expires_at + 1 where person = ?', ana.id],
       ['update sessions set stepped_up_at = ? where person = ?', fixture.now(), ana.id],
     ];
     for (const [sql, ...values] of changes) {
@@ -178,7 +178,7 @@ describe('a database that somebody else wrote to', () => {
   test('continues no session after the time without activity', async () => {
     const { secret } = await fixture.signIn(ana);
     fixture.advance(16 * MINUTE);
-    await run('update sessions set seen_at = ? where person = ?', fixture.now(), ana.id);
+    await run('update sessions set last_active_at = ? where person = ?', fixture.now(), ana.id);
     assert.equal(await fixture.parts.sessions.find(secret), undefined);
     assert.equal((await fixture.parts.sessions.listLastActivity(account)).get(ana.id), undefined);
   });

@@ -278,7 +278,7 @@ export class Accounts {
   async #resealAsSuspended(account: TamperedAccount, name: string | undefined, origin: Origin): Promise<void> {
     if (name === undefined) throw accountAltered();
     assertDisplayable(name, 'name');
-    const detail = { accountAltered: 'yes', name };
+    const detail = { altered: 'yes', name };
     const journal = [accountEvent(this.#clock, 'account.suspended', account, origin, detail)];
     const replaced = replaceTamperedAccount(await this.#macKey(), account, name, this.#clock());
     const listed = this.#alteredRows.buildRemoval(ACCOUNTS, { id: account.id });

@@ -42,7 +42,7 @@ export const TABLES: readonly Table[] = [
       last_used_at: 'integer',
       successor: 'text',
       revision: 'integer',
-      seal: 'blob',
+      mac: 'blob',
       created_at: 'integer',
     },
   },
@@ -231,7 +231,7 @@ export function insertKey(macKey: KeyObject, key: ApiKey, digest: Uint8Array): W
   const row = toRow(key, digest);
   const values = [...Object.values(row), computeMac(macKey, API_KEYS, row)];
   const parameters = values.map(() => '?').join(', ');
-  return write(`insert into api_keys (${Object.keys(row).join(', ')}, seal) values (${parameters})`, values, 1);
+  return write(`insert into api_keys (${Object.keys(row).join(', ')}, mac) values (${parameters})`, values, 1);
 }
 
 /** The columns of a key that can be changed. */
@@ -285,7 +285,7 @@ export function replaceTamperedKey(
 }
 
 const UPDATE = `update api_keys set environment = ?, digest = ?, prefix = ?, name = ?, description = ?, permissions = ?,
-    allow_list = ?, created_at = ?, expires_at = ?, revoked_at = ?, successor = ?, revision = ?, seal = ?
+    allow_list = ?, created_at = ?, expires_at = ?, revoked_at = ?, successor = ?, revision = ?, mac = ?
   where account = ? and id = ?`;
 
 function updateValues(macKey: KeyObject, key: ApiKey, digest: Uint8Array): Value[] {

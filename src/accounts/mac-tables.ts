@@ -36,7 +36,7 @@ export const API_KEYS: MacTable = {
     successor: 'text',
     revision: 'integer',
   },
-  mac: 'seal',
+  mac: 'mac',
   target: ({ id }) => `key:${id}`,
 };
 

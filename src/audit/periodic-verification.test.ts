@@ -68,8 +68,8 @@ describe('the periodic verification', () => {
 
   test('goes on when its own rows hold what cannot be read', async () => {
     await sql("update verified_heads set sequence = 9200000000000000000 where account = ''");
-    await sql("update verified_heads set account = x'00', seal = 'x' where account = 'acct_a'");
-    await sql("update verifications set at = 9200000000000000000, fault = x'00', seal = 'x'");
+    await sql("update verified_heads set account = x'00', mac = 'x' where account = 'acct_a'");
+    await sql("update verifications set at = 9200000000000000000, fault = x'00', mac = 'x'");
     await nextDay();
     assert.deepEqual(await results(), [['full', 11, '']]);
   });

@@ -10,13 +10,13 @@ export const TABLES: readonly Table[] = [
   {
     name: 'verified_heads',
     key: ['account', 'lane'],
-    columns: { account: 'text', lane: 'integer', sequence: 'integer', hash: 'text', seal: 'blob' },
+    columns: { account: 'text', lane: 'integer', sequence: 'integer', hash: 'text', mac: 'blob' },
     isLocal: true,
   },
   {
     name: 'verifications',
     key: ['kind'],
-    columns: { kind: 'text', at: 'integer', succeeded_at: 'integer', records: 'integer', fault: 'text', seal: 'blob' },
+    columns: { kind: 'text', at: 'integer', succeeded_at: 'integer', records: 'integer', fault: 'text', mac: 'blob' },
     isLocal: true,
   },
 ];
@@ -39,16 +39,16 @@ export interface StoredVerification {
 }
 
 const PAGE = 1000;
-const HEAD_COLUMNS = `select account, ${safeInteger('sequence')} as sequence, hash, seal from verified_heads`;
+const HEAD_COLUMNS = `select account, ${safeInteger('sequence')} as sequence, hash, mac from verified_heads`;
 const LIST_HEADS = `${HEAD_COLUMNS} where lane = ? and account > ? order by account limit ?`;
 const FIND_SERVICE_HEAD = `${HEAD_COLUMNS} where lane = ? and account = ''`;
-const UPSERT_HEAD = `insert into verified_heads (account, lane, sequence, hash, seal) values (?, ?, ?, ?, ?)
-  on conflict (account, lane) do update set sequence = excluded.sequence, hash = excluded.hash, seal = excluded.seal`;
+const UPSERT_HEAD = `insert into verified_heads (account, lane, sequence, hash, mac) values (?, ?, ?, ?, ?)
+  on conflict (account, lane) do update set sequence = excluded.sequence, hash = excluded.hash, mac = excluded.mac`;
 const LIST_VERIFICATIONS = `select kind, ${safeInteger('at')} as at, ${safeInteger('succeeded_at')} as succeeded_at,
-  ${safeInteger('records')} as records, fault, seal from verifications order by kind`;
-const UPSERT_VERIFICATION = `insert into verifications (kind, at, succeeded_at, records, fault, seal) values (?, ?, ?, ?, ?, ?)
+  ${safeInteger('records')} as records, fault, mac from verifications order by kind`;
+const UPSERT_VERIFICATION = `insert into verifications (kind, at, succeeded_at, records, fault, mac) values (?, ?, ?, ?, ?, ?)
   on conflict (kind) do update set at = excluded.at, succeeded_at = excluded.succeeded_at, records = excluded.records,
-    fault = excluded.fault, seal = excluded.seal`;
+    fault = excluded.fault, mac = excluded.mac`;
 
 const HEADS_TABLE = 'verified_heads';
 const VERIFICATIONS_TABLE = 'verifications';
@@ -75,7 +75,7 @@ export async function listVerifiedHeads(database: Database, key: KeyObject, lane
       if (typeof row['account'] !== 'string') return heads;
       last = row['account'];
       const head = { account: last, lane, sequence: Number(row['sequence']), hash: String(row['hash']) };
-      if (isRowMacValid(key, HEADS_TABLE, toHeadValues(head), row['seal'])) heads.set(last, head);
+      if (isRowMacValid(key, HEADS_TABLE, toHeadValues(head), row['mac'])) heads.set(last, head);
     }
     await yieldBeforeScan();
     rows = await database.read(LIST_HEADS, lane, last, PAGE);
@@ -99,7 +99,7 @@ export async function listVerifications(database: Database, key: KeyObject): Pro
       records: Number(row['records']),
       fault: String(row['fault']),
     };
-    return isRowMacValid(key, VERIFICATIONS_TABLE, toVerificationValues(stored), row['seal']) ? [stored] : [];
+    return isRowMacValid(key, VERIFICATIONS_TABLE, toVerificationValues(stored), row['mac']) ? [stored] : [];
   });
 }
 

@@ -4,7 +4,7 @@ import type { Environment } from '../kernel/environment.ts';
 export type Purpose =
   | 'wrapping'
   | 'tokens'
-  | 'token-marks'
+  | 'token-tags'
   | 'token-halves'
   | 'captures'
   | 'sensitive-authentication-data'

@@ -21,9 +21,9 @@ export const TABLES: readonly Table[] = [
       owner: 'text',
       lease_until: 'integer',
       status: 'integer',
-      answer: 'blob',
+      response: 'blob',
       expires_at: 'integer',
-      bound: 'text',
+      bound_operation: 'text',
     },
   },
 ];
@@ -38,28 +38,28 @@ const RENEWAL_MS = 2 * SECOND;
 /** The end of time, for keys that wait for the end of what they are bound to. */
 const NEVER = Number.MAX_SAFE_INTEGER;
 
-const CLAIM = `insert into idempotency (account, environment, id, request, owner, lease_until, status, answer, expires_at)
+const CLAIM = `insert into idempotency (account, environment, id, request, owner, lease_until, status, response, expires_at)
   values (?, ?, ?, ?, ?, ?, null, null, ?)
   on conflict (account, environment, id) do update
     set request = excluded.request, owner = excluded.owner, lease_until = excluded.lease_until,
-        status = null, answer = null, bound = null, expires_at = excluded.expires_at
-    where (idempotency.status is null and idempotency.bound is null
+        status = null, response = null, bound_operation = null, expires_at = excluded.expires_at
+    where (idempotency.status is null and idempotency.bound_operation is null
         and (idempotency.lease_until <= excluded.lease_until - ${LEASE_MS}
           or idempotency.lease_until > excluded.lease_until + ${LEASE_MS}))`;
 /** Also where what was stored has expired; only at a trusted time, or a jump of the clock would repeat requests. */
 const CLAIM_EXPIRED = `${CLAIM} or idempotency.expires_at <= excluded.lease_until - ${LEASE_MS}`;
 const HAS_EXPIRED = 'select 1 as due from idempotency where expires_at <= ? limit 1';
-const FIND = `select request, status, answer, bound, expires_at from idempotency
+const FIND = `select request, status, response, bound_operation, expires_at from idempotency
   where account = ? and environment = ? and id = ?`;
 const RENEW = 'update idempotency set lease_until = ? where account = ? and environment = ? and id = ? and owner = ?';
-const STORE_RESPONSE = `update idempotency set owner = null, status = ?, answer = ?, expires_at = ?
+const STORE_RESPONSE = `update idempotency set owner = null, status = ?, response = ?, expires_at = ?
   where account = ? and environment = ? and id = ? and owner = ?`;
 const RELEASE = `delete from idempotency
-  where account = ? and environment = ? and id = ? and owner = ? and bound is null`;
-const BIND = `update idempotency set bound = ?, expires_at = ?
+  where account = ? and environment = ? and id = ? and owner = ? and bound_operation is null`;
+const BIND = `update idempotency set bound_operation = ?, expires_at = ?
   where account = ? and environment = ? and id = ? and owner = ?`;
 const RELEASE_BINDING = `update idempotency set expires_at = ?
-  where account = ? and environment = ? and bound = ? and status is null`;
+  where account = ? and environment = ? and bound_operation = ? and status is null`;
 const LIST_EXPIRED = 'select account, environment, id from idempotency where expires_at <= ? limit ?';
 const PURGE = 'delete from idempotency where account = ? and environment = ? and id = ? and expires_at <= ?';
 
@@ -158,11 +158,11 @@ export class IdempotencyKeys {
     if (!isSameDigest(blob(row, 'request'), content))
       throw new Failure('idempotency_key_reused', { field: 'Idempotency-Key' });
     const status = integerOrNull(row, 'status');
-    const answer = blobOrNull(row, 'answer');
-    const boundTo = textOrNull(row, 'bound');
+    const response = blobOrNull(row, 'response');
+    const boundTo = textOrNull(row, 'bound_operation');
     if (status === undefined && boundTo !== undefined) return { boundTo };
-    if (status === undefined || answer === undefined) throw new Failure('operation_in_progress');
-    const body = await this.#keyring.unseal(tenant, 'idempotency', responseContext(tenant, id), answer);
+    if (status === undefined || response === undefined) throw new Failure('operation_in_progress');
+    const body = await this.#keyring.unseal(tenant, 'idempotency', responseContext(tenant, id), response);
     return { replay: { status, body: body.toString('utf8') } };
   }
 
@@ -188,4 +188,4 @@ export class IdempotencyKeys {
 }
 
 const responseContext = (tenant: Tenant, id: Uint8Array): EncryptionContext =>
-  encryptionContext(tenant.environment, tenant.account, 'idempotency', Buffer.from(id).toString('hex'), 'answer');
+  encryptionContext(tenant.environment, tenant.account, 'idempotency', Buffer.from(id).toString('hex'), 'response');

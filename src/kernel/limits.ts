@@ -173,8 +173,6 @@ export const LIMITS = {
   searchCharacters: 255,
   /** Payments with an unknown outcome that are listed at once. */
   inDoubtPaymentsListed: 500,
-  /** Tokens of earlier versions that get their marks at a time. */
-  tokensMarkedPerRound: 500,
   /** Of what was counted: asked for at once, kept at all, and counters in memory between two writes. */
   statisticsDaysPerQuery: 92,
   statisticsDaysKept: 400,

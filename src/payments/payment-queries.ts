@@ -112,7 +112,7 @@ export class PaymentQueries {
 
   async #matching(tenant: Tenant, filter: PaymentFilter, row: Row): Promise<ListedPayment | undefined> {
     const columns = { status: text(row, 'status') as Status, processor: text(row, 'processor') };
-    if (!mayMatch(filter, { ...columns, inDoubtSince: integerOrNull(row, 'doubtful_at') })) return undefined;
+    if (!mayMatch(filter, { ...columns, inDoubtSince: integerOrNull(row, 'in_doubt_since') })) return undefined;
     const listed = await toListedPayment(this.#keyring, tenant, row);
     if (listed.payment === undefined) return needsUnsealing(filter) ? undefined : listed;
     return matches(filter, listed.payment) ? listed : undefined;

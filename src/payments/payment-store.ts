@@ -29,15 +29,15 @@ export const TABLES: readonly Table[] = [
       id: 'text',
       processor: 'text',
       status: 'text',
-      operation: 'text',
+      operation_in_progress: 'text',
       processor_id: 'text',
       record: 'blob',
       revision: 'integer',
       attempts: 'integer',
-      notification: 'blob',
+      notification_digest: 'blob',
       created_at: 'integer',
       due_at: 'integer',
-      doubtful_at: 'integer',
+      in_doubt_since: 'integer',
     },
   },
 ];
@@ -60,12 +60,13 @@ export interface StoredPayment extends PaymentRow {
   readonly schedule: Schedule;
 }
 
-const PAYMENT = 'id, processor, status, operation, record, revision, attempts, created_at, due_at, doubtful_at';
+const PAYMENT =
+  'id, processor, status, operation_in_progress, record, revision, attempts, created_at, due_at, in_doubt_since';
 
-const INSERT_PAYMENT = `insert into payments (account, environment, id, processor, status, operation, record, revision,
-  attempts, notification, created_at, due_at, doubtful_at) values (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`;
-const UPDATE_PAYMENT = `update payments set status = ?, operation = ?, processor_id = ?, record = ?, attempts = ?, due_at = ?,
-  doubtful_at = ?, revision = revision + 1 where account = ? and environment = ? and id = ? and revision = ?`;
+const INSERT_PAYMENT = `insert into payments (account, environment, id, processor, status, operation_in_progress, record, revision,
+  attempts, notification_digest, created_at, due_at, in_doubt_since) values (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`;
+const UPDATE_PAYMENT = `update payments set status = ?, operation_in_progress = ?, processor_id = ?, record = ?, attempts = ?, due_at = ?,
+  in_doubt_since = ?, revision = revision + 1 where account = ? and environment = ? and id = ? and revision = ?`;
 const OF_TENANT = 'where account = ? and environment = ?';
 
 /** Bound to the columns in clear, too. */
@@ -137,14 +138,14 @@ const columnsOf = (row: Row): PaymentColumns => ({
   id: text(row, 'id'),
   processor: text(row, 'processor'),
   status: text(row, 'status') as Status,
-  operationInProgress: textOrNull(row, 'operation'),
+  operationInProgress: textOrNull(row, 'operation_in_progress'),
   createdAt: integer(row, 'created_at'),
 });
 
 const scheduleOf = (row: Row): Schedule => ({
   dueAt: integerOrNull(row, 'due_at'),
   attempts: integer(row, 'attempts'),
-  inDoubtSince: integerOrNull(row, 'doubtful_at'),
+  inDoubtSince: integerOrNull(row, 'in_doubt_since'),
 });
 
 /** A payment that the clock has to look at. */
@@ -190,7 +191,7 @@ export async function findByNotificationSecret(
   environment: Environment,
   digest: Uint8Array,
 ): Promise<{ tenant: Tenant; id: string } | undefined> {
-  const sql = 'select account, id from payments where environment = ? and notification = ?';
+  const sql = 'select account, id from payments where environment = ? and notification_digest = ?';
   const [row] = await database.read(sql, environment, digest);
   return row && { tenant: { account: text(row, 'account'), environment }, id: text(row, 'id') };
 }
@@ -209,9 +210,9 @@ export interface InDoubtPayment extends ListedPayment {
 
 /** Put so that it is read by the index of doubts, which are few, and not by that of all payments of the account. */
 const OF_ONE = "and account || '' = ? and environment || '' = ?";
-const DOUBTFUL = `select account, environment, ${PAYMENT} from payments where doubtful_at is not null
-  order by doubtful_at limit ${LIMITS.inDoubtPaymentsListed}`;
-const DOUBTS = 'select count(*) as number from payments where doubtful_at is not null';
+const DOUBTFUL = `select account, environment, ${PAYMENT} from payments where in_doubt_since is not null
+  order by in_doubt_since limit ${LIMITS.inDoubtPaymentsListed}`;
+const DOUBTS = 'select count(*) as number from payments where in_doubt_since is not null';
 
 /** The oldest doubt first. */
 export async function listInDoubtPayments(database: Database, keyring: Keyring): Promise<InDoubtPayment[]> {
@@ -230,11 +231,11 @@ export async function toListedPayment(keyring: Keyring, tenant: Tenant, row: Row
     if (error instanceof UnsealError) return undefined;
     throw error;
   });
-  return { ...columnsOf(row), inDoubtSince: integerOrNull(row, 'doubtful_at'), payment: stored?.payment };
+  return { ...columnsOf(row), inDoubtSince: integerOrNull(row, 'in_doubt_since'), payment: stored?.payment };
 }
 
 const BETWEEN = `select ${PAYMENT} from payments ${OF_TENANT} and id >= ? and id < ? order by id desc limit ?`;
-const DOUBTFUL_BETWEEN = `select ${PAYMENT} from payments where doubtful_at is not null ${OF_ONE} and id >= ? and id < ?
+const DOUBTFUL_BETWEEN = `select ${PAYMENT} from payments where in_doubt_since is not null ${OF_ONE} and id >= ? and id < ?
   order by id desc limit ?`;
 
 /** Rows with ids not before `from` and before `to`, the newest first. */

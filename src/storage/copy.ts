@@ -23,7 +23,7 @@ const beginSql = (tables: readonly Table[]): string => `insert into copies (id, 
 const FINISH = 'update copies set finished_at = ? where id = 1 and finished_at is null';
 const WRAPPING_KEYS = `select id from wrapped_keys where account = '' and purpose = 'wrapping' and version = 1
   order by environment`;
-const RECENT_WRITER = 'select 1 as seen from writers where seen_at > ? limit 1';
+const RECENT_WRITER = 'select 1 as seen from writers where last_seen_at > ? limit 1';
 
 /** For how long a node that was killed counts as one that runs. */
 const ACTIVE_WITHIN_MS = MINUTE;

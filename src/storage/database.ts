@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { OperatorError } from '../kernel/operator-error.ts';
+import type { Migration } from './migration.ts';
 
 /**
  * The seam between the service and its database, as narrow as it can be: reads, and units of writes that are committed
@@ -47,8 +48,11 @@ export interface Database {
   read(sql: string, ...values: readonly Value[]): Promise<Row[]>;
   /** Resolves when the unit is on disk, or was undone. Throws `StorageError` when neither can be said to have happened. */
   commit(unit: UnitOfWork): Promise<CommitResult>;
-  /** Brings the schema up to date; safe with many starters. Throws when a newer version wrote the database. */
-  migrate(clock: () => number): Promise<void>;
+  /**
+   * Brings the schema up to date; safe with many starters. Throws when a newer version wrote the database. `migrations`: in
+   * place of those of this version, for tests.
+   */
+  migrate(clock: () => number, migrations?: readonly Migration[]): Promise<void>;
   /** Clears what the write-ahead log still holds of rows that were erased since the last time. */
   scrub(): Promise<void>;
   /** A consistent copy while in use. */

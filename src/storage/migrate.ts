@@ -1,23 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { type Database, StorageError } from './database.ts';
+import type { Migration } from './migration.ts';
 import type { Table } from './table.ts';
 
 export const TABLES: readonly Table[] = [
   {
     name: 'schema_migrations',
     key: ['version'],
-    columns: { version: 'integer', name: 'text', applied_at: 'integer', oldest: 'integer' },
+    columns: { version: 'integer', name: 'text', applied_at: 'integer', min_compatible: 'integer' },
     isLocal: true,
   },
 ];
-
-export interface Migration {
-  readonly version: number;
-  readonly name: string;
-  /** The oldest version of the schema whose code still works on this one, beside nodes that know it. */
-  readonly minCompatible: number;
-  readonly sql: string;
-}
 
 const FOLDER = new URL('migrations/', import.meta.url);
 
@@ -28,22 +21,22 @@ export function readMigrations(): Migration[] {
     .map((file) => readMigration(file, readFileSync(new URL(file, FOLDER), 'utf8')));
 }
 
-/** A migration that older code can live with says so in a line of its own: `-- works with: 0006`. */
+/** A migration that older code can live with says so in a line of its own: `-- compatible-from: 0006`. */
 function readMigration(name: string, sql: string): Migration {
-  if (!/^[0-9]{4}_[a-z-]+\.sql$/.test(name)) throw new Error(`${name} is no name of a migration`);
+  if (!/^[0-9]{4}_[a-z-]+\.sql$/.test(name)) throw new Error(`${name} is not a name of a migration`);
   const version = Number(name.slice(0, 4));
-  const minCompatible = /^-- works with: ([0-9]{4})$/m.exec(sql)?.[1];
+  const minCompatible = /^-- compatible-from: ([0-9]{4})$/m.exec(sql)?.[1];
   return { version, name, minCompatible: minCompatible === undefined ? version : Number(minCompatible), sql };
 }
 
-/** The log of what was applied, as the first version made it; a migration gave it the column `oldest`. */
+/** The log of the migrations that were applied. */
 export const CREATE_LOG = `create table if not exists schema_migrations (
-  version integer not null primary key, name text not null, applied_at bigint not null)`;
+  version integer not null primary key, name text not null, applied_at bigint not null,
+  min_compatible integer not null)`;
 export const CURRENT_VERSION = 'select coalesce(max(version), 0) as version from schema_migrations';
-export const MIN_COMPATIBLE = 'select max(coalesce(oldest, version)) as oldest from schema_migrations';
-export const RECORD_MIGRATION = 'insert into schema_migrations (version, name, applied_at) values (?, ?, ?)';
-/** Behind all of them, because the column may be new. */
-export const RECORD_MIN_COMPATIBLE = 'update schema_migrations set oldest = ? where version = ?';
+export const MIN_COMPATIBLE = 'select max(min_compatible) as min_compatible from schema_migrations';
+export const RECORD_MIGRATION =
+  'insert into schema_migrations (version, name, applied_at, min_compatible) values (?, ?, ?, ?)';
 
 /** Refuses a schema that a newer version made, unless it was made so that this one can go on working. */
 export function assertSupportedSchema(migrations: readonly Migration[], present: number, minCompatible: number): void {

@@ -9,17 +9,17 @@ import type { Token } from './token.ts';
 
 export const TABLES: readonly Table[] = [
   {
-    name: 'token_marks',
-    key: ['account', 'environment', 'mark', 'created_at', 'slot'],
-    columns: { account: 'text', environment: 'text', mark: 'blob', created_at: 'integer', slot: 'text' },
+    name: 'token_tags',
+    key: ['account', 'environment', 'tag', 'created_at', 'slot'],
+    columns: { account: 'text', environment: 'text', tag: 'blob', created_at: 'integer', slot: 'text' },
   },
 ];
 
 /** One that is there is written again, so that every run touches one row and many runs become one statement. */
-const INSERT = `insert into token_marks (account, environment, mark, created_at, slot) values (?, ?, ?, ?, ?)
-  on conflict (account, environment, mark, created_at, slot) do update set slot = excluded.slot`;
-const REMOVE = `delete from token_marks
-  where account = ? and environment = ? and mark = ? and created_at = ? and slot = ?`;
+const INSERT = `insert into token_tags (account, environment, tag, created_at, slot) values (?, ?, ?, ?, ?)
+  on conflict (account, environment, tag, created_at, slot) do update set slot = excluded.slot`;
+const REMOVE = `delete from token_tags
+  where account = ? and environment = ? and tag = ? and created_at = ? and slot = ?`;
 
 /** A token that gets the marks that it has not had `before`. */
 interface IndexedToken {
@@ -38,7 +38,7 @@ export class BlindIndexStore {
   }
 
   static async load(keyring: Keyring, tenant: Tenant): Promise<BlindIndexStore> {
-    return new BlindIndexStore(tenant, await keyring.digestKey({ ...tenant, purpose: 'token-marks' }));
+    return new BlindIndexStore(tenant, await keyring.digestKey({ ...tenant, purpose: 'token-tags' }));
   }
 
   /** Empty when they have none. */

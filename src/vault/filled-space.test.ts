@@ -97,7 +97,7 @@ async function wait(vault: Vault, days: number): Promise<number> {
 /** Gives every key that tokens need a later version, as the bound on the uses of one key does. */
 async function rotateKeys(): Promise<void> {
   const keyring = newKeyring();
-  for (const purpose of ['tokens', 'fingerprints', 'token-halves', 'token-marks'] as const)
+  for (const purpose of ['tokens', 'fingerprints', 'token-halves', 'token-tags'] as const)
     for (let use = 0; use < 2; use++) await keyring.sealer(TENANT, purpose, LIMITS.sealsPerDataKey);
   const versions = `select count(distinct purpose) as rotated from wrapped_keys
     where account = ? and environment = ? and version > 1`;

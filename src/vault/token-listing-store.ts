@@ -2,8 +2,8 @@ import type { Tenant } from '../kernel/environment.ts';
 import { type Database, integer, type Row, text, type Value } from '../storage/database.ts';
 
 /** The tokens of a tenant in two orders: by their creation, the newest first, and by their slots. */
-const COLUMNS = 'slot, scheme, form, record, created_at';
-const MARKED_COLUMNS = 't.slot, t.scheme, t.form, t.record, t.created_at';
+const COLUMNS = 'slot, scheme, format, record, created_at';
+const MARKED_COLUMNS = 't.slot, t.scheme, t.format, t.record, t.created_at';
 const LIVE = 'account = ? and environment = ? and record is not null';
 const AFTER_POSITION = 'created_at <= ? and (created_at < ? or slot < ?) order by created_at desc, slot desc limit ?';
 
@@ -12,10 +12,10 @@ const NEWEST = `select ${COLUMNS} from tokens where ${LIVE} and ${AFTER_POSITION
 const LAST_FOUR = `select ${COLUMNS} from tokens where ${LIVE} and scheme <> 7 and substr(slot, 9, 4) = ? and ${AFTER_POSITION}`;
 const BETWEEN = `select ${COLUMNS} from tokens where ${LIVE} and slot > ? and slot < ? order by slot limit ?`;
 const ONE = `select ${COLUMNS} from tokens where ${LIVE} and slot = ?`;
-const LIST_BY_BLIND_INDEX = `select ${MARKED_COLUMNS} from token_marks m
+const LIST_BY_BLIND_INDEX = `select ${MARKED_COLUMNS} from token_tags m
   join tokens t on t.account = m.account and t.environment = m.environment and t.slot = m.slot
     and t.created_at = m.created_at
-  where m.account = ? and m.environment = ? and m.mark = ? and t.record is not null
+  where m.account = ? and m.environment = ? and m.tag = ? and t.record is not null
     and m.created_at <= ? and (m.created_at < ? or m.slot < ?) order by m.created_at desc, m.slot desc limit ?`;
 
 /** A place in the order of creation. */

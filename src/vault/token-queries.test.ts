@@ -8,7 +8,6 @@ import { type Pan, passesLuhn } from '../kernel/pan.ts';
 import { commitOrThrow, type Database, type Row, write } from '../storage/database.ts';
 import type { Page } from '../storage/pagination.ts';
 import type { Tokenization } from './assign-tokens.ts';
-import { BlindIndexBackfill } from './blind-index-backfill.ts';
 import type { Scheme } from './scheme.ts';
 import type { Token } from './token.ts';
 import { TokenQueries, type TokenView } from './token-queries.ts';
@@ -25,7 +24,6 @@ const TAGS = ['web', 'Web', 'ñandú', '4111', 'bin:411111', '\ud800', '\ud801']
 interface Parts {
   readonly vault: Vault;
   readonly listing: TokenQueries;
-  readonly marking: BlindIndexBackfill;
   readonly database: Database;
 }
 
@@ -39,9 +37,7 @@ type Step =
       readonly bin: 6 | 8;
     }
   | { readonly do: 'merge'; readonly pan: number; readonly tags: number[]; readonly scheme: Scheme }
-  | { readonly do: 'delete'; readonly which: number }
-  | { readonly do: 'forget marks'; readonly which: number }
-  | { readonly do: 'mark' };
+  | { readonly do: 'delete'; readonly which: number };
 
 const pan = fc.nat(PANS.length - 1);
 const tags = fc.array(fc.nat(TAGS.length - 1), { maxLength: 4 });
@@ -57,8 +53,6 @@ const steps = fc.array(
     }),
     fc.record({ do: fc.constant('merge' as const), pan, tags, scheme }),
     fc.record({ do: fc.constant('delete' as const), which: fc.nat() }),
-    fc.record({ do: fc.constant('forget marks' as const), which: fc.nat() }),
-    fc.record({ do: fc.constant('mark' as const) }),
   ),
   { minLength: 5, maxLength: 40 },
 );
@@ -105,7 +99,7 @@ const searches: readonly TokenSearch[] = [
   ...new Set(PANS.map((each) => each.slice(-4))),
 ].map((each) => (typeof each === 'string' ? { by: each.length === 4 ? 'last-four' : 'bin', text: each } : each));
 
-const ORPHANS = `select m.slot from token_marks m where not exists (select 1 from tokens t where t.account = m.account
+const ORPHANS = `select m.slot from token_tags m where not exists (select 1 from tokens t where t.account = m.account
   and t.environment = m.environment and t.slot = m.slot and t.record is not null)`;
 
 describe('tokens as people find them', { timeout: 120_000 }, () => {
@@ -119,7 +113,6 @@ describe('tokens as people find them', { timeout: 120_000 }, () => {
       database,
       vault: new Vault({ ...service.core }),
       listing,
-      marking: new BlindIndexBackfill({ database, keyring }),
     };
   });
   after(() => service.stop());
@@ -135,7 +128,7 @@ describe('tokens as people find them', { timeout: 120_000 }, () => {
   const tokensOf = async (tenant: Tenant, wanted: TokenSearch): Promise<string[]> =>
     (await allOf((cursor) => parts.listing.search(tenant, wanted, cursor))).map(({ token }) => token);
   const marksOf = ({ account }: Tenant): Promise<Row[]> =>
-    parts.database.read('select slot, mark from token_marks where account = ?', account);
+    parts.database.read('select slot, tag from token_tags where account = ?', account);
   const change = (sql: string, ...values: string[]): Promise<void> =>
     commitOrThrow(parts.database, { writes: [write(sql, values)] });
   const orphans = (): Promise<Row[]> => parts.database.read(ORPHANS);
@@ -164,15 +157,9 @@ describe('tokens as people find them', { timeout: 120_000 }, () => {
           ),
         ).catch(() => []);
         for (const { token: one } of made) if (one !== undefined) tokens.set(one.token, one);
-      } else if (step.do === 'mark') await parts.marking.runBatch();
-      else if (token === undefined) continue;
-      else if (step.do === 'delete') {
+      } else if (token !== undefined) {
         await inTransaction(service.core, (transaction) => parts.vault.delete(transaction, tenant, [token]));
         tokens.delete(token);
-      } else {
-        // As code that knows no marks leaves it.
-        await change('delete from token_marks where account = ?', tenant.account);
-        await change('update tokens set marks = null where account = ?', tenant.account);
       }
     }
     return tokens;
@@ -186,7 +173,6 @@ describe('tokens as people find them', { timeout: 120_000 }, () => {
       fc.asyncProperty(steps, async (history) => {
         const tenant = await newTenant();
         const tokens = await live(tenant, history);
-        await parts.marking.runBatch();
         for (const wanted of searches) {
           const found = await tokensOf(tenant, wanted);
           assert.deepEqual(found.toSorted(), naively(tokens.values(), wanted), wanted.by);
@@ -253,23 +239,20 @@ describe('tokens as people find them', { timeout: 120_000 }, () => {
     assert.deepEqual(listed.map(({ token }) => token).sort(), sorted);
   });
 
-  test('leave no marks behind and lack none, when merges, deletions and marking race', async () => {
+  test('leave no marks behind and lack none, when merges and deletions race', async () => {
     const tenant = await newTenant();
     const number = luhnPan('411111');
     for (let round = 0; round < 6; round++) {
       const format = { scheme: round % 2 === 0 ? 7 : 1, bin: 6 } as const;
       const { token } = await make(tenant, asked(number, { tags: ['old'], format, persistent: true }));
-      await change('delete from token_marks where account = ?', tenant.account);
-      await change('update tokens set marks = null where account = ?', tenant.account);
       const tagged = Array.from({ length: 8 }, (_, index) =>
         make(tenant, asked(number, { tags: [`t${index}`], format, persistent: true })),
       );
-      const markings = [parts.marking.runBatch(), parts.marking.runBatch()];
       const gone =
         round < 3
           ? [inTransaction(service.core, (transaction) => parts.vault.delete(transaction, tenant, [token]))]
           : [];
-      await Promise.all([...tagged, ...markings, ...gone]);
+      await Promise.all([...tagged, ...gone]);
       assert.deepEqual(await orphans(), []);
       const [listed] = (await parts.listing.list(tenant)).items;
       for (const tag of listed?.details?.tags ?? [])
@@ -281,42 +264,19 @@ describe('tokens as people find them', { timeout: 120_000 }, () => {
     }
   });
 
-  test('get their marks again after older code changed them', async () => {
-    const tenant = await newTenant();
-    const format = { scheme: 1, bin: 6 } as const;
-    const number = luhnPan('411111');
-    await make(tenant, asked(number, { tags: ['one'], format, persistent: true }));
-    const { token } = await make(tenant, asked(number, { tags: ['two'], format, persistent: true }));
-    // What the update of older code leaves: a newer record and revision, the marks as they were.
-    await change('update tokens set marks = revision - 1 where account = ?', tenant.account);
-    await change('delete from token_marks where account = ?', tenant.account);
-    assert.deepEqual(await tokensOf(tenant, { by: 'tag', text: 'two' }), []);
-    await parts.marking.runBatch();
-    assert.deepEqual(await tokensOf(tenant, { by: 'tag', text: 'two' }), [token]);
-    // And its deletion leaves the marks, which find nothing.
-    await change('update tokens set record = null, deleted_at = 1 where account = ?', tenant.account);
-    assert.deepEqual(await tokensOf(tenant, { by: 'tag', text: 'two' }), []);
-    while ((await parts.vault.sweep(service.now())) > 0);
-    assert.deepEqual(await tokensOf(tenant, { by: 'tag', text: 'two' }), []);
-    await change('delete from token_marks where account = ?', tenant.account);
-  });
-
   test('that were damaged are listed, found by nothing else, and hold up no others', async () => {
     const tenant = await newTenant();
     const { token } = await make(tenant, asked(luhnPan('411111'), { tags: ['odd'] }));
     await change(
-      "update tokens set scheme = 3, record = x'00', marks = null where account = ?".replace("x'00'", 'fingerprint'),
+      "update tokens set scheme = 3, record = x'00' where account = ?".replace("x'00'", 'fingerprint'),
       tenant.account,
     );
-    await parts.marking.runBatch();
     const { items } = await parts.listing.list(tenant);
     assert.deepEqual(
       items.map((each) => [each.token, each.details]),
       [[token, undefined]],
     );
     assert.deepEqual(await tokensOf(tenant, { by: 'tag', text: 'odd' }), []);
-    const [row] = await parts.database.read('select marks from tokens where account = ?', tenant.account);
-    assert.equal(row?.['marks'], 1);
     assert.deepEqual(
       await inTransaction(service.core, (transaction) => parts.vault.delete(transaction, tenant, [token])),
       [{ token, deleted: true }],

@@ -102,7 +102,7 @@ export class TokenQueries {
       if (search === undefined) return this.#toView(tenant, row);
       if (!mayMatch(search, { token: fromSlot(text(row, 'slot')), scheme: toScheme(row) })) return undefined;
       const token = await this.#unseal(tenant, row);
-      // What the database says of marks is not sealed, and older code leaves some behind.
+      // Digests in the database are not sealed.
       return token !== undefined && matches(search, token) ? toTokenView(row, token) : undefined;
     };
     return scanPage({ read, accept });
@@ -184,7 +184,7 @@ function toTokenView(row: Row, token: Token | undefined): TokenView {
   return {
     token: fromSlot(text(row, 'slot')),
     scheme: toScheme(row),
-    isPersistent: textOrNull(row, 'form') !== undefined,
+    isPersistent: textOrNull(row, 'format') !== undefined,
     createdAt: integer(row, 'created_at'),
     details: card &&
       tags &&

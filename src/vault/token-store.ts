@@ -4,16 +4,7 @@ import type { Keyring } from '../crypto/keyring.ts';
 import { type EncryptionContext, encryptionContext, type Sealer, UnsealError } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Pan } from '../kernel/pan.ts';
-import {
-  blob,
-  type Database,
-  integer,
-  integerOrNull,
-  type Row,
-  text,
-  type Value,
-  type Write,
-} from '../storage/database.ts';
+import { blob, type Database, integer, type Row, text, type Value, type Write } from '../storage/database.ts';
 import type { Table } from '../storage/table.ts';
 import { BlindIndexStore } from './blind-index-store.ts';
 import { IssuableHalf } from './issuable-half.ts';
@@ -32,37 +23,36 @@ export const TABLES: readonly Table[] = [
       scheme: 'integer',
       fingerprint: 'blob',
       fingerprint_version: 'integer',
-      form: 'text',
+      format: 'text',
       record: 'blob',
       revision: 'integer',
       created_at: 'integer',
       deleted_at: 'integer',
-      marks: 'integer',
     },
   },
 ];
 
-const COLUMNS = 'slot, scheme, record, revision, created_at, marks';
+const COLUMNS = 'slot, scheme, record, revision, created_at';
 const LIVE = 'record is not null';
 const FIND_BY_SLOT = `select ${COLUMNS} from tokens where account = ? and environment = ? and slot = ? and ${LIVE}`;
 const FIND_BY_FINGERPRINT = `select ${COLUMNS} from tokens
-  where account = ? and environment = ? and fingerprint = ? and form = ? and ${LIVE}`;
+  where account = ? and environment = ? and fingerprint = ? and format = ? and ${LIVE}`;
 const IS_TAKEN = 'select 1 as taken from tokens where account = ? and environment = ? and slot = ?';
 const LIST_TAKEN =
   'select slot from tokens where account = ? and environment = ? and slot >= ? and slot < ? order by slot limit ?';
 
 const INSERT_COLUMNS =
-  'account, environment, slot, scheme, fingerprint, fingerprint_version, form, record, revision, created_at, marks';
-const INSERT = `insert into tokens (${INSERT_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, 1) on conflict do nothing`;
+  'account, environment, slot, scheme, fingerprint, fingerprint_version, format, record, revision, created_at';
+const INSERT = `insert into tokens (${INSERT_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, 1, ?) on conflict do nothing`;
 /** Card numbers whose tokens do not hold first six and last four in their slots, and those of captures. */
 const PAN_ELSEWHERE = `select 1 as found where exists (select 1 from tokens
     where account = ? and environment = ? and fingerprint = ? and scheme = 7)
   or exists (select 1 from captures where account = ? and environment = ? and fingerprint = ?)`;
 const LIST_FINGERPRINTS = `select slot, fingerprint from tokens
   where account = ? and environment = ? and slot > ? and slot < ? and ${LIVE} order by slot limit ?`;
-const UPDATE = `update tokens set record = ?, revision = revision + 1, marks = revision + 1
+const UPDATE = `update tokens set record = ?, revision = revision + 1
   where account = ? and environment = ? and slot = ? and revision = ? and ${LIVE}`;
-const DELETE = `update tokens set record = null, fingerprint = null, form = null, deleted_at = ?
+const DELETE = `update tokens set record = null, fingerprint = null, format = null, deleted_at = ?
   where account = ? and environment = ? and slot = ? and revision = ? and ${LIVE}`;
 const LIST_PURGEABLE = 'select account, environment, slot from tokens where deleted_at <= ? limit ?';
 const HAS_PURGEABLE = 'select 1 as due from tokens where deleted_at <= ? limit 1';
@@ -75,10 +65,7 @@ export interface StoredToken {
 }
 
 /** A persistent token that is there already. */
-export interface ExistingToken extends StoredToken {
-  /** It has all of its marks. */
-  readonly isIndexed: boolean;
-}
+export interface ExistingToken extends StoredToken {}
 
 export interface DeletableToken {
   readonly value: string;
@@ -203,7 +190,7 @@ export class TokenStore {
   ): Write[] {
     return this.#marks.insert([
       ...made.map((token) => ({ token })),
-      ...changed.map(({ token, before }) => (before.isIndexed ? { token, before: before.token } : { token })),
+      ...changed.map(({ token, before }) => ({ token, before: before.token })),
     ]);
   }
 
@@ -227,7 +214,7 @@ export class TokenStore {
     if (row === undefined) return undefined;
     const revision = integer(row, 'revision');
     const token = await unsealToken(this.#keyring, this.tenant, row);
-    return { token, revision, isIndexed: integerOrNull(row, 'marks') === revision };
+    return { token, revision };
   }
 
   #scope(): [string, string] {

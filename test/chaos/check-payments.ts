@@ -96,9 +96,9 @@ function falsehood({ answer }: Request, looks: ReadonlyMap<string, Look>): strin
 async function booksAgree(stage: Stage, looks: ReadonlyMap<string, Look>): Promise<void> {
   const { ledger } = stage;
   const books = new Map(
-    (await stage.query('select * from simulator_payments')).map((row) => [String(row['key']), row]),
+    (await stage.query('select * from simulator_payments')).map((row) => [String(row['operation_ref']), row]),
   );
-  const movements = await stage.query('select * from simulator_movements');
+  const movements = await stage.query('select * from simulator_modifications');
   const payments = new Set((await stage.query('select id from payments')).map(({ id }) => String(id)));
   for (const id of payments) {
     const look = looks.get(id);
@@ -115,21 +115,21 @@ async function booksAgree(stage: Stage, looks: ReadonlyMap<string, Look>): Promi
   for (const [id, row] of books) {
     const fault = miscount(
       row,
-      movements.filter(({ payment, verdict }) => payment === id && verdict === 'approved'),
+      movements.filter(({ payment, outcome }) => payment === id && outcome === 'approved'),
     );
     if (fault !== undefined) ledger.found(`payment ${id}: ${fault}`);
   }
-  for (const { key } of movements)
-    if (!looks.has(String(key))) ledger.found(`transaction ${key} is known to the processor only`);
+  for (const { operation_ref } of movements)
+    if (!looks.has(String(operation_ref))) ledger.found(`transaction ${operation_ref} is known to the processor only`);
 }
 
 /** How a payment with such books may stand here: status, and what was authorized, collected and refunded. */
 function standing(row: Row | undefined): readonly string[] {
   const units = (minor: unknown): string => String(Number(minor) / 100);
-  if (row === undefined || row['verdict'] === 'closed') return ['ProcessorError 0 0 0'];
-  if (row['verdict'] === 'refused') return ['Declined 0 0 0'];
+  if (row === undefined || row['outcome'] === 'closed') return ['ProcessorError 0 0 0'];
+  if (row['outcome'] === 'refused') return ['Declined 0 0 0'];
   // Voided, or given up before anybody was told of it.
-  if (Number(row['undone']) === 1)
+  if (Number(row['reversed']) === 1)
     return [`Voided ${units(row['amount'])} 0 0`, 'ProcessorError 0 0 0', 'Cancelled 0 0 0'];
   const captured = row['captured'] ?? (Number(row['sale']) === 1 ? row['amount'] : null);
   if (captured === null) return [`Authorized ${units(row['amount'])} 0 0`];

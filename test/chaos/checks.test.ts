@@ -12,8 +12,8 @@ const LOOK_EVERY_MS = 250;
 const NEEDED = [
   'tokens where form is null and deleted_at is null and scheme in (3, 7)',
   'captures',
-  "simulator_payments where verdict = 'approved' and sale = 1",
-  "simulator_movements where verdict = 'approved' and move = 'capture'",
+  "simulator_payments where outcome = 'approved' and sale = 1",
+  "simulator_modifications where outcome = 'approved' and type = 'capture'",
   'idempotency where status = 200',
   `journal where record like '%"action":"token.detokenized"%'`,
 ];
@@ -56,22 +56,22 @@ const TAMPERINGS: readonly { readonly what: string; readonly sql: string; readon
   {
     what: 'the processor has booked more than we know',
     sql: `update simulator_payments set refunded = '123'
-      where ${first('simulator_payments', "verdict = 'approved' and sale = 1")}`,
+      where ${first('simulator_payments', "outcome = 'approved' and sale = 1")}`,
     found: /payment \S+ is Collected \S+ \S+ \S+, and with the processor Collected \S+ \S+ 1\.23/,
   },
   {
     what: 'an authorization is with the processor only',
-    sql: `insert into simulator_payments (account, environment, key, reference, verdict, amount, currency, sale, refunded, undone,
+    sql: `insert into simulator_payments (account, environment, operation_ref, reference, outcome, amount, currency, sale, refunded, reversed,
         created_at, revision)
-      select account, environment, key || 'x', reference || 'x', verdict, amount, currency, sale, '0', 0, created_at, 1
-      from simulator_payments where ${first('simulator_payments', "verdict = 'approved'")}`,
+      select account, environment, operation_ref || 'x', reference || 'x', outcome, amount, currency, sale, '0', 0, created_at, 1
+      from simulator_payments where ${first('simulator_payments', "outcome = 'approved'")}`,
     found: /payment \S+x is known to the processor only/,
   },
   {
     what: 'a capture of a payment is booked twice',
-    sql: `insert into simulator_movements (account, environment, key, reference, payment, move, amount, currency, verdict)
-      select account, environment, key || 'y', reference || 'y', payment, move, amount, currency, verdict
-      from simulator_movements where ${first('simulator_movements', "verdict = 'approved' and move = 'capture'")}`,
+    sql: `insert into simulator_modifications (account, environment, operation_ref, reference, payment, type, amount, currency, outcome)
+      select account, environment, operation_ref || 'y', reference || 'y', payment, type, amount, currency, outcome
+      from simulator_modifications where ${first('simulator_modifications', "outcome = 'approved' and type = 'capture'")}`,
     found: /payment \S+: captured \S+ and \S+y/,
   },
   {

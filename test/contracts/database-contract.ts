@@ -15,6 +15,8 @@ import {
 } from '../../src/storage/database.ts';
 import { isAnnouncement } from '../../src/storage/journal.ts';
 import { insertRegister } from '../../src/storage/lane-register.ts';
+import { readMigrations } from '../../src/storage/migrate.ts';
+import type { Migration } from '../../src/storage/migration.ts';
 
 /** An empty database that any number of instances can open. */
 export interface Store {
@@ -31,9 +33,9 @@ const clock = (): number => NOW;
 const INSERT = 'insert into accounts (id, name, suspended_at, created_at) values (?, ?, ?, ?)';
 const INSERT_NEW = `${INSERT} on conflict do nothing`;
 const FIND = 'select id, name, suspended_at, created_at from accounts where id = ?';
-const TOKEN = `insert into tokens (account, environment, slot, scheme, fingerprint, fingerprint_version, form, record,
+const TOKEN = `insert into tokens (account, environment, slot, scheme, fingerprint, fingerprint_version, format, record,
   revision, created_at, deleted_at) values ('a', 'sandbox', ?, 1, ?, 1, ?, ?, 1, ?, ?)`;
-const FIND_TOKEN = 'select slot, fingerprint, form, record, created_at, deleted_at from tokens where slot = ?';
+const FIND_TOKEN = 'select slot, fingerprint, format, record, created_at, deleted_at from tokens where slot = ?';
 
 const account = (id: string, name = 'name', at = 1): Value[] => [id, name, null, at];
 const insert = (id: string, name = 'name', at = 1): Write => write(INSERT, account(id, name, at), 1);
@@ -303,14 +305,18 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         const [row] = await database.read(FIND_TOKEN, slot);
         assert.deepEqual(
           { ...row },
-          { slot, fingerprint: null, form: null, record: null, created_at: 5, deleted_at: null },
+          { slot, fingerprint: null, format: null, record: null, created_at: 5, deleted_at: null },
         );
       });
 
       test('blobs and text are found by value', async () => {
         const [slot, print] = [newId(), new Uint8Array(randomBytes(32))];
-        await database.commit({ writes: [write(TOKEN, [slot, print, 'form', null, 5, null], 1)] });
-        const found = await database.read('select slot from tokens where fingerprint = ? and form = ?', print, 'form');
+        await database.commit({ writes: [write(TOKEN, [slot, print, 'format', null, 5, null], 1)] });
+        const found = await database.read(
+          'select slot from tokens where fingerprint = ? and format = ?',
+          print,
+          'format',
+        );
         assert.deepEqual(
           found.map((row) => row['slot']),
           [slot],
@@ -347,7 +353,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         const print = new Uint8Array(randomBytes(32));
         const sql = `${TOKEN} on conflict do nothing`;
         const [slot, other] = [newId(), newId()];
-        const token = (at: string, form: string): Write => write(sql, [at, print, form, null, 1, null], 1);
+        const token = (at: string, format: string): Write => write(sql, [at, print, format, null, 1, null], 1);
         assert.deepEqual(await database.commit({ writes: [token(slot, 'f')] }), COMMITTED);
         assert.deepEqual(await database.commit({ writes: [token(slot, 'g')] }), { committed: false, write: 0, row: 0 });
         assert.deepEqual(await database.commit({ writes: [token(other, 'f')] }), {
@@ -584,8 +590,8 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       const store = await newStore();
       const database = await store.open(journalKey);
       await database.migrate(clock);
-      const newer = 'insert into schema_migrations (version, name, applied_at) values (?, ?, ?)';
-      await database.commit({ writes: [write(newer, [9999, '9999_later.sql', NOW], 1)] });
+      const newer = 'insert into schema_migrations (version, name, applied_at, min_compatible) values (?, ?, ?, ?)';
+      await database.commit({ writes: [write(newer, [9999, '9999_later.sql', NOW, 9999], 1)] });
       const before = await database.read(versions);
       const older = await store.open(journalKey);
       await assert.rejects(older.migrate(clock), (error: Error) => {
@@ -594,6 +600,77 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       });
       assert.deepEqual(await database.read(versions), before);
       await older.close();
+      await database.close();
+      await store.remove();
+    });
+
+    const present = readMigrations();
+    const laterVersion = (present.at(-1)?.version ?? 0) + 1;
+    /** A later migration of this test's own. */
+    const later = (sql: string, minCompatible = laterVersion): Migration => ({
+      version: laterVersion,
+      name: `${String(laterVersion).padStart(4, '0')}_later.sql`,
+      minCompatible,
+      sql,
+    });
+    const EXPANDS =
+      'alter table accounts add column region text;\ncreate index accounts_by_region on accounts (region);';
+
+    test('a later migration is applied once, to a database with rows, by starters at once', async () => {
+      const store = await newStore();
+      const older = await store.open(journalKey);
+      await older.migrate(clock);
+      const first = await older.read(versions);
+      await older.commit({ writes: [insert('kept')] });
+      const expanded = [...present, later(EXPANDS, laterVersion - 1)];
+      const starters = await Promise.all(Array.from({ length: 4 }, () => store.open(journalKey)));
+      await Promise.all(starters.map((starter) => starter.migrate(() => NOW + 1, expanded)));
+      const [newer] = starters;
+      const applied = (await newer?.read(versions)) ?? [];
+      assert.deepEqual(
+        applied.map((row) => ({ ...row })),
+        [
+          ...first.map((row) => ({ ...row })),
+          { version: laterVersion, name: expanded.at(-1)?.name, applied_at: NOW + 1 },
+        ],
+      );
+      assert.equal((await newer?.read(FIND, 'kept'))?.length, 1);
+      assert.deepEqual(
+        (await newer?.read('select region from accounts'))?.map((row) => row['region']),
+        [null],
+      );
+      // Old code works on: the migration says that it is compatible, and neither side disturbs the other.
+      await older.migrate(clock);
+      assert.deepEqual(await older.commit({ writes: [insert('by old code')] }), COMMITTED);
+      assert.equal((await newer?.read(FIND, 'by old code'))?.length, 1);
+      const late = await store.open(journalKey);
+      await late.migrate(clock);
+      assert.equal((await late.read(FIND, 'kept')).length, 1);
+      assert.deepEqual(await late.read(versions), applied);
+      await Promise.all([older, late, ...starters].map((each) => each.close()));
+      await store.remove();
+    });
+
+    test('a later migration that promises nothing refuses old code', async () => {
+      const store = await newStore();
+      const database = await store.open(journalKey);
+      await database.migrate(clock, [...present, later(EXPANDS)]);
+      await assert.rejects(database.migrate(clock), /made by a newer cardvault/);
+      await database.close();
+      await store.remove();
+    });
+
+    test('a later migration that fails leaves schema and rows as they were', async () => {
+      const store = await newStore();
+      const database = await store.open(journalKey);
+      await database.migrate(clock);
+      await database.commit({ writes: [insert('kept')] });
+      const before = await database.read(versions);
+      const failing = later(`${EXPANDS}\nalter table nowhere add column other text;`, laterVersion - 1);
+      await assert.rejects(database.migrate(clock, [...present, failing]));
+      assert.deepEqual(await database.read(versions), before);
+      await assert.rejects(database.read('select region from accounts'));
+      assert.equal((await database.read(FIND, 'kept')).length, 1);
       await database.close();
       await store.remove();
     });

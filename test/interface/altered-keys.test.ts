@@ -131,7 +131,7 @@ describe('a key whose row was changed in the database', () => {
     const [mine, theirs] = [await newKey(), await newKey(victim)];
     // The row of the victim takes the digest of the attacker's key, whose owner could then act in the victim's account.
     const digestOf = async (id: string) =>
-      (await core.database.read('select digest, seal from api_keys where id = ?', id))[0] ?? {};
+      (await core.database.read('select digest, mac from api_keys where id = ?', id))[0] ?? {};
     const [my, their] = [await digestOf(mine.id), await digestOf(theirs.id)];
     await run('update api_keys set digest = ? where id = ?', new Uint8Array(32).fill(9), mine.id);
     await run('update api_keys set digest = ? where id = ?', my['digest'] as Uint8Array, theirs.id);
@@ -139,7 +139,7 @@ describe('a key whose row was changed in the database', () => {
     await onlyEnds(theirs.id, victim, [mine.secret]);
 
     const swapped = await newKey(victim);
-    await run('update api_keys set seal = ? where id = ?', their['seal'] as Uint8Array, swapped.id);
+    await run('update api_keys set mac = ? where id = ?', their['mac'] as Uint8Array, swapped.id);
     await onlyEnds(swapped.id, victim, [swapped.secret]);
 
     const moved = await newKey();
@@ -150,7 +150,7 @@ describe('a key whose row was changed in the database', () => {
   test('of another account with the same id changes nothing of the genuine one', async () => {
     const { id, secret } = await newKey(victim);
     const columns =
-      'id, environment, prefix, name, description, permissions, allow_list, created_at, expires_at, revoked_at, successor, revision, seal';
+      'id, environment, prefix, name, description, permissions, allow_list, created_at, expires_at, revoked_at, successor, revision, mac';
     await run(
       `insert into api_keys (account, digest, ${columns}) select ?, ?, ${columns} from api_keys where id = ?`,
       account,
@@ -177,7 +177,7 @@ describe('a key whose row was changed in the database', () => {
     await check.runOnce();
     const before = await count();
     const { id, secret } = await newKey();
-    const [row = {}] = await database.read('select name, seal from api_keys where id = ?', id);
+    const [row = {}] = await database.read('select name, mac from api_keys where id = ?', id);
     await run('update api_keys set name = ? where id = ?', 'one', id);
     now += MINUTE;
     await check.runOnce();

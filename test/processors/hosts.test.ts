@@ -72,7 +72,7 @@ describe('a host that no one allowed', () => {
     assert.deepEqual([shown.status, shown.reason], ['ProcessorError', 'InvalidConfiguration']);
     assert.equal(standIn.requests.length, before);
     const doubtful = await service.core.database.read(
-      'select count(*) as n from payments where doubtful_at is not null',
+      'select count(*) as n from payments where in_doubt_since is not null',
     );
     assert.equal(Number(doubtful[0]?.['n']), 0);
     const line = service.log.map((each) => JSON.parse(each)).find(({ msg }) => msg === 'processor host refused');

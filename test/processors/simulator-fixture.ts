@@ -153,7 +153,7 @@ export class SimulatorFixture {
     return this.simulator.reverse(this.call({ ...asked, key: subject.operationRef }), history, subject);
   }
 
-  async rows(table: 'payments' | 'movements'): Promise<number> {
+  async rows(table: 'payments' | 'modifications'): Promise<number> {
     const [row] = await this.database.read(`select count(*) as rows from simulator_${table}`);
     return Number(row?.['rows']);
   }

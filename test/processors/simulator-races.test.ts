@@ -139,13 +139,13 @@ describe('at once, from two nodes on the same books', { timeout: 120_000 }, () =
           }),
         );
         const rows = await bench.database.read(
-          `select move, amount from simulator_movements where payment = ? and verdict = 'approved'`,
+          `select type, amount from simulator_modifications where payment = ? and outcome = 'approved'`,
           subject.operationRef,
         );
         const sums = (move: string): bigint =>
-          rows.filter((row) => row['move'] === move).reduce((sum, row) => sum + BigInt(String(row['amount'])), 0n);
-        const captures = rows.filter((row) => row['move'] === 'capture').length;
-        const voids = rows.filter((row) => row['move'] === 'void').length;
+          rows.filter((row) => row['type'] === move).reduce((sum, row) => sum + BigInt(String(row['amount'])), 0n);
+        const captures = rows.filter((row) => row['type'] === 'capture').length;
+        const voids = rows.filter((row) => row['type'] === 'void').length;
         assert.ok(captures + (capture ? 1 : 0) <= 1 && sums('capture') <= 100n);
         assert.ok(voids === 0 || (captures === 0 && !capture));
         const captured = capture ? 100n : sums('capture');

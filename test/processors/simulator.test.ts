@@ -90,13 +90,13 @@ describe('the simulator', { timeout: 120_000 }, () => {
 
     test('in one row, with nothing of the card in the files', async () => {
       const pan = '4539578763621486' as typeof CARD.pan;
-      const before = [await bench.rows('payments'), await bench.rows('movements')];
+      const before = [await bench.rows('payments'), await bench.rows('modifications')];
       const { history } = await bench.authorized({
         card: { pan, securityCode: '9173' },
         email: 'canary+x@example.com',
       });
       assert.deepEqual(
-        [await bench.rows('payments'), await bench.rows('movements')],
+        [await bench.rows('payments'), await bench.rows('modifications')],
         [Number(before[0]) + 1, before[1]],
       );
       await bench.move('capture', history);

@@ -143,8 +143,8 @@ export function simulatorBackend({ time, tenant }: { time: VirtualTime; tenant: 
     nextTurn: () => undefined,
     stands: async (database) => {
       const stands = new Map<string, BackendState>();
-      for (const row of await database.read('select key from simulator_payments')) {
-        const entry = await findPayment(database, tenant, text(row, 'key'));
+      for (const row of await database.read('select operation_ref from simulator_payments')) {
+        const entry = await findPayment(database, tenant, text(row, 'operation_ref'));
         const standing = entry && simulatedStateAt(entry, time.now);
         if (entry === undefined || standing === undefined || standing.kind === 'not-found') continue;
         const { kind } = standing;

@@ -175,7 +175,7 @@ class Simulation {
     await this.#calmDown(clients);
     const faults = await this.#reckon(desk, clients);
     const [counts] = await this.#real.read(
-      'select count(*) as payments, count(operation) as open, count(doubtful_at) as doubtful from payments',
+      'select count(*) as payments, count(operation_in_progress) as open, count(in_doubt_since) as doubtful from payments',
     );
     const [payments, open, doubtful] = ['payments', 'open', 'doubtful'].map((name) => Number(counts?.[name])) as Three;
     const acknowledged = clients.requests.filter(({ answers }) => answers.length > 0).length;

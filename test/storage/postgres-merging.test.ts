@@ -19,20 +19,20 @@ import { PostgresFixture } from './postgres-fixture.ts';
  * Statements that touch one row name it by its unique key, as those of the service do.
  */
 const COLUMNS =
-  'account, environment, slot, scheme, fingerprint, fingerprint_version, form, record, revision, created_at';
+  'account, environment, slot, scheme, fingerprint, fingerprint_version, format, record, revision, created_at';
 const INSERT = `insert into tokens (${COLUMNS}) values ('a', 'sandbox', ?, 1, ?, 1, ?, ?, ?, ?)`;
 /** The columns in another order, and values of its own. */
-const INSERT_OTHER = `insert into tokens (record, slot, form, fingerprint, account, environment, scheme, fingerprint_version,
+const INSERT_OTHER = `insert into tokens (record, slot, format, fingerprint, account, environment, scheme, fingerprint_version,
   created_at, revision) values (null, ?, 'f', ?, 'a', 'sandbox', 1, 1, ?, 1)`;
 const WHERE = "where account = 'a' and environment = 'sandbox' and slot = ?";
 const TOKENS =
-  "select slot, fingerprint, form, record, revision, created_at from tokens where account = 'a' order by slot";
+  "select slot, fingerprint, format, record, revision, created_at from tokens where account = 'a' order by slot";
 const ACCOUNTS = 'select id, name, suspended_at, created_at from accounts order by id';
 
 const slot = fc.constantFrom('x', 'y', 'z');
 const bytes = fc.constantFrom<Value>(null, new Uint8Array(), new Uint8Array([0]), new Uint8Array([255, 0, 39]));
 const print = fc.constantFrom<Value>(null, null, new Uint8Array([1]), new Uint8Array([2]));
-const form = fc.constantFrom<Value>(null, 'f', "g'?\\");
+const format = fc.constantFrom<Value>(null, 'f', "g'?\\");
 const whole = fc.constantFrom<Value>(0, 1, 2, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER);
 const small = fc.integer({ min: 0, max: 2 });
 
@@ -41,7 +41,7 @@ const rowsOf = (...columns: fc.Arbitrary<Value>[]): fc.Arbitrary<Value[][]> =>
 const runs = (sql: string, columns: fc.Arbitrary<Value>[], expectedRows: number | undefined): fc.Arbitrary<Write> =>
   rowsOf(...columns).map((rows) => (expectedRows === undefined ? { sql, rows } : { sql, rows, expectedRows }));
 
-const inserted = [slot, print, form, bytes, small, whole];
+const inserted = [slot, print, format, bytes, small, whole];
 const upsert = `${INSERT} on conflict (account, environment, slot) do update
   set record = excluded.record, revision = excluded.revision where tokens.revision < excluded.revision`;
 const someWrite: fc.Arbitrary<Write> = fc.oneof(
@@ -54,12 +54,12 @@ const someWrite: fc.Arbitrary<Write> = fc.oneof(
   runs(`update tokens set record = ?, revision = revision + 1 ${WHERE} and revision = ?`, [bytes, slot, small], 1),
   runs(`update tokens set revision = revision + 1 ${WHERE}`, [slot], 1),
   runs(`update tokens set record = ?, created_at = ? ${WHERE}`, [bytes, whole, slot], undefined),
-  runs(`update tokens set form = ?, record = null ${WHERE} and form is null`, [form, slot], 1),
+  runs(`update tokens set format = ?, record = null ${WHERE} and format is null`, [format, slot], 1),
   runs(`delete from tokens ${WHERE}`, [slot], 1),
   runs(`delete from tokens ${WHERE} and revision = ?`, [slot, small], 0),
   runs('delete from tokens where revision = ?', [small], 2),
   runs('insert into accounts (id, name, created_at) values (?, ?, ?) on conflict do nothing', [slot, slot, whole], 1),
-  runs('update accounts set name = ? where id = ?', [form, slot], 1),
+  runs('update accounts set name = ? where id = ?', [format, slot], 1),
   runs('update accounts set suspended_at = ?, name = id where id = ?', [whole, slot], 1),
   runs('delete from accounts where id = ?', [slot], 1),
   runs(

@@ -5,11 +5,11 @@ import { PostgresFixture } from './postgres-fixture.ts';
 
 test('writers that were not seen for a day are forgotten, and one that is only idle goes on', async () => {
   const rig = await PostgresFixture.shared();
-  const old = "insert into writers (account, id, epoch, groups, seen_at) values ('', 'old', 1, 1, 1)";
+  const old = "insert into writers (account, id, epoch, last_group, last_seen_at) values ('', 'old', 1, 1, 1)";
   await rig.eyes.commit({ writes: [write(old, [], 1)] });
   const idle = rig.open();
   await idle.commit({ writes: [write('update accounts set created_at = 5', [])] });
-  await rig.eyes.commit({ writes: [write('update writers set seen_at = 1', [])] });
+  await rig.eyes.commit({ writes: [write('update writers set last_seen_at = 1', [])] });
   await rig.eyes.purgeWriters(1_700_000_000_000);
   assert.equal(await rig.one('select count(*) as n from writers'), 1);
   assert.deepEqual(await idle.commit({ writes: [write('update accounts set created_at = 6', [])] }), {

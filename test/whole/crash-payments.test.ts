@@ -143,7 +143,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
     let interrupted = 0;
     for (let crash = 0; crash < CRASHES; crash++) {
       await workUntilKilled(serving, key, clients);
-      interrupted += rowsOf(directory, 'select 1 from payments where operation is not null').length;
+      interrupted += rowsOf(directory, 'select 1 from payments where operation_in_progress is not null').length;
       serving = await startProcess(directory);
       starts(serving);
     }
@@ -218,7 +218,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
 
   async function everythingEnds(directory: string): Promise<void> {
     const startedAt = Date.now();
-    const sql = 'select id from payments where operation is not null or doubtful_at is not null';
+    const sql = 'select id from payments where operation_in_progress is not null or in_doubt_since is not null';
     for (let open = rowsOf(directory, sql); open.length > 0; open = rowsOf(directory, sql)) {
       const ids = open.map(({ id }) => id).join(', ');
       assert.ok(Date.now() - startedAt < RESOLVED_WITHIN_MS, `still under way: ${ids}`);
@@ -270,7 +270,9 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
 
   /** The simulator's books, as they stand in the file. */
   async function booksAgree(directory: string, serving: ServiceProcess, key: string): Promise<void> {
-    const books = new Map(rowsOf(directory, 'select * from simulator_payments').map((row) => [row['key'], row]));
+    const books = new Map(
+      rowsOf(directory, 'select * from simulator_payments').map((row) => [row['operation_ref'], row]),
+    );
     const payments = rowsOf(directory, 'select id from payments');
     assert.ok(payments.length > 30);
     const seen = new Set<string>();
@@ -288,9 +290,9 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
 
   function theirs(row: Record<string, unknown> | undefined): string {
     const units = (minor: unknown): string => String(Number(minor) / 100);
-    if (row === undefined || row['verdict'] === 'closed') return 'ProcessorError 0 0 0';
-    if (row['verdict'] === 'refused') return 'Declined 0 0 0';
-    if (row['undone'] === 1) return `Voided ${units(row['amount'])} 0 0`;
+    if (row === undefined || row['outcome'] === 'closed') return 'ProcessorError 0 0 0';
+    if (row['outcome'] === 'refused') return 'Declined 0 0 0';
+    if (row['reversed'] === 1) return `Voided ${units(row['amount'])} 0 0`;
     const captured = row['captured'] ?? (row['sale'] === 1 ? row['amount'] : null);
     if (captured === null) return `Authorized ${units(row['amount'])} 0 0`;
     return `Collected ${units(row['amount'])} ${units(captured)} ${units(row['refunded'])}`;

@@ -45,7 +45,7 @@ describe('work that one node does for all', { timeout: 240_000 }, () => {
 
   const left = async (): Promise<{ captures: number; open: number }> => {
     const [row] = await nodes.rows(`select (select count(*) from captures) as captures,
-      (select count(*) from payments where doubtful_at is not null or operation is not null) as open`);
+      (select count(*) from payments where in_doubt_since is not null or operation_in_progress is not null) as open`);
     return { captures: Number(row?.['captures']), open: Number(row?.['open']) };
   };
   const payInDoubt = async (node: ServiceProcess): Promise<void> => {
@@ -71,7 +71,7 @@ describe('work that one node does for all', { timeout: 240_000 }, () => {
     // What the simulator has not booked would end in another way.
     await withDeadline(
       5000,
-      () => nodes.rows('select key from simulator_payments'),
+      () => nodes.rows('select operation_ref from simulator_payments'),
       ({ length }) => length === 1,
     );
     await Promise.all([first.kill(), assert.rejects(cut)]);

@@ -18,12 +18,12 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const PRESENT = readMigrations().at(-1)?.version ?? 0;
 const four = (version: number): string => String(version).padStart(4, '0');
 
-const EXPANDS = `-- works with: ${four(PRESENT)}
+const EXPANDS = `-- compatible-from: ${four(PRESENT)}
 alter table accounts add column region text;
 create index accounts_by_region on accounts (region);
 `;
 const BREAKS = 'alter table accounts add column zone text;\n';
-const FAILS = `-- works with: ${four(PRESENT)}
+const FAILS = `-- compatible-from: ${four(PRESENT)}
 alter table accounts add column half text;
 alter table nowhere add column other text;
 `;

@@ -98,12 +98,12 @@ describe('a database that was tampered with', () => {
     const slotOf = (text: string): string => `36${text.slice(0, 6)}${text.slice(-4)}${text.slice(6, -4)}`;
     const fingerprint = '(select fingerprint from tokens where slot = ?)';
     tamper(
-      `update tokens set fingerprint = ${fingerprint}, form = null where slot = ?`,
+      `update tokens set fingerprint = ${fingerprint}, format = null where slot = ?`,
       slotOf(foreign),
       slotOf(token),
     );
-    tamper("update tokens set form = '0/0' where slot = ?", slotOf(foreign));
-    tamper("update tokens set form = '7/6' where slot = ?", slotOf(token));
+    tamper("update tokens set format = '0/0' where slot = ?", slotOf(foreign));
+    tamper("update tokens set format = '7/6' where slot = ?", slotOf(token));
     assert.equal((await tokenize(other)).status, 500);
   });
 });

@@ -1,13 +1,6 @@
 import { StorageError } from '../database.ts';
-import {
-  assertSupportedSchema,
-  CREATE_LOG,
-  CURRENT_VERSION,
-  MIN_COMPATIBLE,
-  type Migration,
-  RECORD_MIGRATION,
-  RECORD_MIN_COMPATIBLE,
-} from '../migrate.ts';
+import { assertSupportedSchema, CREATE_LOG, CURRENT_VERSION, MIN_COMPATIBLE, RECORD_MIGRATION } from '../migrate.ts';
+import type { Migration } from '../migration.ts';
 import type { Connection } from './connection.ts';
 import { sqlState } from './sqlstate.ts';
 import { plain } from './statements.ts';
@@ -17,9 +10,11 @@ const LOCK = 'select pg_advisory_xact_lock(1667330660, 1986098540)';
 
 /** The types of the migrations in the words of PostgreSQL. Text is compared and ordered by its bytes. */
 const inPostgresTypes = (sql: string): string =>
-  sql.replace(/^(\s*|.* add column |.*\()(\w+) (text|blob)\b/gm, (_, before: string, column: string, type: string) =>
-    type === 'blob' ? `${before}${column} bytea` : `${before}${column} text collate "C"`,
-  );
+  sql
+    .replaceAll(/\) without rowid;/g, ');')
+    .replace(/^(\s*|.* add column |.*\()(\w+) (text|blob)\b/gm, (_, before: string, column: string, type: string) =>
+      type === 'blob' ? `${before}${column} bytea` : `${before}${column} text collate "C"`,
+    );
 
 const HAS_LOG = `select to_regclass('schema_migrations')::text as name`;
 /** insufficient_privilege */
@@ -40,14 +35,12 @@ export async function applyMigrations(
     await connection.command(inPostgresTypes(CREATE_LOG));
     const present = await numberOf(CURRENT_VERSION, 'version');
     if (present > (migrations.at(-1)?.version ?? 0))
-      assertSupportedSchema(migrations, present, await numberOf(MIN_COMPATIBLE, 'oldest'));
+      assertSupportedSchema(migrations, present, await numberOf(MIN_COMPATIBLE, 'min_compatible'));
     const missing = migrations.filter(({ version }) => version > present);
-    for (const { version, name, sql } of missing) {
+    for (const { version, name, minCompatible, sql } of missing) {
       await connection.command(inPostgresTypes(sql));
-      await connection.run(plain(RECORD_MIGRATION, [version, name, now]));
+      await connection.run(plain(RECORD_MIGRATION, [version, name, now, minCompatible]));
     }
-    for (const { minCompatible, version } of missing)
-      await connection.run(plain(RECORD_MIN_COMPATIBLE, [minCompatible, version]));
     await connection.command('commit');
   } catch (error) {
     if (!connection.isLost) await connection.command('rollback');

@@ -15,17 +15,17 @@ export const TABLES: readonly Table[] = [
   {
     name: 'writers',
     key: ['account', 'id'],
-    columns: { account: 'text', id: 'text', epoch: 'integer', groups: 'integer', seen_at: 'integer' },
+    columns: { account: 'text', id: 'text', epoch: 'integer', last_group: 'integer', last_seen_at: 'integer' },
     isLocal: true,
   },
 ];
 
 /** Epochs never go back, whatever arrives late. */
-const REGISTER = `insert into writers (account, id, epoch, groups, seen_at) values (?, ?, ?, ?, ?)
-  on conflict (account, id) do update set epoch = excluded.epoch, seen_at = excluded.seen_at
+const REGISTER = `insert into writers (account, id, epoch, last_group, last_seen_at) values (?, ?, ?, ?, ?)
+  on conflict (account, id) do update set epoch = excluded.epoch, last_seen_at = excluded.last_seen_at
     where writers.epoch <= excluded.epoch
-  returning groups`;
-const RECORD_GROUP = 'update writers set groups = ?, seen_at = ? where account = ? and id = ? and epoch = ?';
+  returning last_group`;
+const RECORD_GROUP = 'update writers set last_group = ?, last_seen_at = ? where account = ? and id = ? and epoch = ?';
 const DEREGISTER = 'delete from writers where id = ?';
 
 /** How often a group is tried that others get in the way of. */
@@ -149,11 +149,11 @@ export class GroupWriter {
       this.#epoch++;
     }
     const inDoubt = this.#inDoubt !== undefined;
-    const groups = inDoubt ? ROW_MISSING : 0;
-    const register = plain(REGISTER, [account, this.#id, this.#epoch, groups, this.#clock()]);
+    const lastGroup = inDoubt ? ROW_MISSING : 0;
+    const register = plain(REGISTER, [account, this.#id, this.#epoch, lastGroup, this.#clock()]);
     try {
       const [, rows] = await Promise.all(connection.transaction([register]));
-      const committed = integer(rows?.[0] ?? {}, 'groups');
+      const committed = integer(rows?.[0] ?? {}, 'last_group');
       // It says something only if it is as durable as a group is.
       if (connection.takeWarning() && inDoubt) throw abandonConnection(connection, 'a standby does not answer');
       if (inDoubt && committed === ROW_MISSING) throw new StorageError('nobody knows what became of a write');

@@ -109,7 +109,7 @@ export class PostgresDatabase implements Driver {
 
   /** Removes what is left of nodes that were not seen for a day. */
   async purgeWriters(now: number): Promise<void> {
-    await this.commit({ writes: [write('delete from writers where seen_at < ?', [now - DAY])] });
+    await this.commit({ writes: [write('delete from writers where last_seen_at < ?', [now - DAY])] });
   }
 
   /** Unix time of the server, in milliseconds. */
@@ -123,10 +123,10 @@ export class PostgresDatabase implements Driver {
     return row?.['name'] !== null;
   }
 
-  async migrate(clock: Clock): Promise<void> {
+  async migrate(clock: Clock, migrations = readMigrations()): Promise<void> {
     const connection = await Connection.open({ ...this.#options, statementTimeoutMs: MIGRATION_MS });
     try {
-      await applyMigrations(connection, readMigrations(), clock());
+      await applyMigrations(connection, migrations, clock());
     } finally {
       await connection.close();
     }

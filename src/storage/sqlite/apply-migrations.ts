@@ -1,13 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
-import {
-  assertSupportedSchema,
-  CREATE_LOG,
-  CURRENT_VERSION,
-  MIN_COMPATIBLE,
-  type Migration,
-  RECORD_MIGRATION,
-  RECORD_MIN_COMPATIBLE,
-} from '../migrate.ts';
+import { assertSupportedSchema, CREATE_LOG, CURRENT_VERSION, MIN_COMPATIBLE, RECORD_MIGRATION } from '../migrate.ts';
+import type { Migration } from '../migration.ts';
 
 /** Applies what is missing in one transaction that holds the write lock from its start, so that starters queue up. */
 export function applyMigrations(database: DatabaseSync, migrations: readonly Migration[], now: number): void {
@@ -17,23 +10,15 @@ export function applyMigrations(database: DatabaseSync, migrations: readonly Mig
     const numberOf = (sql: string, column: string): number => Number(database.prepare(sql).get()?.[column]);
     const present = numberOf(CURRENT_VERSION, 'version');
     if (present > (migrations.at(-1)?.version ?? 0))
-      assertSupportedSchema(migrations, present, numberOf(MIN_COMPATIBLE, 'oldest'));
+      assertSupportedSchema(migrations, present, numberOf(MIN_COMPATIBLE, 'min_compatible'));
     const missing = migrations.filter(({ version }) => version > present);
-    for (const { version, name, sql } of missing) {
+    for (const { version, name, minCompatible, sql } of missing) {
       database.exec(sql);
-      database.prepare(RECORD_MIGRATION).run(version, name, now);
+      database.prepare(RECORD_MIGRATION).run(version, name, now, minCompatible);
     }
-    if (missing.length > 0) noteOldest(database, missing);
     database.exec('commit');
   } catch (error) {
     if (database.isTransaction) database.exec('rollback');
     throw error;
   }
-}
-
-function noteOldest(database: DatabaseSync, applied: readonly Migration[]): void {
-  const columns = database.prepare('pragma table_info(schema_migrations)').all();
-  // A database that is taken to a version before the column came, as tests do.
-  if (!columns.some(({ name }) => name === 'oldest')) return;
-  for (const { minCompatible, version } of applied) database.prepare(RECORD_MIN_COMPATIBLE).run(minCompatible, version);
 }

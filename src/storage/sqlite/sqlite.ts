@@ -76,8 +76,8 @@ export class SqliteDatabase implements Driver {
     await this.#send({ kind: 'journal-key', key });
   }
 
-  async migrate(clock: () => number): Promise<void> {
-    await this.#send({ kind: 'migrate', migrations: readMigrations(), now: clock() });
+  async migrate(clock: () => number, migrations = readMigrations()): Promise<void> {
+    await this.#send({ kind: 'migrate', migrations, now: clock() });
     // A restore may have begun before this process had the file open.
     assertNoInterruptedRestore(this.#path);
   }

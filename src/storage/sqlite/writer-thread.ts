@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { GroupResult } from '../group-commit.ts';
-import type { Migration } from '../migrate.ts';
+import type { Migration } from '../migration.ts';
 import { applyMigrations } from './apply-migrations.ts';
 import { BUSY_TIMEOUT_MS, Connection } from './connection.ts';
 import { writeGroup } from './group-writer.ts';

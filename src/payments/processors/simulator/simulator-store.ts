@@ -20,65 +20,65 @@ import type { SimulatedModification, SimulatedPayment } from './simulated-paymen
 export const TABLES: readonly Table[] = [
   {
     name: 'simulator_payments',
-    key: ['account', 'environment', 'key'],
+    key: ['account', 'environment', 'operation_ref'],
     columns: {
       account: 'text',
       environment: 'text',
-      key: 'text',
+      operation_ref: 'text',
       reference: 'text',
-      verdict: 'text',
+      outcome: 'text',
       reason: 'text',
       amount: 'text',
       currency: 'text',
       sale: 'integer',
       captured: 'text',
       refunded: 'text',
-      undone: 'integer',
-      behaviour: 'text',
-      news_at: 'integer',
+      reversed: 'integer',
+      triggers: 'text',
+      notify_at: 'integer',
       created_at: 'integer',
       revision: 'integer',
     },
   },
   {
-    name: 'simulator_movements',
-    key: ['account', 'environment', 'key'],
+    name: 'simulator_modifications',
+    key: ['account', 'environment', 'operation_ref'],
     columns: {
       account: 'text',
       environment: 'text',
-      key: 'text',
+      operation_ref: 'text',
       reference: 'text',
       payment: 'text',
-      move: 'text',
+      type: 'text',
       amount: 'text',
       currency: 'text',
-      verdict: 'text',
+      outcome: 'text',
       reason: 'text',
     },
   },
 ];
 
 const PAYMENT_COLUMNS =
-  'key, reference, verdict, reason, amount, currency, sale, captured, refunded, undone, behaviour, news_at, created_at, revision';
+  'operation_ref, reference, outcome, reason, amount, currency, sale, captured, refunded, reversed, triggers, notify_at, created_at, revision';
 const INSERT_PAYMENT = `insert into simulator_payments (account, environment, ${PAYMENT_COLUMNS})
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
-const UPDATE_PAYMENT = `update simulator_payments set captured = ?, refunded = ?, undone = ?, behaviour = ?, news_at = ?,
-  revision = revision + 1 where account = ? and environment = ? and key = ? and revision = ?`;
-const FIND_PAYMENT = `select ${PAYMENT_COLUMNS} from simulator_payments where account = ? and environment = ? and key = ?`;
+const UPDATE_PAYMENT = `update simulator_payments set captured = ?, refunded = ?, reversed = ?, triggers = ?, notify_at = ?,
+  revision = revision + 1 where account = ? and environment = ? and operation_ref = ? and revision = ?`;
+const FIND_PAYMENT = `select ${PAYMENT_COLUMNS} from simulator_payments where account = ? and environment = ? and operation_ref = ?`;
 const LIST_DUE_NOTIFICATIONS = `select account, environment, ${PAYMENT_COLUMNS} from simulator_payments
-  where news_at is not null and news_at <= ? order by news_at limit ?`;
+  where notify_at is not null and notify_at <= ? order by notify_at limit ?`;
 
-const MODIFICATION_COLUMNS = 'key, reference, payment, move, amount, currency, verdict, reason';
+const MODIFICATION_COLUMNS = 'operation_ref, reference, payment, type, amount, currency, outcome, reason';
 // A void that was refused may be tried again under its key: it does no harm.
-const INSERT_MODIFICATION = `insert into simulator_movements (account, environment, ${MODIFICATION_COLUMNS})
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (account, environment, key) do update
-  set reference = excluded.reference, verdict = excluded.verdict, reason = excluded.reason
-  where simulator_movements.move = 'void' and simulator_movements.verdict = 'refused'
-  and excluded.move = 'void' and excluded.verdict <> 'closed'`;
-const MARK_REVERSED = `update simulator_movements set verdict = 'undone'
-  where account = ? and environment = ? and key = ? and verdict = 'approved'`;
-const FIND_MODIFICATION = `select ${MODIFICATION_COLUMNS} from simulator_movements
-  where account = ? and environment = ? and key = ?`;
+const INSERT_MODIFICATION = `insert into simulator_modifications (account, environment, ${MODIFICATION_COLUMNS})
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (account, environment, operation_ref) do update
+  set reference = excluded.reference, outcome = excluded.outcome, reason = excluded.reason
+  where simulator_modifications.type = 'void' and simulator_modifications.outcome = 'refused'
+  and excluded.type = 'void' and excluded.outcome <> 'closed'`;
+const MARK_REVERSED = `update simulator_modifications set outcome = 'undone'
+  where account = ? and environment = ? and operation_ref = ? and outcome = 'approved'`;
+const FIND_MODIFICATION = `select ${MODIFICATION_COLUMNS} from simulator_modifications
+  where account = ? and environment = ? and operation_ref = ?`;
 
 const NOTIFICATION_BATCH = 100;
 
@@ -121,9 +121,9 @@ const mutableColumns = ({ captured, refunded, isReversed, triggers, notifyAt }: 
 export async function findPayment(
   database: Database,
   tenant: Tenant,
-  key: string,
+  operationRef: string,
 ): Promise<SimulatedPayment | undefined> {
-  const [row] = await database.read(FIND_PAYMENT, tenant.account, tenant.environment, key);
+  const [row] = await database.read(FIND_PAYMENT, tenant.account, tenant.environment, operationRef);
   return row === undefined ? undefined : fromRow(row);
 }
 
@@ -142,17 +142,17 @@ export async function listDueNotifications(
 function fromRow(row: Row): SimulatedPayment {
   const captured = textOrNull(row, 'captured');
   return {
-    operationRef: text(row, 'key'),
+    operationRef: text(row, 'operation_ref'),
     reference: text(row, 'reference'),
-    outcome: text(row, 'verdict') as SimulatedPayment['outcome'],
+    outcome: text(row, 'outcome') as SimulatedPayment['outcome'],
     reason: textOrNull(row, 'reason') as Reason | undefined,
     amount: toMoney(row),
     isSale: integer(row, 'sale') === 1,
     captured: captured === undefined ? undefined : BigInt(captured),
     refunded: BigInt(text(row, 'refunded')),
-    isReversed: integer(row, 'undone') === 1,
-    triggers: textOrNull(row, 'behaviour')?.split(' ') ?? [],
-    notifyAt: integerOrNull(row, 'news_at'),
+    isReversed: integer(row, 'reversed') === 1,
+    triggers: textOrNull(row, 'triggers')?.split(' ') ?? [],
+    notifyAt: integerOrNull(row, 'notify_at'),
     createdAt: integer(row, 'created_at'),
     revision: integer(row, 'revision'),
   };
@@ -181,17 +181,17 @@ export const markModificationReversed = ({ account, environment }: Tenant, key: 
 export async function findModification(
   database: Database,
   tenant: Tenant,
-  key: string,
+  operationRef: string,
 ): Promise<SimulatedModification | undefined> {
-  const [row] = await database.read(FIND_MODIFICATION, tenant.account, tenant.environment, key);
+  const [row] = await database.read(FIND_MODIFICATION, tenant.account, tenant.environment, operationRef);
   if (row === undefined) return undefined;
   return {
-    operationRef: text(row, 'key'),
+    operationRef: text(row, 'operation_ref'),
     reference: text(row, 'reference'),
     payment: text(row, 'payment'),
-    type: text(row, 'move') as SimulatedModification['type'],
+    type: text(row, 'type') as SimulatedModification['type'],
     amount: toMoney(row),
-    outcome: text(row, 'verdict') as SimulatedModification['outcome'],
+    outcome: text(row, 'outcome') as SimulatedModification['outcome'],
     reason: textOrNull(row, 'reason') as Reason | undefined,
   };
 }

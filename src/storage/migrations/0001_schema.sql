@@ -1,0 +1,500 @@
+-- The first schema.
+--
+-- Every table leads its keys with the account, so that a database that shards can place an account on one machine.
+-- Exceptions are accounts themselves, tables of users (who may belong to several accounts) and tables of the service.
+--
+-- Text is compared and ordered by its bytes. The PostgreSQL driver creates `text` as `text collate "C"`, and `blob` as
+-- `bytea`. Times are Unix times in milliseconds. Records are sealed unless a comment says otherwise.
+
+-- Keys and service.
+
+-- The keys of the hierarchy below the root key, wrapped. reserved counts the nonces that processes have set aside.
+-- The index by id is not unique across accounts: ids are random values of 64 bits.
+create table wrapped_keys (
+  account text not null,
+  environment text not null,
+  purpose text not null,
+  version integer not null,
+  id text not null,
+  wrapped blob not null,
+  reserved bigint not null,
+  created_at bigint not null,
+  primary key (account, environment, purpose, version)
+);
+create index wrapped_keys_by_id on wrapped_keys (id);
+
+-- A node writes this row to find out whether the database can be written again.
+create table heartbeat (
+  id integer not null primary key,
+  beats bigint not null
+);
+
+-- The connections that write groups of units over PostgreSQL. last_group is the number of the last group that was committed,
+-- epoch that of the present connection; every group writes both. After a broken connection the writer learns from
+-- last_group whether its group was committed, and the epoch refuses what still arrives on the old connection.
+create table writers (
+  account text not null,
+  id text not null,
+  epoch bigint not null,
+  last_group bigint not null,
+  last_seen_at bigint not null,
+  primary key (account, id)
+);
+
+-- Work that one node does for all of them. The owner renews its lease; an expired lease may be taken by any node.
+create table leases (
+  name text not null primary key,
+  owner text not null,
+  expires_at bigint not null
+);
+
+-- The state of a copy of another vault into this database; one row at most.
+create table copies (
+  id integer not null primary key,
+  source text not null,
+  started_at bigint not null,
+  finished_at bigint
+);
+
+-- Records of the clock in clear. name is 'trusted' for the last trusted time, 'distrust' for the fault that a node finds, and
+-- 'confirmed' for the time that an operator confirmed last. mac covers name and record.
+create table clock_records (
+  name text not null primary key,
+  record text not null,
+  mac blob not null
+);
+
+-- Keys of sensitive authentication data by period of expiry, used over PostgreSQL alone: with SQLite they are files beside
+-- the database. Dumps and backups have to leave this table out.
+create table sad_keys (
+  id text not null primary key,
+  environment text not null,
+  period bigint not null,
+  wrapped blob not null,
+  closed_at bigint
+);
+create unique index sad_keys_open on sad_keys (environment, period) where closed_at is null;
+
+-- Audit log.
+
+-- The journal: a chain of records for each account and lane. Records that belong to no account have the account ''.
+create table journal (
+  account text not null,
+  lane integer not null,
+  sequence bigint not null,
+  environment text not null,
+  at bigint not null,
+  record text not null,
+  hash text not null,
+  primary key (account, lane, sequence)
+);
+
+-- The newest record of each chain. seal is a MAC under the key of the journal.
+create table journal_heads (
+  account text not null,
+  lane integer not null,
+  sequence bigint not null,
+  hash text not null,
+  seal blob not null,
+  primary key (account, lane)
+);
+
+-- One row, of the account ''. lanes lists every lane of the journal with its first record, as JSON; seal is its MAC under the
+-- key of the journal.
+create table lane_register (
+  account text not null primary key,
+  lanes text not null,
+  seal blob not null
+);
+
+-- The newest record of each chain that the periodic verification found intact.
+create table verified_heads (
+  account text not null,
+  lane integer not null,
+  sequence bigint not null,
+  hash text not null,
+  mac blob not null,
+  primary key (account, lane)
+);
+
+-- The newest verifications by kind. fault is empty when the log was intact.
+create table verifications (
+  kind text not null primary key,
+  at bigint not null,
+  succeeded_at bigint not null,
+  records bigint not null,
+  fault text not null,
+  mac blob not null
+);
+
+-- Rows that were found altered. row_key holds the columns of the key behind the account. state is a keyed digest of what
+-- the row holds, so that the audit log records each state once.
+create table altered_rows (
+  account text not null,
+  table_name text not null,
+  row_key text not null,
+  state blob not null,
+  found_at bigint not null,
+  primary key (account, table_name, row_key)
+);
+
+-- Accounts and API keys. mac covers all other columns of its row; a row without one counts as altered.
+
+-- dual_control is 1 when changes in production need the approval of a second user.
+create table accounts (
+  id text not null primary key,
+  name text not null,
+  suspended_at bigint,
+  created_at bigint not null,
+  dual_control integer not null default 0,
+  revision integer not null default 1,
+  mac blob
+);
+
+create table enablements (
+  account text not null,
+  environment text not null,
+  capability text not null,
+  processor text,
+  enabled_at bigint not null,
+  mac blob,
+  primary key (account, environment, capability)
+);
+
+-- successor is the id of the key that replaces this one after a rotation. last_used_at is not covered by the MAC.
+create table api_keys (
+  account text not null,
+  id text not null,
+  environment text not null,
+  digest blob not null,
+  prefix text not null,
+  name text not null,
+  description text not null,
+  permissions text not null,
+  allow_list text not null,
+  expires_at bigint,
+  revoked_at bigint,
+  last_used_at bigint,
+  successor text,
+  revision integer not null,
+  mac blob not null,
+  created_at bigint not null,
+  primary key (account, id)
+);
+create index api_keys_by_digest on api_keys (digest);
+create index api_keys_by_id on api_keys (id);
+
+-- The time of the last notice of each kind that tells an account what an operator changed.
+create table account_notices (
+  account text not null,
+  environment text not null,
+  kind text not null,
+  at bigint not null,
+  primary key (account, environment, kind)
+);
+
+-- Usage by hour. hour is the time at which the hour begins, name the name of the counter.
+create table statistics (
+  account text not null,
+  environment text not null,
+  hour bigint not null,
+  name text not null,
+  number bigint not null,
+  primary key (account, environment, hour, name)
+);
+
+-- Vault.
+
+-- slot is the sort key of the token: all tokens of one BIN and last four are adjacent, see vault/slot.ts. format is null for
+-- tokens that are not persistent. A deleted token keeps its slot, and nothing else, until it may be issued again.
+--
+-- tokens and captures have a unique index and no primary key: their rows are stored in the order of arrival, at the end of
+-- the table, and a write costs one random page less than with rows in the order of a random key.
+create table tokens (
+  account text not null,
+  environment text not null,
+  slot text not null,
+  scheme integer not null,
+  fingerprint blob,
+  fingerprint_version integer not null,
+  format text,
+  record blob,
+  revision integer not null,
+  created_at bigint not null,
+  deleted_at bigint
+);
+create unique index tokens_by_slot on tokens (account, environment, slot);
+-- An index entry at a random place costs as much as the row, so only what is searched by card number has one: persistent
+-- tokens, and tokens whose slot does not hold the first six and last four of their card.
+create unique index tokens_by_format on tokens (account, environment, fingerprint, format) where format is not null;
+create index tokens_without_bin on tokens (account, environment, fingerprint) where scheme = 7;
+create index tokens_by_deletion on tokens (deleted_at) where deleted_at is not null;
+create index tokens_by_creation on tokens (account, environment, created_at);
+create index tokens_by_last_four on tokens (account, environment, substr(slot, 9, 4), created_at)
+  where scheme <> 7 and record is not null;
+
+-- The tags of tokens as keyed digests, and the digests of first six and last four where the slot does not hold them.
+create table token_tags (
+  account text not null,
+  environment text not null,
+  tag blob not null,
+  created_at bigint not null,
+  slot text not null,
+  primary key (account, environment, tag, created_at, slot)
+) without rowid;
+
+-- sad is sealed under the key that sad_key names, so that keys without captures can be found.
+create table captures (
+  account text not null,
+  environment text not null,
+  id text not null,
+  record blob not null,
+  sad blob,
+  fingerprint blob,
+  fingerprint_version integer not null,
+  amount bigint not null,
+  currency text not null,
+  created_at bigint not null,
+  expires_at bigint not null,
+  sad_key text
+);
+create unique index captures_by_id on captures (account, environment, id);
+create index captures_by_fingerprint on captures (account, environment, fingerprint) where fingerprint is not null;
+create index captures_by_expiry on captures (expires_at);
+create index captures_by_creation on captures (account, environment, created_at);
+create index captures_by_sad_key on captures (sad_key) where sad_key is not null;
+
+-- id is a digest of method, path and Idempotency-Key, request a digest of the request. owner and lease_until are the claim of
+-- the process that executes the request. bound_operation is the operation that the key stands for: such a key is not free
+-- again before the operation has ended.
+create table idempotency (
+  account text not null,
+  environment text not null,
+  id blob not null,
+  request blob not null,
+  owner text,
+  lease_until bigint not null,
+  status integer,
+  response blob,
+  expires_at bigint not null,
+  bound_operation text,
+  primary key (account, environment, id)
+);
+create index idempotency_by_expiry on idempotency (expires_at);
+create index idempotency_by_operation on idempotency (account, environment, bound_operation)
+  where bound_operation is not null;
+
+-- Proxy and payments.
+
+-- Keys, certificate and settings of the payload proxy. The times in clear serve the metrics.
+create table proxy_configurations (
+  account text not null,
+  environment text not null,
+  revision integer not null,
+  record blob not null,
+  merchant_expires_at bigint,
+  processor_expires_at bigint,
+  primary key (account, environment)
+);
+
+-- Settings of a processor. They stay when payments are disabled, because unfinished payments have to be completed.
+create table processor_configurations (
+  account text not null,
+  environment text not null,
+  processor text not null,
+  revision integer not null,
+  record blob not null,
+  primary key (account, environment, processor)
+);
+
+-- A payment and its first operation, which has the id of the payment, are one row. operation_in_progress is the operation
+-- that has to end before another may begin; attempts counts its recoveries. processor_id is that of the first operation.
+-- due_at is the next time recovery, a notification or expiry processes this payment. in_doubt_since is set while an outcome is
+-- unknown. notification_digest is a keyed digest of the secret in the notification address of the payment.
+create table payments (
+  account text not null,
+  environment text not null,
+  id text not null,
+  processor text not null,
+  status text not null,
+  operation_in_progress text,
+  processor_id text,
+  record blob not null,
+  revision integer not null,
+  attempts integer not null,
+  notification_digest blob,
+  created_at bigint not null,
+  due_at bigint,
+  in_doubt_since bigint
+);
+create unique index payments_by_id on payments (account, environment, id);
+create index payments_by_processor on payments (account, environment, processor_id) where processor_id is not null;
+create index payments_by_due on payments (due_at) where due_at is not null;
+create index payments_in_doubt on payments (in_doubt_since) where in_doubt_since is not null;
+create index payments_by_notification on payments (environment, notification_digest)
+  where notification_digest is not null;
+
+-- The operations of a payment after its first one.
+create table payment_operations (
+  account text not null,
+  environment text not null,
+  payment text not null,
+  id text not null,
+  type text not null,
+  state text not null,
+  processor_id text,
+  record blob not null,
+  revision integer not null,
+  created_at bigint not null
+);
+create unique index payment_operations_by_id on payment_operations (account, environment, id);
+create index payment_operations_by_payment on payment_operations (account, environment, payment);
+create index payment_operations_by_processor on payment_operations (account, environment, processor_id)
+  where processor_id is not null;
+
+-- The payments of the simulator, in clear: they hold nothing of a card. Amounts are decimal digits of minor units, which may
+-- exceed an integer column. Operation references ascend with time, so that rows and index entries are appended.
+-- triggers lists, separated by spaces, the trigger words that apply to later operations.
+create table simulator_payments (
+  account text not null,
+  environment text not null,
+  operation_ref text not null,
+  reference text not null,
+  outcome text not null,
+  reason text,
+  amount text not null,
+  currency text not null,
+  sale integer not null,
+  captured text,
+  refunded text not null,
+  reversed integer not null,
+  triggers text,
+  notify_at bigint,
+  created_at bigint not null,
+  revision integer not null,
+  primary key (account, environment, operation_ref)
+);
+create index simulator_payments_by_notification on simulator_payments (notify_at) where notify_at is not null;
+
+-- Captures, refunds and voids of the simulator, refused ones included.
+create table simulator_modifications (
+  account text not null,
+  environment text not null,
+  operation_ref text not null,
+  reference text not null,
+  payment text not null,
+  type text not null,
+  amount text not null,
+  currency text not null,
+  outcome text not null,
+  reason text,
+  primary key (account, environment, operation_ref)
+);
+
+-- Users of the console. A user may belong to several accounts, so these tables lead with the user.
+
+-- email is a keyed digest of the normalized address. record holds address, name, language and password hash.
+create table people (
+  id text not null primary key,
+  email blob not null,
+  record blob not null,
+  revision integer not null,
+  created_at bigint not null
+);
+create unique index people_by_email on people (email);
+
+-- What decides whether a user may try to sign in: networks and browsers with their failures, and the count of wrong second
+-- factors. record is bound to all columns. Every user has a row; sign-ins without it are denied.
+create table sign_in_states (
+  person text not null primary key,
+  record blob not null,
+  last_sign_in_at bigint not null,
+  password_blocked_at bigint,
+  disabled_at bigint
+);
+create index sign_in_states_by_last_sign_in on sign_in_states (last_sign_in_at) where disabled_at is null;
+
+-- counter is the newest time step of a TOTP that was used, or the signature counter of a passkey.
+create table factors (
+  person text not null,
+  id text not null,
+  kind text not null,
+  record blob not null,
+  counter bigint not null,
+  created_at bigint not null,
+  last_used_at bigint,
+  primary key (person, id)
+);
+
+-- mac covers the whole row, so that writing to the database gives nobody a role. Operators have the account ''.
+create table memberships (
+  account text not null,
+  person text not null,
+  role text not null,
+  mac blob not null,
+  created_at bigint not null,
+  primary key (account, person)
+);
+create index memberships_by_person on memberships (person);
+
+-- digest is a keyed digest of the secret in the link. person is the user whose sign-in the link resets.
+create table invitations (
+  account text not null,
+  id text not null,
+  digest blob not null,
+  person text,
+  record blob not null,
+  created_at bigint not null,
+  expires_at bigint not null,
+  primary key (account, id)
+);
+create index invitations_by_digest on invitations (digest);
+
+-- digest is a keyed digest of the secret in the cookie, stage how far the sign-in is. record is bound to all columns but
+-- last_active_at, which changes with every call and has activity_mac instead.
+create table sessions (
+  digest blob not null primary key,
+  id text not null,
+  person text not null,
+  stage text not null,
+  record blob not null,
+  created_at bigint not null,
+  last_active_at bigint not null,
+  stepped_up_at bigint,
+  expires_at bigint not null,
+  activity_mac blob
+);
+create index sessions_by_person on sessions (person);
+create index sessions_by_expiry on sessions (expires_at);
+
+-- Changes in production that wait for a second user, or for their execution after one approved them. call is the request
+-- that would be executed; it may be long, so it is sealed apart from the record and is the last column. It is null once the
+-- approval has ended.
+create table approvals (
+  account text not null,
+  environment text not null,
+  id text not null,
+  status text not null,
+  requested_by text not null,
+  decided_by text,
+  record blob not null,
+  created_at bigint not null,
+  expires_at bigint not null,
+  call blob,
+  primary key (account, environment, id)
+);
+
+-- Requests of an account that an operator enable payments.
+create table activation_requests (
+  account text not null,
+  environment text not null,
+  id text not null,
+  status text not null,
+  requested_by text not null,
+  decided_by text,
+  record blob not null,
+  created_at bigint not null,
+  decided_at bigint,
+  primary key (account, environment, id)
+);
+create index activation_requests_waiting on activation_requests (created_at) where status = 'requested';
