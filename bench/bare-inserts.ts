@@ -6,7 +6,7 @@ import { toSlot } from '../src/vault/slot.ts';
 import { randomPan } from './requests.ts';
 
 /**
- * All that a database can make of the service's writes: a process that does nothing but insert rows of the shape of
+ * The most that a database can make of the service's writes: a process that only inserts rows of the shape of
  * tokens, in groups, each group one durable transaction. The rows go into a table of the same columns and indexes.
  */
 export interface InsertsOrder {
@@ -44,7 +44,7 @@ interface Target {
   readonly lanes: readonly ((rows: readonly (readonly Cell[])[]) => Promise<void>)[];
 }
 
-/** As many as the service has for writing. */
+/** The number of connections that the service has for writing. */
 const CONNECTIONS = 2;
 const POOL = 1000;
 const SQLITE_PRAGMAS = [

@@ -26,7 +26,7 @@ export interface Settings {
 /** One round of one side. */
 export interface Round {
   readonly perSecond: number;
-  /** What one request counts. */
+  /** The number of units that one request counts. */
   readonly each: number;
   readonly p50: number;
   readonly p99: number;
@@ -36,13 +36,13 @@ export interface Round {
   readonly rss: number;
   /** CPU microseconds of the load for each request; where there is no load, absent. */
   readonly load?: number;
-  /** Groups of writes that left for the database, and what they had of requests or rows; absent: nobody knows. */
+  /** Groups of writes sent to the database, with their requests or rows; absent: unknown. */
   readonly groups?: { readonly perSecond: number; readonly size: number };
   /** CPU microseconds of PostgreSQL's processes for each request. */
   readonly database?: number;
 }
 
-/** What was used so far at a place: by all its nodes, and by their database when that is a server. */
+/** Resources used so far at a place: by all its nodes, and by their database server if there is one. */
 interface Used extends Usage {
   readonly server: DatabaseUsage | undefined;
 }
@@ -55,7 +55,7 @@ export class Bench {
   readonly #signer = new Child<SignerOrder, SignerReport>('signer.ts', []);
   readonly #inserts = new Child<InsertsOrder, InsertsReport>('bare-inserts.ts', []);
   readonly #nodes = new Map<Place, Service[]>();
-  /** Of each node; the first of a place has what there is to read. */
+  /** One for each node; the first node of a place holds the records to read. */
   readonly #ready = new Map<Place, readonly Ready[]>();
   #database: DatabaseServer | undefined;
 
@@ -87,7 +87,7 @@ export class Bench {
     return undefined;
   }
 
-  /** Of PostgreSQL; undefined when there is none. */
+  /** The release of PostgreSQL; undefined without one. */
   get databaseRelease(): string | undefined {
     return this.#database?.release;
   }
@@ -98,7 +98,7 @@ export class Bench {
     return ready;
   }
 
-  /** Anew for each scenario, because a node closes what nobody uses. Those of a place are spread over its nodes. */
+  /** Opened again for each scenario, because a node closes unused connections. Those of a place are spread over its nodes. */
   async connect(places: readonly Place[]): Promise<void> {
     const nodesOf = (place: Place) => {
       const nodes = this.#ready.get(place) ?? [];

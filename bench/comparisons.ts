@@ -87,7 +87,7 @@ function unstoredVault(options: Core): Pick<Vault, 'tokenize'> {
   };
 }
 
-/** What the endpoints are measured against, on the same server. `core` is asked for at the first request. */
+/** The routes that the endpoints are compared with, on the same server. `core` is called at the first request. */
 export function comparisons(core: () => Core): Endpoint[] {
   const echo = (): Partial<Services> => ({
     vault: echoVault as Vault,

@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { type Postgres, startPostgres } from '../test/fixtures/postgres.ts';
 import { findPostgres } from '../test/fixtures/postgres-binaries.ts';
 
-/** What PostgreSQL did so far. */
+/** Counters of PostgreSQL so far. */
 export interface DatabaseUsage {
   /** CPU microseconds of all its processes; not known but on Linux. */
   readonly cpu: number;
@@ -64,7 +64,7 @@ export class DatabaseServer {
   }
 }
 
-/** Of all children of a process, in microseconds. The first number of schedstat is the time on a CPU. */
+/** Returns the CPU time of all children of a process in microseconds, the first number of schedstat. */
 function cpuBelow(parent: number): number {
   if (!existsSync('/proc/self/schedstat')) return Number.NaN;
   const children = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && parentOf(pid) === parent);

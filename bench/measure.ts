@@ -21,7 +21,7 @@ export interface Missed {
   readonly why: string;
 }
 
-/** What one core makes in a second of its time, round by round. */
+/** Envelopes that one core makes in a second of CPU time, round by round. */
 export type Envelopes = Readonly<Record<Work, readonly number[]>>;
 
 export interface Figures {
@@ -29,18 +29,18 @@ export interface Figures {
   readonly results: readonly Result[];
   readonly missed: readonly Missed[];
   readonly envelopes: Envelopes | undefined;
-  /** Of the node over SQLite. */
+  /** Memory of the node over SQLite. */
   readonly rss: { readonly started: number; readonly loaded: number };
   readonly starts: readonly StartTimes[];
-  /** Of PostgreSQL, such as `15.18`; undefined when there was none. */
+  /** The release of PostgreSQL, such as `15.18`; undefined without one. */
   readonly databaseRelease: string | undefined;
 }
 
 type Side = (seconds: number) => Promise<Round>;
-/** Of the scenario's own request, with what there is to read at a place. */
+/** Builds the scenario's own request, with the records to read at a place. */
 type PlanAt = (place: Place) => Omit<Plan, 'secret'>;
 
-/** What the service is compared with; `own` gives its last round. */
+/** Returns the side that the service is compared with; `own` returns its last round. */
 async function comparisonOf(bench: Bench, scenario: Scenario, plan: PlanAt, own: () => Round): Promise<Side> {
   const { name, path, shape, prefix, beside, each, place = 'sqlite', otherPlace = place, inserts } = scenario;
   const compared = `${name}, ${scenario.against}`;

@@ -1,4 +1,4 @@
-/** What merchants send to the proxy: placeholders of one token each, as long as their payloads usually are. */
+/** Payloads as merchants send them to the proxy: placeholders of one token each, of the usual length. */
 
 const CARD = 'extract:card';
 const MONTH = 'extract:expiration | date:MM';

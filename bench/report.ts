@@ -87,7 +87,7 @@ export const latencyTable = ({ results }: Figures): Table => [
   ),
 ];
 
-/** What left for the database in how many groups, and what PostgreSQL spent on it. */
+/** Returns the table of groups sent to the database, and of the resources that PostgreSQL spent on them. */
 export function groupTable({ results }: Figures): Table {
   const rows = results.flatMap(({ scenario, durable, comparison }) =>
     [

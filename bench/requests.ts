@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { hashed, purchaseInJson, purchaseInXml } from './payloads.ts';
 
-/** What is sent: one body for each request, or none. */
+/** The requests of a scenario: one body for each, or none. */
 export type Shape =
   | 'card'
   | 'hundred cards'
@@ -39,7 +39,7 @@ const PREPARED: Readonly<Record<Shape, number>> = {
 };
 const CARDS_AT_ONCE = 100;
 
-/** Of large issuers of several networks, all with 16 digits. */
+/** BINs of large issuers of several networks, all with 16 digits. */
 const BINS = [
   '411111',
   '401288',

@@ -22,12 +22,12 @@ export interface Scenario {
   readonly inserts?: 'postgres' | 'sqlite';
   /** The ratio we mean to reach. */
   readonly aim?: number;
-  /** What one request counts, and what is counted. */
+  /** The number of units that one request counts, and their name. */
   readonly each: number;
   readonly unit: string;
   readonly ids: (ready: Ready) => readonly string[];
   readonly keyHeader?: Plan['keyHeader'];
-  /** Of the account's proxy, changed before the scenario. */
+  /** Settings of the account's proxy, changed before the scenario. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 

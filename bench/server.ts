@@ -32,7 +32,7 @@ export interface Usage {
   readonly cpu: number;
   readonly main: number;
   readonly rss: number;
-  /** That went to the writer of SQLite, so far. */
+  /** Groups sent to the writer of SQLite so far. */
   readonly groups: number;
 }
 
@@ -58,7 +58,7 @@ const ENVIRONMENT = 'production';
 const clock = (): number => Date.now();
 const report = (message: ServerReport): void => void process.send?.(message);
 
-/** Counted on their way to the writer's thread, which tells nobody. */
+/** Counted on their way to the writer's thread, which reports no numbers. */
 let groups = 0;
 const post = Worker.prototype.postMessage;
 Worker.prototype.postMessage = function (this: Worker, message: { kind?: string }, ...rest: []) {

@@ -24,7 +24,7 @@ export interface Signatures {
 export type SignerReport = { readonly signatures: Signatures } | { readonly error: string };
 
 const ON_THE_WAY = 16;
-/** As much as a payload of JOSE comes to. */
+/** About the size of a JOSE payload. */
 const DATA_BYTES = 1200;
 
 const { privateKey } = generateKeyPairSync('rsa', {

@@ -15,7 +15,7 @@ export interface StartTimes {
 const POLL_MS = 2;
 const PATIENCE_MS = 60_000;
 
-/** A port that was free a moment ago; the service must be told it, or nobody knew where to ask. */
+/** A port that was free a moment ago; a port that the service chooses would be unknown here. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -25,7 +25,7 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-/** The certificate is not looked at: on the first start nobody can know it yet. */
+/** The certificate is not checked: on the first start it is not known yet. */
 const isHealthy = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const options = { host: '127.0.0.1', port, path: '/healthz', rejectUnauthorized: false, agent: false };

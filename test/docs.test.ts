@@ -83,7 +83,7 @@ describe('docs/operations.md', () => {
   });
 });
 
-/** What may be set for the payments of an account. */
+/** The settings of an account's payments. */
 describe('settings of payments', () => {
   const processors = Object.entries(processorsByName());
 

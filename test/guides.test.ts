@@ -98,7 +98,7 @@ const SENDING: readonly Sender[] = [
 const PROXY_GUIDES = ['jose.md', 'ws-security.md', 'placeholders.md'];
 
 interface Block {
-  /** What stands behind the fence. */
+  /** The text after the fence. */
   readonly info: string;
   readonly text: string;
 }
@@ -254,7 +254,7 @@ describe('guides', () => {
         assert.match(ran.err, /400 .*cardData: expected an object/);
       });
 
-      test(`${sender.file} trusts nobody else`, { skip }, async () => {
+      test(`${sender.file} trusts no other certificate authority`, { skip }, async () => {
         const ran = await send(sender, '{}', processorCertificate);
         assertRefused(ran);
         assert.match(ran.err, /certificate|PKIX/i);
@@ -411,12 +411,12 @@ describe('guides can be followed', { concurrency: 2 }, () => {
   }
 });
 
-/** What the first guide left of its keys and messages comes back for each that follows, in a shell that ends with it. */
+/** Restores the keys and messages of the first guide for each guide that follows, in a shell of its own. */
 const KEEP = 'cp -r $TRIAL $TRIAL.kept';
 const AS_IT_WAS = '(rm -r $TRIAL; cp -r $TRIAL.kept $TRIAL';
 const END_OF = 'the end of';
 
-/** Who has the project in this folder, and nothing else. */
+/** The environment of a reader who has only the project, in this folder. */
 function newcomer(folder: string): NodeJS.ProcessEnv {
   const commands = join(folder, 'bin');
   mkdirSync(commands);
@@ -436,7 +436,7 @@ function assertRefused({ code, out, err }: Ran): void {
 
 const newIds = (xml: string): string => xml.replace(/ wsu:Id="/, ' wsu:Id="x');
 
-/** The signed Body goes into an element of the header that nobody knows, and another one takes its place. */
+/** Moves the signed Body into an unknown element of the header, and puts another one in its place. */
 function wrapped(envelope: string, make: (body: string) => string): string {
   const body = /<soapenv:Body .*<\/soapenv:Body>/.exec(envelope)?.[0] ?? '';
   const shell = `<x:shell xmlns:x="http://www.example.com/x">${body}</x:shell></soapenv:Header>`;

@@ -49,7 +49,7 @@ const entry = (record: string): { account: string; environment: string; at: numb
 const isOpening = (record: string): boolean => isAnnouncement({ ...entry(record), account: '' });
 const COMMITTED = { committed: true };
 
-/** What every driver behind the `Database` seam must do; run by the tests of each. */
+/** The contract of every driver behind the `Database` interface; the tests of each driver run it. */
 export function databaseContract(name: string, newStore: () => Promise<Store>): void {
   describe(`${name} keeps the contract of Database`, { timeout: 240_000 }, () => {
     const journalKey = createSecretKey(randomBytes(32));
@@ -463,7 +463,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         const all = await records();
         const expected = [0, 1].flatMap((lane) => units.map((index) => `"two ${lane} ${index}"`));
         assert.deepEqual(all.filter((record) => record.startsWith('"two ')).sort(), expected.sort());
-        // Beside them nothing but announcements, of an instance that writes lanes of its own.
+        // The other records are announcements of an instance that writes lanes of its own.
         const others = all.filter((record) => !record.startsWith('"two ') && !isOpening(record));
         assert.equal(others.length, before);
         assert.deepEqual(await verifyJournal(other, journalKey), { ok: true, records: all.length });

@@ -105,7 +105,7 @@ export class PostgresFixture {
     assert.equal((await verifyJournal(this.eyes, this.journalKey)).fault, undefined);
   }
 
-  /** What its owner does in it by hand, by a connection of another database if need be. */
+  /** Runs a statement as the owner of the database, over a connection to another database if necessary. */
   async operate(sql: string, database = this.name): Promise<Record<string, unknown>[]> {
     return operate(this.address.replace(/[^/]*$/, database), sql);
   }

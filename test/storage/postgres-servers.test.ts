@@ -45,7 +45,7 @@ describe('PostgreSQL: servers that come and go', { skip: whyNoPostgres(), timeou
         const outcome = await database
           .commit(tell(id))
           .catch((error: unknown) => assert.ok(error instanceof StorageError));
-        // What could not be sent was refused; of what was sent we are told.
+        // Writes that could not be sent were rejected; the results of those that were sent are reported.
         if (outcome !== undefined) kept.push(id);
       });
       await pause(60);

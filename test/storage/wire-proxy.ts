@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { reset } from '../fixtures/reset.ts';
 
-/** What a client sends, message by message. */
+/** The messages that a client sends. */
 export interface Message {
   /** Letter of the protocol: Q is a simple query, P parse, B bind, E execute, S sync; empty for the very first. */
   readonly kind: string;
@@ -53,7 +53,7 @@ export class WireProxy {
     return this.#count;
   }
 
-  /** What was held goes on to the server. */
+  /** Forwards the messages on hold to the server. */
   release(): void {
     for (const act of this.#held.splice(0)) act();
   }

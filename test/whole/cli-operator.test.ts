@@ -38,7 +38,7 @@ describe('cardvault operator', () => {
     assert.match(url, /^https:\/\/localhost:8445\/join#[A-Za-z0-9_-]{43}$/);
     return url.split('#')[1] ?? '';
   };
-  /** What opening a link in a browser does. */
+  /** Does the same as opening a link in a browser. */
   const joinBy = (url: string, more: { email?: string; name?: string } = {}) =>
     withVault(async ({ people }) => {
       const given = { secret: secretOf(url), name: 'Olga', language: 'en', password: PASSWORD, ...more };
@@ -47,7 +47,7 @@ describe('cardvault operator', () => {
       return people.enrollment.confirmTotp(session, codeAt(secret, now()), VISITOR);
     });
 
-  test('invites before the service ever ran, and whoever opens the link says who they are', async () => {
+  test('invites before the service ever ran, and the user who opens the link enters a name', async () => {
     const fresh = await run('list', '--json');
     assert.notEqual(fresh.code, 0, 'nothing is made by looking');
     const made = await run('invite', '--json');

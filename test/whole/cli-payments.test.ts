@@ -13,7 +13,7 @@ import { idOf, newMerchant, TIMES_OUT, waitForRecovery } from '../interface/paym
 const SECRET = 'Q2FuYXJ5T2ZBU2hhcmVkU2VjcmV0T2ZDeWJlclNvdXJjZQ==';
 const CYBERSOURCE = ['--setting', 'merchant-id=shop_1', '--setting', 'key-id=key-1'];
 
-/** What is in force without any setting. */
+/** The default settings. */
 const DEFAULTS = {
   'opened-expiry': '24h',
   'authorization-expiry': '7d',
@@ -282,7 +282,7 @@ describe('cardvault payments', () => {
     });
     const doubtful = (...more: string[]): Promise<CommandResult> => shell.run('payments', 'doubtful', ...more);
 
-    test('lists what nobody knows, with amounts as digits, until it is known', async () => {
+    test('lists payments with an unknown outcome, with amounts as digits, until it is known', async () => {
       assert.deepEqual((await doubtful('--json')).json, []);
       assert.match((await doubtful()).out, /no payment is in doubt/);
       const me = await newMerchant(service, { 'timeout-ms': '300' });

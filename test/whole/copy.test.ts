@@ -25,7 +25,7 @@ import { newMerchant, processed } from '../interface/payment-requests.ts';
 import { newSender } from '../interface/proxy-requests.ts';
 import { CAPTURES, capture, cards, dataOf, TOKENIZE, VISA } from '../interface/vault-requests.ts';
 
-/** Of a vault that was used: what it must still serve when it has moved. */
+/** Records of a vault that was used, which it must still serve after a copy. */
 interface Used {
   /** The data directory, in which the database is not. */
   readonly directory: string;
@@ -373,7 +373,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       const expected = await readAllRows(filled);
       await filled.close();
 
-      // How long one takes that nobody disturbs.
+      // The time that an undisturbed one takes.
       const undisturbed = Date.now();
       const [code] = await once(start(source, await databases.address(to)), 'close');
       assert.equal(code, 0);

@@ -51,7 +51,7 @@ interface Sent {
   readonly body: unknown;
 }
 
-/** What the clients know: the answer that came, or that none did. */
+/** The clients' knowledge: the response, or that none came. */
 interface Known extends Sent {
   answer: ProcessResponse | undefined;
 }
@@ -144,7 +144,7 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
       demoKey ||= serving.demoKey ?? '';
       assert.match(demoKey, /^cv_sandbox_/);
       let ended = false;
-      // Not after a time: a slow machine would do too little in it, and a fast one more than anybody needs.
+      // Counts requests and not time: a slow machine would send too few, a fast one too many.
       let missing = 60 + random(90);
       const enough = Promise.withResolvers<void>();
       const clients = Array.from({ length: CLIENTS }, async () => {
@@ -252,7 +252,7 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
     assert.ok(cards.length > 50);
     await eachOf(cards, async ({ answer, kind, name, pans }) => {
       assert.ok(answer !== undefined);
-      // The first and the last of a batch; all of them are looked at in the database.
+      // Requests the first and the last of a batch; the database is searched for all of them.
       for (const at of new Set([0, pans.length - 1])) {
         const { status, json } = await serving.call('GET', `/v1/tokens/${tokensOf(answer)[at]}/inspect`, { key });
         assert.equal(status, 200);
@@ -302,7 +302,7 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
       assert.ok(mayBeAbsent || size === pans.length, `${name}: ${size} of ${pans.length} cards`);
       sizes.delete(name);
     }
-    assert.deepEqual([...sizes], [], 'tokens that nobody asked for');
+    assert.deepEqual([...sizes], [], 'tokens without a request');
 
     const amounts = captures.map((row) => Number(row['amount']));
     assert.equal(new Set(amounts).size, amounts.length, 'a capture was made twice');

@@ -88,7 +88,7 @@ describe('nothing that goes through the proxy leaves it by a side door', { timeo
     answers.push({ what: `hash, ${what}`, answer: await me.hash(text, headers, query) });
   }
 
-  /** What is searched for did go through. */
+  /** The canaries did go through. */
   async function opened(): Promise<void> {
     const [jose, wssec] = answers.map(({ answer }) => answer);
     const seen = [await openJose(proxied(jose ?? assert.fail())), openWssec(proxied(wssec ?? assert.fail()).xml)];

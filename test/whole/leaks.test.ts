@@ -114,7 +114,7 @@ describe('nothing of a card leaves the vault by a side door', { timeout: 240_000
     const id = String(two.json.data.id);
     stored.push({ token: made.json.data.tokens[0].token, id });
     const opened = await service.call('GET', `/transactions/requests/${id}`, { key });
-    // What is searched for below is really in there.
+    // The canaries that are searched for below really are in there.
     assert.equal(opened.json.data.track_2, track2);
     assert.equal(opened.json.data.cvv, '7391');
     await send('inspection', 'GET', `/transactions/requests/${one.json.data.id}/inspect`);

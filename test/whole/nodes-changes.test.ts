@@ -9,7 +9,7 @@ import type { ProcessResponse, ServiceProcess } from '../fixtures/service-proces
 import { order, PAYMENTS } from '../interface/payment-requests.ts';
 import { cards, TOKENIZE, VISA } from '../interface/vault-requests.ts';
 
-/** What every change has until it holds everywhere. */
+/** The time within which a change applies on every node. */
 const EVERYWHERE_MS = 5000;
 
 describe('a change made with the command line holds on a node that knew it otherwise', {

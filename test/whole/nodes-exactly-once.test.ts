@@ -64,11 +64,11 @@ describe('two nodes are as exact as one', { timeout: 240_000 }, () => {
     assert.equal(await count('captures', account), 100);
   });
 
-  test('one payment to both at once is one authorization in the books of the processor', async () => {
+  test('one payment to both at once is one authorization in the records of the processor', async () => {
     const { account, key } = await nodes.newCaller();
     await once(PAYMENTS, key, 75, () => order('payment', { amount: 10 }));
     assert.equal(await count('payments', account), 75, 'payments');
-    assert.equal(await count('simulator_payments', account), 75, 'in the books');
+    assert.equal(await count('simulator_payments', account), 75, 'in the records of the simulator');
     assert.equal(await count('simulator_movements', account), 0);
   });
 

@@ -32,7 +32,7 @@ describe('work that one node does for all', { timeout: 240_000 }, () => {
     return node;
   };
 
-  /** Who has each turn. */
+  /** Returns the holder of each lease. */
   const holders = async (): Promise<Record<string, unknown>> =>
     Object.fromEntries((await nodes.rows('select name, owner from leases')).map(({ name, owner }) => [name, owner]));
   /** Both turns with one owner, who is none of these. */
@@ -63,12 +63,12 @@ describe('work that one node does for all', { timeout: 240_000 }, () => {
     const { owner: one } = await heldByOther();
     const second = await start();
     await pause(6000);
-    assert.deepEqual(await holders(), { payments: one, sweeper: one }, 'whoever has it keeps it');
+    assert.deepEqual(await holders(), { payments: one, sweeper: one }, 'the holder renews it');
 
     // Killed in the middle of a payment.
     const cut = payInDoubt(first);
     await withDeadline(5000, left, ({ open }) => open === 1);
-    // What the simulator has not booked would end in another way.
+    // A payment that the simulator has not stored would end differently.
     await withDeadline(
       5000,
       () => nodes.rows('select operation_ref from simulator_payments'),

@@ -19,7 +19,7 @@ describe('nodes that start over one database', { timeout: 240_000 }, () => {
   });
   afterEach(() => nodes.end());
 
-  /** What a vault depends on. */
+  /** The files that a vault depends on. */
   const contents = () =>
     Promise.all(['wrapped_keys', 'journal', 'journal_heads', 'schema_migrations', 'accounts'].map(rowsOf));
   const rowsOf = async (table: string): Promise<unknown[]> =>

@@ -11,7 +11,7 @@ import { luhnPan } from '../fixtures/test-service.ts';
 import { order, PAYMENTS } from '../interface/payment-requests.ts';
 import { cards, TOKENIZE } from '../interface/vault-requests.ts';
 
-/** Within which a client has an answer, also of a request whose outcome nobody knows for a while. */
+/** The time within which a client has a response, also to a request whose outcome is unknown. */
 const BOUNDED_MS = 15_000;
 const AWAY_MS = 6000;
 const RECOVERED_MS = 5000;
@@ -52,7 +52,7 @@ function ask(
 describe('a database that goes away and comes back', { timeout: 240_000 }, () => {
   let postgres: Postgres;
   let nodes: Nodes;
-  /** Everything that anybody said. */
+  /** All output of the nodes. */
   let said = '';
   before(async () => {
     postgres = await startPostgres({ isCareless: true });
@@ -168,7 +168,7 @@ describe('a database that goes away and comes back', { timeout: 240_000 }, () =>
     said += log.text + stopped.said.text;
   });
 
-  test('nobody says the password, whether it is right or wrong', async () => {
+  test('no output contains the password, whether it is correct or wrong', async () => {
     const password = /:([0-9a-f]{32})@/.exec(nodes.address)?.[1] ?? '';
     const wrong = `${password.startsWith('a') ? 'b' : 'a'}${password.slice(1)}`;
     const address = nodes.address.replace(password, wrong);

@@ -63,7 +63,7 @@ describe('an upgrade without a stop', { timeout: 240_000 }, () => {
       ({ name }) => name,
     );
 
-  /** What one wrote the other reads. */
+  /** Each version reads the records that the other wrote. */
   async function worksBeside(...serving: readonly ServiceProcess[]): Promise<void> {
     const { key } = caller;
     for (const node of serving) {
@@ -89,7 +89,7 @@ describe('an upgrade without a stop', { timeout: 240_000 }, () => {
     assert.ok(!(await columns('accounts')).includes('half'));
     await worksBeside(old);
 
-    // Inside its transaction, where it waits for a table that somebody reads.
+    // Inside its transaction, where it waits for a table that a transaction reads.
     const halfway = await newVersion('halfway', EXPANDS);
     const reader = new Client({ connectionString: nodes.address });
     await reader.connect();

@@ -17,7 +17,7 @@ import { installPostgres } from '../fixtures/postgres-binaries.ts';
 import { inTransaction } from '../fixtures/transactions.ts';
 
 const TENANT: Tenant = { account: 'acct_1', environment: 'sandbox' };
-/** As the operations guide says it. */
+/** The command of the operations guide. */
 const OPTION = '*.sad_keys';
 const CAPTURE: NewCapture = {
   pan: '4111111111111111' as Pan,

@@ -51,7 +51,7 @@ describe('keys of periods of expiry', () => {
     rmSync(directory, { recursive: true });
   });
 
-  /** As another node has them: with nothing in memory. */
+  /** The keys of another node, which has nothing in memory. */
   const newSadKeys = (): SadKeys => new SadKeys({ ...core, store: core.opened.sadKeys });
   const newCaptures = (database: Database = core.database): Captures =>
     new Captures({ ...core, database, sadKeys: newSadKeys(), vault: new Vault(core) });

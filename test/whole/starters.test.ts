@@ -60,7 +60,7 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     const answers = await Promise.all(pans.map((pan, index) => tokenize(both[index % 2] as ServiceProcess, key, pan)));
     for (const [index, { status, json, text }] of answers.entries()) {
       assert.equal(status, 200, text);
-      // What one made the other can read.
+      // Each process can read the records that the other created.
       const other = both[(index + 1) % 2] as ServiceProcess;
       const seen = await other.call('GET', `/v1/tokens/${json.data.tokens[0].token}/inspect`, { key });
       assert.equal(seen.status, 200);
@@ -212,7 +212,7 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     assert.equal(existsSync(fresh), false, 'nothing is made');
   });
 
-  test('a port in use is told plainly, and the listeners opened before it are given up', async () => {
+  test('a port in use is told plainly, and the listeners opened before it are closed', async () => {
     const holder = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => holder.on('listening', resolve));
     const { port } = holder.address() as AddressInfo;

@@ -9,7 +9,7 @@ import { luhnPan, startTestService, type TestService } from '../fixtures/test-se
 const CARD = { card: '4111111111111111', name: 'Ana Lopez', exp: '12/29' };
 const CAPTURE = { chd: CARD, amount: 0, currency: 'USD', additional_info: {}, ttl: 1 };
 
-/** Whoever can write to the database, but does not hold the root key, gains nothing by it. */
+/** An attacker who can write to the database, but does not hold the root key, gains nothing by it. */
 describe('a database that was tampered with', () => {
   let service: TestService;
   let victim: string;
