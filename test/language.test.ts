@@ -11,6 +11,8 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** Folders without retired names. */
 const NAMES: readonly string[] = [
+  'console/cli.ts',
+  'console/open.ts',
   'console/tables.ts',
   'console/web/src/api',
   'console/web/src/parts',
@@ -19,6 +21,7 @@ const NAMES: readonly string[] = [
   'console/wire',
   'scripts',
   'src/background.ts',
+  'src/captures',
   'src/config.test.ts',
   'src/config.ts',
   'src/core.ts',
@@ -51,6 +54,7 @@ const NAMES: readonly string[] = [
 
 /** Folders whose comments open with a verb, a noun phrase or an actor. */
 const OPENINGS: readonly string[] = [
+  'bench',
   'console/tables.ts',
   'console/web/src/api',
   'console/web/src/pages',
@@ -69,6 +73,9 @@ const OPENINGS: readonly string[] = [
   'test/console-values.test.ts',
   'test/deadline.test.ts',
   'test/deadline.ts',
+  'test/docs.test.ts',
+  'test/fixtures',
+  'test/guides.test.ts',
   'test/interop',
   'test/long.ts',
   'test/measure.ts',
@@ -78,11 +85,15 @@ const OPENINGS: readonly string[] = [
   'test/reset.test.ts',
   'test/run.ts',
   'test/scope.ts',
+  'test/storage',
+  'test/whole',
 ];
 
 /** Folders and documents without the retired phrases. */
 const PHRASES: readonly string[] = [
   'README.md',
+  'bench',
+  'console/open.ts',
   'console/tables.ts',
   'console/web/src/api',
   'console/web/src/pages',
@@ -91,6 +102,7 @@ const PHRASES: readonly string[] = [
   'docs/chaos.md',
   'docs/interface-map.md',
   'docs/scaling.md',
+  'docs/threat-model.md',
   'src/app.ts',
   'src/background.ts',
   'src/config.test.ts',
@@ -104,6 +116,7 @@ const PHRASES: readonly string[] = [
   'test/deadline.test.ts',
   'test/deadline.ts',
   'test/docs.test.ts',
+  'test/guides.test.ts',
   'test/long.ts',
   'test/measure.ts',
   'test/mutation',
