@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, test } from 'node:test';
 import { SETTINGS } from '../src/config.ts';
@@ -29,6 +29,24 @@ function row(path: string, first: string): string[] {
     .split('|')
     .map((cell) => cell.trim());
 }
+
+describe('docs/console', () => {
+  const pictures = globSync('docs/console/*', { cwd: root });
+  const texts = ['docs/console.md', 'README.md'].map(read).join('\n');
+
+  test('has pictures that a document shows, and no others', () => {
+    assert.ok(pictures.length > 20);
+    assert.deepEqual(
+      pictures.filter((path) => !texts.includes(path.slice('docs/'.length))),
+      [],
+    );
+  });
+
+  test('stays small', () => {
+    const bytes = pictures.map((path) => statSync(join(root, path)).size);
+    assert.ok(bytes.reduce((sum, size) => sum + size, 0) < 2_000_000);
+  });
+});
 
 describe('docs/operations.md', () => {
   for (const [name, { fallback }] of Object.entries(SETTINGS)) {

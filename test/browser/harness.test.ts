@@ -140,8 +140,8 @@ describe('the harness of tests in a browser', { skip: whyNoChromium() }, () => {
   it('takes no pictures unless it is asked to', async () => {
     const { takePictures } = await visit('/quiet');
     delete process.env['UPDATE_SCREENSHOTS'];
-    await takePictures('harness');
-    assert.ok(!existsSync(join(import.meta.dirname, '..', '..', 'docs', 'console', 'harness-light.png')));
+    await takePictures('harness', ['light']);
+    assert.ok(!existsSync(join(import.meta.dirname, '..', '..', 'docs', 'console', 'harness-light.webp')));
   });
 });
 

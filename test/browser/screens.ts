@@ -1,20 +1,30 @@
+import { readFileSync } from 'node:fs';
 import { formatJoinUrl } from '../../console/cli.ts';
 import { OPERATOR } from '../../console/people/roles.ts';
 import { showHealth } from '../../console/wire/operator.ts';
 import { DAY, iso8601 } from '../../src/kernel/clock.ts';
-import { openBrowser, type Visitor } from './browser.ts';
+import { type ColorScheme, openBrowser, type Visitor } from './browser.ts';
 import { startSeededService } from './seeded-service.ts';
 import { enterPassword, followLink } from './sign-in-steps.ts';
 import { settled, stopsIn, visit, whoIs } from './tour.ts';
 
 /**
- * Makes the pictures in docs/console:
+ * Takes the pictures in docs/console that the documents refer to:
  *
  *     node bin/cardvault.mjs --run test/browser/screens.ts [name of a page …]
  */
 
-/** The same each time, so that pictures change only when pages do. */
-const TODAY = Date.parse('2026-11-20T15:40:00Z');
+/**
+ * Fixed, so that pictures change only when pages do. It has to be at least three weeks after the date of the machine,
+ * because the service does not accept a clock that goes back.
+ */
+const TODAY = Date.parse('2027-05-12T15:40:00Z');
+
+const REFERENCES = ['docs/console.md', 'README.md'].map((file) => readFileSync(file, 'utf8')).join('\n');
+
+/** Returns the schemes in which a document shows the picture; none for pictures without a reference. */
+const listSchemes = (name: string): ColorScheme[] =>
+  (['light', 'dark'] as const).filter((scheme) => REFERENCES.includes(`console/${name}-${scheme}.webp`));
 
 process.env['UPDATE_SCREENSHOTS'] = 'yes';
 const wanted = process.argv.slice(2);
@@ -31,7 +41,7 @@ try {
     await fixTime(visitor);
     if (name === 'operator-health') await sameHealth(visitor);
     await visit(visitor.page, path);
-    await visitor.takePictures(name);
+    await visitor.takePictures(name, listSchemes(name));
     if (name === 'overview') await charts(visitor);
   }
   if (wanted.length === 0) await waysIn(await browser.newVisitor());
@@ -47,7 +57,7 @@ async function charts(visitor: Visitor): Promise<void> {
     .evaluate((heading: { scrollIntoView?(): void }) => heading.scrollIntoView?.());
   // The bar at the top stands before what is below it.
   await visitor.page.evaluate('scrollBy(0, -100)');
-  await visitor.takePictures('overview-charts');
+  await visitor.takePictures('overview-charts', listSchemes('overview-charts'));
 }
 
 /** What no clock of ours sets: when this process began, and what it takes. */
@@ -63,18 +73,18 @@ async function waysIn(visitor: Visitor): Promise<void> {
   const { harbour } = filled;
   await fixTime(visitor);
   await visit(page, '/sign-in');
-  await visitor.takePictures('sign-in');
+  await visitor.takePictures('sign-in', listSchemes('sign-in'));
   await enterPassword(page, harbour.owner);
   await page.getByLabel('Code', { exact: true }).waitFor();
-  await visitor.takePictures('sign-in-code');
+  await visitor.takePictures('sign-in-code', listSchemes('sign-in-code'));
   await page.context().clearCookies();
   const to = { account: harbour.account, role: 'owner', email: 'petra@harbour.example' } as const;
   const link = await service.console.people.invitations.invite(to, OPERATOR, { actor: { type: 'operator' } });
   const url = formatJoinUrl(browser.origin, link);
   await page.goto(url);
   await settled(page);
-  await visitor.takePictures('join');
+  await visitor.takePictures('join', listSchemes('join'));
   await page.goto('about:blank');
   await followLink(page, url, { name: 'Petra Novak', password: 'seven lamps over quiet water' });
-  await visitor.takePictures('join-factor');
+  await visitor.takePictures('join-factor', listSchemes('join-factor'));
 }

@@ -1,7 +1,7 @@
 /** Audit log of an account and of the service. */
 export const audit = {
   title: 'Audit log',
-  description: 'Who did what to which record, from where and when. Every alteration is detected.',
+  description: 'Who did what to which record, from where and when. Verification detects alterations.',
   serviceTitle: 'Audit log of the service',
   serviceDescription: 'Records of the service itself, or of one account.',
   caption: 'Audit records',

@@ -2,7 +2,7 @@ import type { audit as english } from '../en/audit.ts';
 
 export const audit: typeof english = {
   title: 'Registro de auditoría',
-  description: 'Quién hizo qué, sobre qué objeto, desde dónde y cuándo. Toda alteración se detecta.',
+  description: 'Quién hizo qué, sobre qué objeto, desde dónde y cuándo. La verificación detecta alteraciones.',
   serviceTitle: 'Registro de auditoría del servicio',
   serviceDescription: 'Entradas del propio servicio o de una cuenta.',
   caption: 'Entradas de auditoría',
