@@ -2,30 +2,30 @@ import { type Clock, MINUTE } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { commitOrThrow, type Database, type JournalEntry } from '../../src/storage/database.ts';
 
-/** For so long after a record the same is counted. */
+/** After a record, the same event is counted for this long. */
 const THROTTLE_MS = 5 * MINUTE;
 
 /** Records of what came once, or with a number of what came so often since the record before. */
 type BuildEntries = (times?: number) => readonly JournalEntry[];
 
 interface ThrottledEvent {
-  /** When it was last recorded. */
+  /** Time of the last record. */
   at: number;
-  /** How often it came since. */
+  /** Occurrences since the last record. */
   times: number;
-  /** Of the last time. */
+  /** Builds the entries of the latest occurrence. */
   entries: BuildEntries;
 }
 
 /**
- * What somebody brings about again and again, as being refused: the first time is on record at once; what comes in the
- * minutes after it is counted, and then on record as a number. So whoever may do nothing fills no log. Each process counts
- * for itself, and one that is killed loses what it counted in the last minutes.
+ * Throttles records of repeated events, such as denials, so that they cannot flood the audit log. The first one is recorded
+ * immediately; those of the following minutes are counted and recorded as a number. Each process counts for itself, and a
+ * killed one loses the counts of the last minutes.
  */
 export class AuditThrottle {
   readonly #database: Database;
   readonly #clock: Clock;
-  /** By what it was. */
+  /** By the texts that identify the event. */
   readonly #throttled = new Map<string, ThrottledEvent>();
 
   constructor(options: { database: Database; clock: Clock }) {
@@ -80,7 +80,7 @@ export class AuditThrottle {
   }
 }
 
-/** What could not be written is due at once, and counts. */
+/** A count that could not be written is due immediately. */
 function restoreCount(counted: ThrottledEvent, times: number): void {
   counted.at = Number.NEGATIVE_INFINITY;
   counted.times += times;

@@ -14,29 +14,29 @@ import { deleteReplacedSession, deleteSession, findSession, updateSession } from
 import { countFactorFailure, countFailure, isLocked, type SignInState, type Source } from './sign-in-state.ts';
 import { findSignInState, lockSignInState, type StoredSignInState, updateSignInState } from './sign-in-state-store.ts';
 
-/** Why an attempt is refused without judging what was shown. */
+/** Why an attempt is rejected before its proof is checked. */
 type Barrier = 'person_locked' | 'person_disabled' | 'password_blocked' | 'state_altered';
 
-/** Why an attempt is refused. Only the audit log has it. */
+/** Why an attempt is rejected; only the audit log contains it. */
 type SignInFailure = ProofFailure | Barrier | 'person_unknown' | 'password_wrong';
 
-/** The result of checking a proof: a refusal, or the writes that it allows. */
+/** Result of checking a proof: the reason it failed, or the writes it allows. */
 export type ProofDecision<T> =
   | { readonly failure: SignInFailure; readonly writes?: readonly Write[] }
   | {
       readonly writes: readonly Write[];
       readonly journal: readonly JournalEntry[];
       readonly value: T;
-      /** The state of sign-ins from then on; absent: as it is. */
+      /** The new sign-in state; unchanged when absent. */
       readonly state?: SignInState;
     };
 
-/** Refusals that come again and again are counted. */
+/** Throttles repeated rejections. */
 export interface AuthenticationDependencies extends PeopleDependencies {
   readonly repeats: AuditThrottle;
 }
 
-/** The records of a user by which an attempt is judged. */
+/** The records of a user that an attempt is checked against. */
 interface AttemptRecords {
   readonly person: Person;
   readonly memberships: readonly Membership[];
@@ -44,16 +44,16 @@ interface AttemptRecords {
   readonly state: StoredSignInState | undefined;
 }
 
-/** An attempt to sign in: whose it is, and where it comes from. */
+/** A sign-in attempt, with its user and its source. */
 interface AuthenticationAttempt {
   readonly person: string;
   readonly origin: Origin;
   readonly source: Source;
-  /** A passkey cannot be guessed, so it is refused by no lock and counts no failure. */
+  /** A passkey cannot be guessed, so no lock rejects it and its failures are not counted. */
   readonly proofKind: 'password' | 'code' | 'passkey';
   /**
-   * What was read while the password was hashed. A refusal then waits for one record, for each user alike, so that its time
-   * does not tell in how many accounts they are, or whether they are in any.
+   * Records read while the password was hashed. A rejection then waits for one audit record, for every user alike, so that its
+   * time does not show in how many accounts the user is, or whether in any.
    */
   readonly records?: AttemptRecords;
 }
@@ -64,9 +64,9 @@ interface RejectedAttempt extends Pick<AuthenticationAttempt, 'origin' | 'record
 }
 
 /**
- * Makes one attempt to sign in: what a right proof allows is one unit, and a wrong one is counted, whatever is tried at the
- * same moment. A browser or network gets no more than its limit of wrong ones judged, also of many at once, because a right
- * one counts for nothing when its source was locked meanwhile. `judge` reads anew what it judges by.
+ * Makes one sign-in attempt: the writes of a valid proof are one unit, and a wrong proof is counted, also under concurrency.
+ * A browser or network gets no more wrong proofs checked than its limit, because a valid one is rejected when its source was
+ * locked in the meantime. `decide` reads its records again at each attempt.
  */
 export async function attemptProof<T>(
   dependencies: AuthenticationDependencies,
@@ -130,7 +130,7 @@ function findBarrier(
 
 const REJECTED = 'person.sign-in-refused';
 
-/** Refuses with the one failure there is, and tells the audit log why. */
+/** Records the reason in the audit log and throws the one failure of all sign-ins. */
 export async function rejectAttempt(
   { database, clock }: PeopleDependencies,
   { origin, memberships, person }: RejectedAttempt,
@@ -143,8 +143,8 @@ export async function rejectAttempt(
 }
 
 /**
- * A lock lasts, and an attacker who goes on trying must not fill the logs of the accounts: there it is counted. A password
- * that is given is in the log of the service each time, as it is for unknown users.
+ * Records a rejection that an attacker can repeat: throttled in the logs of the accounts, so that a lock does not flood them.
+ * An attempt with a password is in the log of the service each time, as it is for unknown users.
  */
 async function rejectThrottled(
   dependencies: AuthenticationDependencies,
@@ -199,15 +199,14 @@ async function recordFailure(
   return true;
 }
 
-/** On its way, also when the service stops; by then the same is in the log of one account, or of the service. */
+/** Does not wait for records whose first copy is committed already: the caller's response time must not depend on them. */
 function finishInBackground(writing: Promise<unknown>): void {
   writing.catch(() => undefined);
 }
 
 /**
- * Makes one attempt of a signed-in user to prove once more who they are. Failures are counted by the session alone, so that
- * nothing that happens elsewhere refuses it; the last one that is allowed ends the session. `writes` of a success have to
- * conflict when the session has changed.
+ * Makes one step-up attempt of a signed-in user. Failures are counted in the session alone, so that attempts elsewhere cannot
+ * lock it; the last allowed one ends the session. The writes of a success have to conflict when the session has changed.
  */
 export async function attemptProofInSession<T>(
   dependencies: PeopleDependencies,
@@ -243,7 +242,7 @@ export async function attemptProofInSession<T>(
   throw new Failure('unavailable');
 }
 
-/** Reads a session again; undefined when it has ended. */
+/** Reads a session again; undefined when it has expired or was revoked. */
 export async function reloadSession(
   { database, keyring, clock }: PeopleDependencies,
   { digest }: Session,

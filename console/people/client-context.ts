@@ -7,21 +7,21 @@ import { truncatePans } from '../../src/kernel/pan.ts';
 import { computeDigest, isSecret, newSecret } from './sealing.ts';
 import type { Source } from './sign-in-state.ts';
 
-/** From where a person comes. */
+/** The client of a request. */
 export interface ClientContext {
   readonly address: string;
-  /** As the browser says it; anything. */
+  /** As the browser sent it; untrusted. */
   readonly userAgent: string;
-  /** Secret of the cookie that makes the browser known; see `Grant`. */
+  /** Secret of the cookie that makes the browser known; see `IssuedSession`. */
   readonly browser?: string | undefined;
   readonly requestId?: string;
 }
 
-/** The console, as passkeys know it. */
+/** The WebAuthn relying party. */
 export interface RelyingParty {
-  /** Its host name. */
+  /** Host name. */
   readonly id: string;
-  /** What browsers show. */
+  /** Shown by browsers. */
   readonly name: string;
   /** `https://localhost:8445` */
   readonly origin: string;
@@ -32,19 +32,19 @@ const requestOrigin = ({ address, requestId }: ClientContext): Omit<Origin, 'act
   ...(requestId !== undefined && { requestId }),
 });
 
-/** Who acts, for the audit log: the name that a person goes by, never the e-mail address. */
+/** Returns the actor for audit records, with the user's name and never the email. */
 export const personOrigin = ({ id, name }: { id: string; name: string }, client: ClientContext): Origin => ({
   actor: { type: 'person', id, name },
   ...requestOrigin(client),
 });
 
-/** Of somebody who has not shown who they are. */
+/** Returns the origin of a request without authentication. */
 export const anonymousOrigin = (client: ClientContext): Origin => ({
   actor: { type: 'unknown' },
   ...requestOrigin(client),
 });
 
-/** Where an attempt to sign in as this user comes from. */
+/** Returns the source of a sign-in attempt for this user. */
 export async function toSource(
   keyring: Keyring,
   person: string,
@@ -56,10 +56,10 @@ export async function toSource(
   return { network, browser: Buffer.from(digest).toString('base64url') };
 }
 
-/** The secret of the browser, or a new one. The same secret makes a browser known for several users, each by its digest. */
+/** Returns the secret of the browser, or a new one. One secret makes a browser known for several users, each by its own digest. */
 export const browserSecret = (random: Random, { browser }: ClientContext): string =>
   browser !== undefined && isSecret(browser) ? browser : newSecret(random);
 
-/** What a database takes: no U+0000, and no end without its beginning. It is kept and shown, so that no card number stays in it. */
+/** Makes a user agent safe to store and show: no control characters, no lone surrogate, card numbers truncated. */
 export const sanitizeUserAgent = ({ userAgent }: ClientContext): string =>
   [...truncatePans(userAgent.replace(/\p{Cc}/gu, ' ').toWellFormed())].slice(0, LIMITS.userAgentCharacters).join('');

@@ -17,12 +17,12 @@ import { buildSession, type IssuedSession } from './sessions.ts';
 import { newSignInState } from './sign-in-state.ts';
 import { replaceSignInState } from './sign-in-state-store.ts';
 
-/** Signed in for the first time, with the recovery codes, which are shown this once. */
+/** A session signed in for the first time, with the recovery codes, which are shown once. */
 export interface CompletedEnrollment extends IssuedSession {
   readonly recoveryCodes: readonly string[];
 }
 
-/** A write, and what is told when it conflicts. */
+/** A write with the failure to throw when it conflicts. */
 interface ConditionalWrite {
   readonly write: Write;
   readonly onConflict?: () => Failure;
@@ -31,7 +31,7 @@ interface ConditionalWrite {
 interface EnrollmentWrites {
   readonly person: Pick<Person, 'id' | 'name'>;
   readonly conditionalWrites: readonly ConditionalWrite[];
-  /** Whose logs tell of it. */
+  /** Accounts whose logs get the record. */
   readonly accounts: readonly { readonly account: string }[];
   readonly journal: (origin: ReturnType<typeof personOrigin>) => JournalEntry[];
 }
@@ -43,13 +43,13 @@ const emailTaken = (): Failure =>
     message: 'Somebody with this e-mail address is here already. Sign in, and open the link again.',
   });
 
-/** What a link that was made in an account may still do to a person: an operator's anything, an owner's if they see nothing else. */
+/** True while the inviter may reset this user: an operator always, an owner only if the user belongs to no other account. */
 export const mayResetFrom = (account: string, memberships: readonly Authority[]): boolean =>
   account === OPERATOR.account || (memberships.length === 1 && memberships[0]?.account === account);
 
 /**
- * The end of joining, in one unit: the person or their new password, the role, the second factor and the recovery codes,
- * the used link, and a session that is signed in. Throws `not_possible` when the link was used meanwhile.
+ * Completes an enrollment in one unit: the user or the new password, the role, the second factor and the recovery codes,
+ * the redeemed invitation, and a signed-in session. Throws `not_possible` when the invitation was used in the meantime.
  */
 export async function completeEnrollment(
   dependencies: PeopleDependencies,
@@ -74,7 +74,7 @@ export async function completeEnrollment(
   const conditionalWrites: ConditionalWrite[] = [
     ...enrollment.conditionalWrites,
     { write: redeemInvitation(invitation, clock()), onConflict: invalidLink },
-    // The link is spent above, for that tells whether it was open still; with it end all that were made beside it.
+    // The write above conflicts unless the invitation is pending; the other resets of the user end with it.
     ...(role === undefined ? [{ write: deleteResetsByPerson(session.person) }] : []),
     { write: await replaceSignInState(keyring, session.person, newSignInState(source, time.latestNow())) },
     { write: await insertFactor(keyring, factor) },
@@ -121,7 +121,7 @@ async function buildNewPerson(
   };
 }
 
-/** A new password and new factors for somebody who is here: what they had is worth nothing any more, nor is a lock. */
+/** Builds a credential reset: it replaces password and factors, and ends all sessions and locks. */
 async function buildCredentialReset(
   { database, keyring, clock }: PeopleDependencies,
   session: Session,
@@ -130,7 +130,7 @@ async function buildCredentialReset(
   const before = await findPerson(database, keyring, session.person);
   const memberships = await listMembershipsByPerson(database, keyring, session.person);
   if (before === undefined || !mayResetFrom(invitation.account, memberships)) throw invalidLink();
-  // Whoever becomes a member of another account meanwhile changes the person, and this conflicts.
+  // A user who becomes a member of another account concurrently changes, so this write conflicts.
   const { write, person } = await updatePerson(keyring, before, { language, password });
   return {
     person,

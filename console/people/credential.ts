@@ -4,11 +4,11 @@ import { decodeAttestationObject } from '@simplewebauthn/server/helpers';
 import { LIMITS } from '../../src/kernel/limits.ts';
 
 /**
- * What a browser says of a passkey (WebAuthn, JSON forms), taken over member by member: anybody can send anything, of any
- * length, and what is not named here is not looked at.
+ * Parses the JSON forms of WebAuthn member by member: clients can send anything, of any length, and members that are not
+ * named here are ignored.
  */
 
-/** Nobody is told which member it was. */
+/** Names no member, because the client learns nothing more than that the credential is invalid. */
 class InvalidCredentialError extends Error {}
 
 type Members = Readonly<Record<string, unknown>>;
@@ -16,7 +16,7 @@ type Members = Readonly<Record<string, unknown>>;
 const toMembers = (value: unknown): Members =>
   typeof value === 'object' && value !== null ? (value as Members) : ({} as Members);
 
-/** Base64url. Throws when it is none, or longer than a real one. */
+/** Returns a base64url text. Throws when it is malformed or longer than a real one. */
 function parseBase64url(members: Members, name: string, max: number = LIMITS.credentialMemberCharacters): string {
   const text = members[name];
   if (typeof text !== 'string' || text.length > max || !/^[\w-]+$/.test(text)) throw new InvalidCredentialError();
@@ -30,7 +30,7 @@ const parseIdentity = (members: Members) => ({
   clientExtensionResults: {},
 });
 
-/** Of a new passkey. Throws when a member is wrong, or for an attestation that nobody asked for. */
+/** Parses the response to a registration. Throws for an invalid member, and for an attestation that was not requested. */
 export function parseRegistration(input: unknown): RegistrationResponseJSON {
   const members = toMembers(input);
   const response = toMembers(members['response']);
@@ -41,7 +41,7 @@ export function parseRegistration(input: unknown): RegistrationResponseJSON {
   return { ...parseIdentity(members), response: { clientDataJSON, attestationObject, transports } };
 }
 
-/** Of one that was used. Throws when a member is wrong. */
+/** Parses the response to an authentication. Throws for an invalid member. */
 export function parseAssertion(input: unknown): AuthenticationResponseJSON {
   const members = toMembers(input);
   const response = toMembers(members['response']);
@@ -55,10 +55,7 @@ export function parseAssertion(input: unknown): AuthenticationResponseJSON {
   };
 }
 
-/**
- * What a passkey says that it signed, before the signature is checked: whose it is, and the challenge. Both are empty where
- * the browser says nothing that can be read.
- */
+/** Returns the user and the challenge that an assertion claims, before its signature is verified; empty when malformed. */
 export function parseAssertionClaims(input: unknown): { readonly user: string; readonly challenge: string } {
   try {
     const response = toMembers(toMembers(input)['response']);
@@ -75,9 +72,9 @@ export function parseAssertionClaims(input: unknown): { readonly user: string; r
 const NO_CLAIMS = { user: '', challenge: '' };
 
 /**
- * Whether an attestation is one of those that browsers answer when none is asked for (WebAuthn Level 3, 5.1.3): an empty
- * one, or a signature by the passkey itself. Any other holds certificates. Whoever reads them spends a time that the sender
- * chooses, and asks for revocation lists at addresses that the sender chooses.
+ * True for the attestations that browsers return when none is requested (WebAuthn Level 3, 5.1.3): an empty one, or a
+ * signature by the passkey itself. Any other contains certificates: parsing them takes a time that the sender chooses, and
+ * fetches revocation lists from addresses that the sender chooses.
  */
 function hasNoCertificate(attestationObject: string): boolean {
   const attestation = decodeAttestationObject(new Uint8Array(Buffer.from(attestationObject, 'base64url')));
@@ -85,7 +82,7 @@ function hasNoCertificate(attestationObject: string): boolean {
   return format === 'none' || (format === 'packed' && statement instanceof Map && !statement.has('x5c'));
 }
 
-/** A browser may say any; only hints. */
+/** Returns the transports, which are untrusted hints. */
 function parseTransports({ transports }: Members): string[] {
   if (!Array.isArray(transports)) return [];
   return transports.slice(0, LIMITS.credentialTransports).filter(isTransport);

@@ -21,13 +21,13 @@ import { assertStage, type PendingEnrollment, type Session } from './session.ts'
 import { buildSession, type IssuedSession, saveNotes } from './sessions.ts';
 import { buildTotpEnrollment, findTotpStep, newTotpSecret, type TotpEnrollment } from './totp.ts';
 
-/** What a link is for, for whoever holds it. */
+/** An invitation as its holder sees it. */
 export interface InvitationView extends Pick<Invitation, 'kind' | 'account' | 'expiresAt'> {
   readonly role?: Role;
   readonly email?: string;
-  /** Of resets. */
+  /** Set for credential resets. */
   readonly name?: string;
-  /** Somebody with this e-mail address is here. An invitation they accept, once they have signed in. */
+  /** A user with this email exists, and accepts an invitation after sign-in. */
   readonly isKnown: boolean;
 }
 
@@ -35,7 +35,7 @@ const PERSON_ID_CHARACTERS = 14;
 
 const notPossible = (message: string): Failure => new Failure('not_possible', { message });
 
-/** From a link to being signed in. What somebody says of themselves lies in their session until they have a second factor. */
+/** Enrollment, from a link to a signed-in session. The entered data is stored in the session until a second factor is confirmed. */
 export class Enrollment {
   readonly #dependencies: PeopleDependencies;
   readonly #passwords: Passwords;
@@ -61,7 +61,7 @@ export class Enrollment {
   }
 
   /**
-   * With the e-mail address only when the invitation has none, and with a name only when it is no reset. Throws
+   * Begins an enrollment. `email` is used only for an invitation without one, `name` not for a credential reset. Throws
    * `invalid_field` and `not_possible`.
    */
   async begin(
@@ -103,7 +103,7 @@ export class Enrollment {
     return { secret: session.secret, session: session.session };
   }
 
-  /** What the person's authenticator app is to be given. */
+  /** Returns the secret for the user's authenticator app. */
   totp(session: Session): TotpEnrollment {
     const { totp, email } = getPendingEnrollment(session);
     return buildTotpEnrollment(totp, email);
@@ -130,7 +130,7 @@ export class Enrollment {
     return options;
   }
 
-  /** As `confirmTotp`; one try for each challenge. */
+  /** Throws as `confirmTotp`. A challenge is valid for one attempt. */
   async confirmPasskey(
     session: Session,
     registration: { readonly response: unknown; readonly label: string },
@@ -159,7 +159,7 @@ export class Enrollment {
     if (email !== undefined && normalizeEmail(email) !== normalizeEmail(person.email))
       throw notPossible('This invitation is for somebody else.');
     const membership = { account, person: person.id, role, createdAt: clock() };
-    // The person changes with it, so that no link to reset them that was made before can miss it.
+    // The user changes too, so that an earlier credential reset by an owner conflicts.
     const { write } = await updatePerson(keyring, person, {});
     const writes = [write, await insertMembership(keyring, membership), redeemInvitation(invitation, clock())];
     const details = { person: person.id, detail: { role } };
@@ -192,7 +192,7 @@ export class Enrollment {
     return this.#passwords.verify(password, person?.password, hashSource);
   }
 
-  /** Whose password a link replaces, as long as whoever made it may do that. */
+  /** Returns the user whose credentials the link resets, while its creator still may. */
   async #findResettable({ account, person: id = '' }: Invitation) {
     const { database, keyring } = this.#dependencies;
     const person = await findPerson(database, keyring, id);

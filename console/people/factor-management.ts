@@ -17,13 +17,13 @@ import { deleteOtherSessions, updateSession } from './session-store.ts';
 import { saveNotes } from './sessions.ts';
 import { buildTotpEnrollment, findTotpStep, newTotpSecret, type TotpEnrollment } from './totp.ts';
 
-/** Of a second factor, for its person. */
+/** A second factor as its user sees it. */
 export interface FactorView extends Pick<Factor, 'id' | 'createdAt' | 'lastUsedAt'> {
   readonly kind: 'totp' | 'passkey';
   readonly label: string;
 }
 
-/** A change of somebody's factors. */
+/** A change of the factors of a user. */
 interface FactorChange {
   readonly action: AuditAction;
   readonly target: string;
@@ -31,8 +31,8 @@ interface FactorChange {
 }
 
 /**
- * Somebody's own second factors; each change needs stepping up. A change of factors is a change of the person, so that of
- * two at once the second finds that the first has happened: somebody always keeps one.
+ * The second factors of the user; each change needs a step-up. A change of factors is a change of the user, so that of two
+ * concurrent changes the second conflicts: a user always keeps one factor.
  */
 export class FactorManagement {
   readonly #dependencies: PeopleDependencies;
@@ -51,7 +51,7 @@ export class FactorManagement {
     return { factors, recoveryCodes: toAvailableFactors(all).recoveryCodes };
   }
 
-  /** The secret is kept in the session until its app has shown a code. */
+  /** Stores the secret in the session until the app has shown a code. */
   async beginTotp(session: Session): Promise<TotpEnrollment> {
     const { email } = await this.#getSteppedUpPerson(session);
     const totp = newTotpSecret(this.#dependencies.random);
@@ -59,7 +59,7 @@ export class FactorManagement {
     return buildTotpEnrollment(totp, email);
   }
 
-  /** In the place of an older one, if there is one. Throws `invalid_field` for a wrong code. */
+  /** Replaces an earlier app. Throws `invalid_field` for a wrong code. */
   async confirmTotp(session: Session, code: string, client: ClientContext): Promise<void> {
     const person = await this.#getSteppedUpPerson(session);
     const { keyring, clock } = this.#dependencies;
@@ -85,8 +85,8 @@ export class FactorManagement {
   }
 
   /**
-   * One try for each challenge. Throws `not_possible` when it was not made as it was asked for, or when there are as many
-   * as there may be.
+   * Adds a passkey, with one attempt for each challenge. Throws `not_possible` when it does not match the options, or at the
+   * limit of passkeys.
    */
   async confirmPasskey(
     session: Session,
@@ -103,13 +103,13 @@ export class FactorManagement {
       registration,
       relyingParty,
     );
-    // Conflicts when the session has ended meanwhile.
+    // Conflicts when the session has ended in the meantime.
     const { write } = await updateSession(keyring, sessionAfter, {});
     const writes = [write, await insertFactor(keyring, factor)];
     await this.#commit(person, { action: 'factor.added', target: factor.id, writes }, client);
   }
 
-  /** What the person calls a passkey. Throws `invalid_field` and `unknown_record`. */
+  /** Renames a passkey. Throws `invalid_field` and `unknown_record`. */
   async rename(session: Session, id: string, label: string, client: ClientContext): Promise<void> {
     const person = await this.#getSteppedUpPerson(session);
     const found = (await this.#factors(person.id)).find((factor) => factor.id === id);
@@ -130,7 +130,7 @@ export class FactorManagement {
     await this.#commit(person, { action: 'factor.removed', target: id, writes }, client);
   }
 
-  /** In the place of the older ones. They are shown this once. */
+  /** Replaces the earlier codes. Returns the new ones, which are shown once. */
   async newRecoveryCodes(session: Session, client: ClientContext): Promise<string[]> {
     const person = await this.#getSteppedUpPerson(session);
     const { codes, factor } = await newRecoveryCodesFactor(this.#dependencies, person.id);

@@ -56,7 +56,7 @@ interface FactorOf<K extends FactorKind> extends NewFactorOf<K> {
   readonly sealed: Uint8Array;
 }
 
-/** A factor that is not in the database yet. */
+/** A factor that is not stored yet. */
 export type NewFactor = { [K in FactorKind]: NewFactorOf<K> }[FactorKind];
 
 export type Factor = { [K in FactorKind]: FactorOf<K> }[FactorKind];
@@ -75,7 +75,7 @@ type BoundColumns = Pick<NewFactor, 'person' | 'id' | 'kind' | 'counter' | 'crea
 const recordContext = ({ person, id, kind, counter, createdAt, lastUsedAt }: BoundColumns): EncryptionContext =>
   serviceContext('factors', person, id, kind, ...[counter, createdAt, lastUsedAt ?? ''].map(String));
 
-/** Without those that were changed or moved in the database. */
+/** Lists the factors of a user, without altered rows. */
 export async function listFactorsByPerson(database: Database, keyring: Keyring, person: string): Promise<Factor[]> {
   const factors: Factor[] = [];
   for (const row of await database.read(LIST_BY_PERSON, person)) {
@@ -95,7 +95,7 @@ export async function insertFactor(keyring: Keyring, factor: NewFactor): Promise
 export const consumeFactor = (keyring: Keyring, factor: Factor, counter: number, at: number): Promise<Write> =>
   updateFactor(keyring, { ...factor, counter, lastUsedAt: at });
 
-/** Stores other values of a factor that was read. Conflicts as `spendFactor`. */
+/** Stores new values of a factor that was read. Conflicts as `consumeFactor`. */
 export async function updateFactor(keyring: Keyring, factor: Factor): Promise<Write> {
   const { person, id, counter, lastUsedAt, sealed } = factor;
   const record = await sealRecord(keyring, recordContext(factor), factor.record);

@@ -9,11 +9,11 @@ import type { PeopleDependencies } from './sealing.ts';
 import type { Session } from './session.ts';
 import { saveNotes } from './sessions.ts';
 
-/** New second factors of a person, to be kept. */
+/** New second factors of a user, to be inserted. */
 
 const ID_CHARACTERS = 14;
 
-/** `step`: of the code that showed that the app works, which is used with this. */
+/** `step`: the time step of the confirmed code, which is used up with it. */
 export const newTotpFactor = (
   dependencies: PeopleDependencies,
   person: string,
@@ -27,8 +27,8 @@ export const newTotpFactor = (
 });
 
 /**
- * With the session as it is then: its challenge is used up, whatever comes of it. Throws `not_possible` when the browser did
- * not make the passkey as the session asked for, and `changed_meanwhile` when somebody else uses the challenge.
+ * Verifies a new passkey. Returns it with the updated session, whose challenge is consumed in any case. Throws `not_possible`
+ * when the passkey does not match the session's options, and `changed_meanwhile` when another call uses the challenge.
  */
 export async function registerPasskey(
   dependencies: PeopleDependencies,
@@ -45,7 +45,7 @@ export async function registerPasskey(
   return { session, factor: { ...newFactorColumns(dependencies, before.person), kind: 'passkey', ...record } };
 }
 
-/** The codes themselves are shown once and kept nowhere. */
+/** The codes are shown once, and only their digests are stored. */
 export async function newRecoveryCodesFactor(
   dependencies: PeopleDependencies,
   person: string,

@@ -23,7 +23,7 @@ export const INACTIVE_MS = 90 * DAY;
 const CHECK_INTERVAL_MS = HOUR;
 const REPORT_INTERVAL_MS = DAY;
 
-/** The users by whom an account keeps an owner who can sign in, or the service an operator. */
+/** A user who keeps an account with an owner who can sign in, or the service with an operator. */
 interface Successor {
   readonly membership: Membership;
   readonly state: StoredSignInState;
@@ -31,8 +31,8 @@ interface Successor {
 
 /**
  * Disables users who did not sign in for 90 days; a credential reset enables them again. The last owner of an account and
- * the last operator who can sign in stay enabled and are reported, because their accounts would have no one left to reset them. API keys are not
- * concerned.
+ * the last operator who can sign in stay enabled and are reported, because otherwise no user could reset them. API keys are not
+ * affected.
  */
 export class InactiveUsers {
   readonly #dependencies: PeopleDependencies;
@@ -40,7 +40,7 @@ export class InactiveUsers {
   #checkedAt = Number.NEGATIVE_INFINITY;
   #reportedAt = Number.NEGATIVE_INFINITY;
 
-  /** `onKept`: called once a day at most, with how many inactive users stay enabled. */
+  /** `onExempted`: called at most once a day, with the number of inactive users who stay enabled. */
   constructor(dependencies: PeopleDependencies, onExempted: (count: number) => void) {
     this.#dependencies = dependencies;
     this.#onExempted = onExempted;
@@ -71,7 +71,7 @@ export class InactiveUsers {
     return disabled;
   }
 
-  /** Longest inactive first, so that of two owners the one who was there more recently stays. */
+  /** Lists the longest inactive first, so that of two owners the more recently active one stays enabled. */
   async *#listInactive(now: number): AsyncGenerator<StoredSignInState> {
     const { database, keyring } = this.#dependencies;
     let after = { lastSignInAt: Number.MIN_SAFE_INTEGER, person: '' };
@@ -83,7 +83,7 @@ export class InactiveUsers {
     }
   }
 
-  /** For each account that the user has to stay for, another owner or operator; undefined when one of them has none. */
+  /** Finds another owner or operator for each account that needs the user; undefined when one account has none. */
   async #findSuccessors(person: string): Promise<Successor[] | undefined> {
     const { database, keyring } = this.#dependencies;
     const successors: Successor[] = [];
@@ -110,7 +110,7 @@ export class InactiveUsers {
     return undefined;
   }
 
-  /** False when anything has changed meanwhile; then the next check decides. */
+  /** Returns false when a record has changed since it was read; the next check decides then. */
   async #disable(state: StoredSignInState, successors: readonly Successor[], now: number): Promise<boolean> {
     const { database, keyring, clock } = this.#dependencies;
     const { person, lastSignInAt } = state;
@@ -127,5 +127,5 @@ export class InactiveUsers {
   }
 }
 
-/** A clock that was set back must not end the checks. */
+/** Returns false for a time before `last`: a clock that was set back must not end the checks. */
 const isWithin = (last: number, period: number, now: number): boolean => now >= last && now < last + period;

@@ -31,20 +31,20 @@ export const TABLES: readonly Table[] = [
   },
 ];
 
-/** A link that lets somebody in: as a new member of an account, or a person with a new password and second factor. */
+/** An invitation to an account, or a credential reset. */
 export interface Invitation {
   readonly account: string;
   readonly id: string;
   readonly kind: 'invitation' | 'reset';
-  /** To what; of invitations. */
+  /** Role of the new member; set for invitations. */
   readonly role?: Role;
-  /** To whom; of invitations. The first operator's may have none. */
+  /** Set for invitations, but not for that of the first operator. */
   readonly email?: string;
-  /** Whose; of resets. */
+  /** The user of a credential reset. */
   readonly person?: string;
-  /** Who made it: the name, as the audit log has it. */
+  /** Name of the creator, as in the audit log. */
   readonly inviterName?: string;
-  /** Their id, if it was a person. */
+  /** Id of the creator, if it is a user. */
   readonly inviterId?: string;
   readonly createdAt: number;
   readonly expiresAt: number;
@@ -56,12 +56,12 @@ const LIST_PENDING = `select ${COLUMNS} from invitations where account = ? and e
 const LIST_PENDING_RESETS = `select ${COLUMNS} from invitations where person = ? and expires_at > ? order by created_at, id`;
 const INSERT = `insert into invitations (${COLUMNS}) select ?, ?, ?, ?, ?, ?, ?
   where (select count(*) from invitations where account = ? and expires_at > ?) < ${LIMITS.invitationsPerAccount}`;
-/** Who gets a new way in is a member already. */
+/** Counts the members too: an invitation adds one, a credential reset none. */
 const INSERT_FOR_MEMBER = `${INSERT}
     and (select count(*) from memberships where account = ?)
       + (select count(*) from invitations where account = ? and person is null and expires_at > ?)
       < ${LIMITS.peoplePerAccount}`;
-/** There is no operator, and no open invitation to become one. Its id is always the same, so that two cannot both be made. */
+/** Inserts only without an operator and without a pending invitation to become one. The fixed id prevents a second one. */
 const INSERT_FIRST = `insert into invitations (${COLUMNS}) select ?, ?, ?, ?, ?, ?, ?
   where not exists (select 1 from memberships where account = '${OPERATOR.account}' and role = '${OPERATOR.role}')
     and not exists (select 1 from invitations where account = '${OPERATOR.account}' and expires_at > ?)
@@ -69,7 +69,7 @@ const INSERT_FIRST = `insert into invitations (${COLUMNS}) select ?, ?, ?, ?, ?,
     created_at = excluded.created_at, expires_at = excluded.expires_at
     where invitations.expires_at <= ?`;
 const DELETE = 'delete from invitations where account = ? and id = ? and expires_at > ?';
-/** Of two with the same id, the one that was meant. */
+/** The creation time tells two invitations with the fixed id apart. */
 const REDEEM = `${DELETE} and created_at = ?`;
 const DELETE_BY_ACCOUNT = 'delete from invitations where account = ?';
 const DELETE_RESETS_BY_PERSON = 'delete from invitations where person = ?';
@@ -85,7 +85,7 @@ interface BoundColumns extends Pick<Invitation, 'account' | 'id' | 'createdAt' |
   readonly person: string | undefined;
 }
 
-/** Everything in clear: no link can be made good for another account or person, or for longer, in the database. */
+/** Binds every column in clear, so that no row can be moved to another account or user, or extended, in the database. */
 const recordContext = ({ account, id, digest, person, createdAt, expiresAt }: BoundColumns): EncryptionContext =>
   serviceContext(
     'invitations',
@@ -97,7 +97,7 @@ const recordContext = ({ account, id, digest, person, createdAt, expiresAt }: Bo
     `${expiresAt}`,
   );
 
-/** By the secret of the link; undefined when there is none, it has expired, or somebody changed it in the database. */
+/** Finds an invitation by the secret of its link; undefined when it is unknown, expired or altered. */
 export async function findInvitation(
   database: Database,
   keyring: Keyring,
@@ -118,7 +118,7 @@ export async function listPendingInvitations(
   return unsealAll(keyring, await database.read(LIST_PENDING, account, now));
 }
 
-/** Of a new way in for this person, in whoever's name they were made. */
+/** Lists the pending credential resets of a user, in all accounts. */
 export async function listPendingResetsByPerson(
   database: Database,
   keyring: Keyring,
@@ -157,14 +157,14 @@ export const redeemInvitation = (
   now: number,
 ): Write => write(REDEEM, [account, id, now, createdAt], 1);
 
-/** As `spendInvitation`. */
+/** Conflicts as `redeemInvitation`. */
 export const deleteInvitation = ({ account, id }: Pick<Invitation, 'account' | 'id'>, now: number): Write =>
   write(DELETE, [account, id, now], 1);
 
-/** All that were made in the name of the account. */
+/** Deletes all invitations of the account. */
 export const deleteInvitationsByAccount = (account: string): Write => write(DELETE_BY_ACCOUNT, [account]);
 
-/** Of a new way in for this person. */
+/** Deletes all credential resets of the user. */
 export const deleteResetsByPerson = (person: string): Write => write(DELETE_RESETS_BY_PERSON, [person]);
 
 /** Returns how many. */

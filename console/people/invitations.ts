@@ -30,7 +30,7 @@ export interface InvitationLink {
   readonly expiresAt: number;
 }
 
-/** What is done and told when links end. */
+/** Writes and records of a revocation. */
 interface Revocation {
   readonly writes: readonly Write[];
   readonly journal: readonly JournalEntry[];
@@ -43,7 +43,7 @@ const ID_CHARACTERS = 14;
 
 const notPossible = (message: string): Failure => new Failure('not_possible', { message });
 
-/** Links by which people come in. Whoever may make them was checked by the caller; to what, is checked here. */
+/** Invitation links. The caller checks who may create them; this class checks what for. */
 export class Invitations {
   readonly #dependencies: PeopleDependencies;
 
@@ -52,8 +52,8 @@ export class Invitations {
   }
 
   /**
-   * Takes the place of an open one of the same address into the same account. Throws `not_allowed`, `invalid_field`,
-   * `changed_meanwhile`, and `not_possible` for a member or when too many are open.
+   * Invites a user, and revokes a pending invitation of the same email to the same account. Throws `not_allowed`,
+   * `invalid_field`, `changed_meanwhile`, and `not_possible` for a member or at the limit of pending invitations.
    */
   async invite(
     to: { readonly account: string; readonly role: Role; readonly email?: string },
@@ -68,7 +68,7 @@ export class Invitations {
     return this.#issue(invitation, this.#buildRevocation(revoked, origin), [this.#event(invitation, origin)]);
   }
 
-  /** The address, when an invitation would be made. Throws as `invite`. */
+  /** Returns the email of an invitation that would be created. Throws as `invite`. */
   async validateInvitation(to: Authority & { readonly email?: string }, by: Authority): Promise<string | undefined> {
     const { account, role } = to;
     if (!isRoleValidFor(to)) throw invalid('role', 'expected a role of the account');
@@ -81,8 +81,8 @@ export class Invitations {
   }
 
   /**
-   * A link to choose a new password and second factor by; older ones of the person end. Throws `unknown_record`,
-   * `not_allowed`, `changed_meanwhile` and `not_possible`.
+   * Creates a credential reset link, and revokes earlier ones of the user. Throws `unknown_record`, `not_allowed`,
+   * `changed_meanwhile` and `not_possible`.
    */
   async reset(person: string, by: Authority, origin: Origin): Promise<InvitationLink> {
     const memberships = await this.assertResettable(person, by);
@@ -93,12 +93,12 @@ export class Invitations {
       await listPendingResetsByPerson(database, keyring, person, clock()),
       origin,
     );
-    // One that was made at this very moment ends, too.
+    // A reset that is created concurrently ends too.
     const revocation = { writes: [...writes, deleteResetsByPerson(person)], journal };
     return this.#issue(invitation, revocation, eventPerAccount(clock, origin, 'person.invited', memberships, details));
   }
 
-  /** Where the person belongs to, when a new way in would be made. Throws `unknown_record`, `not_allowed`. */
+  /** Returns the memberships of a user who may be reset. Throws `unknown_record`, `not_allowed`. */
   async assertResettable(person: string, by: Authority): Promise<Membership[]> {
     const { database, keyring } = this.#dependencies;
     const memberships = await listMembershipsByPerson(database, keyring, person);

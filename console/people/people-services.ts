@@ -18,7 +18,7 @@ export interface PeopleServices {
   readonly signIn: SignIn;
   readonly enrollment: Enrollment;
   readonly factorManagement: FactorManagement;
-  /** Refusals of people who go on; to be flushed now and then, and at the end. */
+  /** Repeated denials; flushed periodically, and before the process ends. */
   readonly repeats: AuditThrottle;
 }
 

@@ -15,10 +15,10 @@ import { deleteOtherSessions, updateSession } from './session-store.ts';
 import { withNewPassword, withoutLocks } from './sign-in-state.ts';
 import { findSignInState, updateSignInState } from './sign-in-state-store.ts';
 
-/** Of a person, for people. */
+/** A user as others see them. */
 export type Profile = Pick<Person, 'id' | 'email' | 'name' | 'language' | 'createdAt'>;
 
-/** Who may sign in to the console. */
+/** The users of the console. */
 export class People {
   readonly #dependencies: PeopleDependencies;
   readonly #passwords: Passwords;
@@ -36,7 +36,7 @@ export class People {
     return toOptionalProfile(await findPersonByEmail(this.#dependencies.database, this.#dependencies.keyring, email));
   }
 
-  /** Of oneself. Throws `invalid_field`. */
+  /** Changes the user's own name and language. Throws `invalid_field`. */
   async edit(session: Session, input: { name?: string; language?: string }, client: ClientContext): Promise<Profile> {
     assertStage('signed-in', session);
     const { database, keyring, clock } = this.#dependencies;
@@ -53,8 +53,8 @@ export class People {
   }
 
   /**
-   * Of oneself; ends all other sessions. Throws `step_up_required`, `sign_in_refused` for a wrong present password, and
-   * `invalid_field` for a new one that is no good.
+   * Changes the user's own password; ends all other sessions. Throws `step_up_required`, `sign_in_refused` for a wrong current
+   * password, and `invalid_field` for a weak new one.
    */
   async changePassword(
     session: Session,
@@ -84,9 +84,9 @@ export class People {
   }
 
   /**
-   * Of oneself; ends all other sessions. No message is sent: that it happened stands in the log of every account of the
-   * person, and so does a try with an address that somebody else has. Throws `step_up_required`, `invalid_field`, and
-   * `not_possible` for such an address.
+   * Changes the user's own email; ends all other sessions. No message is sent. The logs of all accounts of the user record it,
+   * and an attempt with the email of another user as well. Throws `step_up_required`, `invalid_field`, and `not_possible` for
+   * such an email.
    */
   async changeEmail(session: Session, input: string, client: ClientContext): Promise<void> {
     const { database, keyring, clock } = this.#dependencies;

@@ -34,7 +34,7 @@ type Sealed = Pick<Person, 'email' | 'name' | 'language' | 'password'>;
 const recordContext = ({ id, revision, createdAt }: Pick<Person, 'id' | 'revision' | 'createdAt'>): EncryptionContext =>
   serviceContext('people', id, String(revision), String(createdAt));
 
-/** Nobody, also when their record was changed or moved in the database. */
+/** Finds a user; undefined also when the row was altered or moved in the database. */
 export const findPerson = async (database: Database, keyring: Keyring, id: string): Promise<Person | undefined> =>
   unsealPerson(keyring, (await database.read(FIND, id))[0]);
 
@@ -57,7 +57,7 @@ export async function insertPerson(keyring: Keyring, person: Person): Promise<Wr
   return write(INSERT, [id, digest, record, revision, createdAt], 1);
 }
 
-/** What a person is from now on; conflicts when anything about them has changed since they were read. */
+/** Updates a user. Conflicts when the user has changed since they were read. */
 export async function updatePerson(
   keyring: Keyring,
   before: Person,
@@ -72,8 +72,8 @@ export async function updatePerson(
 export const deletePerson = ({ id, revision }: Person): Write => write(DELETE, [id, revision], 1);
 
 /**
- * Another e-mail address. The first write conflicts when anything about the person has changed since they were read, the
- * second when somebody has the address: it is the insertion that tells, so that no two ever have the same.
+ * Changes the email by deleting and inserting the row. The first write conflicts when the user has changed since they were
+ * read, the second when another user has the email: the unique index decides.
  */
 export async function updateEmail(
   keyring: Keyring,
@@ -84,7 +84,7 @@ export async function updateEmail(
   return { person, writes: [deletePerson(before), await insertPerson(keyring, person)] };
 }
 
-/** Changes nothing; conflicts when anything about the person has changed since they were read. */
+/** Changes nothing; conflicts when the user has changed since they were read. */
 export const lockPerson = ({ id, revision }: Person): Write => write(LOCK, [id, revision], 1);
 
 function sealPerson(keyring: Keyring, person: Person): Promise<Uint8Array> {

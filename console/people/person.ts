@@ -6,7 +6,7 @@ const LANGUAGES = ['en', 'es'] as const;
 
 export type Language = (typeof LANGUAGES)[number];
 
-/** A password, hashed, with the parameters it was hashed with. Numbers of argon2id, bytes in base64. */
+/** A hashed password with the parameters of argon2id; bytes in base64. */
 export interface PasswordHash {
   readonly memory: number;
   readonly passes: number;
@@ -21,7 +21,7 @@ export interface Person {
   readonly name: string;
   readonly language: Language;
   readonly password: PasswordHash;
-  /** Goes up with every change, so that none undoes another unseen. */
+  /** Increases with every change, for optimistic locking. */
   readonly revision: number;
   readonly createdAt: number;
 }
@@ -39,12 +39,12 @@ export function parseEmail(text: string): string {
   return email;
 }
 
-/** Their letters look alike, so that an address with a few of another script reads as somebody else's. */
+/** Scripts with letters that look alike: an address that mixes them could pass for another one. */
 const CONFUSABLE_SCRIPTS = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u];
 
 const mixesScripts = (part: string): boolean => CONFUSABLE_SCRIPTS.filter((script) => script.test(part)).length > 1;
 
-/** Addresses that differ in this only are the same. */
+/** Returns the form in which equal addresses are equal texts. */
 export const normalizeEmail = (email: string): string => email.trim().toLowerCase().normalize('NFC');
 
 export const parsePersonName = (text: string): string => parseLine(text, 'name', LIMITS.personNameCharacters);

@@ -6,23 +6,23 @@ import { findCredentialId, type Passkey, verifyAssertion } from './passkey.ts';
 import { countUnused, isUsed, markUsed, matchRecoveryCode } from './recovery-codes.ts';
 import { findTotpStep } from './totp.ts';
 
-/** What somebody shows beside their password. */
+/** A second factor as it is presented. */
 export type Proof =
   | { readonly kind: 'totp' | 'recovery-code'; readonly code: string }
-  /** `response` is what the browser said, whatever it is. */
+  /** `response` is what the browser sent, untrusted. */
   | { readonly kind: 'passkey'; readonly response: unknown; readonly relyingParty: RelyingParty };
 
-/** Why a proof is none; for the audit log alone. */
+/** Why a proof failed; only for the audit log. */
 export type ProofFailure = 'code_wrong' | 'code_used' | 'passkey_wrong';
 
-/** Right, with what makes it good for this once; or why not. */
+/** The verified factor with the write that consumes it, or the reason of the failure. */
 export type ProofResult = { readonly factor: Factor; readonly consumption: Write } | { readonly failure: ProofFailure };
 
-/** Which of the factors can be shown. */
+/** The factors that a user can present. */
 export interface AvailableFactors {
   readonly totp: boolean;
   readonly passkeys: number;
-  /** Unused ones. */
+  /** Number of unused codes. */
   readonly recoveryCodes: number;
 }
 
@@ -39,7 +39,7 @@ export const toAvailableFactors = (factors: readonly Factor[]): AvailableFactors
   ),
 });
 
-/** Judges a proof by the factors of the person. `challenge`: what a passkey has to sign. */
+/** Verifies a proof against the factors of the user. `challenge`: the value that a passkey has to sign. */
 export async function verifyProof(
   proof: Proof,
   context: { keyring: Keyring; factors: readonly Factor[]; challenge: string | undefined; now: number },

@@ -4,7 +4,7 @@ import type { Random } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { computeDigest } from './sealing.ts';
 
-/** Codes for who has lost their phone. Of the person they are made for, each is good once. */
+/** Recovery codes, for a lost second factor. Each is valid once, for the user it was created for. */
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz123456789'; // 32 of them: no i, l, o and 0
 /** 80 bits. */
 const CHARACTERS = 16;
@@ -17,7 +17,7 @@ export const newRecoveryCodes = (random: Random): string[] =>
       .replace(/(.{4})(?!$)/g, '$1-'),
   );
 
-/** However it was typed. */
+/** Removes the differences of typing. */
 const normalizeCode = (code: string): string => code.toLowerCase().replace(/[\s-]/g, '');
 
 export async function digestRecoveryCodes(
@@ -33,7 +33,7 @@ export async function digestRecoveryCodes(
 const digestCode = (keyring: Keyring, person: string, code: string): Promise<Uint8Array> =>
   computeDigest(keyring, 'recovery code', person, normalizeCode(code));
 
-/** Which of the codes it is, by its place among them; undefined when it is none. */
+/** Returns the index of a code; undefined when none matches. */
 export async function matchRecoveryCode(
   keyring: Keyring,
   person: string,
@@ -46,7 +46,7 @@ export async function matchRecoveryCode(
   return found;
 }
 
-/** Which are used is one bit each, the first code the lowest. */
+/** The counter of the factor has one bit for each used code, the first code the lowest. */
 export const isUsed = (used: number, index: number): boolean => (used & (1 << index)) !== 0;
 
 export const markUsed = (used: number, index: number): number => used | (1 << index);

@@ -1,4 +1,4 @@
-/** What people may do. An account's people have one of its roles there; operators belong to no account. */
+/** Roles and capabilities. A member has one role in an account; operators belong to no account. */
 
 const READ_CAPABILITIES = [
   'overview:read',
@@ -61,29 +61,29 @@ export const can = (role: Role, capability: Capability): boolean => ROLES[role].
 
 export const isRole = (text: string): text is Role => (ROLE_NAMES as readonly string[]).includes(text);
 
-/** In whose name something is done: a role in an account. The account '' is the company that runs the service. */
+/** A role in an account, for which a call is made. The account '' is the operator of the service. */
 export interface Authority {
   readonly account: string;
   readonly role: Role;
 }
 
-/** Who may run commands on the machine, and operators in the console. */
+/** The authority of commands on the machine, and of operators in the console. */
 export const OPERATOR: Authority = { account: '', role: 'operator' };
 
-/** Operators have the account ''; every other account has the other roles. */
+/** True for the role operator in the account '', and for the other roles in other accounts. */
 export const isRoleValidFor = ({ account, role }: Authority): boolean => (account === '') === (role === 'operator');
 
-/** The role of which an account always keeps somebody. */
+/** Returns the role that an account must always have a holder of. */
 export const mandatoryRole = (account: string): Role => (account === '' ? 'operator' : 'owner');
 
-/** Operators let in other operators, and the owners who then let in everybody else of an account. */
+/** Operators invite operators and owners; owners invite the other members of their account. */
 export function mayInvite(by: Authority, to: Authority): boolean {
   if (!isRoleValidFor(to)) return false;
   if (by.role === 'operator') return by.account === '' && to.role === mandatoryRole(to.account);
   return by.account === to.account && can(by.role, 'team:write');
 }
 
-/** Whoever resets somebody's password gets at everything that person sees: an account at no other account. */
+/** A reset gives access to everything the user sees, so an owner may reset only users without another account. */
 export function mayReset(by: Authority, memberships: readonly Authority[]): boolean {
   if (by.role === 'operator') return by.account === '';
   const [only, ...others] = memberships;

@@ -7,27 +7,27 @@ import type { Clock, Random } from '../../src/kernel/clock.ts';
 import type { TrustedTime } from '../../src/kernel/time-guard.ts';
 import type { Database } from '../../src/storage/database.ts';
 
-/** What the use cases of people work with. */
+/** Dependencies of the use cases of this folder. */
 export interface PeopleDependencies {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly clock: Clock;
-  /** For what a jump of the clock must not decide: whether a user may try to sign in. */
+  /** Time that a jump of the clock does not change, for locks of sign-ins. */
   readonly time: TrustedTime;
   readonly random: Random;
 }
 
-/** People belong to no environment, and to several accounts. */
+/** Users belong to no environment, and to several accounts. */
 const SERVICE: KeyScope = { account: '', environment: 'service' };
 
-/** `parts` are all columns in clear that a record must not be seen with others of. */
+/** Returns an encryption context. `parts`: all columns in clear that are bound to the record. */
 export const serviceContext = (table: string, ...parts: readonly string[]): EncryptionContext =>
   encryptionContext('service', '', table, ...parts);
 
 export const sealRecord = (keyring: Keyring, place: EncryptionContext, record: object): Promise<Uint8Array> =>
   sealJson(keyring, SERVICE, 'people', place, record);
 
-/** Undefined when somebody changed or moved it in the database. */
+/** Returns undefined when the record was altered or moved in the database. */
 export const unsealRecord = <T extends object>(
   keyring: Keyring,
   place: EncryptionContext,
@@ -45,7 +45,7 @@ type DigestPurpose =
   | 'browser'
   | 'challenge';
 
-/** A keyed digest that is good for one use alone. */
+/** Returns a keyed digest for one purpose. */
 export async function computeDigest(
   keyring: Keyring,
   purpose: DigestPurpose,
@@ -57,8 +57,8 @@ export async function computeDigest(
 
 const SECRET_BYTES = 32;
 
-/** 256 random bits for a cookie or a link, of which only a digest is kept. */
+/** Returns 256 random bits for a cookie or a link, of which only a digest is stored. */
 export const newSecret = (random: Random): string => Buffer.from(random.bytes(SECRET_BYTES)).toString('base64url');
 
-/** Whether it can be one at all. */
+/** True when a text has the form of a secret. */
 export const isSecret = (text: string): boolean => /^[A-Za-z0-9_-]{43}$/.test(text);

@@ -56,7 +56,7 @@ const RECORD_ACTIVITY =
 const DELETE = 'delete from sessions where digest = ? and record = ?';
 const DELETE_BY_ID = "delete from sessions where person = ? and id = ? and stage <> 'replaced'";
 const DELETE_REPLACED = "delete from sessions where person = ? and id = ? and stage = 'replaced'";
-/** By the id, which stays when the secret is replaced at the same moment. */
+/** Keeps the session by its id, which stays when the secret is replaced concurrently. */
 const DELETE_OTHERS = "delete from sessions where person = ? and (id <> ? or stage = 'replaced')";
 const DELETE_OLDEST = `delete from sessions where person = ? and stage = ? and digest not in
   (select digest from sessions where person = ? and stage = ? order by created_at desc, id limit ?)`;
@@ -68,8 +68,8 @@ const DELETE_EXPIRED =
 type BoundColumns = Omit<Session, 'sealed' | 'notes' | 'lastActiveAt' | 'csrf' | 'address' | 'userAgent'>;
 
 /**
- * Binds every column in clear but `last_active_at`, which changes too often to seal the record with it and has a MAC of its own:
- * neither the stage nor the end of a session can be changed in the database, nor whose it is.
+ * Binds every column in clear, so that stage, expiry and user of a session cannot be changed in the database. The time of the
+ * last activity changes too often for it, and has a MAC of its own.
  */
 const recordContext = ({
   digest,
@@ -89,7 +89,7 @@ const recordContext = ({
     ...[createdAt, steppedUpAt ?? '', expiresAt].map(String),
   );
 
-/** Without it a session could be continued in the database after the time without activity that ends it. */
+/** Returns the MAC of the last activity: without it an idle session could be extended in the database. */
 const computeActivityMac = (keyring: Keyring, digest: Uint8Array, lastActiveAt: number): Promise<Uint8Array> =>
   computeDigest(keyring, 'activity', Buffer.from(digest).toString('hex'), String(lastActiveAt));
 
@@ -108,7 +108,7 @@ export async function findSession(
   return row === undefined ? undefined : unsealSession(keyring, row);
 }
 
-/** Signed in, newest first; some may be idle for too long. */
+/** Lists signed-in sessions, newest first; some may have expired by inactivity. */
 export async function listSessionsByPerson(
   database: Database,
   keyring: Keyring,
@@ -123,7 +123,7 @@ export async function listSessionsByPerson(
   return sessions;
 }
 
-/** When each member of an account was seen last, of those who are signed in. */
+/** Returns the last activity of each signed-in member of an account. */
 export async function listLastActivity(
   database: Database,
   keyring: Keyring,
@@ -169,8 +169,8 @@ export async function updateSession(
 }
 
 /**
- * The session goes on under another secret; what had the old one ends at `until`, and is not stepped up any more. The first
- * write conflicts as `updateSession`.
+ * Continues a session under a new secret. The old secret stays valid until `expiresAt`, without the step-up. The first write
+ * conflicts as `updateSession`.
  */
 export async function replaceSession(
   keyring: Keyring,
@@ -195,7 +195,7 @@ export const recordActivity = async (keyring: Keyring, { digest }: Session, at: 
 /** Conflicts as `updateSession`. */
 export const deleteSession = ({ digest, sealed: record }: Session): Write => write(DELETE, [digest, record], 1);
 
-/** Whatever its secret is by now. The first one conflicts when there is none. */
+/** Deletes a session under its current and its replaced secret. The first write conflicts when there is none. */
 export const deleteSessionById = ({ person, id }: Pick<Session, 'person' | 'id'>): [Write, Write] => [
   write(DELETE_BY_ID, [person, id], 1),
   deleteReplacedSession({ person, id }),
@@ -207,7 +207,7 @@ export const deleteReplacedSession = ({ person, id }: Pick<Session, 'person' | '
 
 export const deleteOtherSessions = ({ person, id }: Session): Write => write(DELETE_OTHERS, [person, id]);
 
-/** Of a person at a stage the newest stay, as many as there may be. */
+/** Deletes the oldest sessions of a user at a stage, above the limit. */
 export const deleteOldestSessions = ({ person, stage }: Pick<Session, 'person' | 'stage'>): Write =>
   write(DELETE_OLDEST, [person, stage, person, stage, LIMITS.sessionsPerPerson]);
 

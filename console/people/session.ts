@@ -5,14 +5,13 @@ import type { Invitation } from './invitation-store.ts';
 import type { Language, PasswordHash } from './person.ts';
 
 /**
- * How far a sign-in is. `password-given`: the second factor is missing. `enrolling`: somebody with a link, who has chosen a
- * password and has not shown a second factor yet. Only `signed-in` may see anything, and for some seconds `replaced`: what
- * was signed in until its person stepped up and got another secret. Requests that were on their way with the old one are
- * answered, as long as they need no stepping up.
+ * Stage of a sign-in. `password-given`: the second factor is missing. `enrolling`: a user with an invitation has chosen a
+ * password and confirmed no second factor yet. Only `signed-in` gives access, and for some seconds `replaced`: the old secret of
+ * a session after a step-up, for requests in progress that need no step-up.
  */
 export type SessionStage = 'password-given' | 'enrolling' | 'signed-in' | 'replaced';
 
-/** Milliseconds that a session of each stage lasts at most. */
+/** Maximum age of a session at each stage, in milliseconds. */
 export const MAX_AGE_MS: Readonly<Record<SessionStage, number>> = {
   'password-given': 5 * MINUTE,
   enrolling: 30 * MINUTE,
@@ -20,38 +19,38 @@ export const MAX_AGE_MS: Readonly<Record<SessionStage, number>> = {
   replaced: 10 * SECOND,
 };
 
-/** After so long without a sign of its person a session has ended (PCI DSS 8.2.8). */
+/** A session expires after this time without activity (PCI DSS 8.2.8). */
 export const IDLE_MS = 15 * MINUTE;
 
-/** Signs of the person are written no more often. */
+/** Minimum interval between two writes of the last activity. */
 export const ACTIVITY_INTERVAL_MS = 30 * SECOND;
 
-/** How long it counts that somebody has just shown who they are. */
+/** A step-up is valid for this long. */
 const STEP_UP_TTL_MS = 5 * MINUTE;
 
-/** Who somebody will be once they have shown a second factor. */
+/** The data of an enrollment, until its second factor is confirmed. */
 export interface PendingEnrollment {
-  /** Without a role it is a reset. */
+  /** A credential reset has no role. */
   readonly invitation: Pick<Invitation, 'account' | 'id' | 'role' | 'inviterId' | 'createdAt'>;
   readonly email: string;
   readonly name: string;
   readonly language: Language;
   readonly password: PasswordHash;
-  /** Of an authenticator app; base32. */
+  /** Secret of the authenticator app; base32. */
   readonly totp: string;
 }
 
-/** What a session keeps for itself; sealed. */
+/** The sealed part of a session. */
 export interface SessionNotes {
   readonly csrf: string;
   readonly address: string;
   readonly userAgent: string;
-  /** What a passkey has to sign next; good once. */
+  /** The value that a passkey has to sign next; valid once. */
   readonly challenge?: string | undefined;
-  /** A secret that an authenticator app was given, and has not shown yet; base32. */
+  /** Secret of an authenticator app that is not confirmed yet; base32. */
   readonly totp?: string | undefined;
   readonly pendingEnrollment?: PendingEnrollment | undefined;
-  /** Wrong codes and passwords since the second factor was last given. */
+  /** Wrong codes and passwords since the last verified second factor. */
   readonly failures?: number | undefined;
 }
 
@@ -64,9 +63,9 @@ export interface Session extends Pick<SessionNotes, 'csrf' | 'address' | 'userAg
   readonly steppedUpAt: number | undefined;
   readonly expiresAt: number;
   readonly notes: SessionNotes;
-  /** Of the secret in the cookie. */
+  /** Digest of the secret in the cookie. */
   readonly digest: Uint8Array;
-  /** The notes as they lie in the database: it has not changed since as long as they are the same. */
+  /** The stored notes; equal as long as the session is unchanged. */
   readonly sealed: Uint8Array;
 }
 
@@ -76,11 +75,11 @@ export const isExpired = ({ stage, expiresAt, lastActiveAt }: Session, now: numb
 export const isSteppedUp = ({ stage, steppedUpAt }: Session, now: number): boolean =>
   stage === 'signed-in' && steppedUpAt !== undefined && now < steppedUpAt + STEP_UP_TTL_MS;
 
-/** Until when it counts; undefined when it does not, or not any more. */
+/** Returns when the step-up expires; undefined without a valid one. */
 export const steppedUpUntil = (session: Session, now: number): number | undefined =>
   session.steppedUpAt !== undefined && isSteppedUp(session, now) ? session.steppedUpAt + STEP_UP_TTL_MS : undefined;
 
-/** Somebody who has shown both factors. */
+/** True when both factors were verified. */
 export const isSignedIn = ({ stage }: Pick<Session, 'stage'>): boolean => stage === 'signed-in' || stage === 'replaced';
 
 /** Throws `not_signed_in` or `step_up_required`. */
@@ -95,6 +94,6 @@ export function assertStage(stage: SessionStage, session: Session): void {
   if (!isThere) throw new Failure('not_signed_in');
 }
 
-/** Whether a request holds the word that only the console's own pages know. */
+/** True when the request carries the session's CSRF token. */
 export const isCsrfToken = ({ csrf }: Session, given: string | undefined): boolean =>
   given !== undefined && isSameDigest(Buffer.from(csrf), Buffer.from(given));

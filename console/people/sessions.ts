@@ -29,17 +29,17 @@ import {
   updateSession,
 } from './session-store.ts';
 
-/** A session and the secret of its cookie, which exists nowhere else. */
+/** A session with the secret of its cookie, which is not stored. */
 export interface IssuedSession {
   readonly secret: string;
   readonly session: Session;
-  /** After a sign-in: the secret of the cookie by which the browser is known the next time. */
+  /** Set after a sign-in: secret of the cookie that makes the browser known. */
   readonly browser?: string;
 }
 
 const ID_CHARACTERS = 14;
 
-/** Who is at the other end of a cookie. Read from the database every time, so that what was ended has ended everywhere. */
+/** Sessions, read from the database at each request, so that a revocation takes effect on every node. */
 export class Sessions {
   readonly #dependencies: PeopleDependencies;
 
@@ -47,7 +47,7 @@ export class Sessions {
     this.#dependencies = dependencies;
   }
 
-  /** `passive`: the browser asks by itself, and nobody need be in front of it. */
+  /** `isPassive`: the browser polls without the user, so the call is no activity. */
   async find(secret: string | undefined, { isPassive = false } = {}): Promise<Session | undefined> {
     if (secret === undefined || !isSecret(secret)) return undefined;
     const { database, keyring, clock } = this.#dependencies;
@@ -59,14 +59,14 @@ export class Sessions {
     return { ...session, lastActiveAt: now };
   }
 
-  /** Where a person is signed in, newest first. */
+  /** Lists the sessions of a user, newest first. */
   async list(person: string): Promise<Session[]> {
     const { database, keyring, clock } = this.#dependencies;
     const now = clock();
     return (await listSessionsByPerson(database, keyring, person, now)).filter((session) => !isExpired(session, now));
   }
 
-  /** When each member of an account was seen last, of those who are signed in. */
+  /** Returns the last activity of each signed-in member of an account. */
   listLastActivity(account: string): Promise<ReadonlyMap<string, number>> {
     const { database, keyring, clock } = this.#dependencies;
     return listLastActivity(database, keyring, account, clock());
@@ -85,7 +85,7 @@ export class Sessions {
     await commitOrThrow(this.#dependencies.database, unit);
   }
 
-  /** Removes sessions and invitations that have ended at this trusted time; returns how many. */
+  /** Deletes sessions and invitations that have expired at this trusted time; returns their number. */
   async sweep(now: number): Promise<number> {
     const { database } = this.#dependencies;
     const ended = await purgeExpiredSessions(database, now, LIMITS.rowsPerSweep);
@@ -102,7 +102,7 @@ export class Sessions {
   }
 }
 
-/** A session at a stage, with a secret of its own: one that was known before the stage is worth nothing in it. */
+/** Builds a session at a stage with a new secret, so that a fixated secret of an earlier stage is useless. */
 export async function buildSession(
   { keyring, clock, random }: PeopleDependencies,
   fields: {
@@ -131,8 +131,8 @@ export async function buildSession(
 }
 
 /**
- * The session of somebody who has just shown who they are once more, with a new secret: whoever else had the one before has
- * nothing of it. The word against forged requests stays, because other tabs of the browser have it.
+ * Builds the session after a step-up, with a new secret: a stolen copy of the old one gains nothing. The CSRF token stays,
+ * because other tabs of the browser have it.
  */
 export async function buildSteppedUpSession(
   { keyring, clock, random }: PeopleDependencies,
@@ -145,7 +145,7 @@ export async function buildSteppedUpSession(
   return { secret, ...(await replaceSession(keyring, before, renewed)) };
 }
 
-/** What the session needs for its next step; returns it as it is then. Throws `changed_meanwhile`. */
+/** Stores the notes for the next step; returns the updated session. Throws `changed_meanwhile`. */
 export async function saveNotes(
   { database, keyring }: PeopleDependencies,
   session: Session,

@@ -28,7 +28,7 @@ export const TABLES: readonly Table[] = [
   },
 ];
 
-/** A state as read; it is in the database as long as `sealed` is the same there. */
+/** A state as it was read; `sealed` is equal as long as the row is unchanged. */
 export interface StoredSignInState extends SignInState {
   readonly person: string;
   readonly sealed: Uint8Array;
@@ -44,7 +44,7 @@ const LIST_INACTIVE = `select ${COLUMNS} from sign_in_states
 const COUNT_INACTIVE = `select count(*) as number from sign_in_states
   where disabled_at is null and last_sign_in_at <= ?`;
 const COUNT_BLOCKED = 'select count(*) as number from sign_in_states where password_blocked_at is not null';
-/** A credential reset also replaces a row that was changed in the database. */
+/** A credential reset also replaces an altered row. */
 const REPLACE = `insert into sign_in_states (${COLUMNS}) values (?, ?, ?, ?, ?)
   on conflict (person) do update set record = excluded.record, last_sign_in_at = excluded.last_sign_in_at,
     password_blocked_at = excluded.password_blocked_at, disabled_at = excluded.disabled_at`;
@@ -61,7 +61,7 @@ const recordContext = ({ person, lastSignInAt, passwordBlockedAt, disabledAt }: 
 
 type Sealed = Omit<SignInState, 'lastSignInAt' | 'passwordBlockedAt' | 'disabledAt'>;
 
-/** Undefined also when the row was changed or deleted in the database: each user has one, so sign-ins are refused then. */
+/** Returns undefined also when the row was altered or deleted in the database; sign-ins are then rejected. */
 export async function findSignInState(
   database: Database,
   keyring: Keyring,

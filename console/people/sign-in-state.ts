@@ -16,7 +16,7 @@ interface TrackedSource extends FailureCount {
   readonly signedInAt?: number;
 }
 
-/** Where an attempt comes from. */
+/** Source of an attempt. */
 export interface Source {
   /** See `subscriberNetwork`. */
   readonly network: string;
@@ -25,8 +25,8 @@ export interface Source {
 }
 
 /**
- * What decides whether a user may try to sign in. One sealed record for each user. Its times are those of
- * `TrustedTime.steadyNow`: a clock that jumps must neither end locks nor make them last, nor make browsers unknown.
+ * Decides whether a user may attempt to sign in. Each user has one, in a sealed record. Its times are those of
+ * `TrustedTime.steadyNow`: a jump of the clock must neither end nor extend locks, nor make browsers unknown.
  */
 export interface SignInState {
   readonly networks: readonly TrackedSource[];
@@ -38,7 +38,7 @@ export interface SignInState {
   /** Challenges that passkeys signed without a password, and when they end. */
   readonly usedChallenges: readonly { readonly challenge: string; readonly expiresAt: number }[];
   readonly lastSignInAt: number;
-  /** The password is not accepted any more. */
+  /** From then on the password is not accepted. */
   readonly passwordBlockedAt: number | undefined;
   /** The user did not sign in for too long. */
   readonly disabledAt: number | undefined;
@@ -56,7 +56,7 @@ export type SignInStatus = (typeof SIGN_IN_STATUSES)[number];
 const LOCK_MS = 30 * MINUTE;
 /** The first delay of new networks; each further failure doubles it, up to `LOCKED_MS`. */
 const FIRST_DELAY_MS = 30 * SECOND;
-/** Failures are forgotten when no other one follows. */
+/** A count of failures expires after this time without another one. */
 const FAILURE_TTL_MS = DAY;
 const NETWORK_KNOWN_MS = 90 * DAY;
 /** Milliseconds that a browser stays known after a sign-in. */
@@ -153,7 +153,7 @@ export const withoutLocks = (state: SignInState): SignInState => ({
   newNetworks: NO_FAILURES,
 });
 
-/** For a password that was set now. */
+/** Returns the state after a new password was set. */
 export const withNewPassword = (state: SignInState): SignInState => ({
   ...state,
   factorFailures: 0,
@@ -199,7 +199,7 @@ const isNetworkKnown = (network: TrackedSource, now: number): boolean => isKnown
 const isKnownWithin = ({ signedInAt }: TrackedSource, period: number, now: number): boolean =>
   signedInAt !== undefined && now < signedInAt + period;
 
-/** Failures begin anew after a lock of the limit has ended, and when the newest one is forgotten. */
+/** Adds a failure. The count starts again after a lock of the limit, and when the latest failure has expired. */
 function addFailure(
   before: FailureCount,
   now: number,
@@ -233,7 +233,7 @@ function boundNetworks(networks: readonly TrackedSource[], now: number): Tracked
   return [...newest(known, LIMITS.knownNetworksPerUser), ...newest(failed, LIMITS.failedNetworksPerUser)];
 }
 
-/** The newest are at the end. */
+/** Returns the newest, in order of time. */
 const newest = (origins: readonly TrackedSource[], max: number): TrackedSource[] =>
   [...origins].sort((one, other) => timeOf(one) - timeOf(other)).slice(-max);
 

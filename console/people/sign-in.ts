@@ -32,7 +32,7 @@ import { buildSession, buildSteppedUpSession, type IssuedSession, saveNotes } fr
 import { consumeChallenge, isBrowserKnown, recordSignIn, type SignInState } from './sign-in-state.ts';
 import { findSignInState } from './sign-in-state-store.ts';
 
-/** A finished sign-in. */
+/** A completed sign-in, to be committed. */
 interface CompletedSignIn {
   readonly writes: readonly Write[];
   readonly journal: readonly JournalEntry[];
@@ -41,8 +41,8 @@ interface CompletedSignIn {
 }
 
 /**
- * Signing in: the password, then a second factor; or a passkey alone, which is two factors by itself, because it verifies
- * its user. Whatever is wrong, the answer is `sign_in_refused`.
+ * Sign-in with the password and a second factor, or with a passkey alone, which is two factors because it verifies its user.
+ * Every failure is `sign_in_refused`.
  */
 export class SignIn {
   readonly #dependencies: AuthenticationDependencies;
@@ -57,7 +57,7 @@ export class SignIn {
   async submitPassword(input: { email: string; password: string }, client: ClientContext): Promise<IssuedSession> {
     const { database, keyring, time } = this.#dependencies;
     const found = await findPersonByEmail(database, keyring, input.email);
-    // The same is read for an unknown user, so that the time tells nothing.
+    // An unknown user costs the same reads, so that the response time shows nothing.
     const id = found?.id ?? '';
     const state = await findSignInState(database, keyring, id);
     const source = await toSource(keyring, id, client);
@@ -91,14 +91,14 @@ export class SignIn {
     );
   }
 
-  /** The second factors that the person has. */
+  /** Returns the second factors of the user. */
   async availableFactors({ person }: Session): Promise<AvailableFactors> {
     return toAvailableFactors(
       await listFactorsByPerson(this.#dependencies.database, this.#dependencies.keyring, person),
     );
   }
 
-  /** What the browser needs to use a passkey. Throws `not_possible` when the person has none. */
+  /** Returns the options to use a passkey. Throws `not_possible` when the user has none. */
   async createChallenge(session: Session, relyingParty: RelyingParty): Promise<PublicKeyCredentialRequestOptionsJSON> {
     if (session.stage === 'enrolling') throw new Failure('not_signed_in');
     if (session.stage === 'replaced') throw new Failure('changed_meanwhile');
@@ -110,7 +110,7 @@ export class SignIn {
     return options;
   }
 
-  /** The end of a sign-in. Throws `sign_in_refused`. */
+  /** Completes a sign-in with a second factor. Throws `sign_in_refused`. */
   async submitFactor(session: Session, proof: Proof, client: ClientContext): Promise<IssuedSession> {
     assertStage('password-given', session);
     const { database, keyring, clock } = this.#dependencies;
@@ -155,8 +155,8 @@ export class SignIn {
   }
 
   /**
-   * Shows once more who is signed in; good for some minutes, and only with the secret that the session has from then on.
-   * Throws `sign_in_refused`, and `changed_meanwhile` when the secret was replaced at the same moment.
+   * Steps up a session with a second factor, for five minutes and under a new secret. Throws `sign_in_refused`, and
+   * `changed_meanwhile` when the secret was replaced concurrently.
    */
   async stepUp(session: Session, proof: Proof, client: ClientContext): Promise<IssuedSession> {
     assertStage('signed-in', session);
@@ -189,11 +189,11 @@ export class SignIn {
     const journal = isKnown
       ? eventPerAccount(clock, personOrigin(person, client), 'person.signed-out', memberships, details)
       : [];
-    // Who is not there any more need not be told that they have left.
+    // A conflict means that the session has ended already.
     await database.commit({ writes: deleteSessionById(session), journal });
   }
 
-  /** A session that is signed in, and a browser and network that are known from then on. */
+  /** Builds the signed-in session, and makes browser and network known. */
   async #completeSignIn(
     records: { readonly person: Person; readonly memberships: readonly Membership[]; readonly state: SignInState },
     client: ClientContext,
@@ -217,7 +217,7 @@ export class SignIn {
     };
   }
 
-  /** A challenge is good for one try. */
+  /** A challenge is valid for one attempt. */
   async #clearChallenge(session: Session, { kind }: Proof): Promise<Write[]> {
     if (kind !== 'passkey' || session.notes.challenge === undefined) return [];
     return [(await updateSession(this.#dependencies.keyring, session, { challenge: undefined })).write];

@@ -18,16 +18,16 @@ import type { PeopleDependencies } from './sealing.ts';
 import { lockedUntil, type SignInState, type SignInStatus } from './sign-in-state.ts';
 import { findSignInState, listSignInStates } from './sign-in-state-store.ts';
 
-/** A member, for the others. */
+/** A member as the others see them. */
 export interface Member extends Membership {
   readonly name: string;
   readonly email: string;
   readonly signIn: SignInStatus;
-  /** When the last lock ends. */
+  /** Expiry of the last lock. */
   readonly lockedUntil: number | undefined;
 }
 
-/** Who has which role where. Of every account somebody stays at the head. */
+/** Memberships and roles. Every account keeps a holder of its mandatory role. */
 export class Team {
   readonly #dependencies: PeopleDependencies;
 
@@ -39,19 +39,19 @@ export class Team {
     return listMembershipsByPerson(this.#dependencies.database, this.#dependencies.keyring, person);
   }
 
-  /** The longest there first. */
+  /** Lists the oldest first. */
   listMemberships(account: string): Promise<Membership[]> {
     return listMembershipsByAccount(this.#dependencies.database, this.#dependencies.keyring, account);
   }
 
-  /** Read every time: a role that was taken away is gone at once, everywhere. */
+  /** Reads the role each time, so that its removal takes effect immediately on every node. */
   async findRole(account: string, person: string): Promise<Role | undefined> {
     return (await findMembership(this.#dependencies.database, this.#dependencies.keyring, account, person))?.role;
   }
 
   /**
-   * Since when the person has been a member who shows one of their present second factors; undefined for who is none.
-   * Whoever made a way in for them later may have taken it themselves.
+   * Returns since when the user has been a member with one of the current second factors; undefined for others. A credential
+   * reset counts as a new start, because its creator may have redeemed it.
    */
   async memberWithFactorsSince(account: string, person: string): Promise<number | undefined> {
     const { database, keyring } = this.#dependencies;
@@ -69,7 +69,7 @@ export class Team {
     return members.filter(({ signIn }) => signIn !== 'disabled' && signIn !== 'altered').map(({ person }) => person);
   }
 
-  /** One of them. Throws `unknown_record`. */
+  /** Returns a member. Throws `unknown_record`. */
   async member(account: string, person: string): Promise<Member> {
     const { database, keyring } = this.#dependencies;
     const [membership, found] = [await this.#member(account, person), await findPerson(database, keyring, person)];
@@ -77,7 +77,7 @@ export class Team {
     return this.#toMember(membership, found, await findSignInState(database, keyring, person));
   }
 
-  /** The longest there first. */
+  /** Lists the oldest first. */
   async members(account: string): Promise<Member[]> {
     const { database, keyring } = this.#dependencies;
     const states = await listSignInStates(database, keyring, account);
@@ -108,14 +108,14 @@ export class Team {
     if (!(await this.#dependencies.database.commit({ writes, journal })).committed) await this.#explainConflict(before);
   }
 
-  /** As `changeRole`. Whoever belongs to nothing any more is forgotten; the audit log keeps the name that it has. */
+  /** Removes a membership, and with the last one the user; the audit log keeps the name. Throws as `changeRole`. */
   async remove(account: string, person: string, origin: Origin): Promise<void> {
     for (let attemptNumber = 0; attemptNumber < LIMITS.commitAttempts; attemptNumber++) {
       const before = await this.#member(account, person);
       const removal = await buildMembershipRemoval(this.#dependencies, before, origin);
       const outcome = await this.#dependencies.database.commit(removal.unit);
       if (outcome.committed) return;
-      // Somebody who joins another account at this moment is not to be forgotten.
+      // The user joined another account concurrently, and must not be deleted.
       if (!removal.isPersonConflict(outcome.write)) return this.#explainConflict(before);
     }
     throw new Failure('unavailable');
@@ -127,7 +127,7 @@ export class Team {
     return member;
   }
 
-  /** Why a change of a membership could not be made. */
+  /** Throws the reason why a membership was not changed. */
   async #explainConflict(before: Membership): Promise<never> {
     const now = await this.#member(before.account, before.person);
     if (now.role !== before.role) throw new Failure('changed_meanwhile');

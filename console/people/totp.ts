@@ -2,16 +2,16 @@ import { HOTP, Secret, TOTP } from 'otpauth';
 import { type Random, SECOND } from '../../src/kernel/clock.ts';
 
 /**
- * Codes of authenticator apps (RFC 6238): SHA-1, six digits, a new one every 30 seconds, which is what every app can do.
- * The code of the step before and after is taken too (RFC 6238 5.2).
+ * Codes of authenticator apps (RFC 6238): SHA-1, six digits, 30 seconds, which every app supports. The codes of the previous
+ * and the next step are accepted too (RFC 6238 5.2).
  */
 const PERIOD_MS = 30 * SECOND;
 const CODE_FORMAT = { algorithm: 'SHA1', digits: 6 } as const;
 const STEP_TOLERANCE = 1;
-/** As long as the hash (RFC 4226 4). */
+/** As many bytes as the hash has (RFC 4226 4). */
 const SECRET_BYTES = 20;
 
-/** What an app is given. */
+/** The secret for an authenticator app. */
 export interface TotpEnrollment {
   /** Base32. */
   readonly secret: string;
@@ -27,7 +27,7 @@ export const buildTotpEnrollment = (secret: string, email: string): TotpEnrollme
   uri: new TOTP({ issuer: 'cardvault', label: email, secret: Secret.fromBase32(secret), ...CODE_FORMAT }).toString(),
 });
 
-/** The time step whose code this is; undefined when it is none of now. */
+/** Returns the time step of a code; undefined when it is not valid now. */
 export function findTotpStep(secret: string, code: string, now: number): number | undefined {
   const token = code.replace(/\s/g, '');
   if (!/^[0-9]{6}$/.test(token)) return undefined;

@@ -3,9 +3,9 @@ import { ENVIRONMENTS } from '../../src/kernel/environment.ts';
 import { APPROVAL_STATUSES } from '../approvals/approval-status.ts';
 import { define, done, orNull } from './definition.ts';
 
-/** Changes in production by two people, and what an account sets for itself. */
+/** Approvals of changes in production, and settings of an account. */
 
-/** The answer of a change that may have to wait for a second person: exactly one of the two is there. */
+/** The result of a change that may need approval: exactly one of the two members is set. */
 export const resultOrApproval = <T>(field: Field<T>) =>
   object({
     approval: output.nullableText('Id of the request for approval; then nothing was changed'),
@@ -15,15 +15,15 @@ export const resultOrApproval = <T>(field: Field<T>) =>
 const approval = object({
   id: output.text('Id'),
   environment: output.oneOf(ENVIRONMENTS, 'Where'),
-  /** A word of `byTwo`. */
+  /** The `dualControl` name of the call. */
   action: output.text('What is to be done'),
-  /** Lines of name and value; never a secret. */
+  /** Names and values; never a secret. */
   summary: output.list(object({ name: output.text('What'), value: output.text('Value') }), 'What it would change'),
-  /** More than none in lists alone. Nobody should agree without having seen them. */
+  /** Above 0 in lists alone: an approver reads every line first. */
   more_lines: output.integer('Lines of the summary that are not told here, behind the others'),
   status: output.oneOf(APPROVAL_STATUSES, 'How far it is'),
   requested_by: output.text('Name of who asked'),
-  /** Anybody may take anybody's name. */
+  /** Names are not unique. */
   requested_by_email: output.nullableText('E-mail address of who asked; null for who is no member any more'),
   by_operator: output.bool('An operator asked; it takes effect as soon as it is approved'),
   is_yours: output.bool('The caller asked'),
@@ -34,7 +34,7 @@ const approval = object({
   expires_at: output.time('After that it is void'),
 });
 
-/** Each with the first lines of its summary. */
+/** Lists approvals with the first lines of their summaries. */
 export const listApprovals = define({
   method: 'GET',
   path: '/api/accounts/:account/approvals',
@@ -42,7 +42,7 @@ export const listApprovals = define({
   data: object({ approvals: output.list(approval, 'Newest first') }),
 });
 
-/** With every line of its summary. */
+/** Returns an approval with every line of its summary. */
 export const showApproval = define({
   method: 'GET',
   path: '/api/accounts/:account/approvals/:id',
@@ -74,7 +74,7 @@ export const withdrawApproval = define({
   data: object({ done }),
 });
 
-/** Who asked does it, once it was approved; the answer is that of the call itself. */
+/** The requester executes an approved change; the result is that of the call itself. */
 export const executeApproval = define({
   method: 'POST',
   path: '/api/accounts/:account/approvals/:id/carry-out',
@@ -85,7 +85,7 @@ export const executeApproval = define({
 
 const dualControlQuestionPath = '/api/accounts/:account/dual-control-question';
 
-/** Asked once a second person may approve changes, until it is decided. */
+/** The question is open from when a second user may approve changes until an owner decides it. */
 export const showDualControlQuestion = define({
   method: 'GET',
   path: dualControlQuestionPath,
@@ -105,7 +105,7 @@ export const answerDualControlQuestion = define({
   data: object({ done }),
 });
 
-/** Switching it off is itself a change that takes two. */
+/** Switching dual control off needs approval itself. */
 export const setDualControl = define({
   method: 'POST',
   path: '/api/accounts/:account/settings/production-by-two',

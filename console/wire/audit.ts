@@ -48,7 +48,7 @@ const verification = object({
   fault: output.nullableText('Where the first fault lies'),
 });
 
-/** What is looked for may be a card number by mistake, so it stands in no address. */
+/** A search text may be a card number by mistake, so it is sent in the body and not in the URL. */
 export const listAudit = define({
   method: 'POST',
   path: '/api/accounts/:account/audit/search',
@@ -66,7 +66,7 @@ export const verifyAudit = define({
   data: verification,
 });
 
-/** Answers lines of JSON, as `cardvault audit export` prints them. */
+/** Returns lines of JSON, as `cardvault audit export` prints them. */
 export const exportAudit = define({
   method: 'GET',
   path: '/api/accounts/:account/audit/export',
@@ -74,7 +74,7 @@ export const exportAudit = define({
   data: output.text('application/x-ndjson'),
 });
 
-/** account absent: records of no account. */
+/** Without `account`: records of no account. */
 export const listServiceAudit = define({
   method: 'POST',
   path: '/api/operator/audit/search',
@@ -90,7 +90,7 @@ export const verifyServiceAudit = define({
   data: verification,
 });
 
-/** Of everything, or of one account. */
+/** Exports every record, or those of one account. */
 export const exportServiceAudit = define({
   method: 'GET',
   path: '/api/operator/audit/export',

@@ -61,7 +61,7 @@ export const listKeys = define({
   access: 'keys:read',
   data: object({
     keys: output.list(listedKey, 'All that work and the newest of the others, newest first'),
-    /** To put into an allow-list. */
+    /** For the allow-list of a new key. */
     your_address: output.text('Where the caller comes from'),
   }),
 });
@@ -84,7 +84,7 @@ export const createKey = define({
   data: resultOrApproval(issued),
 });
 
-/** All traits as they are to be. */
+/** Sets all attributes of a key. */
 export const editKey = define({
   method: 'POST',
   path: `${keys}/:id`,
@@ -106,7 +106,7 @@ export const rotateKey = define({
   data: resultOrApproval(issued),
 });
 
-/** Never waits for a second person: a key that leaked has to end at once. */
+/** Needs no approval: a leaked key has to be revoked immediately. */
 export const revokeKey = define({
   method: 'POST',
   path: `${keys}/:id/revoke`,

@@ -4,7 +4,7 @@ import { ENVIRONMENTS } from '../../src/kernel/environment.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { define, done } from './definition.ts';
 
-/** From an account to live payments (interface: What the service does, 6). */
+/** Onboarding, from an account to live payments (interface: What the service does, 6). */
 
 export const STEPS = [
   'account_configured',
@@ -47,7 +47,7 @@ export const showOnboarding = define({
       }),
       'In order',
     ),
-    /** What has been tried in the sandbox, for the step sandbox_tested. */
+    /** Calls made in the sandbox, for the step sandbox_tested. */
     tried: object({
       call: output.bool('Any call with a sandbox key'),
       token: output.bool('A token'),

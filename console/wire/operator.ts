@@ -5,7 +5,7 @@ import { LIMITS } from '../../src/kernel/limits.ts';
 import { resultOrApproval } from './approvals.ts';
 import { define, done, orNull } from './definition.ts';
 
-/** What operators look after. They see no token, capture or payment of an account beyond what is in doubt. */
+/** Calls of operators, who see no token, capture or payment of an account but payments in doubt. */
 
 const setting = object({
   name: output.text('Name'),
@@ -113,7 +113,7 @@ const enableFields = {
   force: optional(bool('Take the simulator in production')),
 };
 
-/** Merged into what was set, as `cardvault payments enable` does. */
+/** Merges the settings into the configured ones, as `cardvault payments enable` does. */
 export const enablePayments = define({
   method: 'POST',
   path: '/api/operator/accounts/:id/payments/:where',
@@ -132,7 +132,7 @@ export const disablePayments = define({
   data: resultOrApproval(object({ done })),
 });
 
-/** Enables payments and answers the request. */
+/** Enables payments and approves the request. */
 export const approveActivation = define({
   method: 'POST',
   path: '/api/operator/accounts/:id/activation-requests/:request/approve',

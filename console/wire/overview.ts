@@ -2,7 +2,7 @@ import { OPERATOR_CHANGES } from '../../src/accounts/account.ts';
 import { integer, object, optional, output } from '../../src/http/fields.ts';
 import { define, orNull } from './definition.ts';
 
-/** What happened in some time. */
+/** Usage within a period. */
 const figures = {
   tokens: output.integer('Tokens made'),
   captures: output.integer('Captures made'),
@@ -12,12 +12,12 @@ const figures = {
   requests: output.integer('Requests answered'),
   refused: output.integer('Answered 4xx'),
   failed: output.integer('Answered 5xx'),
-  /** Upper ends of the steps that are counted; one more than LIMITS.longestTimeCountedMs where the step has no end. */
+  /** Upper bound of the latency bucket; one more than LIMITS.longestTimeCountedMs for the unbounded bucket. */
   median_ms: orNull(output.integer('Half were answered within')),
   p95_ms: orNull(output.integer('95 of 100 were answered within')),
 };
 
-/** How an account does in one environment. */
+/** Returns the usage of an account in one environment. */
 export const showOverview = define({
   method: 'GET',
   path: '/api/accounts/:account/:environment/overview',
@@ -38,9 +38,9 @@ export const showOverview = define({
       }),
       'Newest first',
     ),
-    /** Of the time asked for. */
+    /** The requested period. */
     period: object(figures),
-    /** Of the time before it, which is as long: the present hour is the last of both. */
+    /** The previous period of the same length; both end with the same hour of the day. */
     before: object(figures),
     points: output.list(
       object({ at: output.time('Beginning of the hour or day'), ...figures }),

@@ -13,7 +13,7 @@ import { STATUSES } from '../../src/payments/transitions.ts';
 import { resultOrApproval } from './approvals.ts';
 import { define, orNull } from './definition.ts';
 
-/** Payments. Amounts are decimal text in the currency's places, as 12.50. */
+/** Payments. Amounts are decimal texts with the minor unit of the currency, such as 12.50. */
 
 const PAYMENT_TYPES = ['authorization', 'payment'] as const;
 const OPERATION_TYPES = [
@@ -43,7 +43,7 @@ const summary = {
 
 const text = (what: string) => optional(plainText(LIMITS.referenceCodeCharacters, what));
 
-/** What is looked for may be a card number by mistake, so it stands in no address. */
+/** A search text may be a card number by mistake, so it is sent in the body and not in the URL. */
 export const listPayments = define({
   method: 'POST',
   path: '/api/accounts/:account/:environment/payments/search',
@@ -94,7 +94,7 @@ const payment = object({
   token: output.nullableText('Token that was made of the card'),
   expires_at: output.nullableTime('When the clock ends it'),
   operations: output.list(operation, 'In the order of time'),
-  /** What would be allowed now, whoever asks. */
+  /** Operations that the payment allows now, whatever the role of the caller. */
   can: object({
     capture: output.bool('Capture'),
     capture_in_parts: output.bool('Less than all'),
@@ -104,7 +104,7 @@ const payment = object({
     capturable: output.text('What can be captured'),
     refundable: output.text('What can be refunded'),
   }),
-  /** Goes along with an operation, so that nothing is done twice. */
+  /** Sent back with an operation, so that a stale page starts nothing twice. */
   expected_operations: output.integer('Operations begun so far'),
 });
 

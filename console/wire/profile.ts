@@ -3,7 +3,7 @@ import { LIMITS } from '../../src/kernel/limits.ts';
 import { define, done } from './definition.ts';
 import { code, credential, label, language, passkeyOptions, secret, session, totp } from './session.ts';
 
-/** What the person alone looks after. */
+/** Calls about the user's own profile. */
 
 export const showProfile = define({
   method: 'GET',
@@ -43,7 +43,7 @@ export const editProfile = define({
   data: session,
 });
 
-/** What the person signs in with from then on; ends all other sessions. */
+/** Changes the address for sign-in; ends all other sessions. */
 export const changeEmail = define({
   method: 'POST',
   path: '/api/profile/email',
@@ -96,7 +96,7 @@ export const addPasskey = define({
   data: object({ done }),
 });
 
-/** Of a passkey; there is one authenticator app, which needs no name. */
+/** Renames a passkey. The authenticator app needs no name: there is one at most. */
 export const renamePasskey = define({
   method: 'POST',
   path: '/api/profile/factors/:id',

@@ -3,18 +3,18 @@ import { LIMITS } from '../../src/kernel/limits.ts';
 import { resultOrApproval } from './approvals.ts';
 import { define, done, orNull } from './definition.ts';
 
-/** Keys, certificate and settings of the proxy, and a place to try payloads in the sandbox. */
+/** Keys, certificates and settings of the payload proxy, and the workbench, which tries payloads in the sandbox. */
 
 const keyTraits = {
   fingerprint: output.text('SHA-256 of the public key, hexadecimal'),
   bits: output.integer('Length'),
-  /** Of a key that waits. */
+  /** Set for a pending key. */
   from: output.nullableTime('From when it is used; null: now'),
 };
 
 const keyView = object(keyTraits);
 
-/** Of a private key only its public half comes out. */
+/** Only the public half of a private key leaves the vault. */
 const privateKeyView = object({ ...keyTraits, public_key: output.text('Its public half, PEM') });
 
 const certificateView = object({
@@ -34,7 +34,7 @@ const configuration = object({
       name: output.text('Name'),
       about: output.text('What it decides'),
       is_set: output.bool('A value is set'),
-      /** Null: not set, or secret. */
+      /** Null when not set, or secret. */
       value: output.nullableText('As set'),
       fallback: output.nullableText('In force when not set'),
       expected: output.text('What it can be'),
@@ -51,7 +51,7 @@ export const showProxy = define({ method: 'GET', path, access: 'proxy:read', dat
 
 const file = (what: string) => optional(anyText(LIMITS.keyFileBytes, what));
 
-/** What is absent stays. */
+/** Absent members stay as they are. */
 export const configureProxy = define({
   method: 'POST',
   path,
@@ -87,7 +87,7 @@ export const removeProxy = define({
   data: resultOrApproval(object({ done })),
 });
 
-/** In the sandbox only. A payload that is refused is an answer, not a failure. */
+/** Runs in the sandbox only. A rejected payload is a result, not a failure. */
 export const tryPayload = define({
   method: 'POST',
   path: '/api/accounts/:account/workbench',
@@ -100,7 +100,7 @@ export const tryPayload = define({
   }),
   data: object({
     status: output.integer('As the endpoint would answer'),
-    /** The body that the endpoint would answer. */
+    /** The body of the endpoint's response. */
     answer: output.text('JSON text'),
     error: orNull(
       object({ code: output.text('Code of the failure'), description: output.text('As the endpoint would tell it') }),

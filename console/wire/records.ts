@@ -3,7 +3,7 @@ import { LIMITS } from '../../src/kernel/limits.ts';
 import { resultOrApproval } from './approvals.ts';
 import { define, done, orNull } from './definition.ts';
 
-/** Tokens and captures. Card numbers as first six and last four only. */
+/** Tokens and captures, with truncated card numbers. */
 
 const cursor = optional(anyString('Where the page before ended'));
 const next = output.nullableText('Where the next page begins; null at the end');
@@ -23,7 +23,7 @@ const token = object({
 
 export const TOKEN_SEARCHES = ['token', 'tag', 'last_four', 'bin'] as const;
 
-/** What is looked for may be a card number by mistake, so it stands in no address. */
+/** A search text may be a card number by mistake, so it is sent in the body and not in the URL. */
 export const listTokens = define({
   method: 'POST',
   path: '/api/accounts/:account/:environment/tokens/search',

@@ -1,21 +1,21 @@
 import { STATUSES } from '../../src/accounts/account.ts';
-import { anyObject, anyText, object, oneOf, optional, output, plainText } from '../../src/http/fields.ts';
+import { anyObject, anyText, type Field, object, oneOf, optional, output, plainText } from '../../src/http/fields.ts';
 import { ENVIRONMENTS } from '../../src/kernel/environment.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { CAPABILITIES, ROLE_NAMES } from '../people/roles.ts';
-import { define, done, orNull } from './definition.ts';
+import { type Access, define, done, orNull } from './definition.ts';
 
-/** Signing in, joining by invitation, and confirming who one is. */
+/** Sign-in, enrollment by invitation, and step-up. */
 
 export const LANGUAGES = ['en', 'es'] as const;
 
 export const secret = (description: string) => anyText(LIMITS.passwordCharacters, description);
-/** Of an authenticator app, or a recovery code. */
+/** A code of an authenticator app, or a recovery code. */
 export const code = anyText(LIMITS.signInCodeCharacters, 'Six digits of an authenticator app, or a recovery code');
 export const label = plainText(LIMITS.factorLabelCharacters, 'What the person calls it');
 export const language = oneOf(LANGUAGES, 'Language of the console');
 const email = plainText(LIMITS.emailCharacters, 'E-mail address');
-/** As the browser makes and reads it (WebAuthn, JSON forms). */
+/** PublicKeyCredential in the JSON form of WebAuthn. */
 export const credential = anyObject('PublicKeyCredential as JSON');
 export const passkeyOptions = object({ options: output.json('Options for the browser') });
 
@@ -45,7 +45,15 @@ export const session = object({
   stepped_up_until: output.nullableTime('Until when sensitive actions need no further confirmation'),
 });
 
-/** How far the browser is: nobody, a password was given, an invitation is being followed, signed in. */
+/** Returns the options of a passkey ceremony; the session stores their challenge. */
+const passkeyChallenge = (path: string, access: Access) =>
+  define({ method: 'POST', path, access, data: passkeyOptions });
+
+/** Verifies something of the user; returns the session from then on. */
+const sessionCall = <Body>(path: string, access: Access, body: Field<Body>) =>
+  define({ method: 'POST', path, access, body, data: session });
+
+/** Returns the stage of the browser's session. */
 export const showSession = define({
   method: 'GET',
   path: '/api/session',
@@ -80,46 +88,18 @@ export const signIn = define({
   }),
 });
 
-export const signInByCode = define({
-  method: 'POST',
-  path: '/api/sign-in/code',
-  access: 'signing-in',
-  body: object({ code }),
-  data: session,
-});
+export const signInByCode = sessionCall('/api/sign-in/code', 'signing-in', object({ code }));
 
-export const beginPasskeySignIn = define({
-  method: 'POST',
-  path: '/api/sign-in/passkey/options',
-  access: 'signing-in',
-  data: passkeyOptions,
-});
+export const beginPasskeySignIn = passkeyChallenge('/api/sign-in/passkey/options', 'signing-in');
 
-export const signInByPasskey = define({
-  method: 'POST',
-  path: '/api/sign-in/passkey',
-  access: 'signing-in',
-  body: object({ credential }),
-  data: session,
-});
+export const signInByPasskey = sessionCall('/api/sign-in/passkey', 'signing-in', object({ credential }));
 
-/** A passkey alone, without e-mail address and password: the browser offers those that it has for this site. */
-export const beginPasskeyOnly = define({
-  method: 'POST',
-  path: '/api/sign-in/passkey-alone/options',
-  access: 'public',
-  data: passkeyOptions,
-});
+/** A passkey without email and password: the browser offers those that it has for this site. */
+export const beginPasskeyOnly = passkeyChallenge('/api/sign-in/passkey-alone/options', 'public');
 
-export const signInByPasskeyOnly = define({
-  method: 'POST',
-  path: '/api/sign-in/passkey-alone',
-  access: 'public',
-  body: object({ credential }),
-  data: session,
-});
+export const signInByPasskeyOnly = sessionCall('/api/sign-in/passkey-alone', 'public', object({ credential }));
 
-/** At any stage, with the token of the session if there is one; nobody signs out in vain. */
+/** Works at any stage, and without a session; a session needs its CSRF token. */
 export const signOut = define({ method: 'POST', path: '/api/sign-out', access: 'public', data: object({ done }) });
 
 const invitation = secret('The secret of the link, behind its #');
@@ -144,7 +124,7 @@ export const totp = object({
   uri: output.text('otpauth address, for a QR code'),
 });
 
-/** A new person, or one whose password and second factor are replaced: password first. */
+/** Begins the enrollment of a new user or of a credential reset with the password. */
 export const enroll = define({
   method: 'POST',
   path: '/api/joining',
@@ -172,12 +152,7 @@ export const enrollByTotp = define({
   data: completedEnrollment,
 });
 
-export const beginPasskeyEnrollment = define({
-  method: 'POST',
-  path: '/api/joining/passkey/options',
-  access: 'enrolling',
-  data: passkeyOptions,
-});
+export const beginPasskeyEnrollment = passkeyChallenge('/api/joining/passkey/options', 'enrolling');
 
 export const enrollByPasskey = define({
   method: 'POST',
@@ -187,35 +162,12 @@ export const enrollByPasskey = define({
   data: completedEnrollment,
 });
 
-/** Somebody who is signed in joins another account. */
-export const acceptInvitation = define({
-  method: 'POST',
-  path: '/api/memberships',
-  access: 'person',
-  body: object({ invitation }),
-  data: session,
-});
+/** Makes a signed-in user a member of another account. */
+export const acceptInvitation = sessionCall('/api/memberships', 'person', object({ invitation }));
 
-/** Confirms with the second factor again; holds for some minutes. */
-export const stepUpByCode = define({
-  method: 'POST',
-  path: '/api/step-up/code',
-  access: 'person',
-  body: object({ code }),
-  data: session,
-});
+/** Steps up with a second factor, for five minutes. */
+export const stepUpByCode = sessionCall('/api/step-up/code', 'person', object({ code }));
 
-export const beginPasskeyStepUp = define({
-  method: 'POST',
-  path: '/api/step-up/passkey/options',
-  access: 'person',
-  data: passkeyOptions,
-});
+export const beginPasskeyStepUp = passkeyChallenge('/api/step-up/passkey/options', 'person');
 
-export const stepUpByPasskey = define({
-  method: 'POST',
-  path: '/api/step-up/passkey',
-  access: 'person',
-  body: object({ credential }),
-  data: session,
-});
+export const stepUpByPasskey = sessionCall('/api/step-up/passkey', 'person', object({ credential }));

@@ -5,7 +5,7 @@ import { SIGN_IN_STATUSES } from '../people/sign-in-state.ts';
 import { resultOrApproval } from './approvals.ts';
 import { define, done, orNull } from './definition.ts';
 
-/** The people of an account, of the operators, and invitations. */
+/** Members of an account, operators, and invitations. */
 
 const email = plainText(LIMITS.emailCharacters, 'E-mail address');
 
@@ -24,7 +24,7 @@ const team = object({
       is_you: output.bool('The caller'),
       sign_in: output.oneOf(SIGN_IN_STATUSES, 'Whether the person can sign in'),
       locked_until: output.nullableTime('When the last lock after failed sign-ins ends; null without one'),
-      /** Otherwise only operators may. */
+      /** When false, only an operator may. */
       may_reset: output.bool('The caller may make a new way in for this person'),
       last_seen_at: output.nullableTime('When a session of the person was used last; null without a session'),
       joined_at: output.time('When the person joined'),
@@ -35,7 +35,7 @@ const team = object({
     object({
       id: output.text('Id'),
       email: output.nullableText('Whom it is for'),
-      /** Of who is here already. */
+      /** Set for a credential reset. */
       person: output.nullableText('Of a new way in: the name of the person whom it is for'),
       role: orNull(output.oneOf(ROLE_NAMES, 'Role; null for a new way in')),
       invited_by: output.text('Who invited'),
@@ -54,8 +54,8 @@ export const showTeam = define({
 });
 
 /**
- * Who can let people in, raise their role or replace their second factor could be the second person themselves; so these take
- * two as well. What takes people's access away never waits.
+ * A user who can invite, raise a role or reset credentials could create the second user, so these calls need approval.
+ * Removing access never does.
  */
 export const inviteToTeam = define({
   method: 'POST',
@@ -94,7 +94,7 @@ export const removeFromTeam = define({
   data: object({ done }),
 });
 
-/** A new password and second factor for who lost them. */
+/** Creates a credential reset link, for a lost password or second factor. */
 export const resetMember = define({
   method: 'POST',
   path: '/api/accounts/:account/team/:person/reset',
@@ -130,7 +130,7 @@ export const removeOperator = define({
   data: object({ done }),
 });
 
-/** Of an operator. */
+/** Creates a credential reset link for an operator. */
 export const resetOperator = define({
   method: 'POST',
   path: '/api/operator/team/:person/reset',
@@ -139,7 +139,7 @@ export const resetOperator = define({
   data: link,
 });
 
-/** The people of an account, for operators. */
+/** Lists the members of an account, for operators. */
 export const showAccountTeam = define({
   method: 'GET',
   path: '/api/operator/accounts/:id/team',
@@ -147,7 +147,7 @@ export const showAccountTeam = define({
   data: team,
 });
 
-/** The first owner of an account, or another when the present ones are gone. */
+/** Invites the first owner of an account, or another one when no owner is left. */
 export const inviteOwner = define({
   method: 'POST',
   path: '/api/operator/accounts/:id/team/invitations',
