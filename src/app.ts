@@ -157,7 +157,7 @@ function createServices(core: OpenCore, log: Log, isReady: () => Promise<boolean
     placeholders,
     idempotency,
     isOurTurn: leases.holdsLease('payments'),
-    observe: metrics.countOperation.bind(metrics),
+    onOutcome: metrics.countOperation.bind(metrics),
     failed: (sweep, error) => log.error('payments not looked into', { ...describeError(error), sweep }),
     onRecoveryError: (error, { tenant, id }) =>
       log.error('a payment could not be looked into', {

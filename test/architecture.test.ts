@@ -84,7 +84,7 @@ const SHARED_WITH_CONSOLE: readonly string[] = [
   'src/http/request-counters.ts',
   'src/http/server.ts',
   'src/http/workbench.ts',
-  'src/payments/allowed-operations.ts',
+  'src/payments/commands.ts',
   'src/payments/payment-activations.ts',
   'src/payments/payment-filter.ts',
   'src/payments/payment-queries.ts',

@@ -36,7 +36,7 @@ export const AUDIT_ACTIONS = [
   'payments.disabled',
   'payment.requested',
   'payment.resolved',
-  'payment.settled',
+  'payment.resolved-manually',
   'payment.expired',
   'person.invited',
   'person.joined',

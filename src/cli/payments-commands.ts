@@ -1,10 +1,10 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import { iso8601, timeOrNull } from '../kernel/clock.ts';
 import { formatNumber } from '../kernel/money.ts';
-import { Books } from '../payments/books.ts';
 import { MANUAL_OUTCOMES, type ManualOutcome, ManualResolution } from '../payments/manual-resolution.ts';
 import type { ActivationView } from '../payments/payment-activations.ts';
+import { PaymentRepository } from '../payments/payment-repository.ts';
 import { listInDoubtPayments } from '../payments/payment-store.ts';
 import { type CliContext, withCore } from './context.ts';
 import { invalidOption, resolveTenant, type TenantOptions, withTenantOptions } from './options.ts';
@@ -80,7 +80,7 @@ function inDoubtCommand(payments: Command, tools: CliContext): void {
     .action(({ json }: { json?: boolean }) =>
       withCore(tools, async ({ database, keyring }) => {
         const inDoubt = (await listInDoubtPayments(database, keyring)).map(
-          ({ tenant, payment, schedule, ...columns }) => ({
+          ({ tenant, payment, attempts, dueAt, lastProblem, ...columns }) => ({
             ...tenant,
             payment_id: columns.id,
             transaction_id: columns.operationInProgress ?? columns.id,
@@ -89,10 +89,10 @@ function inDoubtCommand(payments: Command, tools: CliContext): void {
             amount: payment === undefined ? null : formatNumber({ minor: payment.amount, currency: payment.currency }),
             currency: payment?.currency ?? null,
             created_at: iso8601(columns.createdAt),
-            doubtful_since: timeOrNull(schedule.inDoubtSince),
-            attempts: schedule.attempts,
-            next_attempt_at: timeOrNull(schedule.dueAt),
-            problem: payment?.lastProblem ?? null,
+            doubtful_since: timeOrNull(columns.inDoubtSince),
+            attempts,
+            next_attempt_at: timeOrNull(dueAt),
+            problem: lastProblem ?? null,
           }),
         );
         const head = [
@@ -124,31 +124,39 @@ function inDoubtCommand(payments: Command, tools: CliContext): void {
     );
 }
 
+const MISSING_OUTCOME = "error: required option '--outcome <outcome>' not specified";
+
 interface ResolveOptions extends TenantOptions {
   readonly transaction: string;
-  readonly as: ManualOutcome;
+  readonly outcome?: ManualOutcome;
+  readonly as?: ManualOutcome;
 }
 
 function resolveCommand(payments: Command, tools: CliContext): void {
   withTenantOptions(
-    payments.command('settle').description('end a doubt by hand, after a look into the processor’s own console'),
+    payments
+      .command('resolve')
+      .alias('settle')
+      .description("set the outcome of a transaction manually, after checking it in the processor's console"),
   )
     .requiredOption('--transaction <id>', 'the transaction in doubt')
-    .requiredOption(
-      '--as <outcome>',
-      'accepted, when it was done there; refused, when nothing of it is there',
+    .option(
+      '--outcome <outcome>',
+      'accepted, when the processor carried it out; refused, when it has no record of it',
       parseOutcome,
     )
-    .action((options: ResolveOptions) =>
-      withCore(tools, async ({ accounts, activations, database, keyring, clock, time, random }) => {
+    .addOption(new Option('--as <outcome>', 'the former name of --outcome').argParser(parseOutcome).hideHelp())
+    .action((options: ResolveOptions, command: Command) => {
+      const outcome = options.outcome ?? options.as ?? command.error(MISSING_OUTCOME);
+      return withCore(tools, async ({ accounts, activations, database, keyring, clock, time, random }) => {
         const tenant = await resolveTenant(accounts, options);
-        const books = new Books({ database, keyring, time, random, observe: () => undefined });
+        const repository = new PaymentRepository({ database, keyring, time, random, onOutcome: () => undefined });
         const idempotency = new IdempotencyKeys({ database, keyring, time, random });
-        const byHand = new ManualResolution({ activations, books, idempotency, clock, time });
-        const { payment, operation } = await byHand.resolve(
+        const manualResolution = new ManualResolution({ activations, repository, idempotency, clock, time });
+        const { payment, operation } = await manualResolution.resolve(
           tenant,
           options.transaction,
-          options.as,
+          outcome,
           tools.operatorOrigin(),
         );
         const shown = {
@@ -160,8 +168,8 @@ function resolveCommand(payments: Command, tools: CliContext): void {
           status: payment.status,
         };
         printResult(tools, options.json, shown, formatDetails(Object.entries(shown)));
-      }),
-    );
+      });
+    });
 }
 
 const parseOutcome = (text: string): ManualOutcome =>

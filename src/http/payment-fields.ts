@@ -4,7 +4,7 @@ import { isExactNumber, type Json } from '../kernel/json.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { isDecimal, type Money, parseAmount } from '../kernel/money.ts';
 import { type CardField, type CardSource, parseCardPlaceholder } from '../payments/card-source.ts';
-import { AMOUNT_EXPECTED, type RequestedAmount } from '../payments/payment.ts';
+import { AMOUNT_EXPECTED, type RequestedAmount } from '../payments/commands.ts';
 import type { Party } from '../payments/processor.ts';
 import { cardNumber, currency, verificationCode } from './card-fields.ts';
 import { type Field, FieldMismatch, object, optional, plainText, type ValueOf } from './fields.ts';

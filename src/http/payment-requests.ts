@@ -1,9 +1,9 @@
 import type { Claimed } from '../idempotency/effect.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import type { Command } from '../payments/payment.ts';
+import type { Command } from '../payments/commands.ts';
+import type { PaymentSnapshot } from '../payments/payment.ts';
 import type { ApiCaller } from '../payments/payments.ts';
-import type { PaymentSnapshot } from '../payments/settle.ts';
 import { pathParameter, type RouteCall, type Services } from './endpoint.ts';
 import { optional, plainText, type ValueOf } from './fields.ts';
 import { formatOperation, type paymentResponse } from './payment-response.ts';

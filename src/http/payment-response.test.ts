@@ -10,9 +10,8 @@ import {
   PAYMENT_STATES,
 } from '../../test/fixtures/payment-fixtures.ts';
 import type { Currency } from '../kernel/currency.ts';
-import type { Operation, Payment } from '../payments/payment.ts';
+import type { Operation, Payment, PaymentSnapshot } from '../payments/payment.ts';
 import type { OperationType, ProcessorDetails } from '../payments/processor.ts';
-import type { PaymentSnapshot } from '../payments/settle.ts';
 import { REASONS, RESPONSE_CODES } from '../payments/transitions.ts';
 import { serializable } from './fields.ts';
 import {
@@ -28,7 +27,10 @@ const write = fastJson(serializable(paymentResponse.schema) as object);
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
 const sent = (answer: unknown): any => JSON.parse(write(answer));
 
-const pair = (payment: Partial<Payment>, operation: Partial<Operation> & { type: OperationType }): PaymentSnapshot => ({
+const pair = (
+  payment: Partial<Payment>,
+  operation: Partial<Operation> & { type: OperationType },
+): Pick<PaymentSnapshot, 'payment' | 'operation'> => ({
   payment: buildPayment(payment),
   operation: buildOperation({ state: 'accepted', ...operation }),
 });

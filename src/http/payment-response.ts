@@ -1,9 +1,8 @@
 import { iso8601 } from '../kernel/clock.ts';
 import { exactNumber } from '../kernel/json.ts';
 import { formatNumber } from '../kernel/money.ts';
-import type { Operation, OperationState, Payment } from '../payments/payment.ts';
+import type { Operation, OperationState, Payment, PaymentSnapshot } from '../payments/payment.ts';
 import type { OperationType } from '../payments/processor.ts';
-import type { PaymentSnapshot } from '../payments/settle.ts';
 import { REASONS, RESPONSE_CODES, type Reason, STATUSES } from '../payments/transitions.ts';
 import { object, optional, output, type ValueOf } from './fields.ts';
 
@@ -76,9 +75,12 @@ const OPERATION_NAMES: Readonly<Record<OperationType, string>> = {
   expiry: 'Expiry',
 };
 
-const isFirst = ({ payment, operation }: PaymentSnapshot): boolean => operation.id === payment.id;
+/** An operation with its payment. */
+type OperationOfPayment = Pick<PaymentSnapshot, 'payment' | 'operation'>;
 
-function formatEnvelope(pair: PaymentSnapshot): Pick<PaymentResponse, 'status' | 'message'> {
+const isFirst = ({ payment, operation }: OperationOfPayment): boolean => operation.id === payment.id;
+
+function formatEnvelope(pair: OperationOfPayment): Pick<PaymentResponse, 'status' | 'message'> {
   const { type, state, failure: failed } = pair.operation;
   const name = OPERATION_NAMES[type];
   if (state === 'refused')
@@ -91,10 +93,10 @@ function formatEnvelope(pair: PaymentSnapshot): Pick<PaymentResponse, 'status' |
 }
 
 /** Why this transaction failed; a first one that was accepted may still be declined. */
-export const findReason = (pair: PaymentSnapshot): Reason | undefined =>
+export const findReason = (pair: OperationOfPayment): Reason | undefined =>
   pair.operation.failure?.reason ?? (isFirst(pair) ? pair.payment.reason : undefined);
 
-function formatInfo(pair: PaymentSnapshot): Omit<PaymentResponse['data']['transaction_info'], 'type'> {
+function formatInfo(pair: OperationOfPayment): Omit<PaymentResponse['data']['transaction_info'], 'type'> {
   const { payment, operation } = pair;
   const { details: particulars, state } = operation;
   const code = findReason(pair) ?? (state === 'accepted' ? 'approved' : undefined);
@@ -126,7 +128,7 @@ const formatAmount = ({ currency }: Payment, minor: bigint) => exactNumber(forma
 function formatAmounts({
   payment,
   operation,
-}: PaymentSnapshot): PaymentResponse['data']['order_info']['amount_details'] {
+}: OperationOfPayment): PaymentResponse['data']['order_info']['amount_details'] {
   const { currency } = payment;
   const total = formatAmount(payment, operation.amount);
   if (operation.type === 'capture') return { total_amount: total, currency };
@@ -136,7 +138,7 @@ function formatAmounts({
 }
 
 /** The answer of an operation. */
-export function formatOperation(pair: PaymentSnapshot): PaymentResponse {
+export function formatOperation(pair: OperationOfPayment): PaymentResponse {
   const { payment, operation } = pair;
   const { token } = payment.card;
   return {
@@ -151,14 +153,14 @@ export function formatOperation(pair: PaymentSnapshot): PaymentResponse {
 }
 
 /** How the transaction went. A payment that is Opened has not been decided, also when the processor has accepted it. */
-export function operationState(pair: PaymentSnapshot): OperationState {
+export function operationState(pair: OperationOfPayment): OperationState {
   if (findReason(pair) !== undefined) return 'refused';
   const isUndecided = isFirst(pair) && pair.payment.status === 'Opened';
   return isUndecided ? 'in_progress' : pair.operation.state;
 }
 
 /** The answer of a lookup: the payment as it stands now. */
-export function formatDetails(pair: PaymentSnapshot): PaymentResponse {
+export function formatDetails(pair: OperationOfPayment): PaymentResponse {
   const { payment, operation } = pair;
   const { authorized, collected, refunded, currency, isExpired: expired } = payment;
   return {

@@ -3,77 +3,69 @@ import type { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import { aheadOfSteady, type TrustedTime } from '../kernel/time-guard.ts';
-import type { Books } from './books.ts';
-import type { Lane } from './lane.ts';
-import type { Operation, Payment } from './payment.ts';
+import type { TrustedTime } from '../kernel/time-guard.ts';
+import { applyEvent, type PaymentEvent } from './apply-event.ts';
+import type { PaymentSnapshot } from './payment.ts';
 import type { PaymentActivations } from './payment-activations.ts';
 import { paymentEvent } from './payment-events.ts';
-import type { Outcome } from './processor.ts';
-import { recoveryTimes } from './schedule.ts';
-import { NEVER_CONFIRMED, type PaymentSnapshot, settle } from './settle.ts';
+import { type LoadedPayment, type PaymentRepository, rulesOf } from './payment-repository.ts';
 
-/** What a person saw in the processor's own console. */
+/** The outcome that an operator saw in the processor's own console. */
 export const MANUAL_OUTCOMES = ['accepted', 'refused'] as const;
 export type ManualOutcome = (typeof MANUAL_OUTCOMES)[number];
 
-/** A request of the operator that cannot be carried out. */
+/** A request of the operator that the state of the payment does not allow. */
 class ManualResolutionError extends OperatorError {
-  override readonly name = 'ByHandError';
+  override readonly name = 'ManualResolutionError';
 }
 
-/** For what no machine can find out: the operator tells how an operation in doubt went, and answers for it. */
+/** Sets the outcome of an operation that stays in doubt, on the responsibility of an operator. */
 export class ManualResolution {
   readonly #activations: PaymentActivations;
-  readonly #books: Books;
+  readonly #repository: PaymentRepository;
   readonly #idempotency: IdempotencyKeys;
   readonly #clock: Clock;
   readonly #time: TrustedTime;
 
   constructor(options: {
     activations: PaymentActivations;
-    books: Books;
+    repository: PaymentRepository;
     idempotency: IdempotencyKeys;
     clock: Clock;
     time: TrustedTime;
   }) {
     this.#activations = options.activations;
-    this.#books = options.books;
+    this.#repository = options.repository;
     this.#idempotency = options.idempotency;
     this.#clock = options.clock;
     this.#time = options.time;
   }
 
-  /** Ends an operation in doubt, or the doubt about one that has ended. Audited with the operator's name. */
-  async resolve(tenant: Tenant, transaction: string, as: ManualOutcome, origin: Origin): Promise<PaymentSnapshot> {
-    const lane = await this.#books.find(tenant, transaction);
-    if (lane === undefined || lane.schedule.inDoubtSince === undefined)
+  /** Completes an operation in doubt, or closes the doubt about a completed one. Audited with the operator's name. */
+  async resolve(tenant: Tenant, transaction: string, outcome: ManualOutcome, origin: Origin): Promise<PaymentSnapshot> {
+    const loaded = await this.#repository.load(tenant, transaction);
+    if (loaded === undefined || loaded.reconciliation.inDoubtSince === undefined)
       throw new ManualResolutionError('there is no such transaction in doubt; see: cardvault payments doubtful');
-    const configured = await this.#activations.configuredProcessor(tenant, lane.payment.processor);
-    const journal = [paymentEvent(this.#clock, 'payment.settled', lane, origin, as)];
-    const along = async () => [this.#idempotency.releaseBinding(tenant, lane.operation.id)];
-    const change = (current: Lane): PaymentSnapshot =>
-      this.#changed(current, as, recoveryTimes(configured.settings, aheadOfSteady(this.#time)));
-    return this.#books.change(lane, configured, change, along, journal);
-  }
-
-  #changed(current: Lane, as: ManualOutcome, { lifetimes }: ReturnType<typeof recoveryTimes>): PaymentSnapshot {
-    const { payment, operation } = current;
-    if (payment.operationInProgress !== undefined && payment.operationInProgress !== operation.id)
-      throw new ManualResolutionError(`another transaction of the payment is in doubt: ${payment.operationInProgress}`);
-    if (operation.state !== 'in_progress') return { operation, payment: { ...payment, recheckIds: [] } };
-    if (as === 'refused' && operation.type === 'expiry')
-      throw new ManualResolutionError(
-        'the payment has expired and is to be given back: do that there, then settle as accepted',
-      );
-    const pair = settle(current, wordOf(payment, operation, as), this.#time.steadyNow(), lifetimes);
-    if (pair === undefined) throw new ManualResolutionError(`a payment that is ${payment.status} cannot take that`);
-    return pair;
+    const configured = await this.#activations.configuredProcessor(tenant, loaded.payment.processor);
+    const event: PaymentEvent = { type: 'resolved-manually', outcome };
+    const rules = rulesOf(configured, this.#time);
+    const decide = (current: LoadedPayment): PaymentEvent => {
+      assertResolvable(current, outcome);
+      if (applyEvent(current, event, this.#time.steadyNow(), rules) !== undefined) return event;
+      throw new ManualResolutionError(`a payment that is ${current.payment.status} does not allow that`);
+    };
+    const writes = async () => [this.#idempotency.releaseBinding(tenant, loaded.operation.id)];
+    const journal = [paymentEvent(this.#clock, 'payment.resolved-manually', loaded, origin, outcome)];
+    return this.#repository.change(loaded, configured, decide, { writes, journal });
   }
 }
 
-function wordOf({ currency }: Payment, { type, amount }: Operation, as: ManualOutcome): Outcome {
-  if (as === 'refused') return { kind: 'refused', failure: NEVER_CONFIRMED, details: {} };
-  const captured = type === 'payment' ? { minor: amount, currency } : undefined;
-  return { kind: 'approved', captured, details: {} };
+function assertResolvable({ payment, operation }: LoadedPayment, outcome: ManualOutcome): void {
+  const { operationInProgress } = payment;
+  if (operationInProgress !== undefined && operationInProgress !== operation.id)
+    throw new ManualResolutionError(`another transaction of the payment is in doubt: ${operationInProgress}`);
+  if (operation.state === 'in_progress' && outcome === 'refused' && operation.type === 'expiry')
+    throw new ManualResolutionError(
+      "the payment has expired: void it in the processor's console, then resolve it as accepted",
+    );
 }

@@ -42,23 +42,23 @@ const OF_TENANT = 'where account = ? and environment = ?';
 /** Bound to the columns in clear, too. */
 const placeOfOperation = (
   { environment, account }: Tenant,
-  { paymentId: payment, id, type, state }: Pick<Operation, 'paymentId' | 'id' | 'type' | 'state'>,
+  { paymentId, id, type, state }: Pick<Operation, 'paymentId' | 'id' | 'type' | 'state'>,
 ): EncryptionContext =>
-  encryptionContext(environment, account, 'payment-operations', payment, id, type, state, 'record');
+  encryptionContext(environment, account, 'payment-operations', paymentId, id, type, state, 'record');
 
 export function insertOperation(seal: Sealer, tenant: Tenant, operation: Operation): Write {
-  const { paymentId: payment, id, type, state, details: particulars, createdAt } = operation;
+  const { paymentId, id, type, state, details, createdAt } = operation;
   const record = seal(placeOfOperation(tenant, operation), formatOperationRecord(operation));
-  const values = [tenant.account, tenant.environment, payment, id, type, state];
-  return write(INSERT_OPERATION, [...values, particulars.processorId ?? null, record, createdAt], 1);
+  const values = [tenant.account, tenant.environment, paymentId, id, type, state];
+  return write(INSERT_OPERATION, [...values, details.processorId ?? null, record, createdAt], 1);
 }
 
 /** Conflicts when the operation was changed since `revision`. */
 export function updateOperation(seal: Sealer, tenant: Tenant, operation: Operation, revision: number): Write {
-  const { id, state, details: particulars } = operation;
+  const { id, state, details } = operation;
   const record = seal(placeOfOperation(tenant, operation), formatOperationRecord(operation));
   const where = [tenant.account, tenant.environment, id, revision];
-  return write(UPDATE_OPERATION, [state, particulars.processorId ?? null, record, ...where], 1);
+  return write(UPDATE_OPERATION, [state, details.processorId ?? null, record, ...where], 1);
 }
 
 /** Other than a first one: by its own id, or the oldest that the processor gave this id to. */

@@ -62,7 +62,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
       placeholders: new Placeholders({ ...core, vault, captures }),
       idempotency: new IdempotencyKeys(core),
       isOurTurn: async () => false,
-      observe: () => undefined,
+      onOutcome: () => undefined,
       failed: fails,
       onRecoveryError: fails,
     }).payments;

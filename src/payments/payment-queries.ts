@@ -7,7 +7,6 @@ import { parseIdTime } from '../kernel/ids.ts';
 import { Cache, costAwareTtl } from '../storage/cache.ts';
 import { type Database, integer, integerOrNull, type Row, text } from '../storage/database.ts';
 import { decodeCursor, encodeCursor, type Page, scanPage } from '../storage/pagination.ts';
-import { findLane } from './lane.ts';
 import { listOperations } from './operation-store.ts';
 import type { Operation, Payment } from './payment.ts';
 import {
@@ -19,6 +18,7 @@ import {
   needsUnsealing,
   type PaymentFilter,
 } from './payment-filter.ts';
+import { loadPayment } from './payment-repository.ts';
 import { type ListedPayment, listPaymentRows, toListedPayment } from './payment-store.ts';
 import type { Status } from './transitions.ts';
 
@@ -81,11 +81,11 @@ export class PaymentQueries {
 
   /** By the id of any of its operations, ours or the processor's. Throws `unknown_payment`. */
   async detail(tenant: Tenant, id: string): Promise<PaymentDetail> {
-    const found = await findLane(this.#database, this.#keyring, tenant, id);
+    const found = await loadPayment(this.#database, this.#keyring, tenant, id);
     if (found === undefined) throw new Failure('unknown_payment', { field: 'id' });
-    const { payment, first, schedule } = found;
+    const { payment, initial, reconciliation } = found;
     const later = await listOperations(this.#database, this.#keyring, tenant, payment.id);
-    return { payment, inDoubtSince: schedule.inDoubtSince, operations: [first, ...later] };
+    return { payment, inDoubtSince: reconciliation.inDoubtSince, operations: [initial, ...later] };
   }
 
   /** By the hour in which they were begun, in its order: from the hour of `from` to that before `to`. Throws `invalid_field`. */

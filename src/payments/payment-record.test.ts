@@ -1,29 +1,32 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { buildOperation, buildPayment, NOW, USD } from '../../test/fixtures/payment-fixtures.ts';
-import type { Operation, Payment, PaymentState } from './payment.ts';
+import { buildOperation, buildPayment, buildReconciliation, NOW, USD } from '../../test/fixtures/payment-fixtures.ts';
+import type { Operation, Payment, PaymentState, Reconciliation } from './payment.ts';
 import {
   formatOperationRecord,
   formatPaymentRecord,
+  type PaymentRow,
   parseOperationRecord,
   parsePaymentRecord,
 } from './payment-record.ts';
 import type { ProcessorDetails } from './processor.ts';
 import { REASONS, STATUSES } from './transitions.ts';
 
-const bothAgain = (payment: Payment, first: Operation): { payment: Payment; first: Operation } => {
-  const { id, processor, status, operationInProgress: operation, createdAt } = payment;
-  return parsePaymentRecord(formatPaymentRecord(payment, first), {
-    id,
-    processor,
-    status,
-    operationInProgress: operation,
-    createdAt,
-  });
+const rowAgain = (row: PaymentRow): PaymentRow => {
+  const { id, processor, status, operationInProgress, createdAt } = row.payment;
+  const { dueAt, attempts, inDoubtSince } = row.reconciliation;
+  const columns = { id, processor, status, operationInProgress, createdAt };
+  return parsePaymentRecord(formatPaymentRecord(row), columns, { dueAt, attempts, inDoubtSince });
 };
 
-const again = (payment: Payment): Payment => bothAgain(payment, buildOperation()).payment;
+const rowOf = (payment: Payment, initial = buildOperation(), reconciliation = buildReconciliation()): PaymentRow => ({
+  payment,
+  initial,
+  reconciliation,
+});
+
+const again = (payment: Payment): Payment => rowAgain(rowOf(payment)).payment;
 
 const operationAgain = (operation: Operation): Operation => {
   const { id, paymentId, type, state, createdAt } = operation;
@@ -63,12 +66,19 @@ const payments: fc.Arbitrary<Payment> = fc.record({
   captureIds: ids,
   operationInProgress: maybe(text),
   operationCount: fc.nat(1000),
-  consecutiveNotFound: fc.nat(),
-  reversalStarted: maybe(fc.constant(true as const)),
-  recheckIds: ids,
   createdAt: fc.maxSafeNat(),
   expiresAt: maybe(fc.maxSafeNat()),
   isExpired: fc.boolean(),
+});
+
+const reconciliations: fc.Arbitrary<Reconciliation> = fc.record({
+  dueAt: maybe(fc.maxSafeNat()),
+  attempts: fc.nat(),
+  inDoubtSince: maybe(fc.maxSafeNat()),
+  lastProblem: maybe(text),
+  consecutiveNotFound: fc.nat(),
+  reversalStarted: fc.boolean(),
+  recheckIds: ids,
 });
 
 const standings: fc.Arbitrary<PaymentState> = fc.record({
@@ -116,7 +126,16 @@ describe('the record of a payment', () => {
         const { id, type, amount, referenceCode, createdAt } = payment;
         const shared = { id, paymentId: id, type, amount, referenceCode, createdAt };
         const first: Operation = { ...shared, state, details, failure, stateAfter };
-        assert.deepEqual(told(bothAgain(payment, first).first), told(first));
+        assert.deepEqual(told(rowAgain(rowOf(payment, first)).initial), told(first));
+      }),
+    );
+  });
+
+  it('holds the reconciliation', () => {
+    fc.assert(
+      fc.property(reconciliations, (reconciliation) => {
+        const row = rowOf(buildPayment(), buildOperation(), reconciliation);
+        assert.deepEqual(told(rowAgain(row).reconciliation), told(reconciliation));
       }),
     );
   });
@@ -130,8 +149,10 @@ describe('the record of a payment', () => {
 
   it('leaves the columns to their place', () => {
     const payment = buildPayment({ id: 'own-id', processor: 'own-processor', operationInProgress: 'own-operation' });
-    const record = formatPaymentRecord(payment, buildOperation());
-    assert.doesNotMatch(record, /own-|Opened/);
+    const reconciliation = buildReconciliation({ dueAt: NOW + 77, attempts: 8_642, inDoubtSince: NOW + 88 });
+    const record = formatPaymentRecord(rowOf(payment, buildOperation(), reconciliation));
+    assert.doesNotMatch(record, /own-|Opened|8642/);
+    for (const time of [NOW + 77, NOW + 88]) assert.equal(record.includes(String(time)), false);
     assert.equal(record.includes(String(NOW - 500)), false);
   });
 });

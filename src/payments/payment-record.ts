@@ -7,8 +7,9 @@ import {
   type PaymentCard,
   type PaymentState,
   type PaymentType,
+  type Reconciliation,
 } from './payment.ts';
-import type { OperationType, ProcessorDetails } from './processor.ts';
+import type { ProcessorDetails } from './processor.ts';
 import type { FailureStatus, Reason, Status } from './transitions.ts';
 
 /** The sealed parts of payments and operations as JSON; amounts as digits, because JSON numbers end at 2^53. */
@@ -21,30 +22,30 @@ interface PaymentRecord {
   readonly reference?: string | undefined;
   readonly card: PaymentCard;
   readonly captures?: readonly string[] | undefined;
-  readonly begun: number;
-  readonly absences?: number | undefined;
-  readonly given_up?: true | undefined;
-  readonly problem?: string | undefined;
-  readonly watched?: readonly string[] | undefined;
+  readonly operation_count: number;
   readonly expires_at?: number | undefined;
   readonly expired?: true | undefined;
-  readonly first: { readonly state: OperationState } & Told;
+  readonly not_found?: number | undefined;
+  readonly reversal_started?: true | undefined;
+  readonly problem?: string | undefined;
+  readonly rechecks?: readonly string[] | undefined;
+  readonly first: { readonly state: OperationState } & ProcessorDetailsRecord;
 }
 
-/** What stands beside the record, in columns. */
+/** The columns beside the record. */
 export type PaymentColumns = Pick<Payment, 'id' | 'processor' | 'status' | 'operationInProgress' | 'createdAt'>;
+export type ReconciliationColumns = Pick<Reconciliation, 'dueAt' | 'attempts' | 'inDoubtSince'>;
 
-/** Of a payment and its first operation. */
-export function formatPaymentRecord(payment: Payment, first: Operation): string {
-  const {
-    amount,
-    authorized,
-    collected,
-    refunded,
-    captureIds: captures,
-    recheckIds: watched,
-    consecutiveNotFound: absences,
-  } = payment;
+/** The content of one row: a payment, its first operation and its reconciliation. */
+export interface PaymentRow {
+  readonly payment: Payment;
+  readonly initial: Operation;
+  readonly reconciliation: Reconciliation;
+}
+
+export function formatPaymentRecord({ payment, initial, reconciliation }: PaymentRow): string {
+  const { amount, authorized, collected, refunded, captureIds } = payment;
+  const { consecutiveNotFound, reversalStarted, lastProblem, recheckIds } = reconciliation;
   const record: PaymentRecord = {
     type: payment.type,
     reason: payment.reason,
@@ -52,20 +53,24 @@ export function formatPaymentRecord(payment: Payment, first: Operation): string 
     amounts: [`${amount}`, `${authorized}`, `${collected}`, `${refunded}`],
     reference: payment.referenceCode,
     card: payment.card,
-    captures: captures.length === 0 ? undefined : captures,
-    begun: payment.operationCount,
-    absences: absences === 0 ? undefined : absences,
-    given_up: payment.reversalStarted,
-    problem: payment.lastProblem,
-    watched: watched.length === 0 ? undefined : watched,
+    captures: captureIds.length === 0 ? undefined : captureIds,
+    operation_count: payment.operationCount,
     expires_at: payment.expiresAt,
     expired: payment.isExpired ? true : undefined,
-    first: { state: first.state, ...toldOf(first) },
+    not_found: consecutiveNotFound === 0 ? undefined : consecutiveNotFound,
+    reversal_started: reversalStarted ? true : undefined,
+    problem: lastProblem,
+    rechecks: recheckIds.length === 0 ? undefined : recheckIds,
+    first: { state: initial.state, ...formatDetails(initial) },
   };
   return JSON.stringify(record);
 }
 
-export function parsePaymentRecord(record: string, columns: PaymentColumns): { payment: Payment; first: Operation } {
+export function parsePaymentRecord(
+  record: string,
+  columns: PaymentColumns,
+  schedule: ReconciliationColumns,
+): PaymentRow {
   const read = JSON.parse(record) as PaymentRecord;
   const [amount, authorized, collected, refunded] = read.amounts;
   const payment: Payment = {
@@ -80,76 +85,73 @@ export function parsePaymentRecord(record: string, columns: PaymentColumns): { p
     referenceCode: read.reference,
     card: read.card,
     captureIds: read.captures ?? [],
-    operationCount: read.begun,
-    consecutiveNotFound: read.absences ?? 0,
-    ...(read.given_up === true && { reversalStarted: true }),
-    ...(read.problem !== undefined && { lastProblem: read.problem }),
-    recheckIds: read.watched ?? [],
+    operationCount: read.operation_count,
     expiresAt: read.expires_at,
     isExpired: read.expired === true,
   };
-  const { state, ...told } = read.first;
-  return { payment, first: { ...initialOperation(payment), state, ...toldFrom(told) } };
+  const reconciliation: Reconciliation = {
+    ...schedule,
+    lastProblem: read.problem,
+    consecutiveNotFound: read.not_found ?? 0,
+    reversalStarted: read.reversal_started === true,
+    recheckIds: read.rechecks ?? [],
+  };
+  const { state, ...details } = read.first;
+  return { payment, initial: { ...initialOperation(payment), state, ...parseDetails(details) }, reconciliation };
 }
 
-/** What a processor told of an operation. */
-interface Told {
-  readonly particulars?: ProcessorDetails | undefined;
-  readonly failed?: FailureStatus | undefined;
-  readonly after?: {
+/** What a processor reported about an operation. */
+interface ProcessorDetailsRecord {
+  readonly details?: ProcessorDetails | undefined;
+  readonly failure?: FailureStatus | undefined;
+  readonly state_after?: {
     readonly status: Status;
     readonly reason?: Reason | undefined;
     readonly amounts: readonly string[];
   };
 }
 
-const toldOf = ({ details: particulars, failure: failed, stateAfter: after }: Operation): Told => ({
-  particulars,
-  failed,
-  ...(after && {
-    after: {
-      status: after.status,
-      reason: after.reason,
-      amounts: [`${after.authorized}`, `${after.collected}`, `${after.refunded}`],
+const formatDetails = ({ details, failure, stateAfter }: Operation): ProcessorDetailsRecord => ({
+  details,
+  failure,
+  ...(stateAfter && {
+    state_after: {
+      status: stateAfter.status,
+      reason: stateAfter.reason,
+      amounts: [`${stateAfter.authorized}`, `${stateAfter.collected}`, `${stateAfter.refunded}`],
     },
   }),
 });
 
-const toldFrom = ({
-  particulars = {},
-  failed,
-  after,
-}: Told): Pick<Operation, 'details' | 'failure' | 'stateAfter'> => ({
-  details: particulars,
-  failure: failed,
-  stateAfter: after && standingFrom(after),
+const parseDetails = ({
+  details = {},
+  failure,
+  state_after: state,
+}: ProcessorDetailsRecord): Pick<Operation, 'details' | 'failure' | 'stateAfter'> => ({
+  details,
+  failure,
+  stateAfter: state && parseState(state),
 });
 
-interface OperationRecord extends Told {
+interface OperationRecord extends ProcessorDetailsRecord {
   readonly amount: string;
   readonly reference?: string | undefined;
 }
 
-export interface OperationColumns {
-  readonly id: string;
-  readonly paymentId: string;
-  readonly type: OperationType;
-  readonly state: OperationState;
-  readonly createdAt: number;
-}
+export type OperationColumns = Pick<Operation, 'id' | 'paymentId' | 'type' | 'state' | 'createdAt'>;
 
 export function formatOperationRecord(operation: Operation): string {
   const { amount, referenceCode } = operation;
-  const record: OperationRecord = { amount: `${amount}`, reference: referenceCode, ...toldOf(operation) };
+  const record: OperationRecord = { amount: `${amount}`, reference: referenceCode, ...formatDetails(operation) };
   return JSON.stringify(record);
 }
 
 export function parseOperationRecord(record: string, columns: OperationColumns): Operation {
-  const { amount, reference, ...told } = JSON.parse(record) as OperationRecord;
-  return { ...columns, amount: BigInt(amount), referenceCode: reference, ...toldFrom(told) };
+  const { amount, reference, ...details } = JSON.parse(record) as OperationRecord;
+  return { ...columns, amount: BigInt(amount), referenceCode: reference, ...parseDetails(details) };
 }
 
-function standingFrom({ status, reason, amounts }: NonNullable<Told['after']>): PaymentState {
+function parseState({ status, reason, amounts }: NonNullable<ProcessorDetailsRecord['state_after']>): PaymentState {
   const [authorized = '0', collected = '0', refunded = '0'] = amounts;
   return {
     status,

@@ -1,20 +1,28 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { buildPayment, captured, failed, LIFETIMES, NOW, OUTCOMES, USD } from '../../test/fixtures/payment-fixtures.ts';
-import { formatDecimal } from '../kernel/money.ts';
-import { type Command, newOperation, type Operation, type Payment, stateOf, validateCommand } from './payment.ts';
-import type { InquiryResult, OperationType, Outcome } from './processor.ts';
 import {
-  expectsMore,
-  NEVER_CONFIRMED,
-  overtaken,
+  buildPayment,
+  buildReconciliation,
+  captured,
+  failed,
+  NOW,
+  OUTCOMES,
+  RULES,
+  USD,
+} from '../../test/fixtures/payment-fixtures.ts';
+import { formatDecimal } from '../kernel/money.ts';
+import { applyEvent, NEVER_CONFIRMED, type PaymentEvent } from './apply-event.ts';
+import { type Command, validateCommand } from './commands.ts';
+import {
+  newOperation,
+  type Operation,
+  type Payment,
   type PaymentSnapshot,
-  refusedForNow,
-  resettle,
-  settle,
-  unwatched,
-} from './settle.ts';
+  type Reconciliation,
+  stateOf,
+} from './payment.ts';
+import type { InquiryResult, OperationType, Outcome } from './processor.ts';
 import { isAllowedTransition, type Status, type Trigger } from './transitions.ts';
 
 /** Whatever callers ask and processors say, in any order: the payment is where a few plain rules would have it. */
@@ -33,10 +41,11 @@ interface Model {
 
 interface Real {
   payment: Payment;
+  reconciliation: Reconciliation;
   readonly operations: Operation[];
 }
 
-const TRIGGERS: readonly Trigger[] = ['answer', 'capture', 'refund', 'void', 'expiry'];
+const TRIGGERS: readonly Trigger[] = ['processor', 'capture', 'refund', 'void', 'expiry'];
 const isAuthorized = (status: Status): boolean => status === 'Authorized';
 const isLive = (status: Status): boolean => status === 'Opened' || status === 'Authorized';
 const isGone = (status: Status): boolean => status === 'Cancelled' || status === 'Voided';
@@ -115,13 +124,17 @@ function ends(model: Model, word: Outcome | InquiryResult): void {
   model.ended.push({ ...busy, didSomething: did });
 }
 
-const pairOf = ({ payment, operations }: Real, id: string | undefined): PaymentSnapshot | undefined => {
+const pairOf = ({ payment, reconciliation, operations }: Real, id: string | undefined): PaymentSnapshot | undefined => {
   const operation = operations.find((each) => each.id === id);
-  return operation && { payment, operation };
+  return operation && { payment, operation, reconciliation };
 };
 
-function put(real: Real, { payment, operation }: PaymentSnapshot): void {
+const apply = (snapshot: PaymentSnapshot, event: PaymentEvent): PaymentSnapshot | undefined =>
+  applyEvent(snapshot, event, NOW, RULES);
+
+function put(real: Real, { payment, operation, reconciliation }: PaymentSnapshot): void {
   real.payment = payment;
+  real.reconciliation = reconciliation;
   real.operations[real.operations.findIndex(({ id }) => id === operation.id)] = operation;
 }
 
@@ -172,8 +185,11 @@ class Ask implements fc.Command<Model, Real> {
       assert.equal(Number(minor), expected);
       const id = `operation ${real.operations.length}`;
       const operation = newOperation(id, NOW, real.payment, { type, amount: minor, referenceCode: undefined });
+      const before = pairOf(real, real.payment.id);
+      const after = before && apply(before, { type: 'started', operation });
+      assert.ok(after !== undefined);
       real.operations.push(operation);
-      real.payment = { ...real.payment, operationInProgress: operation.id };
+      put(real, after);
     });
   }
 }
@@ -181,8 +197,12 @@ class Ask implements fc.Command<Model, Real> {
 /** The processor's word about what is under way. */
 class Say implements fc.Command<Model, Real> {
   readonly word: Outcome | InquiryResult;
-  constructor(word: Outcome | InquiryResult) {
+  readonly event: PaymentEvent;
+  constructor(word: Outcome | InquiryResult, isResponse: boolean) {
     this.word = word;
+    const isInquiry =
+      word.kind === 'reversed' || word.kind === 'not-found' || (!isResponse && word.kind !== 'not-sent');
+    this.event = isInquiry ? { type: 'inquired', result: word } : { type: 'responded', outcome: word };
   }
   check = ({ busy }: Readonly<Model>): boolean => busy !== undefined;
   toString = (): string =>
@@ -191,9 +211,10 @@ class Say implements fc.Command<Model, Real> {
     ends(model, this.word);
     step(model, real, this.toString(), () => {
       const pair = pairOf(real, real.payment.operationInProgress);
-      const after = pair && settle(pair, this.word, NOW, LIFETIMES);
+      const after = pair && apply(pair, this.event);
       if (after !== undefined) put(real, after);
-      assert.ok(after === undefined || after.operation.stateAfter !== undefined);
+      const isCompleted = after !== undefined && after.operation.state !== 'in_progress';
+      assert.equal(after?.operation.stateAfter !== undefined, isCompleted);
     });
   }
 }
@@ -222,7 +243,9 @@ class GiveUp implements fc.Command<Model, Real> {
       const pair = pairOf(real, real.payment.operationInProgress);
       assert.ok(pair !== undefined);
       const after =
-        this.word === undefined ? refusedForNow(pair, NEVER_CONFIRMED) : overtaken(pair, this.word, NOW, LIFETIMES);
+        this.word === undefined
+          ? apply(pair, { type: 'reversed', failure: NEVER_CONFIRMED })
+          : apply(pair, { type: 'superseded', state: this.word });
       assert.ok(after !== undefined);
       assert.deepEqual(after.operation.stateAfter, stateOf(after.payment));
       put(real, after);
@@ -241,8 +264,8 @@ class SayLater implements fc.Command<Model, Real> {
   check = (): boolean => true;
   toString = (): string => `say later of ${this.pick}: ${this.word.kind}`;
   run(model: Model, real: Real): void {
-    const { recheckIds: watched } = real.payment;
-    const id = watched[this.pick % watched.length];
+    const { recheckIds } = real.reconciliation;
+    const id = recheckIds[this.pick % recheckIds.length];
     const pair = pairOf(real, id);
     if (pair === undefined) return;
     this.#expect(
@@ -255,9 +278,9 @@ class SayLater implements fc.Command<Model, Real> {
       real,
       this.toString(),
       () => {
-        const after = resettle(pair, this.word, NOW, LIFETIMES);
-        const isOver = !expectsMore(after, this.word, NOW, NOW + 1);
-        put(real, isOver ? { ...after, payment: unwatched(after.payment, after.operation.id) } : after);
+        const after = apply(pair, { type: 'inquired', result: this.word });
+        assert.ok(after !== undefined);
+        put(real, after);
       },
       id,
     );
@@ -301,8 +324,8 @@ const commands = fc.commands(
   [
     fc.tuple(asked, cents).map((of) => new Ask(...of)),
     fc.constantFrom<Command['type']>('capture', 'payment_refund').map((type) => new Ask(type, 10)),
-    fc.oneof(finding, fc.constant<Outcome>(OUTCOMES['not sent'])).map((word) => new Say(word)),
-    fc.constant(new Say(OUTCOMES.approved)),
+    fc.tuple(fc.oneof(finding, fc.constant<Outcome>(OUTCOMES['not sent'])), fc.boolean()).map((of) => new Say(...of)),
+    fc.boolean().map((isResponse) => new Say(OUTCOMES.approved, isResponse)),
     fc
       .constantFrom<InquiryResult | undefined>(undefined, OUTCOMES.captured, { ...OUTCOMES.refused, failure: failed })
       .map((word) => new GiveUp(word)),
@@ -322,7 +345,7 @@ describe('any sequence of commands and words', () => {
           amount: payment.amount,
           referenceCode: undefined,
         });
-        const real: Real = { payment, operations: [first] };
+        const real: Real = { payment, reconciliation: buildReconciliation(), operations: [first] };
         const busy = { type: 'authorization' as const, amount: TOTAL };
         const model: Model = { status: 'Opened', collected: 0, refunded: 0, busy, ended: [] };
         fc.modelRun(() => ({ model, real }), sequence);

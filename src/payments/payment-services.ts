@@ -7,8 +7,8 @@ import type { Placeholders } from '../placeholders/placeholders.ts';
 import type { Database } from '../storage/database.ts';
 import { PeriodicTask } from '../storage/periodic-task.ts';
 import type { Vault } from '../vault/vault.ts';
-import { Books } from './books.ts';
 import type { PaymentActivations, Processors } from './payment-activations.ts';
+import { type OutcomeObserver, PaymentRepository } from './payment-repository.ts';
 import type { DuePayment } from './payment-store.ts';
 import { Payments } from './payments.ts';
 import { ProcessorNotifications } from './processor-notifications.ts';
@@ -27,30 +27,30 @@ interface Parts {
   readonly idempotency: IdempotencyKeys;
   readonly transactions: Transactions;
   isOurTurn(): Promise<boolean>;
-  readonly observe: ConstructorParameters<typeof Books>[0]['observe'];
+  readonly onOutcome: OutcomeObserver;
   failed(chore: string, error: unknown): void;
   onRecoveryError(error: unknown, due: DuePayment): void;
 }
 
-/** Payments, the news about them, and the clockwork that brings each to its end. */
+/** Wires the payment services, the processor notifications and the recovery scheduler. */
 export function createPaymentServices(parts: Parts) {
   const { database, keyring, clock, time, random, activations, processors, vault, placeholders, idempotency } = parts;
-  const books = new Books({ database, keyring, time, random, observe: parts.observe });
-  const notifications = new ProcessorNotifications({ database, keyring, random, processors, books });
+  const repository = new PaymentRepository({ database, keyring, time, random, onOutcome: parts.onOutcome });
+  const notifications = new ProcessorNotifications({ database, keyring, random, processors, activations, repository });
   const payments = new Payments({
     database,
     transactions: parts.transactions,
     vault,
     placeholders,
     activations,
-    books,
+    repository,
     notifications,
     clock,
     time,
     random,
   });
   const failed = parts.onRecoveryError;
-  const recovery = new Recovery({ database, activations, books, payments, idempotency, clock, time, failed });
+  const recovery = new Recovery({ database, activations, repository, payments, idempotency, clock, time, failed });
   const rounds = new PeriodicTask({
     every: POLL_INTERVAL_MS,
     sweeps: [],

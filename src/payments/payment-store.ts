@@ -15,8 +15,14 @@ import {
   write,
 } from '../storage/database.ts';
 import type { Table } from '../storage/table.ts';
-import type { Operation, Payment } from './payment.ts';
-import { formatPaymentRecord, type PaymentColumns, parsePaymentRecord } from './payment-record.ts';
+import type { Payment } from './payment.ts';
+import {
+  formatPaymentRecord,
+  type PaymentColumns,
+  type PaymentRow,
+  parsePaymentRecord,
+  type ReconciliationColumns,
+} from './payment-record.ts';
 import type { Status } from './transitions.ts';
 
 export const TABLES: readonly Table[] = [
@@ -42,22 +48,8 @@ export const TABLES: readonly Table[] = [
   },
 ];
 
-/** When the clock looks at a payment next, and what it has tried. Milliseconds. */
-export interface Schedule {
-  readonly dueAt: number | undefined;
-  readonly attempts: number;
-  readonly inDoubtSince: number | undefined;
-}
-
-/** What one row holds: a payment and its first operation. */
-export interface PaymentRow {
-  readonly payment: Payment;
-  readonly first: Operation;
-}
-
 export interface StoredPayment extends PaymentRow {
   readonly revision: number;
-  readonly schedule: Schedule;
 }
 
 const PAYMENT =
@@ -76,7 +68,7 @@ const paymentContext = (
 ): EncryptionContext =>
   encryptionContext(environment, account, 'payments', payment.id, 'record', payment.processor, payment.status);
 
-const scheduled = ({ attempts, dueAt, inDoubtSince }: Schedule): Value[] => [
+const scheduled = ({ attempts, dueAt, inDoubtSince }: ReconciliationColumns): Value[] => [
   attempts,
   dueAt ?? null,
   inDoubtSince ?? null,
@@ -85,30 +77,38 @@ const scheduled = ({ attempts, dueAt, inDoubtSince }: Schedule): Value[] => [
 export function insertPayment(
   seal: Sealer,
   tenant: Tenant,
-  { payment, first }: PaymentRow,
-  schedule: Schedule,
-  notification: Uint8Array | undefined,
+  row: PaymentRow,
+  notificationDigest: Uint8Array | undefined,
 ): Write {
-  const { id, processor, status, operationInProgress: operation, createdAt } = payment;
-  const record = seal(paymentContext(tenant, payment), formatPaymentRecord(payment, first));
-  const [attempts = null, ...times] = scheduled(schedule);
-  const values = [tenant.account, tenant.environment, id, processor, status, operation ?? null, record, attempts];
-  return write(INSERT_PAYMENT, [...values, notification ?? null, createdAt, ...times], 1);
+  const { payment, reconciliation } = row;
+  const { id, processor, status, operationInProgress, createdAt } = payment;
+  const record = seal(paymentContext(tenant, payment), formatPaymentRecord(row));
+  const [attempts = null, ...times] = scheduled(reconciliation);
+  const values = [
+    tenant.account,
+    tenant.environment,
+    id,
+    processor,
+    status,
+    operationInProgress ?? null,
+    record,
+    attempts,
+  ];
+  return write(INSERT_PAYMENT, [...values, notificationDigest ?? null, createdAt, ...times], 1);
 }
 
 /** Conflicts when the payment was changed since `revision`. */
-export function updatePayment(
-  seal: Sealer,
-  tenant: Tenant,
-  { payment, first }: PaymentRow,
-  schedule: Schedule,
-  revision: number,
-): Write {
-  const { id, status, operationInProgress: operation } = payment;
-  const record = seal(paymentContext(tenant, payment), formatPaymentRecord(payment, first));
-  const processorId = first.details.processorId ?? null;
+export function updatePayment(seal: Sealer, tenant: Tenant, row: PaymentRow, revision: number): Write {
+  const { payment, initial, reconciliation } = row;
+  const { id, status, operationInProgress } = payment;
+  const record = seal(paymentContext(tenant, payment), formatPaymentRecord(row));
+  const processorId = initial.details.processorId ?? null;
   const where = [tenant.account, tenant.environment, id, revision];
-  return write(UPDATE_PAYMENT, [status, operation ?? null, processorId, record, ...scheduled(schedule), ...where], 1);
+  return write(
+    UPDATE_PAYMENT,
+    [status, operationInProgress ?? null, processorId, record, ...scheduled(reconciliation), ...where],
+    1,
+  );
 }
 
 /** By its own id, or by that which the processor gave to its first operation. */
@@ -128,9 +128,8 @@ async function unsealPayment(keyring: Keyring, tenant: Tenant, row: Row): Promis
   const columns = columnsOf(row);
   const record = await keyring.unseal(tenant, 'payments', paymentContext(tenant, columns), blob(row, 'record'));
   return {
-    ...parsePaymentRecord(record.toString('utf8'), columns),
+    ...parsePaymentRecord(record.toString('utf8'), columns, scheduleOf(row)),
     revision: integer(row, 'revision'),
-    schedule: scheduleOf(row),
   };
 }
 
@@ -142,7 +141,7 @@ const columnsOf = (row: Row): PaymentColumns => ({
   createdAt: integer(row, 'created_at'),
 });
 
-const scheduleOf = (row: Row): Schedule => ({
+const scheduleOf = (row: Row): ReconciliationColumns => ({
   dueAt: integerOrNull(row, 'due_at'),
   attempts: integer(row, 'attempts'),
   inDoubtSince: integerOrNull(row, 'in_doubt_since'),
@@ -202,10 +201,12 @@ export interface ListedPayment extends PaymentColumns {
   readonly payment: Payment | undefined;
 }
 
-/** A payment with an outcome that nobody knows. */
+/** A payment with an operation whose outcome is unknown. */
 export interface InDoubtPayment extends ListedPayment {
   readonly tenant: Tenant;
-  readonly schedule: Schedule;
+  readonly attempts: number;
+  readonly dueAt: number | undefined;
+  readonly lastProblem: string | undefined;
 }
 
 /** Put so that it is read by the index of doubts, which are few, and not by that of all payments of the account. */
@@ -220,19 +221,29 @@ export async function listInDoubtPayments(database: Database, keyring: Keyring):
   return Promise.all(
     rows.map(async (row) => {
       const tenant = { account: text(row, 'account'), environment: text(row, 'environment') as Environment };
-      return { tenant, schedule: scheduleOf(row), ...(await toListedPayment(keyring, tenant, row)) };
+      const stored = await tryUnseal(keyring, tenant, row);
+      const { attempts, dueAt } = scheduleOf(row);
+      return { ...listed(row, stored), tenant, attempts, dueAt, lastProblem: stored?.reconciliation.lastProblem };
     }),
   );
 }
 
-/** Of a row of `paymentsBetween`. */
-export async function toListedPayment(keyring: Keyring, tenant: Tenant, row: Row): Promise<ListedPayment> {
-  const stored = await unsealPayment(keyring, tenant, row).catch((error: unknown) => {
+/** Converts a row of `listPaymentRows`. */
+export const toListedPayment = async (keyring: Keyring, tenant: Tenant, row: Row): Promise<ListedPayment> =>
+  listed(row, await tryUnseal(keyring, tenant, row));
+
+const listed = (row: Row, stored: StoredPayment | undefined): ListedPayment => ({
+  ...columnsOf(row),
+  inDoubtSince: integerOrNull(row, 'in_doubt_since'),
+  payment: stored?.payment,
+});
+
+/** Undefined when the row was altered in the database. */
+const tryUnseal = (keyring: Keyring, tenant: Tenant, row: Row): Promise<StoredPayment | undefined> =>
+  unsealPayment(keyring, tenant, row).catch((error: unknown) => {
     if (error instanceof UnsealError) return undefined;
     throw error;
   });
-  return { ...columnsOf(row), inDoubtSince: integerOrNull(row, 'in_doubt_since'), payment: stored?.payment };
-}
 
 const BETWEEN = `select ${PAYMENT} from payments ${OF_TENANT} and id >= ? and id < ? order by id desc limit ?`;
 const DOUBTFUL_BETWEEN = `select ${PAYMENT} from payments where in_doubt_since is not null ${OF_ONE} and id >= ? and id < ?

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { trustedTime } from '../../test/fixtures/clock.ts';
 import { buildPayment, NOW } from '../../test/fixtures/payment-fixtures.ts';
 import type { Database } from '../storage/database.ts';
-import type { Books } from './books.ts';
 import type { PaymentActivations } from './payment-activations.ts';
+import type { PaymentRepository } from './payment-repository.ts';
 import { Recovery } from './recovery.ts';
 
 const MANY = 40;
@@ -15,18 +15,18 @@ const rows = Array.from({ length: MANY }, (_, index) => ({
   due_at: NOW,
 }));
 
-test('a stop waits for the looks under way, and begins no other, however many are due', async () => {
-  let looks = 0;
+test('a stop waits for the running jobs, and starts no other, however many are due', async () => {
+  let jobs = 0;
   const recovery = new Recovery({
     // What is due never ends.
     database: { read: async () => rows } as unknown as Database,
     activations: { processors: ['simulator'] } as unknown as PaymentActivations,
-    books: {
-      find: async () => {
-        looks++;
+    repository: {
+      load: async () => {
+        jobs++;
         await new Promise((resolve) => setImmediate(resolve));
       },
-    } as unknown as Books,
+    } as unknown as PaymentRepository,
     payments: {} as never,
     idempotency: {} as never,
     clock: () => NOW,
@@ -34,9 +34,9 @@ test('a stop waits for the looks under way, and begins no other, however many ar
     failed: (error) => assert.fail(String(error)),
   });
   await recovery.runOnce();
-  assert.ok(looks > 0);
+  assert.ok(jobs > 0);
   await recovery.stop();
-  const before = looks;
+  const before = jobs;
   await recovery.runOnce();
-  assert.equal(looks, before);
+  assert.equal(jobs, before);
 });

@@ -1,75 +1,74 @@
 import type { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
-import { aheadOfSteady, type TrustedTime } from '../kernel/time-guard.ts';
+import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Database } from '../storage/database.ts';
-import type { Books } from './books.ts';
-import { givenUp, inquest, passed } from './inquest.ts';
-import type { Lane } from './lane.ts';
-import type { Operation } from './payment.ts';
+import type { PaymentEvent } from './apply-event.ts';
+import type { Operation, PaymentSnapshot } from './payment.ts';
 import type { ConfiguredProcessor, PaymentActivations } from './payment-activations.ts';
 import { paymentEvent, SERVICE_ORIGIN } from './payment-events.ts';
+import { type LoadedPayment, type PaymentRepository, rulesOf } from './payment-repository.ts';
 import { claimUntil, type DuePayment, listDuePayments } from './payment-store.ts';
 import type { Payments } from './payments.ts';
 import type { InquiryResult } from './processor.ts';
-import { type RecoveryTimes, recheckUntil, recoveryTimes } from './schedule.ts';
-import { expectsMore, isBeyondUs, type PaymentSnapshot, resettle, unwatched } from './settle.ts';
-import { buildHistory, TimedProcessor, toOperationRef } from './timed-processor.ts';
+import { lacksCapture, needsManualResolution, recoveryTimes } from './reconciliation.ts';
+import { isVoidOrExpiry, recheckOutcome, resolveOutcome } from './resolve-outcome.ts';
+import { TimedProcessor } from './timed-processor.ts';
 
-/** How often to see what is due: an expiry may be as short as a second. */
+/** How often to read what is due: an expiry may be as short as a second. */
 export const POLL_INTERVAL_MS = SECOND;
 
-/** How many payments of one processor are looked at at once, so that a slow one does not keep the others waiting. */
+/** Concurrent jobs of one processor, so that a slow one does not delay the others. */
 const MAX_CONCURRENT_PER_PROCESSOR = 64;
 
-/** Of them, how many of one account: one whose gateway does not answer must not keep the others waiting either. */
+/** Of them, the jobs of one account: a gateway that does not answer must not delay other accounts. */
 const MAX_CONCURRENT_PER_ACCOUNT = 16;
 
-/** Beyond all calls of one look, so that nobody else takes the payment meanwhile. */
+/** A claim lasts longer than all calls of a job, so that no other node claims the payment meanwhile. */
 const MAX_CALLS_PER_JOB = 5;
 const MARGIN_MS = 5 * SECOND;
 
-/** How long a payment that could not be looked into waits. */
+/** How long a payment waits whose job failed. */
 const DEFER_MS = MINUTE;
 
-interface UnderWay {
+/** A job that has started. */
+interface RunningJob {
   readonly processor: string;
   readonly tenant: Tenant;
   readonly done: Promise<void>;
 }
 
-/** One payment that is due, with all that is needed to look into it. */
+/** One payment that is due, with all that its recovery needs. */
 interface RecoveryJob {
-  readonly lane: Lane;
+  readonly loaded: LoadedPayment;
   readonly configured: ConfiguredProcessor;
-  readonly asking: TimedProcessor;
-  readonly times: RecoveryTimes;
+  readonly processor: TimedProcessor;
   readonly now: number;
   readonly isTimeTrusted: boolean;
 }
 
 /**
- * Brings every payment to an end that agrees with the processor's books: unknown outcomes by inquiry, then by reversal;
- * pending ones by asking again; expired ones by giving them back. Any number of nodes may run it: whoever moves a
- * payment's time has it alone for a while, and every result is a compare-and-set.
+ * Reconciles payments with the processor: resolves unknown outcomes by inquiry, then by reversal, rechecks pending payments
+ * and reverses expired authorizations. Any node may run it: moving `due_at` is the lease, and every result is a
+ * compare-and-set.
  */
 export class Recovery {
   readonly #database: Database;
   readonly #activations: PaymentActivations;
-  readonly #books: Books;
+  readonly #repository: PaymentRepository;
   readonly #payments: Payments;
   readonly #idempotency: IdempotencyKeys;
   readonly #clock: Clock;
   readonly #time: TrustedTime;
   readonly #failed: (error: unknown, due: DuePayment) => void;
-  /** Under way, by payment. */
-  readonly #jobs = new Map<string, UnderWay>();
+  /** Running jobs, by payment. */
+  readonly #jobs = new Map<string, RunningJob>();
   #stopped = false;
 
   constructor(options: {
     database: Database;
     activations: PaymentActivations;
-    books: Books;
+    repository: PaymentRepository;
     payments: Payments;
     idempotency: IdempotencyKeys;
     clock: Clock;
@@ -78,7 +77,7 @@ export class Recovery {
   }) {
     this.#database = options.database;
     this.#activations = options.activations;
-    this.#books = options.books;
+    this.#repository = options.repository;
     this.#payments = options.payments;
     this.#idempotency = options.idempotency;
     this.#clock = options.clock;
@@ -86,29 +85,29 @@ export class Recovery {
     this.#failed = options.failed;
   }
 
-  /** Begins to look at what is due, and does not wait for slow processors; see `idle`. */
+  /** Starts jobs for what is due, and does not wait for slow processors; see `idle`. */
   async runOnce(): Promise<void> {
     await Promise.all(this.#activations.processors.map((processor) => this.#fill(processor)));
   }
 
-  /** Begins no further look, and waits for those under way. */
+  /** Starts no further job, and waits for the running ones. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.idle();
   }
 
-  /** Resolves when nothing is looked at any more. */
+  /** Resolves when no job is running. */
   async idle(): Promise<void> {
     while (this.#jobs.size > 0) await Promise.all([...this.#jobs.values()].map(({ done }) => done));
   }
 
-  /** Looks at what is due with one processor, as many as there is room for; each look that ends makes room for the next. */
+  /** Starts as many jobs of one processor as there is room for; each one that ends makes room for the next. */
   async #fill(processor: string): Promise<void> {
-    const busy = (): UnderWay[] => [...this.#jobs.values()].filter((look) => look.processor === processor);
+    const busy = (): RunningJob[] => [...this.#jobs.values()].filter((job) => job.processor === processor);
     const isFull = (tenant: Tenant): boolean =>
-      busy().filter((look) => isSame(look.tenant, tenant)).length >= MAX_CONCURRENT_PER_ACCOUNT;
+      busy().filter((job) => isSame(job.tenant, tenant)).length >= MAX_CONCURRENT_PER_ACCOUNT;
     const full = busy().flatMap(({ tenant }, index, all) =>
-      isFull(tenant) && all.findIndex((look) => isSame(look.tenant, tenant)) === index ? [tenant] : [],
+      isFull(tenant) && all.findIndex((job) => isSame(job.tenant, tenant)) === index ? [tenant] : [],
     );
     const due = await listDuePayments(
       this.#database,
@@ -134,10 +133,10 @@ export class Recovery {
     }
   }
 
-  /** What cannot be read must not stand in the way of the others, round after round. */
+  /** A payment that cannot be read must not delay the others each time. */
   async #defer(due: DuePayment, error: unknown): Promise<void> {
     this.#failed(error, due);
-    // When it conflicts, the look had begun and has its time.
+    // When it conflicts, the job had claimed the payment.
     await this.#database.commit({
       account: due.tenant.account,
       writes: [claimUntil(due, this.#time.steadyNow() + DEFER_MS)],
@@ -146,132 +145,113 @@ export class Recovery {
 
   async #run(due: DuePayment): Promise<void> {
     const { tenant } = due;
-    const known = await this.#books.find(tenant, due.id);
+    const known = await this.#repository.load(tenant, due.id);
     if (known === undefined) return;
     const configured = await this.#activations.configuredProcessor(tenant, known.payment.processor);
-    const times = recoveryTimes(configured.settings, aheadOfSteady(this.#time));
-    const until = this.#time.steadyNow() + MAX_CALLS_PER_JOB * times.timeout + MARGIN_MS;
-    if (!(await this.#database.commit({ account: due.tenant.account, writes: [claimUntil(due, until)] })).committed)
-      return;
-    // Read behind the move: what happened before is seen, what happens later conflicts.
-    const lane = await this.#books.find(tenant, due.id);
-    if (lane === undefined) return;
-    const asking = new TimedProcessor({ tenant, configured, clock: () => this.#time.steadyNow() });
+    const { timeout } = recoveryTimes(configured.settings);
+    const until = this.#time.steadyNow() + MAX_CALLS_PER_JOB * timeout + MARGIN_MS;
+    const claim = await this.#database.commit({ account: tenant.account, writes: [claimUntil(due, until)] });
+    if (!claim.committed) return;
+    // Loaded after the claim: earlier changes are seen, later ones conflict.
+    const loaded = await this.#repository.load(tenant, due.id);
+    if (loaded === undefined) return;
+    const processor = new TimedProcessor({ tenant, configured, clock: () => this.#time.steadyNow() });
     const trusted = this.#time.trustedNow();
     const now = trusted ?? this.#time.steadyNow();
-    const look: RecoveryJob = { lane, configured, asking, times, now, isTimeTrusted: trusted !== undefined };
-    const { operationInProgress: operation, expiresAt } = lane.payment;
-    if (operation !== undefined) return this.#recover(look, operation);
-    if (expiresAt === undefined || expiresAt > now) return this.#watch(look);
-    // Without a trusted time the expiry waits for the next look, which is due at `until`.
-    if (trusted !== undefined) await this.#payments.runInternal(lane, configured, { type: 'expiry' });
+    const job: RecoveryJob = { loaded, configured, processor, now, isTimeTrusted: trusted !== undefined };
+    const { operationInProgress, expiresAt } = loaded.payment;
+    if (operationInProgress !== undefined) return this.#resolve(job, operationInProgress);
+    if (expiresAt === undefined || expiresAt > now) return this.#recheck(job);
+    // Without a trusted time the expiry waits for the next job, which is due at `until`.
+    if (trusted !== undefined) await this.#payments.runInternal(loaded, configured, { type: 'expiry' });
   }
 
-  /** An operation under way whose time is over. */
-  async #recover({ configured, asking, times, now, isTimeTrusted, ...look }: RecoveryJob, id: string): Promise<void> {
-    const { tenant } = look.lane;
-    let lane = await this.#books.find(tenant, id);
-    if (lane === undefined || !isUnderWay(lane)) return;
+  /** Resolves an operation that has been in progress for too long. */
+  async #resolve(job: RecoveryJob, id: string): Promise<void> {
+    let loaded = await this.#repository.load(job.loaded.tenant, id);
+    if (loaded === undefined || !isInProgress(loaded)) return;
+    const operations = await this.#repository.listOperations(loaded);
+    // A void may be repeated now: the process that started it must no longer find that nothing was sent.
+    if (isVoidOrExpiry(loaded.operation)) loaded = await this.#apply(job, loaded, { type: 'reversal-started' });
+    if (!isInProgress(loaded)) return;
+    let event = await this.#inquire(job, loaded, operations);
+    if (event.type === 'reversal-started') {
+      loaded = await this.#apply(job, loaded, event);
+      if (!isInProgress(loaded)) return;
+      event = await this.#inquire(job, loaded, operations);
+    }
+    if (event.type === 'unanswered') return this.#countAttempt(job, loaded, event);
+    const after = await this.#conclude(job, loaded, event);
+    const problem = job.processor.lastProblem;
+    if (isInProgress(after)) await this.#countAttempt(job, after, { type: 'unanswered', problem, notFound: false });
+  }
+
+  #inquire(job: RecoveryJob, snapshot: LoadedPayment, operations: readonly Operation[]): Promise<PaymentEvent> {
+    const { configured, processor, now, isTimeTrusted } = job;
     const { capabilities } = configured.processor;
-    const operations = await this.#books.operations(lane);
-    const evidence = { operations, asking, capabilities, times, now, isTimeTrusted };
-    // A void may be repeated now: the process that began it must no longer find that nothing was sent.
-    if (isEnding(lane)) lane = await this.#noteGivenUp(lane, configured, lane.payment.consecutiveNotFound);
-    if (!isUnderWay(lane)) return;
-    let verdict = await inquest({ ...evidence, pair: lane });
-    if (verdict.kind === 'hopeless') {
-      lane = await this.#noteGivenUp(lane, configured, verdict.absences);
-      if (!isUnderWay(lane)) return;
-      verdict = await inquest({ ...evidence, pair: lane });
-    }
-    if (verdict.kind === 'open')
-      return this.#books.postpone(lane, configured, now, { absences: verdict.absences, problem: asking.lastProblem });
-    const { reversalStarted: isGivenUp } = lane.payment;
-    const change = (current: Lane): PaymentSnapshot | undefined =>
-      isUnderWay(current) && current.payment.reversalStarted === isGivenUp
-        ? passed(current, verdict, times, now)
-        : undefined;
-    const along = async () => [this.#idempotency.releaseBinding(tenant, id)];
-    const after = await this.#books.change(lane, configured, change, along, [
-      paymentEvent(this.#clock, 'payment.resolved', lane, SERVICE_ORIGIN, verdict.kind),
-    ]);
-    if (after.operation.state === 'in_progress')
-      await this.#books.postpone(after, configured, now, { problem: asking.lastProblem });
+    const rules = rulesOf(configured, this.#time);
+    return resolveOutcome({ snapshot, operations, processor, capabilities, rules, now, isTimeTrusted });
   }
 
-  /** On disk before anything is undone, or repeated. */
-  async #noteGivenUp(lane: Lane, configured: ConfiguredProcessor, absences: number): Promise<Lane> {
-    if (lane.payment.reversalStarted === true) return lane;
-    return this.#books.change(lane, configured, (current) => givenUp(current, absences));
+  /** Completes the operation, unless another process has, or has started a reversal, since it was loaded. */
+  #conclude(job: RecoveryJob, loaded: LoadedPayment, event: PaymentEvent): Promise<LoadedPayment> {
+    const { reversalStarted } = loaded.reconciliation;
+    const decide = (current: LoadedPayment): PaymentEvent | undefined =>
+      isInProgress(current) && current.reconciliation.reversalStarted === reversalStarted ? event : undefined;
+    const writes = async () => [this.#idempotency.releaseBinding(loaded.tenant, loaded.operation.id)];
+    const journal = [paymentEvent(this.#clock, 'payment.resolved', loaded, SERVICE_ORIGIN, resolutionOf(event))];
+    return this.#repository.change(loaded, job.configured, decide, { writes, journal }, job.now);
   }
 
-  /** Operations that have ended here, and about which the processor may have more to say. */
-  async #watch({ lane, configured, asking, times, now }: RecoveryJob): Promise<void> {
-    const operations = await this.#books.operations(lane);
-    let isInDoubt = false;
-    for (const id of lane.payment.recheckIds) {
-      const watched = await this.#books.find(lane.tenant, id);
-      if (watched === undefined) continue;
-      const word = await wordAbout(asking, watched, operations);
-      const change = (current: Lane): PaymentSnapshot | undefined => {
-        // Another operation has begun since: the word may speak of what that one did, and is asked for again after it.
-        if (current.payment.operationCount !== lane.payment.operationCount) return undefined;
-        const pair = resettle(current, word, now, times.lifetimes);
-        const isBeyond = isBeyondUs(current, pair, word);
-        isInDoubt ||= isBeyond;
-        const isOver =
-          !isBeyond &&
-          !lacksCapture(pair, configured) &&
-          !expectsMore(pair, word, now, recheckUntil(pair.operation, times));
-        return isOver ? { ...pair, payment: unwatched(pair.payment, id) } : pair;
-      };
-      const after = await this.#books.change(watched, configured, change);
-      await this.#captureLate(after, configured, word);
+  /** Rechecks completed operations about which the processor may report more. */
+  async #recheck(job: RecoveryJob): Promise<void> {
+    const { loaded, configured, processor, now } = job;
+    const { tenant, payment, reconciliation } = loaded;
+    const operations = await this.#repository.listOperations(loaded);
+    let isContradiction = false;
+    for (const id of reconciliation.recheckIds) {
+      const checked = await this.#repository.load(tenant, id);
+      if (checked === undefined) continue;
+      const result = await recheckOutcome(processor, checked, operations);
+      // Another operation has started since: the result may speak of its effect, and is asked for again after it.
+      const decide = (current: LoadedPayment): PaymentEvent | undefined =>
+        current.payment.operationCount === payment.operationCount ? { type: 'inquired', result } : undefined;
+      const after = await this.#repository.change(checked, configured, decide, {}, now);
+      isContradiction ||= decide(after) !== undefined && needsManualResolution(after.operation, result);
+      await this.#captureLate(after, configured, result);
     }
-    const left = await this.#books.find(lane.tenant, lane.payment.id);
-    if (left !== undefined && left.payment.operationInProgress === undefined && left.payment.recheckIds.length > 0)
-      await this.#books.postpone({ ...left, schedule: lane.schedule }, configured, now, {
-        isInDoubt,
-        problem: isInDoubt ? 'contradiction' : asking.lastProblem,
-      });
+    const left = await this.#repository.load(tenant, payment.id);
+    if (left === undefined || left.payment.operationInProgress !== undefined) return;
+    if (left.reconciliation.recheckIds.length === 0) return;
+    const problem = isContradiction ? 'contradiction' : processor.lastProblem;
+    await this.#countAttempt(job, left, { type: 'unanswered', problem, notFound: false, isContradiction });
   }
 
   /** A payment that was pending, and is authorized now, still lacks its capture where that is a call of its own. */
-  async #captureLate(lane: Lane, configured: ConfiguredProcessor, word: InquiryResult): Promise<void> {
-    const { payment } = lane;
-    if (word.kind !== 'approved' || payment.operationInProgress !== undefined || !lacksCapture(lane, configured))
-      return;
-    await this.#payments.runInternal(lane, configured, { type: 'capture', amount: undefined });
+  async #captureLate(loaded: LoadedPayment, configured: ConfiguredProcessor, result: InquiryResult): Promise<void> {
+    const { payment } = loaded;
+    if (result.kind !== 'approved' || payment.operationInProgress !== undefined) return;
+    if (!lacksCapture(payment, configured.processor.capabilities)) return;
+    await this.#payments.runInternal(loaded, configured, { type: 'capture', amount: undefined });
+  }
+
+  #apply(job: RecoveryJob, loaded: LoadedPayment, event: PaymentEvent): Promise<LoadedPayment> {
+    return this.#repository.change(loaded, job.configured, () => event, {}, job.now);
+  }
+
+  /** Counts an attempt, unless the payment was changed, and scheduled, since it was loaded. */
+  async #countAttempt(job: RecoveryJob, loaded: LoadedPayment, event: PaymentEvent): Promise<void> {
+    const { payment } = loaded.revisions;
+    const decide = (current: LoadedPayment): PaymentEvent | undefined =>
+      current.revisions.payment === payment ? event : undefined;
+    await this.#repository.change(loaded, job.configured, decide, {}, job.now);
   }
 }
-
-/** It is watched until the capture has begun, so that a crash in between does not forget it. */
-const lacksCapture = ({ payment }: PaymentSnapshot, { processor }: ConfiguredProcessor): boolean =>
-  payment.type === 'payment' &&
-  payment.status === 'Authorized' &&
-  payment.operationCount === 1 &&
-  !processor.capabilities.sale;
 
 const isSame = (one: Tenant, other: Tenant): boolean =>
   one.account === other.account && one.environment === other.environment;
 
-const isUnderWay = ({ operation }: PaymentSnapshot): boolean => operation.state === 'in_progress';
+const isInProgress = ({ operation }: PaymentSnapshot): boolean => operation.state === 'in_progress';
 
-const isEnding = ({ operation: { type } }: PaymentSnapshot): boolean =>
-  type === 'authorization_void' || type === 'expiry';
-
-/**
- * A first operation that was given up must not live on at the processor: it is given up again. Whether a void arrived late
- * shows in how the payment stands.
- */
-function wordAbout(
-  asking: TimedProcessor,
-  { payment, operation }: PaymentSnapshot,
-  operations: readonly Operation[],
-): Promise<InquiryResult> {
-  const history = buildHistory(payment, operations, operation);
-  const [first = operation] = operations;
-  const subject = toOperationRef(payment, operation.type === 'authorization_void' ? first : operation);
-  const wasGivenUp = operation.id === payment.id && operation.state === 'refused';
-  return wasGivenUp ? asking.reverse(history, subject) : asking.inquire(history, subject);
-}
+/** The word of the audit log for how an outcome was resolved. */
+const resolutionOf = ({ type }: PaymentEvent): string => (type === 'inquired' ? 'confirmed' : type);

@@ -14,7 +14,7 @@ import {
   type Unknown,
   unknown,
 } from './processor.ts';
-import { recoveryTimes } from './schedule.ts';
+import { recoveryTimes } from './reconciliation.ts';
 
 /** The processor of a payment, asked within its time. What it does wrong becomes an unknown outcome. */
 export class TimedProcessor {

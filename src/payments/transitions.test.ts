@@ -11,7 +11,7 @@ import {
   toFailureStatus,
 } from './transitions.ts';
 
-const TRIGGERS: readonly Trigger[] = ['request', 'answer', 'capture', 'refund', 'void', 'expiry'];
+const TRIGGERS: readonly Trigger[] = ['request', 'processor', 'capture', 'refund', 'void', 'expiry'];
 
 /** Every line of the decisions, and what brings it about. */
 const LINES: Readonly<Record<string, Readonly<Record<string, readonly Trigger[]>>>> = {
@@ -23,19 +23,19 @@ const LINES: Readonly<Record<string, Readonly<Record<string, readonly Trigger[]>
     ProcessorError: ['request'],
   },
   Opened: {
-    Authorized: ['answer'],
-    Collected: ['answer'],
-    Declined: ['answer'],
-    ProcessorError: ['answer'],
-    // By the answer: cancelled at the processor.
-    Cancelled: ['void', 'expiry', 'answer'],
+    Authorized: ['processor'],
+    Collected: ['processor'],
+    Declined: ['processor'],
+    ProcessorError: ['processor'],
+    // By the processor: cancelled at the processor.
+    Cancelled: ['void', 'expiry', 'processor'],
   },
   Authorized: {
-    // By the answer: captured, voided or failed at the processor.
-    Collected: ['capture', 'answer'],
-    Voided: ['void', 'expiry', 'answer'],
-    Declined: ['answer'],
-    ProcessorError: ['answer'],
+    // By the processor: captured, voided or failed at the processor.
+    Collected: ['capture', 'processor'],
+    Voided: ['void', 'expiry', 'processor'],
+    Declined: ['processor'],
+    ProcessorError: ['processor'],
   },
   Collected: { Collected: ['refund'] },
 };

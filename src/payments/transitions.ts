@@ -55,7 +55,7 @@ export const toFailureStatus = (reason: Reason): FailureStatus =>
   ({ status: DECLINED.includes(reason) ? 'Declined' : 'ProcessorError', reason }) as FailureStatus;
 
 /** Why a payment changes; `answer` is the processor's word, whenever it comes. */
-export type Trigger = 'request' | 'answer' | 'capture' | 'refund' | 'void' | 'expiry';
+export type Trigger = 'request' | 'processor' | 'capture' | 'refund' | 'void' | 'expiry';
 
 interface Transition {
   readonly from: Status | 'new';
@@ -73,15 +73,15 @@ export const TRANSITIONS: readonly Transition[] = [
   { from: 'new', to: 'Collected', by: ['request'] },
   { from: 'new', to: 'Declined', by: ['request'] },
   { from: 'new', to: 'ProcessorError', by: ['request'] },
-  { from: 'Opened', to: 'Authorized', by: ['answer'] },
-  { from: 'Opened', to: 'Collected', by: ['answer'] },
-  { from: 'Opened', to: 'Declined', by: ['answer'] },
-  { from: 'Opened', to: 'ProcessorError', by: ['answer'] },
-  { from: 'Opened', to: 'Cancelled', by: ['void', 'expiry', 'answer'] },
-  { from: 'Authorized', to: 'Collected', by: ['capture', 'answer'] },
-  { from: 'Authorized', to: 'Voided', by: ['void', 'expiry', 'answer'] },
-  { from: 'Authorized', to: 'Declined', by: ['answer'] },
-  { from: 'Authorized', to: 'ProcessorError', by: ['answer'] },
+  { from: 'Opened', to: 'Authorized', by: ['processor'] },
+  { from: 'Opened', to: 'Collected', by: ['processor'] },
+  { from: 'Opened', to: 'Declined', by: ['processor'] },
+  { from: 'Opened', to: 'ProcessorError', by: ['processor'] },
+  { from: 'Opened', to: 'Cancelled', by: ['void', 'expiry', 'processor'] },
+  { from: 'Authorized', to: 'Collected', by: ['capture', 'processor'] },
+  { from: 'Authorized', to: 'Voided', by: ['void', 'expiry', 'processor'] },
+  { from: 'Authorized', to: 'Declined', by: ['processor'] },
+  { from: 'Authorized', to: 'ProcessorError', by: ['processor'] },
   { from: 'Collected', to: 'Collected', by: ['refund'] },
 ];
 

@@ -4,16 +4,17 @@ export interface Target {
   readonly tests: readonly string[];
 }
 
-const SETTLING = ['settle', 'settle-later', 'payment-sequences'].map((name) => `src/payments/${name}.test.ts`);
+const EVENTS = ['apply-event', 'payment-sequences'].map((name) => `src/payments/${name}.test.ts`);
 
 export const PLAN: readonly Target[] = [
   { source: 'src/kernel/money.ts', tests: ['src/kernel/money.test.ts'] },
   {
     source: 'src/payments/transitions.ts',
-    tests: ['src/payments/transitions.test.ts', 'src/payments/payment.test.ts', ...SETTLING],
+    tests: ['src/payments/transitions.test.ts', 'src/payments/commands.test.ts', ...EVENTS],
   },
-  { source: 'src/payments/payment.ts', tests: ['src/payments/payment.test.ts', ...SETTLING] },
-  { source: 'src/payments/settle.ts', tests: SETTLING },
-  { source: 'src/payments/inquest.ts', tests: ['src/payments/inquest.test.ts'] },
-  { source: 'src/payments/schedule.ts', tests: ['src/payments/schedule.test.ts'] },
+  { source: 'src/payments/commands.ts', tests: ['src/payments/commands.test.ts'] },
+  { source: 'src/payments/payment.ts', tests: ['src/payments/commands.test.ts', ...EVENTS] },
+  { source: 'src/payments/apply-event.ts', tests: EVENTS },
+  { source: 'src/payments/resolve-outcome.ts', tests: ['src/payments/resolve-outcome.test.ts'] },
+  { source: 'src/payments/reconciliation.ts', tests: ['src/payments/reconciliation.test.ts', ...EVENTS] },
 ];

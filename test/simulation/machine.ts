@@ -19,8 +19,8 @@ import { Transactions } from '../../src/idempotency/transaction.ts';
 import type { Clock, Random } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { TrustedTime } from '../../src/kernel/time-guard.ts';
-import { Books } from '../../src/payments/books.ts';
 import { PaymentActivations, type Processors } from '../../src/payments/payment-activations.ts';
+import { PaymentRepository } from '../../src/payments/payment-repository.ts';
 import { Payments } from '../../src/payments/payments.ts';
 import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
 import { ProcessorNotifications } from '../../src/payments/processor-notifications.ts';
@@ -77,7 +77,7 @@ const PERMISSIONS = ['payments:write', 'payments:read', 'tokens:detokenize', 'ca
 /** The payments of one process, put together as the service does, without its listeners. */
 export class Machine {
   readonly activations: PaymentActivations;
-  readonly books: Books;
+  readonly repository: PaymentRepository;
   readonly captures: Captures;
   readonly transactions: Transactions;
   readonly recovery: Recovery;
@@ -115,18 +115,26 @@ export class Machine {
       hosts: new ProcessorHosts(),
       changeControl: NO_CHANGE_CONTROL,
     });
-    const books = new Books({ ...parts, observe: () => undefined });
-    const notifications = new ProcessorNotifications({ ...parts, processors, books });
-    const payments = new Payments({ ...parts, transactions, vault, placeholders, activations, books, notifications });
+    const repository = new PaymentRepository({ ...parts, onOutcome: () => undefined });
+    const notifications = new ProcessorNotifications({ ...parts, processors, activations, repository });
+    const payments = new Payments({
+      ...parts,
+      transactions,
+      vault,
+      placeholders,
+      activations,
+      repository,
+      notifications,
+    });
     const services = { database, vault, captures, payments } as unknown as Services;
     const turns = new ScanQueue();
     const performerOf = (endpoint: Endpoint): Performer =>
       new Performer({ endpoint, services, idempotency, transactions, clock, turns, serialize: serializerOf(endpoint) });
     const performers = Object.entries(ENDPOINTS).map(([name, endpoint]) => [name, performerOf(endpoint)] as const);
     this.#performers = Object.fromEntries(performers) as Record<EndpointName, Performer>;
-    this.recovery = new Recovery({ database, activations, books, payments, idempotency, clock, time, failed });
+    this.recovery = new Recovery({ database, activations, repository, payments, idempotency, clock, time, failed });
     this.activations = activations;
-    this.books = books;
+    this.repository = repository;
     this.captures = captures;
     this.transactions = transactions;
     this.notifications = notifications;

@@ -1,6 +1,6 @@
 import type { Tenant } from '../../src/kernel/environment.ts';
-import type { Lane } from '../../src/payments/lane.ts';
-import type { Operation, Payment } from '../../src/payments/payment.ts';
+import type { Operation, Payment, Reconciliation } from '../../src/payments/payment.ts';
+import type { LoadedPayment } from '../../src/payments/payment-repository.ts';
 import type { Status } from '../../src/payments/transitions.ts';
 import { type Database, text } from '../../src/storage/database.ts';
 import type { Backend, BackendState } from './backend.ts';
@@ -20,9 +20,9 @@ interface Look {
 
 interface Known {
   readonly payment: Payment;
+  readonly reconciliation: Reconciliation;
   readonly operations: readonly Operation[];
   readonly stand: BackendState | undefined;
-  readonly isDoubtful: boolean;
 }
 
 /** One line for each thing that must not be; the first word is the payment or request. */
@@ -31,10 +31,10 @@ export async function reconcile(look: Look): Promise<string[]> {
   const known = new Map<string, Known>();
   for (const row of await look.database.read('select id from payments order by id')) {
     const id = text(row, 'id');
-    const lane = (await look.desk.books.find(look.tenant, id)) as Lane;
-    const { payment, schedule } = lane;
-    const operations = await look.desk.books.operations(lane);
-    known.set(id, { payment, operations, stand: stands.get(id), isDoubtful: schedule.inDoubtSince !== undefined });
+    const loaded = (await look.desk.repository.load(look.tenant, id)) as LoadedPayment;
+    const { payment, reconciliation } = loaded;
+    const operations = await look.desk.repository.listOperations(loaded);
+    known.set(id, { payment, reconciliation, operations, stand: stands.get(id) });
   }
   const faults = [...look.backend.violations()];
   for (const key of stands.keys()) if (!known.has(key)) faults.push(`${key} is known to the processor only`);
@@ -54,14 +54,14 @@ const FITTING: Readonly<Record<BackendState['state'] | 'captured' | 'none', read
   reversed: ['Voided', 'Cancelled', 'ProcessorError'],
 };
 
-function disagreements({ payment, stand, isDoubtful, operations }: Known, isOver: boolean): string[] {
+function disagreements({ payment, reconciliation, stand, operations }: Known, isOver: boolean): string[] {
   const { id, status, operationInProgress: operation, authorized, collected, refunded } = payment;
   const faults: string[] = [];
   if (operation !== undefined) faults.push(`${id} waits for ${operation}`);
   for (const each of operations)
     if (each.state === 'in_progress' && each.id !== operation) faults.push(`${id} has forgotten ${each.id}`);
-  if (isDoubtful) faults.push(`${id} is in doubt`);
-  if (payment.recheckIds.length > 0 && isOver) faults.push(`${id} is still watched`);
+  if (reconciliation.inDoubtSince !== undefined) faults.push(`${id} is in doubt`);
+  if (reconciliation.recheckIds.length > 0 && isOver) faults.push(`${id} is still watched`);
   const isHeld = stand?.state === 'approved';
   const state = stand === undefined ? 'none' : isHeld && stand.captured > 0n ? 'captured' : stand.state;
   const ours = `${status} ${authorized} ${collected} ${refunded}`;
@@ -137,12 +137,12 @@ function isFinal(answer: SimulatedResponse): boolean {
 function broken(reference: string, answer: SimulatedResponse, known: ReadonlyMap<string, Known>): string[] {
   const { status: said, message, data } = jsonOf(answer);
   const { payment_id: id, transaction_id: operation, status, type } = data.transaction_info;
-  const lane = known.get(id);
-  const found = lane?.operations.find((each) => each.id === operation);
-  if (lane === undefined || found === undefined) return [`${reference} was told of ${operation}, which is not there`];
+  const at = known.get(id);
+  const found = at?.operations.find((each) => each.id === operation);
+  if (at === undefined || found === undefined) return [`${reference} was told of ${operation}, which is not there`];
   const faults: string[] = [];
-  if (!LATER[status as Status].includes(lane.payment.status))
-    faults.push(`${id} was told to be ${status} to ${reference} and is ${lane.payment.status}`);
+  if (!LATER[status as Status].includes(at.payment.status))
+    faults.push(`${id} was told to be ${status} to ${reference} and is ${at.payment.status}`);
   if (said === 'success' && isFinal(answer) && found.state !== 'accepted' && !isTakenBack(found))
     faults.push(`${id}: ${reference} was told “${message}” of ${type} and it is ${found.state}`);
   return faults;

@@ -6,7 +6,7 @@ import { type Clock, HOUR } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { Pan } from '../../src/kernel/pan.ts';
 import { TimeGuard, type TrustedTime } from '../../src/kernel/time-guard.ts';
-import type { Lane } from '../../src/payments/lane.ts';
+import type { LoadedPayment } from '../../src/payments/payment-repository.ts';
 import type { Driver } from '../../src/storage/database.ts';
 import { trustedTime } from '../fixtures/clock.ts';
 import { dropDatabase, openFolder } from '../fixtures/database.ts';
@@ -68,8 +68,10 @@ const NO_PATIENCE = 30;
 const NEWS_WITHIN = 40_000;
 
 /** Something is still to be found out about it. */
-const isUnsettled = ({ payment, schedule }: Lane): boolean =>
-  payment.operationInProgress !== undefined || payment.recheckIds.length > 0 || schedule.inDoubtSince !== undefined;
+const isUnsettled = ({ payment, reconciliation }: LoadedPayment): boolean =>
+  payment.operationInProgress !== undefined ||
+  reconciliation.recheckIds.length > 0 ||
+  reconciliation.inDoubtSince !== undefined;
 
 /** Taken before timers are put on virtual time. */
 const laterInReality = setImmediate;
@@ -374,11 +376,11 @@ class Simulation {
   }
 
   /** When one of these payments is to be looked at next; undefined when none is. */
-  async #nextDue(desk: Machine, which: (lane: Lane) => boolean, turn?: number): Promise<number | undefined> {
+  async #nextDue(desk: Machine, which: (loaded: LoadedPayment) => boolean, turn?: number): Promise<number | undefined> {
     const dues = turn === undefined ? [] : [turn];
     for (const row of await this.#real.read('select id from payments where due_at is not null')) {
-      const lane = await desk.books.find(TENANT, String(row['id']));
-      if (lane?.schedule.dueAt !== undefined && which(lane)) dues.push(lane.schedule.dueAt);
+      const loaded = await desk.repository.load(TENANT, String(row['id']));
+      if (loaded?.reconciliation.dueAt !== undefined && which(loaded)) dues.push(loaded.reconciliation.dueAt);
     }
     return dues.length === 0 ? undefined : Math.min(...dues);
   }

@@ -316,27 +316,30 @@ describe('cardvault payments', () => {
       assert.match((await doubtful()).out, /no payment is in doubt/);
     });
 
-    test('ends by the word of the operator, who looked it up', async () => {
+    test('ends with the outcome that the operator states', async () => {
       const me = await newMerchant(service, { 'timeout-ms': '300', 'recovery-delay-ms': '600000' });
-      const settle = (id: string, as: string): Promise<CommandResult> => {
+      const resolve = (id: string, outcome: string): Promise<CommandResult> => {
         const of = ['--account', me.account, '--environment', 'sandbox', '--transaction', id];
-        return shell.run('payments', 'settle', ...of, '--as', as, '--json');
+        return shell.run('payments', 'resolve', ...of, '--outcome', outcome, '--json');
       };
       const id = await me.opened('authorization', { amount: 999, words: '_capture_timeout' });
       const lost = idOf(await me.order('authorization', { amount: '66000' }));
       const capture = idOf(await me.move('capture', id, 500));
       const sure = await me.opened('authorization', { amount: 10 });
-      assert.match((await refused(settle(sure, 'accepted'), /no such transaction in doubt/)).err, /doubtful/);
-      await refused(settle(id, 'accepted'), new RegExp(`another transaction of the payment is in doubt: ${capture}`));
-      await refused(settle(capture, 'perhaps'), /accepted or refused/);
-      const done_ = (await resultOf(settle(capture, 'accepted'))) as Record<string, string>;
+      assert.match((await refused(resolve(sure, 'accepted'), /no such transaction in doubt/)).err, /doubtful/);
+      await refused(resolve(id, 'accepted'), new RegExp(`another transaction of the payment is in doubt: ${capture}`));
+      await refused(resolve(capture, 'perhaps'), /accepted or refused/);
+      const done_ = (await resultOf(resolve(capture, 'accepted'))) as Record<string, string>;
       assert.deepEqual(
         [done_['payment_id'], done_['operation'], done_['operation_state'], done_['status']],
         [id, 'capture', 'accepted', 'Collected'],
       );
       assert.deepEqual((await me.standing(id)).status, 'Collected');
-      assert.equal((await resultOf(settle(lost, 'refused')))['status'], 'ProcessorError');
-      await refused(settle(capture, 'accepted'), /no such transaction in doubt/);
+      // The former words do the same.
+      const former = ['--account', me.account, '--environment', 'sandbox', '--transaction', lost, '--as', 'refused'];
+      assert.equal((await resultOf(shell.run('payments', 'settle', ...former, '--json')))['status'], 'ProcessorError');
+      await refused(shell.run('payments', 'resolve', ...former.slice(0, -2)), /required option '--outcome <outcome>'/);
+      await refused(resolve(capture, 'accepted'), /no such transaction in doubt/);
       assert.ok(!JSON.stringify((await doubtful('--json')).json).includes(me.account));
     });
 

@@ -47,7 +47,7 @@ const COMMANDS: readonly (readonly string[])[] = [
 ];
 
 /** Needs a payment in doubt, and is tested where there is one. */
-const ELSEWHERE = ['payments settle', 'operator invite', 'operator list', 'operator remove', 'operator unlock'];
+const ELSEWHERE = ['payments resolve', 'operator invite', 'operator list', 'operator remove', 'operator unlock'];
 
 const manyNetworks = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => ['--ip', `10.0.${index >> 8}.${index & 255}`]).flat();

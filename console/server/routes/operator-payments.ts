@@ -63,16 +63,18 @@ export const operatorPaymentRoutes: readonly Route[] = [
         sandbox_accounts: countAccounts(processors, 'sandbox', name),
         production_accounts: countAccounts(processors, 'production', name),
       })),
-      doubtful: inDoubt.map(({ tenant, id, processor, operationInProgress, status, schedule, createdAt, payment }) => ({
-        ...tenant,
-        account_name: names.get(tenant.account) ?? '',
-        id,
-        processor,
-        operation: operationInProgress ?? null,
-        status,
-        since: iso8601(schedule.inDoubtSince ?? createdAt),
-        problem: payment?.lastProblem ?? null,
-      })),
+      doubtful: inDoubt.map(
+        ({ tenant, id, processor, operationInProgress, status, inDoubtSince, lastProblem, createdAt }) => ({
+          ...tenant,
+          account_name: names.get(tenant.account) ?? '',
+          id,
+          processor,
+          operation: operationInProgress ?? null,
+          status,
+          since: iso8601(inDoubtSince ?? createdAt),
+          problem: lastProblem ?? null,
+        }),
+      ),
     };
   }),
 ];

@@ -3,7 +3,7 @@ import type { ValueOf } from '../../../src/http/fields.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import { formatDecimal } from '../../../src/kernel/money.ts';
 import { truncatePans } from '../../../src/kernel/pan.ts';
-import { type Command, type RequestedAmount, validateCommand } from '../../../src/payments/payment.ts';
+import { type Command, type RequestedAmount, validateCommand } from '../../../src/payments/commands.ts';
 import type { Definition } from '../../wire/definition.ts';
 import { capturePaymentManually, refundPaymentManually, voidPaymentManually } from '../../wire/payments.ts';
 import { translateErrors } from '../error-translation.ts';

@@ -2,7 +2,7 @@ import { findReason, operationState } from '../../../src/http/payment-response.t
 import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
 import { formatDecimal } from '../../../src/kernel/money.ts';
 import { truncatePans } from '../../../src/kernel/pan.ts';
-import { allowedOperations } from '../../../src/payments/allowed-operations.ts';
+import { allowedOperations } from '../../../src/payments/commands.ts';
 import type { Operation, Payment } from '../../../src/payments/payment.ts';
 import type { PaymentDetail } from '../../../src/payments/payment-queries.ts';
 import type { ListedPayment } from '../../../src/payments/payment-store.ts';

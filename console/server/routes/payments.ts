@@ -3,7 +3,7 @@ import { timeOrNull } from '../../../src/kernel/clock.ts';
 import { parseCurrency } from '../../../src/kernel/currency.ts';
 import { Failure, invalid } from '../../../src/kernel/failure.ts';
 import { parseAmount } from '../../../src/kernel/money.ts';
-import { AMOUNT_EXPECTED } from '../../../src/payments/payment.ts';
+import { AMOUNT_EXPECTED } from '../../../src/payments/commands.ts';
 import type { PaymentFilter } from '../../../src/payments/payment-filter.ts';
 import type { ListedPayment } from '../../../src/payments/payment-store.ts';
 import { listPayments, showPayment } from '../../wire/payments.ts';

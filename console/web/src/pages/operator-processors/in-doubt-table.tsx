@@ -113,11 +113,11 @@ const buildCommand = (
   outcome: 'accepted' | 'refused',
 ): string =>
   [
-    'npx cardvault payments settle',
+    'npx cardvault payments resolve',
     `--account ${account}`,
     `--environment ${environment}`,
     `--transaction ${operation ?? id}`,
-    `--as ${outcome}`,
+    `--outcome ${outcome}`,
   ].join(' \\\n  ');
 
 /**

@@ -99,7 +99,7 @@ export const audit = {
     payment: {
       requested: 'Payment operation started',
       expired: 'Payment expired',
-      settled: 'Payment resolved manually',
+      'resolved-manually': 'Payment resolved manually',
       resolved: 'Payment resolved',
     },
     person: {
@@ -148,9 +148,9 @@ export const audit = {
     taken: 'Address taken',
     accepted: 'Accepted',
     refused: 'Declined',
-    word: 'Confirmed by the processor',
-    'given-up': 'Reversed',
-    overtaken: 'Superseded by another status',
+    confirmed: 'Confirmed by the processor',
+    reversed: 'Reversed',
+    superseded: 'Superseded by another status',
     key_missing: 'No key',
     key_unknown: 'Unknown key',
     key_revoked: 'Revoked key',

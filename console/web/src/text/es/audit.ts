@@ -111,7 +111,7 @@ export const audit: typeof english = {
     payment: {
       requested: 'Operación de pago iniciada',
       expired: 'Pago vencido',
-      settled: 'Pago resuelto manualmente',
+      'resolved-manually': 'Pago resuelto manualmente',
       resolved: 'Pago resuelto',
     },
     person: {
@@ -164,9 +164,9 @@ export const audit: typeof english = {
     taken: 'Dirección ya en uso',
     accepted: 'Aceptada',
     refused: 'Rechazada',
-    word: 'Confirmado por el procesador',
-    'given-up': 'Revertido',
-    overtaken: 'Reemplazado por otro estado',
+    confirmed: 'Confirmado por el procesador',
+    reversed: 'Revertido',
+    superseded: 'Reemplazado por otro estado',
     key_missing: 'Sin clave',
     key_unknown: 'Clave desconocida',
     key_revoked: 'Clave revocada',

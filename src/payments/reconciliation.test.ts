@@ -1,16 +1,26 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { buildOperation, buildPayment, NOW } from '../../test/fixtures/payment-fixtures.ts';
+import {
+  buildOperation,
+  buildPayment,
+  buildReconciliation,
+  NEXT,
+  NOW,
+  withCompleted,
+  withOperation,
+} from '../../test/fixtures/payment-fixtures.ts';
 import { DAY, HOUR, type Random } from '../kernel/clock.ts';
+import type { PaymentSnapshot } from './payment.ts';
 import {
   backOff,
   firstRecoveryAt,
+  nextDueAt,
   nextRecoveryAt,
   type RecoveryTimes,
-  recheckUntil,
   recoveryTimes,
-} from './schedule.ts';
+  withoutRecheck,
+} from './reconciliation.ts';
 import { COMMON_SETTINGS, effectiveSettings } from './settings.ts';
 
 const times = (changes: Partial<RecoveryTimes> = {}): RecoveryTimes => ({
@@ -42,6 +52,11 @@ describe('times', () => {
     });
   });
 
+  it('are longer by what the deciding clock is ahead', () => {
+    const settings = effectiveSettings(COMMON_SETTINGS, { 'opened-expiry': '90s' });
+    assert.deepEqual(recoveryTimes(settings, 500).lifetimes, { opened: 90_500, authorization: 7 * DAY + 500 });
+  });
+
   it('are no numbers where the settings are not there', () => {
     assert.deepEqual(recoveryTimes({}), {
       timeout: Number.NaN,
@@ -55,10 +70,6 @@ describe('times', () => {
 describe('an operation whose outcome is unknown', () => {
   it('is first looked at when its answer must have come and the processor had time to note it', () => {
     assert.equal(firstRecoveryAt(buildOperation({ createdAt: NOW }), times()), NOW + 6000);
-  });
-
-  it('is looked for twice as long as recovery may take', () => {
-    assert.equal(recheckUntil(buildOperation({ createdAt: NOW }), times()), NOW + 2 * HOUR);
   });
 });
 
@@ -109,7 +120,7 @@ describe('the next look at a payment', () => {
   it('is when it ends, or sooner when something is watched, or never', () => {
     const AGAIN = NOW + 100;
     const look = (watched: readonly string[], expiresAt: number | undefined): number | undefined =>
-      nextRecoveryAt(buildPayment({ recheckIds: watched, expiresAt }), AGAIN);
+      nextRecoveryAt(buildPayment({ expiresAt }), { recheckIds: watched }, AGAIN);
     assert.equal(look([], undefined), undefined);
     assert.equal(look([], NOW + 50), NOW + 50);
     assert.equal(look([], NOW + 500), NOW + 500);
@@ -118,5 +129,44 @@ describe('the next look at a payment', () => {
     assert.equal(look(['a'], NOW + 50), NOW + 50);
     assert.equal(look(['a'], 0), 0);
     assert.equal(look([], 0), 0);
+  });
+});
+
+describe('the time at which a payment is due after an event', () => {
+  const base = { now: NOW, times: times({ recoveryDelay: 1000 }), random: drawing('least') };
+  const inProgress = withOperation({}, { type: 'capture', createdAt: NOW - 5 }, { dueAt: NOW + 7, attempts: 2 });
+  const waiting = withCompleted({ expiresAt: undefined }, {}, { attempts: 1, dueAt: NOW + 7, recheckIds: ['first'] });
+
+  it('is that of the first recovery when an operation has started', () => {
+    const first = NOW - 5 + 2000;
+    assert.equal(nextDueAt({ ...base, event: 'requested', before: undefined, after: inProgress }), first);
+    assert.equal(nextDueAt({ ...base, event: 'started', before: waiting, after: inProgress }), first);
+  });
+
+  it('stays while the operation is in progress, until an attempt is counted', () => {
+    const due = (event: string) => nextDueAt({ ...base, event, before: inProgress, after: inProgress });
+    assert.equal(due('responded'), NOW + 7);
+    assert.equal(due('notified'), NOW + 7);
+    assert.equal(due('unanswered'), NOW + 4000);
+  });
+
+  it('is that of the recheck or the expiry of a payment with nothing in progress, or never', () => {
+    const due = (after: PaymentSnapshot) => nextDueAt({ ...base, event: 'inquired', before: inProgress, after });
+    assert.equal(due(waiting), NOW + 2000);
+    assert.equal(due({ ...waiting, payment: buildPayment({ expiresAt: NOW + 10 }) }), NOW + 10);
+    assert.equal(due({ ...waiting, reconciliation: buildReconciliation() }), undefined);
+  });
+
+  it('is now after a hint, or a response that contradicts what recovery found', () => {
+    assert.equal(nextDueAt({ ...base, event: 'notified', before: waiting, after: waiting }), NOW);
+    assert.equal(nextDueAt({ ...base, event: 'responded', before: waiting, after: waiting }), NOW);
+    assert.equal(nextDueAt({ ...base, event: 'responded', before: inProgress, after: waiting }), NOW + 2000);
+  });
+});
+
+describe('the operations that are rechecked', () => {
+  it('lose one, and keep their order', () => {
+    const { recheckIds } = withoutRecheck(buildReconciliation({ recheckIds: ['a', NEXT, 'b'] }), NEXT);
+    assert.deepEqual(recheckIds, ['a', 'b']);
   });
 });

@@ -4,16 +4,8 @@ import fc from 'fast-check';
 import { buildPayment, FIRST, NEXT, NOW, PAYMENT_STATES, USD } from '../../test/fixtures/payment-fixtures.ts';
 import type { Currency } from '../kernel/currency.ts';
 import { Failure } from '../kernel/failure.ts';
-import {
-  AMOUNT_EXPECTED,
-  type Command,
-  initialOperation,
-  newOperation,
-  type Payment,
-  type RequestedAmount,
-  stateOf,
-  validateCommand,
-} from './payment.ts';
+import { AMOUNT_EXPECTED, allowedOperations, type Command, type RequestedAmount, validateCommand } from './commands.ts';
+import { initialOperation, newOperation, type Payment, stateOf } from './payment.ts';
 import { isAllowedTransition, STATUSES, type Status, TRANSITIONS } from './transitions.ts';
 
 const COMMANDS = ['capture', 'payment_refund', 'authorization_void', 'expiry'] as const;
@@ -261,5 +253,33 @@ describe('a new operation', () => {
     const asked = { type: 'payment', amount: 9_007_199_254_740_993n, referenceCode: 'A-2' } as const;
     assert.deepEqual(initialOperation(payment), newOperation(FIRST, payment.createdAt, payment, asked));
     assert.equal(initialOperation(payment).id, payment.id);
+  });
+});
+
+describe('a command of a user who looked at the payment before', () => {
+  it('is refused when another operation has started since', () => {
+    const payment = buildPayment({ ...PAYMENT_STATES.Authorized, operationCount: 3 });
+    const capture = (expectedOperations: number): Command => ({
+      type: 'capture',
+      amount: undefined,
+      expectedOperations,
+    });
+    assert.equal(validateCommand(payment, capture(3), IN_PARTS), 10_000n);
+    for (const expected of [2, 4]) assert.equal(refusal(payment, capture(expected))[0], 'changed_meanwhile');
+  });
+});
+
+describe('the operations that a payment allows', () => {
+  it('are those that a command would start, with their amounts', () => {
+    const allowed = (status: Status) => allowedOperations(inStatus(status), IN_PARTS);
+    assert.deepEqual(allowed('Authorized'), { capture: 10_000n, refund: undefined, void: 10_000n });
+    assert.deepEqual(allowed('Collected'), { capture: undefined, refund: 5000n, void: undefined });
+    assert.deepEqual(allowed('Opened'), { capture: undefined, refund: undefined, void: 10_000n });
+    assert.deepEqual(allowed('Declined'), { capture: undefined, refund: undefined, void: undefined });
+  });
+
+  it('hide no fault', () => {
+    const broken = Object.defineProperty(inStatus('Opened'), 'status', { get: () => assert.fail('broken') });
+    assert.throws(() => allowedOperations(broken, IN_PARTS), /broken/);
   });
 });

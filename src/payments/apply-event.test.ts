@@ -1,0 +1,1046 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  buildPayment,
+  buildReconciliation,
+  captured,
+  FIRST,
+  failed,
+  isFirstType,
+  LIFETIMES,
+  NEXT,
+  NOW,
+  OUTCOME_NAMES,
+  OUTCOMES,
+  type OutcomeName,
+  PAYMENT_STATES,
+  RULES,
+  told,
+  USD,
+  withCompleted,
+  withOperation,
+} from '../../test/fixtures/payment-fixtures.ts';
+import type { Currency } from '../kernel/currency.ts';
+import { applyEvent, applyState, NEVER_CONFIRMED, NEVER_RECEIVED, type PaymentEvent } from './apply-event.ts';
+import { newOperation, type Operation, type Payment, type PaymentSnapshot, stateOf } from './payment.ts';
+import type { InquiryResult, OperationType, Outcome } from './processor.ts';
+import { needsManualResolution, needsRecheck } from './reconciliation.ts';
+import { REASONS, STATUSES, type Status, TRANSITIONS } from './transitions.ts';
+
+const TYPES: readonly OperationType[] = [
+  'authorization',
+  'payment',
+  'capture',
+  'payment_refund',
+  'authorization_void',
+  'expiry',
+];
+
+const SILENT: readonly OutcomeName[] = ['unknown', 'not-found'];
+
+const apply = (snapshot: PaymentSnapshot | undefined, event: PaymentEvent, now = NOW): PaymentSnapshot | undefined =>
+  applyEvent(snapshot, event, now, RULES);
+
+/** By our request; undefined when the response does not complete the operation. */
+function responded(snapshot: PaymentSnapshot, outcome: Outcome): PaymentSnapshot | undefined {
+  const after = apply(snapshot, { type: 'responded', outcome });
+  return after?.operation.state === 'in_progress' ? undefined : after;
+}
+
+/** By an inquiry, or by our request where only that can have this outcome. */
+function completedBy(snapshot: PaymentSnapshot, outcome: Outcome | InquiryResult): PaymentSnapshot | undefined {
+  return outcome.kind === 'not-sent'
+    ? responded(snapshot, outcome)
+    : apply(snapshot, { type: 'inquired', result: outcome });
+}
+
+/** By an inquiry about a completed operation. */
+function recheck(snapshot: PaymentSnapshot, result: InquiryResult, now = NOW): PaymentSnapshot {
+  const after = apply(snapshot, { type: 'inquired', result }, now);
+  assert.ok(after !== undefined);
+  return after;
+}
+
+/** Payment and operation stay as they are; what is rechecked may change. */
+function assertUnchanged(after: PaymentSnapshot, before: PaymentSnapshot, about = ''): void {
+  assert.equal(after.payment, before.payment, about);
+  assert.equal(after.operation, before.operation, about);
+}
+
+const CLP = 'CLP' as Currency;
+
+const settled = (snapshot: PaymentSnapshot, word: OutcomeName): PaymentSnapshot | undefined =>
+  completedBy(snapshot, OUTCOMES[word]);
+
+const isOutcome = (result: Outcome | InquiryResult): result is Outcome =>
+  result.kind !== 'reversed' && result.kind !== 'not-found';
+
+/** What each word makes of the status: of the operations, in the statuses in which they can be under way. */
+const ENDS: Readonly<Record<string, Partial<Readonly<Record<OutcomeName, Status>>>>> = {
+  'authorization Opened': {
+    approved: 'Authorized',
+    captured: 'Collected',
+    'captured in part': 'Collected',
+    refused: 'Declined',
+    broken: 'ProcessorError',
+    pending: 'Opened',
+    reversed: 'Cancelled',
+    'not sent': 'ProcessorError',
+  },
+  'capture Authorized': {
+    approved: 'Collected',
+    captured: 'Collected',
+    'captured in part': 'Collected',
+    pending: 'Collected',
+    refused: 'Authorized',
+    broken: 'Authorized',
+    'not sent': 'Authorized',
+    reversed: 'Voided',
+  },
+  'payment_refund Collected': {
+    approved: 'Collected',
+    captured: 'Collected',
+    'captured in part': 'Collected',
+    pending: 'Collected',
+    refused: 'Collected',
+    broken: 'Collected',
+    'not sent': 'Collected',
+  },
+  'authorization_void Authorized': {
+    approved: 'Voided',
+    captured: 'Voided',
+    'captured in part': 'Voided',
+    reversed: 'Voided',
+    refused: 'Authorized',
+    broken: 'Authorized',
+    'not sent': 'Authorized',
+  },
+  'authorization_void Opened': {
+    approved: 'Cancelled',
+    captured: 'Cancelled',
+    'captured in part': 'Cancelled',
+    reversed: 'Cancelled',
+    refused: 'Opened',
+    broken: 'Opened',
+    'not sent': 'Opened',
+  },
+  'expiry Authorized': { approved: 'Voided', captured: 'Voided', 'captured in part': 'Voided', reversed: 'Voided' },
+  'expiry Opened': {
+    approved: 'Cancelled',
+    captured: 'Cancelled',
+    'captured in part': 'Cancelled',
+    reversed: 'Cancelled',
+  },
+};
+
+const every = (visit: (pair: PaymentSnapshot, word: OutcomeName, about: string) => void): void => {
+  for (const type of TYPES)
+    for (const status of STATUSES)
+      for (const word of OUTCOME_NAMES)
+        visit(withOperation(PAYMENT_STATES[status], { type, amount: 2000n }), word, `${type}, ${status}, ${word}`);
+};
+
+describe('a word about an operation under way', () => {
+  for (const [begun, words] of Object.entries(ENDS)) {
+    const [type, status] = begun.split(' ') as [OperationType, Status];
+    const types: readonly OperationType[] = type === 'authorization' ? ['authorization', 'payment'] : [type];
+    it(`about ${begun}: ${Object.keys(words).length} of ${OUTCOME_NAMES.length} words end it`, () => {
+      for (const each of types) {
+        for (const word of OUTCOME_NAMES) {
+          const before = withOperation(PAYMENT_STATES[status], { type: each, amount: 2000n });
+          assert.equal(settled(before, word)?.payment.status, words[word], `${each}, ${word}`);
+          const outcome = OUTCOMES[word];
+          if (isOutcome(outcome))
+            assert.equal(responded(before, outcome)?.payment.status, words[word], `${each}, ${word}`);
+        }
+      }
+    });
+  }
+
+  it('moves the payment along the table only, whatever the status', () => {
+    let moves = 0;
+    every((pair, word, about) => {
+      const after = settled(pair, word);
+      if (after === undefined || after.payment.status === pair.payment.status) return;
+      moves++;
+      const line = TRANSITIONS.find(({ from, to }) => from === pair.payment.status && to === after.payment.status);
+      assert.ok(line !== undefined, about);
+    });
+    assert.ok(moves > 40, String(moves));
+  });
+
+  it('keeps authorized ≥ collected ≥ refunded, and an end of time for Opened and Authorized alone', () => {
+    every((pair, word, about) => {
+      const { payment } = settled(pair, word) ?? pair;
+      assert.ok(payment.authorized >= payment.collected && payment.collected >= payment.refunded, about);
+      assert.equal(payment.expiresAt !== undefined, ['Opened', 'Authorized'].includes(payment.status), about);
+      const reasons: readonly string[] =
+        payment.status === 'Declined' || payment.status === 'ProcessorError' ? REASONS[payment.status] : [];
+      assert.equal(payment.reason !== undefined, reasons.length > 0, about);
+      if (payment.reason !== undefined) assert.ok(reasons.includes(payment.reason), about);
+    });
+  });
+
+  it('ends the operation and frees the payment, or does nothing at all', () => {
+    let ends = 0;
+    every((pair, word, about) => {
+      const after = settled(
+        {
+          ...pair,
+          reconciliation: buildReconciliation({ consecutiveNotFound: 3, reversalStarted: word !== 'not sent' }),
+        },
+        word,
+      );
+      if (after === undefined) return;
+      ends++;
+      assert.equal(after.payment.operationInProgress, undefined, about);
+      assert.equal(after.reconciliation.consecutiveNotFound, 0, about);
+      assert.equal(after.reconciliation.reversalStarted, false, about);
+      assert.equal(after.operation.state, after.operation.failure === undefined ? 'accepted' : 'refused', about);
+      assert.deepEqual(after.operation.stateAfter, stateOf(after.payment), about);
+    });
+    assert.ok(ends > 100, String(ends));
+  });
+
+  it('keeps what the processor told, if it told anything', () => {
+    every((pair, word, about) => {
+      const after = settled(pair, word);
+      if (after === undefined) return;
+      const isTold = word !== 'not sent' && !(word === 'reversed' && pair.operation.type === 'capture');
+      assert.deepEqual(after.operation.details, isTold ? told : {}, about);
+    });
+  });
+
+  it('decides nothing when nobody knows', () => {
+    every((pair, word, about) => {
+      if (SILENT.includes(word)) assert.equal(settled(pair, word), undefined, about);
+    });
+  });
+
+  it('says why it was refused: the processor’s reason, or that it was never received', () => {
+    for (const type of TYPES) {
+      const pair = withOperation(PAYMENT_STATES[isFirstType(type) ? 'Opened' : 'Authorized'], { type });
+      if (type === 'expiry') continue;
+      assert.deepEqual(settled(pair, 'refused')?.operation.failure, failed);
+      assert.deepEqual(settled(pair, 'not sent')?.operation.failure, NEVER_RECEIVED);
+    }
+    assert.deepEqual(NEVER_RECEIVED, { status: 'ProcessorError', reason: 'ConnectionRejected' });
+    assert.deepEqual(NEVER_CONFIRMED, { status: 'ProcessorError', reason: 'Undefined' });
+  });
+});
+
+describe('the first operation', () => {
+  const first = withOperation({}, { type: 'authorization' });
+
+  it('that is approved holds the whole amount, for as long as authorizations live', () => {
+    const payment = settled(first, 'approved')?.payment;
+    assert.equal(payment?.authorized, 10_000n);
+    assert.equal(payment?.collected, 0n);
+    assert.equal(payment?.expiresAt, NOW + LIFETIMES.authorization);
+    assert.equal(payment?.reason, undefined);
+    assert.deepEqual(settled(first, 'approved')?.reconciliation.recheckIds, []);
+  });
+
+  it('lives no longer than the processor says', () => {
+    const until = (expiresAt: number): number | undefined =>
+      completedBy(first, { kind: 'approved', details: { expiresAt } })?.payment.expiresAt;
+    assert.equal(until(NOW + 1), NOW + 1);
+    assert.equal(until(NOW + LIFETIMES.authorization + 1), NOW + LIFETIMES.authorization);
+  });
+
+  it('that is captured, too, has collected what the processor says', () => {
+    const whole = settled(first, 'captured')?.payment;
+    assert.deepEqual([whole?.authorized, whole?.collected], [10_000n, 10_000n]);
+    const part = settled(first, 'captured in part')?.payment;
+    assert.deepEqual([part?.authorized, part?.collected], [10_000n, 6000n]);
+  });
+
+  it('stays in doubt when more was captured than asked for', () => {
+    const word = (minor: bigint): Outcome => ({ kind: 'approved', captured: captured(minor), details: told });
+    assert.equal(completedBy(first, word(10_001n)), undefined);
+    assert.equal(applyState(buildPayment(PAYMENT_STATES.Authorized), word(10_001n), NOW, RULES), undefined);
+    assert.equal(completedBy(first, word(10_000n))?.payment.status, 'Collected');
+  });
+
+  it('that is pending leaves the payment Opened and is watched', () => {
+    const after = settled(first, 'pending');
+    assert.deepEqual(after?.payment, buildPayment());
+    assert.deepEqual(after?.reconciliation, buildReconciliation({ recheckIds: [FIRST] }));
+    assert.equal(after?.operation.state, 'accepted');
+  });
+
+  it('that is refused takes the payment along, with the reason', () => {
+    const after = settled(first, 'refused');
+    assert.equal(after?.payment.reason, 'InsufficientFunds');
+    assert.equal(after?.operation.state, 'refused');
+    assert.equal(settled(first, 'not sent')?.payment.reason, 'ConnectionRejected');
+  });
+});
+
+describe('a capture', () => {
+  const capture = withOperation(PAYMENT_STATES.Authorized, { type: 'capture', amount: 2000n });
+
+  it('collects its own amount, accepted or approved', () => {
+    for (const word of ['approved', 'pending', 'captured'] as const) {
+      const after = settled(capture, word);
+      assert.deepEqual([after?.payment.authorized, after?.payment.collected], [10_000n, 2000n]);
+      assert.equal(after?.operation.state, 'accepted');
+      assert.deepEqual(after?.reconciliation.recheckIds, []);
+    }
+  });
+
+  it('that was undone together with its authorization was never confirmed', () => {
+    const after = settled(capture, 'reversed');
+    assert.deepEqual(after?.operation.failure, NEVER_CONFIRMED);
+    assert.equal(after?.operation.state, 'refused');
+    assert.equal(after?.payment.collected, 0n);
+  });
+
+  it('ends where news have told of it, or of its undoing, before its own answer', () => {
+    const told = (amount: bigint): PaymentSnapshot =>
+      withOperation(PAYMENT_STATES.Collected, { type: 'capture', amount });
+    for (const word of ['approved', 'pending'] as const) {
+      const after = settled(told(8000n), word);
+      assert.deepEqual([after?.payment.status, after?.payment.collected], ['Collected', 8000n]);
+      assert.equal(after?.payment.operationInProgress, undefined);
+      assert.equal(after?.operation.state, 'accepted');
+      assert.equal(settled(told(2000n), word), undefined, 'another capture');
+    }
+    const undone = settled(withOperation(PAYMENT_STATES.Voided, { type: 'capture' }), 'reversed');
+    assert.equal(undone?.payment.status, 'Voided');
+    assert.equal(undone?.payment.operationInProgress, undefined);
+    assert.deepEqual(undone?.operation.failure, NEVER_CONFIRMED);
+  });
+});
+
+describe('a refund', () => {
+  const refund = (amount: bigint): PaymentSnapshot =>
+    withOperation(PAYMENT_STATES.Collected, { type: 'payment_refund', amount });
+
+  it('adds to what was given back', () => {
+    const after = settled(refund(2000n), 'approved');
+    assert.deepEqual([after?.payment.collected, after?.payment.refunded], [8000n, 5000n]);
+    assert.equal(after?.operation.state, 'accepted');
+    assert.deepEqual(after?.reconciliation.recheckIds, []);
+  });
+
+  it('may give back the last, and never more', () => {
+    assert.equal(settled(refund(5000n), 'approved')?.payment.refunded, 8000n);
+    for (const word of ['approved', 'pending'] as const) assert.equal(settled(refund(5001n), word), undefined);
+  });
+
+  it('that is pending counts, and is watched', () => {
+    const after = settled(refund(2000n), 'pending');
+    assert.equal(after?.payment.refunded, 5000n);
+    assert.deepEqual(after?.reconciliation.recheckIds, [NEXT]);
+    assert.equal(settled(refund(5001n), 'pending'), undefined);
+  });
+
+  it('that is refused gives nothing back', () => {
+    for (const word of ['refused', 'not sent'] as const) {
+      const after = settled(refund(2000n), word);
+      assert.equal(after?.payment.refunded, 3000n);
+      assert.equal(after?.operation.state, 'refused');
+      assert.deepEqual(after?.reconciliation.recheckIds, []);
+    }
+  });
+});
+
+describe('a void and an expiry', () => {
+  it('differ in the mark of the clock', () => {
+    for (const word of ['approved', 'reversed'] as const) {
+      assert.equal(
+        settled(withOperation(PAYMENT_STATES.Authorized, { type: 'expiry' }), word)?.payment.isExpired,
+        true,
+      );
+      assert.equal(
+        settled(withOperation(PAYMENT_STATES.Authorized, { type: 'authorization_void' }), word)?.payment.isExpired,
+        false,
+      );
+    }
+    assert.equal(
+      settled(withOperation(PAYMENT_STATES.Authorized, { type: 'authorization_void' }), 'refused')?.payment.isExpired,
+      false,
+    );
+  });
+
+  it('that are pending or unknown stay under way; so does an expiry that is refused', () => {
+    for (const type of ['authorization_void', 'expiry'] as const)
+      assert.equal(settled(withOperation(PAYMENT_STATES.Authorized, { type }), 'pending'), undefined);
+    for (const word of ['refused', 'not sent'] as const)
+      assert.equal(settled(withOperation(PAYMENT_STATES.Authorized, { type: 'expiry' }), word), undefined);
+  });
+
+  it('end where news have given the payment back meanwhile', () => {
+    for (const type of ['authorization_void', 'expiry'] as const) {
+      for (const status of ['Cancelled', 'Voided'] as const) {
+        for (const word of ['approved', 'reversed'] as const) {
+          const after = settled(withOperation(PAYMENT_STATES[status], { type }), word);
+          assert.equal(after?.payment.status, status);
+          assert.equal(after?.payment.operationInProgress, undefined);
+          assert.equal(after?.payment.isExpired, type === 'expiry');
+          assert.equal(after?.operation.state, 'accepted');
+        }
+      }
+    }
+  });
+});
+
+describe('an operation that ends without effect', () => {
+  it('leaves the payment as it is, unless it is the first', () => {
+    const capture = withOperation(PAYMENT_STATES.Authorized, { type: 'capture' });
+    const after = apply(capture, { type: 'reversed', failure: NEVER_RECEIVED });
+    assert.deepEqual(after?.payment, { ...capture.payment, operationInProgress: undefined });
+    assert.deepEqual(after?.reconciliation.recheckIds, [NEXT]);
+    assert.deepEqual(after?.operation.details, {});
+    const first = apply(withOperation({}, { type: 'payment' }), { type: 'reversed', failure: NEVER_CONFIRMED });
+    assert.deepEqual([first?.payment.status, first?.payment.reason], ['ProcessorError', 'Undefined']);
+  });
+
+  it('for now, is watched once', () => {
+    const capture = withOperation(PAYMENT_STATES.Authorized, { type: 'capture' }, { recheckIds: [NEXT, 'other'] });
+    const after = apply(capture, { type: 'reversed', failure: NEVER_CONFIRMED });
+    assert.deepEqual(after?.reconciliation.recheckIds, ['other', NEXT]);
+    assert.equal(after?.operation.state, 'refused');
+    assert.deepEqual(after?.operation.failure, NEVER_CONFIRMED);
+    assert.equal(
+      apply(withOperation(PAYMENT_STATES.Voided, { type: 'payment' }), { type: 'reversed', failure: NEVER_CONFIRMED }),
+      undefined,
+    );
+  });
+});
+
+describe('an operation that was superseded', () => {
+  const void_ = (status: Status): PaymentSnapshot =>
+    withOperation(PAYMENT_STATES[status], { type: 'authorization_void' });
+  const by = (pair: PaymentSnapshot, word: 'refused' | 'captured' | 'captured in part'): PaymentSnapshot | undefined =>
+    apply(pair, { type: 'superseded', state: OUTCOMES[word] });
+
+  it('is refused, and the payment stands as it does at the processor', () => {
+    const after = by(void_('Authorized'), 'captured in part');
+    assert.equal(after?.payment.status, 'Collected');
+    assert.equal(after?.payment.collected, 6000n);
+    assert.equal(after?.payment.operationInProgress, undefined);
+    assert.equal(after?.operation.state, 'refused');
+    assert.deepEqual(after?.operation.failure, NEVER_CONFIRMED);
+    assert.deepEqual(after?.operation.details, {});
+    assert.equal(by(void_('Opened'), 'refused')?.payment.status, 'Declined');
+  });
+
+  it('ends also where the payment stands so already', () => {
+    for (const status of ['Collected', 'Declined', 'ProcessorError', 'Voided', 'Cancelled'] as const) {
+      for (const word of ['refused', 'captured'] as const) {
+        const pair = void_(status);
+        const after = by(pair, word);
+        assert.deepEqual(after?.payment, { ...pair.payment, operationInProgress: undefined }, `${status}, ${word}`);
+        assert.equal(after?.operation.state, 'refused');
+      }
+    }
+  });
+});
+
+describe('how the processor says that a payment stands', () => {
+  const stands = (status: Status, word: OutcomeName): Payment | undefined =>
+    applyState(buildPayment(PAYMENT_STATES[status]), OUTCOMES[word], NOW, RULES);
+  const EXPECTED: Partial<Record<Status, Partial<Record<OutcomeName, Status>>>> = {
+    Opened: {
+      approved: 'Authorized',
+      captured: 'Collected',
+      'captured in part': 'Collected',
+      refused: 'Declined',
+      broken: 'ProcessorError',
+      reversed: 'Cancelled',
+    },
+    Authorized: {
+      captured: 'Collected',
+      'captured in part': 'Collected',
+      refused: 'Declined',
+      broken: 'ProcessorError',
+      reversed: 'Voided',
+    },
+  };
+
+  it('is news only along the table', () => {
+    for (const status of STATUSES)
+      for (const word of OUTCOME_NAMES)
+        assert.equal(stands(status, word)?.status, EXPECTED[status]?.[word], `${status}, ${word}`);
+  });
+
+  it('gives a failure its reason and nothing else one', () => {
+    assert.equal(stands('Authorized', 'refused')?.reason, 'InsufficientFunds');
+    assert.equal(stands('Opened', 'broken')?.reason, 'InvalidConfiguration');
+    assert.equal(stands('Opened', 'reversed')?.reason, undefined);
+  });
+});
+
+describe('a later word about an operation that has ended', () => {
+  const ended = (
+    payment: Partial<Payment>,
+    operation: Partial<Operation> & { type: OperationType },
+    recheckIds: readonly string[] = [],
+  ): PaymentSnapshot =>
+    withCompleted({ ...payment, operationInProgress: 'busy' }, operation, {
+      consecutiveNotFound: 2,
+      reversalStarted: true,
+      recheckIds,
+    });
+  const later = (pair: PaymentSnapshot, word: OutcomeName): PaymentSnapshot => {
+    const finding = OUTCOMES[word];
+    assert.ok(finding.kind !== 'not-sent');
+    return recheck(pair, finding);
+  };
+  const FINDINGS = OUTCOME_NAMES.filter((word) => word !== 'not sent');
+
+  it('moves a pending payment on, and leaves what is under way', () => {
+    const pending = ended({}, { type: 'authorization', details: { processorId: 'p-0', networkId: 'n' } }, [
+      FIRST,
+      'other',
+    ]);
+    const after = later(pending, 'approved');
+    assert.equal(after.payment.status, 'Authorized');
+    assert.equal(after.payment.authorized, 10_000n);
+    assert.equal(after.payment.operationInProgress, 'busy');
+    assert.deepEqual(after.reconciliation.recheckIds, ['other']);
+    assert.deepEqual(after.operation.details, { ...told, networkId: 'n' });
+    assert.equal(after.operation.state, 'accepted');
+    assert.equal(later(pending, 'reversed').payment.status, 'Cancelled');
+    for (const word of ['pending', 'unknown', 'not-found'] as const) assertUnchanged(later(pending, word), pending);
+  });
+
+  it('declines a pending payment, with the reason', () => {
+    const after = later(ended({}, { type: 'authorization' }, [FIRST]), 'refused');
+    assert.deepEqual([after.payment.status, after.payment.reason], ['Declined', 'InsufficientFunds']);
+    assert.deepEqual(after.operation.details, told);
+  });
+
+  it('forgets nothing that was told before', () => {
+    const pending = ended({}, { type: 'authorization', details: { approvalCode: '999999', networkId: 'n' } });
+    const word: InquiryResult = { kind: 'approved', details: { approvalCode: undefined, responseCode: '08' } };
+    const after = recheck(pending, word);
+    assert.deepEqual(after.operation.details, { approvalCode: '999999', networkId: 'n', responseCode: '08' });
+  });
+
+  it('does not bring a reversed payment back', () => {
+    const givenUp = ended(PAYMENT_STATES.ProcessorError, {
+      type: 'authorization',
+      state: 'refused',
+      failure: NEVER_CONFIRMED,
+    });
+    for (const word of FINDINGS) assertUnchanged(later(givenUp, word), givenUp, word);
+  });
+
+  it('takes a refund back that was refused in the end', () => {
+    const refund = ended(PAYMENT_STATES.Collected, { type: 'payment_refund', amount: 2000n });
+    const after = later(refund, 'refused');
+    assert.equal(after.payment.refunded, 1000n);
+    assert.equal(after.payment.status, 'Collected');
+    assert.equal(after.operation.state, 'refused');
+    assert.deepEqual(after.operation.failure, failed);
+    assertUnchanged(later(after, 'refused'), after);
+    assert.equal(later(refund, 'approved').payment.refunded, 3000n);
+    assert.deepEqual(later(refund, 'approved').operation.details, told);
+    assertUnchanged(later(refund, 'pending'), refund);
+  });
+
+  it('finds a capture or refund that arrived late', () => {
+    const capture = ended(PAYMENT_STATES.Authorized, {
+      type: 'capture',
+      state: 'refused',
+      failure: NEVER_CONFIRMED,
+      amount: 2000n,
+    });
+    const after = later(capture, 'approved');
+    assert.deepEqual([after.payment.status, after.payment.collected], ['Collected', 2000n]);
+    assert.equal(after.payment.operationInProgress, 'busy');
+    assert.deepEqual([after.reconciliation.consecutiveNotFound, after.reconciliation.reversalStarted], [2, true]);
+    assert.equal(after.operation.state, 'accepted');
+    assert.equal(after.operation.failure, undefined);
+    const refund = ended(PAYMENT_STATES.Collected, {
+      type: 'payment_refund',
+      state: 'refused',
+      failure: NEVER_CONFIRMED,
+      amount: 2000n,
+    });
+    assert.equal(later(refund, 'approved').payment.refunded, 5000n);
+    const tooMuch = { ...refund, operation: { ...refund.operation, amount: 5001n } };
+    assertUnchanged(later(tooMuch, 'approved'), tooMuch);
+  });
+
+  it('finds a void that took effect late by how the payment stands, while there is something to give back', () => {
+    const late = (status: Status): PaymentSnapshot =>
+      ended(PAYMENT_STATES[status], { type: 'authorization_void', state: 'refused', failure: failed });
+    for (const [status, to] of [
+      ['Opened', 'Cancelled'],
+      ['Authorized', 'Voided'],
+    ] as const) {
+      const after = later(late(status), 'reversed');
+      assert.deepEqual([after.payment.status, after.payment.operationInProgress], [to, 'busy']);
+      assert.deepEqual([after.operation.state, after.operation.failure], ['accepted', undefined]);
+    }
+    for (const status of STATUSES) {
+      const pair = late(status);
+      const isHeld = status === 'Opened' || status === 'Authorized';
+      for (const word of FINDINGS)
+        if (word !== 'reversed' || !isHeld) assertUnchanged(later(pair, word), pair, `${status}, ${word}`);
+    }
+  });
+
+  it('changes nothing of a capture, void or expiry that had its effect', () => {
+    for (const type of ['capture', 'authorization_void', 'expiry'] as const) {
+      const pair = ended(PAYMENT_STATES.Collected, { type });
+      for (const word of FINDINGS) {
+        const after = later(pair, word);
+        assert.equal(after.payment, pair.payment, `${type}, ${word}`);
+        assert.equal(after.operation.state, 'accepted');
+      }
+    }
+    for (const type of ['capture', 'payment_refund', 'authorization_void'] as const) {
+      const pair = ended(PAYMENT_STATES.Voided, { type, state: 'refused', failure: failed });
+      for (const word of FINDINGS.filter((each) => OUTCOMES[each].kind !== 'approved'))
+        assertUnchanged(later(pair, word), pair);
+    }
+  });
+
+  it('is expected until it is definite, and for a while of what was given up', () => {
+    const more = (pair: PaymentSnapshot, word: OutcomeName, now = NOW): boolean => {
+      const finding = OUTCOMES[word];
+      assert.ok(finding.kind !== 'not-sent');
+      // The operation was created 100 milliseconds ago.
+      return needsRecheck(pair, finding, now, 55);
+    };
+    const givenUp = ended(PAYMENT_STATES.Authorized, { type: 'capture', state: 'refused' });
+    for (const word of ['unknown', 'not-found', 'pending', 'approved'] as const) {
+      assert.equal(more(givenUp, word, NOW + 9), true, word);
+      // The last look is repeated until it is answered.
+      assert.equal(more(givenUp, word, NOW + 10), word === 'unknown', word);
+    }
+    assert.equal(more(givenUp, 'refused', NOW), false);
+    for (const status of STATUSES) {
+      const isHeld = status === 'Opened' || status === 'Authorized';
+      for (const word of FINDINGS) {
+        const refusedVoid = ended(PAYMENT_STATES[status], { type: 'authorization_void', state: 'refused' });
+        assert.equal(more(refusedVoid, word, NOW + 9), isHeld, `${status}, ${word}`);
+        assert.equal(more(refusedVoid, word, NOW + 10), isHeld && word === 'unknown');
+      }
+    }
+    for (const status of STATUSES) {
+      for (const word of FINDINGS) {
+        // News of an authorization are asked about until there is an answer.
+        const expected = status === 'Opened' || (status === 'Authorized' && word === 'unknown');
+        assert.equal(
+          more(ended(PAYMENT_STATES[status], { type: 'payment' }), word, NOW + 99),
+          expected,
+          `${status}, ${word}`,
+        );
+      }
+    }
+    for (const type of ['capture', 'authorization_void', 'expiry'] as const)
+      for (const word of FINDINGS) assert.equal(more(ended(PAYMENT_STATES.Collected, { type }), word), false);
+    const refund = ended(PAYMENT_STATES.Collected, { type: 'payment_refund' });
+    for (const word of FINDINGS) assert.equal(more(refund, word, NOW + 99), OUTCOMES[word].kind !== 'approved', word);
+  });
+});
+
+describe('what turns up late and cannot be entered', () => {
+  const refund = (changes: Partial<Payment> = {}): PaymentSnapshot =>
+    withCompleted(
+      { ...PAYMENT_STATES.Collected, ...changes },
+      { type: 'payment_refund', amount: 6000n, state: 'refused', failure: NEVER_CONFIRMED },
+    );
+
+  it('is beyond us when the processor has done it: the amount is used up here', () => {
+    const before = refund();
+    const after = recheck(before, OUTCOMES.approved);
+    assertUnchanged(after, before);
+    assert.equal(needsManualResolution(after.operation, OUTCOMES.approved), true);
+  });
+
+  it('is not, when there is room for it, or when it was not done', () => {
+    const roomy = refund({ refunded: 0n });
+    assert.equal(needsManualResolution(recheck(roomy, OUTCOMES.approved).operation, OUTCOMES.approved), false);
+    const before = refund();
+    for (const word of [OUTCOMES.unknown, OUTCOMES['not-found'], OUTCOMES.refused] as const)
+      assert.equal(needsManualResolution(recheck(before, word).operation, word), false);
+  });
+
+  it('is not, of a void whose payment stands, nor of a first operation', () => {
+    const type = 'authorization_void';
+    const ended: PaymentSnapshot = withCompleted(PAYMENT_STATES.Authorized, {
+      type,
+      state: 'refused',
+      failure: NEVER_CONFIRMED,
+    });
+    assert.equal(needsManualResolution(ended.operation, OUTCOMES.approved), false);
+    const first: PaymentSnapshot = withCompleted(PAYMENT_STATES.ProcessorError, {
+      state: 'refused',
+      failure: NEVER_CONFIRMED,
+    });
+    assert.equal(needsManualResolution(first.operation, OUTCOMES.approved), false);
+  });
+
+  it('is beyond us when a first operation that was given up cannot be undone', () => {
+    const first: PaymentSnapshot = withCompleted(PAYMENT_STATES.ProcessorError, {
+      state: 'refused',
+      failure: NEVER_CONFIRMED,
+    });
+    assert.equal(needsManualResolution(first.operation, OUTCOMES.refused), true);
+  });
+});
+
+describe('a payment that fails after its approval', () => {
+  it('does not keep the code of the approval', () => {
+    const before: PaymentSnapshot = withCompleted(PAYMENT_STATES.Authorized, { state: 'accepted', details: told });
+    const word: InquiryResult = { kind: 'refused', failure: failed, details: {} };
+    const { payment, operation } = recheck(before, word);
+    assert.equal(payment.status, 'Declined');
+    assert.equal(operation.details.responseCode, undefined);
+    assert.equal(operation.details.approvalCode, told.approvalCode);
+  });
+});
+
+describe('a capture in another currency', () => {
+  it('is not believed', () => {
+    const word: InquiryResult = { kind: 'approved', captured: { minor: 10_000n, currency: CLP }, details: told };
+    assert.equal(applyState(buildPayment(), word, NOW, RULES), undefined);
+  });
+});
+
+describe('a capture that was given up', () => {
+  it('is not taken for another one of the same amount', () => {
+    const before: PaymentSnapshot = withCompleted(
+      { ...PAYMENT_STATES.Collected, refunded: 0n },
+      { type: 'capture', amount: 8000n, state: 'refused', failure: NEVER_CONFIRMED },
+    );
+    const after = recheck(before, OUTCOMES.approved);
+    assertUnchanged(after, before);
+    assert.equal(needsManualResolution(after.operation, OUTCOMES.approved), true);
+  });
+
+  it('that news told of first ends with its own answer, and only then', () => {
+    const running = (status: 'Collected' | 'Declined', amount: bigint): PaymentSnapshot =>
+      withOperation({ ...PAYMENT_STATES[status], collected: 8000n, refunded: 0n }, { type: 'capture', amount });
+    const ended = completedBy(running('Collected', 8000n), OUTCOMES.approved);
+    assert.deepEqual([ended?.operation.state, ended?.payment.collected], ['accepted', 8000n]);
+    assert.equal(completedBy(running('Collected', 7000n), OUTCOMES.approved), undefined);
+    assert.equal(completedBy(running('Declined', 8000n), OUTCOMES.approved), undefined);
+  });
+});
+
+describe('what was told of an operation', () => {
+  const accepted = (): PaymentSnapshot =>
+    withCompleted(PAYMENT_STATES.Authorized, { state: 'accepted', details: told });
+
+  it('keeps its code when the word is no refusal', () => {
+    const word: InquiryResult = { kind: 'approved', captured: { minor: 10_000n, currency: USD }, details: {} };
+    const { payment, operation } = recheck(accepted(), word);
+    assert.equal(payment.status, 'Collected');
+    assert.deepEqual(operation.details, told);
+  });
+});
+
+describe('a requested payment', () => {
+  const order = {
+    id: FIRST,
+    type: 'payment',
+    processor: 'simulator',
+    currency: USD,
+    amount: 10_000n,
+    referenceCode: 'A-1',
+    card: { truncated: '411111******1111' },
+    captureIds: ['capture-1'],
+  } as const;
+
+  it('is Opened, its first operation in progress, and nothing is moved yet', () => {
+    const opened = apply(undefined, { type: 'requested', order });
+    assert.deepEqual(opened, {
+      payment: buildPayment({
+        ...order,
+        operationInProgress: FIRST,
+        createdAt: NOW,
+        expiresAt: NOW + LIFETIMES.opened,
+      }),
+      operation: newOperation(FIRST, NOW, order, { type: 'payment', amount: 10_000n, referenceCode: 'A-1' }),
+      reconciliation: buildReconciliation(),
+    });
+  });
+
+  it('is requested once, and nothing else happens to a payment that does not exist', () => {
+    assert.equal(apply(withOperation({}, { type: 'authorization' }), { type: 'requested', order }), undefined);
+    assert.equal(apply(undefined, { type: 'notified' }), undefined);
+  });
+});
+
+describe('a further operation', () => {
+  const { operation } = withOperation(PAYMENT_STATES.Authorized, { type: 'capture' });
+
+  it('is counted, and starts without the doubt of earlier ones', () => {
+    const before = withCompleted(
+      { ...PAYMENT_STATES.Authorized, operationCount: 3 },
+      {},
+      { attempts: 4, inDoubtSince: NOW, recheckIds: [FIRST] },
+    );
+    const after = apply(before, { type: 'started', operation });
+    assert.deepEqual(after?.payment, { ...before.payment, operationInProgress: NEXT, operationCount: 4 });
+    assert.equal(after?.operation, operation);
+    assert.deepEqual(after?.reconciliation, buildReconciliation({ recheckIds: [FIRST] }));
+  });
+
+  it('does not start while another one is in progress', () => {
+    assert.equal(apply(withOperation({}, { type: 'authorization' }), { type: 'started', operation }), undefined);
+  });
+});
+
+describe('a response to our request', () => {
+  const capture = withOperation(PAYMENT_STATES.Authorized, { type: 'capture', amount: 2000n });
+
+  it('that decides nothing puts the operation in doubt', () => {
+    const after = apply(capture, { type: 'responded', outcome: OUTCOMES.unknown });
+    assertUnchanged(after ?? assert.fail(), capture);
+    assert.deepEqual(after?.reconciliation, buildReconciliation({ inDoubtSince: NOW, lastProblem: 'timeout' }));
+    const again = apply(after, { type: 'responded', outcome: OUTCOMES.unknown }, NOW + 5);
+    assert.equal(again?.reconciliation.inDoubtSince, NOW);
+    const tooMuch = withOperation(PAYMENT_STATES.Collected, { type: 'payment_refund', amount: 5001n });
+    const contradicted = apply(tooMuch, { type: 'responded', outcome: OUTCOMES.approved });
+    assert.deepEqual(contradicted?.reconciliation, buildReconciliation({ inDoubtSince: NOW }));
+  });
+
+  it('does not complete an operation whose reversal has started', () => {
+    const reversing = { ...capture, reconciliation: buildReconciliation({ reversalStarted: true }) };
+    for (const outcome of [OUTCOMES.approved, OUTCOMES.refused, OUTCOMES['not sent']] as const) {
+      const after = apply(reversing, { type: 'responded', outcome });
+      assertUnchanged(after ?? assert.fail(), reversing);
+      assert.equal(after?.reconciliation.inDoubtSince, NOW);
+    }
+  });
+
+  it('that is refused takes the state that the processor reports for the payment', () => {
+    const refused = (state: InquiryResult) => apply(capture, { type: 'responded', outcome: OUTCOMES.refused, state });
+    const after = refused(OUTCOMES['captured in part']);
+    assert.deepEqual([after?.payment.status, after?.payment.collected], ['Collected', 6000n]);
+    assert.equal(after?.operation.state, 'refused');
+    assert.equal(after?.operation.stateAfter?.status, 'Collected');
+    const same = refused(OUTCOMES.approved);
+    assert.deepEqual([same?.payment.status, same?.operation.stateAfter?.status], ['Authorized', 'Authorized']);
+  });
+
+  it('that is approved after recovery refused the operation has it rechecked', () => {
+    const refused = withCompleted(PAYMENT_STATES.Authorized, { type: 'capture', state: 'refused' });
+    const after = apply(refused, { type: 'responded', outcome: OUTCOMES.approved });
+    assertUnchanged(after ?? assert.fail(), refused);
+    assert.deepEqual(after?.reconciliation.recheckIds, [NEXT]);
+    assert.equal(apply(refused, { type: 'responded', outcome: OUTCOMES.refused }), undefined);
+    const accepted = withCompleted(PAYMENT_STATES.Collected, { type: 'capture' });
+    assert.equal(apply(accepted, { type: 'responded', outcome: OUTCOMES.approved }), undefined);
+  });
+
+  it('completes no first operation of a payment that is not Opened', () => {
+    for (const status of STATUSES)
+      for (const word of ['approved', 'captured', 'refused', 'pending', 'not sent'] as const) {
+        const after = responded(withOperation(PAYMENT_STATES[status], { type: 'authorization' }), OUTCOMES[word]);
+        assert.equal(after !== undefined, status === 'Opened', `${status}, ${word}`);
+      }
+    const { payment } = responded(withOperation({}, { type: 'authorization' }), OUTCOMES.pending) ?? assert.fail();
+    assert.deepEqual([payment.status, payment.expiresAt], ['Opened', NOW + 500]);
+  });
+});
+
+describe('the transition table', () => {
+  /** Runs with a row missing. */
+  const without = (from: Status | 'new', to: Status, act: () => void): void => {
+    const rows = TRANSITIONS as (typeof TRANSITIONS)[number][];
+    const index = rows.findIndex((row) => row.from === from && row.to === to);
+    const [row] = rows.splice(index, 1);
+    try {
+      act();
+    } finally {
+      if (row !== undefined) rows.splice(index, 0, row);
+    }
+  };
+  const WORDS = {
+    Opened: 'pending',
+    Authorized: 'approved',
+    Collected: 'captured',
+    Declined: 'refused',
+    ProcessorError: 'broken',
+  } as const;
+
+  it('decides in the rows of a new payment about each first response, and in those of Opened about inquiries', () => {
+    const first = withOperation({}, { type: 'authorization' });
+    for (const [to, word] of Object.entries(WORDS) as [keyof typeof WORDS, (typeof WORDS)[keyof typeof WORDS]][]) {
+      const response = () => responded(first, OUTCOMES[word])?.payment.status;
+      const inquiry = () => completedBy(first, OUTCOMES[word])?.payment.status;
+      assert.deepEqual([response(), inquiry()], [to, to]);
+      without('new', to, () => assert.deepEqual([response(), inquiry()], [undefined, to]));
+      if (to !== 'Opened') without('Opened', to, () => assert.deepEqual([response(), inquiry()], [to, undefined]));
+    }
+  });
+
+  it('decides whether a payment is opened', () => {
+    const order = { ...buildPayment(), type: 'authorization' } as const;
+    assert.equal(apply(undefined, { type: 'requested', order })?.payment.status, 'Opened');
+    without('new', 'Opened', () => assert.equal(apply(undefined, { type: 'requested', order }), undefined));
+  });
+});
+
+describe('a void that recovery repeated', () => {
+  it('is rechecked when it is refused: the first request may still arrive', () => {
+    const before = withOperation(PAYMENT_STATES.Authorized, { type: 'authorization_void' }, { reversalStarted: true });
+    const after = apply(before, { type: 'inquired', result: OUTCOMES.refused });
+    assert.deepEqual([after?.operation.state, after?.reconciliation.recheckIds], ['refused', [NEXT]]);
+    assert.deepEqual(
+      responded(withOperation(PAYMENT_STATES.Authorized, { type: 'authorization_void' }), OUTCOMES.refused)
+        ?.reconciliation.recheckIds,
+      [],
+    );
+    assert.deepEqual(apply(before, { type: 'inquired', result: OUTCOMES.approved })?.reconciliation.recheckIds, []);
+    const capture = withOperation(PAYMENT_STATES.Authorized, { type: 'capture' });
+    assert.deepEqual(apply(capture, { type: 'inquired', result: OUTCOMES.refused })?.reconciliation.recheckIds, []);
+  });
+});
+
+describe('an attempt that found nothing out', () => {
+  const before = withOperation({}, { type: 'payment' }, { attempts: 2, consecutiveNotFound: 3 });
+  const count = (event: Partial<Extract<PaymentEvent, { type: 'unanswered' }>>, snapshot = before) =>
+    apply(snapshot, { type: 'unanswered', problem: 'timeout', ...event })?.reconciliation;
+
+  it('is counted, and what was not found as well', () => {
+    const expected = { attempts: 3, inDoubtSince: NOW, lastProblem: 'timeout' };
+    assert.deepEqual(count({}), buildReconciliation({ ...expected, consecutiveNotFound: 3 }));
+    assert.deepEqual(count({ notFound: true }), buildReconciliation({ ...expected, consecutiveNotFound: 4 }));
+    assert.deepEqual(count({ notFound: false }), buildReconciliation({ ...expected, consecutiveNotFound: 0 }));
+    const doubted = withOperation({}, { type: 'payment' }, { inDoubtSince: NOW - 50 });
+    assert.equal(count({}, doubted)?.inDoubtSince, NOW - 50);
+  });
+
+  it('leaves a completed operation without doubt, unless it contradicts the record', () => {
+    const completed = withCompleted({}, {}, { inDoubtSince: NOW - 50 });
+    assert.equal(count({}, completed)?.inDoubtSince, undefined);
+    assert.equal(count({ isContradiction: true }, completed)?.inDoubtSince, NOW - 50);
+    assert.equal(count({ isContradiction: true }, withCompleted({}, {}))?.inDoubtSince, NOW);
+  });
+});
+
+describe('a reversal', () => {
+  it('is recorded once, before it is sent, with what was not found', () => {
+    const before = withOperation(PAYMENT_STATES.Authorized, { type: 'capture' }, { consecutiveNotFound: 2 });
+    const start = (notFound?: boolean) => apply(before, { type: 'reversal-started', notFound });
+    assertUnchanged(start() ?? assert.fail(), before);
+    assert.deepEqual(start()?.reconciliation, buildReconciliation({ consecutiveNotFound: 2, reversalStarted: true }));
+    assert.equal(start(true)?.reconciliation.consecutiveNotFound, 3);
+    assert.equal(start(false)?.reconciliation.consecutiveNotFound, 0);
+    assert.equal(apply(start(), { type: 'reversal-started' }), undefined);
+  });
+
+  it('is too late when the operation has completed; so is what follows from it', () => {
+    const completed = withCompleted(PAYMENT_STATES.Authorized, { type: 'capture' });
+    for (const event of [
+      { type: 'reversal-started' },
+      { type: 'reversed', failure: NEVER_RECEIVED },
+      { type: 'superseded', state: OUTCOMES.captured },
+    ] as const)
+      assert.equal(apply(completed, event), undefined, event.type);
+  });
+});
+
+describe('a notification', () => {
+  it('schedules one recheck of the operation', () => {
+    const before = withCompleted(PAYMENT_STATES.Authorized, {}, { dueAt: NOW + 50, recheckIds: ['other'] });
+    const after = apply(before, { type: 'notified' });
+    assertUnchanged(after ?? assert.fail(), before);
+    assert.deepEqual(after?.reconciliation.recheckIds, ['other', FIRST]);
+    const due = { ...before, reconciliation: buildReconciliation({ dueAt: NOW, recheckIds: [FIRST] }) };
+    assert.equal(apply(due, { type: 'notified' }), undefined);
+    assert.notEqual(apply(due, { type: 'notified' }, NOW - 1), undefined);
+    const busy = withOperation({}, { type: 'authorization' }, { recheckIds: [FIRST] });
+    assert.equal(apply(busy, { type: 'notified' }), undefined);
+    const never = withCompleted({}, {}, { recheckIds: [FIRST] });
+    assert.notEqual(apply(never, { type: 'notified' }), undefined);
+  });
+});
+
+describe('a recheck', () => {
+  const pending = withCompleted({}, {}, { attempts: 3, inDoubtSince: NOW, recheckIds: [FIRST] });
+
+  it('ends with a definite result, and with it the attempts and the doubt', () => {
+    const after = recheck(pending, OUTCOMES.approved);
+    assert.deepEqual(after.reconciliation, buildReconciliation());
+    const busy = { ...pending, payment: { ...pending.payment, operationInProgress: NEXT } };
+    assert.deepEqual(
+      recheck(busy, OUTCOMES.approved).reconciliation,
+      buildReconciliation({ attempts: 3, inDoubtSince: NOW }),
+    );
+  });
+
+  it('goes on while the processor may report more, with its attempts', () => {
+    assert.equal(recheck(pending, OUTCOMES.pending).reconciliation, pending.reconciliation);
+    const two = { ...pending, reconciliation: { ...pending.reconciliation, recheckIds: [FIRST, 'other'] } };
+    assert.deepEqual(recheck(two, OUTCOMES.approved).reconciliation, {
+      ...pending.reconciliation,
+      recheckIds: ['other'],
+    });
+  });
+
+  it('goes on while only an operator can resolve what it found', () => {
+    const refused = { type: 'payment_refund', state: 'refused', amount: 6000n } as const;
+    const before = withCompleted(PAYMENT_STATES.Collected, refused, { recheckIds: [NEXT] });
+    const late = NOW + 10 * RULES.recoveryMax;
+    assert.deepEqual(recheck(before, OUTCOMES.approved, late).reconciliation.recheckIds, [NEXT]);
+    assert.deepEqual(recheck(before, OUTCOMES['not-found'], late).reconciliation.recheckIds, []);
+  });
+
+  it('goes on until a payment that was found authorized has its capture in progress', () => {
+    const rules = { ...RULES, capabilities: { sale: false } };
+    const rechecked = (payment: Partial<Payment>, with_ = rules): readonly string[] | undefined =>
+      applyEvent(
+        { ...pending, payment: buildPayment({ type: 'payment', ...payment }) },
+        { type: 'inquired', result: OUTCOMES.approved },
+        NOW,
+        with_,
+      )?.reconciliation.recheckIds;
+    assert.deepEqual(rechecked({}), [FIRST]);
+    assert.deepEqual(rechecked({ operationCount: 2 }), []);
+    assert.deepEqual(rechecked({ type: 'authorization' }), []);
+    assert.deepEqual(rechecked({}, RULES), []);
+  });
+});
+
+describe('an outcome that an operator states', () => {
+  const state = (snapshot: PaymentSnapshot, outcome: 'accepted' | 'refused') =>
+    apply(snapshot, { type: 'resolved-manually', outcome });
+
+  it('completes the operation like the outcome of the processor', () => {
+    const capture = withOperation(
+      PAYMENT_STATES.Authorized,
+      { type: 'capture', amount: 2000n },
+      { reversalStarted: true },
+    );
+    const accepted = state(capture, 'accepted');
+    assert.deepEqual([accepted?.payment.status, accepted?.payment.collected], ['Collected', 2000n]);
+    const refused = state(capture, 'refused');
+    assert.deepEqual([refused?.payment.status, refused?.operation.failure], ['Authorized', NEVER_CONFIRMED]);
+    assert.deepEqual([refused?.reconciliation, refused?.operation.details], [buildReconciliation(), {}]);
+    const sale = state(withOperation({}, { type: 'payment' }), 'accepted');
+    assert.deepEqual([sale?.payment.status, sale?.payment.collected], ['Collected', 10_000n]);
+    const hold = state(withOperation({}, { type: 'authorization' }), 'accepted');
+    assert.deepEqual([hold?.payment.status, hold?.payment.collected], ['Authorized', 0n]);
+    assert.equal(state(withOperation({}, { type: 'authorization' }), 'refused')?.payment.status, 'ProcessorError');
+  });
+
+  it('is not applied where no transition covers it', () => {
+    assert.equal(state(withOperation(PAYMENT_STATES.Voided, { type: 'capture' }), 'accepted'), undefined);
+    assert.equal(state(withOperation(PAYMENT_STATES.Authorized, { type: 'expiry' }), 'refused'), undefined);
+  });
+
+  it('closes the doubt about a completed operation, and changes nothing else', () => {
+    const before = withCompleted(
+      PAYMENT_STATES.Collected,
+      { type: 'payment_refund', state: 'refused' },
+      { attempts: 9, inDoubtSince: NOW, lastProblem: 'contradiction', recheckIds: [NEXT, 'other'] },
+    );
+    for (const outcome of ['accepted', 'refused'] as const) {
+      const after = state(before, outcome);
+      assertUnchanged(after ?? assert.fail(), before);
+      assert.deepEqual(after?.reconciliation, buildReconciliation({ lastProblem: 'contradiction' }));
+    }
+  });
+});

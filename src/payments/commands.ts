@@ -1,0 +1,123 @@
+import type { Currency } from '../kernel/currency.ts';
+import { Failure, invalid } from '../kernel/failure.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { parseAmount } from '../kernel/money.ts';
+import type { Payment } from './payment.ts';
+import { isAllowedTransition } from './transitions.ts';
+
+/** Requests to change a payment, and which of them its state allows. Pure. */
+
+/** A part of a payment as the caller wrote it. */
+export interface RequestedAmount {
+  readonly text: string;
+  /** Absent: that of the payment. */
+  readonly currency: Currency | undefined;
+}
+
+export const AMOUNT_EXPECTED = `expected an amount above 0 with at most ${LIMITS.amountIntegerDigits} digits before the point and no more places than the currency has`;
+
+/** What a caller, or the clock, wants of a payment. */
+export type Command = (
+  | { readonly type: 'capture' | 'payment_refund'; readonly amount: RequestedAmount | undefined }
+  | { readonly type: 'authorization_void' | 'expiry' }
+) & {
+  /**
+   * How many operations of the payment had begun when a person looked at it. That is compared each time the command is
+   * admitted, so that a second click, or a repeat after a lost answer, never does it twice.
+   */
+  readonly expectedOperations?: number | undefined;
+};
+
+const IN_PROGRESS = 'operation in progress: the payment waits for the end of another one';
+
+const GROUPS = { capture: 'capture_info', payment_refund: 'refund_info' } as const;
+
+/**
+ * The amount of the operation that the command would begin. Throws `changed_meanwhile` when another one has begun since
+ * the person looked, `operation_in_progress` while another one is under
+ * way, `payment_state` when the transition table has no such line, `invalid_field` for an amount beyond what there is.
+ */
+export function validateCommand(payment: Payment, command: Command, can: { readonly partialCapture: boolean }): bigint {
+  if (command.expectedOperations !== undefined && command.expectedOperations !== payment.operationCount)
+    throw new Failure('changed_meanwhile');
+  if (payment.operationInProgress !== undefined) throw new Failure('operation_in_progress', { message: IN_PROGRESS });
+  assertTransitionAllowed(payment, command);
+  if (payment.operationCount >= LIMITS.operationsPerPayment && command.type !== 'expiry')
+    throw new Failure('payment_state', { field: 'id', message: 'the payment has had too many operations' });
+  switch (command.type) {
+    case 'capture':
+      return amountWithin(payment, command.amount, payment.authorized, GROUPS.capture, can.partialCapture);
+    case 'payment_refund':
+      return amountWithin(payment, command.amount, payment.collected - payment.refunded, GROUPS.payment_refund, true);
+    default:
+      return payment.status === 'Authorized' ? payment.authorized : payment.amount;
+  }
+}
+
+/** What each command makes of a payment when it succeeds. */
+const LEADS_TO = {
+  capture: { by: 'capture', to: ['Collected'] },
+  payment_refund: { by: 'refund', to: ['Collected'] },
+  authorization_void: { by: 'void', to: ['Voided', 'Cancelled'] },
+  expiry: { by: 'expiry', to: ['Voided', 'Cancelled'] },
+} as const;
+
+const WORDS = {
+  capture: 'captured',
+  payment_refund: 'refunded',
+  authorization_void: 'voided',
+  expiry: 'ended by the clock',
+} as const;
+
+function assertTransitionAllowed({ status, collected, refunded }: Payment, { type }: Command): void {
+  const { by, to } = LEADS_TO[type];
+  if (!to.some((next) => isAllowedTransition(status, next, by)))
+    throw new Failure('payment_state', {
+      field: 'id',
+      message: `the payment is ${status} and cannot be ${WORDS[type]}`,
+    });
+  if (type === 'payment_refund' && refunded >= collected)
+    throw new Failure('payment_state', { field: 'id', message: 'the payment is refunded in full' });
+}
+
+function amountWithin(
+  { currency }: Payment,
+  asked: RequestedAmount | undefined,
+  available: bigint,
+  group: string,
+  inParts: boolean,
+): bigint {
+  if (asked === undefined) return available;
+  const field = `${group}.amount_details`;
+  if (asked.currency !== undefined && asked.currency !== currency)
+    throw invalid(`${field}.currency`, 'expected the currency of the payment');
+  const minor = parseAmount(asked.text, currency);
+  if (minor === undefined || minor === 0n) throw invalid(`${field}.total_amount`, AMOUNT_EXPECTED);
+  if (minor > available) throw invalid(`${field}.total_amount`, 'more than is left of the payment');
+  if (!inParts && minor !== available) throw invalid(`${field}.total_amount`, 'this processor captures in full only');
+  return minor;
+}
+
+/** What could be done with a payment now; undefined is nothing. Amounts in minor units. */
+export interface AllowedOperations {
+  readonly capture: bigint | undefined;
+  readonly refund: bigint | undefined;
+  readonly void: bigint | undefined;
+}
+
+/** For people who look at a payment: what `admit` would say of each command. */
+export function allowedOperations(payment: Payment, can: { readonly partialCapture: boolean }): AllowedOperations {
+  const admitted = (command: Command): bigint | undefined => {
+    try {
+      return validateCommand(payment, command, can);
+    } catch (error) {
+      if (error instanceof Failure) return undefined;
+      throw error;
+    }
+  };
+  return {
+    capture: admitted({ type: 'capture', amount: undefined }),
+    refund: admitted({ type: 'payment_refund', amount: undefined }),
+    void: admitted({ type: 'authorization_void' }),
+  };
+}

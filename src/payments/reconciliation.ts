@@ -1,0 +1,150 @@
+import { HOUR, type Random } from '../kernel/clock.ts';
+import type { Operation, Payment, PaymentSnapshot, Reconciliation } from './payment.ts';
+import type { Capabilities, InquiryResult, ProcessorSettings } from './processor.ts';
+import { parseDuration } from './settings.ts';
+
+/** When a payment is processed next, and until when its completed operations are rechecked. Pure; times in milliseconds. */
+
+/** How long payments keep a status until they expire. */
+export interface Lifetimes {
+  readonly opened: number;
+  readonly authorization: number;
+}
+
+export interface RecoveryTimes {
+  readonly timeout: number;
+  readonly recoveryDelay: number;
+  readonly recoveryMax: number;
+  readonly lifetimes: Lifetimes;
+}
+
+/** `ahead`: by how much the deciding clock is ahead of the time of the schedules; lifetimes are longer by it. */
+export const recoveryTimes = (settings: ProcessorSettings, ahead = 0): RecoveryTimes => ({
+  timeout: Number(settings['timeout-ms']),
+  recoveryDelay: Number(settings['recovery-delay-ms']),
+  recoveryMax: parseDuration(settings['recovery-max'] ?? ''),
+  lifetimes: {
+    opened: parseDuration(settings['opened-expiry'] ?? '') + ahead,
+    authorization: parseDuration(settings['authorization-expiry'] ?? '') + ahead,
+  },
+});
+
+/** The processor must have answered by then, and had the time to record what it did. */
+export const firstRecoveryAt = (operation: Operation, { timeout, recoveryDelay }: RecoveryTimes): number =>
+  operation.createdAt + timeout + recoveryDelay;
+
+const MIN_DELAY_MS = 250;
+const MAX_DOUBLINGS = 12;
+
+/** The delay doubles with each attempt up to an hour. A jitter of a tenth spreads payments that failed together. */
+export function backOff(attempts: number, { recoveryDelay }: RecoveryTimes, random: Random): number {
+  const delay = Math.max(recoveryDelay, MIN_DELAY_MS) * 2 ** Math.min(attempts, MAX_DOUBLINGS);
+  const capped = Math.min(delay, HOUR);
+  return capped + random.below(Math.ceil(capped / 10));
+}
+
+/** The state of a payment whose operation has just started. */
+export const NEW_RECONCILIATION: Reconciliation = {
+  dueAt: undefined,
+  attempts: 0,
+  inDoubtSince: undefined,
+  lastProblem: undefined,
+  consecutiveNotFound: 0,
+  reversalStarted: false,
+  recheckIds: [],
+};
+
+export const withRecheck = (reconciliation: Reconciliation, operationId: string): Reconciliation => ({
+  ...reconciliation,
+  recheckIds: [...withoutRecheck(reconciliation, operationId).recheckIds, operationId],
+});
+
+export const withoutRecheck = (reconciliation: Reconciliation, operationId: string): Reconciliation => ({
+  ...reconciliation,
+  recheckIds: reconciliation.recheckIds.filter((id) => id !== operationId),
+});
+
+/** True when a recheck is already due: a flood of notifications must not block other updates of the payment. */
+export const isRecheckDue = ({ payment, operation, reconciliation }: PaymentSnapshot, now: number): boolean =>
+  reconciliation.recheckIds.includes(operation.id) &&
+  (payment.operationInProgress !== undefined || (reconciliation.dueAt !== undefined && reconciliation.dueAt <= now));
+
+/**
+ * Returns when a payment is due that has no operation in progress: at its expiry, or at `recheckAt` when an operation is
+ * rechecked; undefined for never.
+ */
+export function nextRecoveryAt(
+  { expiresAt }: Pick<Payment, 'expiresAt'>,
+  { recheckIds }: Pick<Reconciliation, 'recheckIds'>,
+  recheckAt: number,
+): number | undefined {
+  const times = [...(recheckIds.length > 0 ? [recheckAt] : []), ...(expiresAt === undefined ? [] : [expiresAt])];
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+/** What decides when a payment is due next. `event`: the type of what happened. */
+interface Due {
+  readonly event: string;
+  readonly before: PaymentSnapshot | undefined;
+  readonly after: PaymentSnapshot;
+  readonly now: number;
+  readonly times: RecoveryTimes;
+  readonly random: Random;
+}
+
+/** Returns when the payment is due after an event; undefined for never. Pure but for the jitter. */
+export function nextDueAt({ event, before, after, now, times, random }: Due): number | undefined {
+  const { payment, operation, reconciliation } = after;
+  const retryAt = (): number => now + backOff(reconciliation.attempts, times, random);
+  if (payment.operationInProgress !== undefined) {
+    if (event === 'unanswered') return retryAt();
+    const isStarted = before?.payment.operationInProgress !== payment.operationInProgress;
+    return isStarted ? firstRecoveryAt(operation, times) : reconciliation.dueAt;
+  }
+  // A hint, or a response that contradicts what recovery found out: the recheck is due immediately.
+  const isHint = event === 'notified' || (event === 'responded' && before?.operation.state !== 'in_progress');
+  return isHint ? now : nextRecoveryAt(payment, reconciliation, retryAt());
+}
+
+/** Until when an unconfirmed request may still arrive at the processor. */
+const recheckUntil = (operation: Operation, recoveryMax: number): number => operation.createdAt + 2 * recoveryMax;
+
+/** Decides of a completed operation, after an inquiry about it, whether the processor may report more. */
+export function needsRecheck(
+  { payment, operation }: Pick<PaymentSnapshot, 'payment' | 'operation'>,
+  result: InquiryResult,
+  now: number,
+  recoveryMax: number,
+): boolean {
+  if (operation.state === 'refused') {
+    // The last recheck has to be answered: an effect that appeared before it would be missed.
+    const isDue = now < recheckUntil(operation, recoveryMax) || result.kind === 'unknown';
+    return isDue && (isVoid(operation) ? isHeld(payment) : result.kind !== 'refused');
+  }
+  // A notification scheduled the recheck, and the inquiry was not answered.
+  const isUnanswered = result.kind === 'unknown' && payment.status === 'Authorized';
+  if (operation.id === payment.id) return payment.status === 'Opened' || isUnanswered;
+  return operation.type === 'payment_refund' && result.kind !== 'approved';
+}
+
+/**
+ * True when the processor's record contradicts ours and no transition covers it: only an operator can resolve it.
+ * `operation` is as it is after the inquiry.
+ */
+export function needsManualResolution(operation: Operation, result: InquiryResult): boolean {
+  if (operation.state !== 'refused' || isVoid(operation)) return false;
+  // A first operation is rechecked by another reversal; the processor declines that when it can no longer be reversed.
+  return operation.id === operation.paymentId ? result.kind === 'refused' : result.kind === 'approved';
+}
+
+/**
+ * True for a payment that lacks its capture where that is a call of its own. It is rechecked until the capture has
+ * started, so that a crash in between does not lose it.
+ */
+export const lacksCapture = (payment: Payment, { sale }: Pick<Capabilities, 'sale'>): boolean =>
+  payment.type === 'payment' && payment.status === 'Authorized' && payment.operationCount === 1 && !sale;
+
+/** An inquiry about a void reports the state of the payment. */
+export const isVoid = ({ type }: Operation): boolean => type === 'authorization_void';
+
+export const isHeld = ({ status }: Payment): boolean => status === 'Opened' || status === 'Authorized';

@@ -1,0 +1,426 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  buildOperation,
+  captured,
+  FIRST,
+  isFirstType,
+  NOW,
+  OUTCOMES,
+  PAYMENT_STATES,
+  RULES,
+  told,
+  USD,
+  withCompleted,
+  withOperation,
+} from '../../test/fixtures/payment-fixtures.ts';
+import { NEVER_CONFIRMED, NEVER_RECEIVED, type PaymentEvent } from './apply-event.ts';
+import type { Operation, Payment, Reconciliation } from './payment.ts';
+import type { InquiryResult, OperationRef, OperationType, Outcome, PaymentHistory } from './processor.ts';
+import { type ResolutionContext, recheckOutcome, resolveOutcome } from './resolve-outcome.ts';
+import type { TimedProcessor } from './timed-processor.ts';
+
+/** What the processor says when it is asked, in turn. */
+interface Script {
+  readonly inquire?: readonly InquiryResult[];
+  readonly reverse?: InquiryResult;
+  readonly captureAuthorized?: Outcome;
+  readonly repeatVoid?: Outcome;
+}
+
+interface Asked {
+  readonly what: keyof Script;
+  readonly history: PaymentHistory;
+  readonly subject?: OperationRef;
+  readonly operation?: Operation;
+  readonly payment?: Payment;
+}
+
+/** A processor that responds from the script and notes what it was asked; a call that is not in it is a fault. */
+function scripted(script: Script): { readonly processor: TimedProcessor; readonly asked: Asked[] } {
+  const asked: Asked[] = [];
+  let inquiries = 0;
+  const say = <T>(word: T | undefined): Promise<T> =>
+    word === undefined ? Promise.reject(new Error('not in the script')) : Promise.resolve(word);
+  const stand: Pick<TimedProcessor, keyof Script | 'lastProblem'> = {
+    lastProblem: 'timeout',
+    inquire: (history, subject) => {
+      asked.push({ what: 'inquire', history, subject });
+      return say(script.inquire?.[inquiries++]);
+    },
+    reverse: (history, subject) => {
+      asked.push({ what: 'reverse', history, subject });
+      return say(script.reverse);
+    },
+    captureAuthorized: (payment, operation, history) => {
+      asked.push({ what: 'captureAuthorized', history, operation, payment });
+      return say(script.captureAuthorized);
+    },
+    repeatVoid: (operation, history) => {
+      asked.push({ what: 'repeatVoid', history, operation });
+      return say(script.repeatVoid);
+    },
+  };
+  return { processor: stand as unknown as TimedProcessor, asked };
+}
+
+interface Circumstances {
+  readonly payment?: Partial<Payment>;
+  readonly reconciliation?: Partial<Reconciliation>;
+  readonly isTimeTrusted?: boolean;
+  readonly sale?: boolean;
+  readonly notFoundThreshold?: number;
+  /** Milliseconds since the operation was begun. */
+  readonly age?: number;
+}
+
+const RECOVERY_MAX = 1000;
+const AUTHORIZATION = buildOperation({ state: 'accepted', details: { processorId: 'p-first' } });
+const EARLIER: Operation = buildOperation({ id: 'earlier', type: 'capture', state: 'refused' });
+
+async function hold(
+  type: OperationType,
+  script: Script,
+  { payment, reconciliation, sale = true, notFoundThreshold = 2, age = 0, isTimeTrusted = true }: Circumstances = {},
+): Promise<{ event: PaymentEvent; asked: Asked[]; context: ResolutionContext }> {
+  const isFirst = isFirstType(type);
+  const status = isFirst ? 'Opened' : type === 'payment_refund' ? 'Collected' : 'Authorized';
+  const snapshot = withOperation(
+    { ...PAYMENT_STATES[status], ...payment },
+    { type, amount: 2000n, createdAt: NOW - age, details: { processorId: 'p-own' } },
+    reconciliation,
+  );
+  const { processor, asked } = scripted(script);
+  const context: ResolutionContext = {
+    snapshot,
+    operations: isFirst ? [snapshot.operation] : [AUTHORIZATION, EARLIER, snapshot.operation],
+    processor,
+    capabilities: { sale, partialCapture: true, notFoundThreshold },
+    rules: { ...RULES, recoveryMax: RECOVERY_MAX },
+    now: NOW,
+    isTimeTrusted,
+  };
+  return { event: await resolveOutcome(context), asked, context };
+}
+
+const unanswered = (notFound: boolean | undefined): PaymentEvent => ({
+  type: 'unanswered',
+  problem: 'timeout',
+  notFound,
+});
+const names = (asked: readonly Asked[]): string[] => asked.map(({ what }) => what);
+const MOVEMENTS = ['authorization', 'payment', 'capture', 'payment_refund'] as const;
+const ENDINGS = ['authorization_void', 'expiry'] as const;
+const REVERSAL_STARTED = { reversalStarted: true } as const;
+const FIRST_SUBJECT: OperationRef = {
+  type: 'authorization',
+  operationRef: FIRST,
+  processorId: 'p-first',
+  amount: { minor: 10_000n, currency: USD },
+};
+const HISTORY: PaymentHistory = { referenceCode: 'A-1', operations: [FIRST_SUBJECT] };
+
+describe('resolving an authorization, payment, capture or refund', () => {
+  for (const type of MOVEMENTS) {
+    it(`takes the processor's word about the ${type}`, async () => {
+      for (const word of [OUTCOMES.approved, OUTCOMES.refused, OUTCOMES.pending] as const) {
+        const { event, asked } = await hold(type, { inquire: [word] });
+        assert.deepEqual(event, { type: 'inquired', result: word });
+        assert.deepEqual(names(asked), ['inquire']);
+      }
+    });
+
+    it(`asks about the ${type} itself, behind what had an effect`, async () => {
+      const { asked, context } = await hold(type, { inquire: [OUTCOMES.approved] });
+      const { operation } = context.snapshot;
+      const subject = {
+        type,
+        operationRef: operation.id,
+        processorId: 'p-own',
+        amount: { minor: 2000n, currency: USD },
+      };
+      const history = isFirstType(type) ? { ...HISTORY, operations: [] } : HISTORY;
+      assert.deepEqual(asked, [{ what: 'inquire', history, subject }]);
+    });
+
+    it(`leaves the ${type} open while nobody can say, and counts what is absent`, async () => {
+      const unknown = await hold(type, { inquire: [OUTCOMES.unknown] }, { reconciliation: { consecutiveNotFound: 1 } });
+      assert.deepEqual(unknown.event, unanswered(false));
+      const absent = await hold(type, { inquire: [OUTCOMES['not-found']] });
+      assert.deepEqual(absent.event, unanswered(true));
+      assert.deepEqual(names(absent.asked), ['inquire']);
+      const more = await hold(
+        type,
+        { inquire: [OUTCOMES['not-found']] },
+        { reconciliation: { consecutiveNotFound: 3 }, notFoundThreshold: 5 },
+      );
+      assert.deepEqual(more.event, unanswered(true));
+      const never = await hold(
+        type,
+        { inquire: [OUTCOMES['not-found']] },
+        { reconciliation: { consecutiveNotFound: 99 }, notFoundThreshold: Infinity },
+      );
+      assert.deepEqual(never.event, unanswered(true));
+    });
+
+    it(`finds no hope for the ${type} once it was absent often enough, or its time is over`, async () => {
+      const gone = await hold(
+        type,
+        { inquire: [OUTCOMES['not-found']] },
+        { reconciliation: { consecutiveNotFound: 1 } },
+      );
+      assert.deepEqual(gone.event, { type: 'reversal-started', notFound: true });
+      const late = { age: RECOVERY_MAX, notFoundThreshold: Infinity, reconciliation: { consecutiveNotFound: 1 } };
+      assert.deepEqual((await hold(type, { inquire: [OUTCOMES['not-found']] }, late)).event, {
+        type: 'reversal-started',
+        notFound: true,
+      });
+      const unknown = await hold(type, { inquire: [OUTCOMES.unknown] }, late);
+      assert.deepEqual(unknown.event, { type: 'reversal-started', notFound: false });
+      assert.deepEqual(names(unknown.asked), ['inquire']);
+      const justBefore = await hold(type, { inquire: [OUTCOMES.unknown] }, { ...late, age: RECOVERY_MAX - 1 });
+      assert.equal(justBefore.event.type, 'unanswered');
+    });
+
+    it(`has the ${type} undone once it is given up, whatever an inquiry would find`, async () => {
+      for (const reverse of [OUTCOMES['not-found'], OUTCOMES.approved] as const) {
+        const { event, asked, context } = await hold(
+          type,
+          { reverse },
+          { reconciliation: { ...REVERSAL_STARTED, consecutiveNotFound: 1 } },
+        );
+        assert.deepEqual(event, { type: 'reversed', failure: NEVER_CONFIRMED });
+        const { id } = context.snapshot.operation;
+        const subject = { type, operationRef: id, processorId: 'p-own', amount: { minor: 2000n, currency: USD } };
+        const history = isFirstType(type) ? { ...HISTORY, operations: [] } : HISTORY;
+        assert.deepEqual(asked, [{ what: 'reverse', history, subject }]);
+        const never = await hold(
+          type,
+          { reverse },
+          { reconciliation: { ...REVERSAL_STARTED, consecutiveNotFound: 2 } },
+        );
+        assert.deepEqual(never.event, { type: 'reversed', failure: NEVER_RECEIVED });
+      }
+    });
+
+    it(`leaves the ${type} open while it cannot be undone`, async () => {
+      for (const reverse of [OUTCOMES.unknown, OUTCOMES.pending] as const) {
+        const { event } = await hold(
+          type,
+          { reverse },
+          { reconciliation: { ...REVERSAL_STARTED, consecutiveNotFound: 7 }, age: RECOVERY_MAX },
+        );
+        assert.deepEqual(event, unanswered(undefined));
+      }
+    });
+
+    it(`believes an inquiry about the ${type} again when the processor cannot undo it any more`, async () => {
+      const reconciliation = { ...REVERSAL_STARTED, consecutiveNotFound: 7 };
+      const script = { reverse: OUTCOMES.refused, inquire: [OUTCOMES.approved] };
+      const { event, asked } = await hold(type, script, { reconciliation });
+      assert.deepEqual(event, { type: 'inquired', result: OUTCOMES.approved });
+      assert.deepEqual(names(asked), ['reverse', 'inquire']);
+      const unread = await hold(type, { ...script, inquire: [OUTCOMES.unknown] }, { reconciliation });
+      assert.deepEqual(unread.event, unanswered(undefined));
+    });
+  }
+
+  it('gives up what was reversed with its authorization, and says so of a capture', async () => {
+    for (const type of ['authorization', 'payment', 'payment_refund'] as const) {
+      const { event } = await hold(type, { reverse: OUTCOMES.reversed }, { reconciliation: REVERSAL_STARTED });
+      assert.deepEqual(event, { type: 'reversed', failure: NEVER_CONFIRMED });
+    }
+    const { event } = await hold('capture', { reverse: OUTCOMES.reversed }, { reconciliation: REVERSAL_STARTED });
+    assert.deepEqual(event, { type: 'inquired', result: OUTCOMES.reversed });
+  });
+
+  it('does not take a word for definite that cannot be', async () => {
+    const { event } = await hold(
+      'payment_refund',
+      { inquire: [OUTCOMES.approved] },
+      { payment: { refunded: 7000n }, reconciliation: { consecutiveNotFound: 1 } },
+    );
+    assert.deepEqual(event, unanswered(false));
+  });
+});
+
+describe('resolving a payment whose processor captures in a call of its own', () => {
+  const apart = { sale: false };
+
+  it('captures what was found authorized, under the key of the payment', async () => {
+    const { event, asked, context } = await hold(
+      'payment',
+      { inquire: [OUTCOMES.approved], captureAuthorized: OUTCOMES.approved },
+      apart,
+    );
+    assert.deepEqual(event, { type: 'inquired', result: { ...OUTCOMES.approved, captured: captured(2000n) } });
+    const { payment, operation } = context.snapshot;
+    const authorized = { ...asked[0]?.subject, processorId: told.processorId };
+    assert.deepEqual(asked[1], {
+      what: 'captureAuthorized',
+      payment,
+      operation,
+      history: { referenceCode: 'A-1', operations: [authorized] },
+    });
+  });
+
+  it('captures nothing else', async () => {
+    const cases: readonly [OperationType, InquiryResult, Circumstances][] = [
+      ['payment', OUTCOMES.approved, { sale: true }],
+      ['payment', OUTCOMES['captured in part'], apart],
+      ['payment', OUTCOMES.pending, apart],
+      ['payment', OUTCOMES.refused, apart],
+      ['authorization', OUTCOMES.approved, apart],
+      ['capture', OUTCOMES.approved, apart],
+    ];
+    for (const [type, word, circumstances] of cases) {
+      const { event, asked } = await hold(type, { inquire: [word] }, circumstances);
+      assert.deepEqual(event, { type: 'inquired', result: word });
+      assert.deepEqual(names(asked), ['inquire']);
+    }
+  });
+
+  it('asks again when the capture is refused: it may have been made before', async () => {
+    for (const second of [OUTCOMES.captured, OUTCOMES.refused] as const) {
+      const script = { inquire: [OUTCOMES.approved, second], captureAuthorized: OUTCOMES.refused };
+      const { event, asked } = await hold('payment', script, apart);
+      assert.deepEqual(event, { type: 'inquired', result: second });
+      assert.deepEqual(names(asked), ['inquire', 'captureAuthorized', 'inquire']);
+      assert.equal(asked[2]?.subject?.processorId, told.processorId);
+    }
+  });
+
+  it('waits where the repeated capture is refused and none is found: the first may still arrive', async () => {
+    const script = { inquire: [OUTCOMES.approved, OUTCOMES.approved], captureAuthorized: OUTCOMES.refused };
+    assert.deepEqual((await hold('payment', script, apart)).event, unanswered(false));
+    const { event } = await hold('payment', script, { ...apart, age: RECOVERY_MAX });
+    assert.equal(event.type, 'reversal-started');
+  });
+
+  it('takes a capture that is accepted and settled later for done', async () => {
+    const script = { inquire: [OUTCOMES.approved], captureAuthorized: OUTCOMES.pending };
+    const { event } = await hold('payment', script, apart);
+    assert.ok(event.type === 'inquired' && event.result.kind === 'approved' && event.result.captured !== undefined);
+  });
+
+  it('does not know yet when the capture is unknown or was not sent', async () => {
+    for (const captureAuthorized of [OUTCOMES.unknown, OUTCOMES['not sent']] as const) {
+      const { event } = await hold(
+        'payment',
+        { inquire: [OUTCOMES.approved], captureAuthorized },
+        { ...apart, reconciliation: { consecutiveNotFound: 1 } },
+      );
+      assert.deepEqual(event, unanswered(false));
+    }
+  });
+});
+
+describe('resolving a void or an expiry', () => {
+  for (const type of ENDINGS) {
+    it(`asks how the payment of the ${type} stands, and is content when it was given back`, async () => {
+      const { event, asked } = await hold(type, { inquire: [OUTCOMES.reversed] });
+      assert.deepEqual(event, { type: 'inquired', result: OUTCOMES.reversed });
+      assert.deepEqual(asked, [{ what: 'inquire', history: HISTORY, subject: FIRST_SUBJECT }]);
+    });
+
+    it(`finds the ${type} superseded where the payment failed or was captured`, async () => {
+      for (const stands of [OUTCOMES.refused, OUTCOMES.captured, OUTCOMES['captured in part']] as const) {
+        const { event, asked } = await hold(type, { inquire: [stands] });
+        assert.deepEqual(event, { type: 'superseded', state: stands });
+        assert.deepEqual(names(asked), ['inquire']);
+      }
+    });
+
+    it(`repeats the ${type} while the payment stands, or nobody can say`, async () => {
+      for (const stands of [OUTCOMES.approved, OUTCOMES.pending, OUTCOMES.unknown] as const) {
+        const { event, asked, context } = await hold(type, { inquire: [stands], repeatVoid: OUTCOMES.approved });
+        assert.deepEqual(event, { type: 'inquired', result: OUTCOMES.approved });
+        assert.deepEqual(asked[1], { what: 'repeatVoid', operation: context.snapshot.operation, history: HISTORY });
+        for (const repeatVoid of [OUTCOMES.unknown, OUTCOMES['not sent'], OUTCOMES.pending] as const) {
+          const again = await hold(
+            type,
+            { inquire: [stands], repeatVoid },
+            { reconciliation: { consecutiveNotFound: 1 }, age: RECOVERY_MAX },
+          );
+          assert.deepEqual(again.event, unanswered(false));
+        }
+      }
+    });
+
+    it(`gives what is absent back by the key of the payment, once that is sure for the ${type}`, async () => {
+      const first = await hold(type, { inquire: [OUTCOMES['not-found']] });
+      assert.deepEqual(first.event, unanswered(true));
+      assert.deepEqual(names(first.asked), ['inquire']);
+      for (const circumstances of [
+        { reconciliation: { consecutiveNotFound: 1 } },
+        { age: RECOVERY_MAX, notFoundThreshold: Infinity },
+      ]) {
+        for (const reverse of [OUTCOMES.approved, OUTCOMES['not-found'], OUTCOMES.reversed] as const) {
+          const { event, asked } = await hold(type, { inquire: [OUTCOMES['not-found']], reverse }, circumstances);
+          assert.deepEqual(event, { type: 'inquired', result: { kind: 'reversed', details: {} } });
+          assert.deepEqual(asked[1], { what: 'reverse', history: HISTORY, subject: FIRST_SUBJECT });
+        }
+        for (const reverse of [OUTCOMES.unknown, OUTCOMES.refused, OUTCOMES.pending] as const) {
+          const { event } = await hold(type, { inquire: [OUTCOMES['not-found']], reverse }, circumstances);
+          assert.deepEqual(event, unanswered(true));
+        }
+      }
+      const young = await hold(
+        type,
+        { inquire: [OUTCOMES['not-found']] },
+        { age: RECOVERY_MAX - 1, notFoundThreshold: Infinity },
+      );
+      assert.equal(young.event.type, 'unanswered');
+    });
+
+    it(`leaves the ${type} open when the payment has no operation`, async () => {
+      const { context } = await hold(type, { inquire: [OUTCOMES.reversed] });
+      const { processor, asked } = scripted({});
+      assert.deepEqual(await resolveOutcome({ ...context, processor, operations: [] }), unanswered(false));
+      assert.deepEqual(asked, []);
+    });
+  }
+
+  it('takes a refused void for definite, and a refused expiry not', async () => {
+    const script = { inquire: [OUTCOMES.approved], repeatVoid: OUTCOMES.refused };
+    assert.deepEqual((await hold('authorization_void', script)).event, { type: 'inquired', result: OUTCOMES.refused });
+    assert.deepEqual((await hold('expiry', script)).event, unanswered(false));
+  });
+});
+
+describe('while time is not trusted', () => {
+  it('nothing is reversed because its time has passed', async () => {
+    const overdue = { age: RECOVERY_MAX, isTimeTrusted: false };
+    assert.deepEqual((await hold('capture', { inquire: [OUTCOMES.unknown] }, overdue)).event, unanswered(false));
+    const patient = { ...overdue, notFoundThreshold: 5 };
+    assert.deepEqual((await hold('expiry', { inquire: [OUTCOMES['not-found']] }, patient)).event, unanswered(true));
+  });
+});
+
+describe('a recheck', () => {
+  const recheck = async (script: Script, type: OperationType, state: 'accepted' | 'refused') => {
+    const operation = { type, state, details: { processorId: 'p-own' }, amount: 2000n } as const;
+    const snapshot = withCompleted(PAYMENT_STATES.Authorized, operation);
+    const { processor, asked } = scripted(script);
+    const operations = isFirstType(type) ? [snapshot.operation] : [AUTHORIZATION, snapshot.operation];
+    return { result: await recheckOutcome(processor, snapshot, operations), asked };
+  };
+
+  it('inquires about the operation itself', async () => {
+    const { result, asked } = await recheck({ inquire: [OUTCOMES.approved] }, 'capture', 'refused');
+    assert.equal(result, OUTCOMES.approved);
+    assert.deepEqual([names(asked), asked[0]?.subject?.operationRef], [['inquire'], 'next']);
+    const first = await recheck({ inquire: [OUTCOMES.pending] }, 'authorization', 'accepted');
+    assert.deepEqual([names(first.asked), first.result], [['inquire'], OUTCOMES.pending]);
+  });
+
+  it('inquires how the payment of a void stands', async () => {
+    const { asked } = await recheck({ inquire: [OUTCOMES.approved] }, 'authorization_void', 'refused');
+    assert.deepEqual([names(asked), asked[0]?.subject?.operationRef], [['inquire'], FIRST]);
+  });
+
+  it('reverses a first operation that was refused again', async () => {
+    const { result, asked } = await recheck({ reverse: OUTCOMES['not-found'] }, 'authorization', 'refused');
+    assert.deepEqual([names(asked), result], [['reverse'], OUTCOMES['not-found']]);
+  });
+});

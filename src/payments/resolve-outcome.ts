@@ -1,0 +1,140 @@
+import { applyEvent, NEVER_CONFIRMED, NEVER_RECEIVED, type PaymentEvent, type PaymentRules } from './apply-event.ts';
+import type { Operation, PaymentSnapshot } from './payment.ts';
+import type { Capabilities, InquiryResult, OperationRef, PaymentHistory } from './processor.ts';
+import { unknown } from './processor.ts';
+import { buildHistory, type TimedProcessor, toOperationRef } from './timed-processor.ts';
+
+export interface ResolutionContext {
+  readonly snapshot: PaymentSnapshot;
+  /** All operations of the payment, in the order of time. */
+  readonly operations: readonly Operation[];
+  readonly processor: TimedProcessor;
+  readonly capabilities: Capabilities;
+  readonly rules: PaymentRules;
+  readonly now: number;
+  /** While time is not trusted nothing is reversed because `recovery-max` has passed. */
+  readonly isTimeTrusted: boolean;
+}
+
+/**
+ * Inquires about an operation whose outcome is unknown, and returns what happened. After `recovery-max` that is
+ * `reversal-started`: once it is stored, the next call sends the reversal.
+ */
+export function resolveOutcome(context: ResolutionContext): Promise<PaymentEvent> {
+  const { operation, reconciliation } = context.snapshot;
+  if (isVoidOrExpiry(operation)) return resolveVoid(context);
+  return reconciliation.reversalStarted ? reverse(context) : inquire(context);
+}
+
+export const isVoidOrExpiry = ({ type }: Operation): boolean => type === 'authorization_void' || type === 'expiry';
+
+async function inquire(context: ResolutionContext): Promise<PaymentEvent> {
+  const { history, operationRef } = refsOf(context);
+  const found = await context.processor.inquire(history, operationRef);
+  const result = await completeSale(context, history, operationRef, found);
+  if (isDecisive(context, result)) return { type: 'inquired', result };
+  const notFound = result.kind === 'not-found';
+  if (isNeverReceived(context, notFound) || isOverdue(context)) return { type: 'reversal-started', notFound };
+  return unanswered(context, notFound);
+}
+
+/**
+ * A reversal may take effect whenever it arrives, answered or not. So once one may have been sent, an inquiry does not
+ * confirm the operation, unless the processor reports that it can no longer be reversed.
+ */
+async function reverse(context: ResolutionContext): Promise<PaymentEvent> {
+  const { history, operationRef } = refsOf(context);
+  const { operation, reconciliation } = context.snapshot;
+  const reversal = await context.processor.reverse(history, operationRef);
+  if (reversal.kind === 'refused') {
+    const found = await context.processor.inquire(history, operationRef);
+    const result = await completeSale(context, history, operationRef, found);
+    return isDecisive(context, result) ? { type: 'inquired', result } : unanswered(context);
+  }
+  if (reversal.kind === 'reversed' && operation.type === 'capture') return { type: 'inquired', result: reversal };
+  if (!isReversed(reversal)) return unanswered(context);
+  const isUnknownThere = reconciliation.consecutiveNotFound >= context.capabilities.notFoundThreshold;
+  return { type: 'reversed', failure: isUnknownThere ? NEVER_RECEIVED : NEVER_CONFIRMED };
+}
+
+/** A payment that was found authorized still lacks its capture where that is a call of its own. */
+async function completeSale(
+  { processor, capabilities, snapshot }: ResolutionContext,
+  history: PaymentHistory,
+  operationRef: OperationRef,
+  found: InquiryResult,
+): Promise<InquiryResult> {
+  const { payment, operation } = snapshot;
+  const needsCapture = operation.type === 'payment' && !capabilities.sale;
+  if (found.kind !== 'approved' || found.captured !== undefined || !needsCapture) return found;
+  const authorized = { ...operationRef, processorId: found.details.processorId };
+  const captured = await processor.captureAuthorized(payment, operation, { ...history, operations: [authorized] });
+  if (captured.kind === 'approved' || captured.kind === 'pending') return { ...found, captured: operationRef.amount };
+  const state = captured.kind === 'refused' ? await processor.inquire(history, authorized) : UNKNOWN_CAPTURE;
+  // The repeated capture was refused, and the first request may still arrive: only reversing the payment ends that.
+  return state.kind === 'approved' && state.captured === undefined ? UNKNOWN_CAPTURE : state;
+}
+
+const UNKNOWN_CAPTURE: InquiryResult = unknown('capture');
+
+/** Inquires how the payment of a void or an expiry stands, and repeats a void that is missing. */
+async function resolveVoid(context: ResolutionContext): Promise<PaymentEvent> {
+  const { processor, operations, snapshot } = context;
+  const { payment, operation } = snapshot;
+  const [first] = operations;
+  if (first === undefined) return unanswered(context, false);
+  const history = buildHistory(payment, operations, operation);
+  const state = await processor.inquire(history, toOperationRef(payment, first));
+  if (state.kind === 'reversed') return { type: 'inquired', result: state };
+  if (state.kind === 'refused' || (state.kind === 'approved' && state.captured !== undefined))
+    return { type: 'superseded', state };
+  const notFound = state.kind === 'not-found';
+  if (!notFound) {
+    const result = await processor.repeatVoid(operation, history);
+    const isKnown = result.kind !== 'not-sent' && isDecisive(context, result);
+    return isKnown ? { type: 'inquired', result } : unanswered(context, false);
+  }
+  if (!isNeverReceived(context, notFound) && !isOverdue(context)) return unanswered(context, true);
+  const reversal = await processor.reverse(history, toOperationRef(payment, first));
+  if (!isReversed(reversal)) return unanswered(context, true);
+  return { type: 'inquired', result: { kind: 'reversed', details: {} } };
+}
+
+/**
+ * Inquires about a completed operation. A first operation that recovery refused must not stay at the processor: it is
+ * reversed again. Whether a void arrived late shows in the state of the payment.
+ */
+export function recheckOutcome(
+  processor: TimedProcessor,
+  { payment, operation }: PaymentSnapshot,
+  operations: readonly Operation[],
+): Promise<InquiryResult> {
+  const history = buildHistory(payment, operations, operation);
+  const [first = operation] = operations;
+  const operationRef = toOperationRef(payment, operation.type === 'authorization_void' ? first : operation);
+  const wasReversed = operation.id === payment.id && operation.state === 'refused';
+  return wasReversed ? processor.reverse(history, operationRef) : processor.inquire(history, operationRef);
+}
+
+function refsOf({ snapshot, operations }: ResolutionContext): { history: PaymentHistory; operationRef: OperationRef } {
+  const { payment, operation } = snapshot;
+  return { history: buildHistory(payment, operations, operation), operationRef: toOperationRef(payment, operation) };
+}
+
+const unanswered = ({ processor }: ResolutionContext, notFound?: boolean): PaymentEvent => ({
+  type: 'unanswered',
+  problem: processor.lastProblem,
+  notFound,
+});
+
+const isDecisive = ({ snapshot, now, rules }: ResolutionContext, result: InquiryResult): boolean =>
+  applyEvent(snapshot, { type: 'inquired', result }, now, rules) !== undefined;
+
+const isNeverReceived = ({ snapshot, capabilities }: ResolutionContext, notFound: boolean): boolean =>
+  notFound && snapshot.reconciliation.consecutiveNotFound + 1 >= capabilities.notFoundThreshold;
+
+const isOverdue = ({ snapshot, now, isTimeTrusted, rules }: ResolutionContext): boolean =>
+  isTimeTrusted && now - snapshot.operation.createdAt >= rules.recoveryMax;
+
+const isReversed = ({ kind }: InquiryResult): boolean =>
+  kind === 'approved' || kind === 'not-found' || kind === 'reversed';
