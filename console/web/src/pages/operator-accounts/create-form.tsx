@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { LIMITS } from '../../../../../src/kernel/limits.ts';
 import { createAccount } from '../../../../wire/operator.ts';
 import { useChange } from '../../api/hooks.ts';
+import { EMAIL_PATTERN } from '../../parts/email-pattern.ts';
 import { useFieldErrors } from '../../parts/field-errors.ts';
 import { DialogForm } from '../../parts/form-dialog.tsx';
 import { notifySuccess } from '../../parts/notifications.tsx';
@@ -13,8 +14,6 @@ interface CreateFormProps {
   readonly onDone: () => void;
   readonly onLink: (link: PersonalLink) => void;
 }
-
-const EMAIL_PATTERN = /^[^\s@]+@[^\s@]+$/;
 
 export function CreateForm({ onDone, onLink }: CreateFormProps) {
   const { t } = useTranslation('operator');

@@ -21,13 +21,13 @@ export function InDoubtTable({ payments }: { readonly payments: readonly InDoubt
   return (
     <>
       <DataTable
-        caption={t('processors.doubtful')}
+        caption={t('processors.inDoubt')}
         columns={useColumns(dialog.open)}
         rows={payments}
         rowKey={({ account, environment, id }) => `${account}/${environment}/${id}`}
         empty={
-          <EmptyState icon={CircleCheck} title={t('processors.noDoubtfulTitle')} order={3}>
-            {t('processors.noDoubtfulText')}
+          <EmptyState icon={CircleCheck} title={t('processors.noInDoubtTitle')} order={3}>
+            {t('processors.noInDoubtText')}
           </EmptyState>
         }
       />
@@ -46,16 +46,16 @@ function useColumns(onResolve: (payment: InDoubtPayment) => void): readonly Colu
   return [
     {
       name: 'payment',
-      header: t('processors.doubtfulColumns.payment'),
+      header: t('processors.inDoubtColumns.payment'),
       cell: ({ id }) => (
         <Box miw={150}>
-          <CopyField value={id} label={t('processors.doubtfulColumns.payment')} shown={shortenId(id)} />
+          <CopyField value={id} label={t('processors.inDoubtColumns.payment')} shown={shortenId(id)} />
         </Box>
       ),
     },
     {
       name: 'account',
-      header: t('processors.doubtfulColumns.account'),
+      header: t('processors.inDoubtColumns.account'),
       cell: ({ account, account_name }) => (
         <Anchor component={Link} to={`/operator/accounts/${encodeURIComponent(account)}`} size="sm">
           {account_name}
@@ -64,38 +64,38 @@ function useColumns(onResolve: (payment: InDoubtPayment) => void): readonly Colu
     },
     {
       name: 'environment',
-      header: t('processors.doubtfulColumns.environment'),
+      header: t('processors.inDoubtColumns.environment'),
       cell: ({ environment }) => <EnvironmentBadge environment={environment} />,
     },
     {
       name: 'processor',
-      header: t('processors.doubtfulColumns.processor'),
+      header: t('processors.inDoubtColumns.processor'),
       visibleFrom: 'md',
       cell: ({ processor }) => processor,
     },
     {
       name: 'since',
-      header: t('processors.doubtfulColumns.since'),
+      header: t('processors.inDoubtColumns.since'),
       cell: ({ since }) => <Time value={since} isRelative />,
     },
     {
       name: 'problem',
-      header: t('processors.doubtfulColumns.problem'),
+      header: t('processors.inDoubtColumns.problem'),
       visibleFrom: 'md',
       cell: ({ problem }) => (isProblem(problem) ? t(`processors.problem.${problem}`) : (problem ?? '–')),
     },
     {
-      name: 'settle',
-      header: t('processors.doubtfulColumns.settle'),
+      name: 'resolve',
+      header: t('processors.inDoubtColumns.resolve'),
       isHeaderHidden: true,
       cell: (payment) => (
         <Button
           variant="default"
           size="xs"
           onClick={() => onResolve(payment)}
-          aria-label={`${t('processors.settle')}: ${payment.id}`}
+          aria-label={`${t('processors.resolve')}: ${payment.id}`}
         >
-          {t('processors.settle')}
+          {t('processors.resolve')}
         </Button>
       ),
     },
@@ -130,16 +130,16 @@ function ResolveDialog({ opened, payment, onClose }: ResolveDialogProps) {
     <Modal
       opened={opened}
       onClose={onClose}
-      title={t('processors.settleTitle')}
+      title={t('processors.resolveTitle')}
       size="lg"
       closeButtonProps={{ 'aria-label': t('processors.close') }}
     >
       {payment !== undefined && (
         <Stack gap="md">
-          <Text size="sm">{t('processors.settleText')}</Text>
+          <Text size="sm">{t('processors.resolveText')}</Text>
           <CodeBlock label={t('processors.accepted')} code={buildCommand(payment, 'accepted')} />
           <CodeBlock label={t('processors.refused')} code={buildCommand(payment, 'refused')} />
-          <Alert color="yellow">{t('processors.settleWarning')}</Alert>
+          <Alert color="yellow">{t('processors.resolveWarning')}</Alert>
         </Stack>
       )}
     </Modal>

@@ -35,9 +35,9 @@ export function OperatorProcessorsPage() {
       {data !== undefined && (
         <Stack gap="xl">
           <Stack component="section" gap="sm">
-            <Title order={2}>{t('processors.doubtful')}</Title>
+            <Title order={2}>{t('processors.inDoubt')}</Title>
             <Text size="sm" c="dimmed" maw={680}>
-              {t('processors.doubtfulText')}
+              {t('processors.inDoubtText')}
             </Text>
             <InDoubtTable payments={data.doubtful} />
           </Stack>

@@ -70,13 +70,13 @@ function InDoubtNotice({ count }: { readonly count: number }) {
   const { t } = useTranslation('overview');
   const { account, environment } = useTenant();
   return (
-    <Alert color="orange" icon={<TriangleAlert size={18} aria-hidden />} title={t('doubtful.title', { count })}>
+    <Alert color="orange" icon={<TriangleAlert size={18} aria-hidden />} title={t('inDoubt.title', { count })}>
       <Group justify="space-between" align="flex-end" gap="sm">
         <Text size="sm" flex="1 1 20rem">
-          {t('doubtful.text')}
+          {t('inDoubt.text')}
         </Text>
         <Button component={Link} to={`/a/${account}/${environment}/payments?doubtful=yes`} variant="default" size="xs">
-          {t('doubtful.action')}
+          {t('inDoubt.action')}
         </Button>
       </Group>
     </Alert>

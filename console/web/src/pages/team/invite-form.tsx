@@ -2,6 +2,7 @@ import { Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { LIMITS } from '../../../../../src/kernel/limits.ts';
+import { EMAIL_PATTERN } from '../../parts/email-pattern.ts';
 import { useFieldErrors } from '../../parts/field-errors.ts';
 import { DialogForm } from '../../parts/form-dialog.tsx';
 import type { PersonalLink } from './link-dialog.tsx';
@@ -15,8 +16,6 @@ interface InviteFormProps {
   readonly onLink: (link: PersonalLink) => void;
   readonly onCancel: () => void;
 }
-
-const EMAIL_PATTERN = /^[^\s@]+@[^\s@]+$/;
 
 export function InviteForm({ invite, firstRole, onLink, onCancel }: InviteFormProps) {
   const { t } = useTranslation('team');

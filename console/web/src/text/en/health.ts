@@ -24,7 +24,7 @@ export const health = {
   time: 'Service time',
   waiting: 'Pending writes',
   memory: 'Memory',
-  doubtful: 'Unknown outcomes',
+  inDoubt: 'Unknown outcomes',
   mebibytes: '{{number}} MiB',
   about: {
     database: 'Database',

@@ -139,27 +139,27 @@ export const operator = {
     required: 'Required',
     secret: 'Secret',
     noDefault: 'None',
-    doubtful: 'Unknown outcomes',
-    doubtfulText:
+    inDoubt: 'Unknown outcomes',
+    inDoubtText:
       'Payments whose outcome is unknown. cardvault keeps checking. Act when a payment stays here for more than an hour.',
-    doubtfulColumns: {
+    inDoubtColumns: {
       account: 'Account',
       environment: 'Environment',
       payment: 'Payment',
       processor: 'Processor',
       since: 'Since',
       problem: 'Problem',
-      settle: 'Resolve manually',
+      resolve: 'Resolve manually',
     },
-    noDoubtfulTitle: 'All outcomes are known',
-    noDoubtfulText: 'No action is needed.',
-    settle: 'Resolve manually',
-    settleTitle: 'Resolve manually',
-    settleText:
+    noInDoubtTitle: 'All outcomes are known',
+    noInDoubtText: 'No action is needed.',
+    resolve: 'Resolve manually',
+    resolveTitle: 'Resolve manually',
+    resolveText:
       'First look up the transaction in the console of the processor. Then run one of these commands on the server.',
     accepted: 'If the processor executed the operation',
     refused: 'If the processor did not execute the operation and never will',
-    settleWarning:
+    resolveWarning:
       'Choose carefully: if you mark an executed operation as refused, the merchant’s retry charges the cardholder again.',
     close: 'Close',
     problem: {

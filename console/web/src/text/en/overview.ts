@@ -3,7 +3,7 @@ export const overview = {
   title: 'Overview',
   description: 'Usage and response times of the vault.',
   period: { label: 'Period', d1: '24 hours', d7: '7 days', d30: '30 days', d90: '90 days' },
-  doubtful: {
+  inDoubt: {
     title_one: 'One payment has an unknown outcome',
     title_other: '{{count}} payments have an unknown outcome',
     text: 'The processor has not reported a clear outcome. cardvault keeps checking and never charges twice. Check these payments before you retry.',

@@ -25,7 +25,7 @@ export const health: typeof english = {
   time: 'Hora del servicio',
   waiting: 'Escrituras pendientes',
   memory: 'Memoria',
-  doubtful: 'Resultados desconocidos',
+  inDoubt: 'Resultados desconocidos',
   mebibytes: '{{number}} MiB',
   about: {
     database: 'Base de datos',

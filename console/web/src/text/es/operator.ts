@@ -140,27 +140,27 @@ export const operator: typeof english = {
     required: 'Obligatorio',
     secret: 'Secreto',
     noDefault: 'Ninguno',
-    doubtful: 'Resultados desconocidos',
-    doubtfulText:
+    inDoubt: 'Resultados desconocidos',
+    inDoubtText:
       'Pagos cuyo resultado se desconoce. cardvault sigue consultando. Actúe cuando un pago lleve aquí más de una hora.',
-    doubtfulColumns: {
+    inDoubtColumns: {
       account: 'Cuenta',
       environment: 'Entorno',
       payment: 'Pago',
       processor: 'Procesador',
       since: 'Desde',
       problem: 'Problema',
-      settle: 'Resolver manualmente',
+      resolve: 'Resolver manualmente',
     },
-    noDoubtfulTitle: 'Se conocen todos los resultados',
-    noDoubtfulText: 'No se requiere ninguna acción.',
-    settle: 'Resolver manualmente',
-    settleTitle: 'Resolver manualmente',
-    settleText:
+    noInDoubtTitle: 'Se conocen todos los resultados',
+    noInDoubtText: 'No se requiere ninguna acción.',
+    resolve: 'Resolver manualmente',
+    resolveTitle: 'Resolver manualmente',
+    resolveText:
       'Busque antes la transacción en la consola del procesador. Después ejecute uno de estos comandos en el servidor.',
     accepted: 'Si el procesador ejecutó la operación',
     refused: 'Si el procesador no ejecutó la operación ni lo hará',
-    settleWarning:
+    resolveWarning:
       'Elija con cuidado: si marca como rechazada una operación ejecutada, el reintento del comercio cobra otra vez al titular de la tarjeta.',
     close: 'Cerrar',
     problem: {

@@ -4,7 +4,7 @@ export const overview: typeof english = {
   title: 'Resumen',
   description: 'Uso y tiempos de respuesta de la bóveda.',
   period: { label: 'Período', d1: '24 horas', d7: '7 días', d30: '30 días', d90: '90 días' },
-  doubtful: {
+  inDoubt: {
     title_one: 'Hay un pago con resultado desconocido',
     title_other: 'Hay {{count}} pagos con resultado desconocido',
     text: 'El procesador no informó un resultado claro. cardvault sigue consultando y nunca cobra dos veces. Revise estos pagos antes de reintentar.',
