@@ -3,13 +3,13 @@ import type { Accounts } from '../../src/accounts/accounts.ts';
 import type {
   ApprovalService,
   Consent,
-  ExtraWrites,
   RequestingOperator,
   RestrictedChange,
 } from '../../src/accounts/change-control.ts';
 import type { SummaryLine } from '../../src/accounts/change-summary.ts';
 import { type AuditAction, buildAuditEntry, type Origin } from '../../src/audit/audit.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
+import type { PreparedWrites, Transactions } from '../../src/idempotency/transaction.ts';
 import { type Clock, DAY, type Random } from '../../src/kernel/clock.ts';
 import type { Environment, Tenant } from '../../src/kernel/environment.ts';
 import { Failure } from '../../src/kernel/failure.ts';
@@ -94,16 +94,18 @@ const RETENTION_MS = 90 * DAY;
  */
 export class Approvals implements ApprovalService {
   readonly #accounts: Accounts;
+  readonly #transactions: Transactions;
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #approvers: Approvers;
   /** What each consent that was issued is good for. */
-  readonly #consents = new WeakMap<Consent, { readonly approval: Approval; readonly extraWrites: ExtraWrites }>();
+  readonly #consents = new WeakMap<Consent, { readonly approval: Approval; readonly extraWrites: PreparedWrites }>();
 
   constructor(options: {
     accounts: Accounts;
+    transactions: Transactions;
     database: Database;
     keyring: Keyring;
     clock: Clock;
@@ -111,6 +113,7 @@ export class Approvals implements ApprovalService {
     approvers: Approvers;
   }) {
     this.#accounts = options.accounts;
+    this.#transactions = options.transactions;
     this.#database = options.database;
     this.#keyring = options.keyring;
     this.#clock = options.clock;
@@ -126,8 +129,11 @@ export class Approvals implements ApprovalService {
   /** Sets the flag of the account. `more` is committed with it. Throws `not_possible` where too few could approve. */
   async setRequired(account: string, isOn: boolean, origin: Origin, more?: UnitOfWork): Promise<void> {
     if (isOn && !(await this.arePossible(account))) throw new Failure('not_possible', { message: TWO_NEEDED });
-    const writes = [...(more?.writes ?? []), upsertDualControlDecision(account, this.#clock())];
-    await this.#accounts.setDualControl(account, isOn, origin, { ...more, writes });
+    await this.#transactions.run({ origin }, async (transaction) => {
+      await this.#accounts.changeDualControl(transaction, account, isOn);
+      if (more !== undefined) transaction.include(more, new Failure('changed_meanwhile'));
+      transaction.write(upsertDualControlDecision(account, transaction.now));
+    });
   }
 
   /**
@@ -156,7 +162,7 @@ export class Approvals implements ApprovalService {
     }
   }
 
-  redeem(consent: Consent, { account, environment }: Tenant, action: string): ExtraWrites {
+  redeem(consent: Consent, { account, environment }: Tenant, action: string): PreparedWrites {
     const issued = this.#consents.get(consent);
     const isOfThis =
       issued?.approval.account === account &&
@@ -301,7 +307,7 @@ export class Approvals implements ApprovalService {
     return new Failure('not_possible', { message: 'Too many changes wait for approval already.' });
   }
 
-  #consent(approval: Approval, extraWrites: ExtraWrites): Consent {
+  #consent(approval: Approval, extraWrites: PreparedWrites): Consent {
     const consent = { approvalId: approval.id };
     this.#consents.set(consent, { approval, extraWrites });
     return consent;

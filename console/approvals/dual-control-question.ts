@@ -3,7 +3,7 @@ import { isDualControlDecided, upsertDualControlDecision } from '../../src/accou
 import type { Accounts } from '../../src/accounts/accounts.ts';
 import { keyStateAt } from '../../src/accounts/api-key.ts';
 import type { Permission } from '../../src/accounts/permission.ts';
-import type { Origin } from '../../src/audit/audit.ts';
+import { buildAuditEntry, type Origin } from '../../src/audit/audit.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import type { Database, UnitOfWork } from '../../src/storage/database.ts';
@@ -45,7 +45,9 @@ export class DualControlQuestion {
     if (!(await this.#isAsked(account))) throw new Failure('changed_meanwhile');
     if (isOn) return this.#approvals.setRequired(account, true, origin, links);
     const detail = { dual_control: 'no' };
-    const journal = [accountEvent(this.#clock, 'account.edited', await this.#accounts.get(account), origin, detail)];
+    const journal = [
+      buildAuditEntry(this.#clock, origin, accountEvent('account.edited', await this.#accounts.get(account), detail)),
+    ];
     const writes = [upsertDualControlDecision(account, this.#clock())];
     if (!(await this.#database.commit({ account, writes, journal })).committed) throw new Failure('changed_meanwhile');
   }

@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { AlteredRows } from '../audit/altered-rows.ts';
 import type { Origin } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
+import type { Transaction, Transactions } from '../idempotency/transaction.ts';
 import { type Clock, MINUTE, type Random } from '../kernel/clock.ts';
 import { assertDisplayable } from '../kernel/displayable.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
@@ -9,7 +10,7 @@ import { Failure } from '../kernel/failure.ts';
 import { newId } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import type { Database, Row, UnitOfWork, Write } from '../storage/database.ts';
+import type { Database, Row, Write } from '../storage/database.ts';
 import { rowMacKey } from '../storage/mac-table.ts';
 import type { Account, AuthenticAccount, Enablement, TamperedAccount } from './account.ts';
 import { accountEvent, keyEvent, tamperedKeyEvent } from './account-events.ts';
@@ -62,13 +63,21 @@ const DIGEST_BYTES = 32;
 /** What the operator does with accounts and API keys. Every change is audited in the unit that makes it. */
 export class Accounts {
   readonly #database: Database;
+  readonly #transactions: Transactions;
   readonly #keyring: Keyring;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #alteredRows: AlteredRows;
 
-  constructor(options: { database: Database; keyring: Keyring; clock: Clock; random: Random }) {
+  constructor(options: {
+    database: Database;
+    transactions: Transactions;
+    keyring: Keyring;
+    clock: Clock;
+    random: Random;
+  }) {
     this.#database = options.database;
+    this.#transactions = options.transactions;
     this.#keyring = options.keyring;
     this.#clock = options.clock;
     this.#random = options.random;
@@ -78,8 +87,11 @@ export class Accounts {
   /** Throws `invalid_field`. */
   async create(name: string, origin: Origin): Promise<Account> {
     const account = this.#newAccount(name);
-    const journal = [accountEvent(this.#clock, 'account.created', account, origin)];
-    await this.#commit({ writes: [insertAccount(await this.#macKey(), account)], journal });
+    const insert = insertAccount(await this.#macKey(), account);
+    await this.#transactions.run({ origin }, async (transaction) => {
+      transaction.write(insert, concurrentUpdate());
+      transaction.record(accountEvent('account.created', account));
+    });
     return account;
   }
 
@@ -92,13 +104,19 @@ export class Accounts {
   ): Promise<IssuedKey | undefined> {
     const account = this.#newAccount(name);
     const { insert, ...issued } = await this.#issueKey({ account: account.id, environment }, attributes);
-    const writes = [insertFirstAccount(await this.#macKey(), account), insert];
-    const journal = [
-      accountEvent(this.#clock, 'account.created', account, origin),
-      keyEvent(this.#clock, 'key.created', issued.key, origin),
-    ];
-    const { committed } = await this.#database.commit({ writes, journal });
-    return committed ? issued : undefined;
+    const macKey = await this.#macKey();
+    const isNotFirst = new AccountError('there is an account already');
+    const run = this.#transactions.run({ origin }, async (transaction) => {
+      transaction.write(insertFirstAccount(macKey, account), isNotFirst);
+      transaction.write(insert, isNotFirst);
+      transaction.record(accountEvent('account.created', account));
+      transaction.record(keyEvent('key.created', issued.key));
+      return issued;
+    });
+    return run.catch((error: unknown) => {
+      if (error === isNotFirst) return undefined;
+      throw error;
+    });
   }
 
   async list(): Promise<Account[]> {
@@ -139,28 +157,35 @@ export class Accounts {
     if (name !== undefined)
       throw new AccountError('the account was not altered in the database: suspend it without a name');
     if (account.status === 'suspended') throw new AccountError('the account is suspended already');
-    const journal = [accountEvent(this.#clock, 'account.suspended', account, origin)];
-    const suspended = updateAccount(await this.#macKey(), account, { suspendedAt: this.#clock() });
-    await this.#commit({ writes: [suspended], journal });
+    const macKey = await this.#macKey();
+    await this.#transactions.run({ origin }, async (transaction) => {
+      transaction.write(updateAccount(macKey, account, { suspendedAt: this.#clock() }), concurrentUpdate());
+      transaction.record(accountEvent('account.suspended', account));
+    });
     return this.get(id);
   }
 
   async resume(id: string, origin: Origin): Promise<Account> {
     const account = assertAuthentic(await this.get(id));
     if (account.status !== 'suspended') throw new AccountError('the account is not suspended');
-    const journal = [accountEvent(this.#clock, 'account.resumed', account, origin)];
-    const resumed = updateAccount(await this.#macKey(), account, { suspendedAt: undefined });
-    await this.#commit({ writes: [resumed], journal });
+    const macKey = await this.#macKey();
+    await this.#transactions.run({ origin }, async (transaction) => {
+      transaction.write(updateAccount(macKey, account, { suspendedAt: undefined }), concurrentUpdate());
+      transaction.record(accountEvent('account.resumed', account));
+    });
     return this.get(id);
   }
 
-  /** Sets whether changes in production need the approval of a second person. `more` is committed in the same unit. */
-  async setDualControl(id: string, isOn: boolean, origin: Origin, extra: UnitOfWork = { writes: [] }): Promise<void> {
+  /** Sets whether changes in production need the approval of a second person. */
+  setDualControl(id: string, isOn: boolean, origin: Origin): Promise<void> {
+    return this.#transactions.run({ origin }, (transaction) => this.changeDualControl(transaction, id, isOn));
+  }
+
+  /** As `setDualControl`, together with what else the transaction does. */
+  async changeDualControl(transaction: Transaction, id: string, isOn: boolean): Promise<void> {
     const account = assertAuthentic(await this.get(id));
-    const detail = { dual_control: isOn ? 'yes' : 'no' };
-    const event = accountEvent(this.#clock, 'account.edited', account, origin, detail);
-    const changed = updateAccount(await this.#macKey(), account, { dualControl: isOn });
-    await this.#commit({ writes: [changed, ...extra.writes], journal: [event, ...(extra.journal ?? [])] });
+    transaction.write(updateAccount(await this.#macKey(), account, { dualControl: isOn }), concurrentUpdate());
+    transaction.record(accountEvent('account.edited', account, { dual_control: isOn ? 'yes' : 'no' }));
   }
 
   /** Throws `invalid_field`. */
@@ -174,8 +199,11 @@ export class Accounts {
     assertDisplayableAttributes(attributes);
     const tenant = { account, environment };
     const { insert, ...issued } = await this.#issueKey(tenant, attributes);
-    const journal = [keyEvent(this.#clock, 'key.created', issued.key, origin)];
-    await this.#commitWithinQuota(tenant, { writes: [insert], journal });
+    await this.#transactions.run({ origin }, async (transaction) => {
+      this.#reserveKeyQuota(transaction, tenant);
+      transaction.write(insert, concurrentUpdate());
+      transaction.record(keyEvent('key.created', issued.key));
+    });
     return issued;
   }
 
@@ -213,11 +241,12 @@ export class Accounts {
     const { key, update } = updateKey(await this.#macKey(), found, changes);
     assertWithinLimit(key.allowList);
     assertDisplayableAttributes(changes);
-    const journal = [keyEvent(this.#clock, 'key.edited', key, origin, { changed: Object.keys(changes) })];
-    const unit = { writes: [update], journal };
     const [before, after] = [old, key].map((each) => keyStateAt(each, this.#clock()));
-    if (before !== 'active' && after === 'active') await this.#commitWithinQuota(key, unit);
-    else await this.#commit(unit);
+    await this.#transactions.run({ origin }, async (transaction) => {
+      if (before !== 'active' && after === 'active') this.#reserveKeyQuota(transaction, key);
+      transaction.write(update, concurrentUpdate());
+      transaction.record(keyEvent('key.edited', key, { changed: Object.keys(changes) }));
+    });
     return key;
   }
 
@@ -232,12 +261,15 @@ export class Accounts {
     const end = this.#clock() + overlapMinutes * MINUTE;
     const ending = { expiresAt: Math.min(end, old.expiresAt ?? end), successor: issued.key.id };
     const detail = { successor: issued.key.id, overlap_minutes: overlapMinutes };
-    const journal = [
-      keyEvent(this.#clock, 'key.rotated', old, origin, detail),
-      keyEvent(this.#clock, 'key.created', issued.key, origin),
-    ];
     const { update } = updateKey(await this.#macKey(), found, ending);
-    await this.#commitWithinQuota(old, { writes: [insert], journal }, [update]);
+    await this.#transactions.run({ origin }, async (transaction) => {
+      // Where as many keys as allowed are active, only this update makes room for the successor.
+      transaction.write(update, concurrentUpdate());
+      this.#reserveKeyQuota(transaction, old);
+      transaction.write(insert, concurrentUpdate());
+      transaction.record(keyEvent('key.rotated', old, detail));
+      transaction.record(keyEvent('key.created', issued.key));
+    });
     return issued;
   }
 
@@ -247,42 +279,36 @@ export class Accounts {
    */
   async revokeKey(id: string, origin: Origin, account?: string): Promise<ApiKey> {
     const rows = await this.#findKeyRows(id, account);
-    const revoked: ApiKey[] = [];
-    const writes: Write[] = [];
-    const journal = [];
-    for (const row of rows) {
-      if (!row.isTampered && row.key.revokedAt !== undefined) continue;
-      const { key, update } = await this.#buildRevocation(row);
-      revoked.push(key);
-      writes.push(update);
-      if (row.isTampered) writes.push(this.#alteredRows.buildRemoval(API_KEYS, row.row));
-      journal.push(
-        row.isTampered
-          ? tamperedKeyEvent(this.#clock, 'key.revoked', key, origin)
-          : keyEvent(this.#clock, 'key.revoked', key, origin),
-      );
-    }
-    const [first] = revoked;
+    const pending = rows.filter((row) => row.isTampered || row.key.revokedAt === undefined);
+    const [first, ...others] = await Promise.all(pending.map((row) => this.#buildRevocation(row)));
     if (first === undefined) throw new AccountError('the key is revoked already');
-    await this.#commit({ writes, journal });
-    return first;
+    await this.#transactions.run({ origin }, async (transaction) => {
+      for (const { key, update, row } of [first, ...others]) {
+        transaction.write(update, concurrentUpdate());
+        if (row.isTampered) transaction.write(this.#alteredRows.buildRemoval(API_KEYS, row.row), concurrentUpdate());
+        transaction.record(row.isTampered ? tamperedKeyEvent('key.revoked', key) : keyEvent('key.revoked', key));
+      }
+    });
+    return first.key;
   }
 
-  async #buildRevocation(row: KeyRow): Promise<{ readonly key: ApiKey; readonly update: Write }> {
+  async #buildRevocation(row: KeyRow): Promise<{ readonly key: ApiKey; readonly update: Write; readonly row: KeyRow }> {
     const macKey = await this.#macKey();
     const now = this.#clock();
-    if (!row.isTampered) return updateKey(macKey, row, { revokedAt: now });
-    return replaceTamperedKey(macKey, row, this.#random.bytes(DIGEST_BYTES), now);
+    if (!row.isTampered) return { ...updateKey(macKey, row, { revokedAt: now }), row };
+    return { ...replaceTamperedKey(macKey, row, this.#random.bytes(DIGEST_BYTES), now), row };
   }
 
   async #resealAsSuspended(account: TamperedAccount, name: string | undefined, origin: Origin): Promise<void> {
     if (name === undefined) throw accountAltered();
     assertDisplayable(name, 'name');
     const detail = { altered: 'yes', name };
-    const journal = [accountEvent(this.#clock, 'account.suspended', account, origin, detail)];
     const replaced = replaceTamperedAccount(await this.#macKey(), account, name, this.#clock());
-    const listed = this.#alteredRows.buildRemoval(ACCOUNTS, { id: account.id });
-    await this.#commit({ writes: [replaced, listed], journal });
+    await this.#transactions.run({ origin }, async (transaction) => {
+      transaction.write(replaced, concurrentUpdate());
+      transaction.write(this.#alteredRows.buildRemoval(ACCOUNTS, { id: account.id }));
+      transaction.record(accountEvent('account.suspended', account, detail));
+    });
   }
 
   #macKey(): Promise<KeyObject> {
@@ -335,16 +361,10 @@ export class Accounts {
     return found;
   }
 
-  async #commit(unit: UnitOfWork): Promise<void> {
-    if (!(await this.#database.commit(unit)).committed) throw concurrentUpdate();
-  }
-
-  /** Where as many keys as there may be work, only what is written `before` can make room for one more. */
-  async #commitWithinQuota(tenant: Tenant, unit: UnitOfWork, before: UnitOfWork['writes'] = []): Promise<void> {
-    const writes = [...before, ...reserveKeyQuota(tenant, this.#clock()), ...unit.writes];
-    const outcome = await this.#database.commit({ ...unit, writes });
-    if (outcome.committed) return;
-    throw outcome.write === before.length + 1 ? keyQuotaExceeded() : concurrentUpdate();
+  #reserveKeyQuota(transaction: Transaction, tenant: Tenant): void {
+    const [lock, reservation] = reserveKeyQuota(tenant, this.#clock());
+    transaction.write(lock, concurrentUpdate());
+    transaction.write(reservation, keyQuotaExceeded());
   }
 }
 

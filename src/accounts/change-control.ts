@@ -1,16 +1,13 @@
 import type { Actor, Origin } from '../audit/audit.ts';
+import type { PreparedWrites } from '../idempotency/transaction.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import type { UnitOfWork } from '../storage/database.ts';
 import { assertNoDualControl } from './account-store.ts';
 import type { Accounts } from './accounts.ts';
 import type { SummaryLine } from './change-summary.ts';
 
-/** Writes and audit records that are committed together with a change, or not at all. */
-export type ExtraWrites = Required<Pick<UnitOfWork, 'writes' | 'journal'>>;
-
-const NO_EXTRA_WRITES: ExtraWrites = { writes: [], journal: [] };
+const NO_EXTRA_WRITES: PreparedWrites = { writes: [], journal: [] };
 
 /** Changes of the settings that decide where card data goes. */
 export const RESTRICTED_ACTIONS = ['payments.enable', 'payments.disable', 'proxy.configure', 'proxy.remove'] as const;
@@ -44,7 +41,7 @@ export interface ApprovalService {
   /** Stores the change of an operator until a member of the account approves it. Throws `OperatorError` when none could. */
   requestByOperator(tenant: Tenant, change: RestrictedChange, origin: Origin): Promise<string>;
   /** Accepts a consent to this change. Throws `changed_meanwhile` when it was used, or is about another change. */
-  redeem(consent: Consent, tenant: Tenant, action: RestrictedChange['action']): ExtraWrites;
+  redeem(consent: Consent, tenant: Tenant, action: RestrictedChange['action']): PreparedWrites;
 }
 
 /** Thrown when the change of an operator was stored as a request; nothing else has changed. */
@@ -99,7 +96,7 @@ export class ChangeControl {
     change: RestrictedChange,
     origin: Origin,
     { consent, isMember = false }: ChangeRight,
-  ): Promise<ExtraWrites> {
+  ): Promise<PreparedWrites> {
     if (consent !== undefined) {
       if (this.#approvals === undefined) throw new Failure('changed_meanwhile');
       return this.#approvals.redeem(consent, tenant, change.action);

@@ -14,8 +14,10 @@ export interface Transaction {
   readonly now: number;
   /** 0 first. Above it, a write of the attempt before met a conflict: check before writing. */
   readonly attempt: number;
-  /** Without `onConflict` a conflict of the write runs the stage again; with it the conflict throws that failure. */
-  write(write: Write, onConflict?: Failure): void;
+  /** Without `onConflict` a conflict of the write runs the stage again; with it the conflict throws that error. */
+  write(write: Write, onConflict?: Error): void;
+  /** Adds writes and audit records that another use case prepared. */
+  include(prepared: Pick<UnitOfWork, 'writes' | 'journal'>, onConflict?: Error): void;
   /** Adds an audit record that exists only together with the effect. `origin`: instead of that of the transaction. */
   record(event: AuditEvent, origin?: Origin): void;
   /** Adds an audit record that is written when the request fails as well: denials, reads of card data. */
@@ -37,6 +39,9 @@ export interface Transaction {
   /** Stores no response although the transaction writes: the operation of the bound key has no result yet. */
   deferResponse(): void;
 }
+
+/** Writes and audit records that are committed together with a change, or not at all. */
+export type PreparedWrites = Required<Pick<UnitOfWork, 'writes' | 'journal'>>;
 
 export type Fill<Result> = (transaction: Transaction) => Promise<Result>;
 
@@ -196,8 +201,8 @@ class RequestScope implements TransactionScope {
       }
       // Another process has taken the claim over: this one must have no effect.
       if (outcome.write >= transaction.writes.length) throw new Failure('operation_in_progress');
-      const failure = transaction.conflictFailures[outcome.write];
-      if (failure !== undefined) throw failure;
+      const error = transaction.conflictErrors[outcome.write];
+      if (error !== undefined) throw error;
     }
     throw new Failure('unavailable');
   }
@@ -234,7 +239,7 @@ class FilledTransaction implements Transaction {
   readonly attempt: number;
   readonly writes: Write[] = [];
   /** By the index of the write. */
-  readonly conflictFailures: (Failure | undefined)[] = [];
+  readonly conflictErrors: (Error | undefined)[] = [];
   readonly lastingRecords: JournalEntry[] = [];
   readonly counts: { readonly tenant: Tenant; readonly counter: string; readonly by: number }[] = [];
   readonly workAfterCommit: (() => Promise<void>)[] = [];
@@ -249,9 +254,14 @@ class FilledTransaction implements Transaction {
     this.attempt = attempt;
   }
 
-  write(write: Write, onConflict?: Failure): void {
+  write(write: Write, onConflict?: Error): void {
     this.writes.push(write);
-    this.conflictFailures.push(onConflict);
+    this.conflictErrors.push(onConflict);
+  }
+
+  include({ writes, journal = [] }: Pick<UnitOfWork, 'writes' | 'journal'>, onConflict?: Error): void {
+    for (const each of writes) this.write(each, onConflict);
+    this.#journal.push(...journal);
   }
 
   record(event: AuditEvent, origin: Origin = this.origin): void {

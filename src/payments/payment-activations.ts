@@ -5,14 +5,15 @@ import {
   type StoredEnablement,
   upsertEnablement,
 } from '../accounts/account-store.ts';
-import type { ChangeControl, Consent, ExtraWrites } from '../accounts/change-control.ts';
+import type { ChangeControl, Consent } from '../accounts/change-control.ts';
 import { type SummaryLine, toSummaryLines } from '../accounts/change-summary.ts';
 import { ENABLEMENTS } from '../accounts/mac-tables.ts';
 import { AlteredRows } from '../audit/altered-rows.ts';
-import { buildAuditEntry, type Origin } from '../audit/audit.ts';
+import type { Origin } from '../audit/audit.ts';
 import { buildSettingDetails } from '../audit/setting-details.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { UnsealError } from '../crypto/seal.ts';
+import type { PreparedWrites, Transactions } from '../idempotency/transaction.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type Tenant, tenantKey } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
@@ -67,7 +68,7 @@ interface EnabledSettings {
 /** Data that accompanies a change of an activation. */
 interface EnableOptions {
   /** Committed with it, or not at all. */
-  readonly along?: ExtraWrites;
+  readonly along?: PreparedWrites;
   readonly consent?: Consent | undefined;
   /** Data of the caller, stored with the change while it waits for approval. */
   readonly attachment?: Readonly<Record<string, string>>;
@@ -119,8 +120,8 @@ interface CurrentActivation {
 /** Which processor an account's payments go to, with its settings: stored sealed, in force on every node within seconds. */
 export class PaymentActivations {
   readonly #database: Database;
+  readonly #transactions: Transactions;
   readonly #keyring: Keyring;
-  readonly #clock: Clock;
   readonly #processors: Processors;
   readonly #hosts: ProcessorHosts;
   readonly #changeControl: Pick<ChangeControl, 'permit'>;
@@ -129,6 +130,7 @@ export class PaymentActivations {
 
   constructor(options: {
     database: Database;
+    transactions: Transactions;
     keyring: Keyring;
     clock: Clock;
     processors: Processors;
@@ -136,8 +138,8 @@ export class PaymentActivations {
     changeControl: Pick<ChangeControl, 'permit'>;
   }) {
     this.#database = options.database;
+    this.#transactions = options.transactions;
     this.#keyring = options.keyring;
-    this.#clock = options.clock;
     this.#processors = options.processors;
     this.#hosts = options.hosts;
     this.#changeControl = options.changeControl;
@@ -230,17 +232,13 @@ export class PaymentActivations {
     const along = await this.#changeControl.permit(tenant, change, origin, { consent });
     const targets = targetsOf(consent);
     const event = { action: 'payments.disabled', outcome: 'success', ...tenant, targets } as const;
-    const outcome = await this.#database.commit({
-      writes: [
-        ...along.writes,
-        removeEnablement(tenant, CAPABILITY),
-        upsertOperatorNotice(tenant, 'payments.disabled', this.#clock()),
-      ],
-      journal: [buildAuditEntry(this.#clock, origin, event), ...along.journal],
-      scrubAfterCommit: true,
+    await this.#transactions.run({ origin }, async (transaction) => {
+      transaction.record(event);
+      transaction.include(along, new Failure('changed_meanwhile'));
+      transaction.write(removeEnablement(tenant, CAPABILITY), new ActivationError('payments are not enabled there'));
+      transaction.write(upsertOperatorNotice(tenant, 'payments.disabled', transaction.now));
+      transaction.scrub();
     });
-    if (!outcome.committed && outcome.write < along.writes.length) throw new Failure('changed_meanwhile');
-    if (!outcome.committed) throw new ActivationError('payments are not enabled there');
     this.#cache.delete(tenantKey(tenant));
     return this.show(tenant);
   }
@@ -327,7 +325,7 @@ export class PaymentActivations {
     tenant: Tenant,
     { name, configured: given, stored, settings, force, replacesAltered }: EnableRequest & EnabledSettings,
     origin: Origin,
-    along: ExtraWrites,
+    along: PreparedWrites,
     consent: Consent | undefined,
   ): Promise<void> {
     const audited = buildSettingDetails(Object.keys(settings), stored?.configured ?? {}, given, this.#isPublic(name));
@@ -340,18 +338,17 @@ export class PaymentActivations {
     const targets = targetsOf(consent);
     const event = { action: 'payments.enabled', outcome: 'success', ...tenant, targets, detail } as const;
     const macKey = await rowMacKey(this.#keyring);
-    const outcome = await this.#database.commit({
-      writes: [
-        ...along.writes,
-        await upsertSettings(this.#keyring, tenant, name, given, stored?.revision),
-        upsertEnablement(macKey, tenant, { capability: CAPABILITY, processor: name }, this.#clock()),
-        upsertOperatorNotice(tenant, 'payments.enabled', this.#clock()),
-      ],
-      journal: [buildAuditEntry(this.#clock, origin, event), ...along.journal],
-      scrubAfterCommit: true,
+    const upsert = await upsertSettings(this.#keyring, tenant, name, given, stored?.revision);
+    const changed = new ActivationError('somebody else changed this at the same moment; try again');
+    await this.#transactions.run({ origin }, async (transaction) => {
+      const { now } = transaction;
+      transaction.record(event);
+      transaction.include(along, new Failure('changed_meanwhile'));
+      transaction.write(upsert, changed);
+      transaction.write(upsertEnablement(macKey, tenant, { capability: CAPABILITY, processor: name }, now), changed);
+      transaction.write(upsertOperatorNotice(tenant, 'payments.enabled', now));
+      transaction.scrub();
     });
-    if (!outcome.committed && outcome.write < along.writes.length) throw new Failure('changed_meanwhile');
-    if (!outcome.committed) throw new ActivationError('somebody else changed this at the same moment; try again');
     this.#cache.delete(tenantKey(tenant));
   }
 
@@ -375,7 +372,7 @@ export class PaymentActivations {
 const targetsOf = (consent: Consent | undefined): string[] =>
   consent === undefined ? [] : [`approval:${consent.approvalId}`];
 
-const merged = (one: ExtraWrites, other: ExtraWrites = { writes: [], journal: [] }): ExtraWrites => ({
+const merged = (one: PreparedWrites, other: PreparedWrites = { writes: [], journal: [] }): PreparedWrites => ({
   writes: [...one.writes, ...other.writes],
   journal: [...one.journal, ...other.journal],
 });

@@ -1,11 +1,12 @@
 import type { OperatorChange } from '../accounts/account.ts';
 import { upsertOperatorNotice } from '../accounts/account-notices.ts';
-import type { ChangeControl, ChangeRight, ExtraWrites, RestrictedChange } from '../accounts/change-control.ts';
+import type { ChangeControl, ChangeRight, RestrictedChange } from '../accounts/change-control.ts';
 import { type SummaryLine, toSummaryLines } from '../accounts/change-summary.ts';
-import { type AuditAction, buildAuditEntry, type Origin } from '../audit/audit.ts';
+import type { AuditAction, Origin } from '../audit/audit.ts';
 import { buildSettingDetails } from '../audit/setting-details.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { keyFingerprint } from '../crypto/rsa-keys.ts';
+import type { PreparedWrites, Transactions } from '../idempotency/transaction.ts';
 import { type Clock, MINUTE } from '../kernel/clock.ts';
 import { type Tenant, tenantKey } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
@@ -63,7 +64,7 @@ interface ConfigurationEvent {
   readonly action: AuditAction & OperatorChange;
   readonly detail: AuditDetail;
   readonly right: ChangeRight;
-  readonly along: ExtraWrites;
+  readonly along: PreparedWrites;
 }
 
 /** The files of a change while it waits for approval, as base64; and all else of it. */
@@ -76,6 +77,7 @@ const FILES = ['processorPublicKey', 'merchantPrivateKey', 'merchantCertificate'
 /** Keys, certificates and settings of the proxy: checked at entry, stored sealed, replaced with an overlap. */
 export class ProxyConfigurations {
   readonly #database: Database;
+  readonly #transactions: Transactions;
   readonly #keyring: Keyring;
   readonly #clock: Clock;
   readonly #changeControl: Pick<ChangeControl, 'permit'>;
@@ -83,11 +85,13 @@ export class ProxyConfigurations {
 
   constructor(options: {
     database: Database;
+    transactions: Transactions;
     keyring: Keyring;
     clock: Clock;
     changeControl: Pick<ChangeControl, 'permit'>;
   }) {
     this.#database = options.database;
+    this.#transactions = options.transactions;
     this.#keyring = options.keyring;
     this.#clock = options.clock;
     this.#changeControl = options.changeControl;
@@ -202,12 +206,13 @@ export class ProxyConfigurations {
     const update = await upsertConfiguration(this.#keyring, tenant, configuration, old);
     const { consent, isMember = false } = right;
     const targets = consent === undefined ? [] : [`approval:${consent.approvalId}`];
-    const entry = buildAuditEntry(this.#clock, origin, { action, detail, outcome: 'success', ...tenant, targets });
-    const notices = isMember ? [] : [upsertOperatorNotice(tenant, action, this.#clock())];
-    const writes = [...along.writes, update, ...notices];
-    const outcome = await this.#database.commit({ writes, journal: [entry, ...along.journal], scrubAfterCommit: true });
-    if (!outcome.committed && outcome.write < along.writes.length) throw new Failure('changed_meanwhile');
-    if (!outcome.committed) throw new ProxyError('somebody else changed this at the same moment; try again');
+    await this.#transactions.run({ origin }, async (transaction) => {
+      transaction.record({ action, detail, outcome: 'success', ...tenant, targets });
+      transaction.include(along, new Failure('changed_meanwhile'));
+      transaction.write(update, new ProxyError('somebody else changed this at the same moment; try again'));
+      if (!isMember) transaction.write(upsertOperatorNotice(tenant, action, transaction.now));
+      transaction.scrub();
+    });
     this.#cache.delete(tenantKey(tenant));
   }
 }

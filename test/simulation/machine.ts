@@ -111,6 +111,7 @@ export class Machine {
     const transactions = new Transactions({ database, clock, idempotency });
     const activations = new PaymentActivations({
       ...parts,
+      transactions,
       processors,
       hosts: new ProcessorHosts(),
       changeControl: NO_CHANGE_CONTROL,
