@@ -28,14 +28,14 @@ export const TABLES: readonly Table[] = [
   },
 ];
 
-/** How long an answer is kept and repeated. */
+/** How long a response is stored and replayed. */
 const RETENTION_MS = DAY;
 
-/** A crashed process blocks its keys no longer than this; a living one renews in good time. */
+/** A crashed process blocks its keys no longer than this; a running one renews its claim every 2 seconds. */
 const LEASE_MS = 8 * SECOND;
 const RENEWAL_MS = 2 * SECOND;
 
-/** The end of time, for keys that wait for the end of what they are bound to. */
+/** Expiry of a bound key: it is kept until its operation has a result. */
 const NEVER = Number.MAX_SAFE_INTEGER;
 
 const CLAIM = `insert into idempotency (account, environment, id, request, owner, lease_until, status, response, expires_at)
@@ -46,7 +46,7 @@ const CLAIM = `insert into idempotency (account, environment, id, request, owner
     where (idempotency.status is null and idempotency.bound_operation is null
         and (idempotency.lease_until <= excluded.lease_until - ${LEASE_MS}
           or idempotency.lease_until > excluded.lease_until + ${LEASE_MS}))`;
-/** Also where what was stored has expired; only at a trusted time, or a jump of the clock would repeat requests. */
+/** Claims a key whose response has expired as well. Only at a trusted time: a jump of the clock would repeat requests. */
 const CLAIM_EXPIRED = `${CLAIM} or idempotency.expires_at <= excluded.lease_until - ${LEASE_MS}`;
 const HAS_EXPIRED = 'select 1 as due from idempotency where expires_at <= ? limit 1';
 const FIND = `select request, status, response, bound_operation, expires_at from idempotency
@@ -68,36 +68,35 @@ export interface StoredResponse {
   readonly body: string;
 }
 
-/** What makes two requests with one Idempotency-Key the same request. */
+/** A request with an Idempotency-Key. Two requests are the same when all of these members are equal. */
 export interface KeyedRequest {
   readonly tenant: Tenant;
   readonly method: string;
   /** Without trailing slash. */
   readonly path: string;
   readonly key: string;
-  /** Body bytes, query and whatever else changes the answer. */
+  /** Body bytes, query and every header that changes the response. */
   readonly content: Uint8Array;
 }
 
-/** What became of a request with this key before. */
+/** The state of a key: its stored response, a claim for the caller, or the operation that the key is bound to. */
 export type ClaimResult =
   | { readonly replay: StoredResponse }
   | { readonly claim: Claim }
-  /** It was bound to something that tells the answer, once there is one. */
   | { readonly boundTo: string };
 
-/** The right to carry a request out, held by one process at a time. */
+/** The right to execute a request, held by one process at a time. */
 export interface Claim {
   /**
-   * The write that ties the request to what it begins (an operation on a payment); it belongs into the unit that begins
-   * it. From then on the key is free again only some time after `ended`, whatever crashes.
+   * Returns the write that ties the key to an operation of a payment, for the unit of its intent. From its commit on, the key
+   * expires only after `releaseBinding`, whatever crashes.
    */
   bind(boundTo: string): Write;
-  /** The write that keeps the answer; it belongs into the unit that has the effect, and fails with it. */
-  storeResponse(answer: StoredResponse): Promise<Write>;
-  /** The write that ends the claim without a response, so that a repeat is executed. It leaves a stored or bound key alone. */
+  /** Returns the write that stores the response, for the unit of the effect. It conflicts when the claim was lost. */
+  storeResponse(response: StoredResponse): Promise<Write>;
+  /** Returns the write that ends the claim without a response, so that a repeat is executed. A stored or bound key stays. */
   release(): Write;
-  /** Ends the renewal of the lease. */
+  /** Stops the renewal of the lease. */
   stop(): void;
 }
 
@@ -114,7 +113,7 @@ export class IdempotencyKeys {
     this.#random = options.random;
   }
 
-  /** The first answer, when there is one, or the claim to make it. Throws when the key is taken or was used otherwise. */
+  /** Throws `operation_in_progress` while another process holds the claim, and `idempotency_key_reused`. */
   async claim(request: KeyedRequest): Promise<ClaimResult> {
     const { tenant } = request;
     const digestKey = await this.#keyring.digestKey({ ...tenant, purpose: 'idempotency' });
@@ -129,7 +128,7 @@ export class IdempotencyKeys {
     return committed ? { claim: this.#claim(tenant, id, owner) } : this.#findExisting(tenant, id, content);
   }
 
-  /** What a key was bound to has ended: from now on the key is kept as long as any other. */
+  /** Returns the write for an operation that has a result: the key bound to it expires as any other. */
   releaseBinding({ account, environment }: Tenant, boundTo: string): Write {
     return write(RELEASE_BINDING, [this.#expiry(), account, environment, boundTo]);
   }
@@ -138,7 +137,7 @@ export class IdempotencyKeys {
     return (await this.#database.read(HAS_EXPIRED, now)).length > 0;
   }
 
-  /** Removes answers that are no longer repeated at this trusted time; returns how many. */
+  /** Removes responses that have expired at this trusted time; returns how many. */
   async sweep(now: number): Promise<number> {
     const rows = await this.#database.read(LIST_EXPIRED, now, LIMITS.rowsPerSweep);
     if (rows.length === 0) return 0;
@@ -153,7 +152,7 @@ export class IdempotencyKeys {
 
   async #findExisting(tenant: Tenant, id: Uint8Array, content: Uint8Array): Promise<ClaimResult> {
     const [row] = await this.#database.read(FIND, tenant.account, tenant.environment, id);
-    // Released between the two statements: whoever repeats now gets the claim.
+    // It was released between the two statements: the next repeat gets the claim.
     if (row === undefined) throw new Failure('operation_in_progress');
     if (!isSameDigest(blob(row, 'request'), content))
       throw new Failure('idempotency_key_reused', { field: 'Idempotency-Key' });
