@@ -105,7 +105,7 @@ export class Accounts {
     const account = this.#newAccount(name);
     const { insert, ...issued } = await this.#issueKey({ account: account.id, environment }, attributes);
     const macKey = await this.#macKey();
-    const isNotFirst = new AccountError('there is an account already');
+    const isNotFirst = new Failure('changed_meanwhile');
     const run = this.#transactions.run({ origin }, async (transaction) => {
       transaction.write(insertFirstAccount(macKey, account), isNotFirst);
       transaction.write(insert, isNotFirst);
