@@ -10,7 +10,7 @@ import { type Capture, formatCaptureRecord, formatSadRecord, parseCaptureRecord,
 export const TABLES: readonly Table[] = [
   {
     name: 'captures',
-    key: ['account', 'environment', 'id'],
+    key: ['account', 'environment', 'created_at', 'id'],
     columns: {
       account: 'text',
       environment: 'text',

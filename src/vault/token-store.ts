@@ -15,7 +15,7 @@ import { fromTokenRecord, type Token, toTokenRecord } from './token.ts';
 export const TABLES: readonly Table[] = [
   {
     name: 'tokens',
-    key: ['account', 'environment', 'slot'],
+    key: ['account', 'environment', 'created_at', 'slot'],
     columns: {
       account: 'text',
       environment: 'text',

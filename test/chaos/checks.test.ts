@@ -20,19 +20,24 @@ const NEEDED = [
 const ENOUGH = 5;
 const ENOUGH_WITHIN_MS = 90_000;
 
-const first = (table: string, condition: string): string =>
-  `rowid = (select rowid from ${table} where ${condition} order by rowid limit 1)`;
+/** Tables without row ids, by the end of their primary key. */
+const KEYS: Readonly<Record<string, string>> = { tokens: 'created_at, slot', captures: 'created_at, id' };
+
+const first = (table: string, condition: string): string => {
+  const key = KEYS[table] ?? 'rowid';
+  return `(${key}) = (select ${key} from ${table} where ${condition} order by ${key} limit 1)`;
+};
 
 const TAMPERINGS: readonly { readonly what: string; readonly sql: string; readonly found: RegExp }[] = [
   {
     what: 'a token is lost',
-    sql: `delete from tokens where ${first('tokens', 'form is null and deleted_at is null and scheme in (3, 7)')}`,
+    sql: `delete from tokens where ${first('tokens', 'format is null and deleted_at is null and scheme in (3, 7)')}`,
     found: /token \S+ was acknowledged and does not give back its card on node 1: 400/,
   },
   {
     what: 'a token is there that nobody was told of',
     sql: `insert into tokens (account, environment, slot, scheme, fingerprint_version, revision, created_at)
-      select account, environment, slot || '0', 1, 1, 1, created_at from tokens where ${first('tokens', 'form is null')}`,
+      select account, environment, slot || '0', 1, 1, 1, created_at from tokens where ${first('tokens', 'format is null')}`,
     found: /tokens that were asked for without one: \d+ in the table, expected/,
   },
   {
@@ -50,7 +55,7 @@ const TAMPERINGS: readonly { readonly what: string; readonly sql: string; readon
   {
     what: 'a capture lives too long',
     sql: `update captures set expires_at = expires_at + 3600000
-      where rowid = (select max(rowid) from captures where length(id) = 36)`,
+      where id = (select id from captures where length(id) = 36 order by created_at desc, id desc limit 1)`,
     found: /capture \S+ of request \d+ \(create capture\) ends at a wrong time/,
   },
   {

@@ -208,8 +208,8 @@ create table statistics (
 -- slot is the sort key of the token: all tokens of one BIN and last four are adjacent, see vault/slot.ts. format is null for
 -- tokens that are not persistent. A deleted token keeps its slot, and nothing else, until it may be issued again.
 --
--- tokens and captures have a unique index and no primary key: their rows are stored in the order of arrival, at the end of
--- the table, and a write costs one random page less than with rows in the order of a random key.
+-- The primary keys of tokens and captures are the order of lists. Rows are appended in that order, so that a write costs one
+-- random page less than with rows in the order of a random key.
 create table tokens (
   account text not null,
   environment text not null,
@@ -221,15 +221,15 @@ create table tokens (
   record blob,
   revision integer not null,
   created_at bigint not null,
-  deleted_at bigint
-);
+  deleted_at bigint,
+  primary key (account, environment, created_at, slot)
+) without rowid;
 create unique index tokens_by_slot on tokens (account, environment, slot);
 -- An index entry at a random place costs as much as the row, so only what is searched by card number has one: persistent
 -- tokens, and tokens whose slot does not hold the first six and last four of their card.
 create unique index tokens_by_format on tokens (account, environment, fingerprint, format) where format is not null;
 create index tokens_without_bin on tokens (account, environment, fingerprint) where scheme = 7;
 create index tokens_by_deletion on tokens (deleted_at) where deleted_at is not null;
-create index tokens_by_creation on tokens (account, environment, created_at);
 create index tokens_by_last_four on tokens (account, environment, substr(slot, 9, 4), created_at)
   where scheme <> 7 and record is not null;
 
@@ -256,12 +256,12 @@ create table captures (
   currency text not null,
   created_at bigint not null,
   expires_at bigint not null,
-  sad_key text
-);
+  sad_key text,
+  primary key (account, environment, created_at, id)
+) without rowid;
 create unique index captures_by_id on captures (account, environment, id);
 create index captures_by_fingerprint on captures (account, environment, fingerprint) where fingerprint is not null;
 create index captures_by_expiry on captures (expires_at);
-create index captures_by_creation on captures (account, environment, created_at);
 create index captures_by_sad_key on captures (sad_key) where sad_key is not null;
 
 -- id is a digest of method, path and Idempotency-Key, request a digest of the request. owner and lease_until are the claim of
