@@ -25,14 +25,14 @@ class PeopleError extends OperatorError {
   override readonly name = 'PeopleError';
 }
 
-/** Where people reach the console; empty when only the running service knows, which drew a port for it. */
+/** Returns the URL of the console; empty when only the running service knows its port. */
 const findConsoleUrl = ({ consoleUrl, ports }: PathSettings): string =>
   consoleUrl ?? (ports.console === 0 ? '' : `https://localhost:${ports.console}`);
 
 const UNKNOWN_PORT_NOTE =
   'It goes behind the address of the console, which the service tells when it starts: CARDVAULT_CONSOLE_PORT is 0.';
 
-/** What a browser opens: the secret is behind the `#`, so that no server and no log sees it. */
+/** Returns the link for the browser. The secret is behind the `#`, so that no server and no log receives it. */
 export const formatJoinUrl = (console: string, { secret }: Pick<InvitationLink, 'secret'>): string =>
   `${console}/join#${secret}`;
 
@@ -117,7 +117,7 @@ async function invite(people: PeopleServices, email: string | undefined, by: Ori
   return people.invitations.invite(to, OPERATOR, by);
 }
 
-/** What cannot be done is told as it is told in the console. */
+/** Reports failures of use cases as errors for the operator. */
 const withPeople = (
   tools: CliContext,
   act: (people: PeopleServices) => Promise<void>,

@@ -10,10 +10,10 @@ import { createPeopleServices, type PeopleServices } from './people/people-servi
 import type { ConsoleDependencies, ConsoleLimits } from './server/console.ts';
 import { CONSOLE_TABLES } from './tables.ts';
 
-/** What the service shares with the console when it listens. */
+/** Services of the vault for the routes of the console. */
 export type VaultServices = Omit<ConsoleDependencies, 'people' | 'approvals'>;
 
-/** What the console listener serves. */
+/** Routes, headers and files of the console listener. */
 interface ServedConsole {
   readonly routes: readonly GuardedRoute[];
   /** Headers of every response of the listener. */

@@ -10,7 +10,7 @@ import type { Source } from './sign-in-state.ts';
 /** The client of a request. */
 export interface ClientContext {
   readonly address: string;
-  /** As the browser sent it; untrusted. */
+  /** Untrusted text of the browser. */
   readonly userAgent: string;
   /** Secret of the cookie that makes the browser known; see `IssuedSession`. */
   readonly browser?: string | undefined;

@@ -104,7 +104,7 @@ export class Invitations {
     const memberships = await listMembershipsByPerson(database, keyring, person);
     const known = await findPerson(database, keyring, person);
     const isTheirs = by.role === 'operator' || memberships.some(({ account }) => account === by.account);
-    // Whoever is no member here is as good as nobody.
+    // A user of other accounts is treated as not found.
     if (known === undefined || !isTheirs) throw new Failure('unknown_record');
     if (!mayReset(by, memberships)) throw new Failure('not_allowed');
     return memberships;
@@ -122,7 +122,7 @@ export class Invitations {
     if (!(await this.#dependencies.database.commit(unit)).committed) throw new Failure('unknown_record');
   }
 
-  /** What ends all links that were made in the name of the account, to be committed with the reason for it. */
+  /** Builds the revocation of all invitations of the account, to be committed with its cause. */
   async revokeAll(account: string, origin: Origin): Promise<UnitOfWork> {
     const { journal } = this.#buildRevocation(await this.list(account), origin);
     return { writes: [deleteInvitationsByAccount(account)], journal };
@@ -165,7 +165,7 @@ export class Invitations {
     return { ...fields, id, ...name, ...person, createdAt: now, expiresAt: now + ttlMs };
   }
 
-  /** Those of the account for this address. */
+  /** Lists the pending invitations of the account for this email. */
   async #listPendingFor(account: string, email: string): Promise<Invitation[]> {
     const form = normalizeEmail(email);
     return (await this.list(account)).filter(
@@ -221,7 +221,7 @@ export async function assertInviterStillAllowed(
 ): Promise<void> {
   if (inviterId === undefined) return;
   const memberships = await listMembershipsByPerson(database, keyring, inviterId);
-  // Whether the person of a reset is one that the account may reset is looked at beside this.
+  // The caller checks separately whether the account may reset this user.
   const may = (by: Authority): boolean =>
     role === undefined ? mayReset(by, [{ account, role: mandatoryRole(account) }]) : mayInvite(by, { account, role });
   if (!memberships.some(may)) throw invalidLink();

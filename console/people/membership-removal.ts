@@ -13,13 +13,13 @@ import { deleteSignInState } from './sign-in-state-store.ts';
 /** The end of a membership. */
 export interface MembershipRemoval {
   readonly unit: UnitOfWork;
-  /** Whether that write conflicts because the person has changed, as by joining another account. */
+  /** True for a write that conflicts because the user has changed, for example by joining another account. */
   isPersonConflict(write: number): boolean;
 }
 
 /**
- * With the last membership the person goes as well: nobody could see or help them any more, and what is not needed is not
- * to be kept. The person changes with every membership that ends, so that of two that end at the same moment one is the last.
+ * Builds the removal of a membership. The last one deletes the user: no one could administer the account, and unneeded data
+ * must not be stored. The user changes with every removal, so that of two concurrent ones one is the last.
  */
 export async function buildMembershipRemoval(
   dependencies: PeopleDependencies,

@@ -75,7 +75,7 @@ export async function updateMembershipRole(keyring: Keyring, before: Membership,
   return [lockRoleHolders(account), write(UPDATE_ROLE, values, 1)];
 }
 
-/** As `changeMembership`. */
+/** Conflicts as `updateMembershipRole`. */
 export function deleteMembership(before: Membership): Write[] {
   const { account, person, role } = before;
   return [lockRoleHolders(account), write(DELETE, [account, person, role, ...otherHolderValues(before)], 1)];

@@ -13,7 +13,7 @@ import { parseAssertion, parseRegistration } from './credential.ts';
 /** WebAuthn credentials (W3C WebAuthn Level 3), always with verification of the user: a finger, a face or a PIN. */
 
 export interface Passkey {
-  /** Of the credential; base64url. */
+  /** Id of the credential; base64url. */
   readonly credential: string;
   /** COSE; base64url. */
   readonly publicKey: string;
@@ -28,7 +28,7 @@ const TIMEOUT_MS = 5 * MINUTE;
 
 const toDescriptor = ({ credential, transports }: Passkey) => ({ id: credential, transports: [...transports] });
 
-/** What a browser needs to make a passkey; its challenge is to be kept. */
+/** Returns the options to create a passkey. The caller stores the challenge. */
 export function buildCreationOptions(
   random: Random,
   relyingParty: RelyingParty,
@@ -50,7 +50,7 @@ export function buildCreationOptions(
   });
 }
 
-/** What a browser needs to use one; its challenge is to be kept. */
+/** Returns the options to use a passkey, with a new challenge. The caller stores it. */
 export const newRequestOptions = (
   random: Random,
   relyingParty: RelyingParty,

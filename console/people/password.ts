@@ -1,7 +1,7 @@
 import { type Failure, invalid } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 
-/** Of 0 to 4; 3 is "safely unguessable: moderate protection from offline slow-hash scenario". */
+/** Score from 0 to 4; 3 is "safely unguessable: moderate protection from offline slow-hash scenario". */
 const MIN_SCORE = 3;
 
 /**

@@ -9,7 +9,7 @@ import { Sessions } from './sessions.ts';
 import { SignIn } from './sign-in.ts';
 import { Team } from './team.ts';
 
-/** What the console and the command line do with people. */
+/** Use cases about users, for routes and commands. */
 export interface PeopleServices {
   readonly people: People;
   readonly team: Team;

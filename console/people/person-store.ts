@@ -49,7 +49,7 @@ export async function findPersonByEmail(
   return person !== undefined && normalizeEmail(person.email) === normalized ? person : undefined;
 }
 
-/** Conflicts when somebody has the e-mail address. */
+/** Conflicts when another user has the email. */
 export async function insertPerson(keyring: Keyring, person: Person): Promise<Write> {
   const { id, revision, createdAt } = person;
   const digest = await computeDigest(keyring, 'email', normalizeEmail(person.email));

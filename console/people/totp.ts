@@ -8,7 +8,7 @@ import { type Random, SECOND } from '../../src/kernel/clock.ts';
 const PERIOD_MS = 30 * SECOND;
 const CODE_FORMAT = { algorithm: 'SHA1', digits: 6 } as const;
 const STEP_TOLERANCE = 1;
-/** As many bytes as the hash has (RFC 4226 4). */
+/** The length of the hash (RFC 4226 4). */
 const SECRET_BYTES = 20;
 
 /** The secret for an authenticator app. */

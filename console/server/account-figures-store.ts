@@ -4,7 +4,7 @@ import type { Environment } from '../../src/kernel/environment.ts';
 import { type Database, integer, type Row, text } from '../../src/storage/database.ts';
 import { rowMacKey } from '../../src/storage/mac-table.ts';
 
-/** What operators see of all accounts at once, read in few statements however many there are. */
+/** Figures of all accounts for operators, read in a fixed number of statements. */
 
 /** How many, of each account, or of each account and environment. */
 type Counts = ReadonlyMap<string, number>;
@@ -49,7 +49,7 @@ export async function loadAccountFigures(database: Database, keyring: Keyring, n
   };
 }
 
-/** Whether a request of this name was ever counted. */
+/** True when a counter of this name exists. */
 export const hasCounted = async (
   database: Database,
   account: string,

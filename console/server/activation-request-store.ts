@@ -48,9 +48,9 @@ export interface ActivationRequest {
   readonly requester: string;
   readonly decider: string | undefined;
   readonly processor: string;
-  /** What the merchant wrote. */
+  /** Note of the merchant. */
   readonly note: string;
-  /** What the operator wrote. */
+  /** Note of the operator. */
   readonly decisionNote: string;
   readonly createdAt: number;
   readonly decidedAt: number | undefined;
@@ -98,7 +98,7 @@ export const listRequestsByAccount = async (
   account: string,
 ): Promise<ActivationRequest[]> => readable(keyring, await database.read(OF_ACCOUNT, account));
 
-/** Of all accounts: those that wait, then the others, the newest first. */
+/** Lists the requests of all accounts: pending ones, then the others, newest first. */
 export const listAllRequests = async (database: Database, keyring: Keyring): Promise<ActivationRequest[]> =>
   readable(keyring, [...(await database.read(OPEN)), ...(await database.read(OVER))]);
 
@@ -109,7 +109,7 @@ export const findRequest = async (
   id: string,
 ): Promise<ActivationRequest | undefined> => (await readable(keyring, await database.read(FIND, account, id)))[0];
 
-/** Conflicts when one waits there already, or as many were made of late as may be. */
+/** Conflicts when one is pending there, or at the limit of requests in a day. */
 export async function insertRequest(keyring: Keyring, request: ActivationRequest): Promise<Write> {
   const { account, environment, id, status, requestedBy, createdAt } = request;
   const record = await sealed(keyring, request);

@@ -15,7 +15,7 @@ import {
   updateRequest,
 } from './activation-request-store.ts';
 
-/** Somebody who acts. */
+/** The acting user. */
 interface ActingUser {
   readonly person: { readonly id: string; readonly name: string };
   readonly origin: Origin;
@@ -39,7 +39,7 @@ const ACTIONS: Readonly<Record<RequestStatus, AuditAction>> = {
 
 const ID_CHARACTERS = 14;
 
-/** What merchants ask of operators before payments can flow. One waits in an environment at a time. */
+/** Requests of merchants that an operator enables payments. One can be pending in each environment. */
 export class ActivationRequests {
   readonly #database: Database;
   readonly #keyring: Keyring;
@@ -52,7 +52,7 @@ export class ActivationRequests {
     keyring: Keyring;
     clock: Clock;
     random: Random;
-    /** All that there are, by name. */
+    /** Names of all processors. */
     processors: readonly string[];
   }) {
     this.#database = options.database;
@@ -67,7 +67,7 @@ export class ActivationRequests {
     return listRequestsByAccount(this.#database, this.#keyring, account);
   }
 
-  /** Of all accounts: those that wait, then the others, the newest first. */
+  /** Lists the requests of all accounts: pending ones, then the others, newest first. */
   listAll(): Promise<ActivationRequest[]> {
     return listAllRequests(this.#database, this.#keyring);
   }
@@ -95,7 +95,7 @@ export class ActivationRequests {
     return request.id;
   }
 
-  /** One that waits. Throws `unknown_record`, and `changed_meanwhile` when it does not any more. */
+  /** Returns a pending request. Throws `unknown_record`, and `changed_meanwhile` when it is decided. */
   async getPending(account: string, id: string): Promise<ActivationRequest> {
     const request = await findRequest(this.#database, this.#keyring, account, id);
     if (request === undefined) throw new Failure('unknown_record');
@@ -103,20 +103,20 @@ export class ActivationRequests {
     return request;
   }
 
-  /** The end of a request that waits. Throws `changed_meanwhile`. */
+  /** Decides a pending request. Throws `changed_meanwhile`. */
   async decide(request: ActivationRequest, status: Decision, answer: string, acting: ActingUser): Promise<void> {
     const unit = { account: request.account, ...(await this.buildDecision(request, status, answer, acting)) };
     if (!(await this.#database.commit(unit)).committed) throw new Failure('changed_meanwhile');
   }
 
-  /** To be committed with what comes of it; conflicts when the request does not wait any more. */
+  /** Builds a decision, to be committed with its effect. Conflicts when the request is no longer pending. */
   async buildDecision(request: ActivationRequest, status: Decision, answer: string, { person, origin }: ActingUser) {
     const decided = { decidedBy: person.id, decider: person.name, decidedAt: this.#clock() };
     const ended: ActivationRequest = { ...request, ...decided, status, decisionNote: answer };
     return { writes: [await updateRequest(this.#keyring, ended)], journal: [this.#event(ended, origin)] };
   }
 
-  /** One waits there already, or as many were made as may be in a day. */
+  /** Returns why a request was rejected: one is pending there, or the limit of a day is reached. */
   async #submitFailure({ account, environment }: ActivationRequest): Promise<Failure> {
     const waits = (await this.list(account)).some(
       (each) => each.environment === environment && each.status === 'requested',

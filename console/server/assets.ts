@@ -20,7 +20,7 @@ interface Asset {
   readonly type: string;
   readonly etag: string;
   readonly body: Buffer;
-  /** What the build compressed, best first. */
+  /** Compressed variants of the build, best first. */
   readonly compressed: readonly { readonly encoding: string; readonly body: Buffer }[];
 }
 
@@ -44,7 +44,7 @@ const NONCE = '%NONCE%';
 const NONCE_BYTES = 16;
 const ETAG_CHARACTERS = 22;
 
-/** What the console does not need, so that nothing that gets into it can use it. */
+/** Browser features that the console does not need, disabled against injected code. */
 const DISABLED_FEATURES = [
   'accelerometer',
   'autoplay',
@@ -74,7 +74,7 @@ const DISABLED_FEATURES = [
 ];
 const ALLOWED_FEATURES = ['clipboard-write', 'publickey-credentials-create', 'publickey-credentials-get'];
 
-/** Beside those of every answer. */
+/** Headers in addition to those of every response. */
 const HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
   'permissions-policy': [

@@ -18,7 +18,7 @@ import { UsageOverview } from './usage-overview.ts';
 /** Where the addresses of the console's pages begin; all of them are the one page that the browser fills. */
 export const PAGES = ['/', '/sign-in', '/join', '/profile', '/a', '/operator'] as const;
 
-/** What the routes of the console are made of. */
+/** Dependencies of the routes. */
 export type ConsoleDependencies = Omit<
   ConsoleServices,
   | 'changes'

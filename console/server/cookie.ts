@@ -11,7 +11,7 @@ const SESSION = '__Host-cardvault-session';
 const BROWSER = '__Host-cardvault-browser';
 const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Strict';
 
-/** Undefined when there is none, or two: then somebody planted one. */
+/** Returns undefined without the cookie, and for two of one name: then one was planted. */
 function parseCookie(header: string | undefined, name: string): string | undefined {
   const values = (header ?? '')
     .split(';')

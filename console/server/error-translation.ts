@@ -7,9 +7,8 @@ const UNKNOWN_CODES: ReadonlySet<FailureCode> = new Set(['unknown_token', 'unkno
 const ALTERED = 'The record cannot be opened: it was changed in the database.';
 
 /**
- * What a use case refuses, in the words of the console: a record that is not there is unknown whatever it is, a part that
- * is at fault is a field, and a field has the name that it has in the call (`names`: as the use case calls it to as it is
- * called there).
+ * Translates failures of use cases for the console: every missing record is `unknown_record`, and fields have the names of the
+ * call. `names` maps the names of the use case to them.
  */
 export async function translateErrors<T>(
   fieldNames: Readonly<Record<string, string>>,

@@ -1,9 +1,9 @@
 import { DAY } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 
-/** What can be said of how the service does, as words for the browser, which says it in the person's language. */
+/** Findings about the health of the service, as codes that the browser translates. */
 
-/** What was looked at and how it was found, in English for pages that do not know the word. */
+/** The findings, in English for pages that do not know the code. */
 export const FINDINGS = {
   'database-works': 'The database reads and writes.',
   'database-fails': 'The database does not read and write. See the log of the service.',
@@ -39,7 +39,7 @@ export interface HealthCheck {
   readonly state: 'good' | 'warning' | 'bad';
   /** How many of what the finding is about; 0 where it counts nothing. */
   readonly count: number;
-  /** As many as there can be; 0 where there is no such limit. */
+  /** The limit of `count`; 0 without one. */
   readonly limit: number;
   /** Milliseconds; when what it is about ends, where it does. */
   readonly endsAt: number | undefined;
@@ -58,9 +58,9 @@ interface HealthInputs {
   readonly isTimeTrusted: boolean;
   /** Rows whose MAC is wrong. */
   readonly alteredRows: number;
-  /** Of the listeners. */
+  /** Expiry of the certificate of the listeners. */
   readonly certificateEnd: number | undefined;
-  /** Of proxies. */
+  /** Expiry times of the certificates of payload proxies. */
   readonly proxyEnds: readonly number[];
   /** True when a crash may leave the memory in a file; undefined where the system does not say. */
   readonly coreDumps: boolean | undefined;

@@ -26,7 +26,7 @@ export interface OnboardingFacts {
 
 interface OnboardingStepState {
   readonly step: OnboardingStep;
-  /** `waiting`: somebody else has to act. */
+  /** `waiting`: an operator has to act. */
   readonly state: 'done' | 'waiting' | 'open';
   /** When it was done, where that is known. */
   readonly at: number | undefined;

@@ -1,6 +1,6 @@
 import type { Field } from '../../src/http/fields.ts';
 
-/** A member that is there twice is as good as none of the two. Throws `Mismatch`. */
+/** Parses a query string; a member that occurs twice is ignored. Throws `FieldMismatch`. */
 export function parseQuery<T>(field: Field<T> | undefined, query: string): T | undefined {
   if (field === undefined) return undefined;
   const parameters = new URLSearchParams(query);

@@ -34,7 +34,7 @@ import type { ActivationRequests } from './activation-requests.ts';
 import type { RecordTotals } from './record-totals.ts';
 import type { UsageOverview } from './usage-overview.ts';
 
-/** What routes work with. */
+/** Services of the routes. */
 export interface ConsoleServices {
   readonly database: Driver;
   readonly keyring: Keyring;
@@ -66,7 +66,7 @@ export interface ConsoleServices {
   readonly changes: ReadonlyMap<string, ApprovableChange>;
 }
 
-/** A change that is carried out after somebody agreed. */
+/** A change that can be executed after its approval. */
 export interface ApprovableChange {
   readonly definition: Definition;
   /** Does it, with what was asked for then; answers what the definition declares. */
@@ -78,7 +78,7 @@ export interface ApprovableChange {
   ): Promise<Json>;
 }
 
-/** What the console tells of the service itself. */
+/** Information about the service itself. */
 export interface ServiceInfo {
   readonly version: string;
   /** Where the interface is reached; known once the listeners listen. */
@@ -93,7 +93,7 @@ export interface ServiceInfo {
   certificateEnd(): number | undefined;
 }
 
-/** A request, whoever it comes from. */
+/** A call with or without a session. */
 export interface PublicCall<Body, Query> {
   readonly services: ConsoleServices;
   readonly client: ClientContext;
@@ -103,31 +103,31 @@ export interface PublicCall<Body, Query> {
   readonly body: Body;
   /** Milliseconds. */
   readonly now: number;
-  /** At any stage; absent for nobody. */
+  /** Session at any stage; undefined without one. */
   readonly session: Session | undefined;
-  /** The cookie follows the new stage of the sign-in. */
+  /** Sets the cookie to the session of the new stage. */
   setSessionCookie(grant: IssuedSession): void;
-  /** The cookie is taken back. */
+  /** Removes the cookie. */
   clearSessionCookie(): void;
 }
 
-/** A request of somebody who is signed in, and may do this where the path says. */
+/** A call of a signed-in user who has the access that its definition requires. */
 export interface ConsoleCall<Body, Query> extends PublicCall<Body, Query> {
   readonly session: Session;
   readonly person: Profile;
   /** For the audit log. */
   readonly origin: Origin;
-  /** Of the path; '' for operators, and for what concerns the person alone. */
+  /** Account of the path; '' for operators, and for calls about the user alone. */
   readonly account: string;
   /** The person's in that account; absent for what concerns the person alone. */
   readonly role: Role | undefined;
-  /** Of the path. Throws when it names no environment, which is a mistake in the definition. */
+  /** Tenant of the path. Throws when the path names no environment, which is a mistake in the definition. */
   readonly tenant: Tenant;
   /** Consent to this change by a second person; absent when the change needs none. */
   readonly consent?: Consent;
 }
 
-/** A line of the console's interface: what it is, and what it does. */
+/** A call of the console with its handler. */
 export interface Route {
   readonly definition: Definition;
   /** For `public`, `signing-in` and `enrolling` a `Visit`, else a `Call`. */
@@ -137,11 +137,11 @@ export interface Route {
    * done. Absent: nothing but its word.
    */
   summary?(call: ConsoleCall<unknown, unknown>): Promise<readonly SummaryLine[]>;
-  /** Lines instead of one answer. */
+  /** Streams lines instead of one response. */
   stream?(call: ConsoleCall<unknown, unknown>): Promise<StreamedFile>;
 }
 
-/** What a browser is to save as a file. */
+/** A download. */
 export interface StreamedFile {
   readonly type: string;
   readonly name: string;
@@ -166,5 +166,5 @@ export const streamRoute = <Body, Query>(
   stream: (call: ConsoleCall<Body, Query>) => Promise<StreamedFile>,
 ): Route => ({ definition, handle: () => Promise.resolve(''), stream }) as unknown as Route;
 
-/** The answer of a change that needed no second person, or had its consent. */
+/** Returns the result of a change that needed no approval, or had it. */
 export const executed = <T>(result: T): { approval: null; result: T } => ({ approval: null, result });

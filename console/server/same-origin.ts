@@ -1,6 +1,6 @@
 import { Failure } from '../../src/kernel/failure.ts';
 
-/** What a browser says of where a request comes from. */
+/** Headers by which a browser names the origin of a request. */
 export interface OriginHeaders {
   readonly method: string;
   readonly host: string | undefined;
@@ -28,7 +28,7 @@ export function assertSameOrigin(
   return consoleOrigin;
 }
 
-/** Whoever sends the request can write anything there. Throws `cross_site`. */
+/** Returns the origin of the untrusted Host header. Throws `cross_site`. */
 function toOrigin(host = ''): string {
   const origin = `https://${host}`;
   if (!/^[\w.:[\]-]+$/.test(host) || !URL.canParse(origin)) throw new Failure('cross_site');

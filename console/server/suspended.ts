@@ -15,7 +15,7 @@ export async function assertNotSuspended(
   { method, allowedWhileSuspended: evenSuspended }: Definition,
   scope: AccountScope,
 ): Promise<void> {
-  // What concerns no account goes on, and so do operators.
+  // Calls without an account, and calls of operators, are not affected.
   if (method === 'GET' || evenSuspended === true || scope.account === '') return;
   if (await isSuspended(scope)) throw new Failure('not_possible', { message: 'The account is suspended.' });
 }

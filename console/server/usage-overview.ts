@@ -9,10 +9,10 @@ const MAX_REPORTS = 1000;
 
 const HOURS_OF_DAY = 24;
 
-/** What happened with a tenant in some time. */
+/** Usage of a tenant in a period. */
 export interface UsageReport {
   readonly period: UsageSummary;
-  /** Of the time before it, which is as long: the present hour is the last of both. */
+  /** The previous period of the same length, up to the same hour of its last day. */
   readonly before: UsageSummary;
   /** By hours or days, of which each begins at `at`; none is left out. */
   readonly points: readonly { readonly at: number; readonly usage: UsageSummary }[];
@@ -75,7 +75,7 @@ export class UsageOverview {
   }
 }
 
-/** What can be compared with it: as long, and up to the same hour of its last day. */
+/** Returns the previous period of the same length, up to the same hour of its last day. */
 function previousSpan({ from, to }: TimeSpan, thisHour: number): TimeSpan {
   const length = to - from;
   return { from: from - length, to: thisHour + HOUR - length };

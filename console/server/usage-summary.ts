@@ -5,7 +5,7 @@ import { APPROVAL_BY_STATUS } from '../../src/payments/payment-filter.ts';
 import type { PaymentCount } from '../../src/payments/payment-queries.ts';
 import { TOKENS_CREATED } from '../../src/vault/vault.ts';
 
-/** What happened in some time, added up from counters. Pure. */
+/** Usage in a period, summed from counters. Pure. */
 export interface UsageSummary {
   readonly tokens: number;
   readonly captures: number;

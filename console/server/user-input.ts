@@ -2,7 +2,7 @@ import { parseIso8601 } from '../../src/kernel/clock.ts';
 import { invalid } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 
-/** What people type, or put into addresses. */
+/** Parsers of texts that users enter. */
 
 /** Milliseconds. Throws `invalid_field`. */
 export function parseTimeInput(text: string | undefined, field: string): number | undefined {

@@ -91,7 +91,7 @@ export const approvalRoutes: readonly Route[] = [
   ),
 ];
 
-/** Whoever asked may have lost the right to the change itself meanwhile. Throws `not_allowed`. */
+/** Finds the change of an approval. Throws `not_allowed` when the requester has lost the capability for it. */
 function findApprovableChange({ services, role }: AnyCall, { action }: Approval): ApprovableChange {
   const change = services.changes.get(action);
   if (change === undefined) throw new Failure('not_possible', { message: 'This change does not exist any more.' });
@@ -99,7 +99,7 @@ function findApprovableChange({ services, role }: AnyCall, { action }: Approval)
   return change;
 }
 
-/** Throws `not_possible` when whoever approved it could not do so any more. */
+/** Throws `not_possible` when the approver has lost the capability since. */
 async function assertApproverStillAllowed({ services, account }: AnyCall, { decidedBy }: Approval): Promise<void> {
   if (decidedBy === undefined) return;
   const role = await services.people.team.findRole(account, decidedBy);
@@ -109,7 +109,7 @@ async function assertApproverStillAllowed({ services, account }: AnyCall, { deci
 
 type Emails = ReadonlyMap<string, string | undefined>;
 
-/** Of those who are members still: of others no address is kept, or it is nobody's business here. */
+/** Returns the emails of requesters and approvers who are still members. */
 async function loadEmails({ services, account }: AnyCall, approvals: readonly ApprovalView[]): Promise<Emails> {
   const { people, team } = services.people;
   const ids = new Set(

@@ -13,7 +13,7 @@ import { acquireAuditRead, withAuditRead } from '../audit-read-limit.ts';
 import type { ConsoleCall, StreamedFile } from '../route.ts';
 import { isId, parseTimeInput } from '../user-input.ts';
 
-/** What the audit log of an account and that of the service have in common. */
+/** The search that the logs of accounts and of the service share. */
 
 type Search = ValueOf<NonNullable<typeof listAudit.body>>;
 
@@ -85,7 +85,7 @@ function toRecordView({ lane, sequence, at, environment, record, hash }: LogEntr
     sequence,
     at: iso8601(at),
     environment,
-    // What cannot be read was changed in the database; verification tells.
+    // A record that cannot be parsed was altered; the verification of the log reports it.
     action: record?.action ?? '',
     outcome: record?.outcome ?? '',
     actor_type: record?.actor.type ?? 'unknown',
@@ -109,8 +109,8 @@ const toDetailView = (record: AuditRecord | undefined) =>
 export const toVerificationView = ({ ok, records, fault }: Verification) => ({ ok, records, fault: fault ?? null });
 
 /**
- * As `cardvault audit export` prints it, of one account; absent: everything. That it was exported is on record before the
- * first line leaves (PCI DSS 10.2.1.3). Throws `unknown_record` and `rate_limited`.
+ * Exports the log of one account, or everything, as `cardvault audit export` prints it. The export is recorded before the
+ * first line is sent (PCI DSS 10.2.1.3). Throws `unknown_record` and `rate_limited`.
  */
 export async function exportLog(
   call: ConsoleCall<unknown, unknown>,

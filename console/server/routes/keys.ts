@@ -115,7 +115,7 @@ function parseNetwork(text: string, note: string | undefined, index: number): Al
   return { cidr, note: note ?? '' };
 }
 
-/** What is not as it was: the audit log names what was changed. */
+/** Returns the changed attributes, which the audit log names. */
 const changedAttributes = (key: ApiKey, attributes: KeyAttributes): Partial<KeyAttributes> =>
   Object.fromEntries(
     Object.entries(attributes).filter(
@@ -149,10 +149,10 @@ const summarizeAttributes = (attributes: Partial<KeyAttributes>): SummaryLine[] 
   ]);
 };
 
-/** Beside the other traits, within `LIMITS.summaryLines`; all that there can be fit in without their notes. */
+/** Lines for networks, beside the other attributes, within `LIMITS.summaryLines`. All networks fit without their notes. */
 const NETWORK_LINES = 92;
 
-/** Every network, in as many lines as that takes: to what was cut off, nobody could agree. */
+/** Returns lines with every network, because an approver has to see all of them. */
 function summarizeNetworks(networks: readonly AllowedNetwork[]): [string, string][] {
   const withNotes = packLines(networks.map(({ cidr, note }) => (note === '' ? cidr : `${cidr} (${note})`)));
   const lines = withNotes.length <= NETWORK_LINES ? withNotes : packLines(networks.map(({ cidr }) => cidr));

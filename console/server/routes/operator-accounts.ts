@@ -33,7 +33,7 @@ export const operatorAccountRoutes: readonly Route[] = [
     const { services, body, origin } = call;
     const { owner_email: email } = body;
     return translateErrors({ email: 'owner_email' }, async () => {
-      // Before there is an account that nobody could get into.
+      // Parsed first, so that no account without an owner is created.
       if (email !== undefined) parseEmail(email);
       const { id } = await services.accounts.create(body.name, origin);
       if (email === undefined) return { id, invitation: null };

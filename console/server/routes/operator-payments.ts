@@ -35,7 +35,7 @@ export const operatorPaymentRoutes: readonly Route[] = [
     assertDisplayable(answer, 'answer');
     const request = await findRequestOfPath(call);
     const { account, environment } = request;
-    // In one unit, so that nobody withdraws what was enabled: when it fails, the request waits as before.
+    // One unit, so that an enabled request cannot be withdrawn: when it fails, the request stays pending.
     const along = await services.requests.buildDecision(request, 'approved', answer, call);
     const more = { along, attachment: { request: request.id, note: answer } };
     return toResultOrApproval(async () => {
@@ -82,7 +82,7 @@ export const operatorPaymentRoutes: readonly Route[] = [
 const findRequestOfPath = ({ services, params }: AnyCall) =>
   services.requests.getPending(params['id'] ?? '', params['request'] ?? '');
 
-/** What an operator gave, for `Activations`. Throws `invalid_field`. */
+/** Parses the settings of an operator. Throws `invalid_field`. */
 export const parseEnabling = ({ processor, settings = [], force = false }: Enabling) => ({
   processor,
   force,
@@ -100,7 +100,7 @@ export const toSettingView = (setting: SettingView) => ({
   is_secret: setting.isSecret,
 });
 
-/** Of all accounts, by their ids. */
+/** Returns the names of all accounts by their ids. */
 export const listAccountNames = async ({ accounts }: AnyCall['services']): Promise<ReadonlyMap<string, string>> =>
   new Map((await accounts.list()).map(({ id, name }) => [id, name]));
 

@@ -71,7 +71,7 @@ export const operatorServiceRoutes: readonly Route[] = [
   }),
 ];
 
-/** Of each scope and purpose. */
+/** Lists the newest key of each scope and purpose. */
 const listNewest = <T extends { account: string; environment: string; purpose: string }>(keys: readonly T[]) =>
   new Map(keys.map((key) => [`${key.environment}/${key.account}/${key.purpose}`, key])).values();
 

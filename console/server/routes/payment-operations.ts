@@ -14,7 +14,7 @@ import { toPaymentView } from './payment-view.ts';
 type OperationBody = ValueOf<NonNullable<typeof voidPaymentManually.body>>;
 type RequestedCall = ConsoleCall<OperationBody, undefined>;
 
-/** What people have done with a payment. An outcome that nobody knows is no failure: the payment in the answer tells it. */
+/** Defines an operation that a user starts. An unknown outcome is no failure: the payment in the response shows it. */
 const operationRoute = <Body extends OperationBody>(
   definition: Definition<Body, undefined, ValueOf<typeof voidPaymentManually.data>>,
   toCommand: (body: Body) => Command,
@@ -40,13 +40,13 @@ export const paymentOperationRoutes: readonly Route[] = [
   operationRoute(voidPaymentManually, () => ({ type: 'authorization_void' })),
 ];
 
-/** So that it is done once, to the payment that the person looked at. */
+/** Adds the number of operations that the user saw, so that a stale page starts nothing twice. */
 const withExpectedOperations = (
   { body: { expected_operations: expected } }: RequestedCall,
   command: Command,
 ): Command => ({ ...command, expectedOperations: expected });
 
-/** As the use case calls what the caller gave. */
+/** Field names of the use case with those of the call. */
 const FIELD_NAMES = {
   'capture_info.amount_details.total_amount': 'amount',
   'refund_info.amount_details.total_amount': 'amount',

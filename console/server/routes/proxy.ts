@@ -54,7 +54,7 @@ function parseChanges(body: Body): ConfigurationChanges {
   return { ...files, passphrase: body.passphrase, settings, overlapMinutes: body.overlap_minutes ?? 0 };
 }
 
-/** As a file on disk would hold it. */
+/** Returns the bytes of an uploaded file. */
 const toBytes = (text: string | undefined): Uint8Array | undefined =>
   text === undefined ? undefined : Buffer.from(text, 'utf8');
 
@@ -79,7 +79,7 @@ function formatConfiguration(configuration: ProxyConfiguration, now: number) {
 
 type Dated<T> = Omit<T, 'next'> & { readonly from: string | null };
 
-/** What is in use, then what waits. */
+/** Lists the active version, then the pending one. */
 function listVersions<T extends { readonly next: (Omit<T, 'next'> & { readonly from: string }) | null }>(
   described: T | null,
 ): Dated<T>[] {

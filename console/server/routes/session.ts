@@ -100,7 +100,7 @@ async function completeStepUp(call: AnyPublicCall, proof: Proof) {
   return startSession(call, await services.people.signIn.stepUp(assertSession(call), proof, client));
 }
 
-/** Nobody need know of the seconds in which an old secret is still good. */
+/** Returns the stage for the browser, which does not know the stage `replaced`. */
 const toStageView = (session: Session | undefined): Exclude<SessionStage, 'replaced'> | 'nobody' =>
   session === undefined ? 'nobody' : session.stage === 'replaced' ? 'signed-in' : session.stage;
 
@@ -131,7 +131,7 @@ export function startSession(call: AnyPublicCall, issued: IssuedSession) {
   return loadSessionView(call, issued.session);
 }
 
-/** Of somebody who is signed in: who they are, and what they may do where. */
+/** Returns the user of a session with memberships and capabilities. */
 export async function loadSessionView({ services, now }: AnyPublicCall, session: Session) {
   const { people, team } = services.people;
   const person = await people.findProfile(session.person);

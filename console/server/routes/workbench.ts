@@ -7,7 +7,7 @@ export const workbenchRoutes: readonly Route[] = [
     const { services, account, body, origin, now } = call;
     const { proxy, transactions, clock } = services;
     const { kind, hash_type: type, payload: text } = body;
-    // Never production: nobody's card data belongs into a browser.
+    // Never production: card data of cardholders must not reach a browser.
     const tenant = { account, environment: 'sandbox' } as const;
     const query = type === undefined ? '' : `type=${type}`;
     const {
