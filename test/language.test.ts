@@ -54,6 +54,9 @@ const NAMES: readonly string[] = [
 
 /** Folders whose comments open with a verb, a noun phrase or an actor. */
 const OPENINGS: readonly string[] = [
+  'console/cli.ts',
+  'console/open.ts',
+  'console/people',
   'bench',
   'console/tables.ts',
   'console/web/src/api',

@@ -33,7 +33,7 @@ describe('what comes again and again', () => {
         },
       ),
     ]);
-  /** Of each record of somebody in this run: how often, and by which request. */
+  /** Returns the records of a user in this run: their counts and request ids. */
   const recorded = async (who: string): Promise<string[]> =>
     (await fixture.records(''))
       .filter(({ actor }) => actor.id === `${who}-${run}`)

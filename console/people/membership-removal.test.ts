@@ -17,7 +17,7 @@ import { findMembership } from './membership-store.ts';
 import { OPERATOR } from './roles.ts';
 import { computeDigest } from './sealing.ts';
 
-/** Whoever belongs to nothing any more is forgotten. */
+/** Removing the last membership deletes the user. */
 describe('the end of somebody’s last membership', () => {
   let fixture: PeopleFixture;
   let account: string;

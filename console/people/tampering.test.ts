@@ -14,7 +14,7 @@ import {
 } from '../../test/fixtures/people-fixture.ts';
 import { OPERATOR } from './roles.ts';
 
-/** Whoever can write to the database, and lacks the root key, becomes nobody else and gets at nothing more. */
+/** An attacker with write access to the database and without the root key gains no identity and no access. */
 describe('a database that somebody else wrote to', () => {
   let fixture: PeopleFixture;
   let account: string;

@@ -149,7 +149,7 @@ describe('assets', () => {
     for (const { headers } of [brotli, gzip, none]) assert.equal(headers['vary'], 'accept-encoding');
   });
 
-  /** Of so many bytes, no two pieces of which are the same. */
+  /** Returns bytes of which no two chunks are equal. */
   const withLarge = (length: number) => {
     const body = Buffer.alloc(length, Buffer.from(Array.from({ length: 251 }, (_, index) => index)));
     const large = { type: 'text/javascript; charset=utf-8', etag: 'W/"large"', body, compressed: [] };
