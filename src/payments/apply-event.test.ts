@@ -1001,6 +1001,7 @@ describe('a recheck', () => {
     assert.deepEqual(rechecked({ operationCount: 2 }), []);
     assert.deepEqual(rechecked({ type: 'authorization' }), []);
     assert.deepEqual(rechecked({}, RULES), []);
+    assert.deepEqual(rechecked({ status: 'Collected', collected: 10_000n, expiresAt: undefined }), []);
   });
 });
 

@@ -155,11 +155,13 @@ describe('the time at which a payment is due after an event', () => {
     assert.equal(due(waiting), NOW + 2000);
     assert.equal(due({ ...waiting, payment: buildPayment({ expiresAt: NOW + 10 }) }), NOW + 10);
     assert.equal(due({ ...waiting, reconciliation: buildReconciliation() }), undefined);
+    assert.equal(nextDueAt({ ...base, event: 'inquired', before: waiting, after: waiting }), NOW + 2000);
   });
 
   it('is now after a hint, or a response that contradicts what recovery found', () => {
     assert.equal(nextDueAt({ ...base, event: 'notified', before: waiting, after: waiting }), NOW);
     assert.equal(nextDueAt({ ...base, event: 'responded', before: waiting, after: waiting }), NOW);
+    assert.equal(nextDueAt({ ...base, event: 'responded', before: undefined, after: waiting }), NOW);
     assert.equal(nextDueAt({ ...base, event: 'responded', before: inProgress, after: waiting }), NOW + 2000);
   });
 });
