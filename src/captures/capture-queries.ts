@@ -19,7 +19,7 @@ export interface CaptureView {
   readonly currency: string;
   readonly createdAt: number;
   readonly expiresAt: number;
-  /** True when a cvv, a track 2 or both are stored and can be unsealed; which of them stands in nothing that is not sealed. */
+  /** True when cvv, track 2 or both are stored and can be unsealed; which of them is known only after unsealing. */
   readonly hasSad: boolean;
   /** First six and last four, when there is a card number. Undefined when the record cannot be opened. */
   readonly card: { readonly truncated: string | undefined } | undefined;
@@ -32,7 +32,7 @@ export interface CaptureDetail extends CaptureView {
   readonly additionalInfo: AdditionalInfo;
 }
 
-/** Captures as people look for them. Their sensitive authentication data stays sealed. */
+/** Lists captures for the console. Their sensitive authentication data stays sealed. */
 export class CaptureQueries {
   readonly #database: Database;
   readonly #keyring: Keyring;
@@ -46,7 +46,7 @@ export class CaptureQueries {
     this.#clock = options.clock;
   }
 
-  /** Those whose ttl has not ended, the newest first. Throws `invalid_field` for a cursor that is none. */
+  /** Lists captures whose ttl has not ended, newest first. Throws `invalid_field` for an invalid cursor. */
   async list(tenant: Tenant, cursor?: string): Promise<Page<CaptureView>> {
     const now = this.#clock();
     const [createdAt, id] = cursor === undefined ? FIRST_POSITION : decodeCursor(cursor, ...FIRST_POSITION);
@@ -62,7 +62,7 @@ export class CaptureQueries {
     return { items, cursor: encodeCursor(position.createdAt, position.id) };
   }
 
-  /** Undefined when there is none, or its ttl has ended. Throws `UnsealError`. */
+  /** Returns undefined when the capture does not exist or its ttl has ended. Throws `UnsealError`. */
   async findDetail(tenant: Tenant, id: string): Promise<CaptureDetail | undefined> {
     if (!isUuid(id)) return undefined;
     const stored = await findCapture(this.#database, this.#keyring, tenant, id, this.#clock());

@@ -47,7 +47,7 @@ type Field = 'record' | 'sad';
 
 type ClearColumns = Pick<Capture, 'id' | 'amount' | 'currency' | 'expiresAt'>;
 
-/** Bound to the columns that stand in clear, too: whoever changes an expiry in the database gets nothing. */
+/** Binds the ciphertext to the clear columns: an expiry that an attacker changed in the database unseals nothing. */
 function fieldContext({ environment, account }: Tenant, columns: ClearColumns, field: Field): EncryptionContext {
   const { id, amount, currency, expiresAt } = columns;
   return encryptionContext(environment, account, 'captures', id, field, String(amount), currency, String(expiresAt));
@@ -76,7 +76,7 @@ export async function insertCapture(
   return write(INSERT, [tenant.account, tenant.environment, id, ...sealed, amount, currency, createdAt, expiresAt], 1);
 }
 
-/** Undefined when the capture has none. */
+/** Returns undefined when the capture has no sensitive authentication data. */
 export async function sealSad(sadKeys: SadKeys, tenant: Tenant, capture: Capture): Promise<SealedSad | undefined> {
   const plaintext = formatSadRecord(capture.sad);
   if (plaintext === undefined) return undefined;
@@ -91,7 +91,7 @@ export const replaceSad = ({ account, environment }: Tenant, id: string, old: Se
 const computePanFingerprint = async (keyring: Keyring, tenant: Tenant, pan: string): Promise<Uint8Array> =>
   new Uint8Array(fingerprint(await keyring.digestKey({ ...tenant, purpose: 'fingerprints' }), pan));
 
-/** The capture, when it exists and its ttl has not ended. */
+/** Returns the capture; undefined when it does not exist or its ttl has ended. */
 export async function findCapture(
   database: Database,
   keyring: Keyring,
@@ -103,7 +103,7 @@ export async function findCapture(
   return row && unsealCapture(keyring, tenant, row);
 }
 
-/** A row of `liveCaptures`. Throws `UnsealError`. */
+/** Unseals a row of `listActiveCaptures`. Throws `UnsealError`. */
 export async function unsealCapture(keyring: Keyring, tenant: Tenant, row: Row): Promise<StoredCapture> {
   const columns = {
     id: text(row, 'id'),
@@ -127,7 +127,7 @@ export const listActiveCaptures = (
   limit: number,
 ): Promise<Row[]> => database.read(LIST_ACTIVE, account, environment, now, createdAt, createdAt, id, limit);
 
-/** Nothing when there is none, or when its key is not here. Throws `UnsealError`. */
+/** Returns no data when the capture has none, or its key does not exist. Throws `UnsealError`. */
 export async function unsealSad(sadKeys: SadKeys, tenant: Tenant, stored: StoredCapture): Promise<Capture['sad']> {
   const { sealedSad, capture } = stored;
   if (sealedSad === undefined) return parseSadRecord(undefined);

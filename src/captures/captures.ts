@@ -27,19 +27,19 @@ import {
 
 export type NewCapture = Omit<Capture, 'id' | 'createdAt' | 'expiresAt'> & { readonly ttlMinutes: number };
 
-/** A capture as its owner may see it: with `sad` only when it was retrieved. */
+/** All of a capture, sensitive authentication data included. */
 export interface RetrievedCapture {
   readonly capture: Capture;
   readonly panIndex: string | undefined;
 }
 
-/** What is wanted of a capture. */
+/** Selects a capture, with or without its sensitive authentication data. */
 interface CaptureSelector {
   readonly id: string;
   readonly sad: boolean;
 }
 
-/** Temporary records: made, retrieved, inspected, tokenized, deleted, and gone when their ttl ends. */
+/** Creates, retrieves, inspects, tokenizes and deletes captures. They expire when their ttl ends. */
 export class Captures {
   readonly #database: Database;
   readonly #keyring: Keyring;
@@ -118,7 +118,7 @@ export class Captures {
     return captures;
   }
 
-  /** Without sensitive data; undefined when it does not exist or its ttl has ended. */
+  /** Returns a capture without sensitive data; undefined when it does not exist or its ttl has ended. */
   inspect(tenant: Tenant, id: string): Promise<StoredCapture | undefined> {
     return this.#find(tenant, id);
   }
@@ -170,7 +170,7 @@ export class Captures {
   }
 
   async #find(tenant: Tenant, id: string): Promise<StoredCapture | undefined> {
-    // A clock that is behind serves nothing that has ended.
+    // A clock that is behind must not serve an expired capture.
     const now = this.#time.latestNow();
     return isUuid(id) ? findCapture(this.#database, this.#keyring, tenant, id, now) : undefined;
   }

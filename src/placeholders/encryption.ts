@@ -7,10 +7,10 @@ import { type LocatedPlaceholder, placeholderFailure, type Substitution } from '
 
 /** How values are encrypted before they are put in. */
 export interface ValueEncryption {
-  /** Absent: the processor's key of the account. */
+  /** Undefined selects the processor's key of the account. */
   readonly key: KeyObject | undefined;
   readonly padding: EncryptionPadding;
-  /** True: only those with the filter `encrypt`; false: every value. */
+  /** True encrypts the values with the filter `encrypt`; false encrypts every value. */
   readonly isPartial: boolean;
 }
 
@@ -22,7 +22,7 @@ const PADDINGS: ReadonlyMap<Json | undefined, EncryptionPadding> = new Map([
   ['RSA-PKCS1', 'pkcs1'],
 ]);
 
-/** The header `ft-encryption`: `{"key": …, "type": …, "is_partial": …}`, each optional. Throws `invalid_field`. */
+/** Parses the header `ft-encryption`: `{"key": …, "type": …, "is_partial": …}`, each optional. Throws `invalid_field`. */
 export function parseEncryption(header: string | undefined): ValueEncryption {
   const { key, type = 'RSA', is_partial: isPartial = true } = header === undefined ? {} : parseMembers(header);
   const padding = PADDINGS.get(type);
@@ -34,10 +34,10 @@ export function parseEncryption(header: string | undefined): ValueEncryption {
 function parseMembers(header: string): Record<string, Json | undefined> {
   const value = tryParseJson(header);
   if (!isJsonObject(value)) throw invalid(HEADER, 'expected a JSON object');
-  // A misspelled member would go unnoticed, and the value would be encrypted for somebody else.
+  // A misspelled member would go unnoticed, and the value would be encrypted with another key.
   if (Object.keys(value).some((name) => !MEMBERS.includes(name)))
     throw invalid(HEADER, `expected no other members than ${MEMBERS.join(', ')}`);
-  // What is null counts as absent.
+  // A null member counts as absent.
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, member ?? undefined]));
 }
 
@@ -64,7 +64,7 @@ function parseKey(key: Json): KeyObject {
 export const isEncrypted = ({ placeholder }: LocatedPlaceholder, { isPartial }: ValueEncryption): boolean =>
   placeholder.encrypt || !isPartial;
 
-/** With values that are to be encrypted as base64 of their ciphertext. Throws `invalid_placeholder`. */
+/** Replaces values to be encrypted by base64 of their ciphertext. Throws `invalid_placeholder`. */
 export function encryptValues(
   substitutions: readonly Substitution[],
   encryption: ValueEncryption,

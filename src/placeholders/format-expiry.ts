@@ -11,6 +11,6 @@ const FORMATTERS: Readonly<Record<DateFormat, (month: string, year: string) => s
   'YYYY-MM': (month, year) => `20${year}-${month}`,
 };
 
-/** Without a format as requests carry it, `MM/YY`. */
+/** Formats an expiry; the default is `MM/YY`, as in requests. */
 export const formatExpiryAs = ({ month, year }: Expiry, format: DateFormat = 'MM/YY'): string =>
   FORMATTERS[format](month, year);

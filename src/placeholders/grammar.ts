@@ -17,22 +17,22 @@ export interface Placeholder {
   /** `detokenize` reads a permanent token, `transaction` a capture. */
   readonly source: (typeof SOURCES)[number];
   readonly part: ExtractPart;
-  /** For the part `expiration` only. */
+  /** Set for the part `expiration` only. */
   readonly date: DateFormat | undefined;
   readonly encrypt: boolean;
 }
 
-/** A placeholder and where it stands in the text, as [start, end). */
+/** A placeholder and its offsets in the text, [start, end). */
 export interface Occurrence {
   readonly placeholder: Placeholder;
   readonly start: number;
   readonly end: number;
 }
 
-/** What is wrong, and where in the text; quotes nothing of it. */
+/** A malformed placeholder and its offset. The message quotes nothing of the text. */
 export class PlaceholderSyntaxError extends Error {
   readonly at: number;
-  /** From 1, within this text. */
+  /** Counts from 1, within this text. */
   readonly number: number;
   constructor(expectation: string, at: number, number: number) {
     super(expectation);
@@ -43,7 +43,7 @@ export class PlaceholderSyntaxError extends Error {
 }
 
 /**
- * All placeholders of a text, in order, of which the payload can still take `room`. `{{` must begin one; `}}` alone is
+ * Returns all placeholders of a text, in order, at most `limit`. `{{` must begin one; `}}` alone is
  * text. Throws `PlaceholderFault`.
  */
 export function findPlaceholders(text: string, limit: number = LIMITS.placeholders): Occurrence[] {

@@ -1,7 +1,7 @@
 import { parseJson, type TextValue } from '../kernel/json.ts';
 import { type LocatedPlaceholder, locateIn, positionInValue } from './located-placeholder.ts';
 
-/** As `JSON.stringify` writes it, without the quotes. */
+/** Escapes as `JSON.stringify` does, without the quotes. */
 export const escapeForJson = (value: string): string => JSON.stringify(value).slice(1, -1);
 
 /** An opening brace, as it is or escaped, twice. */

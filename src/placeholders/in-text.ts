@@ -1,7 +1,7 @@
 import { escapeForJson } from './in-json.ts';
 import { createLineCounter, type LocatedPlaceholder, locateIn } from './located-placeholder.ts';
 
-/** The placeholders anywhere in a text of any form; their values are escaped as in a JSON string. Throws `invalid_placeholder`. */
+/** Locates the placeholders of a text; their values are escaped as in a JSON string. Throws `invalid_placeholder`. */
 export function locateInText(text: string): LocatedPlaceholder[] {
   const located: LocatedPlaceholder[] = [];
   const positionOf = (index: number): string => `character ${index - findLineStart(text, index) + 1} of the line`;

@@ -24,7 +24,7 @@ export function locateInXml(text: string, firstLine: number): LocatedPlaceholder
   return located;
 }
 
-/** Does it stand in [start, end)? Asked for ascending stretches it reads the text once. */
+/** Tells whether the text occurs in [start, end). For ascending spans it reads the text once. */
 function createFinder(text: string, sign: string): (start: number, end: number) => boolean {
   let next = text.indexOf(sign);
   return (start, end) => {
@@ -65,7 +65,7 @@ function* findSpans(text: string): Generator<RawSpan> {
   }
 }
 
-/** Those of the tag that begins here; returns where it ends. */
+/** Yields the attribute values of the tag that begins here; returns where the tag ends. */
 function* findAttributes(text: string, tagAt: number): Generator<RawSpan, number> {
   if (text[tagAt + 1] === '/') return text.indexOf('>', tagAt) + 1;
   let at = endOf(TAG, text, tagAt) ?? tagAt;

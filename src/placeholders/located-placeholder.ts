@@ -2,27 +2,27 @@ import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { findPlaceholders, type Placeholder, PlaceholderSyntaxError } from './grammar.ts';
 
-/** A stretch of a payload in which placeholders may stand, decoded. */
+/** A decoded part of a payload that may contain placeholders. */
 export interface DecodedSpan {
   readonly text: string;
   /** Where the character at this index of `text` begins in the payload; defined for the index after the last, too. */
   offsetOf(index: number): number;
-  /** Of the character at this index, for people: a JSON pointer, or `line 7`. */
+  /** Returns the location of the character at this index: a JSON pointer, or `line 7`. */
   locationOf(index: number): string;
   /** Where the character at this index is, counted as people do: `character 5 of the value`. */
   positionOf(index: number): string;
-  /** The value as it must be written there; undefined when it cannot stand there. */
+  /** Returns the value as it must be written there; undefined when it cannot be written there. */
   encode(value: string): string | undefined;
 }
 
-/** A placeholder where it stands in a payload. */
+/** A placeholder with its position in a payload. */
 export interface LocatedPlaceholder {
   readonly placeholder: Placeholder;
-  /** In the payload, as [start, end). */
+  /** Offsets in the payload, [start, end). */
   readonly start: number;
   readonly end: number;
   readonly location: string;
-  /** From 1, in the order of the payload. */
+  /** Counts from 1, in the order of the payload. */
   readonly number: number;
   encode(value: string): string | undefined;
 }
@@ -44,20 +44,20 @@ export function locateIn(decoded: DecodedSpan, located: LocatedPlaceholder[]): v
   }
 }
 
-/** A failure that names the number and the place of a placeholder, and nothing of its text. */
+/** Builds a failure that names number and location of a placeholder, and nothing of its text. */
 export const placeholderFailure = (
   { location, number }: Pick<LocatedPlaceholder, 'location' | 'number'>,
   what: string,
   code: 'invalid_placeholder' | 'unknown_token' | 'unknown_capture' = 'invalid_placeholder',
 ): Failure => new Failure(code, { field: location, message: `placeholder ${number}: ${what}` });
 
-/** A mark with what comes in its place. */
+/** A placeholder and the value that replaces it. */
 export interface Substitution {
   readonly located: LocatedPlaceholder;
   readonly value: string;
 }
 
-/** The payload with each mark replaced; everything else stays as it is. Throws `invalid_placeholder`. */
+/** Returns the payload with each placeholder replaced; all other bytes stay. Throws `invalid_placeholder`. */
 export function substitute(payload: string, substitutions: readonly Substitution[]): string {
   let result = '';
   let at = 0;
@@ -70,7 +70,7 @@ export function substitute(payload: string, substitutions: readonly Substitution
   return result + payload.slice(at);
 }
 
-/** For stretches that people see alone. */
+/** Formats a position within one value. */
 export const positionInValue = (index: number): string => `character ${index + 1} of the value`;
 
 /** Counts lines; asked for ascending offsets it reads the text once. */

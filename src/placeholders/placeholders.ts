@@ -9,7 +9,7 @@ import { formatExpiryAs } from './format-expiry.ts';
 import type { ExtractPart, Placeholder } from './grammar.ts';
 import { type LocatedPlaceholder, placeholderFailure, type Substitution } from './located-placeholder.ts';
 
-/** Who asks for card data, and what for. */
+/** The caller that requests card data, and its purpose. */
 export interface CardDataContext {
   readonly tenant: Tenant;
   readonly permissions: readonly Permission[];
@@ -17,7 +17,7 @@ export interface CardDataContext {
   readonly usage: string;
 }
 
-/** What a token or a capture holds for placeholders. */
+/** Values of a token or capture that placeholders can extract. */
 interface RecordValues {
   readonly card: string | undefined;
   readonly expiry: Expiry | undefined;
@@ -31,7 +31,7 @@ const REQUIRED_PERMISSION: Readonly<Record<Placeholder['source'], Permission>> =
   transaction: 'captures:retrieve',
 };
 
-/** Finds what stands for placeholders: checks permissions, reads each record once, audits each read. */
+/** Resolves placeholders: checks permissions, reads each record once, records each read. */
 export class Placeholders {
   readonly #vault: Vault;
   readonly #captures: Captures;

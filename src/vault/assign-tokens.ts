@@ -17,7 +17,7 @@ export interface Tokenization {
   readonly creator: Creator;
 }
 
-/** What became of one card of a request; without a token it could not be tokenized. */
+/** Result of one card of a request; without a token the card could not be tokenized. */
 export interface TokenizationResult {
   readonly card: Card;
   readonly token: Token | undefined;

@@ -29,7 +29,7 @@ async function* findFreeBetween(
     const isLastPage = taken.length < LIMITS.tokenSearchPage;
     const known = isLastPage ? undefined : taken.at(-1);
     const inUse = new Set(taken);
-    // What lies beyond the last slot of a full page is not known yet.
+    // Slots beyond the last one of a full page have not been read yet.
     for (; next < to; next++) {
       const slot = toSlotAt(space, next);
       if (known !== undefined && slot > known) break;
@@ -44,7 +44,7 @@ async function* findFreeBetween(
 const toSlotAt = (space: TokenSpace, index: number): string =>
   toSlot(space.head + tokenBodyAt(space, index) + space.tail) ?? '';
 
-/** Behind every slot of the space: `~` sorts after all letters of a token. */
+/** Returns a bound behind every slot of the space: `~` sorts after all characters of a token. */
 const endOfSpace = (space: TokenSpace): string => {
   const first = toSlotAt(space, 0);
   return `${first.slice(0, first.length - space.hidden)}~`;

@@ -17,7 +17,7 @@ export const SCHEMES = {
   },
   3: {
     name: 'sixANTOKENfour',
-    // In the order of their codes, as a database sorts them.
+    // In the order of their character codes, by which a database sorts them.
     alphabet: '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz',
     eightDigitBin: true,
     keepsEnds: true,
@@ -91,16 +91,16 @@ export function buildTokenSpace(pan: Pan, format: TokenFormat, half: Half): Toke
   };
 }
 
-/** Is this a token that the space may issue? Never the card number itself. */
+/** Returns whether the space may issue this token. It never issues the card number itself. */
 export function isInSpace({ pan, format, half }: TokenSpace, token: string): boolean {
   const { accepts, readsAsPan } = SCHEMES[format.scheme];
   return token !== pan && accepts(token) && (!readsAsPan || half.has(token));
 }
 
-/** One draw in twenty is in the half of the Luhn-valid values, so that one run in 10^17 ends without a token. */
+/** One random value in twenty is an issuable Luhn-valid one, so one run in 10^17 ends without a token. */
 const MAX_DRAWS = 1000;
 
-/** A random token of the space, independent of the hidden digits; undefined when the space has hardly any. */
+/** Returns a random token of the space, independent of the hidden digits; undefined when the space has hardly any. */
 export function randomToken(space: TokenSpace, random: Random): string | undefined {
   if (space.format.scheme === 7) return newUuid(random);
   for (let draw = 0; draw < MAX_DRAWS && space.hidden > 0; draw++) {
@@ -112,7 +112,7 @@ export function randomToken(space: TokenSpace, random: Random): string | undefin
   return undefined;
 }
 
-/** The middle with this number, when all are counted in the order of the alphabet. */
+/** Returns the hidden part with this number, counted in the order of the alphabet. */
 export function tokenBodyAt(space: TokenSpace, index: number): string {
   const base = space.alphabet.length;
   let body = '';

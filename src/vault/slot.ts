@@ -1,7 +1,7 @@
 import { LIMITS } from '../kernel/limits.ts';
 
 /**
- * A token is filed under its slot: length, first six, last four, then what lies between. Equal in value to the token
+ * The slot is the sort key of a token: length, first six, last four, then the rest. It holds the same value as the token
  * and turned back into it, but sorted so that all tokens that a BIN and last four can have stand together: whether any
  * is free is answered by walking along the index instead of by luck.
  */
@@ -10,19 +10,19 @@ const TAIL_DIGITS = 4;
 const LENGTH_DIGITS = 2;
 const MAX_TOKEN_LENGTH = 99;
 
-/** Undefined for texts that cannot be a token. */
+/** Returns undefined for a text that cannot be a token. */
 export function toSlot(token: string): string | undefined {
   if (token.length < HEAD_DIGITS + TAIL_DIGITS || token.length > MAX_TOKEN_LENGTH) return undefined;
   return `${String(token.length).padStart(LENGTH_DIGITS, '0')}${token.slice(0, HEAD_DIGITS)}${token.slice(-TAIL_DIGITS)}${token.slice(HEAD_DIGITS, -TAIL_DIGITS)}`;
 }
 
-/** From and to of the slots with the length, first six and last four of a number. `~` sorts after all of a token. */
+/** Returns the bounds of the slots with the length, first six and last four of a number. `~` sorts after every slot. */
 export const slotRangeOf = (number: string): [from: string, to: string] => {
   const start = (toSlot(number) ?? '').slice(0, LENGTH_DIGITS + HEAD_DIGITS + TAIL_DIGITS);
   return [start, `${start}~`];
 };
 
-/** From and to of the slots that hold these first six digits, for each length of a card number, in the order of slots. */
+/** Returns the bounds of the slots with these first six digits, one pair for each length of a card number, ascending. */
 export function listSlotsForBin(firstSix: string): [from: string, to: string][] {
   const { min, max } = LIMITS.panDigits;
   return Array.from({ length: max - min + 1 }, (_, index) => {

@@ -3,14 +3,14 @@ import { LIMITS } from '../kernel/limits.ts';
 import { SCHEMES } from './scheme.ts';
 import type { Token } from './token.ts';
 
-/** What somebody looks for among tokens, and which of them fit. Pure. */
+/** A search for tokens. */
 export interface TokenSearch {
   readonly by: 'token' | 'tag' | 'bin' | 'last-four';
   readonly text: string;
 }
 
 export interface ParsedSearch extends TokenSearch {
-  /** The eight digits of a BIN of which `text` is the first six. */
+  /** Eight digits of a BIN; `text` is the first six of them. */
   readonly longBin?: string;
 }
 
@@ -34,7 +34,7 @@ export function parseSearch({ by, text }: TokenSearch): ParsedSearch {
     : { by, text };
 }
 
-/** Of eight digits only a token tells that shows them itself: otherwise searching would find out two hidden ones. */
+/** An eight-digit BIN matches only tokens that show all eight digits: else a search would reveal two hidden ones. */
 export const mayMatch = ({ longBin }: ParsedSearch, { token, scheme }: Pick<Token, 'token' | 'scheme'>): boolean =>
   longBin === undefined || (SCHEMES[scheme].keepsEnds && token.startsWith(longBin));
 

@@ -9,7 +9,7 @@ export interface Card {
   readonly expiry: Expiry | undefined;
 }
 
-/** The API key that made a token, as it was called then. */
+/** The API key that created a token, with its name at that time. */
 export interface Creator {
   readonly id: string;
   readonly name: string;
@@ -47,7 +47,7 @@ export function fromTokenRecord(record: string, columns: Pick<Token, 'token' | '
   return { ...columns, card: { pan: pan as Pan, name, expiry }, tags, createdBy: by };
 }
 
-/** A persistent token whose card is sent again: newer name and expiry win, tags add up. */
+/** Merges a card that is sent again into its persistent token: newer name and expiry win, tags add up. */
 export function mergeToken(old: Token, card: Card, tags: readonly string[]): Token {
   return {
     ...old,

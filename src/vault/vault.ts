@@ -11,7 +11,7 @@ import { assignTokens, type Tokenization, type TokenizationResult } from './assi
 import type { Token } from './token.ts';
 import { hasPurgeableTokens, purgeDeletedTokens, TokenStore } from './token-store.ts';
 
-/** The counter of tokens that were made. */
+/** Counter of created tokens. */
 export const TOKENS_CREATED = 'tokens';
 
 /** How long the value of a deleted token is not issued again. */
@@ -22,7 +22,7 @@ export interface Deletion {
   readonly deleted: boolean;
 }
 
-/** Permanent tokens: made, inspected, deleted. */
+/** Creates, inspects and deletes permanent tokens. */
 export class Vault {
   readonly #database: Database;
   readonly #keyring: Keyring;
