@@ -68,7 +68,10 @@ export class Bench {
   async start(): Promise<void> {
     const service = this.#service('sqlite', '', this.#settings.rows);
     this.#nodes.set('sqlite', [service]);
-    this.#ready.set('sqlite', [await service.ready()]);
+    const ready = await service.ready();
+    this.#ready.set('sqlite', [ready]);
+    this.#nodes.set('bare', [service]);
+    this.#ready.set('bare', [{ ...ready, port: ready.barePort }]);
   }
 
   /** The nodes over PostgreSQL; tells why there are none. */
@@ -125,7 +128,7 @@ export class Bench {
       main: sum(({ main }) => main),
       rss: sum(({ rss }) => rss),
       groups: sum(({ groups }) => groups),
-      server: place === 'sqlite' ? undefined : await this.#database?.usage(),
+      server: place === 'sqlite' || place === 'bare' ? undefined : await this.#database?.usage(),
     };
   }
 

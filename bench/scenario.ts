@@ -1,8 +1,8 @@
 import type { Plan, Shape } from './requests.ts';
 import type { Ready } from './server.ts';
 
-/** A node over SQLite, one over PostgreSQL, or that one and another over the same database. */
-export type Place = 'sqlite' | 'postgres' | 'two nodes';
+/** A node over SQLite, one over PostgreSQL, that one and another over the same database, or `node:https` alone in the first. */
+export type Place = 'sqlite' | 'postgres' | 'two nodes' | 'bare';
 
 export interface Scenario {
   readonly name: string;
@@ -36,4 +36,4 @@ export const RETRIEVAL = '/transactions/requests/{id}';
 
 /** Does it need PostgreSQL? */
 export const needsPostgres = ({ place = 'sqlite', otherPlace = 'sqlite', inserts = 'sqlite' }: Scenario): boolean =>
-  [place, otherPlace, inserts].some((each) => each !== 'sqlite');
+  [place, otherPlace, inserts].some((each) => each !== 'sqlite' && each !== 'bare');

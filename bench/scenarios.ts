@@ -9,6 +9,7 @@ const TOKENS = ({ tokens }: Ready): readonly string[] => tokens;
 const PROXY = { method: 'POST', keyHeader: 'ft-access-key', ids: TOKENS } as const;
 const HASH = { ...PROXY, ...REQUESTS, path: '/proxy/hash?type=SHA256', against: 'echo', prefix: ECHO, aim: 0.85 };
 const BARE = { against: 'bare RSA-2048 signing' };
+const BARE_SERVER = { against: 'bare node:https', otherPlace: 'bare', aim: 0.4 } as const;
 const JOSE = { ...PROXY, ...BARE, path: '/proxy/jose', shape: 'purchase in JSON', aim: 0.8 } as const;
 const WSSEC = {
   ...PROXY,
@@ -103,5 +104,15 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   { name: 'hash with 3 placeholders, audit record durable', ...HASH, shape: 'hashed with placeholders' },
   { name: 'hash without placeholders', ...HASH, shape: 'hashed' },
+  { name: 'bare: hash without placeholders', ...PROXY, ...REQUESTS, path: HASH.path, shape: 'hashed', ...BARE_SERVER },
+  {
+    name: 'bare: echo of a tokenization',
+    ...TOKENIZATION,
+    ...REQUESTS,
+    path: ECHO + TOKENIZATION.path,
+    shape: 'card',
+    ids: NO_IDS,
+    ...BARE_SERVER,
+  },
   ...POSTGRES_SCENARIOS,
 ];

@@ -15,6 +15,7 @@ import type { Pan } from '../src/kernel/pan.ts';
 import { Vault } from '../src/vault/vault.ts';
 import { systemClocks } from '../test/fixtures/clock.ts';
 import { inTransaction } from '../test/fixtures/transactions.ts';
+import { startBareServer } from './bare-server.ts';
 import { comparisons } from './comparisons.ts';
 import { randomPan } from './requests.ts';
 
@@ -38,6 +39,8 @@ export interface Usage {
 
 export interface Ready {
   readonly port: number;
+  /** The port of `node:https` alone, in the same process. */
+  readonly barePort: number;
   readonly authority: string;
   readonly secret: string;
   readonly tokens: readonly string[];
@@ -156,7 +159,8 @@ async function start(rows: number | 'joins'): Promise<Started> {
   });
   core = running.core;
   const authority = readFileSync(running.caFile ?? '', 'utf8');
-  const reached = { port: running.ports[ENVIRONMENT], authority };
+  const barePort = await startBareServer(config.dataDirectory);
+  const reached = { port: running.ports[ENVIRONMENT], barePort, authority };
   if (rows === 'joins') {
     report({ ready: { ...reached, secret: '', tokens: [], captures: [] } });
     return { running, tenant: undefined };
