@@ -49,6 +49,7 @@ const MAX_CACHED_ADDRESSES = 1000;
 
 interface CachedKey {
   readonly found: KeyWithAccount;
+  readonly tenant: Tenant;
   /** Whether the allow-list has an address. */
   readonly addresses: Cache<string, boolean>;
 }
@@ -88,14 +89,24 @@ export class Authentication {
     this.#alteredRows = new AlteredRows(options);
   }
 
-  /** `address` is where the request comes from, after trusted proxies. */
-  async authenticate(
+  /** Returns the result at once while the key is cached. `address` is where the request comes from, after trusted proxies. */
+  authenticate(
     secret: string | undefined,
     address: string,
     permission: Permission,
-  ): Promise<AuthenticationResult> {
+  ): AuthenticationResult | Promise<AuthenticationResult> {
     if (secret === undefined || secret === '') return { key: undefined, denial: 'key_missing' };
-    const cached = await this.#find(secret);
+    if (secret.length > LIMITS.apiKeyCharacters) return { key: undefined, denial: 'key_unknown' };
+    // Cached under a digest too, so that no key lies in memory for longer than its request.
+    const name = hash('sha256', this.#salt + secret, 'base64');
+    const cached = this.#cachedKeys.peek(name);
+    if (cached !== undefined) return this.#check(cached, address, permission);
+    return this.#cachedKeys
+      .get(name, () => this.#load(secret))
+      .then((loaded) => this.#check(loaded, address, permission));
+  }
+
+  #check(cached: CachedKey | undefined, address: string, permission: Permission): AuthenticationResult {
     if (cached === undefined) return { key: undefined, denial: 'key_unknown' };
     const { found } = cached;
     if (found.isTampered) return { key: found.key, denial: 'key_altered' };
@@ -114,7 +125,7 @@ export class Authentication {
     this.#lastUses.set(key.id, now);
     return {
       key: lastUsedAt === key.lastUsedAt ? key : { ...key, lastUsedAt },
-      tenant: { account: key.account, environment: key.environment },
+      tenant: cached.tenant,
     };
   }
 
@@ -124,13 +135,6 @@ export class Authentication {
     const uses = [...this.#unsavedUses.values()];
     this.#unsavedUses.clear();
     await this.#database.commit({ writes: [recordLastUses(uses)] });
-  }
-
-  async #find(secret: string): Promise<CachedKey | undefined> {
-    if (secret.length > LIMITS.apiKeyCharacters) return undefined;
-    // Cached under a digest, so that no key lies in memory for longer than its request.
-    const name = hash('sha256', this.#salt + secret, 'base64');
-    return this.#cachedKeys.peek(name) ?? this.#cachedKeys.get(name, () => this.#load(secret));
   }
 
   async #load(secret: string): Promise<CachedKey | undefined> {
@@ -147,7 +151,10 @@ export class Authentication {
       max: MAX_CACHED_ADDRESSES,
       ttlMs: Number.POSITIVE_INFINITY,
     });
-    return { found, addresses };
+    const tenant = found.isTampered
+      ? { account: '', environment }
+      : { account: found.key.account, environment: found.key.environment };
+    return { found, tenant, addresses };
   }
 }
 

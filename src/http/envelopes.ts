@@ -75,3 +75,11 @@ export const ENVELOPES: Readonly<Record<Family, Envelope>> = {
     },
   },
 };
+
+const DATA = '\u0000data';
+
+/** Returns the constant text before and after the data in a successful response of a family. */
+export function textAroundData(family: Family): readonly [before: string, after: string] {
+  const [before = '', after = ''] = JSON.stringify(ENVELOPES[family].success(DATA)).split(JSON.stringify(DATA));
+  return [before, after];
+}

@@ -27,15 +27,12 @@ export class FieldMismatch extends Error {
   }
 }
 
-const withPath = <T>(step: string, parse: () => T): T => {
-  try {
-    return parse();
-  } catch (error) {
-    if (error instanceof FieldMismatch)
-      error.path = error.path === '' || error.path.startsWith('[') ? step + error.path : `${step}.${error.path}`;
-    throw error;
-  }
-};
+/** Returns the error with the step before its path. */
+function withStep(error: unknown, step: string): unknown {
+  if (error instanceof FieldMismatch)
+    error.path = error.path === '' || error.path.startsWith('[') ? step + error.path : `${step}.${error.path}`;
+  return error;
+}
 
 const isNull = (value: Json): boolean => value === null;
 
@@ -50,16 +47,27 @@ export function object<M extends Members>(members: M, description?: string): Fie
   const entries = Object.entries(members);
   const required = entries.filter(([, field]) => field.optional !== true).map(([name]) => name);
   const properties = Object.fromEntries(entries.map(([name, field]) => [name, field.schema]));
+  const readers = entries.map(([name, field]) => ({
+    name,
+    field,
+    isAbsent: field.isAbsent ?? isNull,
+    isRequired: field.optional !== true,
+  }));
   return {
     schema: { type: 'object', ...(description !== undefined && { description }), properties, required },
     parse(value) {
       if (!isJsonObject(value)) throw new FieldMismatch('expected an object');
       const result: Record<string, unknown> = {};
-      for (const [name, field] of entries) {
-        const member = Object.hasOwn(value, name) ? value[name] : undefined;
-        if (member !== undefined && !(field.isAbsent ?? isNull)(member))
-          result[name] = withPath(name, () => field.parse(member));
-        else if (field.optional !== true) throw new FieldMismatch('required', name);
+      let current = '';
+      try {
+        for (const { name, field, isAbsent, isRequired } of readers) {
+          current = name;
+          const member = Object.hasOwn(value, name) ? value[name] : undefined;
+          if (member !== undefined && !isAbsent(member)) result[name] = field.parse(member);
+          else if (isRequired) throw new FieldMismatch('required');
+        }
+      } catch (error) {
+        throw withStep(error, current);
       }
       return result as ObjectValue<M>;
     },
@@ -76,8 +84,11 @@ export function list<T>(item: Field<T>, limits: { min: number; max: number }, de
         throw new FieldMismatch(`expected ${limits.min} to ${limits.max} entries`);
       }
       const items: T[] = [];
-      for (let index = 0; index < value.length; index++) {
-        items.push(withPath(`[${index}]`, () => item.parse(value[index] ?? null)));
+      let index = 0;
+      try {
+        for (; index < value.length; index++) items.push(item.parse(value[index] ?? null));
+      } catch (error) {
+        throw withStep(error, `[${index}]`);
       }
       return items;
     },

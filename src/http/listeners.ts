@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import { createServer, type Server, type ServerOptions } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -28,6 +28,9 @@ const TIMEOUTS = {
 /** Longer than any pause that a request or an idle connection may make. */
 const INACTIVITY_TIMEOUT_MS = 2 * MINUTE;
 
+/** How often a listener that drains closes connections that have become idle. */
+const DRAIN_CHECK_MS = 50;
+
 /** One address of a listener. */
 export interface Host {
   readonly address: string;
@@ -46,10 +49,6 @@ class Listener {
   constructor(app: FastifyInstance, limit: ConnectionLimit) {
     this.#app = app;
     this.#limit = limit;
-    app.addHook('onSend', (_request, reply, _payload, done) => {
-      if (this.#draining) reply.header('connection', 'close');
-      done();
-    });
   }
 
   get port(): number {
@@ -79,20 +78,32 @@ class Listener {
   async close(drainMs: number): Promise<void> {
     this.#draining = true;
     const closed = this.#servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())));
-    for (const server of this.#servers) server.closeIdleConnections();
+    for (const socket of this.#sockets) endAfterResponse(socket);
+    const closeIdle = (): void => {
+      for (const server of this.#servers) server.closeIdleConnections();
+    };
+    closeIdle();
+    // A connection whose response was on its way becomes idle later.
+    const idle = setInterval(closeIdle, DRAIN_CHECK_MS);
     const cut = setTimeout(() => {
       for (const socket of this.#sockets) socket.destroy();
     }, drainMs);
     await Promise.all(closed);
     clearTimeout(cut);
+    clearInterval(idle);
     await this.#app.close();
   }
 
   #open(port: number, host: Host, tls: ServerOptions): Promise<Server | undefined> {
     const options = { ...tls, ...TIMEOUTS, maxHeaderSize: LIMITS.headerBytes, requireHostHeader: false };
-    const server = createServer(options, this.#app.routing as RequestListener);
+    const routing = this.#app.routing as RequestListener;
+    const serve: RequestListener = (request, response) => {
+      if (this.#draining) response.shouldKeepAlive = false;
+      routing(request, response);
+    };
+    const server = createServer(options, serve);
     // Refused there, as what has no Host: Node's own answers have none of our headers.
-    server.on('checkExpectation', this.#app.routing as RequestListener);
+    server.on('checkExpectation', serve);
     server.maxConnections = LIMITS.connections;
     limitConnections(server, this.#limit);
     // Ends connections on which nothing moves, also those that never read their answers.
@@ -134,6 +145,11 @@ function limitConnections(server: Server, limit: ConnectionLimit): void {
     socket.once('close', end);
     for (const each of accept) each.call(server, socket);
   });
+}
+
+/** Lets the response that is on its way on a connection be its last. */
+function endAfterResponse(socket: Socket & { _httpMessage?: ServerResponse | null }): void {
+  if (socket._httpMessage) socket._httpMessage.shouldKeepAlive = false;
 }
 
 const isTimeout = ({ code }: NodeJS.ErrnoException): boolean => code === 'ERR_HTTP_REQUEST_TIMEOUT';

@@ -27,6 +27,19 @@ export interface LogFields {
   readonly difference_ms?: number;
 }
 
+/** The fields of a request, each of a closed list or of a form that needs no escaping but that of JSON. */
+export interface RequestFields {
+  readonly listener: string;
+  readonly request_id: string;
+  readonly method: string;
+  readonly route: string;
+  readonly status: number;
+  readonly duration_ms: number;
+  readonly address: string;
+  readonly account: string | undefined;
+  readonly key: string | undefined;
+}
+
 /** The fields by name, so that nothing else passes. */
 const pickAllowed = (fields: LogFields): LogFields => {
   const { request_id, method, route, status, duration_ms, address, account, key } = fields;
@@ -40,6 +53,8 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export interface Log {
+  /** The line of a finished request. */
+  request(fields: RequestFields): void;
   info(event: string, fields?: LogFields): void;
   warn(event: string, fields?: LogFields): void;
   error(event: string, fields?: LogFields): void;
@@ -92,12 +107,21 @@ export function openLog(level: LogLevel, target?: LogTarget): Log {
     },
     target ?? buffer,
   );
+  const destination = target ?? buffer;
   return {
+    request: logger.isLevelEnabled('info') ? (fields) => destination.write(formatRequest(fields)) : () => undefined,
     info: (event, fields = {}) => logger.info(pickAllowed(fields), event),
     warn: (event, fields = {}) => logger.warn(pickAllowed(fields), event),
     error: (event, fields = {}) => logger.error(pickAllowed(fields), event),
     flush: () => buffer.flush(),
   };
+}
+
+/** Returns the line of a request as the logger would write it, without the price of a general serializer. */
+function formatRequest(fields: RequestFields): string {
+  const { listener, request_id, method, route, status, duration_ms, address, account, key } = fields;
+  const caller = account === undefined ? '' : `,"account":"${account}","key":"${key}"`;
+  return `{"level":"info"${pino.stdTimeFunctions.isoTime()},"listener":"${listener}","request_id":"${request_id}","method":"${method}","route":"${route}","status":${status},"duration_ms":${duration_ms},"address":"${address}"${caller},"msg":"request"}\n`;
 }
 
 /** What may be said of an unexpected error: its kind and where it came from, not its message. */

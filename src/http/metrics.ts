@@ -1,9 +1,8 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client';
 import { MAC_TABLES } from '../accounts/mac-tables.ts';
 import type { StoredVerification } from '../audit/verification-store.ts';
 import type { CertificateExpiry } from '../proxy/proxy-configuration-store.ts';
-
-const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+import { RequestDurations } from './request-durations.ts';
 
 /** Where the gauges read their values. One that fails leaves its gauge without a value; the others are still served. */
 interface MetricSources {
@@ -24,8 +23,7 @@ interface MetricSources {
  */
 export class Metrics {
   readonly registry = new Registry();
-  readonly #durations: Histogram<'listener' | 'method' | 'route' | 'status'>;
-  readonly #children = new Map<string, { observe(seconds: number): void }>();
+  readonly #durations = new RequestDurations();
   readonly #failures: Counter<'listener' | 'failure'>;
   readonly #swept: Counter<'kind'>;
   readonly #operations: Counter<'environment' | 'processor' | 'operation' | 'result'>;
@@ -35,13 +33,7 @@ export class Metrics {
   constructor(sources: MetricSources) {
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry, prefix: 'cardvault_' });
-    this.#durations = new Histogram({
-      name: 'cardvault_http_request_duration_seconds',
-      help: 'Duration of requests by route pattern and status',
-      labelNames: ['listener', 'method', 'route', 'status'],
-      buckets: DURATION_BUCKETS_SECONDS,
-      registers,
-    });
+    this.registry.registerMetric(this.#durations as unknown as Metric);
     this.#failures = new Counter({
       name: 'cardvault_failures_total',
       help: 'Failed requests by failure code',
@@ -78,13 +70,7 @@ export class Metrics {
   }
 
   observeRequest(listener: string, method: string, route: string, status: number, milliseconds: number): void {
-    const name = `${listener} ${method} ${route} ${status}`;
-    let child = this.#children.get(name);
-    if (child === undefined) {
-      child = this.#durations.labels({ listener, method, route, status: String(status) });
-      this.#children.set(name, child);
-    }
-    child.observe(milliseconds / 1000);
+    this.#durations.observe({ listener, method, route, status }, milliseconds / 1000);
   }
 
   countFailure(listener: string, failure: string): void {

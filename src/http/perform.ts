@@ -6,18 +6,16 @@ import { Failure, invalid } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { commitOrThrow, type Database, type Write } from '../storage/database.ts';
 import type { ScanQueue } from '../storage/scan-queue.ts';
+import type { AccessGrant } from './api-door.ts';
 import type { Endpoint, Services } from './endpoint.ts';
 import { ENVELOPES } from './envelopes.ts';
-import type { AccessGrant } from './gate.ts';
 import { PROBLEMS, toFailure } from './problems.ts';
 import { parseBody } from './request-body.ts';
 
 /** A request whose sender is known, before its body is looked at. */
 export interface Incoming {
-  readonly admission: AccessGrant;
+  readonly grant: AccessGrant;
   readonly params: Readonly<Record<string, string>>;
-  /** Normalised, without trailing slash and query. */
-  readonly path: string;
   readonly query: string;
   /** Those that the endpoint names. */
   readonly headers: Readonly<Record<string, string>>;
@@ -27,7 +25,7 @@ export interface Incoming {
 }
 
 export interface Performed extends StoredResponse {
-  readonly replayed: boolean;
+  readonly isReplay: boolean;
 }
 
 type Keep = Claimed<unknown>['keep'];
@@ -43,7 +41,7 @@ export class Performer {
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #turns: ScanQueue;
-  readonly #serialize: (envelope: unknown) => string;
+  readonly #serialize: (data: unknown) => string;
 
   constructor(options: {
     endpoint: Endpoint;
@@ -52,7 +50,7 @@ export class Performer {
     transactions: Transactions;
     clock: Clock;
     turns: ScanQueue;
-    serialize: (envelope: unknown) => string;
+    serialize: (data: unknown) => string;
   }) {
     this.#endpoint = options.endpoint;
     this.#services = options.services;
@@ -66,11 +64,11 @@ export class Performer {
 
   async perform(incoming: Incoming): Promise<Performed> {
     if (this.#endpoint.replay !== undefined) return this.#performStaged(incoming);
-    const { tenant, origin } = incoming.admission;
+    const { tenant, origin } = incoming.grant;
     const begun = await this.#transactions.begin({ account: tenant.account, origin }, this.#keyedRequest(incoming));
-    if ('replay' in begun) return { ...begun.replay, replayed: true };
+    if ('replay' in begun) return { ...begun.replay, isReplay: true };
     if ('boundTo' in begun) throw new Failure('operation_in_progress', { message: NOT_KNOWN_YET });
-    return { ...(await this.#finish(incoming, begun.scope)), replayed: false };
+    return { ...(await this.#finish(incoming, begun.scope)), isReplay: false };
   }
 
   /** Answers with the stored failure where a repeat would get it; any other failure is thrown. */
@@ -93,16 +91,16 @@ export class Performer {
     const request = this.#keyedRequest(incoming);
     const uncommitted = undefined as unknown as Transaction;
     if (request === undefined)
-      return { ...this.#success(await this.#handle(incoming, uncommitted, undefined)), replayed: false };
+      return { ...this.#success(await this.#handle(incoming, uncommitted, undefined)), isReplay: false };
     const claimed = await this.#idempotency.claim(request);
-    if ('replay' in claimed) return { ...claimed.replay, replayed: true };
-    if ('boundTo' in claimed) return { ...(await this.#recalled(incoming, claimed.boundTo)), replayed: true };
-    return { ...(await this.#performOnce(incoming, claimed.claim, uncommitted)), replayed: false };
+    if ('replay' in claimed) return { ...claimed.replay, isReplay: true };
+    if ('boundTo' in claimed) return { ...(await this.#recalled(incoming, claimed.boundTo)), isReplay: true };
+    return { ...(await this.#performOnce(incoming, claimed.claim, uncommitted)), isReplay: false };
   }
 
   /** Undefined for a request without an Idempotency-Key. Throws `invalid_field`. */
   #keyedRequest(incoming: Incoming): KeyedRequest | undefined {
-    const { admission, path, query, headers, body, idempotencyKey: key } = incoming;
+    const { grant, params, query, headers, body, idempotencyKey: key } = incoming;
     const { method, headers: named = {} } = this.#endpoint;
     if (key === undefined || method === 'GET') return undefined;
     if (!/^[\x21-\x7e]+$/.test(key) || key.length > LIMITS.idempotencyKeyCharacters) {
@@ -111,12 +109,12 @@ export class Performer {
     // No line of it can hold a line feed, so that two different requests never read the same.
     const lines = [query, ...Object.keys(named).map((name) => headers[name] ?? '')];
     const content = Buffer.concat([Buffer.from(lines.map((line) => `${line}\n`).join('')), body]);
-    return { tenant: admission.tenant, method, path, key, content };
+    return { tenant: grant.tenant, method, path: toCanonicalPath(this.#endpoint, params), key, content };
   }
 
   /** The answer of what the key was bound to. Throws `operation_in_progress` while there is none. */
-  async #recalled({ admission }: Incoming, bound: string): Promise<StoredResponse> {
-    const data = await this.#endpoint.replay?.(this.#services, admission.tenant, bound);
+  async #recalled({ grant }: Incoming, bound: string): Promise<StoredResponse> {
+    const data = await this.#endpoint.replay?.(this.#services, grant.tenant, bound);
     if (data === undefined) throw new Failure('operation_in_progress', { message: NOT_KNOWN_YET });
     return this.#success(data);
   }
@@ -129,7 +127,7 @@ export class Performer {
     } catch (error) {
       // Also after an outcome nobody knows: when the effect was committed, so was the answer, and it stays.
       claim.stop();
-      const { account } = incoming.admission.tenant;
+      const { account } = incoming.grant.tenant;
       await this.#database.commit({ account, writes: [claim.release()] }).catch(() => undefined);
       throw error;
     }
@@ -156,7 +154,7 @@ export class Performer {
       kept = false;
     }
     // Nothing was changed, so there was no unit for the answer to go along with.
-    const { account } = incoming.admission.tenant;
+    const { account } = incoming.grant.tenant;
     if (!kept && !bound) await commitOrThrow(this.#database, { account, writes: [await claim.storeResponse(answer)] });
     return answer;
   }
@@ -175,12 +173,21 @@ export class Performer {
   }
 
   #success(data: unknown): StoredResponse {
-    return { status: 200, body: this.#serialize(ENVELOPES[this.#endpoint.family].success(data)) };
+    return { status: 200, body: this.#serialize(data) };
   }
 
-  async #handle(incoming: Incoming, transaction: Transaction, claimed: Claimed<unknown> | undefined): Promise<unknown> {
-    const { key, tenant, origin } = incoming.admission;
-    if (incoming.body.length > LIMITS.smallBodyBytes) await this.#turns.next();
+  #handle(incoming: Incoming, transaction: Transaction, claimed: Claimed<unknown> | undefined): Promise<unknown> {
+    return incoming.body.length > LIMITS.smallBodyBytes
+      ? this.#turns.next().then(() => this.#handleNow(incoming, transaction, claimed))
+      : this.#handleNow(incoming, transaction, claimed);
+  }
+
+  async #handleNow(
+    incoming: Incoming,
+    transaction: Transaction,
+    claimed: Claimed<unknown> | undefined,
+  ): Promise<unknown> {
+    const { key, tenant, origin } = incoming.grant;
     const { source, body } = parseBody(this.#endpoint, incoming.body);
     const { params, query, headers } = incoming;
     const now = this.#clock();
@@ -200,3 +207,7 @@ export class Performer {
     });
   }
 }
+
+/** Returns the path as it is meant, however it was written: `/v1/tokens/` and `/v1/token%73` are one. */
+const toCanonicalPath = ({ path }: Endpoint, params: Readonly<Record<string, string>>): string =>
+  path.replace(/:([a-z]+)/gi, (_, name: string) => encodeURIComponent(params[name] ?? ''));

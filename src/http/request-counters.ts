@@ -47,7 +47,12 @@ export function countRequest(
 ): void {
   const { ok, refused, failed } = countersOf(operationId);
   statistics.note(tenant, status < 400 ? ok : status < 500 ? refused : failed);
-  statistics.note(tenant, (LATENCY_BUCKETS.find(({ end }) => milliseconds <= end) ?? OVERFLOW_BUCKET).name);
+  statistics.note(tenant, bucketOf(milliseconds));
+}
+
+function bucketOf(milliseconds: number): string {
+  for (const { end, name } of LATENCY_BUCKETS) if (milliseconds <= end) return name;
+  return OVERFLOW_BUCKET.name;
 }
 
 /** The counter of the requests of an operation that were done. */

@@ -57,29 +57,52 @@ export function sendUnrouted(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  reply.raw.once('finish', () => reportRequest(options, request, reply));
+  reply.raw.once('finish', () => reportRequest(options, request, reply.statusCode));
   return sendFailure(options, error, request, reply.headers(commonHeaders(options, request)));
 }
 
-/** One line of the log, one observation, one count. */
-export function reportRequest(options: Reporting, request: FastifyRequest, reply: FastifyReply): void {
+/** A response that is complete. */
+interface WrittenResponse {
+  readonly status: number;
+  readonly headers: Record<string, string | number>;
+  /** JSON text. */
+  readonly body: string;
+}
+
+/** Writes head and body at once, and reports the request. */
+export function writeResponse(
+  options: Reporting,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status, headers, body }: WrittenResponse,
+): void {
+  headers['content-type'] = JSON_TYPE;
+  headers['content-length'] = Buffer.byteLength(body);
+  reply.hijack();
+  reply.raw.writeHead(status, headers);
+  reply.raw.end(body);
+  reportRequest(options, request, status);
+}
+
+/** Writes one line of the log, one observation of its duration, and one count. */
+export function reportRequest(options: Reporting, request: FastifyRequest, status: number): void {
   const { log, metrics, statistics, listener } = options;
-  const route = request.routeOptions?.url ?? '(none)';
-  const operationId = request.routeOptions?.config?.operationId;
-  const { method, admission } = request;
-  const { elapsedTime, statusCode: status } = reply;
-  metrics.observeRequest(listener, method, route, status, elapsedTime);
-  if (statistics !== undefined && admission !== undefined && operationId !== undefined)
-    countRequest(statistics, admission.tenant, operationId, { status, milliseconds: elapsedTime });
-  log.info('request', {
+  const { url: route = '(none)', config } = request.routeOptions ?? {};
+  const { method, grant, startedAt } = request;
+  const milliseconds = startedAt === 0 ? 0 : performance.now() - startedAt;
+  metrics.observeRequest(listener, method, route, status, milliseconds);
+  if (statistics !== undefined && grant !== undefined && config?.operationId !== undefined)
+    countRequest(statistics, grant.tenant, config.operationId, { status, milliseconds });
+  log.request({
     listener,
     request_id: request.id,
     method,
     route,
     status,
-    duration_ms: Math.round(elapsedTime * 1000) / 1000,
-    address: clientAddress(request),
-    ...(admission !== undefined && { account: admission.tenant.account, key: admission.key.id }),
+    duration_ms: Math.round(milliseconds * 1000) / 1000,
+    address: request.source?.address ?? clientAddress(request),
+    account: grant?.tenant.account,
+    key: grant?.key.id,
   });
 }
 
@@ -87,11 +110,14 @@ export function reportRequest(options: Reporting, request: FastifyRequest, reply
 export const BASE_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 
 /** Headers of every answer. */
-export const commonHeaders = ({ headers }: Reporting, request: FastifyRequest): Record<string, string> => ({
-  'x-request-id': request.id,
-  ...BASE_HEADERS,
-  ...headers?.(request),
-});
+export function commonHeaders({ headers }: Reporting, request: FastifyRequest): Record<string, string> {
+  const common = {
+    'x-request-id': request.id,
+    'cache-control': BASE_HEADERS['cache-control'],
+    'x-content-type-options': BASE_HEADERS['x-content-type-options'],
+  };
+  return headers === undefined ? common : { ...common, ...headers(request) };
+}
 
 /** Characters; anything longer is no address, and would only fill the memory. */
 const MAX_ADDRESS_CHARACTERS = 45;

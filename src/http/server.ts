@@ -10,37 +10,41 @@ import type { Environment } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { ScanQueue } from '../storage/scan-queue.ts';
-import type { Endpoint, Services } from './endpoint.ts';
-import { ENVELOPES, type Family } from './envelopes.ts';
-import { serializable } from './fields.ts';
 import {
   type AccessGrant,
-  Gate,
+  ApiDoor,
   RateLimitFailure,
+  RateLimitHeaders,
   type RateLimits,
   type RequestSource,
-  rateLimitHeaders,
-} from './gate.ts';
+} from './api-door.ts';
+import type { Endpoint, Services } from './endpoint.ts';
+import { type Family, textAroundData } from './envelopes.ts';
+import { serializable } from './fields.ts';
 import { assertMediaType } from './media.ts';
 import { Performer } from './perform.ts';
 import { chooseRequestId } from './request-id.ts';
 import {
   clientAddress,
   commonHeaders,
-  JSON_TYPE,
   type Reporting,
   reportRequest,
   sendFailure,
   sendUnrouted,
+  writeResponse,
 } from './send.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    admission: AccessGrant | undefined;
+    grant: AccessGrant | undefined;
+    /** Who sent a request to the API; undefined elsewhere. */
+    source: RequestSource | undefined;
+    /** Reading of `performance.now`; 0 where no route was looked for. */
+    startedAt: number;
   }
   interface FastifyContextConfig {
     family?: Family;
-    /** That of the reference. */
+    /** That of the reference. Its route reports each request when it has written the response. */
     operationId?: string;
   }
 }
@@ -78,17 +82,20 @@ export function createBaseServer(options: ServerOptions): FastifyInstance {
   });
   for (const method of METHODS)
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
-  app.decorateRequest('admission', undefined);
+  app.decorateRequest('grant', undefined);
+  app.decorateRequest('source', undefined);
+  app.decorateRequest('startedAt', 0);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  for (const type of ['application/json', '*'])
+    app.addContentTypeParser(type, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.addHook('onRequest', (request, reply, done) => {
-    reply.headers(commonHeaders(options, request));
+    request.startedAt = performance.now();
+    if (request.routeOptions.config.operationId === undefined) {
+      reply.headers(commonHeaders(options, request));
+      reply.raw.once('finish', () => reportRequest(options, request, reply.statusCode));
+    }
     // Before a body is read, which could be at fault too.
     done(checkRequestLine(request, reply));
-  });
-  app.addHook('onResponse', (request, reply, done) => {
-    reportRequest(options, request, reply);
-    done();
   });
   app.setErrorHandler((error, request, reply) => sendFailure(options, error, request, reply));
   app.setNotFoundHandler((request, reply) => sendFailure(options, new Failure('unknown_path'), request, reply));
@@ -111,20 +118,21 @@ export function createApiServer(options: ApiServerOptions): FastifyInstance {
   const app = createBaseServer(options);
   const { authentication, clock, endpoints, environment, rates } = options;
   const { database } = options.services;
-  const gate = new Gate({ authentication, database, clock, environment, rates });
+  const door = new ApiDoor({ authentication, database, clock, environment, rates });
   const turns = new ScanQueue();
-  for (const endpoint of endpoints) addEndpoint(app, gate, endpoint, { ...options, turns });
+  for (const endpoint of endpoints) addEndpoint(app, door, endpoint, { ...options, turns });
   rejectOtherMethods(app, endpoints);
   return app;
 }
 
 function addEndpoint(
   app: FastifyInstance,
-  gate: Gate,
+  door: ApiDoor,
   endpoint: Endpoint,
   options: ApiServerOptions & { turns: ScanQueue },
 ): void {
   const { services, idempotency, transactions, clock, turns } = options;
+  const { permission } = endpoint;
   const performer = new Performer({
     endpoint,
     services,
@@ -134,35 +142,68 @@ function addEndpoint(
     turns,
     serialize: createSerializer(endpoint),
   });
+  const limits = door.perKey && new RateLimitHeaders(door.perKey);
+  const headerNames = Object.keys(endpoint.headers ?? {});
+  const checkHead = (request: FastifyRequest, grant: AccessGrant): void => {
+    request.grant = grant;
+    assertMediaType(endpoint, request.headers);
+    // A body that may be of any type may also have one that Fastify would find malformed.
+    if (endpoint.body === undefined) delete request.headers['content-type'];
+  };
   app.route({
     method: endpoint.method,
     url: endpoint.path,
     config: { family: endpoint.family, operationId: endpoint.operationId },
-    onRequest: async (request, reply) => {
-      request.admission = await admit(gate, endpoint, request, reply);
-      assertMediaType(endpoint, request.headers);
-      // A body that may be of any type may also have one that Fastify would find malformed.
-      if (endpoint.body === undefined) delete request.headers['content-type'];
+    onRequest: (request, _reply, done) => {
+      const source = toRequestSource(endpoint, request);
+      request.source = source;
+      let grant: AccessGrant | Promise<AccessGrant>;
+      try {
+        grant = door.admit(source, permission);
+        if (!(grant instanceof Promise)) checkHead(request, grant);
+      } catch (error) {
+        done(error as Error);
+        return;
+      }
+      if (grant instanceof Promise) grant.then((later) => checkHead(request, later)).then(() => done(), done);
+      else done();
     },
     handler: async (request, reply) => {
-      if (request.admission === undefined) throw new Failure('access_denied');
-      const admission = await gate.confirm(request.admission, toRequestSource(endpoint, request), endpoint.permission);
-      const params = request.params as Record<string, string>;
-      const [, query] = splitOnce(request.url, '?');
-      const { status, body, replayed } = await performer.perform({
-        admission,
-        params,
-        path: toCanonicalPath(endpoint, params),
-        query,
-        headers: pickHeaders(endpoint, request),
+      const { grant: admitted, source } = request;
+      if (admitted === undefined || source === undefined) throw new Failure('access_denied');
+      const confirmed = door.confirm(admitted, source, permission);
+      const grant = confirmed instanceof Promise ? await confirmed : confirmed;
+      const { url } = request;
+      const question = url.indexOf('?');
+      const { status, body, isReplay } = await performer.perform({
+        grant,
+        params: request.params as Record<string, string>,
+        query: question < 0 ? '' : url.slice(question + 1),
+        headers: headerNames.length === 0 ? NO_HEADERS : pickHeaders(headerNames, request),
         idempotencyKey: header(request, 'idempotency-key'),
-        body: (request.body as Buffer | undefined) ?? Buffer.alloc(0),
+        body: (request.body as Buffer | undefined) ?? NO_BODY,
       });
-      if (replayed) reply.header('idempotent-replayed', 'true');
-      return reply.code(status).header('content-type', JSON_TYPE).send(body);
+      const headers: Record<string, string | number> = commonHeaders(options, request);
+      if (grant.rate !== undefined) limits?.add(headers, grant.rate);
+      if (isReplay) headers['idempotent-replayed'] = 'true';
+      writeResponse(options, request, reply, { status, headers, body });
+    },
+    errorHandler: (error, request, reply) => {
+      const headers: Record<string, string | number> = commonHeaders(options, request);
+      if (request.grant?.rate !== undefined) limits?.add(headers, request.grant.rate);
+      if ((error as unknown) instanceof RateLimitFailure) {
+        const { rate, ofKey } = error as unknown as RateLimitFailure;
+        headers['retry-after'] = String(rate.reset);
+        if (ofKey) limits?.add(headers, rate);
+      }
+      sendFailure(options, error, request, reply.headers(headers));
+      reportRequest(options, request, reply.statusCode);
     },
   });
 }
+
+const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
+const NO_BODY = Buffer.alloc(0);
 
 function toRequestSource(endpoint: Endpoint, request: FastifyRequest): RequestSource {
   return {
@@ -173,35 +214,22 @@ function toRequestSource(endpoint: Endpoint, request: FastifyRequest): RequestSo
   };
 }
 
-async function admit(
-  gate: Gate,
-  endpoint: Endpoint,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<AccessGrant> {
-  try {
-    const admission = await gate.admit(toRequestSource(endpoint, request), endpoint.permission);
-    if (gate.perKey !== undefined && admission.rate !== undefined)
-      reply.headers(rateLimitHeaders(gate.perKey, admission.rate));
-    return admission;
-  } catch (error) {
-    if (error instanceof RateLimitFailure) {
-      reply.header('retry-after', String(error.rate.reset));
-      if (gate.perKey !== undefined && error.ofKey) reply.headers(rateLimitHeaders(gate.perKey, error.rate));
-    }
-    throw error;
+/** Returns the headers with these names that the request has. */
+function pickHeaders(names: readonly string[], request: FastifyRequest): Record<string, string> {
+  const picked: Record<string, string> = {};
+  for (const name of names) {
+    const value = header(request, name);
+    if (value !== undefined) picked[name] = value;
   }
+  return picked;
 }
 
-/** Those that the endpoint names and the request has. */
-function pickHeaders({ headers = {} }: Endpoint, request: FastifyRequest): Record<string, string> {
-  const present = Object.keys(headers).map((name) => [name, header(request, name)] as const);
-  return Object.fromEntries(present.filter((pair): pair is [string, string] => pair[1] !== undefined));
+/** Returns a writer of successful responses: the constant text of the family around the data, of which only declared members are written. */
+function createSerializer({ family, data }: Endpoint): (data: unknown) => string {
+  const [before, after] = textAroundData(family);
+  const write = fastJson(serializable(data.schema)) as (data: unknown) => string;
+  return (value) => before + write(value) + after;
 }
-
-/** Answers as text; only declared members are written. */
-const createSerializer = ({ family, data }: Endpoint): ((envelope: unknown) => string) =>
-  fastJson(serializable(ENVELOPES[family].successSchema(data.schema))) as (envelope: unknown) => string;
 
 /** A path that exists answers other methods with 405 and says which it takes. */
 export function rejectOtherMethods(
@@ -228,12 +256,3 @@ function header(request: FastifyRequest, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value.join(', ') : value;
 }
-
-/** The path as it is meant, however it was written: `/v1/tokens/` and `/v1/token%73` are one. */
-const toCanonicalPath = ({ path }: Endpoint, params: Readonly<Record<string, string>>): string =>
-  path.replace(/:([a-z]+)/gi, (_, name: string) => encodeURIComponent(params[name] ?? ''));
-
-const splitOnce = (text: string, at: string): [string, string] => {
-  const index = text.indexOf(at);
-  return index < 0 ? [text, ''] : [text.slice(0, index), text.slice(index + 1)];
-};

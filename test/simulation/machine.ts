@@ -3,6 +3,7 @@ import fastJson from 'fast-json-stringify';
 import { Captures } from '../../src/captures/captures.ts';
 import { Keyring } from '../../src/crypto/keyring.ts';
 import { SadKeys } from '../../src/crypto/sad-keys.ts';
+import type { AccessGrant } from '../../src/http/api-door.ts';
 import type { Endpoint, Services } from '../../src/http/endpoint.ts';
 import { capturePayment } from '../../src/http/endpoints/capture-payment.ts';
 import { createPayment } from '../../src/http/endpoints/create-payment.ts';
@@ -11,7 +12,6 @@ import { showPayment } from '../../src/http/endpoints/show-payment.ts';
 import { voidPayment } from '../../src/http/endpoints/void-payment.ts';
 import { ENVELOPES } from '../../src/http/envelopes.ts';
 import { serializable } from '../../src/http/fields.ts';
-import type { AccessGrant } from '../../src/http/gate.ts';
 import { Performer } from '../../src/http/perform.ts';
 import { PROBLEMS, toFailure } from '../../src/http/problems.ts';
 import { IdempotencyKeys } from '../../src/idempotency/idempotency-keys.ts';
@@ -162,7 +162,7 @@ export class Machine {
 
   /** A request of a caller who was let in. */
   async ask({ endpoint, id, body, key }: SimulatedRequest): Promise<SimulatedResponse> {
-    const admission = {
+    const grant = {
       key: { id: 'key_1', name: 'shop', permissions: PERMISSIONS },
       tenant: this.#tenant,
       origin: { actor: { type: 'key', id: 'key_1', name: 'shop' } },
@@ -170,17 +170,15 @@ export class Machine {
       at: this.#clock(),
     } as unknown as AccessGrant;
     try {
-      const { path } = ENDPOINTS[endpoint];
       const answer = await this.#performers[endpoint].perform({
-        admission,
+        grant,
         params: { id },
-        path: path.replace(':id', id),
         query: '',
         headers: {},
         idempotencyKey: key,
         body: body === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(body)),
       });
-      return { status: answer.status, replayed: answer.replayed, text: answer.body, cause: undefined };
+      return { status: answer.status, replayed: answer.isReplay, text: answer.body, cause: undefined };
     } catch (error) {
       const failure = toFailure(error);
       const { status } = PROBLEMS[failure.code];

@@ -1,5 +1,10 @@
 import type { ApiKey, StoredKey } from '../accounts/api-key.ts';
-import { type Authentication, type DenialReason, GUESSING_REASONS } from '../accounts/authentication.ts';
+import {
+  type Authentication,
+  type AuthenticationResult,
+  type DenialReason,
+  GUESSING_REASONS,
+} from '../accounts/authentication.ts';
 import type { Permission } from '../accounts/permission.ts';
 import { buildAuditEntry, type Origin } from '../audit/audit.ts';
 import { type Clock, SECOND } from '../kernel/clock.ts';
@@ -55,7 +60,7 @@ const GRANT_VALID_MS = 2 * SECOND;
 const BURST_SECONDS = 2;
 
 /** Decides who gets in: key, address, permission, rate. Each refusal is in the audit log before it is answered. */
-export class Gate {
+export class ApiDoor {
   readonly perKey: TokenBuckets | undefined;
   readonly #refusals: TokenBuckets | undefined;
   readonly #guesses: TokenBuckets | undefined;
@@ -85,30 +90,39 @@ export class Gate {
       rates.failedAuthentication > 0 ? tokenBucketsPerMinute(clock, rates.failedAuthentication) : undefined;
   }
 
-  /** Throws `access_denied` or `rate_limited`. */
-  async admit(sender: RequestSource, permission: Permission): Promise<AccessGrant> {
+  /** Returns the grant at once while the key is cached. Throws `access_denied` or `rate_limited`. */
+  admit(source: RequestSource, permission: Permission): AccessGrant | Promise<AccessGrant> {
     const at = this.#clock();
-    const verdict = await this.#authentication.authenticate(sender.secret, sender.address, permission);
-    if (verdict.denial !== undefined) return this.#refuse(sender, verdict.key, verdict.denial);
-    const { key, tenant } = verdict;
-    const rate = this.perKey?.take(key.id);
-    if (rate?.allowed === false) throw new RateLimitFailure(rate, true);
-    const { address, requestId } = sender;
-    const origin: Origin = { actor: { type: 'key', id: key.id, name: key.name }, address, requestId };
-    return { key, tenant, origin, rate, at };
+    const result = this.#authentication.authenticate(source.secret, source.address, permission);
+    return result instanceof Promise
+      ? result.then((later) => this.#grant(source, later, at))
+      : this.#grant(source, result, at);
   }
 
   /**
-   * Again, when the body took its time: a key that ended meanwhile must not act, and one that was changed acts as it is
-   * now. Throws `access_denied`.
+   * Checks the grant again when reading the body took more than two seconds: a key that was revoked meanwhile must not act, and
+   * one that was changed acts as it is now. Throws `access_denied`.
    */
-  async confirm(admission: AccessGrant, sender: RequestSource, permission: Permission): Promise<AccessGrant> {
+  confirm(grant: AccessGrant, source: RequestSource, permission: Permission): AccessGrant | Promise<AccessGrant> {
     const at = this.#clock();
-    const age = at - admission.at;
-    if (age >= 0 && age < GRANT_VALID_MS) return admission;
-    const verdict = await this.#authentication.authenticate(sender.secret, sender.address, permission);
-    if (verdict.denial !== undefined) return this.#refuse(sender, verdict.key, verdict.denial);
-    return { ...admission, key: verdict.key, tenant: verdict.tenant, at };
+    const age = at - grant.at;
+    return age >= 0 && age < GRANT_VALID_MS ? grant : this.#renew(grant, source, permission, at);
+  }
+
+  async #renew(grant: AccessGrant, source: RequestSource, permission: Permission, at: number): Promise<AccessGrant> {
+    const result = await this.#authentication.authenticate(source.secret, source.address, permission);
+    if (result.denial !== undefined) return this.#refuse(source, result.key, result.denial);
+    return { ...grant, key: result.key, tenant: result.tenant, at };
+  }
+
+  #grant(source: RequestSource, result: AuthenticationResult, at: number): AccessGrant | Promise<AccessGrant> {
+    if (result.denial !== undefined) return this.#refuse(source, result.key, result.denial);
+    const { key, tenant } = result;
+    const rate = this.perKey?.take(key.id);
+    if (rate?.allowed === false) throw new RateLimitFailure(rate, true);
+    const { address, requestId } = source;
+    const origin: Origin = { actor: { type: 'key', id: key.id, name: key.name }, address, requestId };
+    return { key, tenant, origin, rate, at };
   }
 
   async #refuse(sender: RequestSource, key: StoredKey | undefined, refusal: DenialReason): Promise<never> {
@@ -135,10 +149,16 @@ export class Gate {
 const namesOf = (key: StoredKey): Pick<Origin['actor'], 'id' | 'name'> =>
   key.isTampered ? { id: key.id } : { id: key.id, name: key.name };
 
-/** Headers of every answer to a valid key (draft-ietf-httpapi-ratelimit-headers-10). */
-export function rateLimitHeaders({ burst, rate }: TokenBuckets, taken: RateLimitState): Record<string, string> {
-  return {
-    'ratelimit-policy': `"per-key";q=${burst};w=${Math.ceil(burst / rate)}`,
-    ratelimit: `"per-key";r=${taken.remaining};t=${taken.reset}`,
-  };
+/** Adds the headers of every response to a valid key (draft-ietf-httpapi-ratelimit-headers-10). */
+export class RateLimitHeaders {
+  readonly #policy: string;
+
+  constructor({ burst, rate }: TokenBuckets) {
+    this.#policy = `"per-key";q=${burst};w=${Math.ceil(burst / rate)}`;
+  }
+
+  add(headers: Record<string, string | number>, { remaining, reset }: RateLimitState): void {
+    headers['ratelimit-policy'] = this.#policy;
+    headers['ratelimit'] = `"per-key";r=${remaining};t=${reset}`;
+  }
 }
