@@ -35,7 +35,7 @@ import { shareDatabase } from './storage/sqlite/share-database.ts';
 import { hasRows, hasWrappedKeys, insertWrappedKeys, wrappedKeyStore } from './storage/wrapped-key-store.ts';
 import { listCopiedTables } from './tables.ts';
 
-const NO_VAULT = 'there is no vault in this database; start the service once, or run: cardvault migrate';
+const NO_VAULT = 'this database contains no vault; start the service once, or run: cardvault migrate';
 const NO_KEYS = 'all keys were removed from the database, which is no new vault: restore a backup';
 const UNFINISHED = 'a copy into this database was not finished; run the same cardvault copy again';
 

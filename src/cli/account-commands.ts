@@ -30,11 +30,11 @@ const ALTERED =
   'yes: its row was changed in the database, so its keys are refused; check it, then run: cardvault account suspend ID --name NAME';
 
 export function accountCommands(program: Command, tools: CliContext): void {
-  const account = program.command('account').description('merchants that use this service');
+  const account = program.command('account').description('manage the accounts of merchants');
 
   account
     .command('create')
-    .description('make an account')
+    .description('create an account')
     .requiredOption('--name <name>', 'name of the account')
     .option('--json', 'print JSON')
     .action(({ name, json }: Options & { name: string }) =>
@@ -84,12 +84,14 @@ export function accountCommands(program: Command, tools: CliContext): void {
         }),
       );
   single('show', 'show an account', ({ accounts }, id) => accounts.get(id));
-  single('suspend', 'refuse all keys of an account until it is resumed', ({ accounts }, id, { name }) =>
+  single('suspend', 'deny all keys of an account until it is resumed', ({ accounts }, id, { name }) =>
     accounts.suspend(id, tools.operatorOrigin(), name),
-  ).option('--name <name>', 'name under which an account that was altered in the database is sealed again', (text) =>
-    parseName(text, LIMITS.accountNameCharacters, '--name'),
+  ).option(
+    '--name <name>',
+    'new name of an account whose database row was altered; the row is authenticated again under it',
+    (text) => parseName(text, LIMITS.accountNameCharacters, '--name'),
   );
-  single('resume', 'take the keys of a suspended account again', ({ accounts }, id) =>
+  single('resume', 'accept the keys of a suspended account again', ({ accounts }, id) =>
     accounts.resume(id, tools.operatorOrigin()),
   );
 }

@@ -12,12 +12,12 @@ import { type CliContext, type Core, withCore } from './context.ts';
 import { EXIT, printResult } from './output.ts';
 
 export function auditCommands(program: Command, tools: CliContext, exit: (code: number) => void): void {
-  const audit = program.command('audit').description('the audit log');
+  const audit = program.command('audit').description('verify and export the audit log');
 
   audit
     .command('verify')
-    .description('find any changed, missing or reordered record; exit code 1 when there is one')
-    .option('--heads <file>', 'also check that the log holds the heads noted in this file')
+    .description('find changed, missing and reordered records; the exit code is 1 if there is one')
+    .option('--heads <file>', 'file of noted heads; the log must contain them')
     .option('--json', 'print JSON')
     .action(({ json, heads: file }: { json?: boolean; heads?: string }) =>
       withCore(tools, async ({ database, journalKey, clock }) => {
@@ -47,8 +47,8 @@ export function auditCommands(program: Command, tools: CliContext, exit: (code: 
 
   audit
     .command('export')
-    .description('print every record, one JSON object a line; with --json one array')
-    .option('--account <id>', "the records of one account alone; '' for those of none")
+    .description('print every record as one JSON object per line; with --json as one array')
+    .option('--account <id>', "account whose records are printed; '' for records without an account")
     .option('--json', 'print one JSON array')
     .action(({ account, json }: { account?: string; json?: boolean }) =>
       withCore(tools, async (core) => {

@@ -19,7 +19,7 @@ interface ClockState {
 }
 
 export function clockCommands(program: Command, tools: CliContext): void {
-  const clock = program.command('clock').description('the clock that decides what expires');
+  const clock = program.command('clock').description('inspect and confirm the clock that decides what expires');
 
   clock
     .command('status')
@@ -34,7 +34,7 @@ export function clockCommands(program: Command, tools: CliContext): void {
 
   clock
     .command('confirm')
-    .description('trust the present time; compare it with another clock first')
+    .description('trust the current time; compare it with another clock first')
     .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) =>
       withCore(tools, async (core) => {

@@ -23,7 +23,7 @@ export async function runCommandLine(args: readonly string[], surroundings: CliE
   const json = args.includes('--json');
   const program = new Command('cardvault')
     .description(
-      'The operator’s command line of cardvault. Settings come from CARDVAULT_… variables, see docs/operations.md.',
+      'Command line of cardvault for operators. Settings are CARDVAULT_… environment variables, see docs/operations.md.',
     )
     .version(VERSION)
     .showHelpAfterError(json ? false : '(add --help for more)')

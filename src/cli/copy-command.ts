@@ -50,10 +50,12 @@ const PROBE_BYTES = 16;
 export function copyCommand(program: Command, tools: CliContext): void {
   program
     .command('copy')
-    .description('move the vault into another database; stop the service first. An interrupted copy goes on')
-    .requiredOption('--from <address>', 'the present database, as in CARDVAULT_DATABASE_URL')
-    .requiredOption('--to <address>', 'the new one, which must be empty')
-    .option('--force', 'do not wait for the minute after which a killed node of PostgreSQL is forgotten')
+    .description(
+      'move the vault to another database; stop the service first; repeat the command to resume an interrupted copy',
+    )
+    .requiredOption('--from <address>', 'address of the current database, as in CARDVAULT_DATABASE_URL')
+    .requiredOption('--to <address>', 'address of the new database, which must be empty')
+    .option('--force', 'skip the check that no PostgreSQL node was active within the last minute')
     .option('--as-backup', 'leave out the keys of security codes and track data, as a backup does')
     .option('--json', 'print JSON')
     .action((options: CopyOptions) => copy(tools, options));
@@ -271,10 +273,10 @@ const NEXT_STEPS_FOR_BACKUP = [
 
 const NEXT_STEPS = [
   'What to do next:',
-  '  1. Keep the root key file as it is: the same one opens the new database.',
-  '  2. Set CARDVAULT_DATABASE_URL to the new database, everywhere.',
+  '  1. Leave the root key file unchanged: the same file opens the new database.',
+  '  2. Set CARDVAULT_DATABASE_URL to the new database on every node.',
   '  3. npx cardvault audit verify',
   '  4. Start the service. Never start it with the old database again: both would act on the same payments.',
-  '  5. Keep the old database, as safe as a backup, until the new one works and has a backup; then erase it',
+  '  5. Store the old database as safely as a backup until the new one works and has a backup; then delete it',
   '     with its keys of security codes and track data.',
 ];

@@ -23,7 +23,7 @@ export function databaseCommands(program: Command, tools: CliContext): void {
 function migrateCommand(program: Command, tools: CliContext): void {
   program
     .command('migrate')
-    .description('bring the database up to date; the service does it by itself when it starts')
+    .description('upgrade the database schema; the service does this automatically when it starts')
     .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) =>
       withCore(
@@ -40,8 +40,8 @@ function migrateCommand(program: Command, tools: CliContext): void {
 function backupCommand(program: Command, tools: CliContext): void {
   program
     .command('backup')
-    .description('copy the database into a new file, also while the service runs')
-    .requiredOption('--to <file>', 'the file to make')
+    .description('copy the database to a new file; the service may be running')
+    .requiredOption('--to <file>', 'file to create')
     .option('--json', 'print JSON')
     .action(({ to, json }: { to: string; json?: boolean }) =>
       withCore(tools, async (core) => {
@@ -65,10 +65,10 @@ interface RestoreOptions {
 function restoreCommand(program: Command, tools: CliContext): void {
   program
     .command('restore')
-    .description('put a backup in the place of the database; stop the service first')
-    .requiredOption('--from <file>', 'a file that backup made')
-    .option('--force', 'remove the present database once the backup was verified')
-    .option('--keep-old <folder>', 'move the present database there instead of removing it')
+    .description('replace the database with a backup; stop the service first')
+    .requiredOption('--from <file>', 'file created by backup')
+    .option('--force', 'delete the current database after the backup was verified')
+    .option('--keep-old <folder>', 'folder to which the current database is moved instead')
     .option('--json', 'print JSON')
     .action(async (options: RestoreOptions) => {
       const { database } = tools.paths();

@@ -25,7 +25,7 @@ const NEVER = 'never';
 const NONE = 'none';
 
 export function keyCommands(program: Command, tools: CliContext): void {
-  const key = program.command('key').description('API keys of an account');
+  const key = program.command('key').description('manage the API keys of an account');
   createCommand(key, tools);
   listCommand(key, tools);
   showCommand(key, tools);
@@ -35,8 +35,8 @@ export function keyCommands(program: Command, tools: CliContext): void {
 }
 
 function createCommand(key: Command, tools: CliContext): void {
-  withTraitOptions(key.command('create').description('make a key; it is shown this one time'))
-    .requiredOption('--account <id>', 'the account')
+  withTraitOptions(key.command('create').description('create a key; it is shown once'))
+    .requiredOption('--account <id>', 'id of the account')
     .requiredOption('--environment <environment>', 'sandbox or production', parseEnvironment)
     .action((options: TraitOptions & { account: string; environment: Environment }) =>
       withCore(tools, async ({ accounts, clock }) => {
@@ -62,7 +62,7 @@ function createCommand(key: Command, tools: CliContext): void {
 function showCommand(key: Command, tools: CliContext): void {
   key
     .command('show <id>')
-    .description('show what a key may do')
+    .description('show a key with its permissions')
     .option('--json', 'print JSON')
     .action((id: string, { json }: { json?: boolean }) =>
       withCore(tools, async ({ accounts, clock }) => printKey(tools, json, await accounts.getKey(id), clock())),
@@ -73,7 +73,7 @@ function listCommand(key: Command, tools: CliContext): void {
   key
     .command('list')
     .description('list the keys of an account')
-    .requiredOption('--account <id>', 'the account')
+    .requiredOption('--account <id>', 'id of the account')
     .option('--json', 'print JSON')
     .action(({ account, json }: { account: string; json?: boolean }) =>
       withCore(tools, async ({ accounts, clock }) => {
@@ -104,7 +104,8 @@ function editCommand(key: Command, tools: CliContext): void {
         ...(permission !== undefined && { permissions: permission }),
         ...(expires !== undefined && { expiresAt: toExpiry(expires) }),
       };
-      if (Object.keys(changes).length === 0) throw new UsageError('say what to change; see: cardvault key edit --help');
+      if (Object.keys(changes).length === 0)
+        throw new UsageError('nothing to change: give at least one option; see: cardvault key edit --help');
       printKey(tools, options.json, await accounts.editKey(id, changes, tools.operatorOrigin()), clock());
     }),
   );
@@ -113,8 +114,8 @@ function editCommand(key: Command, tools: CliContext): void {
 function rotateCommand(key: Command, tools: CliContext): void {
   key
     .command('rotate <id>')
-    .description('make a successor with the same traits; the old key ends after the overlap')
-    .option('--overlap <minutes>', 'minutes in which both work', parseOverlap, 60)
+    .description('create a successor with the same settings; the old key expires after the overlap')
+    .option('--overlap <minutes>', 'minutes in which both keys are valid', parseOverlap, 60)
     .option('--json', 'print JSON')
     .action((id: string, { overlap, json }: { overlap: number; json?: boolean }) =>
       withCore(tools, async ({ accounts, clock }) =>
@@ -126,7 +127,7 @@ function rotateCommand(key: Command, tools: CliContext): void {
 function revokeCommand(key: Command, tools: CliContext): void {
   key
     .command('revoke <id>')
-    .description('end a key for good, within 5 seconds everywhere')
+    .description('revoke a key permanently; it takes effect on every node within 5 seconds')
     .option('--json', 'print JSON')
     .action((id: string, { json }: { json?: boolean }) =>
       withCore(tools, async ({ accounts, clock }) =>
@@ -140,19 +141,19 @@ function withTraitOptions(command: Command): Command {
     <T>(read: (text: string) => T) =>
     (text: string, list: T[] | undefined): T[] => [...(list ?? []), read(text)];
   return command
-    .option('--name <name>', 'what the key is called', (text) => parseName(text, LIMITS.apiKeyNameCharacters, '--name'))
-    .option('--description <text>', 'what the key is for', (text) => parseDescription(text))
+    .option('--name <name>', 'name of the key', (text) => parseName(text, LIMITS.apiKeyNameCharacters, '--name'))
+    .option('--description <text>', 'purpose of the key', (text) => parseDescription(text))
     .option(
       '--ip <cidr[=note]>',
-      'address or network it may be used from; repeat for more; `--ip none` empties the list',
+      'address or network that may use the key; may be repeated; `--ip none` empties the list',
       (text, list: AllowedNetwork[] | undefined) => (text === NONE ? [] : [...(list ?? []), parseNetwork(text)]),
     )
     .option(
       '--permission <permission>',
-      `what it may do; repeat for more; a new key without any may do all: ${PERMISSIONS.join(', ')}`,
+      `permission of the key; may be repeated; a new key without any has all: ${PERMISSIONS.join(', ')}`,
       append(parsePermission),
     )
-    .option('--expires <time>', 'when it ends, ISO 8601, as 2027-01-31T00:00:00Z, or never', parseExpiry)
+    .option('--expires <time>', 'expiry in ISO 8601, for example 2027-01-31T00:00:00Z, or never', parseExpiry)
     .option('--json', 'print JSON');
 }
 
@@ -224,5 +225,10 @@ function printKey(tools: CliContext, json: boolean | undefined, key: StoredKey, 
 
 function printIssued(tools: CliContext, json: boolean | undefined, { key, secret }: IssuedKey, now: number): void {
   const value = toView(key, now);
-  printResult(tools, json, { ...value, key: secret }, `${toText(value)}\n\nkey  ${secret}\n\nIt is not shown again.`);
+  printResult(
+    tools,
+    json,
+    { ...value, key: secret },
+    `${toText(value)}\n\nkey  ${secret}\n\nThe key is not shown again.`,
+  );
 }

@@ -7,9 +7,9 @@ import { formatTable, printResult } from './output.ts';
 export function keyringCommands(program: Command, tools: CliContext): void {
   program
     .command('keyring')
-    .description('the keys that seal the data')
+    .description('inspect the keys that encrypt the data')
     .command('status')
-    .description('list data keys with their versions and use')
+    .description('list the data keys with their versions and reserved uses')
     .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) =>
       withCore(tools, async ({ database }) => {

@@ -27,7 +27,7 @@ export interface TenantOptions {
 
 export const withTenantOptions = (command: Command): Command =>
   command
-    .requiredOption('--account <id>', 'the account')
+    .requiredOption('--account <id>', 'id of the account')
     .requiredOption('--environment <environment>', 'sandbox or production', parseEnvironment)
     .option('--json', 'print JSON');
 

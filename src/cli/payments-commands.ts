@@ -18,10 +18,10 @@ interface EnableOptions extends TenantOptions {
 }
 
 export function paymentsCommands(program: Command, tools: CliContext): void {
-  const payments = program.command('payments').description('payments of an account and their processor');
+  const payments = program.command('payments').description('manage payments of an account and its processor');
   enableCommand(payments, tools);
   withTenantOptions(
-    payments.command('disable').description('refuse new payments; what was begun is brought to its end'),
+    payments.command('disable').description('reject new payments; operations in progress are completed'),
   ).action((options: TenantOptions) =>
     withCore(tools, async ({ accounts, activations }) => {
       const tenant = await resolveTenant(accounts, options);
@@ -41,12 +41,14 @@ export function paymentsCommands(program: Command, tools: CliContext): void {
 }
 
 function enableCommand(payments: Command, tools: CliContext): void {
-  withTenantOptions(
-    payments.command('enable').description('let payments go to a processor; again: change its settings'),
-  )
-    .option('--processor <name>', 'simulator (default in the sandbox), cybersource or koin')
-    .option('--setting <name=value>', 'may be repeated; NAME= removes, NAME=@FILE reads the value', collectSetting)
-    .option('--force', 'take the simulator in production')
+  withTenantOptions(payments.command('enable').description('enable payments with a processor, or change its settings'))
+    .option('--processor <name>', 'name of the processor: simulator (default in the sandbox), cybersource or koin')
+    .option(
+      '--setting <name=value>',
+      'setting of the processor; may be repeated; NAME= removes it, NAME=@FILE reads its value from a file',
+      collectSetting,
+    )
+    .option('--force', 'allow the simulator in production (it moves no money)')
     .action((options: EnableOptions) =>
       withCore(tools, async ({ accounts, activations }) => {
         const tenant = await resolveTenant(accounts, options);
@@ -75,7 +77,7 @@ function printActivation(
 function inDoubtCommand(payments: Command, tools: CliContext): void {
   payments
     .command('doubtful')
-    .description('list payments with an outcome that nobody knows yet, the oldest first')
+    .description('list payments with an unknown outcome, oldest first')
     .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) =>
       withCore(tools, async ({ database, keyring }) => {
@@ -113,13 +115,18 @@ function inDoubtCommand(payments: Command, tools: CliContext): void {
           each.payment_id,
           each.transaction_id,
           each.processor,
-          each.amount === null ? 'cannot be opened' : `${each.amount} ${each.currency}`,
+          each.amount === null ? 'cannot be unsealed' : `${each.amount} ${each.currency}`,
           each.doubtful_since ?? '-',
           String(each.attempts),
           each.next_attempt_at ?? '-',
           each.problem ?? '-',
         ]);
-        printResult(tools, json, inDoubt, rows.length === 0 ? 'no payment is in doubt' : formatTable(head, rows));
+        printResult(
+          tools,
+          json,
+          inDoubt,
+          rows.length === 0 ? 'no payment has an unknown outcome' : formatTable(head, rows),
+        );
       }),
     );
 }
@@ -139,7 +146,7 @@ function resolveCommand(payments: Command, tools: CliContext): void {
       .alias('settle')
       .description("set the outcome of a transaction manually, after checking it in the processor's console"),
   )
-    .requiredOption('--transaction <id>', 'the transaction in doubt')
+    .requiredOption('--transaction <id>', 'id of the transaction with an unknown outcome')
     .option(
       '--outcome <outcome>',
       'accepted, when the processor carried it out; refused, when it has no record of it',

@@ -18,7 +18,9 @@ interface ConfigureOptions extends TenantOptions {
 }
 
 export function proxyCommands(program: Command, tools: CliContext): void {
-  const proxy = program.command('proxy').description('keys, certificate and settings of an account’s proxy');
+  const proxy = program
+    .command('proxy')
+    .description('manage keys, certificate and settings of the payload proxy of an account');
   configureCommand(proxy, tools);
   withTenantOptions(
     proxy.command('show').description('show fingerprints, expiry, settings and the certificate'),
@@ -28,32 +30,36 @@ export function proxyCommands(program: Command, tools: CliContext): void {
       printConfiguration(tools, options, await configurations.get(tenant), clock());
     }),
   );
-  const remove = withTenantOptions(proxy.command('remove').description('erase all keys and settings, for good'));
-  remove.option('--force', 'really').action((options: TenantOptions & { force?: boolean }) =>
-    withCore(tools, async ({ accounts, configurations, clock }) => {
-      if (options.force !== true)
-        throw new UsageError('this erases the private key of the merchant, for good; repeat with --force');
-      const tenant = await resolveTenant(accounts, options);
-      await configurations.remove(tenant, tools.operatorOrigin());
-      printConfiguration(tools, options, await configurations.get(tenant), clock());
-    }),
-  );
+  const remove = withTenantOptions(proxy.command('remove').description('delete all keys and settings permanently'));
+  remove
+    .option('--force', 'confirmation that the keys are deleted')
+    .action((options: TenantOptions & { force?: boolean }) =>
+      withCore(tools, async ({ accounts, configurations, clock }) => {
+        if (options.force !== true)
+          throw new UsageError('this deletes the private key of the merchant permanently; repeat with --force');
+        const tenant = await resolveTenant(accounts, options);
+        await configurations.remove(tenant, tools.operatorOrigin());
+        printConfiguration(tools, options, await configurations.get(tenant), clock());
+      }),
+    );
 }
 
 function configureCommand(proxy: Command, tools: CliContext): void {
-  withTenantOptions(proxy.command('configure').description('set keys and settings; what is not given stays'))
+  withTenantOptions(
+    proxy.command('configure').description('set keys and settings; options that are left out keep their values'),
+  )
     .option('--processor-public-key <file>', 'RSA public key: PEM, DER, JWK or certificate')
     .option('--merchant-private-key <file>', 'RSA private key: PEM (encrypted, too), DER or JWK')
-    .option('--merchant-certificate <file>', 'its certificate, PEM or DER; without it one is made')
+    .option('--merchant-certificate <file>', 'certificate of that key, PEM or DER; one is created if it is left out')
     .option('--passphrase-file <file>', 'passphrase of an encrypted private key')
     .option(
       '--setting <name=value>',
-      `may be repeated; NAME= removes, NAME=@FILE reads the value; names: ${SETTING_NAMES.join(', ')}`,
+      `setting of the proxy; may be repeated; NAME= removes it, NAME=@FILE reads its value from a file; names: ${SETTING_NAMES.join(', ')}`,
       collectSetting,
     )
     .option(
       '--overlap <minutes>',
-      'how long what is in use stays in use beside a new key or certificate',
+      'minutes in which the previous key or certificate stays active beside the new one',
       parseOverlap,
       0,
     )

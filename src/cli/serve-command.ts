@@ -17,7 +17,7 @@ const DEMO_NETWORKS = [
 export function serveCommand(program: Command, tools: CliContext): void {
   program
     .command('serve')
-    .description('run the service; npm start does this')
+    .description('run the service, as npm start does')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const stopped = tools.untilStopped();
@@ -131,17 +131,17 @@ const databaseLine = (database: DatabaseOptions): string[] =>
 const operatorLines = (first: OperatorInvitation): string[] => {
   if (first === 'there' || first === 'without-console') return [];
   if (first === 'invited')
-    return ['Console: nobody has joined as the first operator yet. A new link: npx cardvault operator invite', ''];
+    return ['Console: there is no operator yet. Create a link: npx cardvault operator invite', ''];
   if ('file' in first)
     return [
-      `Console: the link of the first operator is in ${quoteForShell(toRelativePath(first.file))}, good once, for 24 hours. A new one: npx cardvault operator invite`,
+      `Console: the invitation link of the first operator is in ${quoteForShell(toRelativePath(first.file))}, valid once within 24 hours. Create another: npx cardvault operator invite`,
       '',
     ];
-  return ['Console: make the first operator; the link is good once, for 24 hours:', '', `  ${first.url}`, ''];
+  return ['Console: create the first operator with this link, valid once within 24 hours:', '', `  ${first.url}`, ''];
 };
 
 const demoInstructions = (sandbox: string, trust: string, key: string): string[] => [
-  'A demo account was made, with a sandbox key for this machine. It is shown this one time:',
+  'A demo account was created, with a sandbox key for this machine. The key is shown once:',
   '',
   `  ${key}`,
   '',
@@ -151,7 +151,7 @@ const demoInstructions = (sandbox: string, trust: string, key: string): string[]
 ];
 
 const keyInstructions = (): string[] => [
-  'Make a key for an account:',
+  'Create a key for an account:',
   '',
   '  npx cardvault account list',
   '  npx cardvault key create --account ID --environment sandbox --name NAME --ip 127.0.0.1 --ip ::1',

@@ -284,7 +284,7 @@ describe('cardvault payments', () => {
 
     test('lists payments with an unknown outcome, with amounts as digits, until it is known', async () => {
       assert.deepEqual((await doubtful('--json')).json, []);
-      assert.match((await doubtful()).out, /no payment is in doubt/);
+      assert.match((await doubtful()).out, /no payment has an unknown outcome/);
       const me = await newMerchant(service, { 'timeout-ms': '300' });
       const first = idOf(await me.order('authorization', { amount: '66000.50', reference: 'Canary of a reference' }));
       const captured = await me.opened('authorization', { amount: 999_999_999_999.5, words: '_capture_timeout' });
@@ -313,7 +313,7 @@ describe('cardvault payments', () => {
       assert.match(out, new RegExp(`${me.account} +sandbox +${first} +${first} +simulator +66000.5 USD`));
       assert.ok(!out.includes('Canary') && !JSON.stringify(json).includes('Canary'));
       await waitForRecovery(service, async () => (await doubtful('--json')).json.length === 0);
-      assert.match((await doubtful()).out, /no payment is in doubt/);
+      assert.match((await doubtful()).out, /no payment has an unknown outcome/);
     });
 
     test('ends with the outcome that the operator states', async () => {

@@ -92,7 +92,7 @@ describe('serve', () => {
     assert.match(first, /first operator.*\n\n {2}https:\/\/localhost:[0-9]+\/join#[A-Za-z0-9_-]{43}\n/);
     assert.equal(existsSync(fileOf()), false);
     assert.doesNotMatch(second, /cv_sandbox_|curl|join#/);
-    assert.match(second, /nobody has joined as the first operator yet.*cardvault operator invite/);
+    assert.match(second, /there is no operator yet.*cardvault operator invite/);
     assert.match(second, /cardvault key create/);
   });
 

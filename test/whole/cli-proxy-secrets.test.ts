@@ -41,7 +41,7 @@ describe('cardvault proxy', () => {
         if (given.length === 0)
           assert.match(
             errorOf(ran, more),
-            /^this erases the private key of the merchant, for good; repeat with --force\n?$/,
+            /^this deletes the private key of the merchant permanently; repeat with --force\n?$/,
           );
         assert.deepEqual(await show(), before);
       }

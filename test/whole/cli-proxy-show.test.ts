@@ -141,7 +141,7 @@ describe('cardvault proxy show', () => {
     assert.match(JSON.parse(err).error, /there is no such configuration/);
     const unsure = await desk.proxy('remove', account, '--json');
     assert.equal(unsure.code, 2);
-    assert.match(JSON.parse(unsure.err).error, /erases the private key of the merchant, for good; .*--force/);
+    assert.match(JSON.parse(unsure.err).error, /deletes the private key of the merchant permanently; .*--force/);
     assert.notEqual((await proxy('show', '--json')).json.merchant_private_key, null);
     const { json } = await proxy('remove', '--force', '--json');
     assert.deepEqual(

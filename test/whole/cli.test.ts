@@ -195,7 +195,7 @@ describe('the command line', () => {
       [/there is no such key; see: cardvault key list/, ['key', 'revoke', 'nothing']],
       [/there is no such key/, ['key', 'rotate', 'nothing']],
       [/there is no such key/, ['key', 'edit', 'nothing', '--name', 'n']],
-      [/say what to change/, ['key', 'edit', 'nothing']],
+      [/nothing to change/, ['key', 'edit', 'nothing']],
       [/--account/, ['key', 'create', '--environment', 'sandbox', '--name', 'n']],
       [/--environment/, ['key', 'create', '--account', '$account', '--name', 'n']],
       [/--name: required/, ['key', 'create', '--account', '$account', '--environment', 'sandbox']],

@@ -98,7 +98,7 @@ describe('nodes that start over one database', { timeout: 240_000 }, () => {
       const { code, out, err } = await nodes.run(['key', 'list', '--account', 'acct_none']);
       assert.equal(code, 2, err);
       assert.equal(out, '');
-      assert.match(err, /there is no vault in this database; start the service once, or run: cardvault migrate/);
+      assert.match(err, /this database contains no vault; start the service once, or run: cardvault migrate/);
       assert.ok(!existsSync(join(nodes.folder, 'root.key')));
     };
     await list();
