@@ -89,7 +89,7 @@ export function reportRequest(options: Reporting, request: FastifyRequest, statu
   const { log, metrics, statistics, listener } = options;
   const { url: route = '(none)', config } = request.routeOptions ?? {};
   const { method, grant, startedAt } = request;
-  const milliseconds = startedAt === 0 ? 0 : performance.now() - startedAt;
+  const milliseconds = startedAt > 0 ? performance.now() - startedAt : 0;
   metrics.observeRequest(listener, method, route, status, milliseconds);
   if (statistics !== undefined && grant !== undefined && config?.operationId !== undefined)
     countRequest(statistics, grant.tenant, config.operationId, { status, milliseconds });

@@ -90,7 +90,7 @@ export function createBaseServer(options: ServerOptions): FastifyInstance {
     app.addContentTypeParser(type, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.addHook('onRequest', (request, reply, done) => {
     request.startedAt = performance.now();
-    if (request.routeOptions.config.operationId === undefined) {
+    if (request.routeOptions?.config?.operationId === undefined) {
       reply.headers(commonHeaders(options, request));
       reply.raw.once('finish', () => reportRequest(options, request, reply.statusCode));
     }
