@@ -87,7 +87,17 @@ async function runService(
   const coreDumps = mayDumpCore();
   if (coreDumps === true) log.warn('core dumps allowed');
   const serviceInfo = buildServiceInfo(config, clock(), opened.isShared, coreDumps, () => listeners.ports);
-  const apps = await createServers({ core, config, log, services, endpoints, webConsole, serviceInfo, isReady });
+  const apps = await createServers({
+    core,
+    clocks,
+    config,
+    log,
+    services,
+    endpoints,
+    webConsole,
+    serviceInfo,
+    isReady,
+  });
   const background = await createBackground({ core, clocks, config, log, console: webConsole, ...services });
   const notRenewed = (error: unknown): void => log.error('certificate not renewed', describeError(error));
   const newLimit = (listener: string): ConnectionLimit =>
@@ -189,6 +199,7 @@ function createLeases({ database, opened, time, random }: OpenCore): Leases {
 
 interface ServerParts {
   readonly core: OpenCore;
+  readonly clocks: Clocks;
   readonly config: Config;
   readonly log: Log;
   readonly services: ReturnType<typeof createServices>;
@@ -201,6 +212,7 @@ interface ServerParts {
 /** Builds the servers of both environments and of the console, with all their routes. */
 async function createServers({
   core,
+  clocks,
   config,
   log,
   services,
@@ -211,7 +223,8 @@ async function createServers({
 }: ServerParts) {
   const { database, clock, time, random, accounts, transactions } = core;
   const { vault, captures, payments, proxy, idempotency, statistics, metrics } = services;
-  const shared = { clock, random, log, metrics, statistics, trustedProxies: config.trustedProxies };
+  const stopwatch = clocks.stopwatch ?? clocks.monotonic;
+  const shared = { clock, stopwatch, random, log, metrics, statistics, trustedProxies: config.trustedProxies };
   const serviceOf = (environment: Environment) => {
     const authentication = services.authentications[ENVIRONMENTS.indexOf(environment)] as Authentication;
     const parts = {

@@ -63,6 +63,8 @@ export interface Clocks {
   /** Decides over SQLite; over PostgreSQL it carries the time of the database on. */
   readonly clock: Clock;
   readonly monotonic: MonotonicClock;
+  /** Measures durations finer than `monotonic` may; absent: `monotonic` does. */
+  readonly stopwatch?: MonotonicClock;
   /** Absent: those of the machine. */
   readonly timers?: Timers;
 }

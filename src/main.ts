@@ -32,7 +32,11 @@ const configurationFor = (file: string | undefined): Config =>
 const clockOf = ({ database }: Config): Clock =>
   database.kind === 'postgres' && database.clock === 'database' ? steadyClock : wallClock;
 
-const clocksOf = (config: Config): Clocks => ({ clock: clockOf(config), monotonic: monotonicClock });
+const clocksOf = (config: Config): Clocks => ({
+  clock: clockOf(config),
+  monotonic: monotonicClock,
+  stopwatch: () => performance.now(),
+});
 
 const WRITE_RETRY_MS = 5;
 

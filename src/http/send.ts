@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { normalizeAddress } from '../accounts/allow-list.ts';
 import type { Usage } from '../accounts/usage.ts';
+import type { MonotonicClock } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { Cache } from '../storage/cache.ts';
 import { ENVELOPES } from './envelopes.ts';
@@ -11,6 +12,8 @@ import { countRequest } from './request-counters.ts';
 
 /** Where the outcome of requests is told to. */
 export interface Reporting {
+  /** Measures the durations of requests. */
+  readonly stopwatch: MonotonicClock;
   readonly log: Log;
   readonly metrics: Metrics;
   /** Where requests of tenants are counted; absent where there are none. */
@@ -86,10 +89,10 @@ export function writeResponse(
 
 /** Writes one line of the log, one observation of its duration, and one count. */
 export function reportRequest(options: Reporting, request: FastifyRequest, status: number): void {
-  const { log, metrics, statistics, listener } = options;
+  const { log, metrics, statistics, listener, stopwatch } = options;
   const { url: route = '(none)', config } = request.routeOptions ?? {};
   const { method, grant, startedAt } = request;
-  const milliseconds = startedAt > 0 ? performance.now() - startedAt : 0;
+  const milliseconds = startedAt === undefined ? 0 : stopwatch() - startedAt;
   metrics.observeRequest(listener, method, route, status, milliseconds);
   if (statistics !== undefined && grant !== undefined && config?.operationId !== undefined)
     countRequest(statistics, grant.tenant, config.operationId, { status, milliseconds });

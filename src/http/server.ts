@@ -39,8 +39,8 @@ declare module 'fastify' {
     grant: AccessGrant | undefined;
     /** Who sent a request to the API; undefined elsewhere. */
     source: RequestSource | undefined;
-    /** Reading of `performance.now`; 0 where no route was looked for. */
-    startedAt: number;
+    /** Reading of the stopwatch; undefined where no route was looked for. */
+    startedAt: number | undefined;
   }
   interface FastifyContextConfig {
     family?: Family;
@@ -84,12 +84,12 @@ export function createBaseServer(options: ServerOptions): FastifyInstance {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
   app.decorateRequest('grant', undefined);
   app.decorateRequest('source', undefined);
-  app.decorateRequest('startedAt', 0);
+  app.decorateRequest('startedAt', undefined);
   app.removeAllContentTypeParsers();
   for (const type of ['application/json', '*'])
     app.addContentTypeParser(type, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.addHook('onRequest', (request, reply, done) => {
-    request.startedAt = performance.now();
+    request.startedAt = options.stopwatch();
     if (request.routeOptions?.config?.operationId === undefined) {
       reply.headers(commonHeaders(options, request));
       reply.raw.once('finish', () => reportRequest(options, request, reply.statusCode));
