@@ -54,16 +54,17 @@ const NAMES: readonly string[] = [
 
 /** Folders whose comments open with a verb, a noun phrase or an actor. */
 const OPENINGS: readonly string[] = [
+  'bench',
   'console/cli.ts',
   'console/open.ts',
   'console/people',
-  'bench',
   'console/tables.ts',
   'console/web/src/api',
   'console/web/src/pages',
   'console/web/src/parts',
   'console/web/src/session',
   'console/web/src/shell',
+  'console/wire',
   'scripts',
   'src/background.ts',
   'src/config.test.ts',
