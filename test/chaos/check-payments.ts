@@ -8,7 +8,7 @@ import type { Stage } from './stage.ts';
 /** The books at the end: ours, the simulator's and what clients were told must say the same. */
 
 const KINDS: readonly Payment[] = ['authorization', 'payment', 'capture', 'payment_refund', 'authorization_void'];
-const UNDER_WAY = 'payments where operation is not null or doubtful_at is not null';
+const UNDER_WAY = 'payments where operation_in_progress is not null or in_doubt_since is not null';
 const LOOK_EVERY_MS = 250;
 
 /** Recovery brings every payment to its end, without any help. */

@@ -271,13 +271,13 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
     const keyring = new Keyring({ ...parts, root, store: wrappedKeyStore(database) });
     const vault = new Vault({ ...parts, time: trustedTime(parts.clock), keyring });
     const stored = new Map<string, Token>();
-    const rows = await database.read('select account, slot, form from tokens');
+    const rows = await database.read('select account, slot, format from tokens');
     for (const row of rows) {
       const tenant = { account: String(row['account']), environment: 'sandbox' as const };
       const token = await vault.inspect(tenant, fromSlot(String(row['slot'])));
       stored.set(token.token, token);
     }
-    const persistent = rows.filter((row) => row['form'] !== null).map((row) => fromSlot(String(row['slot'])));
+    const persistent = rows.filter((row) => row['format'] !== null).map((row) => fromSlot(String(row['slot'])));
     const captures = await database.read('select amount from captures');
     await database.close();
 
