@@ -10,7 +10,7 @@ import { Stage } from './stage.ts';
 const LOOK_EVERY_MS = 250;
 /** What there must be before anything can be wrong with it, as rows of the database. */
 const NEEDED = [
-  'tokens where form is null and deleted_at is null and scheme in (3, 7)',
+  'tokens where format is null and deleted_at is null and scheme in (3, 7)',
   'captures',
   "simulator_payments where outcome = 'approved' and sale = 1",
   "simulator_modifications where outcome = 'approved' and type = 'capture'",

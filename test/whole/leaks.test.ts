@@ -247,7 +247,7 @@ describe('nothing of a card leaves the vault by a side door', { timeout: 240_000
     }
     await send('idempotency key', ...simple(body, { headers: { 'idempotency-key': `${wrong} `.repeat(40) } }));
     // A record that cannot be opened: the failure of the service itself.
-    const [row] = await service.core.database.read('select slot from tokens where form is not null limit 1');
+    const [row] = await service.core.database.read('select slot from tokens where format is not null limit 1');
     const damage = write('update tokens set record = ? where slot = ?', [new Uint8Array(40), row?.['slot'] ?? ''], 1);
     await service.core.database.commit({ writes: [damage] });
     for (const number of [longPan, pans[5] ?? '']) {
@@ -370,7 +370,7 @@ describe('nothing of a card leaves the vault by a side door', { timeout: 240_000
       ids.push((await service.call('POST', '/transactions/requests', { key, body })).json.data.id);
     }
     const tokenRows = await database.read(
-      'select record, fingerprint from tokens where scheme = 7 and form is not null and length(record) > 250',
+      'select record, fingerprint from tokens where scheme = 7 and format is not null and length(record) > 250',
     );
     const captureRows = await database.read(
       `select record, sad, fingerprint from captures where amount < 50 and id in (${ids.map(() => '?')})`,
