@@ -84,7 +84,7 @@ describe('changes of settings', () => {
     value: 'jwt',
     is_set: true,
     fallback: null,
-    expected: 'one of jwt, http-signature',
+    expected: { reason: 'valueVisible', values: {} } as const,
     is_secret: false,
     ...over,
   });

@@ -12,10 +12,10 @@ import type { Keyring } from '../../src/crypto/keyring.ts';
 import type { PreparedWrites, Transactions } from '../../src/idempotency/transaction.ts';
 import { type Clock, DAY, type Random } from '../../src/kernel/clock.ts';
 import type { Environment, Tenant } from '../../src/kernel/environment.ts';
-import { Failure } from '../../src/kernel/failure.ts';
+import { Failure, notPossible } from '../../src/kernel/failure.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { OperatorError } from '../../src/kernel/operator-error.ts';
+import { explain } from '../../src/kernel/reasons.ts';
 import type { Database, JournalEntry, UnitOfWork } from '../../src/storage/database.ts';
 import {
   APPROVAL_TTL_MS,
@@ -72,14 +72,6 @@ export interface Execution {
   readonly origin: Origin;
 }
 
-class ApprovalError extends OperatorError {
-  override readonly name = 'ApprovalError';
-}
-
-const NO_APPROVER = 'Nobody else in this account may approve this. An operator can invite an owner.';
-const TWO_NEEDED = 'This takes two people who may approve changes. Invite an owner or a developer first.';
-const CAME_LATER =
-  'This was asked for before you came, or before you had your present second factor. Have it asked for again.';
 const MIN_APPROVERS = 2;
 
 const DECISIONS = { approved: 'approval.approved', declined: 'approval.declined' } as const;
@@ -128,7 +120,7 @@ export class Approvals implements ApprovalService {
 
   /** Sets the flag of the account. `more` is committed with it. Throws `not_possible` where too few could approve. */
   async setRequired(account: string, isOn: boolean, origin: Origin, more?: UnitOfWork): Promise<void> {
-    if (isOn && !(await this.arePossible(account))) throw new Failure('not_possible', { message: TWO_NEEDED });
+    if (isOn && !(await this.arePossible(account))) throw notPossible('twoNeeded');
     await this.#transactions.run({ origin }, async (transaction) => {
       await this.#accounts.changeDualControl(transaction, account, isOn);
       if (more !== undefined) transaction.include(more, new Failure('changed_meanwhile'));
@@ -141,25 +133,20 @@ export class Approvals implements ApprovalService {
    * and `rate_limited`.
    */
   async request({ account, person, origin }: ActingMember, request: ApprovalRequest): Promise<string> {
-    if (!(await this.#canApprove(account, person.id))) throw new Failure('not_possible', { message: NO_APPROVER });
+    if (!(await this.#canApprove(account, person.id))) throw notPossible('nobodyApproves');
     return this.#insert(account, request, { requestedBy: person.id, requester: person.name }, origin);
   }
 
   /** Throws `ApprovalError` when no member of the account could approve it, or when it cannot wait. */
   async requestByOperator(tenant: Tenant, change: RestrictedChange, { actor, ...origin }: Origin): Promise<string> {
     const { action, summary, body } = change;
-    if (!(await this.#canApprove(tenant.account, actor.id))) throw new ApprovalError(NO_APPROVER);
+    if (!(await this.#canApprove(tenant.account, actor.id))) throw notPossible('nobodyApproves');
     const requester = actor.name ?? 'operator';
     const requestedBy = actor.id ?? `operator:${requester}`;
     const request = { environment: tenant.environment, action, summary, call: { params: {}, body } };
     const type = actor.type === 'person' ? 'person' : 'operator';
     const operator = { requestedBy, requester, operator: { ...actor, type } } as const;
-    try {
-      return await this.#insert(tenant.account, request, operator, { actor, ...origin });
-    } catch (error) {
-      if (error instanceof Failure) throw new ApprovalError(error.message, { cause: error });
-      throw error;
-    }
+    return this.#insert(tenant.account, request, operator, { actor, ...origin });
   }
 
   redeem(consent: Consent, { account, environment }: Tenant, action: string): PreparedWrites {
@@ -195,11 +182,10 @@ export class Approvals implements ApprovalService {
     decision: keyof typeof DECISIONS,
   ): Promise<Execution | undefined> {
     const approval = await this.get(account, id);
-    if (approval.requestedBy === person.id)
-      throw new Failure('not_allowed', { message: 'Somebody else has to decide this.' });
+    if (approval.requestedBy === person.id) throw new Failure('not_allowed', explain('otherDecides'));
     this.#assertStatus('waiting', approval);
     if (!wasMemberBefore(approval, await this.#approvers.memberWithFactorsSince(account, person.id)))
-      throw new Failure('not_allowed', { message: CAME_LATER });
+      throw new Failure('not_allowed', explain('cameLater'));
     if (decision === 'approved' && approval.operator !== undefined)
       return this.#execution(approval, approval.operator, { account, person, origin });
     const decided = withStatus(approval, decision, person);
@@ -280,8 +266,7 @@ export class Approvals implements ApprovalService {
     by: Pick<Approval, 'requestedBy' | 'requester' | 'operator'>,
     origin: Origin,
   ): Promise<string> {
-    if (call.body.length > LIMITS.approvalCallCharacters)
-      throw new Failure('not_possible', { message: 'This is too long to wait for approval. Do it in parts.' });
+    if (call.body.length > LIMITS.approvalCallCharacters) throw notPossible('tooLongToWait');
     const now = this.#clock();
     const approval: Approval = {
       ...request,
@@ -304,7 +289,7 @@ export class Approvals implements ApprovalService {
   /** Returns why a request was refused: too many are open, they are too long, or too many were requested in a day. */
   async #limitExceeded(approval: Approval): Promise<Failure> {
     if (await isDailyLimitReached(this.#database, approval)) return new Failure('rate_limited');
-    return new Failure('not_possible', { message: 'Too many changes wait for approval already.' });
+    return notPossible('tooManyWait');
   }
 
   #consent(approval: Approval, extraWrites: PreparedWrites): Consent {
@@ -357,5 +342,5 @@ export class Approvals implements ApprovalService {
 }
 
 function assertRequestedBy({ requestedBy }: Approval, { id }: ActingMember['person']): void {
-  if (requestedBy !== id) throw new Failure('not_allowed', { message: 'Only who asked for this can do that.' });
+  if (requestedBy !== id) throw new Failure('not_allowed', explain('askerOnly'));
 }

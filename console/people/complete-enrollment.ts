@@ -1,4 +1,4 @@
-import { Failure } from '../../src/kernel/failure.ts';
+import { Failure, notPossible } from '../../src/kernel/failure.ts';
 import type { JournalEntry, Write } from '../../src/storage/database.ts';
 import { browserSecret, type ClientContext, personOrigin, toSource } from './client-context.ts';
 import { deleteFactorsByPerson, insertFactor, type NewFactor } from './factor-store.ts';
@@ -38,10 +38,7 @@ interface EnrollmentWrites {
 
 const changedMeanwhile = (): Failure => new Failure('changed_meanwhile');
 const notSignedIn = (): Failure => new Failure('not_signed_in');
-const emailTaken = (): Failure =>
-  new Failure('not_possible', {
-    message: 'Somebody with this e-mail address is here already. Sign in, and open the link again.',
-  });
+const emailTaken = (): Failure => notPossible('emailIsHere');
 
 /** True while the inviter may reset this user: an operator always, an owner only if the user belongs to no other account. */
 export const mayResetFrom = (account: string, memberships: readonly Authority[]): boolean =>

@@ -1,5 +1,5 @@
 import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/server';
-import { Failure } from '../../src/kernel/failure.ts';
+import { Failure, notPossible } from '../../src/kernel/failure.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { subscriberNetwork } from '../../src/kernel/network.ts';
 import { commitOrThrow } from '../../src/storage/database.ts';
@@ -32,8 +32,6 @@ export interface InvitationView extends Pick<Invitation, 'kind' | 'account' | 'e
 }
 
 const PERSON_ID_CHARACTERS = 14;
-
-const notPossible = (message: string): Failure => new Failure('not_possible', { message });
 
 /** Enrollment, from a link to a signed-in session. The entered data is stored in the session until a second factor is confirmed. */
 export class Enrollment {
@@ -155,9 +153,9 @@ export class Enrollment {
     const { account, role, email } = invitation;
     const person = await findPerson(database, keyring, session.person);
     if (person === undefined) throw new Failure('not_signed_in');
-    if (role === undefined) throw notPossible('This link is for a new password. Sign out, and open it again.');
+    if (role === undefined) throw notPossible('linkForPassword');
     if (email !== undefined && normalizeEmail(email) !== normalizeEmail(person.email))
-      throw notPossible('This invitation is for somebody else.');
+      throw notPossible('linkForOther');
     const membership = { account, person: person.id, role, createdAt: clock() };
     // The user changes too, so that an earlier credential reset by an owner conflicts.
     const { write } = await updatePerson(keyring, person, {});
@@ -169,7 +167,7 @@ export class Enrollment {
     if (outcome.write === 0) throw new Failure('changed_meanwhile');
     if (outcome.write !== 1) throw invalidLink();
     const isMember = (await findMembership(database, keyring, account, person.id)) !== undefined;
-    throw isMember ? notPossible('You are a member already.') : teamFull();
+    throw isMember ? notPossible('member') : teamFull();
   }
 
   async #identify(
@@ -180,8 +178,7 @@ export class Enrollment {
     const email = invitation.email ?? parseEmail(input.email ?? '');
     const name = parsePersonName(input.name ?? '');
     const { database, keyring } = this.#dependencies;
-    if ((await findPersonByEmail(database, keyring, email)) !== undefined)
-      throw notPossible('Somebody with this e-mail address is here already. Sign in, and open the link again.');
+    if ((await findPersonByEmail(database, keyring, email)) !== undefined) throw notPossible('emailIsHere');
     return { email, name };
   }
 

@@ -1,6 +1,6 @@
 import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/server';
 import type { AuditAction } from '../../src/audit/audit.ts';
-import { Failure } from '../../src/kernel/failure.ts';
+import { Failure, notPossible } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import type { Write } from '../../src/storage/database.ts';
 import { type ClientContext, personOrigin, type RelyingParty } from './client-context.ts';
@@ -124,8 +124,7 @@ export class FactorManagement {
     const person = await this.#getSteppedUpPerson(session);
     const loginFactors = (await this.#factors(person.id)).filter(({ kind }) => kind !== 'recovery-codes');
     if (!loginFactors.some((factor) => factor.id === id)) throw new Failure('unknown_record');
-    if (loginFactors.length === 1)
-      throw new Failure('not_possible', { message: 'This is your last second factor; add another one first.' });
+    if (loginFactors.length === 1) throw notPossible('lastFactor');
     const writes = [deleteFactor(person.id, id), deleteOtherSessions(session)];
     await this.#commit(person, { action: 'factor.removed', target: id, writes }, client);
   }
@@ -145,7 +144,7 @@ export class FactorManagement {
     const present = listPasskeys(await this.#factors(person.id));
     const max = LIMITS.passkeysPerPerson;
     if (present.length < max) return present;
-    throw new Failure('not_possible', { message: `You have ${max} passkeys; remove one first.` });
+    throw notPossible('passkeysFull', { number: max });
   }
 
   #factors(person: string): Promise<Factor[]> {

@@ -1,4 +1,4 @@
-import { Failure, invalid } from '../../src/kernel/failure.ts';
+import { type Failure, invalidField, notPossible } from '../../src/kernel/failure.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { RelyingParty } from './client-context.ts';
 import type { NewFactor } from './factor-store.ts';
@@ -40,7 +40,7 @@ export async function registerPasskey(
   const { challenge } = before.notes;
   const session = challenge === undefined ? before : await saveNotes(dependencies, before, { challenge: undefined });
   const verified = challenge && (await verifyRegistration(registration.response, { challenge, relyingParty, label }));
-  if (!verified) throw new Failure('not_possible', { message: 'The passkey could not be made. Try again.' });
+  if (!verified) throw notPossible('passkeyFailed');
   const record = { record: verified.passkey, counter: verified.counter };
   return { session, factor: { ...newFactorColumns(dependencies, before.person), kind: 'passkey', ...record } };
 }
@@ -62,4 +62,4 @@ const newFactorColumns = ({ clock, random }: PeopleDependencies, person: string)
   lastUsedAt: undefined,
 });
 
-export const wrongCode = (): Failure => invalid('code', 'expected the code that the app shows now');
+export const wrongCode = (): Failure => invalidField('code', 'appCode');

@@ -1,6 +1,6 @@
 import type { Origin } from '../../src/audit/audit.ts';
 import { DAY } from '../../src/kernel/clock.ts';
-import { Failure, invalid } from '../../src/kernel/failure.ts';
+import { Failure, invalidField, notPossible } from '../../src/kernel/failure.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import type { JournalEntry, UnitOfWork, Write } from '../../src/storage/database.ts';
@@ -41,8 +41,6 @@ const RESET_TTL_MS = DAY;
 const FIRST_INVITATION_TTL_MS = DAY;
 const ID_CHARACTERS = 14;
 
-const notPossible = (message: string): Failure => new Failure('not_possible', { message });
-
 /** Invitation links. The caller checks who may create them; this class checks what for. */
 export class Invitations {
   readonly #dependencies: PeopleDependencies;
@@ -71,12 +69,11 @@ export class Invitations {
   /** Returns the email of an invitation that would be created. Throws as `invite`. */
   async validateInvitation(to: Authority & { readonly email?: string }, by: Authority): Promise<string | undefined> {
     const { account, role } = to;
-    if (!isRoleValidFor(to)) throw invalid('role', 'expected a role of the account');
+    if (!isRoleValidFor(to)) throw invalidField('role', 'role');
     if (!mayInvite(by, to)) throw new Failure('not_allowed');
     const email = to.email === undefined ? undefined : parseEmail(to.email);
-    if (email === undefined && role !== OPERATOR.role) throw invalid('email', 'expected an e-mail address');
-    if (email !== undefined && (await this.#isMember(account, email)))
-      throw notPossible('Somebody with this e-mail address is a member already.');
+    if (email === undefined && role !== OPERATOR.role) throw invalidField('email', 'email');
+    if (email !== undefined && (await this.#isMember(account, email))) throw notPossible('emailIsMember');
     return email;
   }
 
@@ -199,7 +196,7 @@ export class Invitations {
   async #limitFailure({ account }: Invitation): Promise<Failure> {
     const open = await this.list(account);
     if (open.length < LIMITS.invitationsPerAccount) return teamFull();
-    return notPossible(`There are ${LIMITS.invitationsPerAccount} open invitations already; revoke some first.`);
+    return notPossible('invitations', { number: LIMITS.invitationsPerAccount });
   }
 
   #event({ account, id, role }: Invitation, origin: Origin): JournalEntry {
@@ -227,10 +224,6 @@ export async function assertInviterStillAllowed(
   if (!memberships.some(may)) throw invalidLink();
 }
 
-export const teamFull = (): Failure =>
-  notPossible(
-    `An account has ${LIMITS.peoplePerAccount} people at most, with those who are invited; remove some first.`,
-  );
+export const teamFull = (): Failure => notPossible('peopleFull', { number: LIMITS.peoplePerAccount });
 
-export const invalidLink = (): Failure =>
-  notPossible('This link was used or revoked, or is too old. Ask for a new one.');
+export const invalidLink = (): Failure => notPossible('linkBad');

@@ -1,4 +1,4 @@
-import { type Failure, invalid } from '../../src/kernel/failure.ts';
+import { type Failure, invalidField } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 
 /** Score from 0 to 4; 3 is "safely unguessable: moderate protection from offline slow-hash scenario". */
@@ -30,21 +30,18 @@ export async function assertStrongPassword(password: string, user: { email: stri
   const { passwordCharactersAtLeast: min, passwordCharacters: max } = LIMITS;
   const normalized = normalizePassword(password);
   for (const text of [password, normalized])
-    if ([...text].length < min || [...text].length > max)
-      throw invalid('password', `expected ${min} to ${max} characters`);
+    if ([...text].length < min || [...text].length > max) throw invalidField('password', 'characters', { min, max });
   estimator ??= loadEstimator();
   const score = (await estimator)([...normalized].slice(0, JUDGED_CHARACTERS).join(''), [
     'cardvault',
     ...listWords(user.email),
     ...listWords(user.name),
   ]);
-  if (score < MIN_SCORE)
-    throw invalid('password', 'expected a password that is harder to guess: longer, or less usual');
+  if (score < MIN_SCORE) throw invalidField('password', 'weakPassword');
 }
 
 /** For a new password that does not differ from the present one (PCI DSS 8.3.7). */
-export const unchangedPassword = (): Failure =>
-  invalid('password', 'this is the present password; choose a different one');
+export const unchangedPassword = (): Failure => invalidField('password', 'samePassword');
 
 /** A text, its words, and all of them in one; with and without the marks on letters. */
 function listWords(text: string): string[] {

@@ -1,5 +1,5 @@
 import type { Origin } from '../../src/audit/audit.ts';
-import { Failure } from '../../src/kernel/failure.ts';
+import { Failure, notPossible } from '../../src/kernel/failure.ts';
 import { commitOrThrow } from '../../src/storage/database.ts';
 import { attemptProofInSession } from './authentication-attempt.ts';
 import { type ClientContext, personOrigin } from './client-context.ts';
@@ -106,7 +106,7 @@ export class People {
     if (outcome.committed) return;
     if (outcome.write === 0) throw new Failure('changed_meanwhile');
     await commitOrThrow(database, { writes: [], journal: buildJournal('taken') });
-    throw new Failure('not_possible', { message: 'Somebody with this e-mail address is here already.' });
+    throw notPossible('emailTaken');
   }
 
   /** Ends all locks of a user. Throws `unknown_record`, and `not_possible` when their state was changed in the database. */
@@ -117,10 +117,7 @@ export class People {
     const memberships = await listMembershipsByPerson(database, keyring, id);
     const journal = eventPerAccount(clock, origin, 'person.unlocked', memberships, { person: id });
     const state = await findSignInState(database, keyring, id);
-    if (state === undefined)
-      throw new Failure('not_possible', {
-        message: 'The sign-in record was changed in the database. Reset the sign-in.',
-      });
+    if (state === undefined) throw notPossible('signInAltered');
     const writes = [await updateSignInState(keyring, state, withoutLocks(state))];
     if (!(await database.commit({ writes, journal })).committed) throw new Failure('changed_meanwhile');
   }

@@ -1,5 +1,5 @@
 import { assertDisplayable, assertUnambiguous } from '../../src/kernel/displayable.ts';
-import { invalid } from '../../src/kernel/failure.ts';
+import { invalidField } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 
 const LANGUAGES = ['en', 'es'] as const;
@@ -32,10 +32,10 @@ const EMAIL = /^[^\s@"<>\\\p{Cc}]+@[^\s@"<>\\\p{Cc}]+\.[^\s@"<>\\\p{Cc}]+$/u;
 export function parseEmail(text: string): string {
   const email = text.trim().normalize('NFC');
   if ([...email].length > LIMITS.emailCharacters || !EMAIL.test(email) || !email.isWellFormed())
-    throw invalid('email', 'expected an e-mail address');
+    throw invalidField('email', 'email');
   assertUnambiguous(email, 'email');
   const [local = '', domain = ''] = email.split('@');
-  if ([local, ...domain.split('.')].some(mixesScripts)) throw invalid('email', 'expected letters of one script');
+  if ([local, ...domain.split('.')].some(mixesScripts)) throw invalidField('email', 'oneScript');
   return email;
 }
 
@@ -53,13 +53,13 @@ export const parseLabel = (text: string): string => parseLine(text, 'label', LIM
 
 export function parseLanguage(text: string): Language {
   const language = LANGUAGES.find((each) => each === text);
-  if (language === undefined) throw invalid('language', `expected one of ${LANGUAGES.join(', ')}`);
+  if (language === undefined) throw invalidField('language', 'choice', { words: LANGUAGES.join(', ') });
   return language;
 }
 
 function parseLine(text: string, field: string, max: number): string {
   const line = text.trim();
-  if (line === '' || [...line].length > max) throw invalid(field, `expected 1 to ${max} characters`);
+  if (line === '' || [...line].length > max) throw invalidField(field, 'characters', { min: 1, max });
   assertDisplayable(line, field);
   return line;
 }

@@ -1,5 +1,5 @@
 import type { PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
-import { Failure } from '../../src/kernel/failure.ts';
+import { Failure, notPossible } from '../../src/kernel/failure.ts';
 import type { JournalEntry, Write } from '../../src/storage/database.ts';
 import {
   type AuthenticationDependencies,
@@ -104,7 +104,7 @@ export class SignIn {
     if (session.stage === 'replaced') throw new Failure('changed_meanwhile');
     const { database, keyring, random } = this.#dependencies;
     const passkeys = listPasskeys(await listFactorsByPerson(database, keyring, session.person));
-    if (passkeys.length === 0) throw new Failure('not_possible', { message: 'You have no passkey.' });
+    if (passkeys.length === 0) throw notPossible('noPasskey');
     const options = await newRequestOptions(random, relyingParty, passkeys);
     await saveNotes(this.#dependencies, session, { challenge: options.challenge });
     return options;

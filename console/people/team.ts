@@ -1,5 +1,5 @@
 import type { Origin } from '../../src/audit/audit.ts';
-import { Failure, invalid } from '../../src/kernel/failure.ts';
+import { Failure, invalidField, notPossible } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { listFactorsByPerson } from './factor-store.ts';
 import { buildMembershipRemoval } from './membership-removal.ts';
@@ -99,7 +99,7 @@ export class Team {
 
   /** Throws `unknown_record`, and `not_possible` for the last at the head of the account. */
   async changeRole(account: string, person: string, role: Role, origin: Origin): Promise<void> {
-    if (!isRoleValidFor({ account, role })) throw invalid('role', 'expected a role of the account');
+    if (!isRoleValidFor({ account, role })) throw invalidField('role', 'role');
     const before = await this.#member(account, person);
     if (before.role === role) return;
     const detail = { from: before.role, to: role };
@@ -131,9 +131,7 @@ export class Team {
   async #explainConflict(before: Membership): Promise<never> {
     const now = await this.#member(before.account, before.person);
     if (now.role !== before.role) throw new Failure('changed_meanwhile');
-    throw new Failure('not_possible', {
-      message: `This is the last ${mandatoryRole(before.account)}; make somebody else one first.`,
-    });
+    throw notPossible(mandatoryRole(before.account) === 'owner' ? 'lastOwner' : 'lastOperator');
   }
 }
 

@@ -2,7 +2,7 @@ import { type AuditAction, buildAuditEntry, type Origin } from '../../src/audit/
 import type { Keyring } from '../../src/crypto/keyring.ts';
 import type { Clock, Random } from '../../src/kernel/clock.ts';
 import type { Environment } from '../../src/kernel/environment.ts';
-import { Failure, invalid } from '../../src/kernel/failure.ts';
+import { Failure, invalidField, notPossible } from '../../src/kernel/failure.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { Database, JournalEntry } from '../../src/storage/database.ts';
 import {
@@ -75,7 +75,7 @@ export class ActivationRequests {
   /** Returns the id. Throws `invalid_field`, `not_possible` when one waits there already, and `rate_limited`. */
   async submit(wanted: SubmittedRequest, { person, origin }: ActingUser): Promise<string> {
     if (!this.#processors.includes(wanted.processor))
-      throw invalid('processor', `expected one of ${this.#processors.join(', ')}`);
+      throw invalidField('processor', 'choice', { words: this.#processors.join(', ') });
     const request: ActivationRequest = {
       ...wanted,
       id: newId('activation', ID_CHARACTERS, this.#random),
@@ -121,9 +121,7 @@ export class ActivationRequests {
     const waits = (await this.list(account)).some(
       (each) => each.environment === environment && each.status === 'requested',
     );
-    return waits
-      ? new Failure('not_possible', { message: 'A request for this environment waits already.' })
-      : new Failure('rate_limited');
+    return waits ? notPossible('requestWaits') : new Failure('rate_limited');
   }
 
   #event({ account, environment, id, status, processor }: ActivationRequest, origin: Origin): JournalEntry {

@@ -231,6 +231,8 @@ const toOriginHeaders = (method: string, request: RawRequest) => ({
 
 /** What the use cases say to operators is for people here too; it names what cannot be done, and no values. */
 function toFailure(error: unknown): unknown {
+  if (error instanceof Failure && error.code === 'usage' && error.reason !== undefined)
+    return new Failure('not_possible', { reason: error.reason, values: error.values }, { cause: error });
   if (error instanceof StorageError || !(error instanceof OperatorError)) return error;
   return new Failure('not_possible', { message: error.message, cause: error });
 }

@@ -1,10 +1,8 @@
 import { UnsealError } from '../../src/crypto/seal.ts';
-import { Failure, type FailureCode, invalid } from '../../src/kernel/failure.ts';
-import { OperatorError } from '../../src/kernel/operator-error.ts';
+import { Failure, type FailureCode } from '../../src/kernel/failure.ts';
+import { explain } from '../../src/kernel/reasons.ts';
 
 const UNKNOWN_CODES: ReadonlySet<FailureCode> = new Set(['unknown_token', 'unknown_capture', 'unknown_payment']);
-
-const ALTERED = 'The record cannot be opened: it was changed in the database.';
 
 /**
  * Translates failures of use cases for the console: every missing record is `unknown_record`, and fields have the names of the
@@ -22,12 +20,17 @@ export async function translateErrors<T>(
 }
 
 function translate(error: unknown, fieldNames: Readonly<Record<string, string>>): unknown {
-  if (error instanceof UnsealError) return new Failure('not_possible', { message: ALTERED, cause: error });
-  if (error instanceof OperatorError && error.field !== undefined) return invalid(error.field, error.message);
+  if (error instanceof UnsealError) return new Failure('not_possible', explain('damaged'), { cause: error });
   if (!(error instanceof Failure)) return error;
   if (UNKNOWN_CODES.has(error.code)) return new Failure('unknown_record', { cause: error });
-  const { field = '' } = error;
+  const { field = '', reason, values } = error;
   const name = Object.hasOwn(fieldNames, field) ? fieldNames[field] : undefined;
+  const explanation = reason === undefined ? undefined : { reason, values };
+  // A file or a setting that is at fault is a field of the form.
+  if (explanation !== undefined && field !== '' && (error.code === 'usage' || error.code === 'not_possible'))
+    return new Failure('invalid_field', explanation, { field: name ?? field, cause: error });
+  if (error.code === 'usage') return new Failure('not_possible', explanation, { cause: error });
   if (name === undefined) return error;
+  if (explanation !== undefined) return new Failure(error.code, explanation, { field: name, cause: error });
   return new Failure(error.code, { field: name, message: error.message.slice(`${field}: `.length), cause: error });
 }

@@ -1,6 +1,6 @@
 import { ApprovalRequired, type RestrictedChange } from '../../src/accounts/change-control.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
-import { Failure } from '../../src/kernel/failure.ts';
+import { notPossible } from '../../src/kernel/failure.ts';
 import type { StoredEnableRequest } from '../../src/payments/payment-activations.ts';
 import { fromRequestedBody } from '../../src/proxy/proxy-configurations.ts';
 import type { Execution } from '../approvals/approvals.ts';
@@ -30,8 +30,7 @@ const EXECUTE: Readonly<Record<RestrictedChange['action'], Execute>> = {
 /** Executes the change together with its approval. Throws what the use case throws; then the approval still waits. */
 export async function executeOperatorChange(services: Services, execution: Execution): Promise<void> {
   const { action, account, environment } = execution.approval;
-  if (!Object.hasOwn(EXECUTE, action))
-    throw new Failure('not_possible', { message: 'This change does not exist any more.' });
+  if (!Object.hasOwn(EXECUTE, action)) throw notPossible('changeGone');
   await translateErrors({}, () =>
     EXECUTE[action as RestrictedChange['action']](services, { account, environment }, execution),
   );

@@ -1,4 +1,4 @@
-import { Failure } from '../../src/kernel/failure.ts';
+import { notPossible } from '../../src/kernel/failure.ts';
 import type { Definition } from '../wire/definition.ts';
 import type { ConsoleCall } from './route.ts';
 
@@ -17,5 +17,5 @@ export async function assertNotSuspended(
 ): Promise<void> {
   // Calls without an account, and calls of operators, are not affected.
   if (method === 'GET' || evenSuspended === true || scope.account === '') return;
-  if (await isSuspended(scope)) throw new Failure('not_possible', { message: 'The account is suspended.' });
+  if (await isSuspended(scope)) throw notPossible('accountSuspended');
 }

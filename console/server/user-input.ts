@@ -1,5 +1,5 @@
 import { parseIso8601 } from '../../src/kernel/clock.ts';
-import { invalid } from '../../src/kernel/failure.ts';
+import { invalidField } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 
 /** Parsers of texts that users enter. */
@@ -8,7 +8,7 @@ import { LIMITS } from '../../src/kernel/limits.ts';
 export function parseTimeInput(text: string | undefined, field: string): number | undefined {
   if (text === undefined) return undefined;
   const time = parseIso8601(text);
-  if (time === undefined) throw invalid(field, 'expected ISO 8601 with a zone, as 2027-01-31T00:00:00Z');
+  if (time === undefined) throw invalidField(field, 'isoTime');
   return time;
 }
 
@@ -21,6 +21,6 @@ export function parseSettingInput(
 ): Readonly<Record<string, string>> {
   const names = settings.map(({ name }) => name);
   const duplicate = names.findIndex((name, index) => names.indexOf(name) !== index);
-  if (duplicate >= 0) throw invalid(`settings[${duplicate}].name`, 'expected each setting once');
+  if (duplicate >= 0) throw invalidField(`settings[${duplicate}].name`, 'settingTwice');
   return Object.fromEntries(settings.map(({ name, value = '' }) => [name, value]));
 }

@@ -45,7 +45,7 @@ const page = object({
 const verification = object({
   ok: output.bool('Every record is in order'),
   records: output.integer('Records found in order'),
-  fault: output.nullableText('Where the first fault lies'),
+  fault: output.nullableExplanation('What the first fault is, and where it lies'),
 });
 
 /** A search text may be a card number by mistake, so it is sent in the body and not in the URL. */

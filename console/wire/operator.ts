@@ -13,7 +13,7 @@ const setting = object({
   value: output.nullableText('As set; null: not set, or secret'),
   is_set: output.bool('A value is set'),
   fallback: output.nullableText('In force when not set'),
-  expected: output.text('What it can be'),
+  expected: output.explanation('What it can be'),
   is_required: output.bool('Nothing works without it'),
   is_secret: output.bool('Never shown'),
 });

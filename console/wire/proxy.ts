@@ -37,7 +37,7 @@ const configuration = object({
       /** Null when not set, or secret. */
       value: output.nullableText('As set'),
       fallback: output.nullableText('In force when not set'),
-      expected: output.text('What it can be'),
+      expected: output.explanation('What it can be'),
       choices: output.texts('The words it can be; none when it is not one of some words'),
       is_secret: output.bool('Never shown'),
     }),

@@ -6,10 +6,9 @@ import type { Transaction, Transactions } from '../idempotency/transaction.ts';
 import { type Clock, MINUTE, type Random } from '../kernel/clock.ts';
 import { assertDisplayable } from '../kernel/displayable.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
-import { Failure } from '../kernel/failure.ts';
+import { Failure, notPossible } from '../kernel/failure.ts';
 import { newId } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { OperatorError } from '../kernel/operator-error.ts';
 import type { Database, Row, Write } from '../storage/database.ts';
 import { rowMacKey } from '../storage/mac-table.ts';
 import type { Account, AuthenticAccount, Enablement, TamperedAccount } from './account.ts';
@@ -43,11 +42,6 @@ import { ACCOUNTS, API_KEYS, ENABLEMENTS } from './mac-tables.ts';
 /** Why an altered key is not edited or rotated. */
 export const KEY_ALTERED =
   'the key was altered in the database: it can only be revoked; revoke it and create a new one';
-
-/** A request of the operator that cannot be carried out; its text is for the operator. */
-class AccountError extends OperatorError {
-  override readonly name = 'AccountError';
-}
 
 interface EditScope {
   /** Only a key of this account. */
@@ -133,7 +127,7 @@ export class Accounts {
 
   async get(id: string): Promise<Account> {
     const account = await this.find(id);
-    if (account === undefined) throw new AccountError('there is no such account; see: cardvault account list');
+    if (account === undefined) throw notPossible('accountUnknown');
     return account;
   }
 
@@ -154,9 +148,8 @@ export class Accounts {
       await this.#resealAsSuspended(account, name, origin);
       return this.get(id);
     }
-    if (name !== undefined)
-      throw new AccountError('the account was not altered in the database: suspend it without a name');
-    if (account.status === 'suspended') throw new AccountError('the account is suspended already');
+    if (name !== undefined) throw notPossible('accountNotAltered');
+    if (account.status === 'suspended') throw notPossible('accountSuspendedAlready');
     const macKey = await this.#macKey();
     await this.#transactions.run({ origin }, async (transaction) => {
       transaction.write(updateAccount(macKey, account, { suspendedAt: this.#clock() }), concurrentUpdate());
@@ -167,7 +160,7 @@ export class Accounts {
 
   async resume(id: string, origin: Origin): Promise<Account> {
     const account = assertAuthentic(await this.get(id));
-    if (account.status !== 'suspended') throw new AccountError('the account is not suspended');
+    if (account.status !== 'suspended') throw notPossible('accountNotSuspended');
     const macKey = await this.#macKey();
     await this.#transactions.run({ origin }, async (transaction) => {
       transaction.write(updateAccount(macKey, account, { suspendedAt: undefined }), concurrentUpdate());
@@ -254,9 +247,9 @@ export class Accounts {
   async rotateKey(id: string, overlapMinutes: number, origin: Origin, account?: string): Promise<IssuedKey> {
     const found = await this.#getEditableKey(id, account);
     const { key: old } = found;
-    if (old.successor !== undefined) throw new AccountError(`the key was rotated already; rotate ${old.successor}`);
+    if (old.successor !== undefined) throw notPossible('keyRotated', { successor: old.successor });
     // The successor would have the same end.
-    if (keyStateAt(old, this.#clock()) === 'expired') throw new AccountError('the key has expired; make a new one');
+    if (keyStateAt(old, this.#clock()) === 'expired') throw notPossible('keyExpired');
     const { insert, ...issued } = await this.#issueKey(old, old);
     const end = this.#clock() + overlapMinutes * MINUTE;
     const ending = { expiresAt: Math.min(end, old.expiresAt ?? end), successor: issued.key.id };
@@ -281,7 +274,7 @@ export class Accounts {
     const rows = await this.#findKeyRows(id, account);
     const pending = rows.filter((row) => row.isTampered || row.key.revokedAt === undefined);
     const [first, ...others] = await Promise.all(pending.map((row) => this.#buildRevocation(row)));
-    if (first === undefined) throw new AccountError('the key is revoked already');
+    if (first === undefined) throw notPossible('keyRevokedAlready');
     await this.#transactions.run({ origin }, async (transaction) => {
       for (const { key, update, row } of [first, ...others]) {
         transaction.write(update, concurrentUpdate());
@@ -348,7 +341,7 @@ export class Accounts {
   async #findKeyRows(id: string, account?: string): Promise<readonly [KeyRow, ...KeyRow[]]> {
     const found = await findKeys(this.#database, await this.#macKey(), id);
     const [first, ...others] = found.filter(({ key }) => account === undefined || key.account === account);
-    if (first === undefined) throw new AccountError('there is no such key; see: cardvault key list');
+    if (first === undefined) throw notPossible('keyUnknown');
     await this.#reportKeys([first, ...others]);
     return [first, ...others];
   }
@@ -356,8 +349,8 @@ export class Accounts {
   /** A key whose row is authentic and that was not revoked. */
   async #getEditableKey(id: string, account?: string): Promise<KeyRow & { readonly isTampered: false }> {
     const found = selectAuthentic(await this.#findKeyRows(id, account));
-    if (found.isTampered) throw new AccountError(KEY_ALTERED);
-    if (found.key.revokedAt !== undefined) throw new AccountError('the key is revoked; make a new one');
+    if (found.isTampered) throw notPossible('keyAltered');
+    if (found.key.revokedAt !== undefined) throw notPossible('keyRevoked');
     return found;
   }
 
@@ -374,10 +367,7 @@ const selectAuthentic = (rows: readonly [KeyRow, ...KeyRow[]]): KeyRow =>
   rows.find(({ isTampered }) => !isTampered) ??
   rows[0];
 
-const accountAltered = (): AccountError =>
-  new AccountError(
-    'the account was altered in the database; check it, then run: cardvault account suspend ID --name NAME',
-  );
+const accountAltered = (): Failure => notPossible('accountAltered');
 
 /** Throws for an account whose row was altered: nothing may be sealed that such a row says. */
 function assertAuthentic(account: Account): AuthenticAccount {
@@ -385,18 +375,14 @@ function assertAuthentic(account: Account): AuthenticAccount {
   return account;
 }
 
-const concurrentUpdate = (): AccountError =>
-  new AccountError('somebody else changed this at the same moment; try again');
+const concurrentUpdate = (): Failure => notPossible('sameMoment');
 
-function keyQuotaExceeded(): AccountError {
+function keyQuotaExceeded(): Failure {
   const { keysPerEnvironment, keysCreatedPerDay: keysMadePerDay } = LIMITS;
-  return new AccountError(
-    `${keysPerEnvironment} keys of an environment work at once at most, and ${keysMadePerDay} are made in 24 hours; ` +
-      'revoke keys that are not needed any more',
-  );
+  return notPossible('keysFull', { working: keysPerEnvironment, made: keysMadePerDay });
 }
 
 function assertWithinLimit(allowList: readonly AllowedNetwork[]): void {
   const max = LIMITS.allowListEntries;
-  if (allowList.length > max) throw new AccountError(`an allow-list has at most ${max} entries`);
+  if (allowList.length > max) throw notPossible('allowListEntries', { max });
 }

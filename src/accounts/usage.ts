@@ -1,6 +1,6 @@
 import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
 import { ENVIRONMENTS, type Tenant } from '../kernel/environment.ts';
-import { invalid } from '../kernel/failure.ts';
+import { invalidField } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { commitOrThrow, type Database, integer, text } from '../storage/database.ts';
 import { yieldBeforeScan } from '../storage/scan-queue.ts';
@@ -87,7 +87,7 @@ export class Usage {
   /** Added up over the hours that begin in this time; `to` is not of it. Throws `invalid_field`. */
   async sums({ account, environment }: Tenant, from: number, to: number): Promise<CounterValue[]> {
     const days = LIMITS.statisticsDaysPerQuery;
-    if (!(to >= from && to - from <= days * DAY)) throw invalid('to', `expected ${days} days behind from at most`);
+    if (!(to >= from && to - from <= days * DAY)) throw invalidField('to', 'period', { days });
     const sums = new Map<string, number>();
     for (let day = from; day < to; day += DAY) {
       await yieldBeforeScan();

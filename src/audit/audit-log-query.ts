@@ -1,6 +1,6 @@
 import { MINUTE } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
-import { invalid } from '../kernel/failure.ts';
+import { invalidField } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Database, integer, type Row, text } from '../storage/database.ts';
 import { decodeParts, encodeCursor, type Page } from '../storage/pagination.ts';
@@ -195,8 +195,7 @@ function parseLanePositions(cursor: string): Map<number, number> {
   const positions = new Map<number, number>();
   for (let at = 0; at < parts.length; at += 2) {
     const [lane, before] = [parts[at], parts[at + 1]];
-    if (typeof lane !== 'number' || typeof before !== 'number')
-      throw invalid('cursor', 'expected the cursor of a page');
+    if (typeof lane !== 'number' || typeof before !== 'number') throw invalidField('cursor', 'cursor');
     positions.set(lane, before);
   }
   return positions;

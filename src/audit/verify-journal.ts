@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { type Explanation, explain, formatReason } from '../kernel/reasons.ts';
 import { type Database, MalformedRowError } from '../storage/database.ts';
 import {
   type Chain,
@@ -30,6 +31,8 @@ export interface Verification {
   readonly records: number;
   /** Where the first fault lies, and what it is. */
   readonly fault?: string;
+  /** The same for readers of any language. */
+  readonly explanation?: Explanation;
   /** Where the log goes on from an older state of itself. Absent: nowhere. */
   readonly resumptions?: readonly Resumption[];
 }
@@ -44,7 +47,7 @@ export interface VerificationOptions {
 }
 
 /** For programs. */
-export const toVerificationView = ({ resumptions, ...verification }: Verification) => ({
+export const toVerificationView = ({ resumptions, explanation: _, ...verification }: Verification) => ({
   ...verification,
   ...(resumptions !== undefined && { resumptions: resumptions.map(toResumptionView) }),
 });
@@ -69,20 +72,38 @@ async function runVerification(
     const { records, resumptions } = verifier;
     return { ok: true, records, ...(resumptions.length > 0 && { resumptions: parseResumptions(resumptions) }) };
   } catch (error) {
-    if (error instanceof Fault) return { ok: false, records: verifier.records, fault: error.message };
+    if (error instanceof Fault)
+      return { ok: false, records: verifier.records, fault: error.message, explanation: error.explanation };
     // What cannot be read would otherwise end every verification without a result.
     if (!(error instanceof MalformedRowError)) throw error;
-    return { ok: false, records: verifier.records, fault: `a row cannot be read: ${error.message}` };
+    const explanation = explain('logUnreadable', { problem: error.message });
+    return { ok: false, records: verifier.records, fault: formatReason(explanation), explanation };
   }
 }
 
-class Fault extends Error {}
+class Fault extends Error {
+  readonly explanation: Explanation;
+
+  constructor(explanation: Explanation) {
+    super(formatReason(explanation));
+    this.explanation = explanation;
+  }
+}
 
 /** Text of a database that was tampered with must not control the operator's terminal. */
-export const describeChain = ({ account, lane }: Chain): string => {
-  if (account === '') return `lane ${lane}`;
-  return /^[!-~]+$/.test(account) ? `account ${account}, lane ${lane}` : `an account that is none, lane ${lane}`;
-};
+export const describeChain = (chain: Chain): string => formatReason(placeOf(chain));
+
+function placeOf({ account, lane }: Chain, record?: number): Explanation {
+  if (account === '')
+    return record === undefined ? explain('placeLane', { lane }) : explain('placeRecord', { lane, record });
+  if (/^[!-~]+$/.test(account))
+    return record === undefined
+      ? explain('placeAccountLane', { account, lane })
+      : explain('placeAccountRecord', { account, lane, record });
+  return record === undefined
+    ? explain('placeNoAccountLane', { lane })
+    : explain('placeNoAccountRecord', { lane, record });
+}
 
 /** What the chain of '' announces in its lane, and how far it was read. */
 interface AnnouncedChains {
@@ -126,12 +147,13 @@ class Verifier {
   async #listLanes(): Promise<readonly RegisteredLane[]> {
     const present = await listLanes(this.#database);
     const register = await readRegister(this.#database, this.#key);
-    if (register === 'missing') throw new Fault('the register of lanes is missing');
-    if (register === 'changed') throw new Fault('the seal of the register of lanes is not ours');
+    if (register === 'missing') throw new Fault(explain('logRegisterMissing'));
+    if (register === 'changed') throw new Fault(explain('logRegisterSeal'));
     const { lanes } = register;
-    if (lanes.length === 0) throw new Fault('the register of lanes is empty');
+    if (lanes.length === 0) throw new Fault(explain('logRegisterEmpty'));
     const unknown = present.find((lane) => !lanes.some((each) => each.lane === lane));
-    if (unknown !== undefined) throw new Fault(`lane ${unknown}: the lane was never registered`);
+    if (unknown !== undefined)
+      throw new Fault(explain('logUnregistered', { place: explain('placeLane', { lane: unknown }) }));
     return lanes;
   }
 
@@ -143,7 +165,7 @@ class Verifier {
     await this.#readAnnouncements(announced);
     if (account === '') return;
     if (announced.accounts.has(account)) await this.#verifyChain(before ?? (await this.#getHead(chain)));
-    else if (before !== undefined) throw new Fault(`${describeChain(chain)}: the chain was never announced`);
+    else if (before !== undefined) throw new Fault(explain('logUnannounced', { place: placeOf(chain) }));
   }
 
   /**
@@ -165,7 +187,7 @@ class Verifier {
         await this.#readAnnouncements(announced);
       }
       for (const head of heads) {
-        if (!isKnown(head)) throw new Fault(`${describeChain(head)}: the chain was never announced`);
+        if (!isKnown(head)) throw new Fault(explain('logUnannounced', { place: placeOf(head) }));
         await this.#verifyChain(head, since.get(head.account));
         verified.add(head.account);
       }
@@ -181,18 +203,18 @@ class Verifier {
     const { accounts } = announced;
     const { lane, first } = announced.lane;
     const head = await findHead(this.#database, { account: '', lane });
-    if (head === undefined) throw new Fault(`lane ${lane}: the chain that announces the others is missing`);
+    if (head === undefined) throw new Fault(explain('logNoAnnouncer', { place: explain('placeLane', { lane }) }));
     const { last, announcements } = await this.#verifyChain(head, announced.last, first);
     announced.last = last;
     for (const chain of announcements) {
-      if (accounts.has(chain.account)) throw new Fault(`${describeChain(chain)}: the chain was announced twice`);
+      if (accounts.has(chain.account)) throw new Fault(explain('logAnnouncedTwice', { place: placeOf(chain) }));
       accounts.add(chain.account);
     }
   }
 
   async #getHead(chain: Chain): Promise<StoredHead> {
     const head = await findHead(this.#database, chain);
-    if (head === undefined) throw new Fault(`${describeChain(chain)}: the chain was announced and is missing`);
+    if (head === undefined) throw new Fault(explain('logGone', { place: placeOf(chain) }));
     return head;
   }
 
@@ -205,28 +227,28 @@ class Verifier {
     from: Head = emptyHead(head.account, head.lane),
     first?: string,
   ): Promise<VerifiedChain> {
-    const place = (sequence: number): string => `${describeChain(head)}, record ${sequence}`;
+    const place = (sequence: number): Explanation => placeOf(head, sequence);
     if (!isHeadSealValid(this.#key, head, head.seal)) {
-      throw new Fault(`${describeChain(head)}: the seal of record ${head.sequence} is not ours`);
+      throw new Fault(explain('logSeal', { place: placeOf(head), record: head.sequence }));
     }
     let last = from;
     const announcements: ChainedRecord[] = [];
     for await (const link of readChain(this.#database, head, from.sequence, this.#options.pace)) {
       const expected = last.sequence + 1;
-      if (link.sequence !== expected) throw new Fault(`${place(expected)}: missing`);
+      if (link.sequence !== expected) throw new Fault(explain('logMissing', { place: place(expected) }));
       if (hashRecord(last.hash, link.lane, link.sequence, link) !== link.hash)
-        throw new Fault(`${place(expected)}: changed`);
+        throw new Fault(explain('logChanged', { place: place(expected) }));
       if (expected === 1 && first !== undefined && link.hash !== first)
-        throw new Fault(`lane ${head.lane}: the first record is not the registered one`);
+        throw new Fault(explain('logOtherBeginning', { place: explain('placeLane', { lane: head.lane }) }));
       if (isAnnouncement(link)) announcements.push(link);
       if (isResumption(link)) this.resumptions.push(link);
       last = link;
       this.records++;
     }
-    if (last.sequence < head.sequence) throw new Fault(`${place(last.sequence + 1)}: missing`);
+    if (last.sequence < head.sequence) throw new Fault(explain('logMissing', { place: place(last.sequence + 1) }));
     // Either the hash differs, or an earlier verification saw records behind this head.
-    if (last.sequence > head.sequence) throw new Fault(`${place(head.sequence + 1)}: missing`);
-    if (last.hash !== head.hash) throw new Fault(`${place(last.sequence)}: changed`);
+    if (last.sequence > head.sequence) throw new Fault(explain('logMissing', { place: place(head.sequence + 1) }));
+    if (last.hash !== head.hash) throw new Fault(explain('logChanged', { place: place(last.sequence) }));
     await this.#options.onVerified?.(head);
     // Parsed only now that the seal has shown that they are ours.
     return { last, announcements: announcements.flatMap(parseAnnouncement) };
@@ -237,7 +259,7 @@ class Verifier {
     const found = await findUnsealedRecords(this.#database, chain);
     if (found === undefined) return;
     const { records, sealed } = found;
-    throw new Fault(`${describeChain(chain)}: ${records} records, of which the head seals ${sealed}`);
+    throw new Fault(explain('logUnsealed', { place: placeOf(chain), records, sealed }));
   }
 }
 

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import type { Origin } from '../audit/audit.ts';
+import { Failure } from '../kernel/failure.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import { VERSION } from '../version.ts';
 import { accountCommands } from './account-commands.ts';
@@ -58,7 +59,7 @@ export async function runCommandLine(args: readonly string[], surroundings: CliE
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrongUse;
     printError(tools, json, error);
-    return error instanceof OperatorError && error.isUsageError ? EXIT.wrongUse : EXIT.failed;
+    return isUsageError(error) ? EXIT.wrongUse : EXIT.failed;
   }
 }
 
@@ -101,9 +102,12 @@ function describeUnexpected(error: unknown): string {
   return `unexpected error (${error instanceof Error ? error.name : typeof error})`;
 }
 
+const isUsageError = (error: unknown): boolean =>
+  error instanceof Failure ? error.code === 'usage' : error instanceof OperatorError && error.isUsageError;
+
 function printError(tools: CliContext, json: boolean, error: unknown): void {
   const known = error instanceof OperatorError;
-  const text = known ? error.message : describeUnexpected(error);
+  const text = known || error instanceof Failure ? error.message : describeUnexpected(error);
   const problems = known ? error.problems : [];
   const extra = known ? error.details : {};
   if (json) {

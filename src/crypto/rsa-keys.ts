@@ -1,17 +1,17 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { OperatorError } from '../kernel/operator-error.ts';
+import { type Explanation, explain } from '../kernel/reasons.ts';
 import { hasAcceptableKdfCost } from './encrypted-keys.ts';
 import { encryptRsa } from './rsa.ts';
 
 /** A file or text that is not the key it should be; the message holds nothing of it. */
-export class InvalidKeyError extends OperatorError {
+export class InvalidKeyError extends Failure {
   override readonly name = 'InvalidKeyError';
-  override field: string | undefined;
 
-  constructor(message: string, field?: string) {
-    super(message);
-    this.field = field;
+  /** `field`: which of several files it is, as forms call it. */
+  constructor(explanation: Explanation, field?: string) {
+    super('not_possible', explanation, { field });
   }
 }
 
@@ -36,7 +36,7 @@ const LARGEST_EXPONENT = 2n ** 32n;
  */
 export function parsePublicKey(bytes: Uint8Array): KeyObject {
   const key = parseFirst(bytes, [publicFromPem, publicFromJwk, publicFromDer]);
-  if (key === undefined) throw new InvalidKeyError('expected an RSA public key: PEM, DER, JWK or certificate');
+  if (key === undefined) throw new InvalidKeyError(explain('publicKey'));
   // OpenSSL cannot write a key again as PKCS#1 that it has read from PKCS#1.
   const der = assertSupportedRsaKey(key).export({ format: 'der', type: 'spki' });
   return assertUsableForEncryption(createPublicKey({ key: der, format: 'der', type: 'spki' }));
@@ -49,27 +49,22 @@ export function parsePublicKey(bytes: Uint8Array): KeyObject {
 export function parsePrivateKey(bytes: Uint8Array, passphrase: string | undefined): KeyObject {
   const text = textOf(bytes);
   const isEncrypted = /^-----BEGIN ENCRYPTED |^Proc-Type: *4, *ENCRYPTED/m.test(text);
-  if (isEncrypted && passphrase === undefined)
-    throw new InvalidKeyError('the private key is encrypted: its passphrase is needed');
+  if (isEncrypted && passphrase === undefined) throw new InvalidKeyError(explain('passphraseNeeded'));
   const key = parseFirst(bytes, [
     (content) => privateFromPem(content, passphrase),
     privateFromJwk,
     (content) => privateFromDer(content, passphrase),
   ]);
   if (key !== undefined) return assertSupportedRsaKey(key);
-  if (PKCS12.test(text))
-    throw new InvalidKeyError('this is PKCS#12; turn its key into PEM first: openssl pkcs12 -in FILE -nocerts -nodes');
-  if (passphrase !== undefined)
-    throw new InvalidKeyError(
-      'the private key cannot be read, its passphrase is another one, or it takes too much work to open',
-    );
-  throw new InvalidKeyError('expected an RSA private key: PEM, DER or JWK');
+  if (PKCS12.test(text)) throw new InvalidKeyError(explain('pkcs12'));
+  if (passphrase !== undefined) throw new InvalidKeyError(explain('passphraseWrong'));
+  throw new InvalidKeyError(explain('privateKey'));
 }
 
 /** An X.509 certificate from PEM, DER or base64 of DER; of several in PEM the first. Throws `InvalidKeyError`. */
 export function parseCertificate(bytes: Uint8Array): X509Certificate {
   const certificate = parseFirst(bytes, [certificateFromPem, (content) => new X509Certificate(derOf(content))]);
-  if (certificate === undefined) throw new InvalidKeyError('expected an X.509 certificate: PEM or DER');
+  if (certificate === undefined) throw new InvalidKeyError(explain('certificate'));
   assertSupportedRsaKey(certificate.publicKey);
   return certificate;
 }
@@ -102,24 +97,23 @@ function assertUsableForEncryption(key: KeyObject): KeyObject {
     encryptRsa('oaep-sha256', key, Buffer.alloc(1));
     return key;
   } catch {
-    throw new InvalidKeyError('the public key is damaged: it does not encrypt');
+    throw new InvalidKeyError(explain('publicKeyDamaged'));
   }
 }
 
 function assertSupportedRsaKey(key: KeyObject): KeyObject {
-  if (key.asymmetricKeyType !== 'rsa') throw new InvalidKeyError('expected an RSA key (rsaEncryption)');
+  if (key.asymmetricKeyType !== 'rsa') throw new InvalidKeyError(explain('rsa'));
   const bits = keyBits(key);
-  if (bits < min || bits > max)
-    throw new InvalidKeyError(`expected an RSA key of ${min} to ${max} bits, this one has ${bits}`);
+  if (bits < min || bits > max) throw new InvalidKeyError(explain('keyBits', { min, max, bits }));
   const exponent = key.asymmetricKeyDetails?.publicExponent ?? 0n;
   if (exponent < SMALLEST_EXPONENT || exponent > LARGEST_EXPONENT || exponent % 2n === 0n)
-    throw new InvalidKeyError(`the public exponent of the RSA key must be odd, from ${SMALLEST_EXPONENT} to 2^32`);
+    throw new InvalidKeyError(explain('keyExponent', { min: String(SMALLEST_EXPONENT) }));
   return key;
 }
 
 /** Errors of the reader may quote what it read, so only that all of them failed is told. */
 function parseFirst<T>(bytes: Uint8Array, readers: readonly ((bytes: Uint8Array) => T | undefined)[]): T | undefined {
-  if (bytes.length > LIMITS.keyFileBytes) throw new InvalidKeyError(`a key has at most ${LIMITS.keyFileBytes} bytes`);
+  if (bytes.length > LIMITS.keyFileBytes) throw new InvalidKeyError(explain('keyBytes', { max: LIMITS.keyFileBytes }));
   for (const read of readers) {
     try {
       const result = read(bytes);
@@ -131,7 +125,7 @@ function parseFirst<T>(bytes: Uint8Array, readers: readonly ((bytes: Uint8Array)
   return undefined;
 }
 
-const isPrivate = (): InvalidKeyError => new InvalidKeyError('this is a private key; expected a public one');
+const isPrivate = (): InvalidKeyError => new InvalidKeyError(explain('keyIsPrivate'));
 
 const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
 

@@ -3,6 +3,7 @@ import { type Expiry, parseExpiry } from '../kernel/expiry.ts';
 import { isExactNumber, type Json } from '../kernel/json.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Pan, parsePan } from '../kernel/pan.ts';
+import { explain } from '../kernel/reasons.ts';
 import { parseTrack2, type Track2 } from '../kernel/track.ts';
 import { type Field, FieldMismatch } from './fields.ts';
 
@@ -66,7 +67,7 @@ export const currency: Field<Currency> = {
   schema: { type: 'string', pattern: '^[A-Za-z]{3}$', description: 'ISO 4217 code, in either case' },
   parse(value) {
     const read = typeof value === 'string' ? parseCurrency(value) : undefined;
-    if (read === undefined) throw new FieldMismatch('expected an ISO 4217 currency code');
+    if (read === undefined) throw new FieldMismatch(explain('isoCurrency'));
     return read;
   },
 };

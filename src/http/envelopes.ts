@@ -63,14 +63,22 @@ export const ENVELOPES: Readonly<Record<Family, Envelope>> = {
   console: {
     success: (data) => data,
     successSchema: (data) => data,
-    failure: ({ code, message, field }) => ({
+    failure: ({ code, reason, values, message, field }) => ({
       code,
-      message: field === undefined ? message : message.slice(`${field}: `.length),
+      ...(reason !== undefined && { reason, values }),
+      // For readers of logs and of calls; the console shows its own sentence for the reason.
+      message: field === undefined || !message.startsWith(`${field}: `) ? message : message.slice(`${field}: `.length),
       ...(field !== undefined && { field }),
     }),
     failureSchema: {
       type: 'object',
-      properties: { code: TEXT, message: TEXT, field: TEXT },
+      properties: {
+        code: TEXT,
+        reason: TEXT,
+        values: { type: 'object', additionalProperties: true },
+        message: TEXT,
+        field: TEXT,
+      },
       required: ['code', 'message'],
     },
   },

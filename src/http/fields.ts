@@ -1,4 +1,5 @@
 import { type ExactNumber, isJsonObject, type Json } from '../kernel/json.ts';
+import { type Explanation, explain, formatReason } from '../kernel/reasons.ts';
 
 /**
  * The words of the wire. A field reads a JSON value into what the domain understands and describes itself as JSON
@@ -21,8 +22,12 @@ export type ValueOf<F> = F extends Field<infer T> ? T : never;
 /** A value that does not fit; the path grows on its way up. */
 export class FieldMismatch extends Error {
   path: string;
-  constructor(expectation: string, path = '') {
-    super(expectation);
+  /** Absent where only a machine reads the text. */
+  readonly explanation: Explanation | undefined;
+
+  constructor(expectation: Explanation | string, path = '') {
+    super(typeof expectation === 'string' ? expectation : formatReason(expectation));
+    this.explanation = typeof expectation === 'string' ? undefined : expectation;
     this.path = path;
   }
 }
@@ -56,7 +61,7 @@ export function object<M extends Members>(members: M, description?: string): Fie
   return {
     schema: { type: 'object', ...(description !== undefined && { description }), properties, required },
     parse(value) {
-      if (!isJsonObject(value)) throw new FieldMismatch('expected an object');
+      if (!isJsonObject(value)) throw new FieldMismatch(explain('expectedObject'));
       const result: Record<string, unknown> = {};
       let current = '';
       try {
@@ -64,7 +69,7 @@ export function object<M extends Members>(members: M, description?: string): Fie
           current = name;
           const member = Object.hasOwn(value, name) ? value[name] : undefined;
           if (member !== undefined && !isAbsent(member)) result[name] = field.parse(member);
-          else if (isRequired) throw new FieldMismatch('required');
+          else if (isRequired) throw new FieldMismatch(explain('required'));
         }
       } catch (error) {
         throw withStep(error, current);
@@ -79,9 +84,9 @@ export function list<T>(item: Field<T>, limits: { min: number; max: number }, de
   return {
     schema: { type: 'array', ...about, items: item.schema, minItems: limits.min, maxItems: limits.max },
     parse(value) {
-      if (!Array.isArray(value)) throw new FieldMismatch('expected an array');
+      if (!Array.isArray(value)) throw new FieldMismatch(explain('expectedArray'));
       if (value.length < limits.min || value.length > limits.max) {
-        throw new FieldMismatch(`expected ${limits.min} to ${limits.max} entries`);
+        throw new FieldMismatch(explain('entries', { min: limits.min, max: limits.max }));
       }
       const items: T[] = [];
       let index = 0;
@@ -119,7 +124,7 @@ const countCharacters = (text: string): number => {
 export const plainText = (max: number, description: string): Field<string> => ({
   schema: { type: 'string', minLength: 1, maxLength: max, description },
   parse(value) {
-    const expectation = `expected a string of 1 to ${max} characters without control characters`;
+    const expectation = explain('plainCharacters', { min: 1, max });
     if (typeof value !== 'string' || value === '' || /\p{Cc}/u.test(value)) throw new FieldMismatch(expectation);
     if (value.length > max && countCharacters(value) > max) throw new FieldMismatch(expectation);
     return value;
@@ -131,7 +136,7 @@ export const anyText = (max: number, description: string): Field<string> => ({
   schema: { type: 'string', minLength: 1, maxLength: max, description },
   parse(value) {
     const fits = typeof value === 'string' && value !== '' && (value.length <= max || countCharacters(value) <= max);
-    if (!fits) throw new FieldMismatch(`expected a string of 1 to ${max} characters`);
+    if (!fits) throw new FieldMismatch(explain('stringCharacters', { min: 1, max }));
     return value;
   },
 });
@@ -140,7 +145,7 @@ export const anyText = (max: number, description: string): Field<string> => ({
 export const anyString = (description: string): Field<string> => ({
   schema: { type: 'string', description },
   parse(value) {
-    if (typeof value !== 'string') throw new FieldMismatch('expected a string');
+    if (typeof value !== 'string') throw new FieldMismatch(explain('expectedString'));
     return value;
   },
 });
@@ -149,7 +154,7 @@ export const anyString = (description: string): Field<string> => ({
 export const exactly = <W extends string>(expected: W, description: string): Field<W> => ({
   schema: { type: 'string', enum: [expected], description },
   parse(value) {
-    if (value !== expected) throw new FieldMismatch(`expected "${expected}"`);
+    if (value !== expected) throw new FieldMismatch(explain('literal', { words: expected }));
     return expected;
   },
 });
@@ -159,7 +164,7 @@ export const oneOf = <const W extends string>(words: readonly W[], description: 
   schema: { type: 'string', enum: words, description },
   parse(value) {
     const known = words.find((each) => each === value);
-    if (known === undefined) throw new FieldMismatch(`expected one of ${words.join(', ')}`);
+    if (known === undefined) throw new FieldMismatch(explain('choice', { words: words.join(', ') }));
     return known;
   },
 });
@@ -167,7 +172,7 @@ export const oneOf = <const W extends string>(words: readonly W[], description: 
 export const bool = (description: string): Field<boolean> => ({
   schema: { type: 'boolean', description },
   parse(value) {
-    if (typeof value !== 'boolean') throw new FieldMismatch('expected true or false');
+    if (typeof value !== 'boolean') throw new FieldMismatch(explain('expectedBoolean'));
     return value;
   },
 });
@@ -184,7 +189,7 @@ export const integer = (limits: { min: number; max: number }, description: strin
   parse(value) {
     const number = typeof value === 'string' && /^(0|[1-9][0-9]{0,15})$/.test(value) ? Number(value) : value;
     if (typeof number !== 'number' || number < limits.min || number > limits.max) {
-      throw new FieldMismatch(`expected an integer of ${limits.min} to ${limits.max}`);
+      throw new FieldMismatch(explain('integer', { min: limits.min, max: limits.max }));
     }
     return number;
   },
@@ -193,7 +198,7 @@ export const integer = (limits: { min: number; max: number }, description: strin
 export const anyObject = (description: string): Field<{ readonly [key: string]: Json }> => ({
   schema: { type: 'object', description, additionalProperties: true },
   parse(value) {
-    if (!isJsonObject(value)) throw new FieldMismatch('expected an object');
+    if (!isJsonObject(value)) throw new FieldMismatch(explain('expectedObject'));
     return value;
   },
 });
@@ -208,6 +213,11 @@ const outputField = <T>(schema: JsonSchema): Field<T> => ({
     throw new Error('a member of replies is not read');
   },
 });
+
+const EXPLANATION = {
+  properties: { reason: { type: 'string' }, values: { type: 'object', additionalProperties: true } },
+  required: ['reason', 'values'],
+} as const;
 
 export const output = {
   text: (description: string) => outputField<string>({ type: 'string', description }),
@@ -225,6 +235,10 @@ export const output = {
     outputField<readonly string[]>({ type: 'array', items: { type: 'string' }, description }),
   oneOf: <W extends string>(words: readonly W[], description: string) =>
     outputField<W>({ type: 'string', enum: words, description }),
+  /** A reason with its values, see `kernel/reasons.ts`. */
+  explanation: (description: string) => outputField<Explanation>({ ...EXPLANATION, type: 'object', description }),
+  nullableExplanation: (description: string) =>
+    outputField<Explanation | null>({ ...EXPLANATION, type: ['object', 'null'], description }),
   list: <T>(item: Field<T>, description: string) =>
     outputField<readonly T[]>({ type: 'array', items: item.schema, description }),
 };

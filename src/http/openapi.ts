@@ -178,7 +178,10 @@ function buildFailureResponses(endpoint: Endpoint): [string, { description: stri
     const [first = 'internal'] = met;
     const example = envelope.failure(new Failure(first), status);
     const content = { 'application/json': { schema: envelope.failureSchema, example } };
-    return [String(status), { description: joinSentences(met.map((code) => FAILURES[code])), content }];
+    return [
+      String(status),
+      { description: joinSentences(met.map((code) => FAILURES[code as keyof typeof FAILURES])), content },
+    ];
   });
 }
 

@@ -3,8 +3,9 @@ import { type Expiry, parseAnyExpiry } from '../kernel/expiry.ts';
 import { isExactNumber, type Json } from '../kernel/json.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { isDecimal, type Money, parseAmount } from '../kernel/money.ts';
+import { explain } from '../kernel/reasons.ts';
 import { type CardField, type CardSource, parseCardPlaceholder } from '../payments/card-source.ts';
-import { AMOUNT_EXPECTED, type RequestedAmount } from '../payments/commands.ts';
+import type { RequestedAmount } from '../payments/commands.ts';
 import type { Party } from '../payments/processor.ts';
 import { cardNumber, currency, verificationCode } from './card-fields.ts';
 import { type Field, FieldMismatch, object, optional, plainText, type ValueOf } from './fields.ts';
@@ -52,7 +53,8 @@ const amountText: Field<string> = {
   },
   parse(value) {
     const text = toAmountText(value);
-    if (text === undefined || !isDecimal(text)) throw new FieldMismatch(AMOUNT_EXPECTED);
+    if (text === undefined || !isDecimal(text))
+      throw new FieldMismatch(explain('amount', { digits: LIMITS.amountIntegerDigits }));
     return text;
   },
 };
@@ -84,7 +86,8 @@ export const toRequestedAmount = (body: PartBody): RequestedAmount | undefined =
 /** Throws `Mismatch`, which names `path`. */
 export function toMoney(text: string, of: Currency, path: string, { mayBeZero = false } = {}): Money {
   const minor = parseAmount(text, of);
-  if (minor === undefined || (minor === 0n && !mayBeZero)) throw new FieldMismatch(AMOUNT_EXPECTED, path);
+  if (minor === undefined || (minor === 0n && !mayBeZero))
+    throw new FieldMismatch(explain('amount', { digits: LIMITS.amountIntegerDigits }), path);
   return { minor, currency: of };
 }
 

@@ -43,12 +43,18 @@ export const PROBLEMS: Readonly<Record<FailureCode, Problem>> = {
   rate_limited: { status: 429, retryAfterSeconds: 1 },
   unavailable: { status: 503, retryAfterSeconds: 2 },
   internal: { status: 500 },
+  // Never met here.
+  usage: { status: 400 },
 };
 
 /** What went wrong, for the caller: anything unexpected is `internal`, and its own text stays inside. */
 export function toFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
-  if (error instanceof FieldMismatch) return invalid(error.path === '' ? 'body' : error.path, error.message);
+  if (error instanceof FieldMismatch) {
+    const field = error.path === '' ? 'body' : error.path;
+    if (error.explanation === undefined) return invalid(field, error.message);
+    return new Failure('invalid_field', error.explanation, { field });
+  }
   if (error instanceof StorageError) return new Failure('unavailable', { cause: error });
   return toFastifyFailure(error) ?? new Failure('internal', { cause: error });
 }

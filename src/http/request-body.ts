@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { Failure, invalid } from '../kernel/failure.ts';
+import { Failure, invalidField } from '../kernel/failure.ts';
 import { parseJson } from '../kernel/json.ts';
 import type { Endpoint, RouteCall, TextBody } from './endpoint.ts';
 import type { Field } from './fields.ts';
@@ -24,5 +24,5 @@ function parseTextBody(body: Buffer, text: TextBody | undefined): ParsedBody {
   if (text === undefined) return { source: NO_SOURCE, body: undefined };
   if (isUtf8(body)) return { source: { ...NO_SOURCE, text: body.toString('utf8') }, body: undefined };
   if (text.media === 'xml') throw new Failure('malformed_xml', { message: 'malformed XML: the body is not UTF-8' });
-  throw invalid('body', 'expected UTF-8 text');
+  throw invalidField('body', 'expectedUtf8');
 }

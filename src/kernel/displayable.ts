@@ -1,4 +1,4 @@
-import { invalid } from './failure.ts';
+import { invalidField } from './failure.ts';
 import { containsIssuedPan } from './pan.ts';
 
 /**
@@ -25,13 +25,12 @@ export const escapeInvisible = (text: string): string =>
 
 /** Throws `invalid_field` for a text with invisible characters or a number that a card issuer could have given out. */
 export function assertDisplayable(text: string, field: string): void {
-  if (escapeInvisible(text) !== text) throw invalid(field, 'expected no signs that are not seen');
-  if (containsIssuedPan(text)) throw invalid(field, 'expected no card number');
+  if (escapeInvisible(text) !== text) throw invalidField(field, 'invisibleCharacters');
+  if (containsIssuedPan(text)) throw invalidField(field, 'noCard');
 }
 
 /** As `assertDisplayable`, for what tells one person from another: it has no sign that looks like a plainer one. */
 export function assertUnambiguous(text: string, field: string): void {
   assertDisplayable(text, field);
-  if (text.normalize('NFKC') !== text || text.includes('\ufe0f'))
-    throw invalid(field, 'expected letters in their plain form');
+  if (text.normalize('NFKC') !== text || text.includes('\ufe0f')) throw invalidField(field, 'plainLetters');
 }

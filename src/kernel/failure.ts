@@ -1,3 +1,5 @@
+import { type Explanation, explain, formatReason, type Reason, type Values, type ValuesArgument } from './reasons.ts';
+
 /**
  * The closed list of everything that can go wrong for a caller. A failure carries a text that is safe to show: it
  * names fields, never values. The private cause, if any, is for the log of an operator and is never derived from it.
@@ -38,22 +40,58 @@ export const FAILURES = {
   internal: 'Internal error.',
 } as const;
 
-export type FailureCode = keyof typeof FAILURES;
+/** `usage` is for the command line alone: the command is wrong, and its exit code says so. */
+export type FailureCode = keyof typeof FAILURES | 'usage';
+
+/** Where the failure lies and what caused it; `message` is a text that has no reason of its own. */
+interface FailureOptions {
+  readonly field?: string | undefined;
+  readonly message?: string;
+  readonly cause?: unknown;
+}
 
 export class Failure extends Error {
+  override readonly name: string = 'Failure';
   readonly code: FailureCode;
+  /** Absent where the code says all, or where only a machine reads the text. */
+  readonly reason: Reason | undefined;
+  readonly values: Values;
   /** Where in the request, as `chd[3].exp`, when the failure is about one place. */
   readonly field: string | undefined;
 
-  constructor(code: FailureCode, options: { field?: string; message?: string; cause?: unknown } = {}) {
-    const text = options.message ?? FAILURES[code];
-    super(options.field === undefined ? text : `${options.field}: ${text}`, { cause: options.cause });
-    this.name = 'Failure';
+  constructor(code: FailureCode, explanation?: Explanation | FailureOptions, options: FailureOptions = {}) {
+    const explained = explanation !== undefined && 'reason' in explanation ? explanation : undefined;
+    const { field, message, cause } = explained === undefined ? ((explanation ?? options) as FailureOptions) : options;
+    super(formatFailure(code, field, explained, message), { cause });
     this.code = code;
-    this.field = options.field;
+    this.reason = explained?.reason;
+    this.values = explained?.values ?? {};
+    this.field = field;
   }
 }
 
-/** A field that is missing or malformed: `invalid('chd[3].exp', 'expected MM/YY')`. */
+/** Codes whose texts name no field: forms know it, people on a command line do not. */
+const WITHOUT_FIELD: readonly FailureCode[] = ['usage', 'not_possible'];
+
+function formatFailure(
+  code: FailureCode,
+  field: string | undefined,
+  explanation: Explanation | undefined,
+  message: string | undefined,
+): string {
+  const text =
+    explanation === undefined ? (message ?? FAILURES[code as keyof typeof FAILURES]) : formatReason(explanation);
+  return field === undefined || WITHOUT_FIELD.includes(code) ? text : `${field}: ${text}`;
+}
+
+/** A field that is missing or malformed, with a text that only machines read: `invalid('chd[3].exp', 'expected MM/YY')`. */
 export const invalid = (field: string, expectation: string): Failure =>
   new Failure('invalid_field', { field, message: expectation });
+
+/** A field that is missing or malformed: `invalidField('tags', 'entries', { min: 1, max: 50 })`. */
+export const invalidField = <R extends Reason>(field: string, reason: R, ...values: ValuesArgument<R>): Failure =>
+  new Failure('invalid_field', explain(reason, ...values), { field });
+
+/** What cannot be done now, whatever the request says. */
+export const notPossible = <R extends Reason>(reason: R, ...values: ValuesArgument<R>): Failure =>
+  new Failure('not_possible', explain(reason, ...values));

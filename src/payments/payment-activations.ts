@@ -16,8 +16,8 @@ import { UnsealError } from '../crypto/seal.ts';
 import type { PreparedWrites, Transactions } from '../idempotency/transaction.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type Tenant, tenantKey } from '../kernel/environment.ts';
-import { Failure } from '../kernel/failure.ts';
-import { OperatorError } from '../kernel/operator-error.ts';
+import { Failure, notPossible } from '../kernel/failure.ts';
+import { explain } from '../kernel/reasons.ts';
 import { Cache, MAX_CACHED_TENANTS, SETTINGS_TTL_MS } from '../storage/cache.ts';
 import type { Database } from '../storage/database.ts';
 import { rowMacKey } from '../storage/mac-table.ts';
@@ -32,7 +32,6 @@ import {
   listSettings,
   mergeSettings,
   redactedSettings,
-  SettingError,
   type SettingTable,
   type SettingView,
 } from './settings.ts';
@@ -93,11 +92,6 @@ interface ActivationSettingsView {
   readonly processor: string | undefined;
   readonly settings: SettingView[];
   readonly isAltered: boolean;
-}
-
-/** A request of the operator that cannot be carried out. */
-class ActivationError extends OperatorError {
-  override readonly name = 'ActivationError';
 }
 
 const CAPABILITY = 'payments';
@@ -187,15 +181,15 @@ export class PaymentActivations {
     const present = await this.#enablement(tenant);
     const all = await findSettings(this.#database, this.#keyring, tenant);
     const name = request.processor ?? present?.processor ?? defaultOf(tenant, [...all.keys()]);
-    if (name === undefined) throw new ActivationError('which processor? give --processor');
+    if (name === undefined) throw notPossible('processorNeeded');
     if (name === SIMULATOR && tenant.environment === 'production' && !request.force)
-      throw new ActivationError('the simulator moves no money; to have it in production nevertheless, add --force');
+      throw notPossible('simulatorInProduction');
     const table = this.#table(name);
     const stored = all.get(name);
     const given = mergeSettings(table, stored?.configured ?? {}, request.settings);
     if (tenant.environment === 'production') assertErasesSad(given);
     const conflict = this.#processor(name).conflict?.(effectiveSettings(table, given));
-    if (conflict !== undefined) throw new SettingError(conflict);
+    if (conflict !== undefined) throw new Failure('usage', conflict, { field: 'settings' });
     this.#assertAllowedHosts(tenant, name, given);
     const replacesAltered = present?.isTampered === true || stored?.isTampered === true;
     const { attachment } = more;
@@ -226,7 +220,7 @@ export class PaymentActivations {
   /** What was begun is still brought to its end. */
   async disable(tenant: Tenant, origin: Origin, consent?: Consent): Promise<ActivationView> {
     const present = await this.#enablement(tenant);
-    if (present === undefined) throw new ActivationError('payments are not enabled there');
+    if (present === undefined) throw notPossible('paymentsOff');
     const summary = toSummaryLines([['processor', present.processor ?? 'unknown']]);
     const change = { action: 'payments.disable', summary, body: '{}' } as const;
     const along = await this.#changeControl.permit(tenant, change, origin, { consent });
@@ -235,7 +229,7 @@ export class PaymentActivations {
     await this.#transactions.run({ origin }, async (transaction) => {
       transaction.record(event);
       transaction.include(along, new Failure('changed_meanwhile'));
-      transaction.write(removeEnablement(tenant, CAPABILITY), new ActivationError('payments are not enabled there'));
+      transaction.write(removeEnablement(tenant, CAPABILITY), notPossible('paymentsOff'));
       transaction.write(upsertOperatorNotice(tenant, 'payments.disabled', transaction.now));
       transaction.scrub();
     });
@@ -269,10 +263,7 @@ export class PaymentActivations {
       const value = given[setting];
       if (destination !== true || value === undefined) continue;
       if (this.#hosts.isAllowed(environment, productionHosts, new URL(value))) continue;
-      throw new SettingError(
-        `${setting}: not a host that ${name} documents for production; list HOST:PORT in CARDVAULT_PROCESSOR_HOSTS of ` +
-          'this process and of every node that serves',
-      );
+      throw new Failure('usage', explain('hostNotAllowed', { name: setting, processor: name }), { field: 'settings' });
     }
   }
 
@@ -297,7 +288,7 @@ export class PaymentActivations {
   #processor(name: string): Processor {
     const processor = Object.hasOwn(this.#processors, name) ? this.#processors[name] : undefined;
     if (processor === undefined)
-      throw new ActivationError(`there is no such processor; there are ${Object.keys(this.#processors).join(', ')}`);
+      throw notPossible('processorUnknown', { names: Object.keys(this.#processors).join(', ') });
     return processor;
   }
 
@@ -339,7 +330,7 @@ export class PaymentActivations {
     const event = { action: 'payments.enabled', outcome: 'success', ...tenant, targets, detail } as const;
     const macKey = await rowMacKey(this.#keyring);
     const upsert = await upsertSettings(this.#keyring, tenant, name, given, stored?.revision);
-    const changed = new ActivationError('somebody else changed this at the same moment; try again');
+    const changed = notPossible('sameMoment');
     await this.#transactions.run({ origin }, async (transaction) => {
       const { now } = transaction;
       transaction.record(event);

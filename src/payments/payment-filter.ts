@@ -1,5 +1,5 @@
 import { DAY } from '../kernel/clock.ts';
-import { invalid } from '../kernel/failure.ts';
+import { invalidField } from '../kernel/failure.ts';
 import { minIdAt } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Payment, PaymentType } from './payment.ts';
@@ -56,17 +56,17 @@ export const matches = (
 
 /** Throws `invalid_field`. */
 export function assertFilter({ lastFour, from, to }: PaymentFilter): void {
-  if (lastFour !== undefined && !/^[0-9]{4}$/.test(lastFour)) throw invalid('last_four', 'expected 4 digits');
+  if (lastFour !== undefined && !/^[0-9]{4}$/.test(lastFour)) throw invalidField('last_four', 'fourDigits');
   for (const [field, time] of Object.entries({ from, to }))
-    if (time !== undefined && !(Number.isSafeInteger(time) && time >= 0)) throw invalid(field, 'expected a time');
-  if (from !== undefined && to !== undefined && to < from) throw invalid('to', 'expected a time behind from');
+    if (time !== undefined && !(Number.isSafeInteger(time) && time >= 0)) throw invalidField(field, 'time');
+  if (from !== undefined && to !== undefined && to < from) throw invalidField('to', 'order');
 }
 
 /** A time to count over. Throws `invalid_field`. */
 export function assertPeriod(from: number, to: number): void {
   assertFilter({ from, to });
   const days = LIMITS.statisticsDaysPerQuery;
-  if (to - from > days * DAY) throw invalid('to', `expected ${days} days behind from at most`);
+  if (to - from > days * DAY) throw invalidField('to', 'period', { days });
 }
 
 /** How a payment counts that stands so: what was opened or cancelled tells neither way. */

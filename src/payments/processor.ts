@@ -3,6 +3,7 @@ import type { Expiry } from '../kernel/expiry.ts';
 import type { Json } from '../kernel/json.ts';
 import type { Money } from '../kernel/money.ts';
 import type { Pan } from '../kernel/pan.ts';
+import type { Explanation } from '../kernel/reasons.ts';
 import type { SettingTable } from './settings.ts';
 import { type FailureStatus, RESPONSE_CODES, type Reason, toFailureStatus } from './transitions.ts';
 
@@ -17,7 +18,7 @@ export interface Processor {
   /** The `https:` origins that its documentation names for production; absent: it sends nothing over the network. */
   readonly productionHosts?: readonly string[];
   /** Why these settings cannot go together, for the operator; undefined when they can. */
-  conflict?(settings: ProcessorSettings): string | undefined;
+  conflict?(settings: ProcessorSettings): Explanation | undefined;
   /** Refuses what this processor cannot process, before anything is kept or sent. Throws `invalid_field`. */
   check(order: Order, card: CardData, settings: ProcessorSettings): void;
   /** Sends an authorization, with `order.capture` a sale where `capabilities.sale`. */

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DAY, MINUTE, SECOND } from '../kernel/clock.ts';
+import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { explain } from '../kernel/reasons.ts';
 import {
   COMMON_SETTINGS,
   effectiveSettings,
@@ -9,7 +11,6 @@ import {
   oneOf,
   parseDuration,
   redactedSettings,
-  SettingError,
   type SettingTable,
   text,
   url,
@@ -17,8 +18,8 @@ import {
 
 const TABLE: SettingTable = {
   ...COMMON_SETTINGS,
-  'merchant-id': text('Merchant', /^[a-z0-9_]{1,30}$/, 'up to 30 letters', { required: true }),
-  'shared-secret': text('Secret', /^[A-Za-z0-9+/=]+$/, 'base64', { required: true, secret: true }),
+  'merchant-id': text('Merchant', /^[a-z0-9_]{1,30}$/, explain('valueVisibleUpTo', { max: 30 }), { required: true }),
+  'shared-secret': text('Secret', /^[A-Za-z0-9+/=]+$/, explain('valueSharedSecret'), { required: true, secret: true }),
   'base-url': url('Where it is', { defaultValue: 'https://example.com' }),
 };
 const GIVEN = { 'merchant-id': 'shop', 'shared-secret': 'c2VjcmV0' };
@@ -27,8 +28,8 @@ const refusal = (act: () => unknown): string => {
   try {
     act();
   } catch (error) {
-    assert.ok(error instanceof SettingError, String(error));
-    assert.equal(error.isUsageError, true);
+    assert.ok(error instanceof Failure, String(error));
+    assert.equal(error.code, 'usage');
     return error.message;
   }
   return assert.fail('was accepted');
@@ -84,7 +85,7 @@ describe('merging settings', () => {
   });
 
   it('takes values up to the limit, well-formed and without control characters', () => {
-    const table: SettingTable = { any: text('Any', /./s, 'anything', {}) };
+    const table: SettingTable = { any: text('Any', /./s, explain('valueVisible'), {}) };
     const longest = 'a'.repeat(LIMITS.processorSettingCharacters);
     assert.deepEqual(mergeSettings(table, {}, { any: longest }), { any: longest });
     for (const value of [`${longest}a`, 'a\nb', '\ud800', '\u007f'])

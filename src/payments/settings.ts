@@ -1,15 +1,9 @@
 import { DAY, HOUR, MINUTE, SECOND } from '../kernel/clock.ts';
+import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { OperatorError } from '../kernel/operator-error.ts';
+import { type Explanation, explain } from '../kernel/reasons.ts';
 
 /** Settings of `cardvault payments enable --setting` (decisions: Payments): closed lists, one of all processors and one of each. */
-
-/** A setting that does not exist, is missing or cannot have this value; its text is for the operator. */
-export class SettingError extends OperatorError {
-  override readonly name = 'SettingError';
-  override readonly isUsageError = true;
-  override readonly field = 'settings';
-}
 
 export interface Setting {
   readonly description: string;
@@ -21,7 +15,7 @@ export interface Setting {
   /** Requests go to this URL: in production only to allowed hosts. */
   readonly destination?: true;
   accepts(text: string): boolean;
-  readonly expected: string;
+  readonly expected: Explanation;
 }
 
 export type SettingTable = Readonly<Record<string, Setting>>;
@@ -40,25 +34,25 @@ type Options = Pick<Setting, 'defaultValue' | 'required' | 'secret' | 'destinati
 const duration = (description: string, max: number, options: Options): Setting => ({
   description,
   ...options,
-  expected: `1s to ${max / DAY}d, as 30s, 15m, 24h or 7d`,
+  expected: explain('valueDuration', { days: max / DAY }),
   accepts: (text) => /^[1-9][0-9]{0,6}[smhd]$/.test(text) && parseDuration(text) <= max,
 });
 
 const wholeNumber = (description: string, min: number, max: number, options: Options): Setting => ({
   description,
   ...options,
-  expected: `a whole number of ${min} to ${max}`,
+  expected: explain('valueWholeNumber', { min, max }),
   accepts: (text) => /^(0|[1-9][0-9]{0,8})$/.test(text) && Number(text) >= min && Number(text) <= max,
 });
 
 export const oneOf = (description: string, words: readonly string[], options: Options): Setting => ({
   description,
   ...options,
-  expected: `one of ${words.join(', ')}`,
+  expected: explain('valueChoice', { words: words.join(', ') }),
   accepts: (text) => words.includes(text),
 });
 
-export const text = (description: string, pattern: RegExp, expected: string, options: Options): Setting => ({
+export const text = (description: string, pattern: RegExp, expected: Explanation, options: Options): Setting => ({
   description,
   ...options,
   expected,
@@ -69,7 +63,7 @@ export const text = (description: string, pattern: RegExp, expected: string, opt
 export const url = (description: string, options: Options): Setting => ({
   description,
   ...options,
-  expected: 'an https: URL without user, query and fragment (http: for loopback addresses only)',
+  expected: explain('valueUrl'),
   accepts: isAcceptedUrl,
 });
 
@@ -116,22 +110,28 @@ export function mergeSettings(
   for (const [index, [name, value]] of Object.entries(changes).entries()) {
     const setting = Object.hasOwn(table, name) ? table[name] : undefined;
     if (setting === undefined)
-      throw new SettingError(`setting ${index + 1} does not exist; there are ${Object.keys(table).sort().join(', ')}`);
+      throw new Failure(
+        'usage',
+        explain('settingUnknown', { number: index + 1, names: Object.keys(table).sort().join(', ') }),
+        { field: 'settings' },
+      );
     if (value === '') delete merged[name];
     else if (isAccepted(setting, value)) merged[name] = value;
-    else throw new SettingError(`${name}: expected ${setting.expected}`);
+    else throw new Failure('usage', explain('setting', { name, expected: setting.expected }), { field: 'settings' });
   }
   const missing = Object.entries(table).filter(
     ([name, { required }]) => required === true && merged[name] === undefined,
   );
-  if (missing.length > 0) throw new SettingError(`missing: ${missing.map(([name]) => name).join(', ')}`);
+  if (missing.length > 0)
+    throw new Failure('usage', explain('settingsMissing', { names: missing.map(([name]) => name).join(', ') }), {
+      field: 'settings',
+    });
   return merged;
 }
 
 /** Production has no choice (PCI DSS 3.3.1). Throws `SettingError`. */
 export function assertErasesSad(given: ConfiguredSettings): void {
-  if (given['erase-sad'] === 'false')
-    throw new SettingError('erase-sad: production always erases security codes and track data; set it to true');
+  if (given['erase-sad'] === 'false') throw new Failure('usage', explain('sadErased'), { field: 'settings' });
 }
 
 const isAccepted = (setting: Setting, value: string): boolean =>

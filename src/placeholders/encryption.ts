@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { type EncryptionPadding, encryptRsa, plaintextLimit } from '../crypto/rsa.ts';
 import { InvalidKeyError, keyBits, parsePublicKey } from '../crypto/rsa-keys.ts';
-import { Failure, invalid } from '../kernel/failure.ts';
+import { Failure, invalid, invalidField } from '../kernel/failure.ts';
 import { isJsonObject, type Json, parseJson } from '../kernel/json.ts';
 import { type LocatedPlaceholder, placeholderFailure, type Substitution } from './located-placeholder.ts';
 
@@ -27,7 +27,7 @@ export function parseEncryption(header: string | undefined): ValueEncryption {
   const { key, type = 'RSA', is_partial: isPartial = true } = header === undefined ? {} : parseMembers(header);
   const padding = PADDINGS.get(type);
   if (padding === undefined) throw invalid(`${HEADER}.type`, 'expected RSA, RSA-OAEP or RSA-PKCS1');
-  if (typeof isPartial !== 'boolean') throw invalid(`${HEADER}.is_partial`, 'expected true or false');
+  if (typeof isPartial !== 'boolean') throw invalidField(`${HEADER}.is_partial`, 'expectedBoolean');
   return { key: key === undefined ? undefined : parseKey(key), padding, isPartial };
 }
 

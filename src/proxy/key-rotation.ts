@@ -1,6 +1,7 @@
 import { type KeyObject, sign, verify, type X509Certificate } from 'node:crypto';
 import { createSelfSigned } from '../crypto/certificate.ts';
 import { InvalidKeyError, parseCertificate, parsePrivateKey, parsePublicKey, toPublicKey } from '../crypto/rsa-keys.ts';
+import { explain } from '../kernel/reasons.ts';
 import {
   active,
   expiryOf,
@@ -22,7 +23,8 @@ function withField<T>(part: 'processor_public_key' | 'merchant_private_key' | 'm
   try {
     return act();
   } catch (error) {
-    if (error instanceof InvalidKeyError) error.field = part;
+    if (error instanceof InvalidKeyError && error.reason !== undefined)
+      throw new InvalidKeyError({ reason: error.reason, values: error.values }, part);
     throw error;
   }
 }
@@ -73,7 +75,7 @@ export async function rotateMerchantKey(
 ): Promise<Rotation<MerchantKey>> {
   const { now, from } = times;
   if (old !== undefined && from > now && expiryOf(active(old, now).certificate) < from)
-    throw new InvalidKeyError('the merchant certificate in use ends before the overlap does', 'overlap_minutes');
+    throw new InvalidKeyError(explain('certificateInUseEnds'), 'overlap_minutes');
   const certificate = files.certificate && merchantCertificate(files.certificate, times);
   const { privateKey, passphrase } = files;
   if (privateKey === undefined)
@@ -98,12 +100,10 @@ function renewCertificate(
   certificate: X509Certificate | undefined,
   { now, from }: RotationTimes,
 ): Rotation<MerchantKey> {
-  if (old === undefined || certificate === undefined)
-    throw new InvalidKeyError('a certificate needs its private key: give both');
+  if (old === undefined || certificate === undefined) throw new InvalidKeyError(explain('certificateAlone'));
   const next = pending(old, now);
   const current = active(old, now);
-  if (next !== undefined && from > now)
-    throw new InvalidKeyError('another key waits already: a certificate cannot wait beside it');
+  if (next !== undefined && from > now) throw new InvalidKeyError(explain('certificateWaits'));
   if (next !== undefined && isKeyPair(next.value.key, certificate)) {
     assertValid(certificate, { now, from: next.from }, 'merchant');
     const entered = toMerchantKey(next.value.key, certificate);
@@ -133,8 +133,7 @@ async function resolveMerchantKey(
   return reusable ?? toMerchantKey(key, parseCertificate(await createSelfSigned(key, name, now)));
 }
 
-const keyMismatch = (): InvalidKeyError =>
-  new InvalidKeyError('the merchant certificate belongs to another private key', 'merchant_certificate');
+const keyMismatch = (): InvalidKeyError => new InvalidKeyError(explain('certificateOfOther'), 'merchant_certificate');
 
 /** The certificate that a public key came in, if it did. */
 function findCertificate(file: Uint8Array): X509Certificate | undefined {
@@ -150,10 +149,10 @@ function findCertificate(file: Uint8Array): X509Certificate | undefined {
 function assertValid(certificate: X509Certificate, { now, from }: RotationTimes, owner: string): void {
   const [start, end] = [validFrom(certificate), expiryOf(certificate)];
   if (Number.isNaN(start) || Number.isNaN(end))
-    throw new InvalidKeyError(`the times of the ${owner} certificate are malformed`);
-  if (end <= now) throw new InvalidKeyError(`the ${owner} certificate has expired`);
-  if (end <= from) throw new InvalidKeyError(`the ${owner} certificate ends before it comes into use`);
-  if (start > now) throw new InvalidKeyError(`the ${owner} certificate is not valid yet`);
+    throw new InvalidKeyError(explain('certificateTimes', { whose: owner }));
+  if (end <= now) throw new InvalidKeyError(explain('certificateExpired', { whose: owner }));
+  if (end <= from) throw new InvalidKeyError(explain('certificateEndsBefore', { whose: owner }));
+  if (start > now) throw new InvalidKeyError(explain('certificateEarly', { whose: owner }));
 }
 
 /** A key can be well-formed and still have numbers that do not fit each other. */
@@ -164,5 +163,5 @@ function assertSigns(key: KeyObject): KeyObject {
   } catch {
     // As a signature that does not verify.
   }
-  throw new InvalidKeyError('the private key is damaged: its signature does not verify');
+  throw new InvalidKeyError(explain('privateKeyDamaged'));
 }

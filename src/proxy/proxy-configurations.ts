@@ -9,8 +9,7 @@ import { keyFingerprint } from '../crypto/rsa-keys.ts';
 import type { PreparedWrites, Transactions } from '../idempotency/transaction.ts';
 import { type Clock, MINUTE } from '../kernel/clock.ts';
 import { type Tenant, tenantKey } from '../kernel/environment.ts';
-import { Failure } from '../kernel/failure.ts';
-import { OperatorError } from '../kernel/operator-error.ts';
+import { Failure, notPossible } from '../kernel/failure.ts';
 import { Cache, MAX_CACHED_TENANTS, SETTINGS_TTL_MS } from '../storage/cache.ts';
 import type { Database } from '../storage/database.ts';
 import { rotateMerchantKey, rotateProcessorKey } from './key-rotation.ts';
@@ -35,11 +34,6 @@ export interface ConfigurationChanges {
   readonly settings: ConfiguredSettings;
   /** How long what is in use stays in use beside a new key or certificate. */
   readonly overlapMinutes: number;
-}
-
-/** A request of the operator that cannot be carried out. */
-class ProxyError extends OperatorError {
-  override readonly name = 'ProxyError';
 }
 
 type AuditDetail = Readonly<Record<string, string | number | readonly string[]>>;
@@ -154,7 +148,7 @@ export class ProxyConfigurations {
   /** Erases all keys and settings, also when they cannot be opened any more. */
   async remove(tenant: Tenant, origin: Origin, right: ChangeRight = {}): Promise<void> {
     const revision = await findRevision(this.#database, tenant);
-    if (revision === undefined) throw new ProxyError('there is no such configuration');
+    if (revision === undefined) throw notPossible('proxyEmpty');
     const change: RestrictedChange = { action: 'proxy.remove', summary: [], body: '{}' };
     const along = await this.#changeControl.permit(tenant, change, origin, right);
     await this.#commit(tenant, EMPTY, revision, { action: 'proxy.removed', detail: {}, right, along }, origin);
@@ -209,7 +203,7 @@ export class ProxyConfigurations {
     await this.#transactions.run({ origin }, async (transaction) => {
       transaction.record({ action, detail, outcome: 'success', ...tenant, targets });
       transaction.include(along, new Failure('changed_meanwhile'));
-      transaction.write(update, new ProxyError('somebody else changed this at the same moment; try again'));
+      transaction.write(update, notPossible('sameMoment'));
       if (!isMember) transaction.write(upsertOperatorNotice(tenant, action, transaction.now));
       transaction.scrub();
     });

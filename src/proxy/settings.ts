@@ -1,14 +1,8 @@
+import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { OperatorError } from '../kernel/operator-error.ts';
+import { type Explanation, explain } from '../kernel/reasons.ts';
 
 /** The closed list of what can be set for an account's proxy (decisions: Proxy). */
-
-/** A setting that does not exist or cannot have this value; its text is for the operator. */
-class SettingError extends OperatorError {
-  override readonly name = 'SettingError';
-  override readonly isUsageError = true;
-  override readonly field = 'settings';
-}
 
 /** Words that a setting may have; the first is the default. */
 const CHOICES = {
@@ -82,12 +76,14 @@ export function mergeSettings(current: ConfiguredSettings, changes: ConfiguredSe
   const merged: Record<string, string> = { ...current };
   for (const [index, [name, value]] of Object.entries(changes).entries()) {
     if (!SETTING_NAMES.includes(name))
-      throw new SettingError(`setting ${index + 1} does not exist; there are ${SETTING_NAMES.join(', ')}`);
+      throw new Failure('usage', explain('settingUnknown', { number: index + 1, names: SETTING_NAMES.join(', ') }), {
+        field: 'settings',
+      });
     if (value === '') delete merged[name];
     else merged[name] = parseValue(name, value);
   }
   if (merged['wssec.username'] !== undefined && merged['wssec.password'] === undefined)
-    throw new SettingError('wssec.username needs wssec.password');
+    throw new Failure('usage', explain('usernameNeedsPassword'), { field: 'settings' });
   return merged;
 }
 
@@ -97,7 +93,8 @@ function parseValue(name: string, value: string): string {
     choices.length > 0
       ? choices.includes(value)
       : value.length <= LIMITS.proxySettingCharacters && value.isWellFormed() && !/[\p{Cc}\ufffe\uffff]/u.test(value);
-  if (!isValid) throw new SettingError(`${name}: expected ${describeExpected(name)}`);
+  if (!isValid)
+    throw new Failure('usage', explain('setting', { name, expected: describeExpected(name) }), { field: 'settings' });
   return value;
 }
 
@@ -107,10 +104,10 @@ function choicesFor(name: string): readonly string[] {
   return Object.hasOwn(CHOICES, name) ? CHOICES[name as ChoiceName] : [];
 }
 
-function describeExpected(name: string): string {
+function describeExpected(name: string): Explanation {
   const choices = choicesFor(name);
-  if (choices.length > 0) return `one of ${choices.join(', ')}`;
-  return `1 to ${LIMITS.proxySettingCharacters} characters without control characters`;
+  if (choices.length > 0) return explain('valueChoice', { words: choices.join(', ') });
+  return explain('valueCharacters', { min: 1, max: LIMITS.proxySettingCharacters });
 }
 
 const DEFAULTS = Object.fromEntries(Object.entries(CHOICES).map(([name, [first]]) => [name, first]));
@@ -138,7 +135,7 @@ export interface SettingView {
   readonly value: string | undefined;
   /** In force while it is not set. */
   readonly defaultValue: string | undefined;
-  readonly expected: string;
+  readonly expected: Explanation;
   /** None where any text will do. */
   readonly choices: readonly string[];
   readonly isSecret: boolean;

@@ -1,4 +1,4 @@
-import { invalid } from '../kernel/failure.ts';
+import { invalidField } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { yieldBeforeScan } from './scan-queue.ts';
 
@@ -78,4 +78,4 @@ export function decodeParts(cursor: string): Part[] {
 const isPart = (part: unknown): part is Part =>
   typeof part === 'string' ? !part.includes('\0') : Number.isSafeInteger(part);
 
-const invalidCursor = (): Error => invalid('cursor', 'expected the cursor of a page');
+const invalidCursor = (): Error => invalidField('cursor', 'cursor');

@@ -1,4 +1,4 @@
-import { invalid } from '../kernel/failure.ts';
+import { invalidField } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { SCHEMES } from './scheme.ts';
 import type { Token } from './token.ts';
@@ -28,7 +28,7 @@ const LONG_BIN_DIGITS = 8;
 export function parseSearch({ by, text }: TokenSearch): ParsedSearch {
   const { pattern, expected } = EXPECTED[by];
   if (text.length > LIMITS.searchCharacters || text.includes('\0') || !pattern.test(text))
-    throw invalid('text', `expected ${expected}`);
+    throw invalidField('text', 'environmentChoice', { words: expected });
   return by === 'bin' && text.length === LONG_BIN_DIGITS
     ? { by, text: text.slice(0, SHORT_BIN_DIGITS), longBin: text }
     : { by, text };

@@ -10,7 +10,7 @@ import {
   buildTokenizeBody,
   resolveCountry,
 } from '../../src/payments/processors/koin/request-bodies.ts';
-import { type ConfiguredSettings, mergeSettings, SettingError } from '../../src/payments/settings.ts';
+import { type ConfiguredSettings, mergeSettings } from '../../src/payments/settings.ts';
 import { CARD, ITEM, money, ORDER, withoutCardData } from './koin-fixture.ts';
 
 const KEY = 'abcdefghijklmnopqrstuvwxy';
@@ -179,7 +179,7 @@ describe('the settings of KOIN', () => {
   it('need the account and the private key, which is secret', () => {
     assert.deepEqual(mergeSettings(KOIN_SETTINGS, {}, NEEDED), NEEDED);
     for (const name of Object.keys(NEEDED))
-      assert.throws(() => mergeSettings(KOIN_SETTINGS, NEEDED, { [name]: '' }), SettingError);
+      assert.throws(() => mergeSettings(KOIN_SETTINGS, NEEDED, { [name]: '' }), { code: 'usage' });
     assert.deepEqual(
       Object.entries(KOIN_SETTINGS).flatMap(([name, each]) => ('secret' in each ? [name] : [])),
       ['private-key'],
@@ -200,7 +200,11 @@ describe('the settings of KOIN', () => {
     };
     for (const [name, values] of Object.entries(wrong)) {
       for (const value of values)
-        assert.throws(() => mergeSettings(KOIN_SETTINGS, NEEDED, { [name]: value }), SettingError, `${name} ${value}`);
+        assert.throws(
+          () => mergeSettings(KOIN_SETTINGS, NEEDED, { [name]: value }),
+          { code: 'usage' },
+          `${name} ${value}`,
+        );
     }
     assert.deepEqual(Object.keys(wrong).sort(), Object.keys(KOIN_SETTINGS).sort());
   });

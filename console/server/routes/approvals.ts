@@ -1,5 +1,5 @@
 import { iso8601 } from '../../../src/kernel/clock.ts';
-import { Failure } from '../../../src/kernel/failure.ts';
+import { Failure, notPossible } from '../../../src/kernel/failure.ts';
 import { type Approval, type ApprovalView, statusAt, wasMemberBefore } from '../../approvals/approval.ts';
 import { type Capability, can } from '../../people/roles.ts';
 import {
@@ -94,7 +94,7 @@ export const approvalRoutes: readonly Route[] = [
 /** Finds the change of an approval. Throws `not_allowed` when the requester has lost the capability for it. */
 function findApprovableChange({ services, role }: AnyCall, { action }: Approval): ApprovableChange {
   const change = services.changes.get(action);
-  if (change === undefined) throw new Failure('not_possible', { message: 'This change does not exist any more.' });
+  if (change === undefined) throw notPossible('changeGone');
   if (role === undefined || !can(role, change.definition.access as Capability)) throw new Failure('not_allowed');
   return change;
 }
@@ -104,7 +104,7 @@ async function assertApproverStillAllowed({ services, account }: AnyCall, { deci
   if (decidedBy === undefined) return;
   const role = await services.people.team.findRole(account, decidedBy);
   if (role !== undefined && can(role, 'approvals:decide')) return;
-  throw new Failure('not_possible', { message: 'Who approved this may not do so any more. Ask for it again.' });
+  throw notPossible('approverGone');
 }
 
 type Emails = ReadonlyMap<string, string | undefined>;

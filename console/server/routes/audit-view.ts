@@ -6,7 +6,7 @@ import { exportJournal, type Verification } from '../../../src/audit/verify-jour
 import type { ValueOf } from '../../../src/http/fields.ts';
 import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from '../../../src/kernel/environment.ts';
-import { Failure, invalid } from '../../../src/kernel/failure.ts';
+import { Failure, invalidField } from '../../../src/kernel/failure.ts';
 import { commitOrThrow, type Database } from '../../../src/storage/database.ts';
 import type { listAudit } from '../../wire/audit.ts';
 import { acquireAuditRead, withAuditRead } from '../audit-read-limit.ts';
@@ -60,7 +60,7 @@ const parseFilter = ({ action, actor, target, outcome, environment, from, to }: 
 /** One, or with a dot at the end all that begin so. */
 function parseActions(text: string): string[] {
   const actions = AUDIT_ACTIONS.filter((action) => action === text || (text.endsWith('.') && action.startsWith(text)));
-  if (actions.length === 0) throw invalid('action', 'expected an action, or the beginning of some, as key.');
+  if (actions.length === 0) throw invalidField('action', 'action');
   return actions;
 }
 
@@ -69,7 +69,8 @@ const NONE = 'none';
 function parseEnvironment(text: string): Environment | '' {
   if (text === NONE) return '';
   const environment = ENVIRONMENTS.find((name) => name === text);
-  if (environment === undefined) throw invalid('environment', `expected ${[...ENVIRONMENTS, NONE].join(', ')}`);
+  if (environment === undefined)
+    throw invalidField('environment', 'environmentChoice', { words: [...ENVIRONMENTS, NONE].join(', ') });
   return environment;
 }
 
@@ -106,7 +107,11 @@ const toDetailView = (record: AuditRecord | undefined) =>
     value: Array.isArray(value) ? value.join(', ') : String(value),
   }));
 
-export const toVerificationView = ({ ok, records, fault }: Verification) => ({ ok, records, fault: fault ?? null });
+export const toVerificationView = ({ ok, records, explanation }: Verification) => ({
+  ok,
+  records,
+  fault: explanation ?? null,
+});
 
 /**
  * Exports the log of one account, or everything, as `cardvault audit export` prints it. The export is recorded before the

@@ -1,4 +1,3 @@
-import { KEY_ALTERED } from '../../../src/accounts/accounts.ts';
 import { type AllowedNetwork, parseCidr } from '../../../src/accounts/allow-list.ts';
 import { type ApiKey, keyStateAt, type StoredKey, type TamperedKey } from '../../../src/accounts/api-key.ts';
 import { type SummaryLine, toSummaryLines } from '../../../src/accounts/change-summary.ts';
@@ -6,7 +5,7 @@ import { assertDisplayableAttributes, type KeyAttributes } from '../../../src/ac
 import { PERMISSIONS } from '../../../src/accounts/permission.ts';
 import type { ValueOf } from '../../../src/http/fields.ts';
 import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
-import { Failure, invalid } from '../../../src/kernel/failure.ts';
+import { Failure, invalidField, notPossible } from '../../../src/kernel/failure.ts';
 import { LIMITS } from '../../../src/kernel/limits.ts';
 import { createKey, editKey, listKeys, revokeKey, rotateKey, showKey } from '../../wire/keys.ts';
 import { type ConsoleCall, executed, type Route, route } from '../route.ts';
@@ -90,15 +89,14 @@ async function getKey({ services, tenant, params }: AnyCall): Promise<StoredKey>
 /** The key of the path, to be changed. Throws `unknown_record`, and `not_possible` when its row was altered. */
 async function getAuthenticKey(call: AnyCall): Promise<ApiKey> {
   const key = await getKey(call);
-  if (key.isTampered) throw new Failure('not_possible', { message: KEY_ALTERED });
+  if (key.isTampered) throw notPossible('keyAltered');
   return key;
 }
 
 /** Throws `invalid_field`. `present`: an end that may stay though it is over. */
 function parseAttributes(body: AttributesBody, now: number, present?: number): KeyAttributes {
   const expiresAt = parseTimeInput(body.expires_at, 'expires_at');
-  if (expiresAt !== undefined && expiresAt <= now && expiresAt !== present)
-    throw invalid('expires_at', 'expected a time in the future');
+  if (expiresAt !== undefined && expiresAt <= now && expiresAt !== present) throw invalidField('expires_at', 'future');
   return {
     name: body.name,
     description: body.description ?? '',
@@ -110,8 +108,7 @@ function parseAttributes(body: AttributesBody, now: number, present?: number): K
 
 function parseNetwork(text: string, note: string | undefined, index: number): AllowedNetwork {
   const cidr = parseCidr(text);
-  if (cidr === undefined)
-    throw invalid(`allow_list[${index}].cidr`, 'expected an address or CIDR network, as 203.0.113.7 or 2001:db8::/32');
+  if (cidr === undefined) throw invalidField(`allow_list[${index}].cidr`, 'address');
   return { cidr, note: note ?? '' };
 }
 

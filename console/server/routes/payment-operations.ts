@@ -3,6 +3,7 @@ import type { ValueOf } from '../../../src/http/fields.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import { formatDecimal } from '../../../src/kernel/money.ts';
 import { truncatePans } from '../../../src/kernel/pan.ts';
+import { explain } from '../../../src/kernel/reasons.ts';
 import { type Command, type RequestedAmount, validateCommand } from '../../../src/payments/commands.ts';
 import type { Definition } from '../../wire/definition.ts';
 import { capturePaymentManually, refundPaymentManually, voidPaymentManually } from '../../wire/payments.ts';
@@ -52,8 +53,7 @@ const FIELD_NAMES = {
   'refund_info.amount_details.total_amount': 'amount',
 };
 
-const notEnabled = (cause?: unknown): Failure =>
-  new Failure('not_possible', { message: 'Payments are not enabled for this account in this environment.', cause });
+const notEnabled = (cause?: unknown): Failure => new Failure('not_possible', explain('paymentsOffHere'), { cause });
 
 /** Begins the operation and carries it out. Throws what `Payments.operate` throws. */
 async function operate({ services, tenant, params, origin, body }: RequestedCall, command: Command): Promise<void> {

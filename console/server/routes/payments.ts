@@ -1,9 +1,9 @@
 import type { ValueOf } from '../../../src/http/fields.ts';
 import { timeOrNull } from '../../../src/kernel/clock.ts';
 import { parseCurrency } from '../../../src/kernel/currency.ts';
-import { Failure, invalid } from '../../../src/kernel/failure.ts';
+import { Failure, invalidField } from '../../../src/kernel/failure.ts';
+import { LIMITS } from '../../../src/kernel/limits.ts';
 import { parseAmount } from '../../../src/kernel/money.ts';
-import { AMOUNT_EXPECTED } from '../../../src/payments/commands.ts';
 import type { PaymentFilter } from '../../../src/payments/payment-filter.ts';
 import type { ListedPayment } from '../../../src/payments/payment-store.ts';
 import { listPayments, showPayment } from '../../wire/payments.ts';
@@ -45,10 +45,11 @@ async function findById(
 function parseFilter(body: Search): PaymentFilter {
   const { status, type, processor, reference_code: referenceCode, last_four: lastFour } = body;
   const currency = body.currency === undefined ? undefined : parseCurrency(body.currency);
-  if (body.currency !== undefined && currency === undefined) throw invalid('currency', 'expected a code of ISO 4217');
-  if (body.amount !== undefined && currency === undefined) throw invalid('currency', 'required with an amount');
+  if (body.currency !== undefined && currency === undefined) throw invalidField('currency', 'currency');
+  if (body.amount !== undefined && currency === undefined) throw invalidField('currency', 'currencyNeeded');
   const amount = body.amount === undefined || currency === undefined ? undefined : parseAmount(body.amount, currency);
-  if (body.amount !== undefined && amount === undefined) throw invalid('amount', AMOUNT_EXPECTED);
+  if (body.amount !== undefined && amount === undefined)
+    throw invalidField('amount', 'amount', { digits: LIMITS.amountIntegerDigits });
   return {
     statuses: status && [status],
     types: type && [type],

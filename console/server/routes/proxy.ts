@@ -1,5 +1,5 @@
 import type { ValueOf } from '../../../src/http/fields.ts';
-import { Failure } from '../../../src/kernel/failure.ts';
+import { notPossible } from '../../../src/kernel/failure.ts';
 import { toConfigurationView } from '../../../src/proxy/configuration-view.ts';
 import type { ProxyConfiguration } from '../../../src/proxy/proxy-configuration.ts';
 import type { ConfigurationChanges } from '../../../src/proxy/proxy-configurations.ts';
@@ -47,10 +47,7 @@ function parseChanges(body: Body): ConfigurationChanges {
   };
   const settings = parseSettingInput(body.settings ?? []);
   const isEmpty = Object.keys(settings).length === 0 && Object.values(files).every((each) => each === undefined);
-  if (isEmpty)
-    throw new Failure('not_possible', {
-      message: 'There is nothing to change: give a key, a certificate or a setting.',
-    });
+  if (isEmpty) throw notPossible('nothingToChange');
   return { ...files, passphrase: body.passphrase, settings, overlapMinutes: body.overlap_minutes ?? 0 };
 }
 

@@ -1,7 +1,7 @@
 import { toSummaryLines } from '../../../src/accounts/change-summary.ts';
 import { iso8601 } from '../../../src/kernel/clock.ts';
 import { formatLongExpiry } from '../../../src/kernel/expiry.ts';
-import { Failure, invalid } from '../../../src/kernel/failure.ts';
+import { Failure, invalidField } from '../../../src/kernel/failure.ts';
 import { truncatePans } from '../../../src/kernel/pan.ts';
 import type { TokenView } from '../../../src/vault/token-queries.ts';
 import type { TokenSearch } from '../../../src/vault/token-search.ts';
@@ -67,8 +67,8 @@ function parseSearch({
   readonly value?: string | undefined;
 }): TokenSearch | undefined {
   if (by === undefined && value === undefined) return undefined;
-  if (by === undefined) throw invalid('by', 'required');
-  if (value === undefined) throw invalid('value', 'required');
+  if (by === undefined) throw invalidField('by', 'required');
+  if (value === undefined) throw invalidField('value', 'required');
   return { by: SEARCHES[by], text: value };
 }
 

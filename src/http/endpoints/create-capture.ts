@@ -1,6 +1,7 @@
 import type { NewCapture } from '../../captures/captures.ts';
 import { LIMITS } from '../../kernel/limits.ts';
 import { passesLuhn } from '../../kernel/pan.ts';
+import { explain } from '../../kernel/reasons.ts';
 import { cardNumber, currency, expiry, track2, verificationCode } from '../card-fields.ts';
 import { defineEndpoint, type RouteCall } from '../endpoint.ts';
 import { anyObject, FieldMismatch, integer, object, optional, output, plainText, type ValueOf } from '../fields.ts';
@@ -47,7 +48,7 @@ function toCard({ chd }: Body): Pick<NewCapture, 'pan' | 'name' | 'expiry' | 'sa
 function toTtl({ ttl: lower, TTL: upper }: Body): number {
   if (lower !== undefined && upper !== undefined && lower !== upper) throw new FieldMismatch('contradicts TTL', 'ttl');
   const minutes = lower ?? upper;
-  if (minutes === undefined) throw new FieldMismatch('required', 'ttl');
+  if (minutes === undefined) throw new FieldMismatch(explain('required'), 'ttl');
   return minutes;
 }
 

@@ -2,6 +2,7 @@ import type { ApiKey } from '../../accounts/api-key.ts';
 import { iso8601 } from '../../kernel/clock.ts';
 import { LIMITS } from '../../kernel/limits.ts';
 import { truncatePan, truncatePans } from '../../kernel/pan.ts';
+import { explain } from '../../kernel/reasons.ts';
 import type { Tokenization, TokenizationResult } from '../../vault/assign-tokens.ts';
 import { isScheme, SCHEMES, type Scheme, type TokenFormat } from '../../vault/scheme.ts';
 import {
@@ -37,7 +38,8 @@ const scheme: Field<Scheme> = {
   },
   parse(value) {
     const number = typeof value === 'string' && /^[0-9]$/.test(value) ? Number(value) : value;
-    if (typeof number !== 'number' || !isScheme(number)) throw new FieldMismatch(`expected one of ${SCHEME_NAMES}`);
+    if (typeof number !== 'number' || !isScheme(number))
+      throw new FieldMismatch(explain('choice', { words: SCHEME_NAMES }));
     return number;
   },
 };

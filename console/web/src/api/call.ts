@@ -1,3 +1,4 @@
+import type { Explanation } from '../../../../src/kernel/reasons.ts';
 import type { Definition } from '../../../wire/definition.ts';
 
 /** Parameters of a call. */
@@ -15,12 +16,16 @@ export class CallError extends Error {
   /** The invalid field, if the failure names one. */
   readonly field: string | undefined;
 
-  constructor(code: string, status: number, message: string, field?: string) {
+  /** Why, for a sentence in the user's language. */
+  readonly explanation: Explanation | undefined;
+
+  constructor(code: string, status: number, message: string, field?: string, explanation?: Explanation) {
     super(message);
     this.name = 'CallError';
     this.code = code;
     this.status = status;
     this.field = field;
+    this.explanation = explanation;
   }
 }
 
@@ -93,9 +98,15 @@ export async function call<Body, Query, Data>(
   return answer as Data;
 }
 
+interface FailureBody extends Partial<Explanation> {
+  readonly code?: string;
+  readonly message?: string;
+  readonly field?: string;
+}
+
 function toCallError(status: number, answer: unknown): CallError {
-  const { code = 'internal', message = '', field } = (answer ?? {}) as Record<string, string | undefined>;
-  return new CallError(code, status, message, field);
+  const { code = 'internal', message = '', field, reason, values = {} } = (answer ?? {}) as FailureBody;
+  return new CallError(code, status, message, field, reason === undefined ? undefined : { reason, values });
 }
 
 async function send(path: string, request: RequestInit): Promise<Response> {

@@ -3,7 +3,7 @@ import { CircleAlert } from 'lucide-react';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type CallError, isTransient } from '../api/call.ts';
-import { useServiceText } from './service-text.ts';
+import { useReasonText } from './reason-text.ts';
 
 interface ErrorAlertProps {
   readonly error: CallError;
@@ -13,19 +13,14 @@ interface ErrorAlertProps {
   readonly isFocused?: boolean;
 }
 
-/** Codes that are followed by the text of the service when they have no better text. */
-const MESSAGE_HELPS: readonly string[] = ['invalid_field', 'not_possible'];
-
 /** Returns the text of an error in the user's language. */
 export function useErrorText(): (error: CallError) => string {
   const { t, i18n } = useTranslation('errors');
-  const { refusal } = useServiceText();
-  return ({ code, message }) => {
-    const known = refusal(message);
-    if (known !== undefined) return known;
-    if (!i18n.exists(`errors:${code}`)) return message === '' ? t('internal') : message;
-    const text = t(code as 'internal');
-    return MESSAGE_HELPS.includes(code) && message !== '' ? `${text} (${message})` : text;
+  const reasonText = useReasonText();
+  return ({ code, message, explanation }) => {
+    if (explanation !== undefined) return reasonText(explanation);
+    if (i18n.exists(`errors:${code}`)) return t(code as 'internal');
+    return message === '' ? t('internal') : message;
   };
 }
 

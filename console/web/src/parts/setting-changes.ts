@@ -1,3 +1,5 @@
+import type { Explanation } from '../../../../src/kernel/reasons.ts';
+
 /** Setting as the service describes it. */
 export interface Setting {
   readonly name: string;
@@ -6,7 +8,7 @@ export interface Setting {
   readonly is_set: boolean;
   /** Default value. */
   readonly fallback: string | null;
-  readonly expected: string;
+  readonly expected: Explanation;
   readonly is_secret: boolean;
 }
 

@@ -14,7 +14,7 @@ import { payments } from './en/payments.ts';
 import { processors } from './en/processors.ts';
 import { profile } from './en/profile.ts';
 import { proxy } from './en/proxy.ts';
-import { refusals } from './en/refusals.ts';
+import { reasons } from './en/reasons.ts';
 import { session } from './en/session.ts';
 import { settings } from './en/settings.ts';
 import { shell } from './en/shell.ts';
@@ -42,7 +42,7 @@ export const en = {
   processors,
   profile,
   proxy,
-  refusals,
+  reasons,
   session,
   settings,
   shell,

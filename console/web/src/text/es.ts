@@ -15,7 +15,7 @@ import { payments } from './es/payments.ts';
 import { processors } from './es/processors.ts';
 import { profile } from './es/profile.ts';
 import { proxy } from './es/proxy.ts';
-import { refusals } from './es/refusals.ts';
+import { reasons } from './es/reasons.ts';
 import { session } from './es/session.ts';
 import { settings } from './es/settings.ts';
 import { shell } from './es/shell.ts';
@@ -43,7 +43,7 @@ export const es: typeof en = {
   processors,
   profile,
   proxy,
-  refusals,
+  reasons,
   session,
   settings,
   shell,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { effectiveSettings, mergeSettings, redactedSettings, SettingError } from '../../settings.ts';
+import { effectiveSettings, mergeSettings, redactedSettings } from '../../settings.ts';
 import { buildBaseUrl, CYBERSOURCE_SETTINGS } from './client.ts';
 
 const GIVEN = {
@@ -22,7 +22,7 @@ describe('settings', () => {
   for (const name of Object.keys(GIVEN)) {
     test(`without ${name} are refused`, () => {
       const { [name as 'key-id']: _, ...rest } = GIVEN;
-      assert.throws(() => mergeSettings(CYBERSOURCE_SETTINGS, {}, rest), SettingError);
+      assert.throws(() => mergeSettings(CYBERSOURCE_SETTINGS, {}, rest), { code: 'usage' });
     });
   }
 
@@ -38,7 +38,7 @@ describe('settings', () => {
       ['soft-decline', 'ignore'],
       ['base-url', 'http://example.com'],
     ] as const)
-      assert.throws(() => mergeSettings(CYBERSOURCE_SETTINGS, GIVEN, { [name]: value }), SettingError, name);
+      assert.throws(() => mergeSettings(CYBERSOURCE_SETTINGS, GIVEN, { [name]: value }), { code: 'usage' }, name);
   });
 });
 

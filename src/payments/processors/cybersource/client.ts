@@ -4,6 +4,7 @@ import { encryptRsa } from '../../../crypto/rsa.ts';
 import { parsePublicKey } from '../../../crypto/rsa-keys.ts';
 import type { Clock, Random } from '../../../kernel/clock.ts';
 import type { Environment } from '../../../kernel/environment.ts';
+import { explain } from '../../../kernel/reasons.ts';
 import type { ProcessorCall } from '../../processor.ts';
 import { oneOf, type SettingTable, text, url } from '../../settings.ts';
 import type { Destination, HttpResult, OutboundHttp } from '../outbound-http.ts';
@@ -23,20 +24,30 @@ export const CYBERSOURCE_SETTINGS = {
   'base-url': url(`Where CyberSource answers; ${DEFAULT_HOST}, in the sandbox ${SANDBOX_HOST}, when not set`, {
     destination: true,
   }),
-  'merchant-id': text('The merchant id of the transactions', /^[A-Za-z0-9_.-]{1,64}$/, '1 to 64 of A-Z a-z 0-9 _ . -', {
-    required: true,
-  }),
-  'key-id': text('The id of the REST key', /^[A-Za-z0-9_-]{1,64}$/, '1 to 64 of A-Z a-z 0-9 _ -', { required: true }),
+  'merchant-id': text(
+    'The merchant id of the transactions',
+    /^[A-Za-z0-9_.-]{1,64}$/,
+    explain('valueOfCharacters', { min: 1, max: 64, signs: '_ . -' }),
+    {
+      required: true,
+    },
+  ),
+  'key-id': text(
+    'The id of the REST key',
+    /^[A-Za-z0-9_-]{1,64}$/,
+    explain('valueOfCharacters', { min: 1, max: 64, signs: '_ -' }),
+    { required: true },
+  ),
   'shared-secret': text(
     'The shared secret of the REST key',
     /^(?:[A-Za-z0-9+/]{4}){4,128}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/,
-    'base64 as CyberSource shows it, of 12 bytes at least',
+    explain('valueSharedSecret'),
     { required: true, secret: true },
   ),
   auth: oneOf('How requests are signed', ['jwt', 'http-signature'], { defaultValue: 'jwt' }),
   'mle-certificate': {
     description: 'The certificate for message-level encryption; needs auth=jwt',
-    expected: 'base64 of the DER of a certificate for RSA, on one line, whose subject has a serialNumber',
+    expected: explain('valueCertificate'),
     accepts: (value) => parseRecipient(value) !== undefined,
   },
   'soft-decline': oneOf(

@@ -1,5 +1,6 @@
 import { invalid } from '../../../kernel/failure.ts';
 import type { Money } from '../../../kernel/money.ts';
+import { type Explanation, explain } from '../../../kernel/reasons.ts';
 import {
   type Capabilities,
   type CardData,
@@ -67,9 +68,9 @@ export class CyberSource implements Processor {
   readonly #client: CyberSourceClient;
   readonly #inquiry: Inquiry;
 
-  conflict(settings: ProcessorSettings): string | undefined {
+  conflict(settings: ProcessorSettings): Explanation | undefined {
     const isBoth = settings['mle-certificate'] !== undefined && settings['auth'] === 'http-signature';
-    return isBoth ? 'mle-certificate: goes with auth=jwt only' : undefined;
+    return isBoth ? explain('mleNeedsJwt') : undefined;
   }
 
   constructor(options: ClientOptions) {

@@ -1,5 +1,6 @@
 import type { Environment } from '../../../kernel/environment.ts';
 import { type Json, parseJson } from '../../../kernel/json.ts';
+import { explain } from '../../../kernel/reasons.ts';
 import {
   type NotFound,
   type NotSent,
@@ -21,21 +22,16 @@ export const KOIN_SETTINGS = {
   'tokenize-url': url('Where cards are exchanged for a secure token; absent: base-url, or that of the environment', {
     destination: true,
   }),
-  'private-key': text('Private key that KOIN issued', /^[\x21-\x7e]{1,512}$/, 'visible ASCII without blanks', {
+  'private-key': text('Private key that KOIN issued', /^[\x21-\x7e]{1,512}$/, explain('valueVisible'), {
     required: true,
     secret: true,
   }),
-  account: text('Account number that KOIN gave', VISIBLE_ASCII, 'up to 64 visible ASCII characters', {
+  account: text('Account number that KOIN gave', VISIBLE_ASCII, explain('valueVisibleUpTo', { max: 64 }), {
     required: true,
   }),
-  'store-code': text('Store code that KOIN gave', VISIBLE_ASCII, 'up to 64 visible ASCII characters', {}),
-  'store-category': text('Merchant category code, sent with antifraud', /^[0-9]{4}$/, 'four digits', {}),
-  'country-code': text(
-    'Country of the payments; absent: that of the payer',
-    /^[A-Z]{2}$/,
-    'two capital letters (ISO 3166)',
-    {},
-  ),
+  'store-code': text('Store code that KOIN gave', VISIBLE_ASCII, explain('valueVisibleUpTo', { max: 64 }), {}),
+  'store-category': text('Merchant category code, sent with antifraud', /^[0-9]{4}$/, explain('valueFourDigits'), {}),
+  'country-code': text('Country of the payments; absent: that of the payer', /^[A-Z]{2}$/, explain('valueCountry'), {}),
   'notification-url': url('Public address of this service, for notifications; absent: none are asked for', {}),
   antifraud: oneOf("Payments go through KOIN's antifraud", ['true', 'false'], { defaultValue: 'false' }),
 } satisfies SettingTable;

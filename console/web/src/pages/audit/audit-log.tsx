@@ -10,12 +10,12 @@ import { EmptyState } from '../../parts/empty-state.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { formatNumber } from '../../parts/number.ts';
 import { PageHeader } from '../../parts/page-header.tsx';
+import { useReasonText } from '../../parts/reason-text.ts';
 import { SearchDepth } from '../../parts/search-depth.tsx';
 import { TimeZone } from '../../parts/time-zone.tsx';
 import type { AuditPage } from './action-text.ts';
 import { AuditFilters } from './audit-filters.tsx';
 import { AuditTable } from './audit-table.tsx';
-import { useFaultText } from './fault-text.ts';
 import type { useAuditFilters } from './filters.ts';
 
 type Verification = ValueOf<typeof verifyAudit.data>;
@@ -105,7 +105,7 @@ function Actions({ verify, onVerify, exportPath, exportHint }: AuditLogProps) {
 
 function VerifyResult({ verify: { data, error, isPending, reset } }: { readonly verify: Verify }) {
   const { t, i18n } = useTranslation('audit');
-  const faultText = useFaultText();
+  const reasonText = useReasonText();
   if (error !== null)
     return (
       <Stack mb="md">
@@ -128,7 +128,7 @@ function VerifyResult({ verify: { data, error, isPending, reset } }: { readonly 
       <Text size="sm">
         {data.ok
           ? t('verifiedText', { count: data.records, number })
-          : t('faultText', { fault: faultText(data.fault ?? '') })}
+          : t('faultText', { fault: data.fault === null ? '' : reasonText(data.fault) })}
       </Text>
     </Alert>
   );

@@ -1,8 +1,10 @@
 import { Stack } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { explain } from '../../../../../src/kernel/reasons.ts';
 import { CopyField } from '../../parts/copy.tsx';
 import { Details } from '../../parts/details.tsx';
 import { formatNumber } from '../../parts/number.ts';
+import { useReasonText } from '../../parts/reason-text.ts';
 import type { AuditRecord } from './action-text.ts';
 import { type DetailText, useDetailText } from './detail-text.ts';
 import { RawText } from './raw.tsx';
@@ -10,6 +12,7 @@ import { RawText } from './raw.tsx';
 /** Shows the remaining members of a record. */
 export function RecordDetail({ record }: { readonly record: AuditRecord }) {
   const { t, i18n } = useTranslation('audit');
+  const reasonText = useReasonText();
   const text = useDetailText();
   const { lane, sequence, address, request_id, actor_id, actor_source, targets, detail, hash } = record;
   const copyItem = (label: string, value: string | null) =>
@@ -38,7 +41,7 @@ export function RecordDetail({ record }: { readonly record: AuditRecord }) {
         copyItem(t('detail.request'), request_id),
         {
           label: t('detail.place'),
-          value: t('places.record', { lane, record: formatNumber(sequence, i18n.language) }),
+          value: reasonText(explain('placeRecord', { lane, record: formatNumber(sequence, i18n.language) })),
         },
         copyItem(t('detail.hash'), hash),
       ]}

@@ -1,22 +1,22 @@
 import { useTranslation } from 'react-i18next';
-import { useServiceText } from '../../parts/service-text.ts';
+import type { Explanation } from '../../../../../src/kernel/reasons.ts';
+import { useReasonText } from '../../parts/reason-text.ts';
 
 interface Setting {
   readonly name: string;
   readonly about: string;
-  readonly expected: string;
+  readonly expected: Explanation;
   readonly is_secret: boolean;
 }
 
-const CHOICES = /^one of (.+)$/;
-
-/** Parses the values that a setting accepts from the service's description. */
-export const choicesIn = (expected: string): readonly string[] => CHOICES.exec(expected)?.[1]?.split(', ') ?? [];
+/** Returns the values that a setting accepts; none when it is free text. */
+export const choicesIn = ({ reason, values }: Explanation): readonly string[] =>
+  reason === 'valueChoice' ? String(values['words']).split(', ') : [];
 
 /** Returns texts for the settings of a processor; unknown ones keep the text of the service. */
 export function useSettingText(processor: string) {
   const { t, i18n } = useTranslation(['processors', 'operator']);
-  const { expected: expectedText } = useServiceText();
+  const expectedText = useReasonText();
   const aboutText = ({ name, about }: Setting): string => {
     const key = [`about.${processor}.${name}`, `about.common.${name}`].find((each) =>
       i18n.exists(`processors:${each}`),
