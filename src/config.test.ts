@@ -207,7 +207,7 @@ describe('settings', () => {
       for (const text of texts) {
         const found = problems({ [name]: text });
         assert.equal(found.length, 1, `${name}=${text}: ${found}`);
-        assert.match(found[0] ?? '', new RegExp(`^${name}: expected `));
+        assert.match(found[0] ?? '', new RegExp(`^${name}: (?:expected|contains) `));
       }
     }
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { OperatorError } from '../kernel/operator-error.ts';
+import { Failure } from '../kernel/failure.ts';
 import {
   type ConfiguredSettings,
   effectiveSettings,
@@ -40,8 +40,8 @@ function fault(changes: ConfiguredSettings, old: ConfiguredSettings = {}): strin
   try {
     mergeSettings(old, changes);
   } catch (error) {
-    assert.ok(error instanceof OperatorError, String(error));
-    assert.ok(error.isUsageError);
+    assert.ok(error instanceof Failure, String(error));
+    assert.equal(error.code, 'usage');
     return error.message;
   }
   return assert.fail(`accepted ${JSON.stringify(changes)}`);

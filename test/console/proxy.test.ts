@@ -50,7 +50,7 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
       is_set: false,
       value: null,
       fallback: 'nested',
-      expected: 'one of nested, plain',
+      expected: { reason: 'valueChoice', values: { words: 'nested, plain' } },
       choices: ['nested', 'plain'],
       is_secret: false,
     });
@@ -60,7 +60,7 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
       is_set: false,
       value: null,
       fallback: null,
-      expected: '1 to 255 characters without control characters',
+      expected: { reason: 'valueCharacters', values: { min: 1, max: 255 } },
       choices: [],
       is_secret: true,
     });

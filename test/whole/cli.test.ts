@@ -220,7 +220,7 @@ describe('the command line', () => {
         '=x',
       ].map((ip): [RegExp, string[]] => [/expected an address or CIDR network/, ['key', 'edit', 'x', '--ip', ip]]),
       [/--name: expected no card number$/m, ['account', 'create', '--name', 'till 4111 1111 1111 1111']],
-      [/--name: expected no signs that are not seen$/m, ['account', 'create', '--name', 'a\u202eb']],
+      [/--name: contains invisible characters; remove them$/m, ['account', 'create', '--name', 'a\u202eb']],
       [/--name: expected no card number$/m, ['key', 'edit', 'x', '--name', '4111-1111-1111-1111']],
       [/--description: expected no card number$/m, ['key', 'edit', 'x', '--description', '4111111111111111']],
       [/--ip note: expected no card number$/m, ['key', 'edit', 'x', '--ip', '127.0.0.1=4111111111111111']],
