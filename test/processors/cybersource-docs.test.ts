@@ -53,7 +53,7 @@ describe('docs/processors/cybersource.md', () => {
   test('has every setting, and whether it must be set', () => {
     const rows = Object.fromEntries(
       text
-        .slice(0, text.indexOf('## Encrypted messages'))
+        .slice(0, text.indexOf('## Message-level encryption'))
         .split('\n')
         .flatMap((line) => {
           const [, name = '', fallback = ''] = /^\| `([a-z-]+)` \| ([^|]*) \|/.exec(line) ?? [];
