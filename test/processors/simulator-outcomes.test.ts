@@ -208,7 +208,7 @@ const conditionText = (when: Condition): string => {
     case 'expiry':
       return 'expiration_date in the past (end of its month, UTC)';
     case 'triggers':
-      return `e-mail with ${when.triggers.map((word) => `\`${word}\``).join(', ')}`;
+      return `email with ${when.triggers.map((word) => `\`${word}\``).join(', ')}`;
     case 'card':
       return `card ${when.card}`;
     case 'amount':
@@ -220,12 +220,12 @@ const conditionText = (when: Condition): string => {
 
 const VERDICTS = {
   opened: 'Opened until void or expiry',
-  late_accept: 'Opened, after 5 s Authorized (payment: Collected), with news',
-  late_reject: 'Opened, after 5 s Declined / Rejected, with news',
-  late_failure: 'Authorized, after 5 s Declined / Rejected, with news; a payment stays Collected',
-  silent_accept: 'as `late_accept`, without news',
-  lost: 'never arrives, never answered',
-  refused_connection: 'the connection is refused: surely not sent',
+  late_accept: 'Opened, after 5 s Authorized (payment: Collected), with a notification',
+  late_reject: 'Opened, after 5 s Declined / Rejected, with a notification',
+  late_failure: 'Authorized, after 5 s Declined / Rejected, with a notification; a payment stays Collected',
+  silent_accept: 'as `late_accept`, without a notification',
+  lost: 'never arrives, and no response is sent',
+  refused_connection: 'the connection is refused: certainly not sent',
 };
 
 const verdictText = (verdict: SimulatedOutcome): string => {

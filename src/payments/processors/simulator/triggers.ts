@@ -7,11 +7,11 @@ import { RULES } from './rules.ts';
 
 /** What can go wrong with a capture, refund or void. */
 export const FAULTS = {
-  timeout: 'booked, and never answered',
-  lost: 'not booked, and never answered',
+  timeout: 'executed, but no response is sent',
+  lost: 'not executed, and no response is sent',
   decline: 'Declined / Rejected',
   error: 'ProcessorError / Undefined',
-  unsent: 'the connection is refused: surely not sent',
+  unsent: 'the connection is refused: certainly not sent',
 } as const;
 export type Fault = keyof typeof FAULTS;
 
@@ -26,14 +26,14 @@ export type Inquiry = (typeof INQUIRIES)[number];
 const ALWAYS = '_always';
 
 export const NOTIFICATION_TRIGGERS = {
-  duplicate_notification: 'the news of a late change come twice',
-  late_notification: 'the news of a late change come 20 s after it',
+  duplicate_notification: 'the notification of a late change is sent twice',
+  late_notification: 'the notification of a late change is sent 20 s after the change',
 } as const;
 
 /** Followed by `_` and milliseconds. */
 export const DELAYS = {
-  delay: 'the authorization is booked at once and answered after so long',
-  arrival: 'the authorization arrives, and is booked, after so long, also when nobody waits for it any more',
+  delay: 'the authorization is executed immediately, and the response is delayed',
+  arrival: 'the authorization arrives and is executed after the delay, also after the caller has stopped waiting',
 } as const;
 
 export const MAX_DELAY_MS = 10_000;
