@@ -62,9 +62,9 @@ describe('docs/processors/cybersource.md', () => {
     );
     assert.deepEqual(Object.keys(rows).sort(), Object.keys(CYBERSOURCE_SETTINGS).sort());
     for (const [name, setting] of Object.entries(CYBERSOURCE_SETTINGS)) {
-      const { fallback, required } = setting as { fallback?: string; required?: true };
+      const { defaultValue, required } = setting as { defaultValue?: string; required?: true };
       if (required) assert.equal(rows[name], 'required');
-      if (fallback !== undefined) assert.equal(rows[name], `\`${fallback}\``);
+      if (defaultValue !== undefined) assert.equal(rows[name], `\`${defaultValue}\``);
     }
   });
 
