@@ -185,7 +185,7 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
     assert.match(out, /^TABLE +ROWS +SHA-256\n(?:.+\n)*wrapped_keys +[0-9]+ +[0-9a-f]{64}\n/);
     assert.match(
       out,
-      /\n[0-9]+ rows copied and compared, in [0-9.]+ s\n[12] keys of security codes and track data copied\nthe audit log has no record of the copy: .*\n\nWhat to do next:\n {2}1\. Keep the root key/,
+      /\n[0-9]+ rows copied and compared, in [0-9.]+ s\n[12] keys of security codes and track data copied\nthe audit log has no record of the copy: .*\n\nWhat to do next:\n {2}1\. Leave the root key/,
     );
     const again = await run(...copy(source, to));
     assert.deepEqual([again.code, again.err], [0, '']);

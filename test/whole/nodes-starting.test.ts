@@ -109,7 +109,7 @@ describe('nodes that start over one database', { timeout: 240_000 }, () => {
     await database.close();
     await list();
     assert.ok((await tables()).includes('wrapped_keys'));
-    assert.deepEqual(await nodes.done(['migrate']), { schema: 8 });
+    assert.deepEqual(await nodes.done(['migrate']), { schema: 1 });
     assert.deepEqual(await nodes.rows(WRAPPING), ALL_WRAPPING);
   });
 

@@ -89,13 +89,13 @@ describe('a service over PostgreSQL that may only add to the audit log', {
 
   test('is told who brings the schema up to date', async () => {
     await service.stop();
-    const removed = await operate(owner, 'delete from schema_migrations where version = 8 returning *');
+    const removed = await operate(owner, 'delete from schema_migrations where version = 1 returning *');
     const start = startTestService({ directory, variables: { CARDVAULT_DATABASE_URL: address } });
     await assert.rejects(start, /42501; run cardvault migrate as the owner of the database/);
     const [row = {}] = removed;
     await operate(
       owner,
-      `insert into schema_migrations values (8, '${row['name']}', ${row['applied_at']}, ${row['oldest']})`,
+      `insert into schema_migrations values (1, '${row['name']}', ${row['applied_at']}, ${row['min_compatible']})`,
     );
     service = await startTestService({ directory, variables: { CARDVAULT_DATABASE_URL: address } });
   });
