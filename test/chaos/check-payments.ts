@@ -138,10 +138,10 @@ function standing(row: Row | undefined): readonly string[] {
 
 /** Does the sum of what was booked one by one make what the payment says? */
 function miscount(row: Row, booked: readonly Row[]): string | undefined {
-  const sum = (move: string): number =>
-    booked.filter((each) => each['move'] === move).reduce((total, each) => total + Number(each['amount']), 0);
-  const captures = booked.filter(({ move }) => move === 'capture');
-  if (captures.length > 1) return `captured ${captures.map(({ key }) => key).join(' and ')}`;
+  const sum = (type: string): number =>
+    booked.filter((each) => each['type'] === type).reduce((total, each) => total + Number(each['amount']), 0);
+  const captures = booked.filter(({ type }) => type === 'capture');
+  if (captures.length > 1) return `captured ${captures.map(({ operation_ref }) => operation_ref).join(' and ')}`;
   if (captures.length === 1 && Number(row['captured']) !== sum('capture'))
     return 'captured another amount than is booked';
   if (Number(row['refunded']) !== sum('refund')) return `refunded ${row['refunded']}, booked ${sum('refund')}`;

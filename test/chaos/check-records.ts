@@ -116,12 +116,12 @@ export async function checkTokenCounts(stage: Stage): Promise<void> {
   const keyed = sizeOf(made.filter(({ wish }) => wish.isKeyed === true));
   const plain = sizeOf(made.filter(({ wish }) => wish.isKeyed !== true));
   const lost = sizeOf(ledger.of('tokenize').filter((request) => request.isUnknown));
-  const of = (schemes: string) => count(stage, `tokens where form is null and scheme in (${schemes})`);
+  const of = (schemes: string) => count(stage, `tokens where format is null and scheme in (${schemes})`);
   expectBetween(stage, 'tokens that were asked for with an Idempotency-Key', await of('3, 7'), keyed, keyed);
   expectBetween(stage, 'tokens that were asked for without one', await of('1, 8'), plain, plain + lost);
   const deleted = ledger.acknowledged('delete token').length;
   expectBetween(stage, 'deleted tokens', await count(stage, 'tokens where deleted_at is not null'), deleted, deleted);
-  const persistent = await count(stage, 'tokens where form is not null');
+  const persistent = await count(stage, 'tokens where format is not null');
   expectBetween(stage, 'persistent tokens', persistent, stock.persistent.size, stock.wantedPersistent.size);
 }
 

@@ -69,7 +69,7 @@ describe('two nodes are as exact as one', { timeout: 240_000 }, () => {
     await once(PAYMENTS, key, 75, () => order('payment', { amount: 10 }));
     assert.equal(await count('payments', account), 75, 'payments');
     assert.equal(await count('simulator_payments', account), 75, 'in the records of the simulator');
-    assert.equal(await count('simulator_movements', account), 0);
+    assert.equal(await count('simulator_modifications', account), 0);
   });
 
   test('captures of both share one key for their security codes, and each node reads those of the other', async () => {
