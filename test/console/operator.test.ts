@@ -74,6 +74,8 @@ describe('accounts', () => {
   });
 
   test('are listed, the newest first, with what they have', async () => {
+    // Two accounts of one millisecond are listed by id.
+    service.advance(1);
     const id = await service.newAccount('Counted');
     await newPerson(service, id, 'owner');
     await service.newKey(id);
