@@ -8,7 +8,7 @@ import { LIMITS } from '../../src/kernel/limits.ts';
 import { subscriberNetwork } from '../../src/kernel/network.ts';
 import { OperatorError } from '../../src/kernel/operator-error.ts';
 import { StorageError } from '../../src/storage/database.ts';
-import { type ClientContext, personOrigin } from '../people/client-context.ts';
+import { anonymousOrigin, type ClientContext, personOrigin } from '../people/client-context.ts';
 import type { Profile } from '../people/people.ts';
 import { can, type Role } from '../people/roles.ts';
 import { assertStage, assertSteppedUp, isCsrfToken, type Session } from '../people/session.ts';
@@ -76,11 +76,20 @@ export class Dispatcher {
     const cookies: Cookies = {};
     try {
       const call = await this.#call(route.definition, request, cookies);
-      if (route.stream !== undefined) {
-        const { type, name, lines } = await route.stream(call);
+      const origin = call.origin ?? anonymousOrigin(call.client);
+      const run = <Data>(handle: (call: ConsoleCall<unknown, unknown>) => Promise<Data>): Promise<Data> =>
+        this.#services.transactions.run({ origin }, (transaction) => {
+          // The handler runs again after a conflict, and sets the cookies again.
+          delete cookies.session;
+          delete cookies.browser;
+          return handle({ ...call, transaction });
+        });
+      const { stream } = route;
+      if (stream !== undefined) {
+        const { type, name, lines } = await run((each) => stream(each));
         return { type, headers: { 'content-disposition': `attachment; filename="${name}"` }, body: lines };
       }
-      const data = (await this.#requestApproval(route, call)) ?? (await route.handle(call));
+      const data = await run(async (each) => (await this.#requestApproval(route, each)) ?? (await route.handle(each)));
       const lines = [cookies.session, cookies.browser].filter((line) => line !== undefined);
       return { body: write(data), ...(lines.length > 0 && { headers: { 'set-cookie': lines } }) };
     } catch (error) {
@@ -88,7 +97,11 @@ export class Dispatcher {
     }
   }
 
-  async #call(definition: Definition, request: RawRequest, cookies: Cookies): Promise<ConsoleCall<unknown, unknown>> {
+  async #call(
+    definition: Definition,
+    request: RawRequest,
+    cookies: Cookies,
+  ): Promise<Omit<ConsoleCall<unknown, unknown>, 'transaction'>> {
     const services = this.#services;
     const consoleOrigin = assertSameOrigin(toOriginHeaders(definition.method, request), this.#consoleUrl);
     const client: ClientContext = {
@@ -104,7 +117,7 @@ export class Dispatcher {
     const access = await this.#authorizeCall(definition, request, session, client);
     const account = access?.account ?? '';
     const { body } = parseBody(definition, request.body);
-    const visit: PublicCall<unknown, unknown> = {
+    const visit: Omit<PublicCall<unknown, unknown>, 'transaction'> = {
       services,
       client,
       relyingParty: { id: new URL(consoleOrigin).hostname, name: RELYING_PARTY_NAME, origin: consoleOrigin },

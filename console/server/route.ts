@@ -7,7 +7,7 @@ import type { AuditLogQuery } from '../../src/audit/audit-log-query.ts';
 import type { CaptureQueries } from '../../src/captures/capture-queries.ts';
 import type { Captures } from '../../src/captures/captures.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
-import type { Transactions } from '../../src/idempotency/transaction.ts';
+import type { Transaction, Transactions } from '../../src/idempotency/transaction.ts';
 import type { Clock, Random } from '../../src/kernel/clock.ts';
 import type { Environment, Tenant } from '../../src/kernel/environment.ts';
 import type { Json } from '../../src/kernel/json.ts';
@@ -103,6 +103,11 @@ export interface PublicCall<Body, Query> {
   readonly body: Body;
   /** Milliseconds. */
   readonly now: number;
+  /**
+   * Filled by the handler, and committed with its result before the response leaves. After a conflict the handler runs again.
+   * Its origin is that of the call; that of a call without a signed-in user names nobody.
+   */
+  readonly transaction: Transaction;
   /** Session at any stage; undefined without one. */
   readonly session: Session | undefined;
   /** Sets the cookie to the session of the new stage. */
