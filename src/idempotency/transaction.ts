@@ -15,9 +15,9 @@ export interface Transaction {
   /** 0 first. Above it, a write of the attempt before met a conflict: check before writing. */
   readonly attempt: number;
   /** Without `onConflict` a conflict of the write runs the stage again; with it the conflict throws that error. */
-  write(write: Write, onConflict?: Error): void;
+  write(write: Write, onConflict?: OnConflict): void;
   /** Adds writes and audit records that another use case prepared. */
-  include(prepared: Pick<UnitOfWork, 'writes' | 'journal'>, onConflict?: Error): void;
+  include(prepared: Pick<UnitOfWork, 'writes' | 'journal'>, onConflict?: OnConflict): void;
   /** Adds an audit record that exists only together with the effect. `origin`: instead of that of the transaction. */
   record(event: AuditEvent, origin?: Origin): void;
   /** Adds an audit record that is written when the request fails as well: denials, reads of card data. */
@@ -39,6 +39,12 @@ export interface Transaction {
   /** Stores no response although the transaction writes: the operation of the bound key has no result yet. */
   deferResponse(): void;
 }
+
+/**
+ * The error that a conflict throws, or a function that finds it by reading what the write met; where the function finds none,
+ * the stage runs again.
+ */
+export type OnConflict = Error | (() => Promise<Error | undefined>);
 
 /** Writes and audit records that are committed together with a change, or not at all. */
 export type PreparedWrites = Required<Pick<UnitOfWork, 'writes' | 'journal'>>;
@@ -201,7 +207,8 @@ class RequestScope implements TransactionScope {
       }
       // Another process has taken the claim over: this one must have no effect.
       if (outcome.write >= transaction.writes.length) throw new Failure('operation_in_progress');
-      const error = transaction.conflictErrors[outcome.write];
+      const onConflict = transaction.conflicts[outcome.write];
+      const error = typeof onConflict === 'function' ? await onConflict() : onConflict;
       if (error !== undefined) throw error;
     }
     throw new Failure('unavailable');
@@ -239,7 +246,7 @@ class FilledTransaction implements Transaction {
   readonly attempt: number;
   readonly writes: Write[] = [];
   /** By the index of the write. */
-  readonly conflictErrors: (Error | undefined)[] = [];
+  readonly conflicts: (OnConflict | undefined)[] = [];
   readonly lastingRecords: JournalEntry[] = [];
   readonly counts: { readonly tenant: Tenant; readonly counter: string; readonly by: number }[] = [];
   readonly workAfterCommit: (() => Promise<void>)[] = [];
@@ -254,12 +261,12 @@ class FilledTransaction implements Transaction {
     this.attempt = attempt;
   }
 
-  write(write: Write, onConflict?: Error): void {
+  write(write: Write, onConflict?: OnConflict): void {
     this.writes.push(write);
-    this.conflictErrors.push(onConflict);
+    this.conflicts.push(onConflict);
   }
 
-  include({ writes, journal = [] }: Pick<UnitOfWork, 'writes' | 'journal'>, onConflict?: Error): void {
+  include({ writes, journal = [] }: Pick<UnitOfWork, 'writes' | 'journal'>, onConflict?: OnConflict): void {
     for (const each of writes) this.write(each, onConflict);
     this.#journal.push(...journal);
   }

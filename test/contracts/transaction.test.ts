@@ -238,6 +238,22 @@ function transactionContract(name: string, newPlace: () => Promise<Place>): void
         assert.deepEqual([attempts, await hasEffect(other)], [1, false]);
       });
 
+      test('throws the failure that is found after a conflict, and runs again where none is found', async () => {
+        const process = newProcess();
+        const taken = newName();
+        await process.transactions.run(CONTEXT, async (transaction) => transaction.write(effect(taken)));
+        let found: Failure | undefined;
+        const attempts: number[] = [];
+        const fill = async (transaction: Transaction) => {
+          attempts.push(transaction.attempt);
+          transaction.write(effect(transaction.attempt === 0 ? taken : newName()), async () => found);
+        };
+        await process.transactions.run(CONTEXT, fill);
+        found = new Failure('rate_limited');
+        await assert.rejects(process.transactions.run(CONTEXT, fill), isCode('rate_limited'));
+        assert.deepEqual(attempts, [0, 1, 0]);
+      });
+
       test('fails as unavailable when every attempt meets a conflict', async () => {
         const process = newProcess();
         process.intercept = () => Promise.resolve({ committed: false, write: 0, row: 0 });
