@@ -8,7 +8,7 @@ import {
   withCore,
 } from '../src/cli/context.ts';
 import { formatDetails, formatTable, printResult } from '../src/cli/output.ts';
-import { iso8601 } from '../src/kernel/clock.ts';
+import { formatIso8601 } from '../src/kernel/clock.ts';
 import { Failure } from '../src/kernel/failure.ts';
 import { OperatorError } from '../src/kernel/operator-error.ts';
 import type { InvitationLink } from './people/invitations.ts';
@@ -42,7 +42,7 @@ const toView = ({ person, name, email, signIn, createdAt }: Member) => ({
   email,
   locked: signIn === 'locked',
   status: signIn,
-  created_at: iso8601(createdAt),
+  created_at: formatIso8601(createdAt),
 });
 
 export function addOperatorCommands(program: Command, tools: CliContext): void {
@@ -59,7 +59,7 @@ export function addOperatorCommands(program: Command, tools: CliContext): void {
         async (people) => {
           const link = await invite(people, email, tools.operatorOrigin());
           const console = findConsoleUrl(tools.paths());
-          const made = { invitation: formatJoinUrl(console, link), expires_at: iso8601(link.expiresAt) };
+          const made = { invitation: formatJoinUrl(console, link), expires_at: formatIso8601(link.expiresAt) };
           const notes = [
             'The link is good once. It is shown this one time.',
             ...(console === '' ? [UNKNOWN_PORT_NOTE] : []),

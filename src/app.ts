@@ -166,7 +166,7 @@ function createServices(core: OpenCore, log: Log, isReady: () => Promise<boolean
     vault,
     placeholders,
     idempotency,
-    isOurTurn: leases.holdsLease('payments'),
+    holdsLease: leases.holdsLease('payments'),
     onOutcome: metrics.countOperation.bind(metrics),
     failed: (sweep, error) => log.error('payments not looked into', { ...describeError(error), sweep }),
     onRecoveryError: (error, { tenant, id }) =>

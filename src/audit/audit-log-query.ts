@@ -67,7 +67,7 @@ export class AuditLogQuery {
     for (let searched = 0; searched < LIMITS.rowsPerPage && items.length < LIMITS.recordsPerPage; searched++) {
       const empty = lanes.filter(({ rows, isEnd }) => rows.length === 0 && !isEnd);
       if (empty.length > 0) await Promise.all(empty.map((lane) => this.#refill(account, lane)));
-      const next = findNewest(lanes);
+      const next = findLaneWithNewestRecord(lanes);
       if (next === undefined || isTooOld(next.rows[0], filter)) return lastPage(items);
       const read = toLogEntry(next.rows.shift() as Row);
       next.before = read.sequence;
@@ -129,7 +129,7 @@ interface LaneCursor {
   isEnd: boolean;
 }
 
-function findNewest(lanes: readonly LaneCursor[]): LaneCursor | undefined {
+function findLaneWithNewestRecord(lanes: readonly LaneCursor[]): LaneCursor | undefined {
   let newest: LaneCursor | undefined;
   for (const lane of lanes) {
     const [row] = lane.rows;

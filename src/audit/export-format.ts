@@ -1,4 +1,4 @@
-import { iso8601 } from '../kernel/clock.ts';
+import { formatIso8601 } from '../kernel/clock.ts';
 import type { ChainedRecord } from '../storage/journal.ts';
 
 /**
@@ -14,7 +14,17 @@ export const formatExportedRecord = ({
   record,
   hash,
 }: ChainedRecord): string =>
-  JSON.stringify({ lane, sequence, time: iso8601(at), at, account, environment, ...parseRecord(record), hash, record });
+  JSON.stringify({
+    lane,
+    sequence,
+    time: formatIso8601(at),
+    at,
+    account,
+    environment,
+    ...parseRecord(record),
+    hash,
+    record,
+  });
 
 function parseRecord(record: string): object {
   try {

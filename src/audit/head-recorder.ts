@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { syncDirectory } from '../crypto/secret-file.ts';
-import { type Clock, iso8601 } from '../kernel/clock.ts';
+import { type Clock, formatIso8601 } from '../kernel/clock.ts';
 import type { Database } from '../storage/database.ts';
 import type { Head } from '../storage/journal.ts';
 import { digestChainHeads, type HeadsDigest } from './chain-heads.ts';
@@ -43,7 +43,7 @@ export class HeadRecorder {
       if (this.#recorded.get(formatChain(head)) !== formatState(head)) changed.push(head);
     });
     if (digest.digest === this.#digest) return;
-    const line = JSON.stringify({ time: iso8601(at), ...digest, heads: changed });
+    const line = JSON.stringify({ time: formatIso8601(at), ...digest, heads: changed });
     if (this.#file !== undefined) appendDurably(this.#file, `${line}\n`);
     this.#digest = digest.digest;
     for (const head of changed) this.#recorded.set(formatChain(head), formatState(head));

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
-import { iso8601 } from '../kernel/clock.ts';
+import { formatIso8601 } from '../kernel/clock.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import { type Database, text } from '../storage/database.ts';
 import type { Head } from '../storage/journal.ts';
@@ -48,7 +48,7 @@ export async function checkRecordedHeads(
       else if (resumptions.some((resumption) => isExplainedBy(resumption, at, head))) replaced++;
       else {
         const what = row === undefined ? 'missing' : 'another one';
-        const fault = `${describeChain(head)}, record ${head.sequence}: noted at ${iso8601(at)} and ${what}`;
+        const fault = `${describeChain(head)}, record ${head.sequence}: noted at ${formatIso8601(at)} and ${what}`;
         return { found, replaced, fault };
       }
     }

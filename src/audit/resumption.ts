@@ -1,4 +1,4 @@
-import { type Clock, iso8601 } from '../kernel/clock.ts';
+import { type Clock, formatIso8601 } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { commitOrThrow, type Database } from '../storage/database.ts';
 import type { Chain, ChainedRecord } from '../storage/journal.ts';
@@ -112,7 +112,7 @@ export const recordBackup = ({ database, clock }: { database: Database; clock: C
 /** For programs. */
 export const toResumptionView = ({ action, at, lane, sequence, operator, what }: Resumption) => ({
   action,
-  time: iso8601(at),
+  time: formatIso8601(at),
   operator,
   what,
   lane,
@@ -121,4 +121,4 @@ export const toResumptionView = ({ action, at, lane, sequence, operator, what }:
 
 /** For people: one line. */
 export const describeResumption = ({ action, at, operator, what }: Resumption): string =>
-  `${action === 'vault.restored' ? 'restored from the backup' : 'copied to'} ${what} at ${iso8601(at)} by ${operator}`;
+  `${action === 'vault.restored' ? 'restored from the backup' : 'copied to'} ${what} at ${formatIso8601(at)} by ${operator}`;

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Account } from '../accounts/account.ts';
-import { iso8601 } from '../kernel/clock.ts';
+import { formatIso8601 } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type CliContext, type Core, CREATE_IF_MISSING, withCore } from './context.ts';
 import { formatDetails, formatTable, parseName, printResult } from './output.ts';
@@ -13,7 +13,7 @@ const toView = ({ id, name, status, createdAt, isTampered }: Account) => ({
   id,
   name,
   status,
-  created_at: iso8601(createdAt),
+  created_at: formatIso8601(createdAt),
   altered: isTampered,
 });
 

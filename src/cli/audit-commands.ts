@@ -5,7 +5,7 @@ import { formatExportedRecord } from '../audit/export-format.ts';
 import { checkRecordedHeads, type RecordedHeadsCheck } from '../audit/recorded-heads.ts';
 import { describeResumption } from '../audit/resumption.ts';
 import { exportJournal, toVerificationView, type Verification, verifyJournal } from '../audit/verify-journal.ts';
-import { iso8601 } from '../kernel/clock.ts';
+import { formatIso8601 } from '../kernel/clock.ts';
 import { commitOrThrow, type Database } from '../storage/database.ts';
 import type { Head } from '../storage/journal.ts';
 import { type CliContext, type Core, withCore } from './context.ts';
@@ -21,7 +21,7 @@ export function auditCommands(program: Command, tools: CliContext, exit: (code: 
     .option('--json', 'print JSON')
     .action(({ json, heads: file }: { json?: boolean; heads?: string }) =>
       withCore(tools, async ({ database, journalKey, clock }) => {
-        const time = iso8601(clock());
+        const time = formatIso8601(clock());
         const heads: Head[] = [];
         // Read before they are verified: what is printed is no newer than what was found in order.
         const { chains, digest } = await digestChainHeads(database, (head) => {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { buildAuditEntry } from '../audit/audit.ts';
-import { iso8601, SECOND, timeOrNull } from '../kernel/clock.ts';
+import { formatIso8601, formatIso8601OrNull, SECOND } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { DISTRUST_TEXTS, type Distrust } from '../kernel/time-guard.ts';
 import { commitOrThrow } from '../storage/database.ts';
@@ -90,9 +90,9 @@ async function storeConfirmation(
 const toView = ({ time, distrust, lastTrusted, expected }: ClockState) => ({
   trusted: distrust === undefined,
   reason: distrust ?? null,
-  time: iso8601(time),
-  last_trusted: timeOrNull(lastTrusted),
-  expected: timeOrNull(expected),
+  time: formatIso8601(time),
+  last_trusted: formatIso8601OrNull(lastTrusted),
+  expected: formatIso8601OrNull(expected),
   difference_seconds: expected === undefined ? null : Math.round((time - expected) / SECOND),
 });
 

@@ -57,9 +57,9 @@ export async function runCommandLine(args: readonly string[], surroundings: CliE
     if (recorded !== undefined && !json) tools.err(`${describeOperator(recorded)}\n`);
     return code;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.wrongUse;
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usageError;
     printError(tools, json, error);
-    return isUsageError(error) ? EXIT.wrongUse : EXIT.failed;
+    return isUsageError(error) ? EXIT.usageError : EXIT.failed;
   }
 }
 

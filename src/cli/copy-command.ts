@@ -3,7 +3,7 @@ import { basename, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { recordResumption } from '../audit/resumption.ts';
 import { systemRandom } from '../crypto/random.ts';
-import { iso8601, SECOND } from '../kernel/clock.ts';
+import { formatIso8601, SECOND } from '../kernel/clock.ts';
 import {
   beginCopy,
   CopyError,
@@ -14,7 +14,7 @@ import {
   identifySource,
   isSameDatabase,
 } from '../storage/copy.ts';
-import { type ComparedTable, compareRows, copyRows, type Progress } from '../storage/copy-rows.ts';
+import { compareRows, copyRows, type Progress, type TableComparison } from '../storage/copy-rows.ts';
 import { assertNoSadKeys, copySadKeys } from '../storage/copy-sad-keys.ts';
 import { StorageError } from '../storage/database.ts';
 import type { OpenedDatabase } from '../storage/open.ts';
@@ -142,7 +142,7 @@ function listTables({ consoleTables }: CliContext): readonly Table[] {
   return listCopiedTables(consoleTables);
 }
 
-async function moveRows(tools: CliContext, moving: CopyRun, { json }: CopyOptions): Promise<ComparedTable[]> {
+async function moveRows(tools: CliContext, moving: CopyRun, { json }: CopyOptions): Promise<TableComparison[]> {
   const { source, target, startedAt, finishedAt } = moving;
   const progress = json === true ? () => undefined : createProgressReport(tools, startedAt);
   const move = {
@@ -204,7 +204,7 @@ function withAdvice(error: CopyError, finishedAt: number | undefined): CopyError
           'when the source was used after the copy began: stop what uses it, empty the target, and begin again',
         ]
       : [
-          `the copy was finished at ${iso8601(finishedAt)}; one of them has been used since`,
+          `the copy was finished at ${formatIso8601(finishedAt)}; one of them has been used since`,
           'nothing was changed now; go on with the one that was used',
         ];
   return new CopyError(error.message, { isUsageError: error.isUsageError, problems: [...error.problems, ...advice] });
@@ -237,12 +237,12 @@ interface CopyResult {
 function printCopyResult(
   tools: CliContext,
   { json, asBackup }: CopyOptions,
-  tables: readonly ComparedTable[],
+  tables: readonly TableComparison[],
   { milliseconds, finishedAt, sadKeys, hasRecord }: CopyResult,
 ): void {
   const rows = tables.reduce((sum, each) => sum + each.rows, 0);
   const shown = tables.map((each) => [each.name, String(each.rows), each.sha256]);
-  const done = finishedAt === undefined ? 'copied and compared' : `compared; copied until ${iso8601(finishedAt)}`;
+  const done = finishedAt === undefined ? 'copied and compared' : `compared; copied until ${formatIso8601(finishedAt)}`;
   const lines = [
     formatTable(['TABLE', 'ROWS', 'SHA-256'], shown),
     '',

@@ -3,7 +3,7 @@ import { type AllowedNetwork, parseCidr } from '../accounts/allow-list.ts';
 import { keyStateAt, type StoredKey } from '../accounts/api-key.ts';
 import type { IssuedKey, KeyAttributes } from '../accounts/issue-key.ts';
 import { isPermission, PERMISSIONS, type Permission } from '../accounts/permission.ts';
-import { iso8601, parseIso8601, timeOrNull } from '../kernel/clock.ts';
+import { formatIso8601, formatIso8601OrNull, parseIso8601 } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type CliContext, withCore } from './context.ts';
@@ -190,10 +190,10 @@ const toView = (key: StoredKey, now: number) => ({
   altered: key.isTampered,
   permissions: key.permissions,
   allow_list: key.allowList,
-  created_at: iso8601(key.createdAt),
-  expires_at: timeOrNull(key.expiresAt),
-  revoked_at: timeOrNull(key.revokedAt),
-  last_used_at: timeOrNull(key.lastUsedAt),
+  created_at: formatIso8601(key.createdAt),
+  expires_at: formatIso8601OrNull(key.expiresAt),
+  revoked_at: formatIso8601OrNull(key.revokedAt),
+  last_used_at: formatIso8601OrNull(key.lastUsedAt),
   successor: key.successor ?? null,
 });
 

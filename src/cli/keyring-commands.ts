@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { iso8601 } from '../kernel/clock.ts';
+import { formatIso8601 } from '../kernel/clock.ts';
 import { listWrappedKeys } from '../storage/wrapped-key-store.ts';
 import { type CliContext, withCore } from './context.ts';
 import { formatTable, printResult } from './output.ts';
@@ -21,7 +21,7 @@ export function keyringCommands(program: Command, tools: CliContext): void {
             purpose,
             version,
             reserved_uses: reserved,
-            created_at: iso8601(createdAt),
+            created_at: formatIso8601(createdAt),
           }),
         );
         const rows = keys.map((key) => [

@@ -11,7 +11,7 @@ export class UsageError extends OperatorError {
 }
 
 /** Exit codes of every command. */
-export const EXIT = { done: 0, failed: 1, wrongUse: 2 } as const;
+export const EXIT = { done: 0, failed: 1, usageError: 2 } as const;
 
 /** Prints one JSON document, or what people read. A document of a command that left an audit record names the operator. */
 export function printResult(tools: CliContext, json: boolean | undefined, value: unknown, human: string): void {

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
-import { iso8601, timeOrNull } from '../kernel/clock.ts';
+import { formatIso8601, formatIso8601OrNull } from '../kernel/clock.ts';
 import { formatNumber } from '../kernel/money.ts';
 import { MANUAL_OUTCOMES, type ManualOutcome, ManualResolution } from '../payments/manual-resolution.ts';
 import type { ActivationView } from '../payments/payment-activations.ts';
@@ -90,10 +90,10 @@ function inDoubtCommand(payments: Command, tools: CliContext): void {
             status: columns.status,
             amount: payment === undefined ? null : formatNumber({ minor: payment.amount, currency: payment.currency }),
             currency: payment?.currency ?? null,
-            created_at: iso8601(columns.createdAt),
-            doubtful_since: timeOrNull(columns.inDoubtSince),
+            created_at: formatIso8601(columns.createdAt),
+            doubtful_since: formatIso8601OrNull(columns.inDoubtSince),
             attempts,
-            next_attempt_at: timeOrNull(dueAt),
+            next_attempt_at: formatIso8601OrNull(dueAt),
             problem: lastProblem ?? null,
           }),
         );

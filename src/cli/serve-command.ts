@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Command } from 'commander';
 import { replaceAtomically } from '../crypto/secret-file.ts';
-import { iso8601 } from '../kernel/clock.ts';
+import { formatIso8601 } from '../kernel/clock.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import type { DatabaseOptions } from '../storage/open.ts';
 import { describeAddress } from '../storage/postgres/address.ts';
@@ -107,7 +107,7 @@ function startBanner(tools: CliContext, running: RunningService, { demoKey, firs
   const authority = authorityFile === undefined ? undefined : quoteForShell(toRelativePath(authorityFile));
   const trust = authority === undefined ? '' : `--cacert ${authority} `;
   const lines = [
-    `cardvault is running, ${iso8601(tools.clock())}`,
+    `cardvault is running, ${formatIso8601(tools.clock())}`,
     '',
     `  production  ${url(ports.production)}`,
     `  sandbox     ${url(ports.sandbox)}`,

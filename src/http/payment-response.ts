@@ -1,4 +1,4 @@
-import { iso8601 } from '../kernel/clock.ts';
+import { formatIso8601 } from '../kernel/clock.ts';
 import { exactNumber } from '../kernel/json.ts';
 import { formatNumber } from '../kernel/money.ts';
 import type { Operation, OperationState, Payment, PaymentSnapshot } from '../payments/payment.ts';
@@ -112,7 +112,7 @@ function formatInfo(pair: OperationOfPayment): Omit<PaymentResponse['data']['tra
     reason: payment.reason,
     response_code: particulars.responseCode ?? (isOpen ? undefined : own),
     reconciliation_id: particulars.reconciliationId ?? operation.id,
-    created_at: iso8601(operation.createdAt),
+    created_at: formatIso8601(operation.createdAt),
   };
 }
 

@@ -20,10 +20,10 @@ export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
 /** ISO 8601 in UTC with milliseconds, the one time format of every answer. */
-export const iso8601 = (milliseconds: number): string => new Date(milliseconds).toISOString();
+export const formatIso8601 = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
-export const timeOrNull = (milliseconds: number | undefined): string | null =>
-  milliseconds === undefined ? null : iso8601(milliseconds);
+export const formatIso8601OrNull = (milliseconds: number | undefined): string | null =>
+  milliseconds === undefined ? null : formatIso8601(milliseconds);
 
 const ISO_8601 =
   /^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:Z|[+-][0-9]{2}:[0-9]{2}))?$/;
@@ -33,6 +33,6 @@ export function parseIso8601(text: string): number | undefined {
   const [, day = ''] = ISO_8601.exec(text) ?? [];
   const [time, start] = [Date.parse(text), Date.parse(day)];
   // The 31st of a short month would be read as the 1st of the next.
-  const isTime = !Number.isNaN(time) && !Number.isNaN(start) && iso8601(start).startsWith(day);
+  const isTime = !Number.isNaN(time) && !Number.isNaN(start) && formatIso8601(start).startsWith(day);
   return isTime ? time : undefined;
 }

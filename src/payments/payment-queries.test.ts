@@ -61,7 +61,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
       vault,
       placeholders: new Placeholders({ ...core, vault, captures }),
       idempotency: new IdempotencyKeys(core),
-      isOurTurn: async () => false,
+      holdsLease: async () => false,
       onOutcome: () => undefined,
       failed: fails,
       onRecoveryError: fails,

@@ -26,7 +26,7 @@ interface Parts {
   readonly placeholders: Placeholders;
   readonly idempotency: IdempotencyKeys;
   readonly transactions: Transactions;
-  isOurTurn(): Promise<boolean>;
+  holdsLease(): Promise<boolean>;
   readonly onOutcome: OutcomeObserver;
   failed(chore: string, error: unknown): void;
   onRecoveryError(error: unknown, due: DuePayment): void;
@@ -59,7 +59,7 @@ export function createPaymentServices(parts: Parts) {
       { kind: 'payments', run: () => recovery.runOnce() },
     ],
     time,
-    holdsLease: parts.isOurTurn,
+    holdsLease: parts.holdsLease,
     onRemoved: () => undefined,
     onError: parts.failed,
   });

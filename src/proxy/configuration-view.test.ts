@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { Search } from '../../test/fixtures/canaries.ts';
 import { newCertificate, newKeyPair, publicPem } from '../../test/fixtures/rsa-key-pairs.ts';
 import { keyFingerprint, subjectKeyIdentifier, thumbprint } from '../crypto/rsa-keys.ts';
-import { DAY, iso8601 } from '../kernel/clock.ts';
+import { DAY, formatIso8601 } from '../kernel/clock.ts';
 import { toConfigurationView } from './configuration-view.ts';
 import { EMPTY, type ProxyConfiguration, toMerchantKey, toProcessorKey } from './proxy-configuration.ts';
 import { redactedSettings } from './settings.ts';
@@ -37,8 +37,8 @@ const shownCertificate = (shown: X509Certificate) => ({
   subject: 'CN=A Merchant',
   issuer: 'CN=A Merchant',
   serial_number: shown.serialNumber,
-  not_before: iso8601(NOW - DAY),
-  expires_at: iso8601(NOW + 1095 * DAY),
+  not_before: formatIso8601(NOW - DAY),
+  expires_at: formatIso8601(NOW + 1095 * DAY),
   self_signed: true,
   pem: shown.toString(),
 });
@@ -54,7 +54,7 @@ describe('a description', () => {
   });
 
   it('shows what is in use and what waits', () => {
-    const from = iso8601(NOW + 60_000);
+    const from = formatIso8601(NOW + 60_000);
     const shown = toConfigurationView(configuration, NOW + 59_999);
     assert.deepEqual(shown.processor_public_key, {
       ...shownKey(one),
@@ -63,7 +63,7 @@ describe('a description', () => {
       next: {
         ...shownKey(other),
         subject_key_identifier: subjectKeyIdentifier(other),
-        expires_at: iso8601(NOW + 1095 * DAY),
+        expires_at: formatIso8601(NOW + 1095 * DAY),
         from,
       },
     });

@@ -1,5 +1,5 @@
 import { keyBits, keyFingerprint, toPublicKey } from '../crypto/rsa-keys.ts';
-import { iso8601, timeOrNull } from '../kernel/clock.ts';
+import { formatIso8601, formatIso8601OrNull } from '../kernel/clock.ts';
 import {
   active,
   certificateFingerprint,
@@ -69,7 +69,7 @@ export function toConfigurationView(
 
 function toRotatableView<T, S>(rotatable: RotatableValue<T>, toView: (value: T) => S, now: number): S & PendingView<S> {
   const next = pending(rotatable, now);
-  const nextView = next === undefined ? null : { ...toView(next.value), from: iso8601(next.from) };
+  const nextView = next === undefined ? null : { ...toView(next.value), from: formatIso8601(next.from) };
   return { ...toView(active(rotatable, now)), next: nextView };
 }
 
@@ -83,7 +83,7 @@ const toKeyView = ({ key, kid }: Pick<MerchantKey, 'key' | 'kid'>): KeyView => (
 const toProcessorKeyView = (processor: ProcessorKey): ProcessorKeyView => ({
   ...toKeyView(processor),
   subject_key_identifier: processor.subjectKeyIdentifier,
-  expires_at: timeOrNull(processor.expiresAt),
+  expires_at: formatIso8601OrNull(processor.expiresAt),
 });
 
 const toCertificateView = ({ certificate }: MerchantKey): CertificateView => ({
@@ -92,8 +92,8 @@ const toCertificateView = ({ certificate }: MerchantKey): CertificateView => ({
   subject: certificate.subject.replaceAll('\n', ', '),
   issuer: certificate.issuer.replaceAll('\n', ', '),
   serial_number: certificate.serialNumber,
-  not_before: iso8601(validFrom(certificate)),
-  expires_at: iso8601(expiryOf(certificate)),
+  not_before: formatIso8601(validFrom(certificate)),
+  expires_at: formatIso8601(expiryOf(certificate)),
   self_signed: certificate.subject === certificate.issuer && certificate.verify(certificate.publicKey),
   pem: certificate.toString(),
 });

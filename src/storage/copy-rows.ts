@@ -24,7 +24,7 @@ export interface Progress {
   readonly rows: number;
 }
 
-export interface ComparedTable extends TableDigest {
+export interface TableComparison extends TableDigest {
   readonly name: string;
 }
 
@@ -63,8 +63,8 @@ async function writePage(target: Database, { name, columns }: Table, rows: RowPa
 }
 
 /** Reads everything again, from both sides. Throws when they are not the same. */
-export async function compareRows({ source, target, tables, progress }: CopyJob): Promise<ComparedTable[]> {
-  const compared: ComparedTable[] = [];
+export async function compareRows({ source, target, tables, progress }: CopyJob): Promise<TableComparison[]> {
+  const compared: TableComparison[] = [];
   for (const table of tables) {
     let rows = 0;
     const report = (more: number): void => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { formatJoinUrl } from '../../console/cli.ts';
 import { OPERATOR } from '../../console/people/roles.ts';
 import { showHealth } from '../../console/wire/operator.ts';
-import { DAY, iso8601 } from '../../src/kernel/clock.ts';
+import { DAY, formatIso8601 } from '../../src/kernel/clock.ts';
 import { type ColorScheme, openBrowser, type Visitor } from './browser.ts';
 import { startSeededService } from './seeded-service.ts';
 import { enterPassword, followLink } from './sign-in-steps.ts';
@@ -63,7 +63,7 @@ async function charts(visitor: Visitor): Promise<void> {
 /** What no clock of ours sets: when this process began, and what it takes. */
 async function sameHealth({ page }: Visitor): Promise<void> {
   const health = await filled.operator.call(showHealth, {});
-  const same = { ...health, started_at: iso8601(TODAY - 14 * DAY), memory_mib: 240 };
+  const same = { ...health, started_at: formatIso8601(TODAY - 14 * DAY), memory_mib: 240 };
   await page.route('**/api/operator/health', (route) => route.fulfill({ json: same }));
 }
 

@@ -1,4 +1,4 @@
-import { iso8601 } from '../../../src/kernel/clock.ts';
+import { formatIso8601 } from '../../../src/kernel/clock.ts';
 import { Failure, notPossible } from '../../../src/kernel/failure.ts';
 import { type Approval, type ApprovalView, statusAt, wasMemberBefore } from '../../approvals/approval.ts';
 import { type Capability, can } from '../../people/roles.ts';
@@ -154,7 +154,7 @@ function toApprovalView(
     may_decide: status === 'waiting' && isByAnother && role !== undefined && can(role, 'approvals:decide'),
     decided_by: decider ?? null,
     decided_by_email: emails.get(decidedBy) ?? null,
-    created_at: iso8601(createdAt),
-    expires_at: iso8601(expiresAt),
+    created_at: formatIso8601(createdAt),
+    expires_at: formatIso8601(expiresAt),
   };
 }

@@ -4,7 +4,7 @@ import type { AuditFilter, AuditPage, LogEntry } from '../../../src/audit/audit-
 import { formatExportedRecord } from '../../../src/audit/export-format.ts';
 import { exportJournal, type Verification } from '../../../src/audit/verify-journal.ts';
 import type { ValueOf } from '../../../src/http/fields.ts';
-import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
+import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from '../../../src/kernel/environment.ts';
 import { Failure, invalidField } from '../../../src/kernel/failure.ts';
 import { commitOrThrow, type Database } from '../../../src/storage/database.ts';
@@ -77,14 +77,14 @@ function parseEnvironment(text: string): Environment | '' {
 const toPageView = ({ items, cursor, searchedUntil: lookedUntil }: AuditPage) => ({
   records: items.map(toRecordView),
   next: cursor ?? null,
-  looked_back_to: timeOrNull(lookedUntil),
+  looked_back_to: formatIso8601OrNull(lookedUntil),
 });
 
 function toRecordView({ lane, sequence, at, environment, record, hash }: LogEntry) {
   return {
     lane,
     sequence,
-    at: iso8601(at),
+    at: formatIso8601(at),
     environment,
     // A record that cannot be parsed was altered; the verification of the log reports it.
     action: record?.action ?? '',
@@ -125,7 +125,7 @@ export async function exportLog(
   const lines = streamExport(call, seen, account);
   // Up to where it is on record; from then on the look ends with the lines, however they end.
   await lines.next();
-  const name = `audit-${account || 'service'}-${iso8601(call.now).slice(0, 'YYYY-MM-DD'.length)}.ndjson`;
+  const name = `audit-${account || 'service'}-${formatIso8601(call.now).slice(0, 'YYYY-MM-DD'.length)}.ndjson`;
   return { type: 'application/x-ndjson; charset=utf-8', name, lines };
 }
 

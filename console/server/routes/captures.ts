@@ -1,5 +1,5 @@
 import type { CaptureDetail, CaptureView } from '../../../src/captures/capture-queries.ts';
-import { iso8601 } from '../../../src/kernel/clock.ts';
+import { formatIso8601 } from '../../../src/kernel/clock.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import { deleteCapture, listCaptures, showCapture } from '../../wire/records.ts';
 import { translateErrors } from '../error-translation.ts';
@@ -34,8 +34,8 @@ const toCaptureView = ({ id, card, hasSad, amount, currency, createdAt, expiresA
   has_sad: hasSad,
   amount,
   currency,
-  created_at: iso8601(createdAt),
-  expires_at: iso8601(expiresAt),
+  created_at: formatIso8601(createdAt),
+  expires_at: formatIso8601(expiresAt),
   is_damaged: card === undefined,
 });
 

@@ -1,4 +1,4 @@
-import { iso8601 } from '../../../src/kernel/clock.ts';
+import { formatIso8601 } from '../../../src/kernel/clock.ts';
 import type { Json } from '../../../src/kernel/json.ts';
 import type { CompletedEnrollment } from '../../people/complete-enrollment.ts';
 import {
@@ -26,7 +26,7 @@ export const enrollmentRoutes: readonly Route[] = [
       role: role ?? null,
       email: email ?? null,
       is_known: isKnown,
-      expires_at: iso8601(expiresAt),
+      expires_at: formatIso8601(expiresAt),
     };
   }),
 

@@ -4,7 +4,7 @@ import { type SummaryLine, toSummaryLines } from '../../../src/accounts/change-s
 import { assertDisplayableAttributes, type KeyAttributes } from '../../../src/accounts/issue-key.ts';
 import { PERMISSIONS } from '../../../src/accounts/permission.ts';
 import type { ValueOf } from '../../../src/http/fields.ts';
-import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
+import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { Failure, invalidField, notPossible } from '../../../src/kernel/failure.ts';
 import { LIMITS } from '../../../src/kernel/limits.ts';
 import { createKey, editKey, listKeys, revokeKey, rotateKey, showKey } from '../../wire/keys.ts';
@@ -142,7 +142,7 @@ const summarizeAttributes = (attributes: Partial<KeyAttributes>): SummaryLine[] 
     ['description', description],
     ['permissions', permissions?.join(', ')],
     ...(allowList === undefined ? [] : summarizeNetworks(allowList)),
-    ['expires_at', hasEnd ? (timeOrNull(attributes.expiresAt) ?? 'never') : undefined],
+    ['expires_at', hasEnd ? (formatIso8601OrNull(attributes.expiresAt) ?? 'never') : undefined],
   ]);
 };
 
@@ -179,10 +179,10 @@ function toListedKeyView(key: Omit<ApiKey, 'allowList'> | Omit<TamperedKey, 'all
     permissions: key.permissions,
     state: state === 'active' && key.successor !== undefined ? ('ending' as const) : state,
     successor: key.successor ?? null,
-    created_at: iso8601(key.createdAt),
-    expires_at: timeOrNull(key.expiresAt),
-    revoked_at: timeOrNull(key.revokedAt),
-    last_used_at: timeOrNull(key.lastUsedAt),
+    created_at: formatIso8601(key.createdAt),
+    expires_at: formatIso8601OrNull(key.expiresAt),
+    revoked_at: formatIso8601OrNull(key.revokedAt),
+    last_used_at: formatIso8601OrNull(key.lastUsedAt),
     revision: key.revision,
   };
 }

@@ -1,6 +1,6 @@
 import type { Account } from '../../../src/accounts/account.ts';
 import { listKeyProgress } from '../../../src/accounts/api-key-store.ts';
-import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
+import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { assertDisplayable } from '../../../src/kernel/displayable.ts';
 import { ENVIRONMENTS, type Environment } from '../../../src/kernel/environment.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
@@ -25,8 +25,8 @@ export const onboardingRoutes: readonly Route[] = [
     const { id, name, createdAt } = account;
     const status = effectiveStatus(account, facts.keys.get('production')?.isUsed === true);
     return {
-      account: { id, name, status, created_at: iso8601(createdAt) },
-      steps: listOnboardingSteps(facts).map(({ step, state, at }) => ({ step, state, at: timeOrNull(at) })),
+      account: { id, name, status, created_at: formatIso8601(createdAt) },
+      steps: listOnboardingSteps(facts).map(({ step, state, at }) => ({ step, state, at: formatIso8601OrNull(at) })),
       tried: facts.hasTried,
       payments,
       requests: requests.map(toRequestView),
@@ -61,8 +61,8 @@ export const toRequestView = (request: ActivationRequest) => ({
   answer: request.decisionNote,
   requested_by: request.requester,
   decided_by: request.decider ?? null,
-  created_at: iso8601(request.createdAt),
-  decided_at: timeOrNull(request.decidedAt),
+  created_at: formatIso8601(request.createdAt),
+  decided_at: formatIso8601OrNull(request.decidedAt),
 });
 
 async function getAccount({ services, account: id }: AnyCall): Promise<Account> {

@@ -1,5 +1,5 @@
 import type { Account } from '../../../src/accounts/account.ts';
-import { iso8601 } from '../../../src/kernel/clock.ts';
+import { formatIso8601 } from '../../../src/kernel/clock.ts';
 import { ENVIRONMENTS, type Environment, type Tenant } from '../../../src/kernel/environment.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import { parseEmail } from '../../people/person.ts';
@@ -103,7 +103,7 @@ function toAccountView(account: Account, figures: AccountFigures) {
     name,
     status: effectiveStatus(account, figures.usedInProduction.has(id)),
     is_altered: isTampered,
-    created_at: iso8601(createdAt),
+    created_at: formatIso8601(createdAt),
     people: figures.people.get(id) ?? 0,
     sandbox_keys: keys('sandbox'),
     production_keys: keys('production'),

@@ -1,5 +1,5 @@
 import type { ValueOf } from '../../../src/http/fields.ts';
-import { iso8601 } from '../../../src/kernel/clock.ts';
+import { formatIso8601 } from '../../../src/kernel/clock.ts';
 import { assertDisplayable } from '../../../src/kernel/displayable.ts';
 import type { Environment } from '../../../src/kernel/environment.ts';
 import { SIMULATOR } from '../../../src/payments/payment-activations.ts';
@@ -71,7 +71,7 @@ export const operatorPaymentRoutes: readonly Route[] = [
           processor,
           operation: operationInProgress ?? null,
           status,
-          since: iso8601(inDoubtSince ?? createdAt),
+          since: formatIso8601(inDoubtSince ?? createdAt),
           problem: lastProblem ?? null,
         }),
       ),

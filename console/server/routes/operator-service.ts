@@ -1,6 +1,6 @@
 import { AlteredRows } from '../../../src/audit/altered-rows.ts';
 import { findHead, listLanesOfAccount } from '../../../src/audit/chain-reader.ts';
-import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
+import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { LIMITS } from '../../../src/kernel/limits.ts';
 import { countInDoubt } from '../../../src/payments/payment-store.ts';
 import { isHeadSealValid } from '../../../src/storage/journal.ts';
@@ -23,7 +23,7 @@ export const operatorServiceRoutes: readonly Route[] = [
       environment: key.environment,
       purpose: key.purpose,
       versions: key.version,
-      newest_at: iso8601(key.createdAt),
+      newest_at: formatIso8601(key.createdAt),
       used: key.reserved,
       limit: LIMITS.sealsPerDataKey,
     })),
@@ -57,15 +57,15 @@ export const operatorServiceRoutes: readonly Route[] = [
       node: process.version,
       database: serviceInfo.isShared ? 'postgres' : 'sqlite',
       schema: await schemaVersion(database),
-      started_at: iso8601(serviceInfo.startedAt),
-      now: iso8601(now),
+      started_at: formatIso8601(serviceInfo.startedAt),
+      now: formatIso8601(now),
       waiting_writes: database.queuedUnits,
       memory_mib: Math.round(process.memoryUsage().rss / MIB),
       doubtful_payments: inDoubtPayments,
-      certificate_expires_at: timeOrNull(certificateEnd),
-      proxy_certificates: proxyCertificates.map(({ end, ...each }) => ({ ...each, expires_at: iso8601(end) })),
+      certificate_expires_at: formatIso8601OrNull(certificateEnd),
+      proxy_certificates: proxyCertificates.map(({ end, ...each }) => ({ ...each, expires_at: formatIso8601(end) })),
       checks: runHealthChecks({ ...inputs, proxyEnds, isLogSealed: await isLogSealed(services) }).map(
-        ({ endsAt, ...check }) => ({ ...check, ends_at: timeOrNull(endsAt), text: FINDINGS[check.finding] }),
+        ({ endsAt, ...check }) => ({ ...check, ends_at: formatIso8601OrNull(endsAt), text: FINDINGS[check.finding] }),
       ),
     };
   }),

@@ -1,5 +1,5 @@
 import { listOperatorNotices } from '../../../src/accounts/account-notices.ts';
-import { DAY, iso8601 } from '../../../src/kernel/clock.ts';
+import { DAY, formatIso8601 } from '../../../src/kernel/clock.ts';
 import { countInDoubt } from '../../../src/payments/payment-store.ts';
 import { showOverview } from '../../wire/overview.ts';
 import { type Route, route } from '../route.ts';
@@ -19,10 +19,10 @@ export const overviewRoutes: readonly Route[] = [
     ]);
     return {
       totals: { ...records, doubtful },
-      operator_changes: notices.map(({ action, at }) => ({ action, at: iso8601(at) })),
+      operator_changes: notices.map(({ action, at }) => ({ action, at: formatIso8601(at) })),
       period: toUsageView(period),
       before: toUsageView(before),
-      points: points.map(({ at, usage: tally }) => ({ at: iso8601(at), ...toUsageView(tally) })),
+      points: points.map(({ at, usage: tally }) => ({ at: formatIso8601(at), ...toUsageView(tally) })),
     };
   }),
 ];

@@ -1,5 +1,5 @@
 import { findReason, operationState } from '../../../src/http/payment-response.ts';
-import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
+import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { formatDecimal } from '../../../src/kernel/money.ts';
 import { truncatePans } from '../../../src/kernel/pan.ts';
 import { allowedOperations } from '../../../src/payments/commands.ts';
@@ -28,7 +28,7 @@ export const toListedPayment = ({ id, status, processor, createdAt, inDoubtSince
   refund: payment === undefined ? 'none' : toRefundState(payment),
   is_doubtful: inDoubtSince !== undefined,
   is_damaged: payment === undefined,
-  created_at: iso8601(createdAt),
+  created_at: formatIso8601(createdAt),
 });
 
 function toRefundState({ refunded, collected }: Payment): 'none' | 'part' | 'whole' {
@@ -44,7 +44,7 @@ export function toPaymentView({ payment, inDoubtSince, operations }: PaymentDeta
     collected_amount: formatMinor(payment, payment.collected),
     refunded_amount: formatMinor(payment, payment.refunded),
     token: payment.card.token?.token ?? null,
-    expires_at: timeOrNull(payment.expiresAt),
+    expires_at: formatIso8601OrNull(payment.expiresAt),
     operations: operations.map((operation) => toOperationView(payment, operation)),
     can: toAllowedView(payment, can),
     expected_operations: payment.operationCount,
@@ -78,6 +78,6 @@ function toOperationView(payment: Payment, operation: Operation) {
     processor_id: details.processorId ?? null,
     reconciliation_id: details.reconciliationId ?? null,
     avs: details.avs?.code ?? null,
-    created_at: iso8601(operation.createdAt),
+    created_at: formatIso8601(operation.createdAt),
   };
 }

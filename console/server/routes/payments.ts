@@ -1,5 +1,5 @@
 import type { ValueOf } from '../../../src/http/fields.ts';
-import { timeOrNull } from '../../../src/kernel/clock.ts';
+import { formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { parseCurrency } from '../../../src/kernel/currency.ts';
 import { Failure, invalidField } from '../../../src/kernel/failure.ts';
 import { LIMITS } from '../../../src/kernel/limits.ts';
@@ -21,7 +21,11 @@ export const paymentRoutes: readonly Route[] = [
     if (body.id !== undefined)
       return { payments: (await findById(call, body.id)).map(toListedPayment), next: null, looked_back_to: null };
     const { items, cursor, searchedUntil } = await services.paymentListing.list(tenant, parseFilter(body), body.cursor);
-    return { payments: items.map(toListedPayment), next: cursor ?? null, looked_back_to: timeOrNull(searchedUntil) };
+    return {
+      payments: items.map(toListedPayment),
+      next: cursor ?? null,
+      looked_back_to: formatIso8601OrNull(searchedUntil),
+    };
   }),
 
   route(showPayment, async (call) => toPaymentView(...(await loadPayment(call)))),

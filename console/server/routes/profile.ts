@@ -1,4 +1,4 @@
-import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
+import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import type { Json } from '../../../src/kernel/json.ts';
 import type { FactorView } from '../../people/factor-management.ts';
 import type { Session } from '../../people/session.ts';
@@ -99,8 +99,8 @@ const toFactorView = ({ id, kind, label, createdAt, lastUsedAt }: FactorView) =>
   id,
   kind,
   label,
-  created_at: iso8601(createdAt),
-  last_used_at: timeOrNull(lastUsedAt),
+  created_at: formatIso8601(createdAt),
+  last_used_at: formatIso8601OrNull(lastUsedAt),
 });
 
 const toSessionView = ({ id, address, userAgent, createdAt, lastActiveAt }: Session, isCurrent: boolean) => ({
@@ -108,6 +108,6 @@ const toSessionView = ({ id, address, userAgent, createdAt, lastActiveAt }: Sess
   is_current: isCurrent,
   address,
   agent: userAgent,
-  created_at: iso8601(createdAt),
-  seen_at: iso8601(lastActiveAt),
+  created_at: formatIso8601(createdAt),
+  seen_at: formatIso8601(lastActiveAt),
 });

@@ -1,5 +1,5 @@
 import { listKeyProgress } from '../../../src/accounts/api-key-store.ts';
-import { iso8601, SECOND, timeOrNull } from '../../../src/kernel/clock.ts';
+import { formatIso8601, formatIso8601OrNull, SECOND } from '../../../src/kernel/clock.ts';
 import { ENVIRONMENTS } from '../../../src/kernel/environment.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import type { Json } from '../../../src/kernel/json.ts';
@@ -143,8 +143,8 @@ export async function loadSessionView({ services, now }: AnyPublicCall, session:
     memberships: await listMembershipViews(services, memberships),
     csrf_token: session.csrf,
     idle_seconds: IDLE_MS / SECOND,
-    ends_at: iso8601(session.expiresAt),
-    stepped_up_until: timeOrNull(steppedUpUntil(session, now)),
+    ends_at: formatIso8601(session.expiresAt),
+    stepped_up_until: formatIso8601OrNull(steppedUpUntil(session, now)),
   };
 }
 

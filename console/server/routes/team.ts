@@ -1,5 +1,5 @@
 import { toSummaryLines } from '../../../src/accounts/change-summary.ts';
-import { iso8601, timeOrNull } from '../../../src/kernel/clock.ts';
+import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import type { Invitation } from '../../people/invitation-store.ts';
 import type { InvitationLink } from '../../people/invitations.ts';
@@ -87,7 +87,7 @@ export async function createResetLink(call: AnyCall, account: string): Promise<I
 /** Where the caller reaches the console, who it is passed on to does too. */
 export const toLinkView = ({ relyingParty }: AnyCall, { secret, expiresAt }: InvitationLink) => ({
   url: `${relyingParty.origin}/join#${secret}`,
-  expires_at: iso8601(expiresAt),
+  expires_at: formatIso8601(expiresAt),
 });
 
 /** The people of an account, and those who were invited. */
@@ -111,10 +111,10 @@ async function loadMemberView(call: AnyCall, member: Member, seenAt: number | un
     role,
     is_you: person === call.person.id,
     sign_in: signIn,
-    locked_until: timeOrNull(lockedUntil),
+    locked_until: formatIso8601OrNull(lockedUntil),
     may_reset: mayReset(getAuthority(call), await team.listMembershipsOf(person)),
-    last_seen_at: timeOrNull(seenAt),
-    joined_at: iso8601(createdAt),
+    last_seen_at: formatIso8601OrNull(seenAt),
+    joined_at: formatIso8601(createdAt),
   };
 }
 
@@ -129,7 +129,7 @@ async function loadInvitationView(
     person: whose?.name ?? null,
     role: role ?? null,
     invited_by: inviterName ?? '',
-    created_at: iso8601(createdAt),
-    expires_at: iso8601(expiresAt),
+    created_at: formatIso8601(createdAt),
+    expires_at: formatIso8601(expiresAt),
   };
 }

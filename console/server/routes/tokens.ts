@@ -1,5 +1,5 @@
 import { toSummaryLines } from '../../../src/accounts/change-summary.ts';
-import { iso8601 } from '../../../src/kernel/clock.ts';
+import { formatIso8601 } from '../../../src/kernel/clock.ts';
 import { formatLongExpiry } from '../../../src/kernel/expiry.ts';
 import { Failure, invalidField } from '../../../src/kernel/failure.ts';
 import { truncatePans } from '../../../src/kernel/pan.ts';
@@ -81,6 +81,6 @@ const toTokenView = ({ token, scheme, isPersistent, createdAt, details }: TokenV
   expiration: details?.expiry === undefined ? null : formatLongExpiry(details.expiry),
   tags: (details?.tags ?? []).map(truncatePans),
   created_by: details?.createdBy.name ?? '',
-  created_at: iso8601(createdAt),
+  created_at: formatIso8601(createdAt),
   is_damaged: details === undefined,
 });

@@ -1,4 +1,4 @@
-import { iso8601 } from '../../kernel/clock.ts';
+import { formatIso8601 } from '../../kernel/clock.ts';
 import { formatLongExpiry } from '../../kernel/expiry.ts';
 import { truncatePan } from '../../kernel/pan.ts';
 import { defineEndpoint, pathParameter } from '../endpoint.ts';
@@ -50,7 +50,7 @@ export const inspectToken = defineEndpoint({
       name: card.name && truncateForKey(card.name, call.key),
       status: 1,
       created_by: createdBy.name,
-      createdAt: iso8601(createdAt),
+      createdAt: formatIso8601(createdAt),
     };
   },
 });

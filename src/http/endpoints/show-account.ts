@@ -1,5 +1,5 @@
 import { STATUSES } from '../../accounts/account.ts';
-import { timeOrNull } from '../../kernel/clock.ts';
+import { formatIso8601OrNull } from '../../kernel/clock.ts';
 import { ENVIRONMENTS } from '../../kernel/environment.ts';
 import { defineEndpoint, type RouteCall } from '../endpoint.ts';
 import { object, output, type ValueOf } from '../fields.ts';
@@ -50,8 +50,8 @@ async function handle({ services, tenant, key }: RouteCall<unknown, Data>): Prom
       prefix: key.prefix,
       permissions: key.permissions,
       allow_list: key.allowList,
-      expires_at: timeOrNull(key.expiresAt),
-      last_used_at: timeOrNull(key.lastUsedAt),
+      expires_at: formatIso8601OrNull(key.expiresAt),
+      last_used_at: formatIso8601OrNull(key.lastUsedAt),
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { ApiKey } from '../../accounts/api-key.ts';
-import { iso8601 } from '../../kernel/clock.ts';
+import { formatIso8601 } from '../../kernel/clock.ts';
 import { LIMITS } from '../../kernel/limits.ts';
 import { truncatePan, truncatePans } from '../../kernel/pan.ts';
 import { explain } from '../../kernel/reasons.ts';
@@ -111,7 +111,7 @@ export function formatTokens(
         scheme: request.format.scheme,
         status: token === undefined ? 0 : 1,
         created_by: { user_id: creator.id, name: creator.name },
-        createdAt: iso8601(token?.createdAt ?? now),
+        createdAt: formatIso8601(token?.createdAt ?? now),
       };
     }),
   });

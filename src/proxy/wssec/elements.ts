@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { iso8601, MINUTE, type Random } from '../../kernel/clock.ts';
+import { formatIso8601, MINUTE, type Random } from '../../kernel/clock.ts';
 import type { EffectiveSettings } from '../settings.ts';
 import {
   BASE64,
@@ -28,7 +28,7 @@ const LIFETIME_MS = 5 * MINUTE;
 const NONCE_BYTES = 16;
 
 export function buildTimestamp(id: string, now: number): EnvelopePart {
-  const times = `<wsu:Created>${iso8601(now)}</wsu:Created><wsu:Expires>${iso8601(now + LIFETIME_MS)}</wsu:Expires>`;
+  const times = `<wsu:Created>${formatIso8601(now)}</wsu:Created><wsu:Expires>${formatIso8601(now + LIFETIME_MS)}</wsu:Expires>`;
   return { id, xml: `<wsu:Timestamp xmlns:wsu="${NS.wsu}" wsu:Id="${id}">${times}</wsu:Timestamp>` };
 }
 
@@ -51,7 +51,7 @@ export function buildUsernameToken(
 ): EnvelopePart {
   const { username, password, type } = login;
   const nonce = random.bytes(NONCE_BYTES);
-  const created = iso8601(now);
+  const created = formatIso8601(now);
   const digested = Buffer.concat([nonce, Buffer.from(created + password, 'utf8')]);
   const secret = type === 'PasswordText' ? canonicalText(password) : hash('sha1', digested, 'base64');
   const children = [

@@ -109,7 +109,7 @@ export class InquiryHandler {
       const modification = await findModification(this.#database, tenant, subject.operationRef);
       if (modification === undefined)
         return this.#commitClosed(tenant, insertModification(tenant, this.#closedModification(history, subject)));
-      return modification.outcome === 'closed' || modification.outcome === 'undone'
+      return modification.outcome === 'closed' || modification.outcome === 'reversed'
         ? NOT_FOUND
         : toResponse(modification);
     });

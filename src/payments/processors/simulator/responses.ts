@@ -71,7 +71,7 @@ export function toInquiryResult(
 /** What a request for a capture, refund or void is answered. */
 export function toResponse({ reference, outcome, reason }: SimulatedModification): Approved | Refused {
   // An undone one was approved at first.
-  if (outcome === 'approved' || outcome === 'undone') return { kind: 'approved', details: buildDetails(reference) };
+  if (outcome === 'approved' || outcome === 'reversed') return { kind: 'approved', details: buildDetails(reference) };
   return outcome === 'refused' ? toRefusal(reason ?? 'Undefined', reference) : toRefusal('InvalidData');
 }
 

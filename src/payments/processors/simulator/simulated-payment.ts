@@ -60,7 +60,7 @@ export interface SimulatedModification {
   readonly type: Modification;
   readonly amount: Money;
   /** `undone`: given up after it was done; `closed`: before it came. */
-  readonly outcome: 'approved' | 'refused' | 'undone' | 'closed';
+  readonly outcome: 'approved' | 'refused' | 'reversed' | 'closed';
   readonly reason: Reason | undefined;
 }
 

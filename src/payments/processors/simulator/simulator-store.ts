@@ -75,7 +75,7 @@ const INSERT_MODIFICATION = `insert into simulator_modifications (account, envir
   set reference = excluded.reference, outcome = excluded.outcome, reason = excluded.reason
   where simulator_modifications.type = 'void' and simulator_modifications.outcome = 'refused'
   and excluded.type = 'void' and excluded.outcome <> 'closed'`;
-const MARK_REVERSED = `update simulator_modifications set outcome = 'undone'
+const MARK_REVERSED = `update simulator_modifications set outcome = 'reversed'
   where account = ? and environment = ? and operation_ref = ? and outcome = 'approved'`;
 const FIND_MODIFICATION = `select ${MODIFICATION_COLUMNS} from simulator_modifications
   where account = ? and environment = ? and operation_ref = ?`;
