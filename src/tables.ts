@@ -13,7 +13,6 @@ import { TABLES as simulator } from './payments/processors/simulator/simulator-s
 import { TABLES as proxyConfigurations } from './proxy/proxy-configuration-store.ts';
 import { TABLES as storage } from './storage/storage-tables.ts';
 import type { Table } from './storage/table.ts';
-import { TABLES as tokenMarks } from './vault/blind-index-store.ts';
 import { TABLES as tokens } from './vault/token-store.ts';
 
 /** Every table of the vault, as its owner declares it. A test compares them and the console's with the schema. */
@@ -32,7 +31,6 @@ export const VAULT_TABLES: readonly Table[] = [
   ...simulator,
   ...proxyConfigurations,
   ...storage,
-  ...tokenMarks,
   ...tokens,
 ];
 

@@ -108,9 +108,7 @@ const SHARED_WITH_CONSOLE: readonly string[] = [
   'src/storage/scan-queue.ts',
   'src/storage/table.ts',
   'src/storage/wrapped-key-store.ts',
-  'src/vault/token-listing-store.ts',
   'src/vault/token-queries.ts',
-  'src/vault/token-search.ts',
   'src/vault/vault.ts',
 ];
 

@@ -4,7 +4,7 @@ import { type Tenant, tenantKey } from '../../src/kernel/environment.ts';
 import { countPayments } from '../../src/payments/payment-store.ts';
 import { Cache, costAwareTtl } from '../../src/storage/cache.ts';
 import type { Database } from '../../src/storage/database.ts';
-import { countTokens } from '../../src/vault/token-listing-store.ts';
+import { countTokens } from '../../src/vault/token-queries.ts';
 
 const MAX_TENANTS = 1000;
 

@@ -1,10 +1,18 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Random } from '../kernel/clock.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { passesLuhn } from '../kernel/pan.ts';
-import { findFreeTokens } from './free-tokens.ts';
-import { buildTokenSpace, randomToken, SCHEMES, type TokenFormat, type TokenSpace } from './scheme.ts';
-import { StoredPans } from './stored-pans.ts';
+import {
+  buildTokenSpace,
+  countTokenBodies,
+  isInSpace,
+  randomToken,
+  SCHEMES,
+  type TokenFormat,
+  type TokenSpace,
+  tokenBodyAt,
+} from './scheme.ts';
 import { type Card, type Creator, mergeToken, type Token, toTokenRecord } from './token.ts';
 import type { ExistingToken, StoredToken, TokenStore } from './token-store.ts';
 
@@ -36,7 +44,7 @@ interface CardEntry {
 
 /** A persistent token with what it was before this request. */
 export interface TokenUpdate extends StoredToken {
-  readonly before: ExistingToken;
+  readonly before: Token;
 }
 
 export interface AssignedTokens {
@@ -80,12 +88,10 @@ class TokenAssignment {
   readonly #used: Set<string>;
   /** Tokens of this format read as card numbers, so each is checked not to be one that is stored. */
   readonly #mayBePan: boolean;
-  readonly #storedPans: StoredPans;
   readonly #searches = new Map<string, AsyncGenerator<string>>();
 
   constructor(store: TokenStore, request: Tokenization, options: AssignmentOptions) {
     this.#store = store;
-    this.#storedPans = new StoredPans(store);
     this.#request = request;
     this.#options = options;
     const { cards, persistent } = request;
@@ -138,9 +144,9 @@ class TokenAssignment {
     if (entry.stored !== undefined) entry.token = mergeToken(entry.stored.token, entry.card, tags);
   }
 
-  #update({ token }: CardEntry, before: ExistingToken): void {
-    if (token === undefined || toTokenRecord(before.token) === toTokenRecord(token)) return;
-    this.updates.push({ token, before, revision: before.revision });
+  #update({ token }: CardEntry, { token: before, revision }: ExistingToken): void {
+    if (token === undefined || toTokenRecord(before) === toTokenRecord(token)) return;
+    this.updates.push({ token, before, revision });
   }
 
   #assignRandom(entry: CardEntry): void {
@@ -194,7 +200,7 @@ class TokenAssignment {
 
   async #isFree(token: string): Promise<boolean> {
     if (await this.#store.isTaken(token)) return false;
-    return !this.#mayBePan || !(await this.#storedPans.has(token));
+    return !this.#mayBePan || !(await this.#store.isStoredPan(token));
   }
 
   #assign(entry: CardEntry, token: string): void {
@@ -222,4 +228,40 @@ function cardAt(request: Tokenization, index: number): Card {
   const card = request.cards[index];
   if (card === undefined) throw new Error('a result without a card');
   return card;
+}
+
+/**
+ * Walks once around a token space from a random start and yields every free token: for spaces so full that random draws no
+ * longer find one. Ends when no token is left.
+ */
+async function* findFreeTokens(store: TokenStore, space: TokenSpace, random: Random): AsyncGenerator<string> {
+  if (space.hidden <= 0 || space.alphabet === '') return;
+  const count = countTokenBodies(space);
+  const start = Math.floor((random.below(2 ** 32) / 2 ** 32) * count);
+  yield* findFreeBetween(store, space, start, count);
+  yield* findFreeBetween(store, space, 0, start);
+}
+
+async function* findFreeBetween(
+  store: TokenStore,
+  space: TokenSpace,
+  from: number,
+  to: number,
+): AsyncGenerator<string> {
+  const tokenAt = (index: number): string => space.head + tokenBodyAt(space, index) + space.tail;
+  let next = from;
+  while (next < to) {
+    const taken = await store.listTaken(tokenAt(next), space, LIMITS.tokenSearchPage);
+    const isLastPage = taken.length < LIMITS.tokenSearchPage;
+    const known = isLastPage ? undefined : taken.at(-1);
+    const inUse = new Set(taken);
+    // Tokens behind the last one of a full page have not been read yet.
+    for (; next < to; next++) {
+      const token = tokenAt(next);
+      if (known !== undefined && token > known) break;
+      if (!inUse.has(token) && isInSpace(space, token)) yield token;
+    }
+    // Other requests go on between pages.
+    await setImmediate();
+  }
 }

@@ -1,29 +1,104 @@
 import type { KeyObject } from 'node:crypto';
 import { fingerprint } from '../crypto/fingerprint.ts';
-import { SCHEMES } from './scheme.ts';
-import type { Token } from './token.ts';
 
 /**
- * What a token is found by where its slot does not tell: keyed digests of its tags and, when its value holds nothing of
- * the card, of first six and last four. Whoever reads the database sees which tokens share something, and not what.
+ * What tokens are found by: keyed digests of first six, last four and tags. The database shows which tokens share
+ * something, and not what. The digests are short, so a search opens the records that it finds and drops those that differ.
  */
-const BIN_DIGITS = 6;
-const LAST_DIGITS = 4;
+export const BIN_DIGITS = 6;
+export const LAST_DIGITS = 4;
 
-/** What is digested; the word before the colon keeps a tag `4111` and last four `4111` apart. */
-export const blindIndexInput = {
-  tag: (tag: string): string => `tag:${tag}`,
-  bin: (firstSix: string): string => `bin:${firstSix}`,
-  lastFour: (digits: string): string => `last-four:${digits}`,
-};
+const TAG_BYTES = 8;
+/** Of first six, and of last four. */
+const DIGITS_BYTES = 3;
+/** Of the fingerprint, so that only few tokens of one BIN and last four share a `search`. */
+const FINGERPRINT_BYTES = 2;
+const SEARCH_BYTES = 2 * DIGITS_BYTES + FINGERPRINT_BYTES;
+const MAX_CACHED_BINS = 1000;
+const LAST_BYTE = 0xff;
 
-export const computeBlindIndex = (key: KeyObject, text: string): Uint8Array => new Uint8Array(fingerprint(key, text));
+/** The blind indexes of one tenant. */
+export class BlindIndex {
+  readonly #key: KeyObject;
+  /** Digests by last four; zero until computed, and above 2^24 afterwards. */
+  readonly #lastFours = new Uint32Array(10 ** LAST_DIGITS);
+  readonly #bins = new Map<string, number>();
 
-/** The texts of all marks of a token. */
-export function blindIndexInputs({ scheme, card, tags }: Pick<Token, 'scheme' | 'card' | 'tags'>): string[] {
-  const { pan } = card;
-  const ofCard = SCHEMES[scheme].keepsEnds
-    ? []
-    : [blindIndexInput.bin(pan.slice(0, BIN_DIGITS)), blindIndexInput.lastFour(pan.slice(-LAST_DIGITS))];
-  return [...ofCard, ...tags.map(blindIndexInput.tag)];
+  constructor(key: KeyObject) {
+    this.#key = key;
+  }
+
+  /** Returns the value of `search`: last four, first six, fingerprint. */
+  search(pan: string, panFingerprint: Uint8Array): Uint8Array {
+    const bytes = new Uint8Array(SEARCH_BYTES);
+    writeDigits(bytes, 0, this.#lastFour(pan.slice(-LAST_DIGITS)));
+    writeDigits(bytes, DIGITS_BYTES, this.#bin(pan.slice(0, BIN_DIGITS)));
+    bytes.set(panFingerprint.subarray(0, FINGERPRINT_BYTES), 2 * DIGITS_BYTES);
+    return bytes;
+  }
+
+  /** Returns the smallest and the greatest value of `search` of card numbers with these last four digits. */
+  lastFourBounds(digits: string): [from: Uint8Array, to: Uint8Array] {
+    const from = new Uint8Array(SEARCH_BYTES);
+    writeDigits(from, 0, this.#lastFour(digits));
+    return [from, from.slice().fill(LAST_BYTE, DIGITS_BYTES)];
+  }
+
+  /** Returns a test of `search` for card numbers with these first six digits. */
+  binTest(firstSix: string): (search: Uint8Array | undefined) => boolean {
+    const expected = this.#bin(firstSix);
+    return (search) => search?.length === SEARCH_BYTES && readDigits(search, DIGITS_BYTES) === expected;
+  }
+
+  tag(text: string): Uint8Array {
+    return new Uint8Array(fingerprint(this.#key, `tag:${text}`).subarray(0, TAG_BYTES));
+  }
+
+  /**
+   * Returns the blind indexes of tags, each once: tags that differ only in what Unicode cannot express have one digest.
+   * `known` holds those that were computed before: tokens of one request share their tags.
+   */
+  tags(texts: readonly string[], known: Map<string, Uint8Array>): Uint8Array[] {
+    const distinct = new Map<string, Uint8Array>();
+    for (const text of texts) {
+      const tag = known.get(text) ?? this.tag(text);
+      known.set(text, tag);
+      distinct.set(Buffer.from(tag).toString('latin1'), tag);
+    }
+    return [...distinct.values()];
+  }
+
+  #lastFour(digits: string): number {
+    const index = Number(digits);
+    const known = this.#lastFours[index] ?? 0;
+    if (known !== 0) return known % COMPUTED;
+    const digest = this.#digits(`last-four:${digits}`);
+    this.#lastFours[index] = digest + COMPUTED;
+    return digest;
+  }
+
+  #bin(firstSix: string): number {
+    const known = this.#bins.get(firstSix);
+    if (known !== undefined) return known;
+    if (this.#bins.size >= MAX_CACHED_BINS) this.#bins.clear();
+    const digest = this.#digits(`bin:${firstSix}`);
+    this.#bins.set(firstSix, digest);
+    return digest;
+  }
+
+  #digits(text: string): number {
+    return readDigits(fingerprint(this.#key, text), 0);
+  }
+}
+
+/** Above every digest of three bytes. */
+const COMPUTED = 2 ** (8 * DIGITS_BYTES);
+
+const readDigits = (bytes: Uint8Array, at: number): number =>
+  ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
+
+function writeDigits(bytes: Uint8Array, at: number, digest: number): void {
+  bytes[at] = digest >>> 16;
+  bytes[at + 1] = digest >>> 8;
+  bytes[at + 2] = digest;
 }

@@ -2,48 +2,78 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { SCHEMES } from './scheme.ts';
-import { fromSlot, slotRangeOf, toSlot } from './slot.ts';
+import { fromSlot, rangeOfSpace, rangesOfBin, toSlot } from './slot.ts';
 
-const signs = SCHEMES[3].alphabet;
-const tokens = fc.string({ unit: fc.constantFrom(...signs), minLength: 12, maxLength: 19 });
+const characters = SCHEMES[3].alphabet;
+const tokens = fc.string({ unit: fc.constantFrom(...characters), minLength: 12, maxLength: 19 });
 const uuids = fc.uuid({ version: 4 });
-const inOrder = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other));
+
+function slotOf(token: string): Uint8Array {
+  const slot = toSlot(token);
+  assert.ok(slot !== undefined, token);
+  return slot;
+}
+
+const textOf = (token: string): string => Buffer.from(slotOf(token)).toString('latin1');
 
 describe('a slot', () => {
-  it('is length, first six, last four, and the rest', () => {
-    assert.equal(toSlot('4111112345671111'), '164111111111234567');
-    assert.equal(toSlot('0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c'), '360f4e2c4b5c9a-5d1b-4b7e-9c3a-8a1d2e3f');
-    assert.equal(toSlot('1234567890'), '101234567890');
+  it('is length, first six, last four, and the rest, or the bytes of a UUID', () => {
+    assert.equal(textOf('4111112345671111'), '164111111111234567');
+    assert.equal(textOf('411111aZ1111'), '124111111111aZ');
+    const uuid = '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c';
+    assert.equal(Buffer.from(slotOf(uuid)).toString('hex'), uuid.replaceAll('-', ''));
   });
 
   it('turns back into its token', () => {
     fc.assert(
-      fc.property(fc.oneof(tokens, uuids, fc.string({ minLength: 10, maxLength: 99 })), (token) => {
-        const slot = toSlot(token);
-        assert.ok(slot !== undefined);
-        assert.equal(slot.length, token.length + 2);
-        assert.equal(fromSlot(slot), token);
+      fc.property(fc.oneof(tokens, uuids), (token) => {
+        assert.equal(fromSlot(slotOf(token)), token);
       }),
     );
   });
 
-  it('is there for texts of 10 to 99 signs only', () => {
-    for (const length of [0, 1, 9, 100, 8192]) assert.equal(toSlot('x'.repeat(length)), undefined);
-    for (const length of [10, 36, 99]) assert.equal(toSlot('x'.repeat(length))?.slice(0, 2), String(length));
+  it('has no spare memory behind it', () => {
+    for (const token of ['4111112345671111', '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c'])
+      assert.equal(slotOf(token).buffer.byteLength, slotOf(token).length);
+  });
+
+  it('exists for texts that can be tokens alone', () => {
+    for (const length of [0, 1, 11, 20, 99, 8192]) assert.equal(toSlot('x'.repeat(length)), undefined);
+    for (const text of [
+      '0F4E2C9A-5D1B-4B7E-9C3A-8A1D2E3F4B5C',
+      '0f4e2c9a5d1b4b7e9c3a8a1d2e3f4b5c',
+      '0f4e2c9a-5d1b-1b7e-9c3a-8a1d2e3f4b5c',
+      '411111 234567 1111',
+      '41111123456é1111',
+      '411111234567\u00001111',
+      '411111234567-1111',
+      '4111112345671111\n',
+    ])
+      assert.equal(toSlot(text), undefined, text);
+  });
+
+  it('of a UUID is in no range of other tokens', () => {
+    // The bytes of the slot 14 411111 1111 2345, with the bits of a UUID of version 4.
+    const token = '31343431-3131-4131-b131-313132333435';
+    const slot = slotOf(token);
+    assert.equal(fromSlot(slot), token);
+    for (const [from, to] of [rangeOfSpace('41111123451111', 6), ...rangesOfBin('411111')])
+      assert.ok(Buffer.compare(slot, from) < 0 || Buffer.compare(slot, to) >= 0);
   });
 
   it('sorts as tokens of one length, first six and last four do by their middles', () => {
-    const middles = fc.string({ unit: fc.constantFrom(...signs), minLength: 6, maxLength: 6 });
+    const middles = fc.string({ unit: fc.constantFrom(...characters), minLength: 6, maxLength: 6 });
     fc.assert(
       fc.property(middles, middles, (one, other) => {
-        const slots = [one, other].map((middle) => toSlot(`411111${middle}1111`) ?? '');
-        assert.equal(inOrder(slots[0] ?? '', slots[1] ?? ''), inOrder(one, other));
+        const [left, right] = [one, other].map((middle) => slotOf(`411111${middle}1111`));
+        assert.ok(left !== undefined && right !== undefined);
+        assert.equal(Buffer.compare(left, right), Buffer.compare(Buffer.from(one), Buffer.from(other)));
       }),
     );
   });
 });
 
-describe('the slots of one length, first six and last four', () => {
+describe('the slots of one length, first characters and last four', () => {
   /** Few heads and tails, so that most tokens have neighbours. */
   const crowded = fc
     .tuple(
@@ -52,14 +82,14 @@ describe('the slots of one length, first six and last four', () => {
       fc.constantFrom('1111', '1112', '0000'),
     )
     .map((parts) => parts.join(''));
-  const kind = (token: string): string => `${token.length}${token.slice(0, 6)}${token.slice(-4)}`;
+  const kind = (token: string, head = 6): string => `${token.length}${token.slice(0, head)}${token.slice(-4)}`;
 
-  it('stand together', () => {
+  it('are adjacent', () => {
     fc.assert(
       fc.property(fc.uniqueArray(crowded, { maxLength: 60 }), (all) => {
         const kinds = all
-          .map((token) => toSlot(token) ?? '')
-          .sort(inOrder)
+          .map(slotOf)
+          .sort(Buffer.compare)
           .map((slot) => kind(fromSlot(slot)));
         const blocks = kinds.filter((name, index) => name !== kinds[index - 1]);
         assert.equal(blocks.length, new Set(kinds).size);
@@ -69,12 +99,25 @@ describe('the slots of one length, first six and last four', () => {
 
   it('are those between the two ends', () => {
     fc.assert(
-      fc.property(crowded, crowded, (number, token) => {
-        const [from, to] = slotRangeOf(number);
-        const slot = toSlot(token) ?? '';
-        assert.equal(inOrder(from, slot) <= 0 && inOrder(slot, to) < 0, kind(number) === kind(token));
+      fc.property(crowded, crowded, fc.constantFrom(6, 8), (number, token, head) => {
+        const [from, to] = rangeOfSpace(number, head);
+        const slot = slotOf(token);
+        const isBetween = Buffer.compare(from, slot) <= 0 && Buffer.compare(slot, to) < 0;
+        assert.equal(isBetween, kind(number, head) === kind(token, head));
       }),
       { numRuns: 500 },
+    );
+  });
+
+  it('of a BIN are in the range of their length', () => {
+    fc.assert(
+      fc.property(crowded, fc.constantFrom('411111', '411112', '555555'), (token, bin) => {
+        const slot = slotOf(token);
+        const lengths = rangesOfBin(bin).flatMap(([from, to], index) =>
+          Buffer.compare(from, slot) < 0 && Buffer.compare(slot, to) < 0 ? [12 + index] : [],
+        );
+        assert.deepEqual(lengths, token.startsWith(bin) ? [token.length] : []);
+      }),
     );
   });
 });

@@ -1,38 +1,60 @@
+import { isUuid } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 
 /**
- * The slot is the sort key of a token: length, first six, last four, then the rest. It holds the same value as the token
- * and turned back into it, but sorted so that all tokens that a BIN and last four can have stand together: whether any
- * is free is answered by walking along the index instead of by luck.
+ * The sort key of a token, as bytes. A UUID is its 16 bytes. Any other token is ASCII: length, first six, last four, then
+ * the rest, so that all tokens of one BIN and last four are adjacent and a walk along the index finds the free ones. No
+ * bytes stand for both: byte 8 of a UUID of version 4 is above 0x7f, and its byte 6 is not a digit.
  */
 const HEAD_DIGITS = 6;
 const TAIL_DIGITS = 4;
 const LENGTH_DIGITS = 2;
-const MAX_TOKEN_LENGTH = 99;
+const UUID_BYTES = 16;
+const UUID_VARIANT_BYTE = 8;
+const MIN_VARIANT = 0x80;
+/** Follows every character of a token. */
+const LAST_CHARACTER = '~';
+
+const { min, max } = LIMITS.panDigits;
+const ASCII_TOKEN = new RegExp(`^[0-9A-Za-z]{${min},${max}}$`);
+
+/** Copies: small Buffers share memory, all of which would travel with them between threads. */
+const toBytes = (text: string, encoding: BufferEncoding): Uint8Array => new Uint8Array(Buffer.from(text, encoding));
 
 /** Returns undefined for a text that cannot be a token. */
-export function toSlot(token: string): string | undefined {
-  if (token.length < HEAD_DIGITS + TAIL_DIGITS || token.length > MAX_TOKEN_LENGTH) return undefined;
-  return `${String(token.length).padStart(LENGTH_DIGITS, '0')}${token.slice(0, HEAD_DIGITS)}${token.slice(-TAIL_DIGITS)}${token.slice(HEAD_DIGITS, -TAIL_DIGITS)}`;
+export function toSlot(token: string): Uint8Array | undefined {
+  if (isUuid(token)) return toBytes(token.replaceAll('-', ''), 'hex');
+  return ASCII_TOKEN.test(token) ? toBytes(reorder(token), 'latin1') : undefined;
 }
 
-/** Returns the bounds of the slots with the length, first six and last four of a number. `~` sorts after every slot. */
-export const slotRangeOf = (number: string): [from: string, to: string] => {
-  const start = (toSlot(number) ?? '').slice(0, LENGTH_DIGITS + HEAD_DIGITS + TAIL_DIGITS);
-  return [start, `${start}~`];
-};
+const reorder = (token: string): string =>
+  `${token.length}${token.slice(0, HEAD_DIGITS)}${token.slice(-TAIL_DIGITS)}${token.slice(HEAD_DIGITS, -TAIL_DIGITS)}`;
 
-/** Returns the bounds of the slots with these first six digits, one pair for each length of a card number, ascending. */
-export function listSlotsForBin(firstSix: string): [from: string, to: string][] {
-  const { min, max } = LIMITS.panDigits;
-  return Array.from({ length: max - min + 1 }, (_, index) => {
-    const start = `${min + index}${firstSix}`;
-    return [start, `${start}~`];
-  });
+/** Returns the token of a slot. Checks nothing: a record opens only under the token for which it was sealed. */
+export function fromSlot(slot: Uint8Array): string {
+  const bytes = Buffer.from(slot.buffer, slot.byteOffset, slot.length);
+  if (slot.length === UUID_BYTES && (slot[UUID_VARIANT_BYTE] ?? 0) >= MIN_VARIANT) return toUuid(bytes.toString('hex'));
+  const text = bytes.toString('latin1');
+  const head = text.slice(LENGTH_DIGITS, LENGTH_DIGITS + HEAD_DIGITS);
+  const tail = text.slice(LENGTH_DIGITS + HEAD_DIGITS, LENGTH_DIGITS + HEAD_DIGITS + TAIL_DIGITS);
+  return head + text.slice(LENGTH_DIGITS + HEAD_DIGITS + TAIL_DIGITS) + tail;
 }
 
-export function fromSlot(slot: string): string {
-  const head = slot.slice(LENGTH_DIGITS, LENGTH_DIGITS + HEAD_DIGITS);
-  const tail = slot.slice(LENGTH_DIGITS + HEAD_DIGITS, LENGTH_DIGITS + HEAD_DIGITS + TAIL_DIGITS);
-  return head + slot.slice(LENGTH_DIGITS + HEAD_DIGITS + TAIL_DIGITS) + tail;
-}
+const toUuid = (hex: string): string =>
+  `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+
+/** Slots from the first bound on, and before the second. */
+export type SlotRange = readonly [from: Uint8Array, to: Uint8Array];
+
+const rangeOf = (start: string): SlotRange => [
+  toBytes(start, 'latin1'),
+  toBytes(`${start}${LAST_CHARACTER}`, 'latin1'),
+];
+
+/** Returns the range of the tokens with the length and last four of `token` and its first characters: six, or more. */
+export const rangeOfSpace = (token: string, headCharacters: number): SlotRange =>
+  rangeOf(reorder(token).slice(0, LENGTH_DIGITS + headCharacters + TAIL_DIGITS));
+
+/** Returns the ranges of the tokens with these first six digits, one for each length of a card number, ascending. */
+export const rangesOfBin = (firstSix: string): SlotRange[] =>
+  Array.from({ length: max - min + 1 }, (_, index) => rangeOf(`${min + index}${firstSix}`));

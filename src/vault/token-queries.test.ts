@@ -4,14 +4,15 @@ import fc from 'fast-check';
 import { luhnPan, startTestService, type TestService } from '../../test/fixtures/test-service.ts';
 import { inTransaction } from '../../test/fixtures/transactions.ts';
 import type { Tenant } from '../kernel/environment.ts';
+import { LIMITS } from '../kernel/limits.ts';
 import { type Pan, passesLuhn } from '../kernel/pan.ts';
 import { commitOrThrow, type Database, type Row, write } from '../storage/database.ts';
 import type { Page } from '../storage/pagination.ts';
 import type { Tokenization } from './assign-tokens.ts';
 import type { Scheme } from './scheme.ts';
 import type { Token } from './token.ts';
+import type { TokenSearch } from './token-queries.ts';
 import { TokenQueries, type TokenView } from './token-queries.ts';
-import type { TokenSearch } from './token-search.ts';
 import { Vault } from './vault.ts';
 
 const CREATOR = { id: 'key_1', name: 'test' };
@@ -99,7 +100,7 @@ const searches: readonly TokenSearch[] = [
   ...new Set(PANS.map((each) => each.slice(-4))),
 ].map((each) => (typeof each === 'string' ? { by: each.length === 4 ? 'last-four' : 'bin', text: each } : each));
 
-const ORPHANS = `select m.slot from token_tags m where not exists (select 1 from tokens t where t.account = m.account
+const ORPHANS = `select m.tag from token_tags m where not exists (select 1 from tokens t where t.account = m.account
   and t.environment = m.environment and t.slot = m.slot and t.record is not null)`;
 
 describe('tokens as people find them', { timeout: 120_000 }, () => {
@@ -262,6 +263,60 @@ describe('tokens as people find them', { timeout: 120_000 }, () => {
       );
       assert.deepEqual(await marksOf(tenant), []);
     }
+  });
+
+  test('that a digest was moved to are not found by it', async () => {
+    const tenant = await newTenant();
+    const { token: one } = await make(
+      tenant,
+      asked(luhnPan('411111'), { tags: ['one'], format: { scheme: 7, bin: 6 } }),
+    );
+    service.advance(1);
+    const pan = luhnPan('520082');
+    const { token: other } = await make(tenant, asked(pan, { tags: ['other'], format: { scheme: 7, bin: 6 } }));
+    const of = (column: string, order: string): string =>
+      `(select ${column} from tokens where account = ? order by created_at ${order} limit 1)`;
+    const { account } = tenant;
+    await change(
+      `update tokens set search = ${of('search', 'desc')} where account = ? and slot = ${of('slot', 'asc')}`,
+      ...[account, account, account],
+    );
+    await change(
+      `update token_tags set slot = ${of('slot', 'asc')}, created_at = ${of('created_at', 'asc')}
+        where account = ? and slot = ${of('slot', 'desc')}`,
+      ...[account, account, account, account],
+    );
+    const found = async (by: TokenSearch['by'], text: string): Promise<string[]> => tokensOf(tenant, { by, text });
+    assert.deepEqual(await found('last-four', pan.slice(-4)), [other]);
+    assert.deepEqual(await found('bin', '520082'), [other]);
+    assert.deepEqual(await found('bin', '411111'), []);
+    assert.deepEqual(await found('tag', 'other'), []);
+    assert.deepEqual(await found('tag', 'one'), [one]);
+  });
+
+  test('of a BIN and scheme 7 are searched a bounded number for each page', async () => {
+    const tenant = await newTenant();
+    const { token } = await make(tenant, asked(luhnPan('520082'), { format: { scheme: 7, bin: 6 } }));
+    service.advance(1);
+    const cards = Array.from({ length: LIMITS.rowsPerPage + LIMITS.rowsPerScan }, () => ({
+      pan: luhnPan('411111') as Pan,
+      name: undefined,
+      expiry: undefined,
+    }));
+    const request = asked('', { cards, format: { scheme: 7, bin: 6 } });
+    await inTransaction(service.core, (transaction) => parts.vault.tokenize(transaction, tenant, request));
+    const wanted = { by: 'bin', text: '520082' } as const;
+    const first = await parts.listing.search(tenant, wanted);
+    assert.deepEqual(first.items, []);
+    assert.ok(first.cursor !== undefined);
+    const second = await parts.listing.search(tenant, wanted, first.cursor);
+    assert.deepEqual(
+      second.items.map((item) => item.token),
+      [token],
+    );
+    assert.equal(second.cursor, undefined);
+    const long = await parts.listing.search(tenant, { by: 'bin', text: '52008200' });
+    assert.deepEqual(long, { items: [], cursor: undefined });
   });
 
   test('that were damaged are listed, found by nothing else, and hold up no others', async () => {

@@ -1,8 +1,10 @@
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Expiry } from '../kernel/expiry.ts';
+import { invalidField } from '../kernel/failure.ts';
+import { LIMITS } from '../kernel/limits.ts';
 import { truncatePan } from '../kernel/pan.ts';
-import { type Database, integer, type Row, text, textOrNull } from '../storage/database.ts';
+import { blob, blobOrNull, type Database, integer, type Row, textOrNull, type Value } from '../storage/database.ts';
 import {
   decodeCursor,
   encodeCursor,
@@ -11,20 +13,52 @@ import {
   type PageScanResult,
   scanPage,
 } from '../storage/pagination.ts';
-import { blindIndexInput } from './blind-index.ts';
-import { BlindIndexStore } from './blind-index-store.ts';
+import { BIN_DIGITS, type BlindIndex } from './blind-index.ts';
 import { SCHEMES, type Scheme } from './scheme.ts';
-import { fromSlot, listSlotsForBin, toSlot } from './slot.ts';
+import { fromSlot, rangesOfBin, type SlotRange, toSlot } from './slot.ts';
 import type { Creator, Token } from './token.ts';
-import {
-  compareNewestFirst,
-  FIRST_POSITION,
-  type ListPosition,
-  TokenListingStore,
-  toListPosition,
-} from './token-listing-store.ts';
-import { matches, mayMatch, type ParsedSearch, parseSearch, type TokenSearch } from './token-search.ts';
-import { unsealIfAuthentic } from './token-store.ts';
+import { loadBlindIndex, unsealIfAuthentic } from './token-store.ts';
+
+const COLUMNS = 'slot, scheme, format, search, record, created_at';
+const LIVE = 'account = ? and environment = ? and record is not null';
+const AFTER_POSITION = 'created_at <= ? and (created_at < ? or slot < ?) order by created_at desc, slot desc limit ?';
+
+const NEWEST = `select ${COLUMNS} from tokens where ${LIVE} and ${AFTER_POSITION}`;
+const BETWEEN = `select ${COLUMNS} from tokens where ${LIVE} and slot > ? and slot < ? order by slot limit ?`;
+const ONE = `select ${COLUMNS} from tokens where ${LIVE} and slot = ?`;
+
+/** The tokens of index entries, of which the newest are chosen before a row is read. */
+const tokensOf = (entries: string): string =>
+  `select ${COLUMNS.split(', ')
+    .map((column) => `t.${column}`)
+    .join(', ')} from (${entries}) e
+  join tokens t on t.account = e.account and t.environment = e.environment and t.created_at = e.created_at
+    and t.slot = e.slot
+  where t.record is not null order by e.created_at desc, e.slot desc`;
+const LAST_FOUR = tokensOf(`select account, environment, created_at, slot from tokens
+  where account = ? and environment = ? and search >= ? and search <= ? and ${AFTER_POSITION}`);
+const BY_TAG = tokensOf(`select account, environment, created_at, slot from token_tags
+  where account = ? and environment = ? and tag = ? and ${AFTER_POSITION}`);
+
+/** A search for tokens. */
+export interface TokenSearch {
+  readonly by: 'token' | 'tag' | 'bin' | 'last-four';
+  readonly text: string;
+}
+
+interface ParsedSearch extends TokenSearch {
+  /** Eight digits of a BIN; `text` is the first six of them. */
+  readonly longBin?: string;
+}
+
+const EXPECTED: Readonly<Record<TokenSearch['by'], { readonly pattern: RegExp; readonly expected: string }>> = {
+  token: { pattern: /./s, expected: 'a token' },
+  tag: { pattern: /./s, expected: 'a tag' },
+  bin: { pattern: /^[0-9]{6}(?:[0-9]{2})?$/, expected: '6 or 8 digits' },
+  'last-four': { pattern: /^[0-9]{4}$/, expected: '4 digits' },
+};
+
+const LONG_BIN_DIGITS = 8;
 
 /** A token without the card number. */
 export interface TokenView {
@@ -57,27 +91,22 @@ export class TokenQueries {
 
   /** The newest first. Throws `invalid_field` for a cursor that is none. */
   list(tenant: Tenant, cursor?: string): Promise<Page<TokenView>> {
-    const store = new TokenListingStore(this.#database, tenant);
-    return this.#page(
-      tenant,
-      newestFirst((after, limit) => store.listNewest(after, limit)),
-      cursor,
-    );
+    return this.#page(tenant, this.#newestFirst(tenant, NEWEST), cursor);
   }
 
   /**
    * By token (one at most), tag, BIN or last four: the newest first. Those of a BIN come in the order of their slots, and
-   * after them those whose scheme keeps nothing of the card. Throws `invalid_field`.
+   * after them those whose scheme keeps nothing of the card, for which all tokens are searched, a bounded number for each
+   * page. Throws `invalid_field`.
    */
   async search(tenant: Tenant, query: TokenSearch, cursor?: string): Promise<Page<TokenView>> {
     const search = parseSearch(query);
-    const store = new TokenListingStore(this.#database, tenant);
     if (search.by === 'token') {
-      const rows = await store.findBySlot(toSlot(search.text) ?? '');
+      const slot = toSlot(search.text);
+      const rows = slot === undefined ? [] : await this.#read(tenant, ONE, slot);
       return { items: await Promise.all(rows.map((row) => this.#toView(tenant, row))), cursor: undefined };
     }
-    const marks = await BlindIndexStore.load(this.#keyring, tenant);
-    return this.#page(tenant, toOrder(search, { store, marks }), cursor, search);
+    return this.#page(tenant, await this.#toOrder(tenant, search), cursor, search);
   }
 
   async #page(
@@ -87,25 +116,69 @@ export class TokenQueries {
     search?: ParsedSearch,
   ): Promise<Page<TokenView>> {
     const start = cursor === undefined ? order.start : parsePosition(cursor);
-    const { items, last, isEnd } = await this.#walk(
-      tenant,
-      (row, limit) => order.read(row === undefined ? start : order.positionOf(row), limit),
-      search,
-    );
+    const { items, last, isEnd } = await this.#walk(tenant, order, start, search);
     if (isEnd || last === undefined) return { items, cursor: undefined };
-    const { createdAt, slot } = order.positionOf(last);
-    return { items, cursor: encodeCursor(createdAt, slot) };
+    const { createdAt, slot } = toPosition(last);
+    return { items, cursor: encodeCursor(createdAt, Buffer.from(slot).toString('hex')) };
   }
 
-  #walk(tenant: Tenant, read: Read, search?: ParsedSearch): Promise<PageScanResult<Row, TokenView>> {
+  #walk(
+    tenant: Tenant,
+    order: SearchOrder,
+    start: Position,
+    search?: ParsedSearch,
+  ): Promise<PageScanResult<Row, TokenView>> {
+    const read: PageScan<Row, TokenView>['read'] = (row, limit) =>
+      order.read(row === undefined ? start : toPosition(row), limit);
     const accept = async (row: Row): Promise<TokenView | undefined> => {
       if (search === undefined) return this.#toView(tenant, row);
-      if (!mayMatch(search, { token: fromSlot(text(row, 'slot')), scheme: toScheme(row) })) return undefined;
+      if (!mayMatch(search, toSchemeAndToken(row)) || order.mayMatch?.(row) === false) return undefined;
       const token = await this.#unseal(tenant, row);
-      // Digests in the database are not sealed.
+      // The digests by which it was found are short, and are not sealed.
       return token !== undefined && matches(search, token) ? toTokenView(row, token) : undefined;
     };
     return scanPage({ read, accept });
+  }
+
+  async #toOrder(tenant: Tenant, { by, text, longBin }: ParsedSearch): Promise<SearchOrder> {
+    const blindIndex = await loadBlindIndex(this.#keyring, tenant);
+    if (by === 'bin')
+      return this.#binOrder(tenant, rangesOfBin(text), longBin === undefined ? blindIndex.binTest(text) : undefined);
+    return by === 'tag'
+      ? this.#newestFirst(tenant, BY_TAG, blindIndex.tag(text))
+      : this.#newestFirst(tenant, LAST_FOUR, ...blindIndex.lastFourBounds(text));
+  }
+
+  #newestFirst(tenant: Tenant, sql: string, ...values: readonly Value[]): SearchOrder {
+    return {
+      start: FIRST_POSITION,
+      read: ({ createdAt, slot }, limit) => this.#read(tenant, sql, ...values, createdAt, createdAt, slot, limit),
+    };
+  }
+
+  /** The slots of the BIN, then with `hasBin` the whole list for schemes that keep nothing of the card. */
+  #binOrder(tenant: Tenant, ranges: readonly SlotRange[], hasBin: BinTest | undefined): SearchOrder {
+    const list = this.#newestFirst(tenant, NEWEST);
+    const readBySlot = async ({ slot }: Position, limit: number): Promise<Row[]> => {
+      const rows: Row[] = [];
+      for (const [from, to] of ranges) {
+        if (rows.length >= limit || Buffer.compare(slot, to) >= 0) continue;
+        const start = Buffer.compare(slot, from) > 0 ? slot : from;
+        rows.push(...(await this.#read(tenant, BETWEEN, start, to, limit - rows.length)));
+      }
+      return rows.map((row) => ({ ...row, [BY_SLOT_COLUMN]: 1 }));
+    };
+    return {
+      start: { createdAt: BY_SLOT, slot: new Uint8Array(0) },
+      mayMatch: (row) =>
+        isBySlot(row) || (!SCHEMES[toScheme(row)].keepsEnds && hasBin?.(blobOrNull(row, 'search')) === true),
+      read: async (after, limit) => {
+        if (after.createdAt !== BY_SLOT) return list.read(after, limit);
+        const rows = await readBySlot(after, limit);
+        if (hasBin === undefined || rows.length >= limit) return rows;
+        return [...rows, ...(await list.read(FIRST_POSITION, limit - rows.length))];
+      },
+    };
   }
 
   async #toView(tenant: Tenant, row: Row): Promise<TokenView> {
@@ -115,75 +188,58 @@ export class TokenQueries {
   #unseal(tenant: Tenant, row: Row): Promise<Token | undefined> {
     return unsealIfAuthentic(this.#keyring, tenant, row);
   }
+
+  #read({ account, environment }: Tenant, sql: string, ...values: readonly Value[]): Promise<Row[]> {
+    return this.#database.read(sql, account, environment, ...values);
+  }
 }
 
-type Read = PageScan<Row, TokenView>['read'];
+type BinTest = ReturnType<BlindIndex['binTest']>;
 
-interface SearchStores {
-  readonly store: TokenListingStore;
-  readonly marks: BlindIndexStore;
+/** A place in an order: of creation, or of slots with `BY_SLOT` in place of the time. */
+interface Position {
+  readonly createdAt: number;
+  readonly slot: Uint8Array;
 }
+
+const BY_SLOT = -1;
+/** Marks rows that were read in the order of slots. */
+const BY_SLOT_COLUMN = 'by_slot';
+
+/** Before the newest token. */
+const FIRST_POSITION: Position = { createdAt: Number.MAX_SAFE_INTEGER, slot: new Uint8Array(0) };
 
 /** Tokens one after the other, from a place on. */
 interface SearchOrder {
-  readonly start: ListPosition;
-  positionOf(row: Row): ListPosition;
-  read(after: ListPosition, limit: number): Promise<Row[]>;
+  readonly start: Position;
+  read(after: Position, limit: number): Promise<Row[]>;
+  /** Tells by the columns in clear which rows need not be opened. */
+  mayMatch?(row: Row): boolean;
 }
 
-const newestFirst = (read: SearchOrder['read']): SearchOrder => ({
-  start: FIRST_POSITION,
-  positionOf: toListPosition,
-  read,
+const isBySlot = (row: Row): boolean => row[BY_SLOT_COLUMN] !== undefined;
+
+const toPosition = (row: Row): Position => ({
+  createdAt: isBySlot(row) ? BY_SLOT : integer(row, 'created_at'),
+  slot: blob(row, 'slot'),
 });
 
-function toOrder({ by, text }: ParsedSearch, sources: SearchStores): SearchOrder {
-  const { store, marks } = sources;
-  if (by === 'bin') return toBinOrder(sources, text);
-  if (by === 'tag') {
-    const mark = marks.compute(blindIndexInput.tag(text));
-    return newestFirst((after, limit) => store.listByBlindIndex(mark, after, limit));
-  }
-  const mark = marks.compute(blindIndexInput.lastFour(text));
-  return newestFirst(async (after, limit) => {
-    const both = await Promise.all([
-      store.listByLastFour(text, after, limit),
-      store.listByBlindIndex(mark, after, limit),
-    ]);
-    return both.flat().sort(compareNewestFirst).slice(0, limit);
-  });
+function parsePosition(cursor: string): Position {
+  const [createdAt, slot] = decodeCursor(cursor, 0, '');
+  return { createdAt, slot: new Uint8Array(Buffer.from(slot, 'hex')) };
 }
-
-/** In place of a time: the order is still that of slots. */
-const BY_SLOT = -1;
-
-/** Length by length, then those that keep nothing of the card. */
-const toBinOrder = ({ store, marks }: SearchStores, digits: string): SearchOrder => ({
-  start: { createdAt: BY_SLOT, slot: '' },
-  positionOf: (row) =>
-    SCHEMES[toScheme(row)].keepsEnds ? { createdAt: BY_SLOT, slot: text(row, 'slot') } : toListPosition(row),
-  async read(after, limit) {
-    const rows: Row[] = [];
-    for (const [from, to] of after.createdAt === BY_SLOT ? listSlotsForBin(digits) : []) {
-      if (after.slot < to)
-        rows.push(...(await store.listBetweenSlots(after.slot > from ? after.slot : from, to, limit - rows.length)));
-      if (rows.length >= limit) return rows;
-    }
-    const start = after.createdAt === BY_SLOT ? FIRST_POSITION : after;
-    return [
-      ...rows,
-      ...(await store.listByBlindIndex(marks.compute(blindIndexInput.bin(digits)), start, limit - rows.length)),
-    ];
-  },
-});
 
 const toScheme = (row: Row): Scheme => integer(row, 'scheme') as Scheme;
+
+const toSchemeAndToken = (row: Row): Pick<Token, 'token' | 'scheme'> => ({
+  token: fromSlot(blob(row, 'slot')),
+  scheme: toScheme(row),
+});
 
 function toTokenView(row: Row, token: Token | undefined): TokenView {
   const { card, tags, createdBy } = token ?? {};
   return {
-    token: fromSlot(text(row, 'slot')),
-    scheme: toScheme(row),
+    ...toSchemeAndToken(row),
     isPersistent: textOrNull(row, 'format') !== undefined,
     createdAt: integer(row, 'created_at'),
     details: card &&
@@ -192,7 +248,46 @@ function toTokenView(row: Row, token: Token | undefined): TokenView {
   };
 }
 
-function parsePosition(cursor: string): ListPosition {
-  const [createdAt, slot] = decodeCursor(cursor, 0, '');
-  return { createdAt, slot };
+/** Throws `invalid_field`. */
+function parseSearch({ by, text }: TokenSearch): ParsedSearch {
+  const { pattern, expected } = EXPECTED[by];
+  if (text.length > LIMITS.searchCharacters || text.includes('\0') || !pattern.test(text))
+    throw invalidField('text', 'environmentChoice', { words: expected });
+  return by === 'bin' && text.length === LONG_BIN_DIGITS
+    ? { by, text: text.slice(0, BIN_DIGITS), longBin: text }
+    : { by, text };
+}
+
+/** An eight-digit BIN matches only tokens that show all eight digits: else a search would reveal two hidden ones. */
+const mayMatch = ({ longBin }: ParsedSearch, { token, scheme }: Pick<Token, 'token' | 'scheme'>): boolean =>
+  longBin === undefined || (SCHEMES[scheme].keepsEnds && token.startsWith(longBin));
+
+function matches(search: ParsedSearch, { token, scheme, card, tags }: Token): boolean {
+  const { by, text, longBin } = search;
+  const { pan } = card;
+  switch (by) {
+    case 'token':
+      return token === text;
+    case 'tag':
+      return tags.includes(text);
+    case 'last-four':
+      return pan.endsWith(text);
+    case 'bin':
+      return pan.startsWith(longBin ?? text) && mayMatch(search, { token, scheme });
+  }
+}
+
+const COUNT = 'select count(*) as number from tokens where account = ? and environment = ?';
+/** The index of deleted tokens alone serves it; without `|| ''` the planner would prefer the tokens of the account. */
+const COUNT_DELETED = `select count(*) as number from tokens
+  where deleted_at is not null and account || '' = ? and environment || '' = ?`;
+
+/** Returns how many tokens are not deleted, by indexes alone. */
+export async function countTokens(database: Database, { account, environment }: Tenant): Promise<number> {
+  const [[all = {}], [deleted = {}]] = await Promise.all([
+    database.read(COUNT, account, environment),
+    database.read(COUNT_DELETED, account, environment),
+  ]);
+  // The two reads see two moments: a deletion between them must not make the result negative.
+  return Math.max(0, integer(all, 'number') - integer(deleted, 'number'));
 }

@@ -6,10 +6,10 @@ import type { Tenant } from '../kernel/environment.ts';
 import type { Pan } from '../kernel/pan.ts';
 import { blob, type Database, integer, type Row, text, type Value, type Write } from '../storage/database.ts';
 import type { Table } from '../storage/table.ts';
-import { BlindIndexStore } from './blind-index-store.ts';
+import { BlindIndex } from './blind-index.ts';
 import { IssuableHalf } from './issuable-half.ts';
-import { persistentFormat, type Scheme, type TokenFormat } from './scheme.ts';
-import { fromSlot, toSlot } from './slot.ts';
+import { persistentFormat, type Scheme, type TokenFormat, type TokenSpace } from './scheme.ts';
+import { fromSlot, rangeOfSpace, toSlot } from './slot.ts';
 import { fromTokenRecord, type Token, toTokenRecord } from './token.ts';
 
 export const TABLES: readonly Table[] = [
@@ -19,16 +19,22 @@ export const TABLES: readonly Table[] = [
     columns: {
       account: 'text',
       environment: 'text',
-      slot: 'text',
+      created_at: 'integer',
+      slot: 'blob',
       scheme: 'integer',
+      format: 'text',
       fingerprint: 'blob',
       fingerprint_version: 'integer',
-      format: 'text',
+      search: 'blob',
       record: 'blob',
       revision: 'integer',
-      created_at: 'integer',
       deleted_at: 'integer',
     },
+  },
+  {
+    name: 'token_tags',
+    key: ['account', 'environment', 'tag', 'created_at', 'slot'],
+    columns: { account: 'text', environment: 'text', tag: 'blob', created_at: 'integer', slot: 'blob' },
   },
 ];
 
@@ -42,18 +48,20 @@ const LIST_TAKEN =
   'select slot from tokens where account = ? and environment = ? and slot >= ? and slot < ? order by slot limit ?';
 
 const INSERT_COLUMNS =
-  'account, environment, slot, scheme, fingerprint, fingerprint_version, format, record, revision, created_at';
-const INSERT = `insert into tokens (${INSERT_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, 1, ?) on conflict do nothing`;
-/** Card numbers whose tokens do not hold first six and last four in their slots, and those of captures. */
-const PAN_ELSEWHERE = `select 1 as found where exists (select 1 from tokens
-    where account = ? and environment = ? and fingerprint = ? and scheme = 7)
+  'account, environment, created_at, slot, scheme, format, fingerprint, fingerprint_version, search, record, revision';
+const INSERT = `insert into tokens (${INSERT_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1) on conflict do nothing`;
+const IS_STORED_PAN = `select 1 as found where exists (select 1 from tokens
+    where account = ? and environment = ? and search = ? and fingerprint = ?)
   or exists (select 1 from captures where account = ? and environment = ? and fingerprint = ?)`;
-const LIST_FINGERPRINTS = `select slot, fingerprint from tokens
-  where account = ? and environment = ? and slot > ? and slot < ? and ${LIVE} order by slot limit ?`;
 const UPDATE = `update tokens set record = ?, revision = revision + 1
   where account = ? and environment = ? and slot = ? and revision = ? and ${LIVE}`;
-const DELETE = `update tokens set record = null, fingerprint = null, format = null, deleted_at = ?
+const DELETE = `update tokens set format = null, fingerprint = null, search = null, record = null, deleted_at = ?
   where account = ? and environment = ? and slot = ? and revision = ? and ${LIVE}`;
+/** A tag that exists is written again, so that every run touches one row and many runs become one statement. */
+const INSERT_TAG = `insert into token_tags (account, environment, tag, created_at, slot) values (?, ?, ?, ?, ?)
+  on conflict (account, environment, tag, created_at, slot) do update set slot = excluded.slot`;
+const DELETE_TAG = `delete from token_tags
+  where account = ? and environment = ? and tag = ? and created_at = ? and slot = ?`;
 const LIST_PURGEABLE = 'select account, environment, slot from tokens where deleted_at <= ? limit ?';
 const HAS_PURGEABLE = 'select 1 as due from tokens where deleted_at <= ? limit 1';
 const PURGE = 'delete from tokens where account = ? and environment = ? and slot = ? and deleted_at <= ?';
@@ -67,6 +75,12 @@ export interface StoredToken {
 /** A persistent token that is there already. */
 export interface ExistingToken extends StoredToken {}
 
+/** A token, with what it was before when it existed. */
+interface TaggedToken {
+  readonly token: Token;
+  readonly before?: Token;
+}
+
 export interface DeletableToken {
   readonly value: string;
   readonly revision: number;
@@ -77,7 +91,10 @@ export interface DeletableToken {
 const recordContext = ({ environment, account }: Tenant, token: string): EncryptionContext =>
   encryptionContext(environment, account, 'tokens', token, 'record');
 
-const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+/** Matches no token: for texts that cannot be one. */
+const NO_SLOT = new Uint8Array(0);
+
+const slotOrNone = (token: string): Uint8Array => toSlot(token) ?? NO_SLOT;
 
 /** The tokens of one tenant. */
 export class TokenStore {
@@ -87,20 +104,20 @@ export class TokenStore {
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #fingerprintKey: KeyObject;
-  readonly #marks: BlindIndexStore;
+  readonly #blindIndex: BlindIndex;
 
   private constructor(
     database: Database,
     keyring: Keyring,
     tenant: Tenant,
-    { fingerprintKey, half, marks }: { fingerprintKey: KeyObject; half: IssuableHalf; marks: BlindIndexStore },
+    { fingerprintKey, half, blindIndex }: { fingerprintKey: KeyObject; half: IssuableHalf; blindIndex: BlindIndex },
   ) {
     this.#database = database;
     this.#keyring = keyring;
     this.tenant = tenant;
     this.#fingerprintKey = fingerprintKey;
     this.half = half;
-    this.#marks = marks;
+    this.#blindIndex = blindIndex;
   }
 
   static async load(database: Database, keyring: Keyring, tenant: Tenant): Promise<TokenStore> {
@@ -110,7 +127,7 @@ export class TokenStore {
     return new TokenStore(database, keyring, tenant, {
       fingerprintKey,
       half,
-      marks: await BlindIndexStore.load(keyring, tenant),
+      blindIndex: await loadBlindIndex(keyring, tenant),
     });
   }
 
@@ -136,7 +153,7 @@ export class TokenStore {
 
   /** What it takes to delete a token, also one that was damaged. */
   async findDeletable(token: string): Promise<DeletableToken | undefined> {
-    const [row] = await this.#database.read(FIND_BY_SLOT, ...this.#scope(), toSlot(token) ?? '');
+    const [row] = await this.#database.read(FIND_BY_SLOT, ...this.#scope(), slotOrNone(token));
     if (row === undefined) return undefined;
     const unsealed = await unsealIfAuthentic(this.#keyring, this.tenant, row);
     return { value: token, revision: integer(row, 'revision'), token: unsealed };
@@ -144,29 +161,21 @@ export class TokenStore {
 
   /** In use, or reserved after a deletion. */
   async isTaken(token: string): Promise<boolean> {
-    return (await this.#database.read(IS_TAKEN, ...this.#scope(), toSlot(token) ?? '')).length > 0;
+    return (await this.#database.read(IS_TAKEN, ...this.#scope(), slotOrNone(token))).length > 0;
   }
 
-  /** Is this the card number of a token without BIN, or of a capture? */
-  async isPanElsewhere(number: string): Promise<boolean> {
-    const parameters = [...this.#scope(), this.#fingerprint(number)];
-    return (await this.#database.read(PAN_ELSEWHERE, ...parameters, ...parameters)).length > 0;
+  /** Is this the card number of a token or of a capture? */
+  async isStoredPan(number: string): Promise<boolean> {
+    const pan = this.#fingerprint(number);
+    const search = this.#blindIndex.search(number, pan);
+    return (await this.#database.read(IS_STORED_PAN, ...this.#scope(), search, pan, ...this.#scope(), pan)).length > 0;
   }
 
-  /** Slots after one and before another with the fingerprints of their cards, in order, `limit` at most. */
-  async listFingerprints(after: string, to: string, limit: number): Promise<{ slot: string; fingerprint: string }[]> {
-    const rows = await this.#database.read(LIST_FINGERPRINTS, ...this.#scope(), after, to, limit);
-    return rows.map((row) => ({ slot: text(row, 'slot'), fingerprint: toHex(blob(row, 'fingerprint')) }));
-  }
-
-  /** As `fingerprintsAfter` has them, hexadecimal. */
-  fingerprintOf(number: string): string {
-    return toHex(this.#fingerprint(number));
-  }
-
-  /** Slots in use from one to another, in order, `limit` at most; those of deleted tokens too. */
-  async listSlotsInUse(from: string, to: string, limit: number): Promise<string[]> {
-    return (await this.#database.read(LIST_TAKEN, ...this.#scope(), from, to, limit)).map((row) => text(row, 'slot'));
+  /** Tokens of a space from `first` on that are in use or reserved, in the order of the space, `limit` at most. */
+  async listTaken(first: string, { head }: TokenSpace, limit: number): Promise<string[]> {
+    const [, to] = rangeOfSpace(first, head.length);
+    const rows = await this.#database.read(LIST_TAKEN, ...this.#scope(), slotOrNone(first), to, limit);
+    return rows.map((row) => fromSlot(blob(row, 'slot')));
   }
 
   /** Conflicts when the token is taken, or the card has a persistent token already. */
@@ -178,36 +187,44 @@ export class TokenStore {
   update(changes: readonly StoredToken[], seal: Sealer): Write {
     const rows = changes.map(({ token, revision }) => {
       const record = seal(recordContext(this.tenant, token.token), toTokenRecord(token));
-      return [record, ...this.#scope(), toSlot(token.token) ?? '', revision];
+      return [record, ...this.#scope(), slotOrNone(token.token), revision];
     });
     return { sql: UPDATE, rows, expectedRows: 1 };
   }
 
-  /** Behind the writes of the tokens themselves, in the same unit: whoever has the row of a token may write its marks. */
-  indexWrites(
-    made: readonly Token[],
-    changed: readonly { readonly token: Token; readonly before: ExistingToken }[],
-  ): Write[] {
-    return this.#marks.insert([
-      ...made.map((token) => ({ token })),
-      ...changed.map(({ token, before }) => ({ token, before: before.token })),
-    ]);
+  /**
+   * Writes the tags that tokens did not have before. It has to follow the writes of the tokens in the same unit: a unit that
+   * has the row of a token may write its tags.
+   */
+  insertTags(tokens: readonly TaggedToken[]): Write[] {
+    const rows = this.#tagRows(tokens);
+    return rows.length === 0 ? [] : [{ sql: INSERT_TAG, rows, expectedRows: 1 }];
   }
 
-  /** Conflicts when somebody changed or deleted a token since it was read: it may have marks of which nothing is known. */
+  /** Conflicts when a token was changed or deleted since it was read: it may have other tags now. */
   delete(tokens: readonly DeletableToken[], at: number): Write[] {
-    const rows = tokens.map(({ value, revision }) => [at, ...this.#scope(), toSlot(value) ?? '', revision]);
-    return [{ sql: DELETE, rows, expectedRows: 1 }, ...this.#marks.remove(tokens.flatMap(({ token }) => token ?? []))];
+    const rows = tokens.map(({ value, revision }) => [at, ...this.#scope(), slotOrNone(value), revision]);
+    const tags = this.#tagRows(tokens.flatMap(({ token }) => (token === undefined ? [] : { token })));
+    return [{ sql: DELETE, rows, expectedRows: 1 }, ...(tags.length === 0 ? [] : [{ sql: DELETE_TAG, rows: tags }])];
+  }
+
+  #tagRows(tokens: readonly TaggedToken[]): Value[][] {
+    const known = new Map<string, Uint8Array>();
+    return tokens.flatMap(({ token, before }) => {
+      const tags = before === undefined ? token.tags : token.tags.filter((tag) => !before.tags.includes(tag));
+      const slot = slotOrNone(token.token);
+      return this.#blindIndex.tags(tags, known).map((tag) => [...this.#scope(), tag, token.createdAt, slot]);
+    });
   }
 
   #row(token: Token, seal: Sealer, format: TokenFormat | undefined): Value[] {
     const record = seal(recordContext(this.tenant, token.token), toTokenRecord(token));
-    const card = [
-      this.#fingerprint(token.card.pan),
-      FINGERPRINT_VERSION,
-      format === undefined ? null : persistentFormat(token.card.pan, format),
-    ];
-    return [...this.#scope(), toSlot(token.token) ?? '', token.scheme, ...card, record, token.createdAt];
+    const { pan } = token.card;
+    const panFingerprint = this.#fingerprint(pan);
+    const persistent = format === undefined ? null : persistentFormat(pan, format);
+    const search = this.#blindIndex.search(pan, panFingerprint);
+    const card = [token.scheme, persistent, panFingerprint, FINGERPRINT_VERSION, search, record];
+    return [...this.#scope(), token.createdAt, slotOrNone(token.token), ...card];
   }
 
   async #toExistingToken([row]: Row[]): Promise<ExistingToken | undefined> {
@@ -226,9 +243,12 @@ export class TokenStore {
   }
 }
 
+export const loadBlindIndex = async (keyring: Keyring, tenant: Tenant): Promise<BlindIndex> =>
+  new BlindIndex(await keyring.digestKey({ ...tenant, purpose: 'token-tags' }));
+
 /** Of a row with slot, scheme, record and created_at. Throws `UnsealError`. */
 async function unsealToken(keyring: Keyring, tenant: Tenant, row: Row): Promise<Token> {
-  const token = fromSlot(text(row, 'slot'));
+  const token = fromSlot(blob(row, 'slot'));
   const record = await keyring.unseal(tenant, 'tokens', recordContext(tenant, token), blob(row, 'record'));
   const filed = { token, scheme: integer(row, 'scheme') as Scheme, createdAt: integer(row, 'created_at') };
   return fromTokenRecord(record.toString('utf8'), filed);
@@ -248,7 +268,7 @@ export const hasPurgeableTokens = async (database: Database, before: number): Pr
 export async function purgeDeletedTokens(database: Database, before: number, limit: number): Promise<number> {
   const rows = await database.read(LIST_PURGEABLE, before, limit);
   if (rows.length === 0) return 0;
-  const slots = rows.map((row) => [text(row, 'account'), text(row, 'environment'), text(row, 'slot'), before]);
+  const slots = rows.map((row) => [text(row, 'account'), text(row, 'environment'), blob(row, 'slot'), before]);
   await database.commit({ writes: [{ sql: PURGE, rows: slots }] });
   return rows.length;
 }

@@ -56,7 +56,8 @@ export class Vault {
     if (inserts.length > 0)
       transaction.write(store.insert(inserts, seal, request.persistent ? request.format : undefined));
     if (updates.length > 0) transaction.write(store.update(updates, seal));
-    for (const write of store.indexWrites(inserts, updates)) transaction.write(write);
+    for (const write of store.insertTags([...inserts.map((token) => ({ token })), ...updates]))
+      transaction.write(write);
     transaction.count(tenant, TOKENS_CREATED, inserts.length);
     return results;
   }

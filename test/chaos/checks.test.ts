@@ -37,7 +37,7 @@ const TAMPERINGS: readonly { readonly what: string; readonly sql: string; readon
   {
     what: 'a token is there that nobody was told of',
     sql: `insert into tokens (account, environment, slot, scheme, fingerprint_version, revision, created_at)
-      select account, environment, slot || '0', 1, 1, 1, created_at from tokens where ${first('tokens', 'format is null')}`,
+      select account, environment, cast(slot || '0' as blob), 1, 1, 1, created_at from tokens where ${first('tokens', 'format is null')}`,
     found: /tokens that were asked for without one: \d+ in the table, expected/,
   },
   {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { exportJournal, verifyJournal } from '../../src/audit/verify-journal.ts';
 import {
+  blob,
   type Database,
   StorageError,
   type UnitOfWork,
@@ -37,6 +38,7 @@ const TOKEN = `insert into tokens (account, environment, slot, scheme, fingerpri
   revision, created_at, deleted_at) values ('a', 'sandbox', ?, 1, ?, 1, ?, ?, 1, ?, ?)`;
 const FIND_TOKEN = 'select slot, fingerprint, format, record, created_at, deleted_at from tokens where slot = ?';
 
+const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
 const account = (id: string, name = 'name', at = 1): Value[] => [id, name, null, at];
 const insert = (id: string, name = 'name', at = 1): Write => write(INSERT, account(id, name, at), 1);
 const entry = (record: string): { account: string; environment: string; at: number; record: string } => ({
@@ -291,7 +293,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         const all = Uint8Array.from({ length: 256 }, (_, byte) => byte);
         const views = [Buffer.from('from the pool'), all.subarray(7, 99), Buffer.from(all).subarray(200)];
         for (const value of [new Uint8Array(), all, ...views, new Uint8Array(randomBytes(300_000))]) {
-          const slot = newId();
+          const slot = bytesOf(newId());
           await database.commit({ writes: [write(TOKEN, [slot, null, null, value, 1, null], 1)] });
           const record = (await database.read(FIND_TOKEN, slot))[0]?.['record'];
           assert.ok(record instanceof Uint8Array);
@@ -300,17 +302,17 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       });
 
       test('null is null in every type of column', async () => {
-        const slot = newId();
+        const slot = bytesOf(newId());
         await database.commit({ writes: [write(TOKEN, [slot, null, null, null, 5, null], 1)] });
         const [row] = await database.read(FIND_TOKEN, slot);
-        assert.deepEqual(
-          { ...row },
-          { slot, fingerprint: null, format: null, record: null, created_at: 5, deleted_at: null },
-        );
+        assert.ok(row !== undefined);
+        const { slot: found, ...others } = row;
+        assert.deepEqual(Buffer.from(found as Uint8Array), Buffer.from(slot));
+        assert.deepEqual(others, { fingerprint: null, format: null, record: null, created_at: 5, deleted_at: null });
       });
 
       test('blobs and text are found by value', async () => {
-        const [slot, print] = [newId(), new Uint8Array(randomBytes(32))];
+        const [slot, print] = [bytesOf(newId()), new Uint8Array(randomBytes(32))];
         await database.commit({ writes: [write(TOKEN, [slot, print, 'format', null, 5, null], 1)] });
         const found = await database.read(
           'select slot from tokens where fingerprint = ? and format = ?',
@@ -318,8 +320,8 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
           'format',
         );
         assert.deepEqual(
-          found.map((row) => row['slot']),
-          [slot],
+          found.map((row) => Buffer.from(blob(row, 'slot'))),
+          [Buffer.from(slot)],
         );
       });
 
@@ -334,26 +336,28 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       });
     });
 
-    test('slots of digits, capitals and small letters are read in the order of their bytes', async () => {
-      const slots = ['0', '5', '9', 'A', 'M', 'Z', 'a', 'm', 'z'].map((end) => `411111-order-${end}`);
-      const mixed = [...slots].sort((one, other) => one.localeCompare(other)).reverse();
-      for (const slot of mixed) await database.commit({ writes: [write(TOKEN, [slot, null, null, null, 5, null], 1)] });
+    test('bytes are read in their order', async () => {
+      const slots = ['0', '9', 'A', 'Z', 'a', 'z', '\u007f', '\u0080', '\u00ff'].map((end) => `411111-order-${end}`);
+      const toBytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'latin1'));
+      for (const slot of slots.toReversed())
+        await database.commit({ writes: [write(TOKEN, [toBytes(slot), null, null, null, 5, null], 1)] });
       const range = `select slot from tokens where account = 'a' and environment = 'sandbox' and slot >= ? and slot < ?`;
-      const read = async (from: string, below: string): Promise<unknown[]> =>
-        (await database.read(`${range} order by slot`, `411111-order-${from}`, `411111-order-${below}`)).map(
-          (row) => row['slot'],
-        );
-      assert.deepEqual(await read('', '~'), slots);
-      assert.deepEqual(await read('A', 'a'), slots.slice(3, 6), 'capitals stand before all small letters');
-      assert.deepEqual(await read('9', 'B'), slots.slice(2, 4));
+      const read = async (from: string, below: string): Promise<string[]> => {
+        const ends = [from, below].map((end) => toBytes(`411111-order-${end}`));
+        const rows = await database.read(`${range} order by slot`, ...ends);
+        return rows.map((row) => Buffer.from(blob(row, 'slot')).toString('latin1'));
+      };
+      assert.deepEqual(await read('', '\u00ff'), slots.slice(0, -1));
+      assert.deepEqual(await read('A', 'a'), slots.slice(2, 4), 'capitals precede all small letters');
+      assert.deepEqual(await read('\u0080', '\u00ff\u0000'), slots.slice(7), 'bytes are unsigned');
     });
 
     describe('on conflict', () => {
       test('do nothing touches no row, whichever unique index stands in the way', async () => {
         const print = new Uint8Array(randomBytes(32));
         const sql = `${TOKEN} on conflict do nothing`;
-        const [slot, other] = [newId(), newId()];
-        const token = (at: string, format: string): Write => write(sql, [at, print, format, null, 1, null], 1);
+        const [slot, other] = [bytesOf(newId()), bytesOf(newId())];
+        const token = (at: Uint8Array, format: string): Write => write(sql, [at, print, format, null, 1, null], 1);
         assert.deepEqual(await database.commit({ writes: [token(slot, 'f')] }), COMMITTED);
         assert.deepEqual(await database.commit({ writes: [token(slot, 'g')] }), { committed: false, write: 0, row: 0 });
         assert.deepEqual(await database.commit({ writes: [token(other, 'f')] }), {
@@ -366,7 +370,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
 
       test('nulls of a unique index are never equal', async () => {
         const print = new Uint8Array(randomBytes(32));
-        const token = (): Write => write(TOKEN, [newId(), print, null, null, 1, null], 1);
+        const token = (): Write => write(TOKEN, [bytesOf(newId()), print, null, null, 1, null], 1);
         assert.deepEqual(await database.commit({ writes: [token(), token()] }), COMMITTED);
       });
 

@@ -29,7 +29,9 @@ const TOKENS =
   "select slot, fingerprint, format, record, revision, created_at from tokens where account = 'a' order by slot";
 const ACCOUNTS = 'select id, name, suspended_at, created_at from accounts order by id';
 
-const slot = fc.constantFrom('x', 'y', 'z');
+const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
+const slot = fc.constantFrom<Value>(...['x', 'y', 'z'].map(bytesOf));
+const id = fc.constantFrom<Value>('x', 'y', 'z');
 const bytes = fc.constantFrom<Value>(null, new Uint8Array(), new Uint8Array([0]), new Uint8Array([255, 0, 39]));
 const print = fc.constantFrom<Value>(null, null, new Uint8Array([1]), new Uint8Array([2]));
 const format = fc.constantFrom<Value>(null, 'f', "g'?\\");
@@ -58,12 +60,12 @@ const someWrite: fc.Arbitrary<Write> = fc.oneof(
   runs(`delete from tokens ${WHERE}`, [slot], 1),
   runs(`delete from tokens ${WHERE} and revision = ?`, [slot, small], 0),
   runs('delete from tokens where revision = ?', [small], 2),
-  runs('insert into accounts (id, name, created_at) values (?, ?, ?) on conflict do nothing', [slot, slot, whole], 1),
-  runs('update accounts set name = ? where id = ?', [format, slot], 1),
-  runs('update accounts set suspended_at = ?, name = id where id = ?', [whole, slot], 1),
-  runs('delete from accounts where id = ?', [slot], 1),
+  runs('insert into accounts (id, name, created_at) values (?, ?, ?) on conflict do nothing', [id, id, whole], 1),
+  runs('update accounts set name = ? where id = ?', [format, id], 1),
+  runs('update accounts set suspended_at = ?, name = id where id = ?', [whole, id], 1),
+  runs('delete from accounts where id = ?', [id], 1),
   runs(
-    `insert into accounts (id, name, suspended_at, created_at) select slot, slot, null, created_at from tokens
+    `insert into accounts (id, name, suspended_at, created_at) select 'y', 'y', null, created_at from tokens
     ${WHERE} on conflict do nothing`,
     [slot],
     1,
@@ -131,10 +133,14 @@ describe('PostgreSQL: units that are merged', { skip: whyNoPostgres(), timeout: 
   test('do not take place in two orders at once', async () => {
     const token = (which: string): Write => ({
       sql: `${INSERT} on conflict do nothing`,
-      rows: [[which, null, null, null, 0, 0]],
+      rows: [[bytesOf(which), null, null, null, 0, 0]],
       expectedRows: 1,
     });
-    const remove = (which: string): Write => ({ sql: `delete from tokens ${WHERE}`, rows: [[which]], expectedRows: 1 });
+    const remove = (which: string): Write => ({
+      sql: `delete from tokens ${WHERE}`,
+      rows: [[bytesOf(which)]],
+      expectedRows: 1,
+    });
     assert.deepEqual(await database.commit({ writes: [token('x'), token('y')] }), { committed: true });
     // Neither can be first: what it inserts is there.
     const swaps = [{ writes: [remove('x'), token('y')] }, { writes: [remove('y'), token('x')] }];

@@ -233,7 +233,7 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
       if (json.length > 0) assert.deepEqual([err, JSON.parse(out).copied], ['', true]);
       else {
         assert.match(err, /^[a-z_]+: [0-9]+ rows copied\n/);
-        assert.match(err, /\njournal: [0-9]+ rows compared\n|\ntokens: 3 rows compared\n/);
+        assert.match(err, /\n[a-z_]+: [1-9][0-9]* rows compared\n/);
         assert.ok(err.split('\n').length < 2 * COPIED_TABLES.length, 'not at every step');
       }
     }

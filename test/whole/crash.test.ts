@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { readRootKey } from '../../src/crypto/custody.ts';
 import { Keyring } from '../../src/crypto/keyring.ts';
 import { systemRandom } from '../../src/crypto/random.ts';
+import { blob } from '../../src/storage/database.ts';
 import { SqliteDatabase } from '../../src/storage/sqlite/sqlite.ts';
 import { wrappedKeyStore } from '../../src/storage/wrapped-key-store.ts';
 import { fromSlot } from '../../src/vault/slot.ts';
@@ -274,10 +275,10 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
     const rows = await database.read('select account, slot, format from tokens');
     for (const row of rows) {
       const tenant = { account: String(row['account']), environment: 'sandbox' as const };
-      const token = await vault.inspect(tenant, fromSlot(String(row['slot'])));
+      const token = await vault.inspect(tenant, fromSlot(blob(row, 'slot')));
       stored.set(token.token, token);
     }
-    const persistent = rows.filter((row) => row['format'] !== null).map((row) => fromSlot(String(row['slot'])));
+    const persistent = rows.filter((row) => row['format'] !== null).map((row) => fromSlot(blob(row, 'slot')));
     const captures = await database.read('select amount from captures');
     await database.close();
 

@@ -20,7 +20,7 @@ describe('a database that was tampered with', () => {
   });
   after(() => service.stop());
 
-  const tamper = (sql: string, ...values: string[]): void => {
+  const tamper = (sql: string, ...values: (string | Uint8Array)[]): void => {
     const database = new DatabaseSync(join(service.directory, 'cardvault.db'));
     try {
       assert.equal(database.prepare(sql).run(...values).changes, 1);
@@ -95,7 +95,7 @@ describe('a database that was tampered with', () => {
     const [one, other] = [luhnPan('455667'), luhnPan('455668')];
     const [token, foreign] = [await tokenize(one), await tokenize(other)].map(({ json }) => json.data.tokens[0].token);
     assert.notEqual(token, foreign);
-    const slotOf = (text: string): string => `36${text.slice(0, 6)}${text.slice(-4)}${text.slice(6, -4)}`;
+    const slotOf = (text: string): Uint8Array => Buffer.from(text.replaceAll('-', ''), 'hex');
     const fingerprint = '(select fingerprint from tokens where slot = ?)';
     tamper(
       `update tokens set fingerprint = ${fingerprint}, format = null where slot = ?`,

@@ -205,41 +205,42 @@ create table statistics (
 
 -- Vault.
 
--- slot is the sort key of the token: all tokens of one BIN and last four are adjacent, see vault/slot.ts. format is null for
--- tokens that are not persistent. A deleted token keeps its slot, and nothing else, until it may be issued again.
+-- slot is the sort key of the token, see vault/slot.ts: the bytes of a UUID, or text in which all tokens of one BIN and last
+-- four are adjacent. format is null for tokens that are not persistent. search holds short keyed digests of the last four and
+-- first six and the beginning of the fingerprint, see vault/blind-index.ts. A deleted token keeps its slot, and nothing else,
+-- until it may be issued again.
 --
 -- The primary keys of tokens and captures are the order of lists. Rows are appended in that order, so that a write costs one
 -- random page less than with rows in the order of a random key.
 create table tokens (
   account text not null,
   environment text not null,
-  slot text not null,
+  created_at bigint not null,
+  slot blob not null,
   scheme integer not null,
+  format text,
   fingerprint blob,
   fingerprint_version integer not null,
-  format text,
+  search blob,
   record blob,
   revision integer not null,
-  created_at bigint not null,
   deleted_at bigint,
   primary key (account, environment, created_at, slot)
 ) without rowid;
 create unique index tokens_by_slot on tokens (account, environment, slot);
--- An index entry at a random place costs as much as the row, so only what is searched by card number has one: persistent
--- tokens, and tokens whose slot does not hold the first six and last four of their card.
+-- An index entry at a random place costs as much as the row, so a search for last four and one for a whole card
+-- number share tokens_by_search, and only persistent tokens have an entry in tokens_by_format.
 create unique index tokens_by_format on tokens (account, environment, fingerprint, format) where format is not null;
-create index tokens_without_bin on tokens (account, environment, fingerprint) where scheme = 7;
+create index tokens_by_search on tokens (account, environment, search) where search is not null;
 create index tokens_by_deletion on tokens (deleted_at) where deleted_at is not null;
-create index tokens_by_last_four on tokens (account, environment, substr(slot, 9, 4), created_at)
-  where scheme <> 7 and record is not null;
 
--- The tags of tokens as keyed digests, and the digests of first six and last four where the slot does not hold them.
+-- The tags of tokens as short keyed digests.
 create table token_tags (
   account text not null,
   environment text not null,
   tag blob not null,
   created_at bigint not null,
-  slot text not null,
+  slot blob not null,
   primary key (account, environment, tag, created_at, slot)
 ) without rowid;
 

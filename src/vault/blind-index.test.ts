@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { BlindIndex } from './blind-index.ts';
+
+const bytes = randomBytes(32);
+const newIndex = (): BlindIndex => new BlindIndex(createSecretKey(bytes));
+const hmac = (text: string): Buffer => createHmac('sha256', bytes).update(text, 'utf8').digest();
+const hex = (value: Uint8Array): string => Buffer.from(value).toString('hex');
+
+describe('the blind index of a card', () => {
+  const pan = '4111119876540042';
+  const print = new Uint8Array([0xab, 0xcd, 0xef]);
+
+  it('is last four, first six and the beginning of the fingerprint', () => {
+    const index = newIndex();
+    const expected = `${hex(hmac('last-four:0042').subarray(0, 3))}${hex(hmac('bin:411111').subarray(0, 3))}abcd`;
+    for (let time = 0; time < 2; time++) assert.equal(hex(index.search(pan, print)), expected);
+  });
+
+  it('is the same whichever digests were computed before', () => {
+    const index = newIndex();
+    // More BINs than are cached.
+    for (let bin = 0; bin < 2500; bin++) {
+      const other = `${100_000 + bin}000000${String(bin).padStart(4, '0')}`;
+      assert.equal(hex(index.search(other, print)), hex(newIndex().search(other, print)));
+    }
+    for (let lastFour = 0; lastFour < 10_000; lastFour++) {
+      const digits = String(lastFour).padStart(4, '0');
+      const first = hex(index.lastFourBounds(digits)[0]);
+      assert.equal(first, `${hex(hmac(`last-four:${digits}`).subarray(0, 3))}0000000000`);
+      assert.equal(hex(index.lastFourBounds(digits)[0]), first);
+    }
+  });
+
+  it('is between the bounds of its last four', () => {
+    const [from, to] = newIndex().lastFourBounds('0042');
+    for (const end of [0x00, 0xff]) {
+      const search = newIndex().search(pan, new Uint8Array([end, end]));
+      assert.ok(Buffer.compare(from, search) <= 0 && Buffer.compare(search, to) <= 0);
+    }
+    const other = newIndex().search('4111119876540043', print);
+    assert.ok(Buffer.compare(other, from) < 0 || Buffer.compare(other, to) > 0);
+  });
+
+  it('tells the first six', () => {
+    const search = newIndex().search(pan, print);
+    assert.equal(newIndex().binTest('411111')(search), true);
+    assert.equal(newIndex().binTest('411112')(search), false);
+    for (const altered of [undefined, new Uint8Array(0), search.subarray(0, 7)])
+      assert.equal(newIndex().binTest('411111')(altered), false);
+  });
+});
+
+describe('the blind index of tags', () => {
+  it('is eight bytes, and does not repeat the digest of digits', () => {
+    const index = newIndex();
+    assert.equal(hex(index.tag('411111')), hex(hmac('tag:411111').subarray(0, 8)));
+    assert.equal(index.tag('web').buffer.byteLength, 8);
+  });
+
+  it('has each digest once, also of texts that are equal in UTF-8 alone', () => {
+    const known = new Map<string, Uint8Array>();
+    const tags = newIndex().tags(['web', 'web', '\ud800', '\ud801', 'Web'], known);
+    assert.deepEqual(
+      tags.map(hex),
+      ['web', '\ufffd', 'Web'].map((text) => hex(hmac(`tag:${text}`).subarray(0, 8))),
+    );
+    assert.equal(newIndex().tags(['web'], known)[0], known.get('web'));
+  });
+});
