@@ -4,8 +4,8 @@ import { DAY, formatIso8601, HOUR, MINUTE, parseIso8601 } from './clock.ts';
 
 const NOON = Date.UTC(2027, 0, 31, 12);
 
-describe('a time as people write it', () => {
-  it('is read with its zone', () => {
+describe('a typed time', () => {
+  it('is parsed with its time zone', () => {
     assert.equal(parseIso8601('2027-01-31T12:00:00Z'), NOON);
     assert.equal(parseIso8601('2027-01-31T12:00:00.25Z'), NOON + 250);
     assert.equal(parseIso8601('2027-01-31T12:01Z'), NOON + MINUTE);
@@ -14,7 +14,7 @@ describe('a time as people write it', () => {
     assert.equal(parseIso8601(formatIso8601(NOON)), NOON);
   });
 
-  it('is the beginning of a day in UTC when it is a day', () => {
+  it('is the start of that day in UTC when it is a date', () => {
     assert.equal(parseIso8601('2027-01-31'), NOON - 12 * HOUR);
     assert.equal(parseIso8601('2028-02-29'), Date.UTC(2028, 1, 28) + DAY);
   });

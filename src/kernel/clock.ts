@@ -1,16 +1,16 @@
-/** Time and randomness are arguments everywhere, so that a test decides both. */
+/** Time and randomness are arguments everywhere, so that a test controls both. */
 
 /** Milliseconds since the Unix epoch, UTC. */
 export type Clock = () => number;
 
-/** Milliseconds since an arbitrary start. It never jumps, whatever sets the clocks of the machine. */
+/** Milliseconds since an arbitrary start. The value never jumps, whatever sets the clocks of the machine. */
 export type MonotonicClock = () => number;
 
 /** A source of cryptographically strong randomness. */
 export interface Random {
-  /** `size` fresh bytes, owned by the caller. */
+  /** Returns `size` fresh bytes, owned by the caller. */
   bytes(size: number): Uint8Array;
-  /** A uniform integer in [0, bound), bound from 1 to 2^32. */
+  /** Returns a uniform integer in [0, bound), for a bound from 1 to 2^32. */
   below(bound: number): number;
 }
 
@@ -19,7 +19,7 @@ export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-/** ISO 8601 in UTC with milliseconds, the one time format of every answer. */
+/** Returns a time as ISO 8601 in UTC with milliseconds, the only time format of responses. */
 export const formatIso8601 = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
 export const formatIso8601OrNull = (milliseconds: number | undefined): string | null =>
@@ -28,11 +28,14 @@ export const formatIso8601OrNull = (milliseconds: number | undefined): string | 
 const ISO_8601 =
   /^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:Z|[+-][0-9]{2}:[0-9]{2}))?$/;
 
-/** A time as people write it: ISO 8601 with its zone, or a day, which begins in UTC. Undefined when it is none. */
+/**
+ * Returns the time that a text states: ISO 8601 with a time zone, or a date, which starts at midnight UTC. Undefined
+ * for any other text.
+ */
 export function parseIso8601(text: string): number | undefined {
   const [, day = ''] = ISO_8601.exec(text) ?? [];
   const [time, start] = [Date.parse(text), Date.parse(day)];
-  // The 31st of a short month would be read as the 1st of the next.
+  // `Date` would parse the 31st of a short month as the 1st of the next month.
   const isTime = !Number.isNaN(time) && !Number.isNaN(start) && formatIso8601(start).startsWith(day);
   return isTime ? time : undefined;
 }

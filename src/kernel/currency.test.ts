@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { parseCurrency } from './currency.ts';
 
 describe('parseCurrency', () => {
-  it('knows the currencies in use, in either case, and answers in upper case', () => {
+  it('accepts the currencies in use, in either case, and returns upper case', () => {
     const common = 'USD EUR GBP JPY CHF COP MXN BRL CLP PEN ARS CRC GTQ PAB DOP KWD BHD UYU VES CAD AUD CNY INR'.split(
       ' ',
     );
@@ -15,7 +15,7 @@ describe('parseCurrency', () => {
     assert.equal(parseCurrency('uSd'), 'USD');
   });
 
-  it('knows funds codes, metals, recent codes and recently withdrawn ones', () => {
+  it('accepts funds codes, metals, recent codes and recently withdrawn ones', () => {
     for (const code of [
       'CLF',
       'UYW',
@@ -36,7 +36,7 @@ describe('parseCurrency', () => {
     }
   });
 
-  it('knows no other text', () => {
+  it('accepts no other text', () => {
     for (const text of [
       '',
       'US',
@@ -57,14 +57,14 @@ describe('parseCurrency', () => {
     }
   });
 
-  it('takes between 170 and 190 of the 17576 codes there could be', () => {
+  it('accepts between 170 and 190 of the 17576 possible codes', () => {
     const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
     const all = letters.flatMap((a) => letters.flatMap((b) => letters.map((c) => a + b + c)));
     const known = all.filter((code) => parseCurrency(code) !== undefined);
     assert.ok(known.length >= 170 && known.length <= 190, String(known.length));
   });
 
-  it('answers a code of three upper-case letters or nothing', () => {
+  it('returns a code of three upper-case letters or nothing', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 4 }), (text) => {
         const code = parseCurrency(text);

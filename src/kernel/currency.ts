@@ -1,6 +1,6 @@
 /**
- * ISO 4217 with the places of each minor unit. Funds codes and metals are in, as the list has them; the codes that
- * later amendments withdrew stay, because refunds of older payments still name them.
+ * ISO 4217 with the decimals of each minor unit. Funds codes and metals are included, as in the list of the standard.
+ * Codes that later amendments withdrew stay, because refunds of older payments still name them.
  */
 const BY_EXPONENT: readonly (readonly [places: number, codes: string])[] = [
   [
@@ -19,14 +19,14 @@ const MINOR_UNIT_DIGITS = new Map(
   BY_EXPONENT.flatMap(([places, codes]) => codes.split(' ').map((code) => [code, places] as const)),
 );
 
-/** Three upper-case letters of ISO 4217. */
+/** A code of ISO 4217: three upper-case letters. */
 export type Currency = string & { readonly __currency: true };
 
-/** The currency of a code in either case; undefined when ISO 4217 has none. */
+/** Returns the currency of a code in either case; undefined when ISO 4217 has no such code. */
 export function parseCurrency(text: string): Currency | undefined {
   const code = text.toUpperCase();
   return /^[A-Za-z]{3}$/.test(text) && MINOR_UNIT_DIGITS.has(code) ? (code as Currency) : undefined;
 }
 
-/** Places of the minor unit, 0 to 4. */
+/** Returns the decimals of the minor unit, 0 to 4. */
 export const minorUnitDigits = (currency: Currency): number => MINOR_UNIT_DIGITS.get(currency) ?? 0;

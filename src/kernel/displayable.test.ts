@@ -3,7 +3,10 @@ import { describe, it } from 'node:test';
 import { assertDisplayable, assertUnambiguous, escapeInvisible } from './displayable.ts';
 import { Failure } from './failure.ts';
 
-/** The text of the refusal, which names the field and holds nothing of the value; undefined for none. */
+/**
+ * Returns the text of the rejection, which names the field and contains nothing of the value; undefined without a
+ * rejection.
+ */
 function refusal(read: (text: string, field: string) => void, text: string): string | undefined {
   try {
     read(text, 'name');
@@ -16,8 +19,8 @@ function refusal(read: (text: string, field: string) => void, text: string): str
   }
 }
 
-describe('what people type for others to read', () => {
-  it('looks as it is', () => {
+describe('a text that users type for other users', () => {
+  it('is accepted as it was typed', () => {
     const unseen = [
       '\0',
       '\n',
@@ -52,7 +55,7 @@ describe('what people type for others to read', () => {
           assert.equal(refusal(read, text), 'name: contains invisible characters; remove them', escape(text));
   });
 
-  it('holds no number that a card issuer could have given out, and may hold others', () => {
+  it('contains no number that a card issuer could have issued, and may contain other numbers', () => {
     for (const text of ['4111111111111111', 'till 4111 1111 1111 1111', '3782-822463-10005']) {
       for (const read of [assertDisplayable, assertUnambiguous])
         assert.equal(refusal(read, text), 'name: expected no card number', text);
@@ -67,7 +70,7 @@ describe('what people type for others to read', () => {
       assert.equal(refusal(assertDisplayable, text), undefined, text);
   });
 
-  it('has the sign that colours another where it does, and nowhere else', () => {
+  it('may contain the character that selects a colored picture, and only behind a character that has one', () => {
     for (const text of ['Shop ❤️', '☀️ ✈️', '©️', '🛍️'])
       assert.equal(refusal(assertDisplayable, text), undefined, escape(text));
     for (const text of [
@@ -84,7 +87,7 @@ describe('what people type for others to read', () => {
       assert.equal(refusal(assertDisplayable, text), 'name: contains invisible characters; remove them', escape(text));
   });
 
-  it('is plain where it tells one person from another', () => {
+  it('is unambiguous where it identifies a user', () => {
     for (const text of ['ana@example.com', 'señor.lópez+1@пример.рф', '山田@example.jp'])
       assert.equal(refusal(assertUnambiguous, text), undefined, text);
     for (const text of [
@@ -98,7 +101,7 @@ describe('what people type for others to read', () => {
       assert.equal(refusal(assertUnambiguous, text), 'name: expected letters in their plain form', text);
   });
 
-  it('is shown with the numbers of the signs that are not seen', () => {
+  it('is shown with the numbers of its invisible characters', () => {
     assert.equal(escapeInvisible('till \u202egnp\n\u{e0041}'), 'till \\u{202e}gnp\\u{a}\\u{e0041}');
     assert.equal(escapeInvisible('ca\u034frla\u3164'), 'ca\\u{34f}rla\\u{3164}');
     assert.equal(escapeInvisible('Ana ❤️ a\ufe0f'), 'Ana ❤️ a\\u{fe0f}');

@@ -1,13 +1,13 @@
-/** The two worlds of the service (interface: Versioning 2). Nothing is shared between them. */
+/** The two environments of the service (interface: Versioning 2). They share nothing. */
 export const ENVIRONMENTS = ['production', 'sandbox'] as const;
 
 export type Environment = (typeof ENVIRONMENTS)[number];
 
-/** Whose data: every key, token, capture and answer belongs to one account in one environment. */
+/** The owner of data: every key, token, capture and response belongs to one account in one environment. */
 export interface Tenant {
   readonly account: string;
   readonly environment: Environment;
 }
 
-/** Identifies a tenant among others, for example in a cache. */
+/** Returns a text that identifies a tenant among others, for example in a cache. */
 export const tenantKey = ({ account, environment }: Tenant): string => `${environment}/${account}`;

@@ -5,7 +5,7 @@ import { formatExpiry, formatLongExpiry, parseAnyExpiry, parseExpiry, parseTrack
 const two = (number: number): string => String(number).padStart(2, '0');
 
 describe('an expiry', () => {
-  it('is read as MM/YY and as YYMM: months 01 to 12 of every year, no other', () => {
+  it('is parsed as MM/YY and as YYMM: months 01 to 12 of every year, no other', () => {
     for (let month = 0; month < 100; month++) {
       for (let year = 0; year < 100; year++) {
         const expected = month >= 1 && month <= 12 ? { month: two(month), year: two(year) } : undefined;
@@ -15,7 +15,7 @@ describe('an expiry', () => {
     }
   });
 
-  it('is read in no other form', () => {
+  it('is parsed in no other format', () => {
     for (const text of [
       '',
       '1/29',
@@ -37,13 +37,13 @@ describe('an expiry', () => {
     }
   });
 
-  it('is written short and long, always in this century', () => {
+  it('is formatted short and long, always in this century', () => {
     assert.equal(formatExpiry({ month: '02', year: '31' }), '02/31');
     assert.equal(formatLongExpiry({ month: '02', year: '31' }), '02/2031');
     assert.equal(formatLongExpiry({ month: '12', year: '99' }), '12/2099');
   });
 
-  it('of a payment is read as MM/YY and as MM/YYYY of this century', () => {
+  it('of a payment is parsed as MM/YY and as MM/YYYY of this century', () => {
     for (let month = 0; month < 100; month++) {
       for (let year = 0; year < 100; year++) {
         const expected = month >= 1 && month <= 12 ? { month: two(month), year: two(year) } : undefined;
@@ -55,7 +55,7 @@ describe('an expiry', () => {
     }
   });
 
-  it('of a payment is read in no other form', () => {
+  it('of a payment is parsed in no other format', () => {
     for (const text of [
       '',
       '12/2',

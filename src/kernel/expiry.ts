@@ -9,13 +9,13 @@ const MONTH = '(0[1-9]|1[0-2])';
 const MM_YY = new RegExp(`^${MONTH}/([0-9]{2})$`);
 const YYMM = new RegExp(`^([0-9]{2})${MONTH}$`);
 
-/** `MM/YY`, as requests carry it. */
+/** `MM/YY`, the format of requests. */
 export function parseExpiry(text: string): Expiry | undefined {
   const [, month, year] = MM_YY.exec(text) ?? [];
   return month !== undefined && year !== undefined ? { month, year } : undefined;
 }
 
-/** `YYMM`, as track 2 carries it (ISO/IEC 7813). */
+/** `YYMM`, the format of track 2 (ISO/IEC 7813). */
 export function parseTrackExpiry(text: string): Expiry | undefined {
   const [, year, month] = YYMM.exec(text) ?? [];
   return month !== undefined && year !== undefined ? { month, year } : undefined;
@@ -23,9 +23,9 @@ export function parseTrackExpiry(text: string): Expiry | undefined {
 
 export const formatExpiry = (expiry: Expiry): string => `${expiry.month}/${expiry.year}`;
 
-/** `MM/YYYY`, as inspection of a token returns it. */
+/** `MM/YYYY`, the format in which inspecting a token returns the expiry. */
 export const formatLongExpiry = (expiry: Expiry): string => `${expiry.month}/20${expiry.year}`;
 
-/** `MM/YY` or `MM/YYYY`, as payments carry it. */
+/** `MM/YY` or `MM/YYYY`, the formats of payments. */
 export const parseAnyExpiry = (text: string): Expiry | undefined =>
   parseExpiry(text.replace(/^([0-9]{2})\/20([0-9]{2})$/, '$1/$2'));

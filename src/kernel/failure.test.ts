@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { FAILURES, Failure, type FailureCode, invalid } from './failure.ts';
 
 describe('a failure', () => {
-  it('carries the text of its code', () => {
+  it('contains the text of its code', () => {
     for (const [code, text] of Object.entries(FAILURES)) {
       const failure = new Failure(code as FailureCode);
       assert.equal(failure.message, text);
@@ -14,7 +14,7 @@ describe('a failure', () => {
     }
   });
 
-  it('about a field begins with its path', () => {
+  it('of a field starts with the path of the field', () => {
     const failure = invalid('chd[3].exp', 'expected MM/YY');
     assert.equal(failure.message, 'chd[3].exp: expected MM/YY');
     assert.equal(failure.field, 'chd[3].exp');
@@ -32,7 +32,7 @@ describe('a failure', () => {
 });
 
 describe('the texts of failures', () => {
-  it('are sentences, or what stands behind a field; each its own', () => {
+  it('are sentences, or what follows a field; no two are equal', () => {
     const texts = Object.values(FAILURES);
     for (const text of texts) assert.match(text, /^([A-Z].*\.|[a-z].*[a-z])$/);
     assert.equal(new Set(texts).size, texts.length);

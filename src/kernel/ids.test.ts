@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { Random } from './clock.ts';
 import { isUuid, MonotonicIds, minIdAt, newId, newUuid, parseIdTime } from './ids.ts';
 
-/** A Random that hands out these numbers in turn. */
+/** Returns a Random that returns these numbers in turn. */
 function dealing(numbers: readonly number[]): Random {
   let at = 0;
   const next = (): number => numbers[at++ % numbers.length] ?? 0;
@@ -17,7 +17,7 @@ function dealing(numbers: readonly number[]): Random {
 const numbers = fc.array(fc.nat(2 ** 31 - 1), { minLength: 16, maxLength: 64 });
 
 describe('newUuid', () => {
-  it('is a UUID version 4 with the bytes it was given', () => {
+  it('is a UUID version 4 with the bytes that it was given', () => {
     const bytes = [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0xff, 0xee, 0xdd, 0xcc, 0xbb, 0xaa, 0x99, 0x88];
     assert.equal(newUuid(dealing(bytes)), '01234567-89ab-4def-bfee-ddccbbaa9988');
     assert.equal(newUuid(dealing([0])), '00000000-0000-4000-8000-000000000000');
@@ -39,11 +39,11 @@ describe('newUuid', () => {
 });
 
 describe('isUuid', () => {
-  it('holds for what this service writes', () => {
+  it('is true for what this service creates', () => {
     fc.assert(fc.property(numbers, (dealt) => assert.ok(isUuid(newUuid(dealing(dealt))))));
   });
 
-  it('holds for no other version, variant, case or form', () => {
+  it('is true for no other version, variant, case or format', () => {
     const good = '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c';
     assert.equal(isUuid(good), true);
     for (const text of [
@@ -65,7 +65,7 @@ describe('isUuid', () => {
 });
 
 describe('newId', () => {
-  it('is the prefix and so many letters that people can read aloud', () => {
+  it('is the prefix and a number of letters that are clear when read aloud', () => {
     fc.assert(
       fc.property(numbers, fc.integer({ min: 1, max: 40 }), (dealt, length) => {
         const id = newId('key', length, dealing(dealt));
@@ -75,7 +75,7 @@ describe('newId', () => {
     );
   });
 
-  it('can hold each letter once its number is drawn', () => {
+  it('can contain each letter when its number is drawn', () => {
     const drawn = newId('x', 34, dealing(Array.from({ length: 34 }, (_, index) => index))).slice(2);
     assert.equal(drawn, '0123456789abcdefghijkmnpqrstuvwxyz');
   });
@@ -83,7 +83,7 @@ describe('newId', () => {
 
 describe('ascending ids', () => {
   const NOW = Date.UTC(2026, 10, 21);
-  /** Ids at these times, the random part as high, then as low as it gets. */
+  /** Returns ids for these times, with the highest random part, then with the lowest. */
   function idsAt(times: readonly number[]): string[] {
     let at = 0;
     const ids = new MonotonicIds(() => times[at++] ?? 0, dealing([25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 0]));
@@ -112,7 +112,7 @@ describe('ascending ids', () => {
     assert.equal(worth(later.slice(0, 10)), NOW + 1);
   });
 
-  it('tell when they were made, and stand behind all that were made before a time', () => {
+  it('state the time of their creation, and sort behind all ids of earlier times', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 2 ** 46 }), fc.integer({ min: 1, max: 2 ** 46 }), (made, time) => {
         const [id = ''] = idsAt([made]);
@@ -123,7 +123,7 @@ describe('ascending ids', () => {
     assert.ok(minIdAt(Number.MAX_SAFE_INTEGER) > (idsAt([2 ** 46])[0] ?? ''));
   });
 
-  it('ascend strictly, also while the clock stands still or goes backwards', () => {
+  it('ascend strictly, also while the clock stops or goes backwards', () => {
     ascends(idsAt([NOW, NOW, NOW, NOW - 1000, NOW - 5, NOW, NOW + 1, NOW + 1, 0, NOW + 2]));
     fc.assert(
       fc.property(fc.array(fc.integer({ min: NOW - 3, max: NOW + 3 }), { maxLength: 40 }), (times) =>
@@ -135,7 +135,7 @@ describe('ascending ids', () => {
     );
   });
 
-  it('borrow the next millisecond when one has more than the count holds, and give it back', () => {
+  it('borrow the next millisecond when one has more ids than the count allows, and return it', () => {
     const many = 26 ** 3;
     const ids = idsAt([...Array.from({ length: 2 * many + 2 }, () => NOW), NOW + 1, NOW + 2, NOW + 3]);
     ascends(ids);
@@ -144,7 +144,7 @@ describe('ascending ids', () => {
     assert.equal(ids[many - 1]?.slice(10, 13), 'zzz');
     assert.notEqual(borrowed, atNow);
     assert.equal(ids[many]?.slice(10, 13), 'aaa');
-    // What is borrowed twice reaches into the time of NOW + 2; NOW + 3 is a time of its own again.
+    // The ids that are borrowed twice reach the time of NOW + 2; NOW + 3 has times of its own again.
     assert.deepEqual(
       ids.slice(-4).map((id) => id.slice(10, 13)),
       ['aab', 'aac', 'aad', 'aaa'],

@@ -2,7 +2,7 @@ import type { Clock, Random } from './clock.ts';
 
 const LETTERS = '0123456789abcdefghijkmnpqrstuvwxyz';
 
-/** `prefix_` and `length` random characters that people can read aloud (no l, no o). */
+/** Returns `prefix_` and `length` random characters that are clear when read aloud (no l, no o). */
 export function newId(prefix: string, length: number, random: Random): string {
   let id = `${prefix}_`;
   for (let index = 0; index < length; index++) id += LETTERS[random.below(LETTERS.length)];
@@ -11,7 +11,7 @@ export function newId(prefix: string, length: number, random: Random): string {
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-/** A UUID version 4 (RFC 9562 5.4), lower case. */
+/** Returns a UUID version 4 (RFC 9562 5.4), lower case. */
 export function newUuid(random: Random): string {
   const bytes = random.bytes(16);
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
@@ -24,7 +24,7 @@ export function newUuid(random: Random): string {
   return id;
 }
 
-/** The form of a UUID version 4 as this service writes it. */
+/** Matches a UUID version 4 as this service writes it. */
 export const isUuid = (text: string): boolean =>
   /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text);
 
@@ -35,7 +35,8 @@ const RANDOM_LETTERS = 12;
 const MAX_SUFFIX = '~';
 
 /**
- * Ids that ascend as text with time, strictly within a process. Letters only, so that none ever reads as a card number.
+ * Ids that sort as text by time (as ULIDs do), strictly ascending within a process. They have letters only, so that no
+ * id looks like a card number.
  */
 export class MonotonicIds {
   readonly #clock: Clock;
@@ -63,11 +64,11 @@ export class MonotonicIds {
   }
 }
 
-/** Not after any ascending id of this time or later, and after all earlier ones. */
+/** Returns the lowest id of this time: it sorts behind all earlier ids and before or with all others. */
 export const minIdAt = (time: number): string =>
   time < LATIN.length ** TIME_LETTERS ? encodeBase26(Math.max(0, Math.ceil(time)), TIME_LETTERS) : MAX_SUFFIX;
 
-/** When an ascending id was made, milliseconds. */
+/** Returns the time of an id's creation in milliseconds. */
 export function parseIdTime(id: string): number {
   let time = 0;
   for (const letter of id.slice(0, TIME_LETTERS)) time = time * LATIN.length + LATIN.indexOf(letter);

@@ -8,7 +8,7 @@ import { LIMITS } from './limits.ts';
 
 const read = (text: string): Json => parseJson(text).value;
 
-/** The message of the refusal. */
+/** Returns the message of the rejection. */
 function refusal(text: string): string {
   try {
     parseJson(text);
@@ -20,7 +20,7 @@ function refusal(text: string): string {
   return assert.fail(`accepted ${JSON.stringify(text)}`);
 }
 
-/** What JSON.parse would have made of it. */
+/** Returns what `JSON.parse` would have made of the value. */
 function asNative(value: Json): unknown {
   if (isExactNumber(value)) return Number(value.rawJSON);
   if (Array.isArray(value)) return value.map(asNative);
@@ -34,14 +34,14 @@ const vectors = JSON.parse(readFileSync(new URL('../../test/vectors/json.json', 
 >;
 
 describe('JSON Parsing Test Suite', () => {
-  it('reads every case to accept, as JSON.parse does', () => {
+  it('parses every case to accept, as JSON.parse does', () => {
     assert.ok(Object.keys(vectors.accepted).length > 60);
     for (const [name, text] of Object.entries(vectors.accepted)) {
       assert.deepEqual(asNative(read(text)), JSON.parse(text), name);
     }
   });
 
-  it('refuses every case to refuse', () => {
+  it('rejects every case to reject', () => {
     assert.ok(Object.keys(vectors.refused).length > 150);
     for (const text of Object.values(vectors.refused)) {
       assert.throws(() => JSON.parse(text), SyntaxError);
@@ -49,7 +49,7 @@ describe('JSON Parsing Test Suite', () => {
     }
   });
 
-  it('refuses duplicate keys and deep nesting, which the suite accepts', () => {
+  it('rejects duplicate keys and deep nesting, which the suite accepts', () => {
     for (const text of Object.values(vectors['refused here on purpose'])) {
       assert.doesNotThrow(() => JSON.parse(text));
       refusal(text);
@@ -58,12 +58,12 @@ describe('JSON Parsing Test Suite', () => {
 });
 
 describe('against JSON.parse', () => {
-  // V8 13.6 itself reads the key "x\n" as "x\\", once there was an object with that one in its place.
+  // V8 13.6 itself parses the key "x\n" as "x\\" after it parsed an object with that key in the same position.
   const isJudged = (value: unknown): boolean => !JSON.stringify(value).includes('\\\\');
   const documents = fc.jsonValue({ maxDepth: 5, stringUnit: 'binary' }).filter(isJudged);
   const small = fc.jsonValue({ maxDepth: 2 }).filter(isJudged);
 
-  it('reads what JSON.stringify writes', () => {
+  it('parses what JSON.stringify writes', () => {
     fc.assert(
       fc.property(documents, fc.constantFrom(undefined, 1, '\t'), (value, indent) => {
         const text = JSON.stringify(value, null, indent);
@@ -72,17 +72,17 @@ describe('against JSON.parse', () => {
     );
   });
 
-  it('writes back what it read: numbers, strings and keys as they were', () => {
+  it('writes back what it parsed: numbers, strings and keys are unchanged', () => {
     fc.assert(
       fc.property(documents, (value) => {
         const text = JSON.stringify(value);
-        // An engine puts keys that look like indexes first, when it reads as when it writes.
+        // JavaScript engines put keys that look like indexes first, when they parse as when they write.
         assert.equal(JSON.stringify(read(text)), JSON.stringify(JSON.parse(text)));
       }),
     );
   });
 
-  it('accepts and refuses the same texts when one character is changed', () => {
+  it('accepts and rejects the same texts when one character is changed', () => {
     const signs = fc.constantFrom(...'{}[]",:0123456789.eE+-\\u tfn\t\n\u0000\u00a0'.split(''), '');
     let refused = 0;
     fc.assert(
@@ -101,7 +101,7 @@ describe('against JSON.parse', () => {
         try {
           assert.deepEqual(asNative(read(changed)), native);
         } catch (error) {
-          // The one difference: the change made two keys the same.
+          // The one difference: the change made two keys equal.
           if (!(error instanceof Failure && error.message.endsWith('duplicate key'))) throw error;
         }
       }),
@@ -125,7 +125,7 @@ describe('numbers', () => {
         `${sign}${whole}${fraction === undefined ? '' : `.${fraction}`}${exponent?.join('') ?? ''}`,
     );
 
-  it('survive as they were written', () => {
+  it('are preserved as they were written', () => {
     fc.assert(fc.property(literals, (literal) => assert.equal(JSON.stringify(read(literal)), literal)));
     fc.assert(
       fc.property(fc.array(literals), (list) => {
@@ -155,7 +155,7 @@ describe('numbers', () => {
     }
   });
 
-  it('kept as written are no objects', () => {
+  it('preserved as written are no objects', () => {
     assert.equal(isJsonObject(read('1.5')), false);
     assert.equal(isJsonObject(read('{"rawJSON":"1.5"}')), true);
     assert.equal(isExactNumber(read('{"rawJSON":"1.5"}')), false);
@@ -163,7 +163,7 @@ describe('numbers', () => {
 });
 
 describe('objects', () => {
-  it('refuse a key that is there already, however it is spelled', () => {
+  it('reject a key that they already have, however it is spelled', () => {
     for (const text of ['{"a":1,"a":1}', '{"a":1,"\\u0061":2}', '{"x":{"a":1,"b":2,"a":3}}', '[{"":1,"":2}]']) {
       assert.match(refusal(text), /duplicate key$/);
     }
@@ -171,7 +171,7 @@ describe('objects', () => {
     assert.deepEqual(read('{"a":{"a":1},"A":2}'), { a: { a: 1 }, A: 2 });
   });
 
-  it('refuse one spelling of a key beside another, for any key', () => {
+  it('reject one spelling of a key beside another, for any key', () => {
     const escaped = (text: string): string =>
       text.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
     fc.assert(
@@ -183,7 +183,7 @@ describe('objects', () => {
     );
   });
 
-  it('take the names of inherited members as plain keys', () => {
+  it('accept the names of inherited members as plain keys', () => {
     const value = read('{"__proto__":{"admin":true},"constructor":1,"toString":2,"hasOwnProperty":3}');
     assert.ok(isJsonObject(value));
     assert.deepEqual(Object.keys(value), ['__proto__', 'constructor', 'toString', 'hasOwnProperty']);
@@ -206,7 +206,7 @@ describe('nesting', () => {
     }
   });
 
-  it('is counted in depth, not in all', () => {
+  it('is counted in depth, not in total', () => {
     const wide = `[${Array.from({ length: 100 }, () => '[{}]').join(',')}]`;
     assert.equal(JSON.stringify(read(wide)), wide);
   });
@@ -218,7 +218,7 @@ describe('nesting', () => {
 });
 
 describe('strings', () => {
-  it('keep lone surrogates', () => {
+  it('preserve lone surrogates', () => {
     assert.equal(read('"\\ud800"'), '\ud800');
     assert.equal(read('"\\udc00\\ud800"'), '\udc00\ud800');
     assert.equal(read('"a\ud800b"'), 'a\ud800b');
@@ -226,14 +226,14 @@ describe('strings', () => {
     assert.equal(read('"\\ud83d\\ude00"'), '😀');
   });
 
-  it('hold control characters only when they are escaped', () => {
+  it('contain control characters only when they are escaped', () => {
     for (let code = 0; code < 0x20; code++) {
       assert.match(refusal(`"${String.fromCharCode(code)}"`), /control character in a string$/);
     }
     assert.equal(read('"\u0020\u007f\u0080"'), ' \u007f\u0080');
   });
 
-  it('of any characters are read, escaped or not', () => {
+  it('of any characters are parsed, escaped or not', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(0xffff)), fc.array(fc.boolean()), (units, choices) => {
         const text = String.fromCharCode(...units);
@@ -257,12 +257,12 @@ describe('spans', () => {
     assert.deepEqual(slices(text), { a: '[1, {"inner": 2}]', b: '"x\\"}"', c: '1.50', d: '{"e": {} }' });
   });
 
-  it('are none where the outermost value is no object', () => {
+  it('do not exist where the outermost value is no object', () => {
     assert.deepEqual(slices('[{"a":1}]'), {});
     assert.deepEqual(slices('{}'), {});
   });
 
-  it('cut out text that reads as the member does', () => {
+  it('cut out the text that parses as the member', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 })), fc.constantFrom(0, 2), (value, indent) => {
         const text = JSON.stringify(value, null, indent);
@@ -290,7 +290,7 @@ describe('text values', () => {
     return all;
   };
 
-  it('are told in their order, with the keys and indices that lead to them', () => {
+  it('are reported in their order, with the keys and indices that lead to them', () => {
     assert.deepEqual(found('{"a":"x","b":[1,"y",{"c":["z"]}],"\\u0064":null,"e":"\\u0065\\n"}'), [
       { value: 'x', raw: '"x"', path: ['a'] },
       { value: 'y', raw: '"y"', path: ['b', 1] },
@@ -301,7 +301,7 @@ describe('text values', () => {
     assert.deepEqual(found('{"key":1,"":[true,{}]}'), []);
   });
 
-  it('are all strings of a document that are no keys, each read from where it stands', () => {
+  it('are all strings of a document that are no keys, each with its position', () => {
     const stringsIn = (value: unknown, path: (string | number)[] = []): [unknown, unknown][] => {
       if (typeof value === 'string') return [[value, path]];
       if (typeof value !== 'object' || value === null) return [];
@@ -322,13 +322,13 @@ describe('text values', () => {
     );
   });
 
-  it('are told before a fault behind them', () => {
+  it('are reported before a fault behind them', () => {
     const seen: string[] = [];
     assert.throws(() => parseJson('["a","b",]', ({ value }) => seen.push(value)), Failure);
     assert.deepEqual(seen, ['a', 'b']);
   });
 
-  it('change nothing of what is read', () => {
+  it('change nothing of the parsed value', () => {
     const text = '{"a":["x",0.50],"b":{}}';
     assert.deepEqual(
       parseJson(text, () => undefined),
@@ -340,7 +340,7 @@ describe('text values', () => {
 describe('the number of values', () => {
   const most = LIMITS.jsonValues;
   const message = / more than 50000 values$/;
-  // Each is of as many values as it is asked for, itself among them.
+  // Each document has as many values as requested, including the document itself.
   const documents: Readonly<Record<string, (values: number) => string>> = {
     'a list of numbers': (values) => `[${Array(values - 1).fill('1')}]`,
     'a list of empty lists': (values) => `[${Array(values - 1).fill('[]')}]`,
@@ -360,7 +360,7 @@ describe('the number of values', () => {
     });
   }
 
-  it('is refused where the first beyond it begins, whatever follows', () => {
+  it('over the limit is rejected at the start of the first value beyond it, whatever follows', () => {
     const text = `[${'1,'.repeat(most - 1)}`;
     assert.equal(refusal(`${text}1]`), `malformed JSON at character ${text.length + 1}: more than ${most} values`);
     assert.equal(refusal(`${text}x`), `malformed JSON at character ${text.length + 1}: more than ${most} values`);
@@ -372,7 +372,7 @@ describe('the number of values', () => {
   });
 });
 
-describe('a refusal', () => {
+describe('a rejection', () => {
   it('names the position, counted from 1', () => {
     assert.equal(refusal('{"a":}'), 'malformed JSON at character 6: expected a value');
     assert.equal(refusal('{"a":1 "b":2}'), 'malformed JSON at character 8: expected a comma or }');
@@ -385,7 +385,7 @@ describe('a refusal', () => {
     assert.equal(refusal('"a\nb"'), 'malformed JSON at character 3: control character in a string');
   });
 
-  it('says nothing of the text', () => {
+  it('contains nothing of the text', () => {
     const card = '4111111111111111';
     for (const text of [
       `{"${card}"}`,

@@ -2,12 +2,13 @@ import { Failure } from './failure.ts';
 import { LIMITS } from './limits.ts';
 
 /**
- * JSON (RFC 8259) read so that nothing is lost and nothing is ambiguous: a number that a JavaScript number would change
- * (fractions, exponents, beyond 2^53-1) is kept as it was written, duplicate keys and deep nesting are refused.
+ * A value of JSON (RFC 8259), parsed so that nothing is lost and nothing is ambiguous: a number that a JavaScript
+ * number would change (fractions, exponents, beyond 2^53-1) is preserved as it was written. The parser rejects
+ * duplicate keys and deep nesting.
  */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json } | ExactNumber;
 
-/** A number kept as written; `JSON.stringify` writes it back unchanged. */
+/** A number preserved as written; `JSON.stringify` writes it back unchanged. */
 export interface ExactNumber {
   readonly rawJSON: string;
 }
@@ -17,7 +18,7 @@ const { rawJSON, isRawJSON } = JSON as unknown as {
   isRawJSON(value: unknown): value is ExactNumber;
 };
 
-/** A number of exactly these digits. */
+/** Returns a number of exactly these digits. */
 export const exactNumber = (digits: string): ExactNumber => rawJSON(digits);
 
 export const isExactNumber = (value: unknown): value is ExactNumber => isRawJSON(value);
@@ -25,20 +26,20 @@ export const isExactNumber = (value: unknown): value is ExactNumber => isRawJSON
 export const isJsonObject = (value: unknown): value is { [key: string]: Json } =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawJSON(value);
 
-/** Where the value of a member of the outermost object stands in the text, as [start, end). */
+/** The position in the text of each member's value of the outermost object, as [start, end). */
 export type Spans = ReadonlyMap<string, readonly [number, number]>;
 
-/** A string that stands as a value, not as a key. */
+/** A string that is a value, not a key. */
 export interface TextValue {
   readonly value: string;
-  /** Where its quoted form stands in the text, as [start, end). */
+  /** The position of its quoted form in the text, as [start, end). */
   readonly start: number;
   readonly end: number;
-  /** Keys and indices that lead to it; changes after the call. */
+  /** The keys and indices that lead to the value. The array changes after the call. */
   readonly path: readonly (string | number)[];
 }
 
-/** Throws `malformed_json`, which tells the position of the fault and nothing of the text. */
+/** Parses JSON. Throws `malformed_json`, which states the position of the fault and nothing of the text. */
 export function parseJson(text: string, onText?: (found: TextValue) => void): { value: Json; spans: Spans } {
   const parser = new JsonParser(text, onText);
   return { value: parser.document(), spans: parser.spans };
@@ -135,7 +136,7 @@ class JsonParser {
       const value = this.#value();
       this.#path.pop();
       if (this.#depth === 1) this.spans.set(key, [start, this.#at]);
-      // Assigning __proto__ would change the object instead of giving it a member.
+      // An assignment to `__proto__` would change the object instead of adding a member.
       if (key === '__proto__') Object.defineProperty(object, key, { value, enumerable: true, configurable: true });
       else object[key] = value;
       if (!this.#continues('}')) return object;

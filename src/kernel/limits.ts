@@ -1,41 +1,41 @@
-/** Every maximum that users and operators can meet, with its unit. */
+/** Every maximum that users and operators can reach, with its unit. */
 export const LIMITS = {
   bodyBytes: 1024 * 1024,
-  /** Of a call of the console, unless it may be long: anybody may begin to send one. */
+  /** Body of a console call without `largeBody`. Unauthenticated clients may start to send one. */
   consoleBodyBytes: 16 * 1024,
-  /** Bodies above this size are read one at a time, with other work between them. */
+  /** Bodies above this size are parsed one at a time, with other work between them. */
   smallBodyBytes: 64 * 1024,
   jsonDepth: 32,
-  /** Values of a document; each costs many times its text in memory. */
+  /** Values of a document; each takes many times its text in memory. */
   jsonValues: 50_000,
   xmlDepth: 100,
   /** Elements and attributes of a document. */
   xmlNodes: 50_000,
-  /** Of a namespace's URI. Reading a prefixed attribute takes time linear in it, and canonical forms repeat it. */
+  /** URI of a namespace. Reading a prefixed attribute takes time linear in it, and canonical forms repeat it. */
   xmlNamespaceCharacters: 255,
-  /** Of the canonical form, which can be many times as long as the document. */
+  /** Canonical form, which can be many times as long as the document. */
   xmlCanonicalCharacters: 4 * 1024 * 1024,
   placeholders: 100,
-  /** Of the keys of processors and merchants; a longer one would keep a core busy for a second a signature. */
+  /** Keys of processors and merchants. A longer key would keep a core busy for a second for each signature. */
   rsaBits: { min: 2048, max: 8192 },
   keyFileBytes: 64 * 1024,
-  /** Of PBKDF2 or PKCS#12, to open a private key with its passphrase: nothing else goes on for half a second at worst. */
+  /** Iterations of PBKDF2 or PKCS#12 that a passphrase may need. They block the process for half a second at worst. */
   keyIterations: 600_000,
-  /** N·r·p of scrypt for the same: four times what openssl takes, and so 64 MiB of memory at most. */
+  /** N·r·p of scrypt for the same purpose: four times the work of an `openssl` default, at most 64 MiB of memory. */
   keyScryptWork: 2 ** 19,
   proxySettingCharacters: 255,
   processorSettingCharacters: 4096,
-  /** Of a payment, before the decimal point. */
+  /** Digits of a payment's amount before the decimal point. */
   amountIntegerDigits: 12,
   referenceCodeCharacters: 255,
   descriptorCharacters: 140,
-  /** Of names, addresses and other texts about the people of a payment. */
+  /** Names, addresses and other texts about the cardholder and the parties of a payment. */
   partyCharacters: 255,
   installments: 999,
   lineItems: 100,
-  /** Refunds and tries to refund, capture or void, of one payment. */
+  /** Operations of one payment: refunds, and failed attempts to refund, capture or void. */
   operationsPerPayment: 1000,
-  /** Of the answer of a processor. */
+  /** Body of a processor's response. */
   processorResponseBytes: 1024 * 1024,
   notificationBytes: 64 * 1024,
   cardsPerTokenization: 1000,
@@ -50,143 +50,156 @@ export const LIMITS = {
   track2Characters: 37,
   idempotencyKeyCharacters: 255,
   requestIdCharacters: 128,
-  /** Of passwords and codes that people type. */
+  /** Passwords and codes that users type. */
   passwordCharacters: 128,
   passwordCharactersAtLeast: 12,
   signInCodeCharacters: 64,
   emailCharacters: 254,
   factorLabelCharacters: 64,
   personNameCharacters: 100,
-  /** Characters of the name that a setting gives the operator of a command. */
+  /** Name of the operator who runs a command, given by a setting. */
   operatorNameCharacters: 100,
-  /** Of the browser that a session shows; the rest is cut off. */
+  /** Browser name that a session shows; the rest is cut off. */
   userAgentCharacters: 255,
   passkeysPerPerson: 20,
-  /** Of what a browser says of a passkey: its id (1023 bytes), each other member, and how it can be reached. */
+  /**
+   * Members that a browser reports of a passkey: its id (1023 bytes in base64url), each other member, and the
+   * transports.
+   */
   credentialIdCharacters: 1364,
   credentialMemberCharacters: 4096,
   credentialTransports: 10,
-  /** Signed in, and with the password given alone; the oldest ends. */
+  /** Sessions of a user, including those with only the password given; a new one ends the oldest. */
   sessionsPerPerson: 50,
   recoveryCodes: 10,
-  /** Open at once. */
+  /** Pending invitations. */
   invitationsPerAccount: 100,
-  /** Members, and whom an open invitation may make one. */
+  /** Members, and users whom a pending invitation may make members. */
   peoplePerAccount: 200,
-  /** Wrong passwords and codes in a row before a browser, a network or the step-up of a session is locked (PCI DSS 8.3.4). */
+  /**
+   * Consecutive wrong passwords and codes before a browser, a network or the step-up of a session is locked (PCI DSS
+   * 8.3.4).
+   */
   signInFailures: 10,
-  /** Wrong second factors after the right password, before that password is not accepted any more (NIST SP 800-63B 5.2.2). */
+  /**
+   * Wrong second factors after the correct password before that password is no longer accepted (NIST SP 800-63B 5.2.2).
+   */
   secondFactorFailures: 100,
-  /** Browsers and networks of which it is known that a user signed in from there; the oldest are forgotten. */
+  /** Browsers and networks from which a user signed in before; the oldest are deleted. */
   knownBrowsersPerUser: 20,
   knownNetworksPerUser: 20,
   /** Other networks whose failures are counted for a user. */
   failedNetworksPerUser: 100,
-  /** Of passwords, in one process: for all networks, and for all known browsers and users; each takes 46 MiB. */
+  /**
+   * Password hashes that one process computes concurrently: for all networks, and for all known browsers and users.
+   * Each takes 46 MiB.
+   */
   concurrentPasswordHashes: 1,
-  /** Passwords waiting for their hash before more are answered 503: of one network, browser or user, and of all networks
-   * or of all known browsers and users. */
+  /**
+   * Passwords that wait for their hash before more are rejected with 503: for one network, browser or user, and for all
+   * networks or for all known browsers and users.
+   */
   queuedPasswordHashesPerSource: 50,
   queuedPasswordHashes: 500,
-  /** Changes in one environment that wait for a second person at once. */
+  /** Changes in one environment that await approval. */
   pendingApprovals: 50,
-  /** Changes that people ask a second person for in 24 hours, in one environment. */
+  /** Changes in one environment that users request within 24 hours. */
   approvalsPerDay: 500,
-  /** Requests for payments that an account makes in 24 hours. */
+  /** Activation requests of an account within 24 hours. */
   activationRequestsPerDay: 20,
-  /** Of a person in the console, all of which may come at once. */
+  /** Console calls of a user in a minute, all of which may arrive in the same second. */
   callsPerMinute: 600,
-  /** Of a person, in one process, until their answers are sent; a browser opens 6 connections. */
+  /** Console calls of a user in one process without a complete response; a browser opens 6 connections. */
   concurrentCallsPerUser: 16,
-  /** Of what one of them would do. */
+  /** Stored call of one approval request. */
   approvalCallCharacters: 256 * 1024,
-  /** Of all that wait in one environment, beside one more. */
+  /** Stored calls of all pending approval requests in one environment, without one more. */
   pendingApprovalBytes: 4 * 1024 * 1024,
-  /** Of the lines that tell a second person what would change, and of each. */
+  /** Lines that summarize a change for the approver, and the characters of each. */
   summaryLines: 100,
   summaryCharacters: 500,
-  /** Of the first of those lines, which lists show; all of them are shown of one change at a time. */
+  /** Characters of the summary shown in lists; the detail page shows all of it. */
   summaryCharactersListed: 2000,
-  /** Requests that are listed: those that wait, and the newest of the others. */
+  /** Requests in a list: the pending ones, and the newest of the others. */
   listedRequests: 200,
-  /** Beside those that are open. */
+  /** Decided or executed approval requests in a list, in addition to the pending ones. */
   endedApprovalsListed: 50,
-  /** Of a time that was typed. */
+  /** A typed time. */
   timeCharacters: 40,
-  /** How long something stays good beside what replaces it: 30 days. */
+  /** Longest overlap in which a value is valid beside its replacement: 30 days. */
   overlapMinutes: 43_200,
   noteCharacters: 1000,
   processorNameCharacters: 64,
   auditFilterCharacters: 255,
-  /** Looks at the audit log that need not be recorded again yet, in one process. */
+  /** Cached readings of the audit log in one process that need no new record yet. */
   cachedAuditReads: 10_000,
-  /** What comes again and again and is counted instead of recorded, in one process. */
+  /** Events in one process that are counted instead of recorded while they repeat. */
   throttledAuditEvents: 10_000,
-  /** Searches, exports and verifications of the audit log that a person has under way in one process. */
+  /** Concurrent searches, exports and verifications of the audit log for each user in one process. */
   auditReadsPerUser: 4,
   workbenchPayloadCharacters: 256 * 1024,
-  /** At once, on each address of a listener. */
+  /** Concurrent connections to each address of a listener. */
   connections: 20_000,
   pathParameterCharacters: 8 * 1024,
   headerBytes: 16 * 1024,
   accountNameCharacters: 255,
-  /** API keys that work at once, and how many are made in 24 hours; of one account in one environment. */
+  /** Valid API keys, and API keys created within 24 hours, of one account in one environment. */
   keysPerEnvironment: 100,
   keysCreatedPerDay: 200,
-  /** Of those that were revoked or have expired, the newest. */
+  /** Newest revoked and expired API keys in a list. */
   endedKeysListed: 100,
   apiKeyNameCharacters: 255,
   apiKeyDescriptionCharacters: 1000,
   apiKeyCharacters: 255,
   allowListEntries: 1000,
   allowListNoteCharacters: 255,
-  /** Rows whose MAC is checked in one round of the periodic check, every 5 seconds. */
+  /** Rows whose MAC one round of the periodic check computes, every 5 seconds. */
   rowsCheckedPerRound: 1000,
   /** Altered rows that are listed and recorded; an attacker could write any number of them. */
   alteredRows: 10_000,
-  /** Uses of one data key with random 96-bit nonces (NIST SP 800-38D 8.3 allows 2^32; half of it is kept in hand). */
+  /** Uses of one data key with random 96-bit nonces (NIST SP 800-38D 8.3 allows 2^32; half of it is a reserve). */
   sealsPerDataKey: 2 ** 31,
-  /** Uses a process reserves at once; what a crash wastes of a key's total. */
+  /** Uses that a process reserves in one step; a crash wastes at most this number of a key's total. */
   sealsPerReservation: 2 ** 20,
-  /** Keys of periods of expiry, in one process. */
+  /** Keys of sensitive authentication data in one process, one for each hour of expiry and environment. */
   sadKeysInMemory: 10_000,
-  /** Random draws of a token before the free values are searched for. */
+  /** Random tokens that are tried before the free values are searched. */
   randomTokenAttempts: 12,
-  /** Taken values read at once in that search. */
+  /** Assigned values that one step of that search reads. */
   tokenSearchPage: 2000,
   /** Rows in one durable transaction, unless one unit alone has more. */
   rowsPerCommit: 2000,
-  /** Writes waiting for the disk before new ones are answered 503. */
+  /** Writes that wait for the disk before new ones are rejected with 503. */
   queuedUnits: 20_000,
-  /** Addresses whose failures are counted at once. */
+  /** Addresses whose failures are counted concurrently. */
   trackedAddresses: 100_000,
-  /** Tries of a unit that others keep changing under it; each failed try is somebody else's success. */
+  /** Attempts of a unit that conflicts with others; each failed attempt is a success of another unit. */
   commitAttempts: 1000,
-  /** Rows that one sweep removes in one transaction. */
+  /** Rows that one sweep deletes in one transaction. */
   rowsPerSweep: 500,
   /** Records on one page of a list. */
   recordsPerPage: 50,
-  /** Rows read at once for a page, and in all when few of them are what is wanted. */
+  /** Rows that one step of a scan reads, and rows that one page may read in total when few of them match. */
   rowsPerScan: 200,
   rowsPerPage: 5000,
   cursorCharacters: 4096,
   searchCharacters: 255,
-  /** Payments with an unknown outcome that are listed at once. */
+  /** Payments with an unknown outcome in the list. */
   inDoubtPaymentsListed: 500,
-  /** Of what was counted: asked for at once, kept at all, and counters in memory between two writes. */
+  /** Counters: days of one query, days stored, and counters in memory between two writes. */
   statisticsDaysPerQuery: 92,
   statisticsDaysKept: 400,
   countersInMemory: 100_000,
-  /** Of requests: what took longer is counted as longer, and nobody knows how long. */
+  /** Duration of a request in its histogram; longer durations are counted as longer only. */
   maxMeasuredMs: 60_000,
   /** Difference between the clock and the time that has passed, beyond which time is not trusted. */
   clockToleranceMs: 5 * 60_000,
-  /** Stop of the service after which time is trusted only when nothing that destroys records is due. */
+  /** Downtime after which time is trusted only when nothing is due that destroys records. */
   uncheckedStopMs: 6 * 60 * 60_000,
-  /** Ends of chains that one record of the audit log names, when the vault was restored or copied. */
+  /** Chain heads that one record of the audit log names after the vault was restored or copied. */
   chainEndsPerRecord: 200,
-  /** Time between two notes of the heads of the audit log, which is what an attacker can cut off unseen. */
+  /** Interval of the notes of the audit log's heads: an attacker can cut off at most this much unnoticed. */
   headNotesEveryMs: 50_000,
-  /** Records that a node reads when it verifies the audit log periodically. */
+  /** Records that a node reads for each second of the periodic verification of the audit log. */
   verifiedRecordsPerSecond: 5000,
 } as const;

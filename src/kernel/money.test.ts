@@ -22,7 +22,7 @@ const [JPY, USD, KWD, CLF] = (['JPY', 'USD', 'KWD', 'CLF'] as const).map(currenc
 ];
 
 const currency = fc.constantFrom(...CURRENCIES);
-/** Up to what 12 digits and the places of the currency hold. */
+/** The values that 12 digits and the decimals of the currency can hold. */
 const money = currency.chain((of) =>
   fc.bigInt({ min: 0n, max: 10n ** BigInt(12 + minorUnitDigits(of)) - 1n }).map((minor) => ({ minor, currency: of })),
 );
@@ -70,7 +70,7 @@ const MALFORMED = [
 ];
 
 describe('parseAmount', () => {
-  it('counts in the minor unit of the currency: 0, 2, 3 or 4 places', () => {
+  it('counts in the minor unit of the currency: 0, 2, 3 or 4 decimals', () => {
     assert.equal(parseAmount('10', JPY), 10n);
     assert.equal(parseAmount('10', USD), 1000n);
     assert.equal(parseAmount('10', KWD), 10_000n);
@@ -85,7 +85,7 @@ describe('parseAmount', () => {
     assert.equal(parseAmount('0.00', USD), 0n);
   });
 
-  it('takes no more places than the currency has, counted as written', () => {
+  it('accepts no more decimals than the currency has, counted as written', () => {
     for (const each of CURRENCIES) {
       const places = minorUnitDigits(each);
       assert.equal(parseAmount(`1.${'0'.repeat(places + 1)}`, each), undefined, each);
@@ -95,7 +95,7 @@ describe('parseAmount', () => {
     assert.equal(parseAmount('10.500', USD), undefined);
   });
 
-  it('takes 12 digits before the point and no more', () => {
+  it('accepts 12 digits before the point and no more', () => {
     assert.equal(parseAmount('999999999999', JPY), 999_999_999_999n);
     assert.equal(parseAmount('1000000000000', JPY), undefined);
     assert.equal(parseAmount('1000000000000', USD), undefined);
@@ -105,13 +105,13 @@ describe('parseAmount', () => {
   it('is exact where a double is not', () => {
     assert.equal(parseAmount('999999999999.9999', CLF), 9_999_999_999_999_999n);
     assert.equal(parseAmount('900719925474.0993', CLF), 9_007_199_254_740_993n);
-    // No double holds it.
+    // A double cannot represent the value.
     assert.notEqual(BigInt(Number('900719925474.0993') * 10_000), 9_007_199_254_740_993n);
     assert.equal(parseAmount('1.15', USD), 115n);
     assert.equal(parseAmount('8.95', USD), 895n);
   });
 
-  it('takes no other form, whatever the currency', () => {
+  it('accepts no other format, whatever the currency', () => {
     for (const text of MALFORMED) {
       assert.equal(isDecimal(text), false, JSON.stringify(text));
       for (const each of [JPY, USD, KWD, CLF]) assert.equal(parseAmount(text, each), undefined, JSON.stringify(text));
@@ -128,14 +128,14 @@ describe('parseAmount', () => {
     );
   });
 
-  it('takes a decimal of any length for one, to say what is wrong with it later', () => {
+  it('accepts a decimal of any length as one, so that a later check can report what is wrong with it', () => {
     for (const text of ['0', '7', '10', '0.5', '10.05', '1000000000000.00000'])
       assert.equal(isDecimal(text), true, text);
   });
 });
 
 describe('an amount', () => {
-  it('written and read again is the same, in every currency', () => {
+  it('formatted and parsed again is the same, in every currency', () => {
     fc.assert(
       fc.property(money, (amount) => {
         assert.equal(parseAmount(formatDecimal(amount), amount.currency), amount.minor);
@@ -148,7 +148,7 @@ describe('an amount', () => {
         assert.equal(parseAmount(formatDecimal({ minor, currency: each }), each), minor, `${minor} ${each}`);
   });
 
-  it('is written with all places of its currency, and at least one digit before the point', () => {
+  it('is formatted with all decimals of its currency, and at least one digit before the point', () => {
     assert.equal(formatDecimal({ minor: 1050n, currency: USD }), '10.50');
     assert.equal(formatDecimal({ minor: 5n, currency: USD }), '0.05');
     assert.equal(formatDecimal({ minor: 50n, currency: USD }), '0.50');
@@ -159,7 +159,7 @@ describe('an amount', () => {
     assert.equal(formatDecimal({ minor: 9_007_199_254_740_993n, currency: KWD }), '9007199254740.993');
   });
 
-  it('is a JSON number without zeros at the end of its places, and keeps those of the whole', () => {
+  it('is a JSON number without zeros at the end of its decimals, and with those of the integer part', () => {
     assert.equal(formatNumber({ minor: 1050n, currency: USD }), '10.5');
     assert.equal(formatNumber({ minor: 1000n, currency: USD }), '10');
     assert.equal(formatNumber({ minor: 1005n, currency: USD }), '10.05');
@@ -171,7 +171,7 @@ describe('an amount', () => {
     assert.equal(formatNumber({ minor: 9_007_199_254_740_993n, currency: CLF }), '900719925474.0993');
   });
 
-  it('is a number that JSON takes and that reads as it was written', () => {
+  it('is a number that JSON accepts and that parses as the text that was written', () => {
     fc.assert(
       fc.property(money, (amount) => {
         const text = formatNumber(amount);

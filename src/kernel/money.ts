@@ -2,8 +2,8 @@ import { type Currency, minorUnitDigits } from './currency.ts';
 import { LIMITS } from './limits.ts';
 
 /**
- * Amounts are whole numbers of the currency's minor unit (ISO 4217), never floating point. They are bigints, because 12
- * digits with 4 places are more than a double holds.
+ * Amounts are integers of the currency's minor unit (ISO 4217), never floating point. They are bigints, because 12
+ * digits with 4 decimals exceed a double.
  */
 export interface Money {
   readonly minor: bigint;
@@ -12,12 +12,12 @@ export interface Money {
 
 const DECIMAL = /^(0|[1-9][0-9]*)(?:\.([0-9]+))?$/;
 
-/** Without sign, exponent and leading zeros. */
+/** A decimal without sign, exponent and leading zeros. */
 export const isDecimal = (text: string): boolean => DECIMAL.test(text);
 
 /**
- * The minor units of an amount as people write it: `10.5`. Undefined when it is none, has more places than the currency
- * (counted as written), or more digits before the point than there may be.
+ * Returns the minor units of a decimal such as `10.5`. Undefined for a text that is no decimal, has more decimals than
+ * the currency (counted as written), or more digits before the point than the limit.
  */
 export function parseAmount(text: string, currency: Currency): bigint | undefined {
   const [, whole, fraction = ''] = DECIMAL.exec(text) ?? [];
@@ -26,14 +26,14 @@ export function parseAmount(text: string, currency: Currency): bigint | undefine
   return BigInt(whole + fraction.padEnd(places, '0'));
 }
 
-/** With all places of the currency: `10.50`. */
+/** Returns the amount with all decimals of the currency: `10.50`. */
 export function formatDecimal({ minor, currency }: Money): string {
   const places = minorUnitDigits(currency);
   const digits = String(minor).padStart(places + 1, '0');
   return places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`;
 }
 
-/** As a JSON number: without zeros at the end, `10.5`. */
+/** Returns the amount as a JSON number without zeros at the end: `10.5`. */
 export function formatNumber(money: Money): string {
   const decimal = formatDecimal(money);
   return decimal.includes('.') ? decimal.replace(/\.?0+$/, '') : decimal;

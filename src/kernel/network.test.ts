@@ -32,7 +32,7 @@ describe('subscriberNetwork', () => {
       fc.property(half, half, half, half, (network, other, one, two) => {
         const here = usual([...network, ...one]);
         const there = usual([...other, ...two]);
-        // The usual form of an IPv4-mapped address is IPv4.
+        // The normal form of an IPv4-mapped address is IPv4.
         fc.pre(here.includes(':') && there.includes(':'));
         assert.equal(subscriberNetwork(here), subscriberNetwork(usual([...network, 1, 2, 3, 4])));
         assert.equal(subscriberNetwork(here) === subscriberNetwork(there), network.join() === other.join());

@@ -1,6 +1,6 @@
 /**
- * Returns the network that one subscriber owns: an IPv4 address itself, of an IPv6 address the 64 bits that its neighbors
- * share. The address has to be in its usual form.
+ * Returns the network of one subscriber: an IPv4 address itself, or the first 64 bits of an IPv6 address. The address
+ * has to be in its normal form.
  */
 export function subscriberNetwork(address: string): string {
   if (!address.includes(':')) return address;

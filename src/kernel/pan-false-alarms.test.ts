@@ -3,14 +3,15 @@ import { describe, it } from 'node:test';
 import { containsIssuedPan, containsPan, passesLuhn } from './pan.ts';
 
 /**
- * How often names with a number that is no card number are refused. Every text is drawn from a fixed seed, so that the rates are
- * the same on every run; they are printed and recorded in docs/decisions/0029-card-numbers-in-texts.md.
+ * Measures how often names with a number that is no card number are rejected. Every text is drawn from a fixed seed, so
+ * that the rates are the same on every run; they are printed and recorded in
+ * docs/decisions/0029-card-numbers-in-texts.md.
  */
 
 const HIGHEST_RATE = 0.01;
 const TEXTS = 20_000;
 
-/** Mulberry32: small, and the same everywhere. */
+/** Mulberry32: small, and the same on every machine. */
 function seeded(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -27,7 +28,7 @@ const digits = (draw: Draw, count: number): string => Array.from({ length: count
 const number = (draw: Draw, count: number): string => `${1 + draw(9)}${digits(draw, count - 1)}`;
 const pick = <T>(draw: Draw, list: readonly T[]): T => list[draw(list.length)] as T;
 
-/** Between 2015 and 2035, in milliseconds. */
+/** A time between 2015 and 2035, in milliseconds. */
 const timeOf = (draw: Draw): number => Date.UTC(2015, 0, 1) + draw(20 * 365 * 86_400) * 1000 + draw(1000);
 
 function isoTime(draw: Draw): string {
@@ -123,7 +124,7 @@ const ORDERS: readonly ((draw: Draw, count: number) => string)[] = [
 ];
 const order = (draw: Draw): string => pick(draw, ORDERS)(draw, 8 + draw(5));
 
-/** Where acquirers' merchant numbers begin: of 8 to 15 digits, given out one after the other. */
+/** The first digits of acquirers' merchant numbers, which have 8 to 15 digits and are assigned in sequence. */
 const MERCHANTS = [
   ...['10012345', '0010203040', '1021005500', '700000012345', '800012345678', '878800123456', '8765500012345'],
   ...['000445123456000', '000980012345000', '101230045678000', '115500234567000', '223300456700000', '300010020030000'],
@@ -157,7 +158,7 @@ const percent = (rate: number): string => `${(rate * 100).toFixed(2)} %`;
 describe('a name with a number that is no card number', () => {
   const all: string[] = [];
   for (const [index, [name, kind]] of Object.entries(CORPUS).entries())
-    it(`is refused in fewer than one case in a hundred: ${name}`, (t) => {
+    it(`is rejected in fewer than one case in a hundred: ${name}`, (t) => {
       const texts = textsOf(kind, 1 + index);
       all.push(...texts);
       const rate = rateOf(texts, containsIssuedPan);
@@ -165,14 +166,14 @@ describe('a name with a number that is no card number', () => {
       assert.ok(rate < HIGHEST_RATE, percent(rate));
     });
 
-  it('is refused in fewer than one case in a hundred, all together', (t) => {
+  it('is rejected in fewer than one case in a hundred in total', (t) => {
     const rate = rateOf(all, containsIssuedPan);
     t.diagnostic(`all: ${percent(rate)}; by the Luhn check alone ${percent(rateOf(all, containsPan))}`);
     assert.equal(all.length, TEXTS * Object.keys(CORPUS).length);
     assert.ok(rate < HIGHEST_RATE, percent(rate));
   });
 
-  it('is refused more often when the number has 16 random digits, which only reports', (t) => {
+  it('is rejected more often when the number has 16 random digits, which the test reports only', (t) => {
     const rate = rateOf(
       textsOf((draw) => number(draw, 16), 99),
       containsIssuedPan,
@@ -182,7 +183,9 @@ describe('a name with a number that is no card number', () => {
   });
 });
 
-/** First digits and lengths of what the schemes issue; the digits that follow are random, the last is the check digit. */
+/**
+ * First digits and lengths of what the schemes issue; the digits that follow are random, the last is the check digit.
+ */
 const ISSUED: readonly (readonly [scheme: string, first: readonly string[], lengths: readonly number[]])[] = [
   ['Visa', ['4'], [13, 16, 19]],
   ['Mastercard', ['51', '55', '2221', '2299', '23', '26', '271', '2720'], [16]],
@@ -202,7 +205,7 @@ const ISSUED: readonly (readonly [scheme: string, first: readonly string[], leng
 
 describe('a name with a card number', () => {
   for (const [scheme, firsts, lengths] of ISSUED)
-    it(`is refused: ${scheme}`, () => {
+    it(`is rejected: ${scheme}`, () => {
       const draw = seeded(7);
       for (const first of firsts)
         for (const length of lengths)
@@ -216,7 +219,7 @@ describe('a name with a card number', () => {
           }
     });
 
-  it('is refused in no other length, and with no other first digits, although the Luhn check passes', () => {
+  it('is rejected in no other length, and with no other first digits, although the Luhn check passes', () => {
     for (const begin of [
       '57300123456',
       '41111111111',

@@ -8,7 +8,7 @@ const PAN = '4111111111111111';
 const masked = (text: string): string => JSON.stringify(truncatePansInJson(parseJson(text).value));
 
 describe('truncatePansInJson', () => {
-  it('looks into strings, numbers and keys at every depth', () => {
+  it('searches strings, numbers and keys at every depth', () => {
     assert.equal(
       masked(`{"note":"paid with 4111 1111 1111 1111","list":[{"card":${PAN}}],"${PAN}":{"x":["${PAN}"]}}`),
       '{"note":"paid with 411111******1111","list":[{"card":"411111******1111"}],"411111******1111":{"x":["411111******1111"]}}',
@@ -28,7 +28,7 @@ describe('truncatePansInJson', () => {
       [`${PAN}e0`]: '411111******1111',
       [`0.${PAN}`]: '0.411111******1111',
       [`${PAN}e-4`]: '411111******1111e-4',
-      // Beyond what a JavaScript number holds.
+      // The number exceeds what a JavaScript number holds.
       '6304000000000000000': '630400*********0000',
       '6.304e18': '630400*********0000',
     };
@@ -52,7 +52,7 @@ describe('truncatePansInJson', () => {
     );
   });
 
-  it('hides a card number wherever a document holds it', () => {
+  it('truncates a card number wherever a document contains it', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 3 }), fc.constantFrom('value', 'key', 'number'), (value, kind) => {
         const held = kind === 'key' ? { [PAN]: value } : [value, kind === 'number' ? Number(PAN) : ` ${PAN}.`];

@@ -4,7 +4,7 @@ import { truncatePans } from './pan.ts';
 
 const NUMBER = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:e([+-]?[0-9]+))?$/;
 
-/** The value with every card number in its strings, numbers and keys truncated (decisions: Captures). */
+/** Returns the value with every card number in its strings, numbers and keys truncated (decisions: Captures). */
 export function truncatePansInJson(value: Json): Json {
   if (typeof value === 'string') return truncatePans(value);
   if (typeof value === 'number') return truncateNumber(value, String(value));
@@ -21,7 +21,10 @@ function truncateNumber(value: Json, digits: string): Json {
   return masked === digits ? value : masked;
 }
 
-/** `4.111111111111111e15` is a card number too: an integer with its exponent carried out, anything else as written. */
+/**
+ * `4.111111111111111e15` is a card number too, so an integer is written without its exponent. Other numbers stay as
+ * written.
+ */
 function expandExponent(literal: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(literal.toLowerCase()) ?? [];
   const written = whole + fraction;
@@ -32,7 +35,7 @@ function expandExponent(literal: string): string {
   return isCardSized ? sign + digits.padEnd(places, '0') : literal;
 }
 
-/** By hand: a pattern for it would take quadratic time over many zeros. */
+/** This is a loop, because a pattern would take quadratic time over many zeros. */
 function withoutTrailingZeros(digits: string): string {
   let end = digits.length;
   while (end > 0 && digits[end - 1] === '0') end--;

@@ -19,7 +19,7 @@ const PUBLISHED = [
   '6304000000000000',
 ];
 
-/** The Luhn sum as the standard tells it: from the right, every second digit doubled, its digits added. */
+/** The Luhn sum as the standard describes it: from the right, every second digit doubled, its digits added. */
 function luhnSum(digits: string): number {
   const doubled = [...digits].reverse().map((digit, index) => (index % 2 === 1 ? String(Number(digit) * 2) : digit));
   return [...doubled.join('')].reduce((sum, digit) => sum + Number(digit), 0);
@@ -32,7 +32,7 @@ const digitText = (min: number, max: number): fc.Arbitrary<string> =>
 
 const cards = digitText(11, 18).map(withCheckDigit);
 
-/** A card as people write it: blanks or dashes between any digits. */
+/** A card number as users write it: blanks or dashes between any digits. */
 const written = fc
   .tuple(cards, fc.array(fc.constantFrom('', '', '', ' ', '-', ' - ', '\t'), { minLength: 18, maxLength: 18 }))
   .map(([card, separators]) => ({
@@ -43,7 +43,7 @@ const written = fc
 const prose = fc.stringMatching(/^[a-zA-Z .,:;#"{}\n]{0,20}[a-zA-Z.,:;#"]$/);
 
 describe('parsePan', () => {
-  it('takes 12 to 19 digits', () => {
+  it('accepts 12 to 19 digits', () => {
     for (let length = 0; length <= 30; length++) {
       const digits = '4'.repeat(length);
       assert.equal(parsePan(digits), length >= 12 && length <= 19 ? digits : undefined, `${length} digits`);
@@ -57,7 +57,7 @@ describe('parsePan', () => {
     assert.equal(parsePan('4 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1'), '4111111111111111');
   });
 
-  it('takes no other sign', () => {
+  it('accepts no other character', () => {
     for (const text of [
       '4111.1111.1111.1111',
       '4111111111111111x',
@@ -73,17 +73,17 @@ describe('parsePan', () => {
 });
 
 describe('passesLuhn', () => {
-  it('holds for published test numbers', () => {
+  it('is true for published test numbers', () => {
     for (const card of PUBLISHED) assert.ok(passesLuhn(card), card);
     assert.ok(passesLuhn('79927398713'));
   });
 
-  it('agrees with the check as it is written down', () => {
+  it('agrees with the algorithm of the standard', () => {
     fc.assert(fc.property(digitText(1, 25), (digits) => assert.equal(passesLuhn(digits), luhnSum(digits) % 10 === 0)));
     fc.assert(fc.property(cards, (card) => assert.ok(passesLuhn(card))));
   });
 
-  it('fails when any one digit is wrong', () => {
+  it('is false when any one digit is wrong', () => {
     fc.assert(
       fc.property(cards, fc.nat(), fc.integer({ min: 1, max: 9 }), (card, position, difference) => {
         const at = position % card.length;
@@ -95,7 +95,7 @@ describe('passesLuhn', () => {
 });
 
 describe('truncatePan', () => {
-  it('keeps the first six and last four, with a star for each digit between', () => {
+  it('shows the first six and last four, with a star for each digit between', () => {
     assert.equal(truncatePan('4111111111111111'), '411111******1111');
     assert.equal(truncatePan('378282246310005'), '378282*****0005');
     assert.equal(truncatePan('123456789012'), '123456**9012');
@@ -112,7 +112,7 @@ describe('truncatePan', () => {
 });
 
 describe('truncatePans', () => {
-  it('hides a card number in any prose, whatever blanks and dashes are in it', () => {
+  it('truncates a card number in any prose, whatever blanks and dashes are in it', () => {
     fc.assert(
       fc.property(prose, written, prose, (before, { card, text }, after) => {
         assert.equal(truncatePans(before + text + after), before + truncatePan(card) + after);
@@ -120,7 +120,7 @@ describe('truncatePans', () => {
     );
   });
 
-  it('hides every one of several', () => {
+  it('truncates every one of several', () => {
     assert.equal(
       truncatePans('4111111111111111,5555-5555-5555-4444 / 3782 822463 10005'),
       '411111******1111,555555******4444 / 378282*****0005',
@@ -140,7 +140,7 @@ describe('truncatePans', () => {
     assert.equal(truncatePans('1 5555 5555 5555 4444'), '1 555555******4444');
     assert.equal(truncatePans('5555 5555 5555 4444 12 29'), '555555******4444 12 29');
     assert.equal(truncatePans('order 77, 5555-5555-5555-4444-123'), 'order 77, 555555******4444-123');
-    // More digits than any card number has, yet one of their groups is one.
+    // The run has more digits than any card number, and one of its groups is a card number.
     assert.equal(truncatePans('12345678901234567890 4111111111111111'), '12345678901234567890 411111******1111');
   });
 
@@ -151,7 +151,7 @@ describe('truncatePans', () => {
     assert.equal(truncatePans('4321 4111 1111 1111 1111'), '432141**********1111');
   });
 
-  it('never shows the middle of a Luhn-valid run that begins and ends with a group', () => {
+  it('never shows the middle of a Luhn-valid run that starts and ends with a group', () => {
     const groups = fc.array(digitText(1, 8), { minLength: 2, maxLength: 12 });
     fc.assert(
       fc.property(groups, fc.constantFrom(' ', '-'), (parts, separator) => {
@@ -170,7 +170,7 @@ describe('truncatePans', () => {
     );
   });
 
-  it('changes nothing but digits into stars and what separates them', () => {
+  it('changes nothing but digits into stars and their separators', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[0-9 a-]{0,60}$/), (text) => {
         const shown = truncatePans(text);
@@ -185,7 +185,7 @@ describe('truncatePans', () => {
     );
   });
 
-  it('leaves alone what is no card number', () => {
+  it('leaves other texts unchanged', () => {
     for (const text of [
       '',
       'no digits',
@@ -193,7 +193,7 @@ describe('truncatePans', () => {
       '41111111111',
       '4111.1111.1111.1111',
       '4111x1111x1111x1111',
-      // A run of twenty digits is no run of 12 to 19, although it begins with a card number.
+      // A run of twenty digits is no run of 12 to 19, although it starts with a card number.
       '41111111111111110000',
       '2026-11-20T10:00:00',
       '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c',
@@ -204,7 +204,7 @@ describe('truncatePans', () => {
     assert.equal(containsPan('x 4111111111111111'), true);
   });
 
-  it('leaves digits alone that fail the check', () => {
+  it('leaves digits unchanged that fail the check', () => {
     fc.assert(
       fc.property(prose, digitText(1, 19), prose, (before, digits, after) => {
         fc.pre(digits.length < 12 || !passesLuhn(digits));
@@ -213,7 +213,7 @@ describe('truncatePans', () => {
     );
   });
 
-  it('changes nothing the second time, when words stand between the card numbers', () => {
+  it('changes nothing the second time, when words separate the card numbers', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(prose, written)), (parts) => {
         const once = truncatePans(parts.map(([words, { text }]) => words + text).join(''));

@@ -1,16 +1,16 @@
 import { LIMITS } from './limits.ts';
 
-/** A card number: 12 to 19 digits, nothing else (ISO/IEC 7812). */
+/** A card number (PAN): 12 to 19 digits, nothing else (ISO/IEC 7812). */
 export type Pan = string & { readonly __pan: true };
 
-/** The digits of a card number written as people write it, with blanks and dashes; undefined when it is none. */
+/** Returns the digits of a card number that may contain blanks and dashes; undefined for any other text. */
 export function parsePan(text: string): Pan | undefined {
   const digits = text.replace(/[ -]/g, '');
   const { min, max } = LIMITS.panDigits;
   return digits.length >= min && digits.length <= max && /^[0-9]+$/.test(digits) ? (digits as Pan) : undefined;
 }
 
-/** The Luhn check (ISO/IEC 7812-1 annex B) over a string of digits. */
+/** Returns the result of the Luhn check (ISO/IEC 7812-1 annex B) over a string of digits. */
 export function passesLuhn(digits: string): boolean {
   let sum = 0;
   const parity = digits.length % 2;
@@ -22,12 +22,13 @@ export function passesLuhn(digits: string): boolean {
   return sum % 10 === 0;
 }
 
-/** First six, a star for each hidden digit, last four (PCI DSS 3.4.1). */
+/** Returns the first six digits, a star for each hidden digit, and the last four (PCI DSS 3.4.1). */
 export const truncatePan = (pan: string): string => `${pan.slice(0, 6)}${'*'.repeat(pan.length - 10)}${pan.slice(-4)}`;
 
 /**
- * What card schemes issue (ISO/IEC 7812-1, and the ranges that they publish): first digits and number of digits. The row for 5
- * and 6 holds Discover, Elo, Hipercard, Maestro, Mastercard, RuPay, UnionPay and the national schemes among them.
+ * First digits and number of digits of what card schemes issue (ISO/IEC 7812-1, and the ranges that the schemes
+ * publish). The row for 5 and 6 covers Discover, Elo, Hipercard, Maestro, Mastercard, RuPay, UnionPay and the national
+ * schemes among them.
  */
 const LONG_LENGTHS = [16, 17, 18, 19];
 const ISSUER_RANGES: readonly (readonly [scheme: string, first: RegExp, lengths: readonly number[]])[] = [
@@ -50,17 +51,20 @@ const matchesIssuerRange = (digits: string): boolean =>
 const DIGIT_GROUPS = /[0-9](?:[\s\p{Pd}\u00ad\u200b-\u200d\u2060]*[0-9])*/gu;
 
 /**
- * Truncates every Luhn-valid run of 12 to 19 digits. Blanks and dashes inside a run are dropped with it. A run may begin
- * and end at any group of digits, so that `12 4111 1111 1111 1111` hides the card and keeps the 12.
+ * Truncates every Luhn-valid run of 12 to 19 digits, and drops the blanks and dashes inside it. A run may start and end
+ * at any group of digits, so that `12 4111 1111 1111 1111` becomes the truncated card number behind an unchanged 12.
  */
 export const truncatePans = (text: string): string => truncateRuns(text, passesLuhn);
 
-/** True when `truncatePans` finds one. For what must not be stored, logged or sent: one other number in ten passes too. */
+/**
+ * True when `truncatePans` finds a card number. Use it for texts that must not be stored, logged or sent: one other
+ * number in ten passes too.
+ */
 export const containsPan = (text: string): boolean => truncatePans(text) !== text;
 
 /**
- * True when the text holds a number that an issuer could have given out. For names and notes, in which merchant numbers,
- * times and telephone numbers belong (docs/decisions/0029-card-numbers-in-texts.md).
+ * True when the text contains a number that an issuer could have issued. Use it for names and notes, which may contain
+ * merchant numbers, times and telephone numbers (docs/decisions/0029-card-numbers-in-texts.md).
  */
 export const containsIssuedPan = (text: string): boolean =>
   truncateRuns(text, (digits) => matchesIssuerRange(digits) && passesLuhn(digits)) !== text;
@@ -70,7 +74,7 @@ function truncateRuns(text: string, isPan: (digits: string) => boolean): string 
     if (run.length < LIMITS.panDigits.min) return run;
     const parts = run.match(/[0-9]+|[^0-9]+/g) ?? [];
     const shown = [...parts];
-    // Every beginning is tried: two runs may overlap, and each hides its own middle.
+    // Every start is tried, because two runs may overlap and each hides its own middle.
     for (let start = 0; start < parts.length; start += 2) {
       const end = findPanEnd(parts, start, isPan);
       if (end !== undefined) hideMiddle(shown, start, end);
@@ -79,7 +83,7 @@ function truncateRuns(text: string, isPan: (digits: string) => boolean): string 
   });
 }
 
-/** Drops the separators from `start` to `end` and puts a star for each digit but the first six and last four. */
+/** Drops the separators from `start` to `end` and replaces each digit but the first six and last four with a star. */
 function hideMiddle(parts: string[], start: number, end: number): void {
   let digits = 0;
   for (let index = start; index < end; index += 2) digits += parts[index]?.length ?? 0;
@@ -92,7 +96,10 @@ function hideMiddle(parts: string[], start: number, end: number): void {
   }
 }
 
-/** `parts` alternates digits and separators; the end of the longest card number that begins at `start`, if any does. */
+/**
+ * Returns the end of the longest card number that starts at `start`, if one does. `parts` alternates digits and
+ * separators.
+ */
 function findPanEnd(parts: readonly string[], start: number, isPan: (digits: string) => boolean): number | undefined {
   let digits = '';
   let found: number | undefined;

@@ -27,7 +27,7 @@ function trustedGuard() {
   return rig;
 }
 
-test('one reading gives all times, so that a lifetime is not longer by what passes between two', () => {
+test('one reading gives all times, so that a lifetime is not longer by the time between two readings', () => {
   let time = NOW;
   const guard = new TimeGuard({ clock: () => time++, monotonic: () => time - NOW });
   guard.begin(NOW);
@@ -83,7 +83,7 @@ describe('a clock that jumps', () => {
     assert.ok(state.time - state.monotonic - NOW > 2 * TOLERANCE);
   });
 
-  it('is trusted once it is accepted, and compared from there', () => {
+  it('is trusted after it is accepted, and compared from there', () => {
     const { guard, state, pass, jump } = trustedGuard();
     jump(200 * HOUR);
     guard.accept(guard.read());
@@ -116,7 +116,7 @@ describe('a start', () => {
     }
   });
 
-  it('does not trust one that is earlier, or much later, or compared with nothing', () => {
+  it('does not trust one that is earlier, or much later, or without anything to compare', () => {
     for (const [last, distrust] of [
       [NOW + TOLERANCE + 1, 'behind'],
       [NOW - LIMITS.uncheckedStopMs - TOLERANCE - 1, 'long-stop'],

@@ -2,19 +2,19 @@ import type { Clock, MonotonicClock } from './clock.ts';
 import { LIMITS } from './limits.ts';
 import { systemTimers, type Timers } from './timers.ts';
 
-/** Time for decisions and periodic work that a jump of the clock must not spoil. */
+/** Time for decisions and periodic work that a jump of the clock must not disturb. */
 export interface TrustedTime extends Timers {
   /**
-   * Returns the time of the deciding clock, or undefined while it is not trusted. Code that destroys records asks here
-   * for each decision and waits while there is no time: the time that it gets was compared at this very moment.
+   * Returns the time of the deciding clock, or undefined while it is not trusted. Code that destroys records calls this
+   * for each decision and waits while there is no time: the returned time was compared at this very moment.
    */
   trustedNow(): number | undefined;
   /**
    * Returns a time that passes evenly: that of the deciding clock while it is trusted, otherwise the last trusted time
-   * and what has passed since. For schedules and leases, which a jump must neither bring forward nor block.
+   * plus the time that has passed since. Schedules and leases use it: a jump must neither advance nor block them.
    */
   steadyNow(): number;
-  /** Returns the later of deciding clock and `steadyNow`. Lifetimes begin here, so that no record ends too early. */
+  /** Returns the later of deciding clock and `steadyNow`. Lifetimes start here, so that no record expires too early. */
   latestNow(): number;
   /** Returns all of them at one moment: two readings can differ by a millisecond, which would lengthen a lifetime. */
   timesNow(): Times;
@@ -34,14 +34,14 @@ export function aheadOfSteady(time: TrustedTime): number {
   return latest - steady;
 }
 
-/** Why time is not trusted. */
+/** The reasons for which time is not trusted. */
 export type Distrust =
   /** The deciding clock is ahead of the time that has passed. */
   | 'ahead'
   | 'behind'
-  /** The service was stopped for so long that only an operator can know whether the clock is right. */
+  /** The service was stopped for so long that only an operator can confirm the clock. */
   | 'long-stop'
-  /** The last trusted time is missing in the database, or was changed there. */
+  /** The last trusted time is missing in the database, or was altered there. */
   | 'no-record';
 
 /** Sentences for operators. */
@@ -57,9 +57,9 @@ export interface TimeReading {
   /** The deciding clock, in milliseconds. */
   readonly time: number;
   readonly monotonic: number;
-  /** The last trusted time and what has passed since; undefined without a last trusted time. */
+  /** The last trusted time plus the time that has passed since; undefined without a last trusted time. */
   readonly expected: number | undefined;
-  /** Undefined: trusted. */
+  /** Undefined while time is trusted. */
   readonly distrust: Distrust | undefined;
 }
 
@@ -72,21 +72,21 @@ export interface KnownJump {
 interface Reference {
   readonly time: number;
   readonly monotonic: number;
-  /** How much later than expected the clock may be: the service was stopped for an unknown time. */
+  /** By how much the clock may be later than expected: the service was stopped for an unknown time. */
   readonly slack: number;
-  /** From when on time was compared without a gap; undefined before the first comparison. */
+  /** Start of the period in which time was compared without a gap; undefined before the first comparison. */
   readonly since: number | undefined;
 }
 
 /**
  * The part of the passing time by which the expectation may follow the clock. A clock that is corrected evenly is
- * followed; one that creeps away gains no more than this.
+ * followed; one that drifts gains no more than this.
  */
 const MAX_DRIFT = 0.01;
 
 /**
- * Compares the clock that decides with monotonic time. After a jump time is not trusted until the clock agrees again with
- * the last trusted time and what has passed since, or `accept` is called.
+ * Compares the deciding clock with monotonic time. After a jump, time is not trusted until the clock agrees again with
+ * the last trusted time plus the time that has passed, or until `accept` is called.
  */
 export class TimeGuard implements TrustedTime {
   readonly #clock: Clock;
@@ -112,8 +112,9 @@ export class TimeGuard implements TrustedTime {
   }
 
   /**
-   * Begins with the last trusted time of an earlier process; undefined when there is none. `jump`: what the newest process
-   * found that did not trust the clock. A clock that goes on from there is still ahead: a restart must not make it trusted.
+   * Starts with the last trusted time of an earlier process; undefined when there is none. `jump` is the finding of the
+   * newest process that did not trust the clock. A clock that continues from there is still ahead: a restart must not
+   * make it trusted.
    */
   begin(lastTrusted: number | undefined, jump?: KnownJump): void {
     const monotonic = this.#monotonic();
@@ -125,24 +126,27 @@ export class TimeGuard implements TrustedTime {
     else this.#reference = undefined;
   }
 
-  /** Calls the listener at each change between trusted and not trusted, beginning with the next reading. */
+  /** Calls the listener at each change between trusted and not trusted, from the next reading on. */
   onChange(listener: (reading: TimeReading) => void): void {
     this.#isTrusted = undefined;
     this.#onChange = listener;
   }
 
-  /** Trusts the clock as it was read. */
+  /** Trusts the clock at its present time. */
   accept({ time, monotonic }: TimeReading): void {
     this.#reference = { time, monotonic, slack: 0, since: time };
     this.read();
   }
 
-  /** From when on time was compared without a gap; undefined before it was trusted for the first time. */
+  /**
+   * Returns the start of the period in which time was compared without a gap; undefined before time was trusted for the
+   * first time.
+   */
   get since(): number | undefined {
     return this.#reference?.since;
   }
 
-  /** The newest time that was trusted in this process. */
+  /** Returns the newest time that was trusted in this process. */
   get lastTrusted(): number | undefined {
     return this.#lastTrusted;
   }
@@ -196,7 +200,7 @@ function distrustOf(time: number, expected: number | undefined, slack: number): 
   return slack === 0 ? 'ahead' : 'long-stop';
 }
 
-/** The reference after a trusted reading. */
+/** Returns the reference after a trusted reading. */
 function followClock(reference: Reference, time: number, monotonic: number): Reference {
   const { since } = reference;
   if (since === undefined) return { time, monotonic, slack: 0, since: time };

@@ -1,6 +1,9 @@
-/** Delays. The service waits by the timers of the machine; a test lets them pass at once. */
+/** Delays. The service waits by the timers of the machine; a test lets them pass immediately. */
 export interface Timers {
-  /** Calls `run` once after `milliseconds`, and returns how to cancel that. A waiting timer keeps no process alive. */
+  /**
+   * Calls `run` once after `milliseconds`, and returns a function that cancels the call. A waiting timer keeps no
+   * process alive.
+   */
   after(milliseconds: number, run: () => void): () => void;
 }
 

@@ -7,7 +7,7 @@ const DATA = '4111111111111111=29122011234567890';
 const read = { data: DATA, pan: '4111111111111111', expiry: { month: '12', year: '29' } };
 
 describe('parseTrack2', () => {
-  it('takes the data with and without sentinels and check character, and returns it without', () => {
+  it('accepts the data with and without sentinels and check character, and returns it without', () => {
     for (const text of [
       DATA,
       `;${DATA}?`,
@@ -22,13 +22,13 @@ describe('parseTrack2', () => {
     }
   });
 
-  it('takes D as the separator', () => {
+  it('accepts D as the separator', () => {
     const data = '4111111111111111D2912201';
     assert.deepEqual(parseTrack2(data), { ...read, data });
     assert.deepEqual(parseTrack2(`;${data}?`), { ...read, data });
   });
 
-  it('takes a separator in place of expiry or service code', () => {
+  it('accepts a separator in place of expiry or service code', () => {
     const pan = '4111111111111111';
     assert.deepEqual(parseTrack2(`${pan}==201123`), { data: `${pan}==201123`, pan, expiry: undefined });
     assert.deepEqual(parseTrack2(`${pan}===123`), { data: `${pan}===123`, pan, expiry: undefined });
@@ -36,7 +36,7 @@ describe('parseTrack2', () => {
     assert.deepEqual(parseTrack2(`${pan}=2912=99`)?.expiry, { month: '12', year: '29' });
   });
 
-  it('takes card numbers of 12 to 19 digits and 37 characters in all', () => {
+  it('accepts card numbers of 12 to 19 digits and 37 characters in total', () => {
     for (let length = 10; length <= 21; length++) {
       const pan = '5'.repeat(length);
       assert.equal(parseTrack2(`${pan}=2912201`)?.pan, length >= 12 && length <= 19 ? pan : undefined);
@@ -48,7 +48,7 @@ describe('parseTrack2', () => {
     assert.equal(parseTrack2(`${longest}0`), undefined);
   });
 
-  it('takes nothing else', () => {
+  it('accepts nothing else', () => {
     for (const text of [
       '',
       ';?',
@@ -74,7 +74,7 @@ describe('parseTrack2', () => {
     }
   });
 
-  it('reads what is put together, and returns it unchanged', () => {
+  it('parses what is composed of valid parts, and returns it unchanged', () => {
     const digits = (min: number, max: number): fc.Arbitrary<string> =>
       fc.stringMatching(new RegExp(`^[0-9]{${min},${max}}$`));
     const expiry = fc.tuple(digits(2, 2), fc.constantFrom('01', '06', '12'));

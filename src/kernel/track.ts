@@ -6,7 +6,7 @@ import { type Pan, parsePan } from './pan.ts';
 export interface Track2 {
   readonly data: string;
   readonly pan: Pan;
-  /** Absent when the card carries a separator in its place. */
+  /** Absent when the card has a separator in its place. */
   readonly expiry: Expiry | undefined;
 }
 
@@ -14,7 +14,9 @@ export interface Track2 {
 // writes the separator as D.
 const DATA = /^([0-9]{12,19})[=D]([0-9]{4}|[=D])([0-9]{3}|[=D])([0-9]*)$/;
 
-/** Reads track 2 with or without `;` and `?` (a check character may follow the latter); undefined when it is none. */
+/**
+ * Parses track 2 with or without `;` and `?` (a check character may follow the latter); undefined for any other text.
+ */
 export function parseTrack2(text: string): Track2 | undefined {
   const data = /^;?([^;?]*)(?:\?.?)?$/s.exec(text)?.[1];
   if (data === undefined || data.length > LIMITS.track2Characters) return undefined;
