@@ -26,7 +26,7 @@ describe('AES-GCM', () => {
     42831ec2217774244b7221b784d0d49ce3aa212f2c02a4e035c17e2329aca12e
     21d514b25466931c7d8f6a5aac84aa051ba30b396a0aac973d58e091473f5985`;
   const zero = { key: '00'.repeat(16), nonce: '00'.repeat(12), additional: '' };
-  /** McGrew and Viega, The Galois/Counter Mode of Operation, appendix B; those of 256 bits stand in a file. */
+  /** McGrew and Viega, The Galois/Counter Mode of Operation, appendix B; the cases with 256 bits are in a file. */
   const cases: readonly Case[] = [
     { ...zero, case: 1, plaintext: '', ciphertext: '', tag: '58e2fccefa7e3061367f1d57a4e7455a' },
     {
@@ -57,7 +57,7 @@ describe('AES-GCM', () => {
     ...JSON.parse(readFileSync(new URL('../../test/vectors/aes-256-gcm.json', import.meta.url), 'utf8')).cases,
   ];
 
-  it('is that of the cases of its authors, with keys of 128 and of 256 bits', () => {
+  it('passes the cases of its authors, with keys of 128 and of 256 bits', () => {
     assert.deepEqual(
       cases.map((each) => each.case),
       [1, 2, 3, 4, 13, 14, 15, 16],
@@ -90,14 +90,14 @@ describe('AES-CBC', () => {
       39f23369a9d9bacfa530e26304231461 b2eb05e2c39be9fcda6c19078c6a9d1b`,
   };
   for (const [key, blocks] of Object.entries(vectors)) {
-    it(`is that of NIST with a key of ${key.length * 4} bits, and one block of padding`, () => {
+    it(`passes the cases of NIST with a key of ${key.length * 4} bits, and one block of padding`, () => {
       const ciphertext = encryptCbc(hex(key), iv, plaintext);
       assert.deepEqual(ciphertext.subarray(0, -16), hex(blocks));
       assert.equal(ciphertext.length, 80);
     });
   }
 
-  it('pads as PKCS #7 says: to whole blocks, with bytes that tell their number', () => {
+  it('pads as PKCS #7 says: to full blocks, with bytes that state their number', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), fc.constantFrom(16, 32), (text, keyBytes) => {
         const key = Buffer.alloc(keyBytes, 7);
@@ -112,7 +112,7 @@ describe('AES-CBC', () => {
   });
 });
 
-it('AES takes keys and vectors of no other size', () => {
+it('AES accepts keys and vectors of no other size', () => {
   for (const size of [0, 15, 17, 24, 31, 33, 64]) {
     assert.throws(() => encryptGcm(Buffer.alloc(size), Buffer.alloc(GCM_IV_BYTES), Buffer.alloc(1)), RangeError);
     assert.throws(() => encryptCbc(Buffer.alloc(size), Buffer.alloc(CBC_IV_BYTES), Buffer.alloc(1)), RangeError);

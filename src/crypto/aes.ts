@@ -1,6 +1,6 @@
 import { createCipheriv, createSecretKey } from 'node:crypto';
 
-/** AES for messages to others, in the forms that their formats ask for; what we keep ourselves goes through `seal.ts`. */
+/** AES for messages to other systems, in the modes that their formats require. Stored data goes through `seal.ts`. */
 
 export const GCM_IV_BYTES = 12;
 export const CBC_IV_BYTES = 16;
@@ -11,7 +11,7 @@ export interface Encrypted {
   readonly tag: Buffer;
 }
 
-/** NIST SP 800-38D, with a key of 16 or 32 bytes and an initialization vector of 12. */
+/** AES-GCM (NIST SP 800-38D) with a key of 16 or 32 bytes and an initialization vector of 12. */
 export function encryptGcm(key: Uint8Array, iv: Uint8Array, plaintext: Uint8Array, additional?: Uint8Array): Encrypted {
   const name = key.length === 32 ? 'aes-256-gcm' : 'aes-128-gcm';
   // A key object, because Node takes several times as long with bytes.
@@ -21,7 +21,9 @@ export function encryptGcm(key: Uint8Array, iv: Uint8Array, plaintext: Uint8Arra
   return { ciphertext, tag: cipher.getAuthTag() };
 }
 
-/** NIST SP 800-38A with the padding of PKCS #7, a key of 16 or 32 bytes and an initialization vector of 16. */
+/**
+ * AES-CBC (NIST SP 800-38A) with the padding of PKCS #7, a key of 16 or 32 bytes and an initialization vector of 16.
+ */
 export function encryptCbc(key: Uint8Array, iv: Uint8Array, plaintext: Uint8Array): Buffer {
   const cipher = createCipheriv(key.length === 32 ? 'aes-256-cbc' : 'aes-128-cbc', createSecretKey(key), iv);
   return Buffer.concat([cipher.update(plaintext), cipher.final()]);

@@ -46,10 +46,10 @@ async function rsaPair(key: KeyObject): Promise<[webcrypto.CryptoKey, webcrypto.
   ];
 }
 
-/** To the second, as certificates count. */
+/** Rounded to the second, as in certificates. */
 const seconds = (time: number): number => Math.floor(time / SECOND);
 
-describe('the authority', () => {
+describe('the CA', () => {
   it('is its own issuer and may sign', () => {
     assert.ok(root.ca);
     assert.ok(root.checkIssued(root));
@@ -57,19 +57,19 @@ describe('the authority', () => {
     assert.equal(root.subject, 'CN=cardvault local CA');
   });
 
-  it('lives from yesterday for ten years', () => {
+  it('is valid from yesterday for ten years', () => {
     assert.equal(seconds(root.validFromDate.getTime()), seconds(NOW - DAY));
     assert.equal(seconds(root.validToDate.getTime()), seconds(NOW + 3650 * DAY));
   });
 
-  it('comes with its key', () => {
+  it('is returned with its key', () => {
     assert.ok(root.checkPrivateKey(createPrivateKey(authority.key)));
     assert.match(authority.key, /^-----BEGIN PRIVATE KEY-----\n([A-Za-z0-9+/=]{1,64}\n)+-----END PRIVATE KEY-----\n$/);
   });
 });
 
 describe('the server certificate', () => {
-  it('is signed by the authority, and by no other of the same name', async () => {
+  it('is signed by the CA, and by no other of the same name', async () => {
     assert.ok(leaf.checkIssued(root));
     assert.ok(leaf.verify(root.publicKey));
     const other = new X509Certificate((await createCa(NOW)).certificate);
@@ -77,7 +77,7 @@ describe('the server certificate', () => {
     assert.equal(leaf.verify(other.publicKey), false);
   });
 
-  it('is for its names and addresses only', () => {
+  it('is valid for its names and addresses only', () => {
     assert.equal(leaf.subjectAltName, 'DNS:localhost, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1');
     assert.equal(leaf.checkHost('localhost'), 'localhost');
     assert.equal(leaf.checkIP('127.0.0.1'), '127.0.0.1');
@@ -93,7 +93,7 @@ describe('the server certificate', () => {
     assert.equal(leaf.publicKey.asymmetricKeyDetails?.namedCurve, 'prime256v1');
   });
 
-  it('lives from yesterday for 397 days', () => {
+  it('is valid from yesterday for 397 days', () => {
     assert.equal(seconds(leaf.validFromDate.getTime()), seconds(NOW - DAY));
     assert.equal(seconds(leaf.validToDate.getTime()), seconds(NOW + 397 * DAY));
   });
@@ -110,7 +110,7 @@ describe('the server certificate', () => {
 });
 
 describe('validFor', () => {
-  it('is the time until the certificate ends', () => {
+  it('is the time until the certificate expires', () => {
     const ends = leaf.validToDate.getTime();
     assert.equal(remainingValidityMs(server.certificate, NOW), ends - NOW);
     assert.equal(remainingValidityMs(server.certificate, ends + 1), -1);
@@ -122,7 +122,7 @@ describe('the certificate of a signing key', () => {
   const publicKey = createPublicKey(privateKey);
   const made = createSelfSigned(privateKey, 'acc_1', NOW);
 
-  it('carries the key and is signed with it', async () => {
+  it('contains the key and is signed with it', async () => {
     const certificate = new X509Certificate(await made);
     assert.ok(certificate.publicKey.equals(publicKey));
     assert.ok(certificate.verify(publicKey));
@@ -131,20 +131,20 @@ describe('the certificate of a signing key', () => {
     assert.match(certificate.serialNumber, /^[4-7][0-9A-F]{31}$/);
   });
 
-  it('lives from yesterday for three years', async () => {
+  it('is valid from yesterday for three years', async () => {
     const certificate = new X509Certificate(await made);
     assert.equal(seconds(certificate.validFromDate.getTime()), seconds(NOW - DAY));
     assert.equal(seconds(certificate.validToDate.getTime()), seconds(NOW + 1095 * DAY));
   });
 
-  it('takes any common name as one name', async () => {
+  it('accepts any common name as one name', async () => {
     for (const name of ['a, O=b', 'a+b="c"', 'ä\\#1']) {
       const { subject } = new X509Certificate(await createSelfSigned(privateKey, name, NOW));
       assert.match(subject, /^CN=[^\n]+$/);
     }
   });
 
-  it('names the key by SHA-1 over its PKCS#1 form', async () => {
+  it('names the key by SHA-1 over its PKCS#1 encoding', async () => {
     const expected = createHash('sha1')
       .update(publicKey.export({ type: 'pkcs1', format: 'der' }))
       .digest('base64');

@@ -16,13 +16,13 @@ import {
 import { DAY } from '../kernel/clock.ts';
 import { toPublicKey } from './rsa-keys.ts';
 
-/** ECDSA P-256: a handshake costs a quarter less than with RSA-2048. */
+/** ECDSA P-256: a handshake takes a quarter less time than with RSA-2048. */
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const CA_DAYS = 3650;
-/** Apple's clients refuse server certificates that live longer. */
+/** Apple's clients reject server certificates with a longer validity. */
 const SERVER_DAYS = 397;
 const SERIAL_BYTES = 16;
-/** Of a certificate that carries a signing key of a merchant. */
+/** Validity of a certificate that contains a signing key of a merchant. */
 const SIGNING = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
 const SIGNING_DAYS = 1095;
 
@@ -34,7 +34,7 @@ export interface CertificateAndKey {
   readonly key: string;
 }
 
-/** A certification authority of this installation's own, for clients to trust. */
+/** Creates a certification authority (CA) of this installation, which clients can trust. */
 export async function createCa(now: number): Promise<CertificateAndKey> {
   const keys = await generateKeys();
   const certificate = await X509CertificateGenerator.createSelfSigned({
@@ -52,7 +52,7 @@ export async function createCa(now: number): Promise<CertificateAndKey> {
   return { certificate: certificate.toString('pem'), key: await exportKey(keys.privateKey) };
 }
 
-/** A server certificate for these names and addresses, signed by the authority. */
+/** Creates a server certificate for these names and addresses, signed by the CA. */
 export async function createServerCertificate(
   ca: CertificateAndKey,
   names: readonly { type: 'dns' | 'ip'; value: string }[],
@@ -74,14 +74,14 @@ export async function createServerCertificate(
       new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
       new SubjectAlternativeNameExtension([...names]),
       await SubjectKeyIdentifierExtension.create(keys.publicKey),
-      // RFC 5280 4.2.1.1; Python from 3.13 on refuses a server certificate without it.
+      // RFC 5280 4.2.1.1; Python from 3.13 on rejects a server certificate without it.
       await AuthorityKeyIdentifierExtension.create(issuer.publicKey),
     ],
   });
   return { certificate: certificate.toString('pem'), key: await exportKey(keys.privateKey) };
 }
 
-/** A certificate that says of an RSA key no more than what it is; returns its DER. */
+/** Creates a certificate that states an RSA key and nothing more; returns its DER. */
 export async function createSelfSigned(privateKey: KeyObject, commonName: string, now: number): Promise<Uint8Array> {
   const { privateKey: signingKey, publicKey } = await importPair(privateKey);
   const certificate = await X509CertificateGenerator.createSelfSigned({
@@ -99,21 +99,23 @@ export async function createSelfSigned(privateKey: KeyObject, commonName: string
   return new Uint8Array(certificate.rawData);
 }
 
-/** Of the extension that names the key, base64; undefined when the certificate has none. */
+/**
+ * Returns the value of the extension that names the key, base64; undefined when the certificate has no such extension.
+ */
 export function namedKeyIdentifier(der: Uint8Array): string | undefined {
   const extension = new X509Certificate(der as Uint8Array<ArrayBuffer>).getExtension(SubjectKeyIdentifierExtension);
   return extension === null ? undefined : Buffer.from(extension.keyId, 'hex').toString('base64');
 }
 
-/** Was the certificate signed with the key of the authority? */
+/** True when the certificate was signed with the key of the CA. */
 export const isSignedBy = (certificate: string, ca: string): boolean =>
   new X509(certificate).verify(new X509(ca).publicKey);
 
-/** Milliseconds until the certificate ends; negative when it has ended. */
+/** Returns the milliseconds until the certificate expires; negative when it has expired. */
 export const remainingValidityMs = (certificate: string, now: number): number =>
   new X509Certificate(certificate).notAfter.getTime() - now;
 
-// A day back, for clients whose clock is behind.
+// One day earlier, for clients with a slow clock.
 const validity = (now: number, days: number): { notBefore: Date; notAfter: Date } => ({
   notBefore: new Date(now - DAY),
   notAfter: new Date(now + days * DAY),
@@ -124,7 +126,7 @@ const generateKeys = (): Promise<webcrypto.CryptoKeyPair> =>
 
 function newSerial(): string {
   const bytes = webcrypto.getRandomValues(new Uint8Array(SERIAL_BYTES));
-  // Positive and without leading zeros, as RFC 5280 4.1.2.2 wants it.
+  // Positive and without leading zeros, as RFC 5280 4.1.2.2 requires.
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;
   return Buffer.from(bytes).toString('hex');
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { mayDumpCore } from './core-dumps.ts';
 
-/** As Linux writes it. */
+/** A row of the limits as Linux writes them. */
 const limits =
   (core: string): (() => string) =>
   () =>
@@ -14,13 +14,13 @@ const limits =
     ].join('\n');
 
 describe('core dumps', () => {
-  test('are off when the limit in force is 0', () => assert.equal(mayDumpCore(limits('0')), false));
+  test('are off when the soft limit is 0', () => assert.equal(mayDumpCore(limits('0')), false));
 
-  test('are on when it is anything else', () => {
+  test('are on with any other limit', () => {
     for (const limit of ['unlimited', '1', '10']) assert.equal(mayDumpCore(limits(limit)), true, limit);
   });
 
-  test('are unknown where the system does not say', () => {
+  test('are unknown where the system does not report it', () => {
     assert.equal(mayDumpCore(limits('')), undefined);
     assert.equal(
       mayDumpCore(() => ''),

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Returns whether a crash of this process may leave its memory, with keys and card numbers in clear, in a file; undefined
- * where the system does not say. `bin/` and `npm start` set the limit to 0.
+ * Returns true when a crash of this process may write its memory, with keys and card numbers in clear, to a file;
+ * undefined where the system does not report it. `bin/` and `npm start` set the limit to 0.
  */
 export function mayDumpCore(readLimits: () => string = readOwnLimits): boolean | undefined {
   const limit = /^Max core file size +(\S+)/m.exec(readLimits())?.[1];

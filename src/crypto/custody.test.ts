@@ -13,7 +13,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 const newPath = (): string => join(folder, String(files++), 'root.key');
 
-/** The text for the operator. */
+/** The message for the operator. */
 function refusal(path: string): string {
   try {
     readRootKey(path);
@@ -26,7 +26,7 @@ function refusal(path: string): string {
 }
 
 describe('createRootKey', () => {
-  it('makes 256 random bits that only the owner can read', () => {
+  it('creates 256 random bits that only the owner can read', () => {
     const [path, other] = [newPath(), newPath()];
     createRootKey(path);
     createRootKey(other);
@@ -38,14 +38,14 @@ describe('createRootKey', () => {
     assert.equal(readRootKey(path).export().toString('hex'), text.trim());
   });
 
-  it('leaves nothing else behind', () => {
+  it('leaves no other file', () => {
     const path = newPath();
     createRootKey(path);
     createRootKey(path);
     assert.deepEqual(readdirSync(join(path, '..')), ['root.key']);
   });
 
-  it('keeps a file that is there, whatever it holds', () => {
+  it('keeps an existing file, whatever it contains', () => {
     const path = newPath();
     createRootKey(path);
     const text = readFileSync(path, 'utf8');
@@ -56,7 +56,7 @@ describe('createRootKey', () => {
     assert.equal(readFileSync(path, 'utf8'), 'damaged');
   });
 
-  it('is not stopped by what a crashed maker of the same process id left', () => {
+  it('succeeds beside the draft of a crashed process with the same process id', () => {
     const path = newPath();
     createRootKey(path);
     rmSync(path);
@@ -65,7 +65,7 @@ describe('createRootKey', () => {
     assert.equal(readRootKey(path).symmetricKeySize, 32);
   });
 
-  it('gives several makers at once the same key', async () => {
+  it('gives several concurrent callers the same key', async () => {
     const path = newPath();
     const module = new URL('./custody.ts', import.meta.url).href;
     const script = `import { createRootKey, readRootKey } from ${JSON.stringify(module)};
@@ -89,7 +89,7 @@ describe('createRootKey', () => {
 });
 
 describe('readRootKey', () => {
-  it('refuses a file that others can read, and says how to mend it', () => {
+  it('rejects a file that others can read, and names the command that corrects it', () => {
     const path = newPath();
     createRootKey(path);
     for (const mode of [0o640, 0o604, 0o660, 0o644, 0o601, 0o610]) {
@@ -102,11 +102,11 @@ describe('readRootKey', () => {
     }
   });
 
-  it('says that a file is missing, and what that means', () => {
+  it('reports that a file is missing, and what that means', () => {
     assert.match(refusal(newPath()), /is missing; without it nothing in the vault can be read: put it back/);
   });
 
-  it('says that a file is damaged, and not what it holds', () => {
+  it('reports that a file is damaged, and not what it contains', () => {
     const path = newPath();
     createRootKey(path);
     const good = readFileSync(path, 'utf8').trim();
@@ -127,7 +127,7 @@ describe('readRootKey', () => {
     assert.equal(readRootKey(path).export().toString('hex'), good);
   });
 
-  it('refuses what is no file', () => {
+  it('rejects what is no file', () => {
     const path = newPath();
     createRootKey(path);
     assert.ok(refusal(join(path, '..')).endsWith('cannot be read'));
@@ -138,14 +138,14 @@ describe('readRootKey', () => {
 describe('deriveKey', () => {
   const root = createSecretKey(Buffer.from(Array.from({ length: 32 }, (_, index) => index)));
 
-  it('is HKDF-SHA-256 without salt, for the name of the use', () => {
+  it('is HKDF-SHA-256 without salt, with the name of the use as its info', () => {
     const mac = (key: Uint8Array, data: Uint8Array): Buffer => createHmac('sha256', key).update(data).digest();
     const extracted = mac(Buffer.alloc(32), root.export());
     const expanded = mac(extracted, Buffer.concat([Buffer.from('cardvault wrapping'), Uint8Array.of(1)]));
     assert.deepEqual(deriveKey(root, 'wrapping').export(), expanded);
   });
 
-  it('shares nothing between uses', () => {
+  it('returns unrelated keys for different uses', () => {
     const keys = ['wrapping', 'wrapping ', 'other', ''].map((use) => deriveKey(root, use).export().toString('hex'));
     assert.equal(new Set([...keys, root.export().toString('hex')]).size, 5);
   });
@@ -165,16 +165,16 @@ describe('a root key that a group may read', () => {
       (error) => error instanceof CustodyError && what.test(error.message),
     );
 
-  it('is accepted of that group alone, and only to be read', () => {
+  it('is accepted with that group alone, and with read permission alone', () => {
     for (const mode of [0o640, 0o440, 0o600, 0o400]) assert.ok(readRootKey(newKey(mode), own), mode.toString(8));
     for (const mode of [0o660, 0o650, 0o644, 0o641, 0o642, 0o670, 0o604])
       refused(newKey(mode), own, /allows more than reading by its group; run: chmod 640 /);
     refused(newKey(0o640), own + 1, /another group than CARDVAULT_ROOT_KEY_GROUP; run: chgrp \d+ /);
   });
 
-  it('is refused without the setting', () => assert.match(refusal(newKey(0o640)), /read by others; run: chmod 600/));
+  it('is rejected without the setting', () => assert.match(refusal(newKey(0o640)), /read by others; run: chmod 600/));
 
-  it('is refused in a folder that others can change', () => {
+  it('is rejected in a folder that others can change', () => {
     const path = newKey(0o640);
     const directory = join(path, '..');
     for (const [mode, isGood] of [
@@ -192,14 +192,14 @@ describe('a root key that a group may read', () => {
     chmodSync(directory, 0o700);
   });
 
-  it('is made so', () => {
+  it('is created with these permissions', () => {
     const path = newPath();
     createRootKey(path, own);
     assert.equal(statSync(path).mode & 0o777, 0o640);
     assert.ok(readRootKey(path, own));
   });
 
-  it('is read by members who do not own it', {
+  it('can be read by members who do not own it', {
     skip: process.geteuid?.() !== 0 && 'only root can change owners',
   }, () => {
     const path = newKey(0o640);

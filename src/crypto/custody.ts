@@ -6,9 +6,9 @@ import { shareWithGroup } from './group-access.ts';
 import { createIfAbsent } from './secret-file.ts';
 
 /**
- * Custody of the root key: the one secret that is not in the database. Here it is a file of 64 hexadecimal digits that
- * only the service's user can read, and by setting the members of one group. A key of another kind (PKCS#11, a cloud KMS)
- * replaces this file alone.
+ * Custody of the root key: the one secret that is not in the database. The key is a file of 64 hexadecimal digits that
+ * only the service's user can read; a setting adds the members of one group. A key of another kind (PKCS#11, a cloud
+ * KMS) would replace this file alone.
  */
 const ROOT_KEY_BYTES = 32;
 
@@ -16,7 +16,7 @@ export class CustodyError extends OperatorError {
   override readonly name = 'CustodyError';
 }
 
-/** Bits of a mode. */
+/** Bits of a file mode. */
 const OTHERS = 0o007;
 const OTHERS_WRITE = 0o002;
 const GROUP = 0o070;
@@ -26,15 +26,15 @@ const STICKY = 0o1000;
 const GROUP_READABLE_FILE = 0o640;
 
 /**
- * Returns the root key of an existing file; throws `CustodyError` with a text for the operator. Only the file's owner may be
- * able to read it, and the members of `group` where one is given: then operators need not be the owner.
+ * Returns the root key of an existing file; throws `CustodyError` with a message for the operator. Only the file's
+ * owner may have read permission, and the members of `group` where one is given: operators then need not be the owner.
  */
 export function readRootKey(path: string, group?: number): KeyObject {
   let text: string;
   try {
     const handle = openSync(path, 'r');
     try {
-      // Reads the mode of the open file, which cannot be exchanged meanwhile.
+      // The mode is that of the open file, so that no other file can take its place between check and read.
       assertProtected(path, fstatSync(handle), group);
       text = readFileSync(handle, 'utf8').trim();
     } finally {
@@ -72,7 +72,7 @@ function assertProtected(path: string, { mode, gid }: Stats, group: number | und
   assertFolderProtected(dirname(path), group);
 }
 
-/** Throws when users outside of the group could put another file in the place of the root key. */
+/** Throws when users outside of the group could replace the root key with another file. */
 function assertFolderProtected(folder: string, group: number): void {
   const { mode, gid } = statSync(folder);
   const isWritable = (mode & OTHERS_WRITE) !== 0 || ((mode & GROUP_WRITE) !== 0 && gid !== group);
@@ -80,12 +80,15 @@ function assertFolderProtected(folder: string, group: number): void {
     throw new CustodyError(`the folder of the root key file can be changed by others; run: chmod go-w ${folder}`);
 }
 
-/** Makes the file when there is none, so that two starters end with the same key and a crash leaves no half of one. */
+/**
+ * Creates the file when it is missing. Two concurrent starts end with the same key, and a crash leaves no incomplete
+ * key.
+ */
 export function createRootKey(path: string, group?: number): void {
   createIfAbsent(path, `${randomBytes(ROOT_KEY_BYTES).toString('hex')}\n`);
   if (group !== undefined) shareWithGroup(path, group, GROUP_READABLE_FILE);
 }
 
-/** Derives a key of its own for each use of a key (RFC 5869), so that no two uses share anything. */
+/** Derives a separate key for each use of a key (RFC 5869), so that no two uses share anything. */
 export const deriveKey = (key: KeyObject, use: string): KeyObject =>
   createSecretKey(Buffer.from(hkdfSync('sha256', key, '', `cardvault ${use}`, ROOT_KEY_BYTES)));

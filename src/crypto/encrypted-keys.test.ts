@@ -12,8 +12,8 @@ import { hasAcceptableKdfCost } from './encrypted-keys.ts';
 import { InvalidKeyError, parsePrivateKey } from './rsa-keys.ts';
 
 /**
- * What is refused for its work is a key that would be read otherwise, wherever it can be made here: so a refusal that is
- * missing shows as a key that was read, and not as a test that takes long.
+ * The keys that are rejected for their KDF cost would be read without the check, wherever such a key can be created
+ * here. A missing check therefore shows as a key that was read, and not as a slow test.
  */
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const PKCS8 = privateKey.export({ type: 'pkcs8', format: 'der' });
@@ -59,10 +59,10 @@ const aes = (key: Buffer, content: Buffer): Buffer => {
   return Buffer.concat([cipher.update(content), cipher.final()]);
 };
 const key = (iterations: number, hash = 'sha256'): Buffer => pbkdf2Sync(PASSPHRASE, SALT, iterations, 32, hash);
-/** That opens with the passphrase. */
+/** A key that opens with the passphrase. */
 const locked = (iterations: number): Buffer =>
   sequence(pbes2(pbkdf2(iterations, SHA_256)), octets(aes(key(iterations), PKCS8)));
-/** That opens with none. */
+/** A key that opens with no passphrase. */
 const closed = (algorithm: Buffer): Buffer => sequence(algorithm, octets(Buffer.alloc(1216, 0x77)));
 
 const LOCKED = locked(2);
@@ -94,7 +94,7 @@ describe('a private key under a passphrase', () => {
     }
   });
 
-  it('is read with each digest, also the one that goes without saying, and with the length of the key', () => {
+  it('is read with each digest, with the default digest left out, and with the length of the key', () => {
     for (const [hash, others] of [
       ['sha1', []],
       ['sha1', [integer(32)]],
@@ -111,7 +111,7 @@ describe('a private key under a passphrase', () => {
     }
   });
 
-  it('is read with as many iterations as people are told to take, and refused with one more', () => {
+  it('is read with the recommended number of iterations, and rejected with one more', () => {
     assert.equal(MOST, 600_000);
     assert.ok(isRead(locked(MOST)));
     for (const [form, bytes] of Object.entries(forms(TOO_MUCH)))
@@ -122,7 +122,7 @@ describe('a private key under a passphrase', () => {
       );
   });
 
-  it('is read with four times the work that openssl takes for scrypt, and refused with more', () => {
+  it('is read with four times the scrypt work of openssl, and rejected with more', () => {
     const withScrypt = (n: number, r: number, p: number): Buffer =>
       sequence(pbes2(scrypt(n, r, p)), octets(aes(scryptSync(PASSPHRASE, SALT, 32, { N: n, r, p }), PKCS8)));
     assert.equal(LIMITS.keyScryptWork, 16_384 * 8 * 4);
@@ -141,7 +141,7 @@ describe('a private key under a passphrase', () => {
       );
   });
 
-  it('of immense work is not opened, whatever its scheme', () => {
+  it('with an immense KDF cost is not opened, whatever its scheme', () => {
     const immense = 2 ** 31 - 1;
     for (const algorithm of [
       pbes2(pbkdf2(immense, SHA_256)),
@@ -151,13 +151,13 @@ describe('a private key under a passphrase', () => {
       pbes2(scrypt(2 ** 30, 8, 1)),
       pkcs12(immense, '03'),
       pkcs12(immense, '04'),
-      // RC2: OpenSSL does the work before it says that it does not have the cipher.
+      // RC2: OpenSSL runs the KDF before it reports that it does not have the cipher.
       pkcs12(immense, '05'),
     ])
       assert.equal(hasAcceptableKdfCost(closed(algorithm)), false);
   });
 
-  it('is refused in a scheme that is not known, though OpenSSL would open it', () => {
+  it('is rejected in an unknown scheme, though OpenSSL would open it', () => {
     for (const cipher of ['camellia-256-cbc', 'aria-256-cbc', 'aes-256-ofb'])
       assert.equal(
         keyError(() => isRead(privateKey.export({ type: 'pkcs8', format: 'der', cipher, passphrase: PASSPHRASE }))),
@@ -172,7 +172,7 @@ describe('a private key under a passphrase', () => {
   });
 });
 
-describe('what OpenSSL is given is what was looked at', () => {
+describe('OpenSSL gets only what was checked', () => {
   const refused = (bytes: Buffer | string, what: string): void =>
     assert.equal(
       keyError(() => isRead(Buffer.from(bytes))),
@@ -180,7 +180,7 @@ describe('what OpenSSL is given is what was looked at', () => {
       what,
     );
 
-  it('so only DER is opened, whole and with nothing behind', () => {
+  it('only DER is opened, complete and with nothing behind it', () => {
     assert.ok(isRead(LOCKED));
     const content = LOCKED.subarray(4);
     const indefinite = Buffer.concat([Buffer.from([0x30, 0x80]), content, Buffer.from([0, 0])]);
@@ -201,13 +201,13 @@ describe('what OpenSSL is given is what was looked at', () => {
     }
   });
 
-  it('so of several blocks the first private one counts', () => {
+  it('of several blocks the first private one is used', () => {
     assert.ok(isRead(Buffer.from(encrypted(LOCKED) + encrypted(TOO_MUCH))));
     refused(encrypted(closed(pbes2(pbkdf2(2)))) + encrypted(TOO_MUCH), 'one that does not open, one of too much work');
     refused(pem('EC PRIVATE KEY', Buffer.from('x')) + encrypted(LOCKED), 'one of another kind first');
   });
 
-  it('so nothing is inside encryption of the old kind but a key', () => {
+  it('legacy PEM encryption contains nothing but a key', () => {
     const secret = Buffer.from(PASSPHRASE);
     const salt = IV.subarray(0, 8);
     const md5 = (...parts: readonly Buffer[]): Buffer => createHash('md5').update(Buffer.concat(parts)).digest();
@@ -218,20 +218,20 @@ describe('what OpenSSL is given is what was looked at', () => {
       pem(label, aes(oldKey, content)).replace('\n\n', '\n').replace('-----\n', `-----\n${headers}`);
     assert.ok(isRead(Buffer.from(old('RSA PRIVATE KEY', PKCS1))));
     assert.ok(isRead(Buffer.from(old('RSA PRIVATE KEY', PKCS1).replaceAll('\n', '\r\n'))));
-    // OpenSSL opens both in all of these but the first.
+    // OpenSSL opens both keys in all of these but the first.
     for (const label of ['RSA PRIVATE KEY', 'ENCRYPTED PRIVATE KEY', 'PRIVATE KEY']) refused(old(label, LOCKED), label);
     refused(old('PRIVATE KEY', PKCS8), 'a label that has no old kind');
   });
 });
 
-describe('whatever the bytes are', () => {
+describe('the KDF check with any bytes', () => {
   const count = fc.oneof(
     fc.integer({ min: 1, max: 2 ** 31 - 1 }),
     fc.integer({ min: MOST - 300, max: MOST + 300 }),
     fc.integer({ min: 1, max: 70_000 }),
   );
 
-  it('the iterations are counted rightly', () => {
+  it('counts the iterations correctly', () => {
     fc.assert(
       fc.property(count, fc.constantFrom('03', '04'), (iterations, end) => {
         const isWithin = iterations <= MOST;
@@ -250,7 +250,7 @@ describe('whatever the bytes are', () => {
       );
   });
 
-  it('the work of scrypt is counted rightly', () => {
+  it('counts the work of scrypt correctly', () => {
     const power = fc.integer({ min: 0, max: 30 }).map((exponent) => 2 ** exponent);
     const small = fc.oneof(fc.integer({ min: 1, max: 64 }), power);
     fc.assert(
@@ -260,7 +260,7 @@ describe('whatever the bytes are', () => {
     );
   });
 
-  it('they are read as the key or refused, and no other error comes out', () => {
+  it('parsing returns the key or rejects the bytes, and throws no other error', () => {
     const place = fc.nat({ max: 130 });
     const change = fc.record({ at: place, cut: fc.nat({ max: 3 }), put: fc.uint8Array({ maxLength: 3 }) });
     fc.assert(
@@ -291,7 +291,7 @@ describe('a private key as openssl writes it', () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** Undefined: there is no openssl on this machine. */
+  /** Undefined when this machine has no openssl. */
   function written(...args: readonly string[]): Buffer | undefined {
     const common = ['-in', 'clear.pem', '-out', 'locked.pem', '-passout', `pass:${PASSPHRASE}`];
     const { error, status, stderr } = spawnSync('openssl', [...args, ...common], {
@@ -320,7 +320,7 @@ describe('a private key as openssl writes it', () => {
     });
 
   for (const options of ['-iter 600001', '-scrypt -scrypt_p 5', '-v1 PBE-SHA1-3DES -iter 600001'])
-    it(`is refused: pkcs8 -topk8 ${options}`, (t) => {
+    it(`is rejected: pkcs8 -topk8 ${options}`, (t) => {
       const bytes = written('pkcs8', '-topk8', ...options.split(' '));
       if (bytes === undefined) return t.skip('there is no openssl on this machine');
       assert.equal(

@@ -18,7 +18,7 @@ const { cases } = JSON.parse(
 const key = createSecretKey(Buffer.alloc(32, 1));
 
 describe('RFC 4231', () => {
-  it('has the digests and fingerprints of this service', () => {
+  it('gives the digests and fingerprints of this service', () => {
     assert.equal(cases.length, 7);
     for (const { key, data, mac, ...rest } of cases) {
       const secret = createSecretKey(key, 'hex');
@@ -49,7 +49,7 @@ describe('fingerprint', () => {
 });
 
 describe('isSameDigest', () => {
-  it('is equality of bytes, of any lengths', () => {
+  it('is true for equal bytes, of any length', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 4, max: 2 }), fc.uint8Array({ maxLength: 4, max: 2 }), (one, other) => {
         assert.equal(isSameDigest(one, other), Buffer.compare(one, other) === 0);

@@ -19,7 +19,7 @@ describe('a group', () => {
     );
   });
 
-  test('that does not exist is refused, without its name', () => {
+  test('that does not exist is rejected, without its name', () => {
     for (const name of ['vaul', 'broken', 'x'])
       assert.throws(
         () => resolveGroupId(name, groups),
@@ -28,7 +28,7 @@ describe('a group', () => {
     assert.throws(() => resolveGroupId('vault', () => ''), /no such group/);
   });
 
-  test('gets a file with its mode', () => {
+  test('gets a file with the requested mode', () => {
     const file = join(folder, 'file');
     writeFileSync(file, '', { mode: 0o600 });
     shareWithGroup(file, own, 0o660);

@@ -1,7 +1,7 @@
 import { closeSync, constants, fchmodSync, fchownSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { OperatorError } from '../kernel/operator-error.ts';
 
-/** Access for operators who have users of their own on the machine: through one group, and through nothing else. */
+/** Access for operators with separate users on the machine: through one group, and through nothing else. */
 
 class GroupError extends OperatorError {
   override readonly name = 'GroupError';
@@ -33,10 +33,13 @@ function readGroupFile(): string {
   }
 }
 
-/** Gives a file or folder that belongs to the user of this process to the group, with this mode. Others are left as they are. */
+/**
+ * Gives a file or folder that belongs to the user of this process to the group, with this mode. Files of other users
+ * are unchanged.
+ */
 export function shareWithGroup(path: string, group: number, mode: number): void {
   try {
-    // A link could name what the members of the group must not reach.
+    // A link could point to a file that the members of the group must not reach.
     const handle = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
     try {
       const { uid, gid, mode: present } = fstatSync(handle);

@@ -8,7 +8,7 @@ import { systemRandom } from './random.ts';
 import { encryptionContext, parseKeyId, UnsealError, unseal } from './seal.ts';
 import type { KeyEnvironment, KeyOwner, Purpose, WrappedKey, WrappedKeyStore } from './wrapped-key.ts';
 
-/** Wrapped keys in memory, as a database would keep them; each call lets others run first. */
+/** Wrapped keys in memory instead of a database; each call yields to other callers first. */
 class MemoryStore implements WrappedKeyStore {
   readonly rows = new Map<string, WrappedKey>();
 
@@ -47,7 +47,7 @@ class MemoryStore implements WrappedKeyStore {
       .sort((one, other) => one.version - other.version);
   }
 
-  /** As if other processes had set aside so many. */
+  /** Reserves as other processes would. */
   setReserved(purpose: Purpose, reserved: number): void {
     for (const row of this.of(purpose)) this.rows.set(row.id, { ...row, reserved });
   }
@@ -58,30 +58,30 @@ const pause = (): Promise<void> => new Promise((resolve) => setImmediate(resolve
 const ROOT = createSecretKey(Buffer.alloc(32, 1));
 const NOW = 1_700_000_000_000;
 const A: Tenant = { account: 'acc_a', environment: 'sandbox' };
-const PLACE = encryptionContext('sandbox', 'acc_a', 'tokens', 'x', 'record');
+const CONTEXT = encryptionContext('sandbox', 'acc_a', 'tokens', 'x', 'record');
 const BLOCK = LIMITS.sealsPerReservation;
 
 const ringOn = (store: WrappedKeyStore, root = ROOT): Keyring =>
   new Keyring({ root, store, clock: () => NOW, random: systemRandom() });
 
-/** As the first start of a service does it, which inserts all of them in one commit. */
+/** Inserts the keys as the first start of a service does: all of them in one commit. */
 async function begin(ring: Keyring, store: MemoryStore, environments: readonly KeyEnvironment[]): Promise<void> {
   for (const row of ring.generateInitialKeys(environments, []).rows) await store.insert(row);
   await ring.initialize(environments);
 }
 
 async function sealed(ring: Keyring, text: string, { tenant = A, purpose = 'tokens' as Purpose, count = 1 } = {}) {
-  return (await ring.sealer(tenant, purpose, count))(PLACE, text);
+  return (await ring.sealer(tenant, purpose, count))(CONTEXT, text);
 }
 
 describe('a keyring', () => {
-  it('opens what it sealed, also after a restart', async () => {
+  it('unseals what it sealed, also after a restart', async () => {
     const store = new MemoryStore();
     const value = await sealed(ringOn(store), '4111111111111111');
-    assert.equal((await ringOn(store).unseal(A, 'tokens', PLACE, value)).toString(), '4111111111111111');
+    assert.equal((await ringOn(store).unseal(A, 'tokens', CONTEXT, value)).toString(), '4111111111111111');
   });
 
-  it('uses one key for a tenant and purpose, with a nonce of its own each time', async () => {
+  it('uses one key for a tenant and purpose, with a new nonce each time', async () => {
     const store = new MemoryStore();
     const ring = ringOn(store);
     const values = [];
@@ -91,7 +91,7 @@ describe('a keyring', () => {
     assert.equal(store.of('tokens').length, 1);
   });
 
-  it('uses different keys for account, environment and purpose, and opens none in place of another', async () => {
+  it('uses different keys for account, environment and purpose, and unseals none in another context', async () => {
     const store = new MemoryStore();
     const ring = ringOn(store);
     const owners: [Tenant, Purpose][] = [
@@ -107,7 +107,7 @@ describe('a keyring', () => {
     for (const [made, value] of values.entries()) {
       for (const [asked, [tenant, purpose]] of owners.entries()) {
         for (const reader of [ring, ringOn(store)]) {
-          const opened = reader.unseal(tenant, purpose, PLACE, value);
+          const opened = reader.unseal(tenant, purpose, CONTEXT, value);
           if (made === asked) assert.equal((await opened).toString(), 'x');
           else await assert.rejects(opened, UnsealError);
         }
@@ -115,7 +115,7 @@ describe('a keyring', () => {
     }
   });
 
-  it('keeps nothing of a key in clear', async () => {
+  it('stores nothing of a key in clear', async () => {
     const drawn: Buffer[] = [];
     const random = systemRandom();
     const bytes = (size: number): Uint8Array => {
@@ -134,7 +134,7 @@ describe('a keyring', () => {
     for (const material of drawn) assert.ok(!Buffer.from(value).includes(material));
   });
 
-  it('throws the one error for anything it cannot open', async () => {
+  it('throws the same error for anything that it cannot unseal', async () => {
     const store = new MemoryStore();
     const ring = ringOn(store);
     const value = await sealed(ring, 'x');
@@ -144,19 +144,19 @@ describe('a keyring', () => {
     changed[25] = (changed[25] ?? 0) ^ 1;
     const rootKey = value.slice().fill(0, 1, 9);
     for (const bad of [unknownKey, changed, rootKey, value.subarray(0, 30), new Uint8Array(), value.subarray(1)]) {
-      await assert.rejects(ring.unseal(A, 'tokens', PLACE, bad), UnsealError);
+      await assert.rejects(ring.unseal(A, 'tokens', CONTEXT, bad), UnsealError);
     }
     await assert.rejects(ring.unseal(A, 'tokens', encryptionContext('elsewhere'), value), UnsealError);
   });
 });
 
 describe('versions', () => {
-  it('follow one another at the limit of a key, and older ones still open', async () => {
+  it('follow one another at the limit of a key, and older ones still unseal', async () => {
     const store = new MemoryStore();
     const ring = ringOn(store);
     const first = await sealed(ring, 'one');
     store.setReserved('tokens', LIMITS.sealsPerDataKey - BLOCK);
-    // The last block of the first key, and the block after it.
+    // The last reservation of the first key, and the reservation after it.
     const last = await sealed(ringOn(store), 'two');
     const second = await sealed(ringOn(store), 'three');
     assert.equal(parseKeyId(last), parseKeyId(first));
@@ -172,25 +172,25 @@ describe('versions', () => {
         [last, 'two'],
         [second, 'three'],
       ] as const) {
-        assert.equal((await reader.unseal(A, 'tokens', PLACE, value)).toString(), text);
+        assert.equal((await reader.unseal(A, 'tokens', CONTEXT, value)).toString(), text);
       }
     }
   });
 
-  it('change under a running process when it has used up what it set aside', async () => {
+  it('change in a running process when it has used its reservation', async () => {
     const store = new MemoryStore();
     const ring = ringOn(store);
     const first = await sealed(ring, 'one', { count: BLOCK });
     store.setReserved('tokens', LIMITS.sealsPerDataKey);
     let value = first;
-    // What was asked for ahead of need may still be of the first key.
+    // Nonces that were reserved ahead of need may still be of the first key.
     for (let round = 0; round < 3; round++) value = await sealed(ring, 'two', { count: BLOCK });
     assert.notEqual(parseKeyId(value), parseKeyId(first));
-    assert.equal((await ring.unseal(A, 'tokens', PLACE, first)).toString(), 'one');
-    assert.equal((await ring.unseal(A, 'tokens', PLACE, value)).toString(), 'two');
+    assert.equal((await ring.unseal(A, 'tokens', CONTEXT, first)).toString(), 'one');
+    assert.equal((await ring.unseal(A, 'tokens', CONTEXT, value)).toString(), 'two');
   });
 
-  it('never seal more than was set aside for them', async () => {
+  it('never seal more than was reserved for them', async () => {
     const store = new MemoryStore();
     const ring = ringOn(store);
     let used = 0;
@@ -201,7 +201,7 @@ describe('versions', () => {
     }
   });
 
-  it('take over nothing that was set aside for the version before', async () => {
+  it('use nothing that was reserved for the version before', async () => {
     const store = new MemoryStore();
     const ring = ringOn(store);
     await ring.sealer(A, 'tokens', 1);
@@ -214,11 +214,11 @@ describe('versions', () => {
     }
   });
 
-  it('hold for many callers at once', async () => {
+  it('serve many concurrent callers', async () => {
     const store = new MemoryStore();
     const ring = ringOn(store);
     const calls = Array.from({ length: 40 }, () => ring.sealer(A, 'tokens', BLOCK / 8));
-    const values = (await Promise.all(calls)).map((seal) => seal(PLACE, 'x'));
+    const values = (await Promise.all(calls)).map((seal) => seal(CONTEXT, 'x'));
     assert.equal(new Set(values.map(parseKeyId)).size, 1);
     assert.equal(store.of('tokens').length, 1);
     assert.ok((store.of('tokens')[0]?.reserved ?? 0) >= (40 * BLOCK) / 8);
@@ -226,7 +226,7 @@ describe('versions', () => {
 });
 
 describe('two keyrings on one store', () => {
-  it('agree on every key, though both start at once', async () => {
+  it('agree on every key, though both start concurrently', async () => {
     const store = new MemoryStore();
     const rings = Array.from({ length: 5 }, () => ringOn(store));
     await Promise.all(rings.map((ring) => begin(ring, store, ['service', 'production', 'sandbox'])));
@@ -236,7 +236,7 @@ describe('two keyrings on one store', () => {
     assert.equal(new Set(values.map(parseKeyId)).size, 1);
     for (const ring of rings) {
       for (const [index, value] of values.entries()) {
-        assert.equal((await ring.unseal(A, 'tokens', PLACE, value)).toString(), String(index));
+        assert.equal((await ring.unseal(A, 'tokens', CONTEXT, value)).toString(), String(index));
       }
     }
     const owner: KeyOwner = { ...A, purpose: 'fingerprints' };
@@ -244,7 +244,7 @@ describe('two keyrings on one store', () => {
     assert.equal(new Set(digestKeys.map((key) => key.export().toString('hex'))).size, 1);
   });
 
-  it('never set aside the same seals', async () => {
+  it('never reserve the same nonces', async () => {
     const store = new MemoryStore();
     const granted: [string, number, number][] = [];
     const reserve = store.reserve.bind(store);
@@ -258,7 +258,7 @@ describe('two keyrings on one store', () => {
     store.setReserved('tokens', LIMITS.sealsPerDataKey - 3 * BLOCK);
     granted.length = 0;
     const rounds = rings.flatMap((ring) => [1, 2, 3].map(() => ring.sealer(A, 'tokens', BLOCK)));
-    const values = (await Promise.all(rounds)).map((seal) => seal(PLACE, 'x'));
+    const values = (await Promise.all(rounds)).map((seal) => seal(CONTEXT, 'x'));
     assert.ok(granted.length >= rounds.length);
     for (const row of store.of('tokens')) {
       const blocks = granted.filter(([id]) => id === row.id).sort(([, one], [, other]) => one - other);
@@ -277,13 +277,13 @@ describe('two keyrings on one store', () => {
 });
 
 describe('the root key', () => {
-  it('of another database is told apart', async () => {
+  it('of another database is recognized', async () => {
     const store = new MemoryStore();
     await begin(ringOn(store), store, ['service', 'sandbox']);
     const value = await sealed(ringOn(store), 'x');
     const other = ringOn(store, createSecretKey(Buffer.alloc(32, 2)));
     await assert.rejects(other.initialize(['service', 'sandbox']), WrongRootKeyError);
-    await assert.rejects(other.unseal(A, 'tokens', PLACE, value), WrongRootKeyError);
+    await assert.rejects(other.unseal(A, 'tokens', CONTEXT, value), WrongRootKeyError);
     await assert.rejects(other.sealer(A, 'tokens', 1), WrongRootKeyError);
     const fits = ringOn(store, createSecretKey(Buffer.alloc(32, 1)));
     await fits.initialize(['service', 'sandbox']);
@@ -296,19 +296,19 @@ describe('the root key', () => {
     const [row] = store.of('wrapping');
     assert.ok(row);
     assert.equal(parseKeyId(row.wrapped), '0'.repeat(16));
-    const place = encryptionContext('keys', 'service', '', 'wrapping', '1', row.id);
-    assert.throws(() => unseal(ROOT, place, row.wrapped), UnsealError);
+    const context = encryptionContext('keys', 'service', '', 'wrapping', '1', row.id);
+    assert.throws(() => unseal(ROOT, context, row.wrapped), UnsealError);
   });
 });
 
 describe('a wrapped key', () => {
-  it('opens in no other row', async () => {
+  it('unseals in no other row', async () => {
     const store = new MemoryStore();
     await sealed(ringOn(store), 'x');
     const value = await sealed(ringOn(store), 'x', { tenant: { ...A, account: 'acc_b' } });
     const [mine, theirs] = store.of('tokens');
     assert.ok(mine && theirs && theirs.account === 'acc_b');
-    // Somebody with access to the database gives the key of one account to the other.
+    // An attacker with write access to the database assigns the key of one account to the other.
     for (const moved of [
       { ...theirs, account: 'acc_a', version: 2 },
       { ...theirs, purpose: 'captures' as const },
@@ -319,14 +319,14 @@ describe('a wrapped key', () => {
       for (const row of store.rows.values()) changed.rows.set(row.id, row);
       changed.rows.set(theirs.id, moved);
       const tenant: Tenant = { account: moved.account, environment: 'sandbox' };
-      await assert.rejects(ringOn(changed).unseal(tenant, moved.purpose, PLACE, value), UnsealError);
+      await assert.rejects(ringOn(changed).unseal(tenant, moved.purpose, CONTEXT, value), UnsealError);
     }
-    assert.equal((await ringOn(store).unseal({ ...A, account: 'acc_b' }, 'tokens', PLACE, value)).toString(), 'x');
+    assert.equal((await ringOn(store).unseal({ ...A, account: 'acc_b' }, 'tokens', CONTEXT, value)).toString(), 'x');
   });
 });
 
 describe('digestKey', () => {
-  it('stays the first version, and differs between owners', async () => {
+  it('remains the first version, and differs between owners', async () => {
     const store = new MemoryStore();
     const owner: KeyOwner = { ...A, purpose: 'fingerprints' };
     const ring = ringOn(store);

@@ -23,16 +23,16 @@ interface UnwrappedKey extends SealingKey {
   readonly hexId: string;
 }
 
-/** The newest version of a data key with the nonces that this process has set aside. */
+/** The newest version of a data key with the nonces that this process has reserved. */
 interface SealingState {
   readonly current: UnwrappedKey;
   left: number;
 }
 
-/** Stands for the root key in the header of what it wraps. */
+/** The key id of the root key in the header of what it wraps. */
 const ROOT_KEY_ID = new Uint8Array(KEY_ID_BYTES);
 
-/** Thrown when the root key does not fit the database. */
+/** Thrown when the root key does not belong to the database. */
 export class WrongRootKeyError extends OperatorError {
   override readonly name = 'WrongRootKeyError';
   constructor() {
@@ -40,7 +40,7 @@ export class WrongRootKeyError extends OperatorError {
   }
 }
 
-/** Thrown when keys without which the vault was never committed are gone: nothing may take their place unseen. */
+/** Thrown when keys are missing without which the vault was never committed: no new key may replace them silently. */
 export class MissingKeyError extends OperatorError {
   override readonly name = 'MissingKeyError';
   constructor({ environment, purpose }: KeyOwner) {
@@ -48,7 +48,7 @@ export class MissingKeyError extends OperatorError {
   }
 }
 
-/** Keys that no store holds yet. */
+/** Keys that are not stored yet. */
 export interface InitialKeys {
   readonly rows: readonly WrappedKey[];
   /** In the order of the owners. */
@@ -56,9 +56,9 @@ export interface InitialKeys {
 }
 
 /**
- * The hierarchy of keys. The root key wraps one key-encrypting key per environment and one for the service itself; they
- * wrap the data keys, one per account, environment and purpose, each with versions. Ciphertexts name their key by id, so
- * a new version takes over without touching what older ones sealed.
+ * The hierarchy of keys. The root key wraps one key-encrypting key per environment and one for the service itself. They
+ * wrap the data keys, one per account, environment and purpose, each with versions. Ciphertexts name their key by id,
+ * so a new version replaces an older one without changing what that one sealed.
  */
 export class Keyring {
   readonly #root: KeyObject;
@@ -77,7 +77,9 @@ export class Keyring {
     this.#random = options.random;
   }
 
-  /** Seals at most `count` times with the newest version of the scope's key for this purpose. */
+  /**
+   * Returns a sealer that may seal at most `count` times with the newest version of the scope's key for this purpose.
+   */
   async sealer(scope: KeyScope, purpose: Purpose, count: number): Promise<Sealer> {
     const key = await this.#useNonces({ account: scope.account, environment: scope.environment, purpose }, count);
     let left = count;
@@ -87,7 +89,7 @@ export class Keyring {
     };
   }
 
-  /** Opens what any version sealed; throws `UnsealError`. */
+  /** Unseals what any version sealed; throws `UnsealError`. */
   async unseal(scope: KeyScope, purpose: Purpose, context: EncryptionContext, sealed: Uint8Array): Promise<Buffer> {
     const id = parseKeyId(sealed);
     const key = this.#unwrapped.get(id) ?? (await this.#loadById(id));
@@ -98,7 +100,7 @@ export class Keyring {
     return unseal(key.key, context, sealed);
   }
 
-  /** A key for keyed digests: the first version, because digests must stay comparable. */
+  /** Returns a key for keyed digests: the first version, because digests must remain comparable. */
   async digestKey(owner: KeyOwner): Promise<KeyObject> {
     const name = nameOf(owner);
     const known = this.#unversioned.get(name);
@@ -109,15 +111,18 @@ export class Keyring {
     return key;
   }
 
-  /** Like `digestKey`, for a key that the vault began with: throws `MissingKeyError` instead of making another. */
+  /**
+   * Like `digestKey`, for a key that exists since the first commit of the vault: throws `MissingKeyError` instead of
+   * creating another.
+   */
   async firstDigestKey(owner: KeyOwner): Promise<KeyObject> {
     if ((await this.#store.find(owner)).length === 0) throw new MissingKeyError(owner);
     return this.digestKey(owner);
   }
 
   /**
-   * Draws the keys that a vault begins with: those of the environments, and digest keys of the service. They count once
-   * their rows are in the store, all in one commit: so a key of them that is missing later was removed.
+   * Generates the keys of a new vault: those of the environments, and digest keys of the service. They are valid once
+   * their rows are stored, all in one commit: a key of them that is missing later was therefore removed.
    */
   generateInitialKeys(environments: readonly KeyEnvironment[], digests: readonly KeyOwner[]): InitialKeys {
     const root: SealingKey = { id: ROOT_KEY_ID, key: this.#root };
@@ -132,7 +137,9 @@ export class Keyring {
     return { rows: [...wrapping, ...keys].map(({ row }) => row), digestKeys: keys.map(({ key }) => key.key) };
   }
 
-  /** Opens the key of every environment: throws when one is missing, or the root key does not fit. */
+  /**
+   * Unwraps the key of every environment: throws when one is missing, or the root key does not belong to the database.
+   */
   async initialize(environments: readonly KeyEnvironment[]): Promise<void> {
     for (const environment of environments) {
       const owner: KeyOwner = { account: '', environment, purpose: 'wrapping' };
@@ -148,7 +155,7 @@ export class Keyring {
       state = this.#sealing.get(name);
     }
     state.left -= count;
-    // Ahead of need, so that no request waits for it.
+    // Reserves ahead of need, so that no request waits for it.
     if (state.left < LIMITS.sealsPerReservation / 4) this.#refill(owner, name, 0).catch(() => undefined);
     return state.current;
   }
@@ -190,7 +197,7 @@ export class Keyring {
     return this.#unwrap(row);
   }
 
-  /** Adds a version, or takes the one that another process added first. */
+  /** Adds a version, or returns the one that another process added first. */
   async #add(owner: KeyOwner, version: number): Promise<UnwrappedKey> {
     await this.#store.insert(this.#generate(owner, version, await this.#wrappingKeyFor(owner)).row);
     const kept = (await this.#store.find(owner)).find((key) => key.version === version);

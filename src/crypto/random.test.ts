@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { systemRandom } from './random.ts';
 
-/** Chi-square of counts that should be equal, as how many standard deviations it lies from its mean. */
+/** Chi-square of counts that should be equal, as the number of standard deviations from its mean. */
 function deviation(counts: readonly number[]): number {
   const total = counts.reduce((sum, count) => sum + count, 0);
   const expected = total / counts.length;
@@ -11,7 +11,7 @@ function deviation(counts: readonly number[]): number {
   return Math.abs(chiSquare - freedom) / Math.sqrt(2 * freedom);
 }
 
-/** A fair source goes beyond it once in 10^9 runs or less. */
+/** A fair source exceeds it once in 10^9 runs or less. */
 const WIDE = 12;
 
 describe('below', () => {
@@ -28,7 +28,7 @@ describe('below', () => {
     }
   });
 
-  it('does not favour small values where the bound does not divide 2^32', () => {
+  it('does not favor small values where the bound does not divide 2^32', () => {
     // Without rejection, values below 2^30 would come twice as often as the others.
     const random = systemRandom();
     const bound = 3 * 2 ** 30;
@@ -40,7 +40,7 @@ describe('below', () => {
     assert.ok(deviation(counts) < WIDE, String(counts));
   });
 
-  it('goes from bound 1 to bound 2^32', () => {
+  it('accepts bounds from 1 to 2^32', () => {
     const random = systemRandom();
     const top: number[] = [];
     for (let draw = 0; draw < 3000; draw++) {
@@ -65,7 +65,7 @@ describe('bytes', () => {
     assert.ok(deviation(counts) < WIDE, String(counts));
   });
 
-  it('are never handed out twice, whatever the sizes', () => {
+  it('are never returned twice, whatever the sizes', () => {
     const random = systemRandom();
     const seen = new Set<string>();
     let drawn = 0;
@@ -82,7 +82,7 @@ describe('bytes', () => {
     assert.equal(seen.size, drawn);
   });
 
-  it('come in any size', () => {
+  it('have any size', () => {
     const random = systemRandom();
     for (const size of [0, 1, 8191, 8192, 8193, 100_000]) {
       const bytes = random.bytes(size);
@@ -91,7 +91,7 @@ describe('bytes', () => {
     }
   });
 
-  it('belong to the caller', () => {
+  it('are owned by the caller', () => {
     const random = systemRandom();
     const first = random.bytes(16);
     assert.equal(first.buffer.byteLength, 16);

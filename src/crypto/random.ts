@@ -4,7 +4,7 @@ import type { Random } from '../kernel/clock.ts';
 const POOL_BYTES = 8192;
 const WORD = 4;
 
-/** The operating system's randomness, drawn in blocks because each call into it costs microseconds. */
+/** The operating system's randomness, drawn in blocks because each call of the operating system takes microseconds. */
 export function systemRandom(): Random {
   const pool = Buffer.allocUnsafeSlow(POOL_BYTES);
   let used = POOL_BYTES;
@@ -23,7 +23,7 @@ export function systemRandom(): Random {
     if (size > POOL_BYTES) return randomFillSync(new Uint8Array(size));
     const start = take(size);
     const copy = new Uint8Array(pool.subarray(start, start + size));
-    // What was handed out must not be found in the pool again.
+    // Returned bytes must not remain in the pool.
     pool.fill(0, start, start + size);
     return copy;
   };
@@ -36,7 +36,7 @@ export function systemRandom(): Random {
   };
 
   const below = (bound: number): number => {
-    // Values beyond the largest multiple of the bound would favour small results.
+    // Values beyond the largest multiple of the bound would favor small results.
     const limit = 2 ** 32 - (2 ** 32 % bound);
     let value = word();
     while (value >= limit) value = word();

@@ -32,7 +32,7 @@ describe('the MAC of a row', () => {
       assert.equal(isRowMacValid(key, 'accounts', changed, mac), false, JSON.stringify(changed));
   });
 
-  it('is invalid when it is missing, shorter or no bytes', () => {
+  it('is invalid when it is missing, too short or not of bytes', () => {
     for (const wrong of [null, undefined, '', 0, new Uint8Array(), mac.subarray(1), Buffer.from(mac).toString('hex')])
       assert.equal(isRowMacValid(key, 'accounts', columns, wrong), false);
   });

@@ -5,8 +5,9 @@ import { isSameDigest, keyedDigest } from './fingerprint.ts';
 type ColumnValue = string | number | null | Uint8Array;
 
 /**
- * Returns the MAC of a row: HMAC-SHA-256 over the name of its table and its columns as they are stored, in a fixed order.
- * An attacker who can write to the database, but does not hold the root key, can neither change the row nor move it.
+ * Returns the MAC of a row: HMAC-SHA-256 over the name of its table and its columns as they are stored, in a fixed
+ * order. An attacker who can write to the database, but does not have the root key, can neither change the row nor move
+ * it.
  */
 export function computeRowMac(key: KeyObject, table: string, columns: readonly ColumnValue[]): Uint8Array {
   const encoded = columns.map((value) =>
@@ -15,7 +16,7 @@ export function computeRowMac(key: KeyObject, table: string, columns: readonly C
   return new Uint8Array(keyedDigest(key, JSON.stringify([table, ...encoded])));
 }
 
-/** False for a MAC of another row, and for one that is missing or no bytes. */
+/** False for a MAC of another row, and for a value that is missing or not of bytes. */
 export const isRowMacValid = (
   key: KeyObject,
   table: string,

@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { createSelfSigned } from './certificate.ts';
 import { InvalidKeyError, parseCertificate, parsePrivateKey, parsePublicKey } from './rsa-keys.ts';
 
-/** Files as tools write them and attackers bend them. */
+/** Key files as tools write them and as attackers change them. */
 const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const SPKI = publicKey.export({ type: 'spki', format: 'der' });
 const PKCS1 = publicKey.export({ type: 'pkcs1', format: 'der' });
@@ -36,7 +36,7 @@ function fault(read: () => unknown): string {
   return assert.fail('accepted');
 }
 
-describe('PEM with headers that say it is encrypted', () => {
+describe('PEM with headers of legacy encryption', () => {
   let folder: string;
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
@@ -53,13 +53,13 @@ describe('PEM with headers that say it is encrypted', () => {
       console.log(error.name + ': ' + error.message);
     }`;
 
-  /** What a process says that could be asked for a passphrase: its input is open, and nobody ever writes to it. */
+  /** Returns the output of a process that OpenSSL could ask for a passphrase: its input is open and stays empty. */
   function said(reader: string, text: string): Promise<string> {
     const file = join(folder, `${reader}.pem`);
     writeFileSync(file, text);
     return new Promise((resolve, reject) => {
       const args = ['--input-type=module', '--eval', SCRIPT, reader, file];
-      // In a session of its own it has no terminal, and OpenSSL asks on the standard input.
+      // In a new session the process has no terminal, and OpenSSL asks on the standard input.
       const child = spawn(process.execPath, args, { detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
       let output = '';
       for (const stream of [child.stdout, child.stderr])
@@ -91,18 +91,18 @@ describe('PEM with headers that say it is encrypted', () => {
     ],
   ];
   for (const [reader, what, text, message] of locked) {
-    it(`is refused by ${reader} without a question: ${what}`, async () => {
+    it(`is rejected by ${reader} without a prompt: ${what}`, async () => {
       assert.equal(await said(reader, text), `InvalidKeyError: ${message}\n`);
     });
   }
 
-  it('is read in such a process when it has no such headers', async () => {
+  it('is read in such a process without these headers', async () => {
     assert.equal(await said('parsePublicKey', pem('PUBLIC KEY', SPKI)), 'accepted\n');
   });
 });
 
 describe('PEM of several blocks', () => {
-  it('is no public key when a private one is in it', () => {
+  it('is no public key when it contains a private one', () => {
     for (const [label, der] of [
       ['PRIVATE KEY', PKCS8],
       ['RSA PRIVATE KEY', PRIVATE_PKCS1],
@@ -121,7 +121,7 @@ describe('PEM of several blocks', () => {
 });
 
 describe('text before PEM', () => {
-  it('is passed over', () => {
+  it('is skipped', () => {
     for (const before of [
       ATTRIBUTES,
       ATTRIBUTES.replaceAll('\n', '\r\n'),
@@ -162,7 +162,7 @@ describe('PKCS#12', () => {
   const rest = Buffer.alloc(300, 0x30);
   const begun = (...bytes: readonly number[]): Buffer => Buffer.concat([Buffer.from(bytes), rest]);
 
-  it('is told what to do with, whatever the form of its length', () => {
+  it('is rejected with the command that converts it, whatever the encoding of its length', () => {
     for (const length of [[0x7f], [0x80], [0x81, 0xff], [0x82, 0x0a, 0x0a], [0x83, 0x0a, 0x0d, 0x00]]) {
       const bytes = begun(0x30, ...length, 0x02, 0x01, 0x03);
       for (const passphrase of [undefined, 'correct horse'])
@@ -173,7 +173,7 @@ describe('PKCS#12', () => {
     }
   });
 
-  it('is not what another version or structure is', () => {
+  it('is recognized in no other version or structure', () => {
     for (const bytes of [begun(0x30, 0x82, 1, 1, 0x02, 0x01, 0x00), begun(0x31, 0x82, 1, 1, 0x02, 0x01, 0x03)])
       assert.equal(
         fault(() => parsePrivateKey(bytes, undefined)),
@@ -181,7 +181,7 @@ describe('PKCS#12', () => {
       );
   });
 
-  it('is told of a file that OpenSSL made', (t) => {
+  it('is recognized in a file that OpenSSL created', (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
     try {
       writeFileSync(join(folder, 'both.pem'), pem('PRIVATE KEY', PKCS8) + pem('CERTIFICATE', CERTIFICATE));

@@ -21,7 +21,7 @@ const CERTIFICATE = Buffer.from(await createSelfSigned(privateKey, 'test', NOW))
 const certificatePem = pem('CERTIFICATE', CERTIFICATE);
 
 describe('a certificate', () => {
-  it('is read from PEM, DER and base64, of several the first', async () => {
+  it('is read from PEM, DER and base64; of several, the first', async () => {
     const other = pem('CERTIFICATE', Buffer.from(await createSelfSigned(privateKey, 'other', NOW)));
     for (const bytes of [
       CERTIFICATE,
@@ -35,7 +35,7 @@ describe('a certificate', () => {
     }
   });
 
-  it('is refused with a key that is refused', async () => {
+  it('is rejected with a key that is rejected', async () => {
     const short = await createSelfSigned(SHORT.privateKey, 'test', NOW);
     assert.match(
       keyError(() => parseCertificate(short)),
@@ -48,7 +48,7 @@ describe('a certificate', () => {
     );
   });
 
-  it('is refused when it is a key or garbage', () => {
+  it('is rejected when it is a key or garbage', () => {
     for (const bytes of [...GARBAGE, spki(publicKey, 'pem'), spki(publicKey, 'der'), pkcs8(privateKey, 'pem')]) {
       assert.equal(
         keyError(() => parseCertificate(bytes)),
@@ -59,7 +59,7 @@ describe('a certificate', () => {
 });
 
 describe('the names of a key', () => {
-  it('have the thumbprint of the example in RFC 7638, 3.1', () => {
+  it('contain the thumbprint of the example in RFC 7638, 3.1', () => {
     const n =
       '0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknj' +
       'hMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQ' +
@@ -71,7 +71,7 @@ describe('the names of a key', () => {
     assert.equal(thumbprint(key), 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs');
   });
 
-  it('have a subject key identifier that is SHA-1 over modulus and exponent in DER', () => {
+  it('contain a subject key identifier that is SHA-1 over modulus and exponent in DER', () => {
     const { n = '', e = '' } = publicKey.export({ format: 'jwk' });
     const sized = (tag: number, content: Buffer): Buffer => {
       const { length } = content;
@@ -86,11 +86,11 @@ describe('the names of a key', () => {
     assert.equal(subjectKeyIdentifier(publicKey), createHash('sha1').update(der).digest('base64'));
   });
 
-  it('have a fingerprint that is SHA-256 over the SubjectPublicKeyInfo', () => {
+  it('contain a fingerprint that is SHA-256 over the SubjectPublicKeyInfo', () => {
     assert.equal(keyFingerprint(publicKey), createHash('sha256').update(spki(publicKey, 'der')).digest('hex'));
   });
 
-  it('are the same for both halves of a pair, and others for another pair', () => {
+  it('are equal for both halves of a pair, and different for another pair', () => {
     for (const name of [thumbprint, subjectKeyIdentifier, keyFingerprint]) {
       assert.equal(name(privateKey), name(publicKey));
       assert.notEqual(name(OTHER.publicKey), name(publicKey));

@@ -23,7 +23,7 @@ const CERTIFICATE = Buffer.from(await createSelfSigned(privateKey, 'test', NOW))
 const certificatePem = pem('CERTIFICATE', CERTIFICATE);
 
 describe('a public key', () => {
-  it('is read from each form', () => {
+  it('is read from each encoding', () => {
     const forms = {
       'SPKI, PEM': spki(publicKey, 'pem'),
       'SPKI, DER': spki(publicKey, 'der'),
@@ -47,14 +47,14 @@ describe('a public key', () => {
       const key = parsePublicKey(bytes);
       assert.equal(key.type, 'public', form);
       assert.ok(key.equals(publicKey), form);
-      // Keys that were read in some forms cannot be written in others.
+      // Keys that were read in some encodings cannot be written in others.
       for (const name of [thumbprint, keyFingerprint, subjectKeyIdentifier]) {
         assert.equal(name(key), name(publicKey), form);
       }
     }
   });
 
-  it('is refused when it is a private one, in each form', () => {
+  it('is rejected when it is a private one, in each encoding', () => {
     const forms = {
       'PKCS#8, PEM': pkcs8(privateKey, 'pem'),
       'PKCS#1, PEM': pkcs1(privateKey, 'pem'),
@@ -80,7 +80,7 @@ describe('a public key', () => {
     );
   });
 
-  it('is refused when it is of another kind', async () => {
+  it('is rejected when it is of another type', async () => {
     const expectation = 'expected an RSA key (rsaEncryption)';
     for (const other of [PSS.publicKey, CURVE.publicKey]) {
       assert.equal(
@@ -134,7 +134,7 @@ describe('a public key', () => {
       assert.equal(parsePublicKey(jwk(publicKey, { e })).asymmetricKeyDetails?.publicExponent, exponent);
   });
 
-  it('is refused when it is garbage or too large, and nothing of it is told', () => {
+  it('is rejected when it is garbage or too large, and nothing of it is reported', () => {
     for (const bytes of [...GARBAGE, spki(publicKey, 'der').subarray(0, -1), Buffer.alloc(100, 0x30)]) {
       assert.equal(
         keyError(() => parsePublicKey(bytes)),

@@ -5,11 +5,11 @@ import { type Explanation, explain } from '../kernel/reasons.ts';
 import { hasAcceptableKdfCost } from './encrypted-keys.ts';
 import { encryptRsa } from './rsa.ts';
 
-/** A file or text that is not the key it should be; the message holds nothing of it. */
+/** Thrown for a file or text that is not the expected key; the message contains nothing of it. */
 export class InvalidKeyError extends Failure {
   override readonly name = 'InvalidKeyError';
 
-  /** `field`: which of several files it is, as forms call it. */
+  /** The field of a form, where several files were given. */
   constructor(explanation: Explanation, field?: string) {
     super('not_possible', explanation, { field });
   }
@@ -17,34 +17,34 @@ export class InvalidKeyError extends Failure {
 
 const { min, max } = LIMITS.rsaBits;
 const PUBLIC_PEM = /^-----BEGIN (RSA )?PUBLIC KEY-----([A-Za-z0-9+/=\s]+)-----END \1?PUBLIC KEY-----/m;
-/** With the headers of the old kind of encryption, when it has them. */
+/** A private key in PEM, with the headers of legacy encryption when it has them. */
 const PRIVATE_PEM =
   /^-----BEGIN ((?:[A-Z]+ )?PRIVATE KEY)-----(?:\r?\n(Proc-Type: 4,ENCRYPTED\r?\nDEK-Info: [A-Z0-9-]+,[0-9A-Fa-f]+\r?\n\r?\n))?([A-Za-z0-9+/=\s]+)-----END \1-----/m;
-/** Tools write lines of their own before it. */
+/** Tools write text before the block. */
 const PEM = /^-----BEGIN ([A-Z0-9 ]+)-----/m;
-/** How the DER of a PFX begins: a sequence, its length, version 3 (RFC 7292). */
+/** The start of a PFX in DER: a sequence, its length, version 3 (RFC 7292). */
 const PKCS12 = /^\x30(?:[\x00-\x7f]|\x80|\x81.|\x82..|\x83...)\x02\x01\x03/s;
 
-/** The smallest odd exponent with which padding schemes are used; with 1 a ciphertext is its plaintext. */
+/** The smallest odd exponent that padding schemes use; with 1 a ciphertext equals its plaintext. */
 const SMALLEST_EXPONENT = 3n;
-/** Larger ones are of no use, and make each encryption as slow as a signature. */
+/** A larger exponent has no use, and makes each encryption as slow as a signature. */
 const LARGEST_EXPONENT = 2n ** 32n;
 
 /**
- * An RSA public key of at least 2048 bits from PEM (SPKI, PKCS#1), DER, base64 of DER, a JWK, or a certificate. A private
- * key is refused: whoever sends one here has sent it to the wrong place. Throws `InvalidKeyError`.
+ * Parses an RSA public key of at least 2048 bits from PEM (SPKI, PKCS#1), DER, base64 of DER, a JWK, or a certificate.
+ * Rejects a private key: it must never leave its owner. Throws `InvalidKeyError`.
  */
 export function parsePublicKey(bytes: Uint8Array): KeyObject {
   const key = parseFirst(bytes, [publicFromPem, publicFromJwk, publicFromDer]);
   if (key === undefined) throw new InvalidKeyError(explain('publicKey'));
-  // OpenSSL cannot write a key again as PKCS#1 that it has read from PKCS#1.
+  // OpenSSL cannot write a key as PKCS#1 that it has read from PKCS#1.
   const der = assertSupportedRsaKey(key).export({ format: 'der', type: 'spki' });
   return assertUsableForEncryption(createPublicKey({ key: der, format: 'der', type: 'spki' }));
 }
 
 /**
- * An RSA private key of at least 2048 bits from PEM (PKCS#1, PKCS#8, either encrypted) or DER, or a JWK. One that takes
- * too much work to open is refused as one that cannot be read. Throws `InvalidKeyError`.
+ * Parses an RSA private key of at least 2048 bits from PEM (PKCS#1, PKCS#8, either encrypted) or DER, or a JWK. A key
+ * whose KDF cost exceeds the limits is rejected like one that cannot be parsed. Throws `InvalidKeyError`.
  */
 export function parsePrivateKey(bytes: Uint8Array, passphrase: string | undefined): KeyObject {
   const text = textOf(bytes);
@@ -61,7 +61,9 @@ export function parsePrivateKey(bytes: Uint8Array, passphrase: string | undefine
   throw new InvalidKeyError(explain('privateKey'));
 }
 
-/** An X.509 certificate from PEM, DER or base64 of DER; of several in PEM the first. Throws `InvalidKeyError`. */
+/**
+ * Parses an X.509 certificate from PEM, DER or base64 of DER; of several in PEM the first. Throws `InvalidKeyError`.
+ */
 export function parseCertificate(bytes: Uint8Array): X509Certificate {
   const certificate = parseFirst(bytes, [certificateFromPem, (content) => new X509Certificate(derOf(content))]);
   if (certificate === undefined) throw new InvalidKeyError(explain('certificate'));
@@ -69,19 +71,19 @@ export function parseCertificate(bytes: Uint8Array): X509Certificate {
   return certificate;
 }
 
-/** RFC 7638, the name of a key in JOSE headers: base64url of SHA-256 over its canonical JWK. */
+/** Returns the name of a key in JOSE headers (RFC 7638): base64url of SHA-256 over its canonical JWK. */
 export function thumbprint(key: KeyObject): string {
   const { e, n } = toPublicKey(key).export({ format: 'jwk' });
   return createHash('sha256').update(`{"e":"${e}","kty":"RSA","n":"${n}"}`).digest('base64url');
 }
 
-/** SHA-256 over the SubjectPublicKeyInfo, hexadecimal: what people compare. */
+/** Returns SHA-256 over the SubjectPublicKeyInfo, hexadecimal, which operators compare. */
 export const keyFingerprint = (key: KeyObject): string =>
   createHash('sha256')
     .update(toPublicKey(key).export({ format: 'der', type: 'spki' }))
     .digest('hex');
 
-/** RFC 5280 4.2.1.2, method 1: base64 of SHA-1 over the key as PKCS#1 has it. */
+/** Returns the subject key identifier (RFC 5280 4.2.1.2, method 1): base64 of SHA-1 over the key in PKCS#1. */
 export const subjectKeyIdentifier = (key: KeyObject): string =>
   createHash('sha1')
     .update(toPublicKey(key).export({ format: 'der', type: 'pkcs1' }))
@@ -91,7 +93,7 @@ export const keyBits = (key: KeyObject): number => key.asymmetricKeyDetails?.mod
 
 export const toPublicKey = (key: KeyObject): KeyObject => (key.type === 'private' ? createPublicKey(key) : key);
 
-/** Numbers that are no key show when they are used. */
+/** Encrypts a byte, because numbers that form no valid key fail only when they are used. */
 function assertUsableForEncryption(key: KeyObject): KeyObject {
   try {
     encryptRsa('oaep-sha256', key, Buffer.alloc(1));
@@ -111,7 +113,9 @@ function assertSupportedRsaKey(key: KeyObject): KeyObject {
   return key;
 }
 
-/** Errors of the reader may quote what it read, so only that all of them failed is told. */
+/**
+ * Returns the first result. Errors of a parser may quote its input, so the caller learns only that all of them failed.
+ */
 function parseFirst<T>(bytes: Uint8Array, readers: readonly ((bytes: Uint8Array) => T | undefined)[]): T | undefined {
   if (bytes.length > LIMITS.keyFileBytes) throw new InvalidKeyError(explain('keyBytes', { max: LIMITS.keyFileBytes }));
   for (const read of readers) {
@@ -136,7 +140,8 @@ function publicFromPem(bytes: Uint8Array): KeyObject | undefined {
   if (label === undefined) return undefined;
   if (label.includes('PRIVATE')) throw isPrivate();
   if (label.includes('CERTIFICATE')) return certificateFromPem(bytes)?.publicKey;
-  // Decoded here: given a header that says it is encrypted, OpenSSL would ask on the terminal, and the process would wait.
+  // The base64 is decoded here: with headers of legacy encryption OpenSSL would ask for a passphrase on the terminal,
+  // and the process would wait.
   const [, type, base64] = PUBLIC_PEM.exec(textOf(bytes)) ?? [];
   if (base64 === undefined) return undefined;
   const der = Buffer.from(base64, 'base64');
@@ -152,7 +157,7 @@ function publicFromJwk(bytes: Uint8Array): KeyObject | undefined {
 
 function publicFromDer(bytes: Uint8Array): KeyObject | undefined {
   const der = derOf(bytes);
-  // Node makes a public key of a private one without a word.
+  // Node silently derives a public key from a private one.
   if (parseFirst(der, [(key) => privateFromDer(key, undefined)]) !== undefined) throw isPrivate();
   return parseFirst(der, [
     (key) => createPublicKey({ key: Buffer.from(key), format: 'der', type: 'spki' }),
@@ -161,13 +166,14 @@ function publicFromDer(bytes: Uint8Array): KeyObject | undefined {
   ]);
 }
 
-/** Of several the first. What OpenSSL gets is what was looked at here, and nothing that stood around it. */
+/** Parses the first of several blocks. OpenSSL gets only what was checked here, without the text around it. */
 function privateFromPem(bytes: Uint8Array, passphrase: string | undefined): KeyObject | undefined {
   const [block, label, headers, base64 = ''] = PRIVATE_PEM.exec(textOf(bytes)) ?? [];
   if (block === undefined) return undefined;
   if (label === 'ENCRYPTED PRIVATE KEY' && headers === undefined)
     return privateFromPkcs8(Buffer.from(base64, 'base64'), passphrase);
-  // The old kind takes no work. Under another label an encrypted PKCS#8 may be inside, which nobody has looked at.
+  // Legacy encryption has a negligible KDF cost. Under another label, the block may contain an encrypted PKCS#8 whose
+  // cost was not checked.
   const isOldKind = label === 'RSA PRIVATE KEY' && headers !== undefined;
   return createPrivateKey({
     key: block,
@@ -176,7 +182,10 @@ function privateFromPem(bytes: Uint8Array, passphrase: string | undefined): KeyO
   });
 }
 
-/** Without the passphrase OpenSSL opens nothing that is encrypted, so it gets it only for what opens in time. */
+/**
+ * OpenSSL opens nothing encrypted without the passphrase, so it gets the passphrase only for a key with an acceptable
+ * KDF cost.
+ */
 function privateFromPkcs8(key: Buffer, passphrase: string | undefined): KeyObject {
   const secret = passphrase !== undefined && hasAcceptableKdfCost(key) ? { passphrase } : {};
   return createPrivateKey({ key, format: 'der', type: 'pkcs8', ...secret });

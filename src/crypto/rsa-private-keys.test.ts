@@ -18,7 +18,7 @@ describe('a private key', () => {
   const locked = (type: 'pkcs8' | 'pkcs1', format: 'pem' | 'der' = 'pem'): Buffer =>
     Buffer.from(privateKey.export({ type, format, cipher: 'aes-256-cbc', passphrase: 'correct horse' } as never));
 
-  it('is read from each form', () => {
+  it('is read from each encoding', () => {
     for (const [form, bytes] of Object.entries({
       'PKCS#8, PEM': pkcs8(privateKey, 'pem'),
       'PKCS#8, DER': pkcs8(privateKey, 'der'),
@@ -46,7 +46,7 @@ describe('a private key', () => {
     }
   });
 
-  it('that is encrypted is refused with another passphrase', () => {
+  it('that is encrypted is rejected with another passphrase', () => {
     for (const bytes of [locked('pkcs8'), locked('pkcs1'), locked('pkcs8', 'der')]) {
       for (const passphrase of ['', 'correct', 'correct horse ']) {
         const message = keyError(() => parsePrivateKey(bytes, passphrase));
@@ -69,7 +69,7 @@ describe('a private key', () => {
     );
   });
 
-  it('is refused when it is a public one or a certificate', () => {
+  it('is rejected when it is a public one or a certificate', () => {
     for (const bytes of [
       spki(publicKey, 'pem'),
       pkcs1(publicKey, 'der'),
@@ -83,7 +83,7 @@ describe('a private key', () => {
     }
   });
 
-  it('is refused when it is of another kind or size', () => {
+  it('is rejected when it is of another type or size', () => {
     const kind = 'expected an RSA key (rsaEncryption)';
     assert.equal(
       keyError(() => parsePrivateKey(pkcs8(PSS.privateKey, 'pem'), undefined)),
@@ -103,7 +103,7 @@ describe('a private key', () => {
     );
   });
 
-  it('is refused when it is garbage or too large, and nothing of it is told', () => {
+  it('is rejected when it is garbage or too large, and nothing of it is reported', () => {
     for (const bytes of [...GARBAGE, pkcs8(privateKey, 'der').subarray(0, 900)]) {
       const [without, withOne] = [undefined, 'x'].map((passphrase) =>
         keyError(() => parsePrivateKey(bytes, passphrase)),

@@ -53,7 +53,7 @@ describe('encryption', () => {
       ? privateDecrypt({ key, padding: constants.RSA_PKCS1_PADDING }, data)
       : privateDecrypt({ key, oaepHash: padding === 'oaep-sha1' ? 'sha1' : 'sha256' }, data);
 
-  it('is undone with the private key and the same padding, and differs each time', () => {
+  it('is decrypted with the private key and the same padding, and differs each time', () => {
     for (const padding of PADDINGS) {
       const encrypted = encryptRsa(padding, publicKey, DATA);
       assert.equal(encrypted.length, 256);
@@ -64,7 +64,7 @@ describe('encryption', () => {
     assert.throws(() => decrypt('oaep-sha256', privateKey, encryptRsa('oaep-sha1', publicKey, DATA)));
   });
 
-  it('takes as many bytes as the limit says, and no more', () => {
+  it('accepts as many bytes as the limit says, and no more', () => {
     assert.deepEqual(
       PADDINGS.map((padding) => plaintextLimit(padding, 2048)),
       [190, 214, 245],

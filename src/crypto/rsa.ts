@@ -1,14 +1,14 @@
 import { constants, type KeyObject, publicEncrypt, sign } from 'node:crypto';
 
-/** RSA as RFC 8017 has it, with keys that were read once. */
+/** RSA (RFC 8017) with keys that were parsed once. */
 
 /** Names as in RFC 7518, 3.1. */
 export type SignatureAlgorithm = 'RS256' | 'RS384' | 'RS512' | 'PS256' | 'PS384' | 'PS512';
 
-/** Off the event loop: a signature takes a quarter of a millisecond and more. */
+/** Runs off the event loop: a signature takes a quarter of a millisecond and more. */
 export function signRsa(algorithm: SignatureAlgorithm, key: KeyObject, data: Uint8Array): Promise<Buffer> {
   const hash = `sha${algorithm.slice(2)}`;
-  // RSASSA-PKCS1-v1_5 is what Node takes when it is told nothing, and a key among options costs it two thrown errors.
+  // RSASSA-PKCS1-v1_5 is Node's default, and stating it beside the key would make Node throw two errors internally.
   const input = algorithm.startsWith('PS')
     ? { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
     : key;
@@ -25,10 +25,10 @@ const HASH_BYTES: Readonly<Record<Exclude<EncryptionPadding, 'pkcs1'>, number>> 
   'oaep-sha1': 20,
 };
 
-/** Of random padding that no plaintext may displace (RFC 8017, 7.2.1). */
+/** Bytes of random padding that a plaintext must leave free (RFC 8017, 7.2.1). */
 const PKCS1_OVERHEAD_BYTES = 11;
 
-/** The longest plaintext, bytes. */
+/** Returns the maximum length of a plaintext in bytes. */
 export function plaintextLimit(padding: EncryptionPadding, bits: number): number {
   const overhead = padding === 'pkcs1' ? PKCS1_OVERHEAD_BYTES : 2 * HASH_BYTES[padding] + 2;
   return Math.floor((bits + 7) / 8) - overhead;
@@ -36,7 +36,7 @@ export function plaintextLimit(padding: EncryptionPadding, bits: number): number
 
 export function encryptRsa(padding: EncryptionPadding, key: KeyObject, data: Uint8Array): Buffer {
   if (padding === 'pkcs1') return publicEncrypt({ key, padding: constants.RSA_PKCS1_PADDING }, data);
-  // OAEP with SHA-1 is what Node takes when it is told nothing.
+  // OAEP with SHA-1 is Node's default.
   if (padding === 'oaep-sha1') return publicEncrypt(key, data);
   return publicEncrypt({ key, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha256' }, data);
 }

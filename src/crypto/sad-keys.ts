@@ -18,23 +18,23 @@ import {
 } from './seal.ts';
 
 const KEY_BYTES = 32;
-/** How long a process seals with a key before it asks again whether the key is still open. */
+/** How long a process seals with a key before it checks again that the key is still open. */
 const REFRESH_AFTER_MS = 2 * SECOND;
-/** For how long a closed key stays for captures whose commit is still under way. */
+/** How long a closed key remains for captures whose commit is in progress. */
 const GRACE_MS = 30 * SECOND;
-/** A capture that was not committed within this time does not rely on the grace. */
+/** A capture that was not committed within this time does not rely on the grace period. */
 const LATE_AFTER_MS = GRACE_MS / 3;
 
-/** Sensitive authentication data as it is stored. */
+/** Sealed sensitive authentication data (SAD) as it is stored. */
 export interface SealedSad {
   readonly bytes: Uint8Array;
-  /** Names the key of the period, hexadecimal. */
+  /** The id of the period's key, hexadecimal. */
   readonly keyId: string;
-  /** When the key of the period was last known to be open. */
+  /** Time at which the key of the period was last known to be open. */
   readonly keyOpenAt: number;
 }
 
-/** Sensitive authentication data to seal, and when its capture expires. */
+/** SAD to seal, and the time at which its capture expires. */
 interface SadToSeal {
   readonly environment: Environment;
   readonly expiresAt: number;
@@ -52,13 +52,15 @@ interface CurrentKey extends UnwrappedKey {
 }
 
 /**
- * Keys of periods of expiry. Captures of one environment that expire in the same hour share a key; each capture is sealed
- * under a key of its own that is derived from it, so that no number of captures wears the key of the period out and that of
- * one account opens nothing of another. The key of the period is destroyed when the last of them has expired or was erased,
- * and what a backup, an archive or a copy of the write-ahead log still holds of them can no longer be opened.
+ * Keys of hours of expiry, called periods. Captures of one environment that expire in the same hour share a key. Each
+ * capture is sealed under a key that is derived from it, so that no number of captures exhausts the period's key, and
+ * the derived key of one account unseals nothing of another. The key of the period is destroyed after its last capture
+ * has expired or was erased. What a backup, an archive or a copy of the write-ahead log still contains of these
+ * captures can then no longer be unsealed.
  *
- * A key that no capture names is closed first, and destroyed after a grace that is longer than any process relies on what
- * it read of the key. So a key can be destroyed before its period ends, while nodes go on creating captures.
+ * A key that no capture names is closed first. It is destroyed after a grace period that is longer than any process
+ * relies on what it read of the key. So a key can be destroyed before its period ends, while nodes continue to create
+ * captures.
  */
 export class SadKeys {
   readonly #keyring: Keyring;
@@ -84,13 +86,13 @@ export class SadKeys {
     return { bytes, keyId: id, keyOpenAt: readAt };
   }
 
-  /** Undefined when its key is not here: it was destroyed, or the database comes from a backup. Throws `UnsealError`. */
+  /** Undefined when the key is missing: it was destroyed, or the database comes from a backup. Throws `UnsealError`. */
   async unseal(context: EncryptionContext, sealed: Uint8Array): Promise<Buffer | undefined> {
     const key = await this.#loadById(parseKeyId(sealed));
     return key && unseal(deriveKey(key, context), context, sealed);
   }
 
-  /** True when the key that it names is here and intact. */
+  /** True when the key that the sealed SAD names is present and intact. */
   async canUnseal(sealed: Uint8Array): Promise<boolean> {
     try {
       return (await this.#loadById(parseKeyId(sealed))) !== undefined;
@@ -101,8 +103,8 @@ export class SadKeys {
   }
 
   /**
-   * Call once the capture is committed. Returns true when that took so long that the key may have been closed and
-   * destroyed meanwhile; then it has to be sealed again.
+   * Call once the capture is committed. True when the commit took so long that the key may have been closed and
+   * destroyed in the meantime; the SAD must then be sealed again.
    */
   async mayBeDestroyed({ keyId, keyOpenAt }: SealedSad, environment: Environment, expiresAt: number): Promise<boolean> {
     const now = this.#time.steadyNow();
@@ -111,16 +113,16 @@ export class SadKeys {
   }
 
   /**
-   * Closes and destroys keys that no capture names any more at this trusted time; returns how many were destroyed.
-   * `listUsed` is called for the ids that captures name after the keys were read, so that a new key is never taken for an
-   * unused one.
+   * Closes and destroys keys that no capture names at this trusted time; returns how many were destroyed. `listUsed` is
+   * called for the ids that captures name after the keys were read, so that a new key is never mistaken for an unused
+   * one.
    */
   async destroyUnused(now: number, listUsed: () => Promise<ReadonlySet<string>>): Promise<number> {
     const keys = await this.#store.list();
     const used = keys.length === 0 ? new Set<string>() : await listUsed();
     let destroyed = 0;
     for (const key of keys.filter(({ id }) => !used.has(id))) {
-      // Nothing is sealed with the key of a period that has ended; a commit of that time may still be under way.
+      // Nothing is sealed with the key of a past period, but a commit that started in it may still be in progress.
       const unusedSince = Math.min(key.closedAt ?? Number.POSITIVE_INFINITY, (key.period + 1) * HOUR);
       if (now - unusedSince >= GRACE_MS) {
         await this.#store.destroy(key);
@@ -134,7 +136,7 @@ export class SadKeys {
     return destroyed;
   }
 
-  /** How many of these ids name a key that is not here. */
+  /** Returns how many of these ids name a missing key. */
   async countMissing(ids: ReadonlySet<string>): Promise<number> {
     if (ids.size === 0) return 0;
     const present = new Set((await this.#store.list()).map(({ id }) => id));
@@ -146,14 +148,14 @@ export class SadKeys {
     this.#unwrapped.delete(id);
   }
 
-  /** One question at a time for each period, whatever number of captures waits for it. */
+  /** Reads once at a time for each period, whatever number of captures waits for it. */
   async #currentKey(environment: Environment, period: number): Promise<CurrentKey> {
     const name = nameOf(environment, period);
     const known = this.#current.get(name);
     if (known !== undefined) {
       const current = await known;
       if (Math.abs(this.#time.steadyNow() - current.readAt) < REFRESH_AFTER_MS) return current;
-      // Another caller may be asking already.
+      // Another caller may be reading already.
       if (this.#current.get(name) === known) this.#current.delete(name);
       return this.#currentKey(environment, period);
     }
@@ -164,7 +166,7 @@ export class SadKeys {
     return asked;
   }
 
-  /** The first process to store a key for a period wins; a key that cannot be opened is closed and replaced. */
+  /** The first process to store a key for a period wins; a key that cannot be unsealed is closed and replaced. */
   async #findOrCreate(environment: Environment, period: number): Promise<CurrentKey> {
     for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
       const readAt = this.#time.steadyNow();

@@ -15,9 +15,9 @@ import {
 } from './seal.ts';
 
 /**
- * The published vectors fix the additional data, which our header fixes too, so that no sealed value of ours can be one
- * of them. What is shown instead, in two steps: a tag computed here from the text of the standard agrees with the
- * vectors; and a sealed value has the vectors' ciphertext, with the tag that this computation gives for our header.
+ * The published vectors fix the additional data, which our header fixes too, so that no sealed value can be one of
+ * them. The test takes two steps: a tag computed here from the text of the standard agrees with the vectors; and a
+ * sealed value has the vectors' ciphertext, with the tag that this computation gives for our header.
  */
 interface Case {
   readonly case: number;
@@ -52,7 +52,7 @@ function multiply(x: bigint, y: bigint): bigint {
   return product;
 }
 
-/** The tag of NIST SP 800-38D 7.1 for a nonce of 96 bits. */
+/** Computes the tag of NIST SP 800-38D 7.1 for a nonce of 96 bits. */
 function standardTag(key: Uint8Array, nonce: Uint8Array, additional: Uint8Array, ciphertext: Uint8Array): string {
   const padded = (bytes: Uint8Array): Buffer => Buffer.concat([bytes, Buffer.alloc(-bytes.length & 15)]);
   const lengths = Buffer.alloc(16);
@@ -69,7 +69,7 @@ function standardTag(key: Uint8Array, nonce: Uint8Array, additional: Uint8Array,
 const HEADER = 1 + KEY_ID_BYTES + NONCE_BYTES;
 const TAG = 16;
 const ID = hex('0102030405060708');
-const PLACE = encryptionContext('sandbox', 'acc_1', 'tokens', 'x', 'record');
+const CONTEXT = encryptionContext('sandbox', 'acc_1', 'tokens', 'x', 'record');
 const keyOf = (bytes: Uint8Array) => createSecretKey(bytes);
 const key = keyOf(Buffer.alloc(32, 7));
 const NONCE = Buffer.alloc(NONCE_BYTES, 9);
@@ -77,30 +77,30 @@ const NONCE = Buffer.alloc(NONCE_BYTES, 9);
 const bytes = (size: number): fc.Arbitrary<Uint8Array> => fc.uint8Array({ minLength: size, maxLength: size });
 
 describe('AES-256-GCM', () => {
-  it('the tag computed from the standard is that of the vectors', () => {
+  it('the tag computed from the standard equals that of the vectors', () => {
     assert.equal(cases.length, 4);
     for (const { key, nonce, additional, ciphertext, tag } of cases) {
       assert.equal(standardTag(hex(key), hex(nonce), hex(additional), hex(ciphertext)), tag);
     }
   });
 
-  it('a sealed value holds the ciphertext of the vectors', () => {
+  it('a sealed value contains the ciphertext of the vectors', () => {
     for (const { key, nonce, plaintext, ciphertext } of cases) {
-      const sealed = seal({ id: ID, key: keyOf(hex(key)) }, hex(nonce), PLACE, hex(plaintext));
+      const sealed = seal({ id: ID, key: keyOf(hex(key)) }, hex(nonce), CONTEXT, hex(plaintext));
       assert.equal(toHex(sealed.subarray(HEADER, -TAG)), ciphertext);
-      assert.equal(toHex(unseal(keyOf(hex(key)), PLACE, sealed)), plaintext);
+      assert.equal(toHex(unseal(keyOf(hex(key)), CONTEXT, sealed)), plaintext);
     }
   });
 
-  it('a sealed value is version, key id, nonce, ciphertext and the standard tag over version, key id and place', () => {
+  it('a sealed value is version, key id, nonce, ciphertext and the standard tag over version, key id and context', () => {
     const arguments_ = [bytes(32), bytes(8), bytes(12), fc.string({ unit: 'grapheme' }), fc.uint8Array()] as const;
     fc.assert(
-      fc.property(...arguments_, (material, id, nonce, place, plaintext) => {
-        const sealed = seal({ id, key: keyOf(material) }, nonce, place as EncryptionContext, plaintext);
+      fc.property(...arguments_, (material, id, nonce, context, plaintext) => {
+        const sealed = seal({ id, key: keyOf(material) }, nonce, context as EncryptionContext, plaintext);
         assert.equal(sealed.length, HEADER + plaintext.length + TAG);
         assert.equal(toHex(sealed.subarray(0, HEADER)), `01${toHex(id)}${toHex(nonce)}`);
         assert.equal(parseKeyId(sealed), toHex(id));
-        const additional = Buffer.concat([Uint8Array.of(1), id, Buffer.from(place, 'utf8')]);
+        const additional = Buffer.concat([Uint8Array.of(1), id, Buffer.from(context, 'utf8')]);
         const tag = standardTag(material, nonce, additional, sealed.subarray(HEADER, -TAG));
         assert.equal(toHex(sealed.subarray(-TAG)), tag);
       }),
@@ -108,36 +108,39 @@ describe('AES-256-GCM', () => {
     );
   });
 
-  it('opens a value that was put together by hand', () => {
+  it('a value that was assembled byte by byte is unsealed', () => {
     const [, , , vector] = cases;
     assert.ok(vector);
-    const additional = Buffer.concat([Uint8Array.of(1), ID, Buffer.from(PLACE)]);
+    const additional = Buffer.concat([Uint8Array.of(1), ID, Buffer.from(CONTEXT)]);
     const tag = standardTag(hex(vector.key), hex(vector.nonce), additional, hex(vector.ciphertext));
     const value = hex(`01${toHex(ID)}${vector.nonce}${vector.ciphertext}${tag}`);
-    assert.equal(toHex(unseal(keyOf(hex(vector.key)), PLACE, value)), vector.plaintext);
+    assert.equal(toHex(unseal(keyOf(hex(vector.key)), CONTEXT, value)), vector.plaintext);
   });
 });
 
 describe('unseal', () => {
-  it('gives back what was sealed, texts as UTF-8', () => {
+  it('returns what was sealed, texts as UTF-8', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), bytes(12), (plaintext, nonce) => {
-        assert.deepEqual(new Uint8Array(unseal(key, PLACE, seal({ id: ID, key }, nonce, PLACE, plaintext))), plaintext);
+        assert.deepEqual(
+          new Uint8Array(unseal(key, CONTEXT, seal({ id: ID, key }, nonce, CONTEXT, plaintext))),
+          plaintext,
+        );
       }),
     );
-    assert.equal(unseal(key, PLACE, seal({ id: ID, key }, NONCE, PLACE, 'Peña 😀')).toString('utf8'), 'Peña 😀');
+    assert.equal(unseal(key, CONTEXT, seal({ id: ID, key }, NONCE, CONTEXT, 'Peña 😀')).toString('utf8'), 'Peña 😀');
   });
 
-  it('opens a value that lies inside a larger block of memory', () => {
-    const sealed = seal({ id: ID, key }, NONCE, PLACE, 'inside');
+  it('accepts a value inside a larger block of memory', () => {
+    const sealed = seal({ id: ID, key }, NONCE, CONTEXT, 'inside');
     const block = new Uint8Array(sealed.length + 20).fill(0xaa);
     block.set(sealed, 7);
     const view = block.subarray(7, 7 + sealed.length);
     assert.equal(parseKeyId(view), toHex(ID));
-    assert.equal(unseal(key, PLACE, view).toString(), 'inside');
+    assert.equal(unseal(key, CONTEXT, view).toString(), 'inside');
   });
 
-  /** Every fault must be the same to who sees it. */
+  /** An attacker must not be able to distinguish the faults. */
   function refused(read: () => unknown): void {
     assert.throws(read, (error: unknown) => {
       assert.ok(error instanceof UnsealError);
@@ -148,30 +151,30 @@ describe('unseal', () => {
     });
   }
 
-  it('refuses a value with any one bit changed', () => {
-    const sealed = seal({ id: ID, key }, NONCE, PLACE, '4111111111111111');
+  it('rejects a value with any one bit changed', () => {
+    const sealed = seal({ id: ID, key }, NONCE, CONTEXT, '4111111111111111');
     for (let at = 0; at < sealed.length; at++) {
       for (let bit = 0; bit < 8; bit++) {
         const changed = sealed.slice();
         changed[at] = (changed[at] ?? 0) ^ (1 << bit);
-        refused(() => unseal(key, PLACE, changed));
+        refused(() => unseal(key, CONTEXT, changed));
       }
     }
-    assert.equal(unseal(key, PLACE, sealed).toString(), '4111111111111111');
+    assert.equal(unseal(key, CONTEXT, sealed).toString(), '4111111111111111');
   });
 
-  it('refuses a value that was cut or lengthened at either end', () => {
-    const sealed = seal({ id: ID, key }, NONCE, PLACE, '4111111111111111');
+  it('rejects a value that was cut or lengthened at either end', () => {
+    const sealed = seal({ id: ID, key }, NONCE, CONTEXT, '4111111111111111');
     for (let length = 0; length < sealed.length; length++) {
-      refused(() => unseal(key, PLACE, sealed.subarray(0, length)));
-      refused(() => unseal(key, PLACE, sealed.subarray(sealed.length - length)));
+      refused(() => unseal(key, CONTEXT, sealed.subarray(0, length)));
+      refused(() => unseal(key, CONTEXT, sealed.subarray(sealed.length - length)));
     }
-    refused(() => unseal(key, PLACE, Buffer.concat([sealed, Buffer.alloc(1)])));
-    refused(() => unseal(key, PLACE, Buffer.concat([Buffer.alloc(1), sealed])));
+    refused(() => unseal(key, CONTEXT, Buffer.concat([sealed, Buffer.alloc(1)])));
+    refused(() => unseal(key, CONTEXT, Buffer.concat([Buffer.alloc(1), sealed])));
   });
 
-  it('refuses another place and another key', () => {
-    const sealed = seal({ id: ID, key }, NONCE, PLACE, 'x');
+  it('rejects another context and another key', () => {
+    const sealed = seal({ id: ID, key }, NONCE, CONTEXT, 'x');
     const others = [
       encryptionContext('production', 'acc_1', 'tokens', 'x', 'record'),
       encryptionContext('sandbox', 'acc_2', 'tokens', 'x', 'record'),
@@ -181,18 +184,18 @@ describe('unseal', () => {
       encryptionContext('sandbox', 'acc_1', 'tokens', 'x', 'record', ''),
       encryptionContext(''),
     ];
-    for (const place of others) refused(() => unseal(key, place, sealed));
-    refused(() => unseal(keyOf(Buffer.alloc(32, 8)), PLACE, sealed));
+    for (const context of others) refused(() => unseal(key, context, sealed));
+    refused(() => unseal(keyOf(Buffer.alloc(32, 8)), CONTEXT, sealed));
   });
 
-  it('refuses any bytes that were not sealed', () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 80 }), (value) => refused(() => unseal(key, PLACE, value))));
+  it('rejects any bytes that were not sealed', () => {
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 80 }), (value) => refused(() => unseal(key, CONTEXT, value))));
   });
 });
 
 describe('keyIdOf', () => {
-  it('refuses what is too short or of another version', () => {
-    const sealed = seal({ id: ID, key }, NONCE, PLACE, '');
+  it('rejects what is too short or of another version', () => {
+    const sealed = seal({ id: ID, key }, NONCE, CONTEXT, '');
     assert.equal(parseKeyId(sealed), '0102030405060708');
     assert.throws(() => parseKeyId(sealed.subarray(0, -1)), UnsealError);
     assert.throws(() => parseKeyId(new Uint8Array()), UnsealError);
@@ -204,8 +207,8 @@ describe('keyIdOf', () => {
   });
 });
 
-describe('placeOf', () => {
-  it('never reads the same for different parts', () => {
+describe('encryptionContext', () => {
+  it('is never equal for different parts', () => {
     const parts = fc.array(fc.constantFrom('', 'a', 'b', 'ab', '/', 'a/b', '\u001e'), { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(parts, parts, (one, other) => {
@@ -218,7 +221,7 @@ describe('placeOf', () => {
     );
   });
 
-  it('refuses a part that holds the separator', () => {
+  it('rejects a part that contains the separator', () => {
     assert.throws(() => encryptionContext('a', 'b\u001fc'), /separator/);
   });
 });

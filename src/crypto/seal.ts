@@ -5,7 +5,8 @@ import { createCipheriv, createDecipheriv, type KeyObject } from 'node:crypto';
  *
  *     version (1 byte, 1) | key id (8 bytes) | nonce (12 bytes) | ciphertext | tag (16 bytes)
  *
- * The additional data is version, key id and the place the ciphertext belongs to, so that it opens nowhere else.
+ * The additional data is version, key id and encryption context, so that a ciphertext can be unsealed in no other
+ * context.
  */
 const VERSION = 1;
 export const KEY_ID_BYTES = 8;
@@ -14,14 +15,18 @@ const TAG_BYTES = 16;
 const HEADER_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES;
 const OPTIONS = { authTagLength: TAG_BYTES };
 
-/** Where a ciphertext belongs: `placeOf('sandbox', account, 'tokens', id, 'record')`. */
-export type EncryptionContext = string & { readonly __place: true };
+/**
+ * The row and column of a ciphertext: `encryptionContext('sandbox', account, 'tokens', id, 'record')`. It is used as
+ * AEAD associated data: a ciphertext can be unsealed only in the row it was written for.
+ */
+export type EncryptionContext = string & { readonly __encryptionContext: true };
 
 const SEPARATOR = '\u001f';
 
-/** Parts are joined by a character that none of them may hold, so that two places never read the same. */
+/** Joins the parts by a character that no part may contain, so that two different contexts are never equal. */
 export function encryptionContext(...parts: readonly string[]): EncryptionContext {
-  for (const part of parts) if (part.includes(SEPARATOR)) throw new Error('a part of a place holds the separator');
+  for (const part of parts)
+    if (part.includes(SEPARATOR)) throw new Error('a part of an encryption context contains the separator');
   return parts.join(SEPARATOR) as EncryptionContext;
 }
 
@@ -30,10 +35,10 @@ export interface SealingKey {
   readonly key: KeyObject;
 }
 
-/** Seals for one place with a key that was chosen before. */
+/** Seals in a context with a key that was chosen before. */
 export type Sealer = (context: EncryptionContext, plaintext: string | Uint8Array) => Uint8Array;
 
-/** The one failure of decryption, whatever the cause: wrong key, wrong place, changed or cut bytes. */
+/** The only failure of decryption, whatever the cause: wrong key, wrong context, changed or cut bytes. */
 export class UnsealError extends Error {
   constructor() {
     super('a sealed value cannot be opened');
@@ -60,13 +65,16 @@ export function seal(
   return sealed;
 }
 
-/** The id of the key that a sealed value names, in hexadecimal; throws `UnsealError` when it is no sealed value. */
+/**
+ * Returns the id of the key that a sealed value names, in hexadecimal; throws `UnsealError` when the bytes are no
+ * sealed value.
+ */
 export function parseKeyId(sealed: Uint8Array): string {
   if (sealed.length < HEADER_BYTES + TAG_BYTES || sealed[0] !== VERSION) throw new UnsealError();
   return Buffer.from(sealed.buffer, sealed.byteOffset + 1, KEY_ID_BYTES).toString('hex');
 }
 
-/** Throws `UnsealError`. */
+/** Returns the plaintext. Throws `UnsealError`. */
 export function unseal(key: KeyObject, context: EncryptionContext, sealed: Uint8Array): Buffer {
   try {
     const end = sealed.length - TAG_BYTES;

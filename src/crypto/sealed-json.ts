@@ -2,7 +2,7 @@ import type { Keyring } from './keyring.ts';
 import { type EncryptionContext, UnsealError } from './seal.ts';
 import type { KeyScope, Purpose } from './wrapped-key.ts';
 
-/** Records that are sealed as JSON. */
+/** Sealed records are JSON. */
 
 export async function sealJson(
   keyring: Keyring,
@@ -15,7 +15,7 @@ export async function sealJson(
   return seal(context, JSON.stringify(record));
 }
 
-/** Undefined when somebody changed or moved it in the database. */
+/** Undefined when the record was altered or moved in the database. */
 export async function unsealJson<T extends object>(
   keyring: Keyring,
   scope: KeyScope,

@@ -14,7 +14,7 @@ const newPath = (): string => join(folder, String(files++), 'secret');
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 describe('createIfAbsent', () => {
-  it('makes file and folder for their user only, and keeps what is there', () => {
+  it('creates file and folder for their user only, and keeps an existing file', () => {
     const path = newPath();
     createIfAbsent(path, 'first');
     createIfAbsent(path, 'second');
@@ -26,7 +26,7 @@ describe('createIfAbsent', () => {
 });
 
 describe('replace', () => {
-  it('writes what is there anew, with the mode that is asked for', () => {
+  it('replaces the existing content, with the requested mode', () => {
     const path = newPath();
     replaceAtomically(path, 'first', 0o644);
     assert.equal(modeOf(path), 0o644);
@@ -39,7 +39,7 @@ describe('replace', () => {
 
 describe('a folder that cannot be written', () => {
   for (const [name, put] of Object.entries({ createIfAbsent, replaceAtomically })) {
-    it(`is told to the operator by ${name}, without what should have been written`, () => {
+    it(`is reported to the operator by ${name}, without the content`, () => {
       const file = join(folder, `${name}-is-a-file`);
       writeFileSync(file, '');
       const path = join(file, 'secret');

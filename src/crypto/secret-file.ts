@@ -6,18 +6,19 @@ import { OperatorError } from '../kernel/operator-error.ts';
 const USER_ONLY_FILE = 0o600;
 const USER_ONLY_DIRECTORY = 0o700;
 
-/** Makes a file unless there is one, so that of several makers at once the earliest one's is kept by all. */
+/** Creates a file unless it exists. Of several concurrent callers, all keep the file of the first. */
 export const createIfAbsent = (path: string, content: string): void =>
   write(path, content, USER_ONLY_FILE, linkIfAbsent);
 
-/** Writes a file in the place of the one that is there, if any. */
+/** Writes a file, replacing an existing one. */
 export const replaceAtomically = (path: string, content: string, mode = USER_ONLY_FILE): void =>
   write(path, content, mode, renameSync);
 
-/** A crash leaves all of the file or nothing, because it gets its name when it is on disk. */
+/** A crash leaves the complete file or nothing, because the file gets its name when it is on disk. */
 function write(path: string, content: string, mode: number, place: (draft: string, path: string) => void): void {
   const directory = dirname(path);
-  // Not the process id: in a container it is the same after a crash, whose draft would then be in the way for ever.
+  // The name does not contain the process id: in a container it is the same after a crash, whose draft would then block
+  // every later attempt.
   const draft = `${path}.${randomBytes(8).toString('hex')}.new`;
   try {
     mkdirSync(directory, { recursive: true, mode: USER_ONLY_DIRECTORY });

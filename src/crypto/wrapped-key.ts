@@ -23,9 +23,9 @@ export type Purpose =
 /** Keys of the service itself belong to no environment. */
 export type KeyEnvironment = Environment | 'service';
 
-/** Whose key it is: a tenant's, or one of the service. */
+/** The owner of a key: a tenant, or the service. */
 export interface KeyScope {
-  /** Empty for keys that belong to a whole environment. */
+  /** Empty for keys that belong to an entire environment. */
   readonly account: string;
   readonly environment: KeyEnvironment;
 }
@@ -39,12 +39,12 @@ export interface WrappedKey extends KeyOwner {
   /** Hexadecimal. */
   readonly id: string;
   readonly wrapped: Uint8Array;
-  /** How many seals processes have set aside for themselves so far. */
+  /** Number of seals that processes have reserved so far. */
   readonly reserved: number;
   readonly createdAt: number;
 }
 
-/** Where wrapped keys are kept. */
+/** Stores wrapped keys. */
 export interface WrappedKeyStore {
   find(owner: KeyOwner): Promise<WrappedKey[]>;
   findById(id: string): Promise<WrappedKey | undefined>;
