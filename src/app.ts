@@ -59,7 +59,7 @@ export async function startService(
   log: Log,
   parts: ServiceParts = {},
 ): Promise<StartedService> {
-  const onRetry = (error: unknown): void => log.error('waiting for the database', describeError(error));
+  const onRetry = (error: unknown): void => log.error('database unavailable, retrying', describeError(error));
   const core = await waitForDatabase(() => openCore(config, clocks), { clock: clocks.monotonic, onRetry });
   try {
     return await runService(core, clocks, config, log, parts);
@@ -99,7 +99,7 @@ async function runService(
     isReady,
   });
   const background = await createBackground({ core, clocks, config, log, console: webConsole, ...services });
-  const notRenewed = (error: unknown): void => log.error('certificate not renewed', describeError(error));
+  const notRenewed = (error: unknown): void => log.error('certificate reload failed', describeError(error));
   const newLimit = (listener: string): ConnectionLimit =>
     new ConnectionLimit({
       perAddress: config.connectionsPerAddress,
@@ -168,9 +168,9 @@ function createServices(core: OpenCore, log: Log, isReady: () => Promise<boolean
     idempotency,
     holdsLease: leases.holdsLease('payments'),
     onOutcome: metrics.countOperation.bind(metrics),
-    failed: (sweep, error) => log.error('payments not looked into', { ...describeError(error), sweep }),
+    failed: (task, error) => log.error('payment recovery failed', { ...describeError(error), task }),
     onRecoveryError: (error, { tenant, id }) =>
-      log.error('a payment could not be looked into', {
+      log.error('payment deferred', {
         ...describeError(error),
         account: tenant.account,
         payment: id,

@@ -74,8 +74,7 @@ export interface Background {
 export async function createBackground(parts: BackgroundParts): Promise<Background> {
   const { core, config, log, leases, captures, statistics, metrics, scheduler } = parts;
   const { database, opened, clock, time } = core;
-  const onError = (sweep: string, error: unknown): void =>
-    log.error('sweep failed', { ...describeError(error), sweep });
+  const onError = (task: string, error: unknown): void => log.error('task failed', { ...describeError(error), task });
   const onRemoved = (kind: string, count: number): void => metrics.countSwept(kind, count);
   const sweeps = createSweeps(parts);
   const timeWatch = await startTimeWatch(parts, sweeps, onError);
@@ -89,14 +88,14 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
     ...core,
     holdsLease: leases.holdsLease('verification'),
     pause: (milliseconds) => delay(time, milliseconds),
-    onFault: ({ fault, kind }) => log.error('audit log not in order', { reason: fault, sweep: kind }),
+    onFault: ({ fault, kind }) => log.error('audit log altered', { reason: fault, task: kind }),
   });
   const reportMissingSadKeys = createMissingKeyReport(captures, log);
   const flushUses = async (): Promise<void> => {
     for (const authentication of parts.authentications) await authentication.flushLastUses();
   };
   const chores: PeriodicWork[] = [
-    { kind: 'uses', run: flushUses },
+    { kind: 'key usage', run: flushUses },
     { kind: 'statistics', run: () => statistics.flush() },
     ...(parts.console?.tasks ?? []),
     { kind: 'scrub', run: () => database.scrub() },
@@ -123,11 +122,11 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
     stop: async () => {
       verification.stop();
       for (const round of tasks) await round.stop();
-      await leases.release(logError('lease not given back'));
-      await flushUses().catch(logError('uses not written'));
-      await statistics.flush().catch(logError('counts not written'));
-      await parts.console?.flush().catch(logError('repeated refusals not written'));
-      await headNotes.record().catch(logError('audit heads not noted'));
+      await leases.release(logError('lease release failed'));
+      await flushUses().catch(logError('key usage not saved'));
+      await statistics.flush().catch(logError('usage not saved'));
+      await parts.console?.flush().catch(logError('throttled events not saved'));
+      await headNotes.record().catch(logError('audit heads not written'));
     },
   };
 }
@@ -156,7 +155,7 @@ function createSweeps({ console, log, captures, vault, idempotency }: Background
     { kind: 'captures', isDue: (now) => captures.isSweepDue(now), run: (now) => captures.sweep(now) },
     { kind: 'sad keys', run: (now) => captures.sweepSadKeys(now) },
     { kind: 'tokens', isDue: (now) => vault.isSweepDue(now), run: (now) => vault.sweep(now) },
-    { kind: 'answers', isDue: (now) => idempotency.isSweepDue(now), run: (now) => idempotency.sweep(now) },
+    { kind: 'responses', isDue: (now) => idempotency.isSweepDue(now), run: (now) => idempotency.sweep(now) },
     ...(console?.sweeps(onExempted) ?? []),
   ];
 }

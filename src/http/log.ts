@@ -19,7 +19,7 @@ export interface LogFields {
   readonly frames?: readonly string[];
   readonly listener?: string;
   readonly reason?: string;
-  readonly sweep?: string;
+  readonly task?: string;
   readonly payment?: string;
   readonly count?: number;
   /** Over the heads of the audit log. */
@@ -43,10 +43,10 @@ export interface RequestFields {
 /** The fields by name, so that nothing else passes. */
 const pickAllowed = (fields: LogFields): LogFields => {
   const { request_id, method, route, status, duration_ms, address, account, key } = fields;
-  const { failure, error, frames, listener, reason, sweep, payment, difference_ms, count, digest } = fields;
+  const { failure, error, frames, listener, reason, task, payment, difference_ms, count, digest } = fields;
   const request = { listener, request_id, method, route, status, duration_ms, address, account, key };
   // What is undefined is left out of the line.
-  return { ...request, failure, error, frames, reason, sweep, payment, difference_ms, count, digest } as LogFields;
+  return { ...request, failure, error, frames, reason, task, payment, difference_ms, count, digest } as LogFields;
 };
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;

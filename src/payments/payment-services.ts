@@ -55,7 +55,7 @@ export function createPaymentServices(parts: Parts) {
     every: POLL_INTERVAL_MS,
     sweeps: [],
     work: [
-      { kind: 'news', run: () => notifications.collect() },
+      { kind: 'notifications', run: () => notifications.collect() },
       { kind: 'payments', run: () => recovery.runOnce() },
     ],
     time,

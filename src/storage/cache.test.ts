@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { Cache, costAwareTtl } from './cache.ts';
 
 describe('Cache', () => {
-  /** A loader that returns the next of the given values, at times that the test sets. */
+  /** Returns a loader that returns the next of the given values, at times that the test sets. */
   function startCache(
     values: readonly string[],
     options: { ttlMs?: number | ((ms: number) => number); max?: number } = {},
@@ -41,7 +41,7 @@ describe('Cache', () => {
     assert.deepEqual(await Promise.all([at(0), at(0)]), ['one', 'one']);
   });
 
-  test('loads again after the clock was put back', async () => {
+  test('loads again after the clock was set back', async () => {
     const { at } = startCache(['one', 'two']);
     assert.deepEqual([await at(5000), await at(4999)], ['one', 'two']);
   });
@@ -89,7 +89,7 @@ describe('Cache', () => {
     );
   });
 
-  test('keeps what took long for longer', async () => {
+  test('caches slow loads for longer', async () => {
     let now = 0;
     const cache = new Cache<string, number>({ clock: () => now, max: 10, ttlMs: costAwareTtl });
     const load = (tookMs: number) => async () => {

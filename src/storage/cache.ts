@@ -2,14 +2,14 @@ import type { Clock } from '../kernel/clock.ts';
 
 interface Entry<Value> {
   readonly startedAt: number;
-  /** The result of `loading` once it is there. */
+  /** The result of `loading`, when loading has ended. */
   loaded: { readonly value: Value } | undefined;
   readonly loading: Promise<Value>;
-  /** How long the entry is fresh, counted from `startedAt`. */
+  /** Milliseconds for which the entry is fresh, counted from `startedAt`. */
   ttlMs: number;
 }
 
-/** Values by key for a limited time. Keys are told apart by identity, so objects are no keys. */
+/** Caches values by key for a limited time. Keys are compared by identity, so objects cannot be keys. */
 export class Cache<Key extends string | number, Value> {
   readonly #clock: Clock;
   readonly #max: number;
@@ -19,11 +19,11 @@ export class Cache<Key extends string | number, Value> {
 
   constructor(options: {
     clock: Clock;
-    /** Entries; beyond them the oldest is dropped. */
+    /** Maximum number of entries; the oldest is dropped beyond it. */
     max: number;
-    /** Counted from the beginning of the load. A function gets the time that the load took, and counts from its end. */
+    /** Counted from the start of the load. A function gets the duration of the load, and counts from its end. */
     ttlMs: number | ((tookMs: number) => number);
-    /** Default: every value is. A load that fails is never cached. */
+    /** Default: every value. A load that fails is never cached. */
     isCacheable?: (value: Value) => boolean;
   }) {
     this.#clock = options.clock;
@@ -63,7 +63,7 @@ export class Cache<Key extends string | number, Value> {
     this.#entries.delete(key);
   }
 
-  /** An entry from the future was made before the clock was put back. */
+  /** An entry from the future was created before the clock was set back. */
   #isFresh({ startedAt, ttlMs }: Entry<Value>): boolean {
     const age = this.#clock() - startedAt;
     return age >= 0 && age < ttlMs;
@@ -86,13 +86,13 @@ export class Cache<Key extends string | number, Value> {
     entry.ttlMs = tookMs + this.#ttlMs(tookMs);
   }
 
-  /** Called only for values that are cached, so that loads of keys that do not exist displace none. */
+  /** Called only for cached values, so that loads of keys that do not exist displace none. */
   #dropOldest(): void {
     const [oldest] = this.#entries.keys();
     if (this.#entries.size > this.#max && oldest !== undefined) this.#entries.delete(oldest);
   }
 
-  /** A newer load of the key stays. */
+  /** A newer load of the key remains. */
   #drop(key: Key, entry: Entry<Value>): void {
     if (this.#entries.get(key) === entry) this.#entries.delete(key);
   }
@@ -101,9 +101,14 @@ export class Cache<Key extends string | number, Value> {
 const MIN_COUNT_TTL_MS = 10_000;
 const COST_FACTOR = 100;
 
-/** Keeps counts for 10 seconds, or for 100 times as long as they took: counting takes a hundredth of the time at most. */
+/**
+ * Caches a count for 10 seconds, or for 100 times as long as it took, so that counting uses at most 1 % of the time.
+ */
 export const costAwareTtl = (tookMs: number): number => Math.max(MIN_COUNT_TTL_MS, tookMs * COST_FACTOR);
 
-/** How long settings and configurations are cached: less than the 5 seconds within which a change holds on every node. */
+/**
+ * How long settings and configurations are cached: less than the 5 seconds within which a change is valid on every
+ * node.
+ */
 export const SETTINGS_TTL_MS = 2000;
 export const MAX_CACHED_TENANTS = 10_000;

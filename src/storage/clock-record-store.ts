@@ -12,9 +12,9 @@ export const TABLES: readonly Table[] = [
 
 /** The records of the clock; all times in milliseconds of the deciding clock. */
 export interface ClockRecords {
-  /** The last trusted time, and from when on the node that wrote it compared time without a gap. */
+  /** The last trusted time, and the start of the period in which the node that wrote it compared time without a gap. */
   readonly trusted: { readonly at: number; readonly since: number };
-  /** The fault that a node finds; renewed as long as it lasts. */
+  /** The fault that a node finds; renewed while it lasts. */
   readonly distrust: {
     readonly reason: Distrust;
     readonly at: number;
@@ -26,7 +26,7 @@ export interface ClockRecords {
 
 export type ClockRecordName = keyof ClockRecords;
 
-/** Returns what was found when the clock was ahead, unless a process has trusted the same clock since. */
+/** Returns the finding of the clock that was ahead, unless a process has trusted the same clock since. */
 export function findKnownJump({ trusted, distrust }: Partial<ClockRecords>): KnownJump | undefined {
   if (distrust?.reason !== 'ahead' || distrust.expected === null) return undefined;
   if (trusted !== undefined && trusted.at >= distrust.at - LIMITS.clockToleranceMs) return undefined;
@@ -39,7 +39,7 @@ const UPSERT = `insert into clock_records (name, record, mac) values (?, ?, ?)
   on conflict (name) do update set record = excluded.record, mac = excluded.mac`;
 const DELETE = 'delete from clock_records where name = ?';
 
-/** Stores the records of the clock. Each carries a MAC: one that was changed in the database counts as missing. */
+/** Stores the records of the clock. Each has a MAC: a record that was altered in the database counts as missing. */
 export class ClockRecordStore {
   readonly #database: Database;
   readonly #macKey: KeyObject;
@@ -54,7 +54,7 @@ export class ClockRecordStore {
     return new ClockRecordStore(database, macKey);
   }
 
-  /** Returns the records that are there and genuine. */
+  /** Returns the records that exist and are authentic. */
   async list(): Promise<Partial<ClockRecords>> {
     const genuine = (await this.#database.read(FIND)).filter((row) => this.#isMacValid(row));
     return Object.fromEntries(genuine.map((row) => [text(row, 'name'), JSON.parse(text(row, 'record'))]));

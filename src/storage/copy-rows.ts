@@ -4,15 +4,15 @@ import { digestTable, type RowPage, readPages, type TableDigest } from './row-pa
 import type { Table } from './table.ts';
 
 /**
- * Moves a vault into another database, as it is: whatever is sealed stays sealed. Rows are written in the order of their
- * keys, a page at a time and each page whole or not at all. So an interrupted copy goes on behind the greatest key of
- * each table that is in the target, and needs no other note of how far it came.
+ * Moves a vault into another database unchanged: sealed values stay sealed. Rows are written in the order of their
+ * keys, page by page, and each page is atomic. An interrupted copy therefore continues behind the greatest key of each
+ * table in the target, and needs no other record of its progress.
  */
 export interface CopyJob {
   readonly source: Database;
-  /** In which a copy of this source has begun, see `copy.ts`. */
+  /** A copy of this source has begun in the target, see `copy.ts`. */
   readonly target: Database;
-  /** All tables that make up the vault. */
+  /** All tables of the vault. */
   readonly tables: readonly Table[];
   progress(step: Progress): void;
 }
@@ -20,7 +20,7 @@ export interface CopyJob {
 export interface Progress {
   readonly table: string;
   readonly step: 'copied' | 'compared';
-  /** Of this table and step, so far. */
+  /** Rows of this table and step so far. */
   readonly rows: number;
 }
 
@@ -36,10 +36,10 @@ async function copyTable(table: Table, { source, target, progress }: CopyJob): P
   let rows = 0;
   let writing: Promise<void> = Promise.resolve();
   for await (const page of readPages(source, table, await findGreatestKey(target, table))) {
-    // The next page is read while this one is written; a page never overtakes the one before.
+    // The next page is read while this one is written; pages are written in their order.
     await writing;
     writing = writePage(target, table, page);
-    // When reading fails meanwhile, that is what is told.
+    // When reading fails in the meantime, the caller gets that error.
     writing.catch(() => undefined);
     rows += page.length;
     progress({ table: table.name, step: 'copied', rows });
@@ -62,7 +62,7 @@ async function writePage(target: Database, { name, columns }: Table, rows: RowPa
     throw new StorageError(`table ${name}: something else writes to the target; is another copy running?`);
 }
 
-/** Reads everything again, from both sides. Throws when they are not the same. */
+/** Reads everything again from both sides. Throws when the sides differ. */
 export async function compareRows({ source, target, tables, progress }: CopyJob): Promise<TableComparison[]> {
   const compared: TableComparison[] = [];
   for (const table of tables) {

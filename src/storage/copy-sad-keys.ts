@@ -1,7 +1,10 @@
 import type { SadKeyStore, WrappedSadKey } from '../crypto/sad-key.ts';
 import { CopyError } from './copy.ts';
 
-/** Copies the keys of sensitive authentication data, still wrapped; returns how many. An interrupted copy can be repeated. */
+/**
+ * Copies the keys of sensitive authentication data, still wrapped; returns their number. An interrupted copy can be
+ * repeated.
+ */
 export async function copySadKeys(source: SadKeyStore, target: SadKeyStore): Promise<number> {
   const keys = await source.list();
   for (const key of keys) await target.insert(key);
@@ -13,7 +16,10 @@ export async function copySadKeys(source: SadKeyStore, target: SadKeyStore): Pro
   });
 }
 
-/** A target that is a backup holds none, also when an earlier, interrupted copy was to be none. Throws `CopyError`. */
+/**
+ * Removes the keys from a target that is a backup: an earlier, interrupted copy may not have been one. Throws
+ * `CopyError`.
+ */
 export async function assertNoSadKeys(target: SadKeyStore): Promise<void> {
   if ((await target.list()).length === 0) return;
   throw new CopyError('the target holds keys of sensitive authentication data; empty it, and begin again');

@@ -26,7 +26,7 @@ const quiet = (): void => undefined;
 const change = (database: Database, sql: string, ...values: (string | number | null | Uint8Array)[]): Promise<void> =>
   commitOrThrow(database, { writes: [write(sql, values, 1)] });
 
-/** The commands of a copy, up to the comparison. */
+/** Runs the steps of a copy, up to the comparison. */
 async function copied(move: CopyJob): Promise<void> {
   const vault = await identifySource(move.source);
   await createSchema(move.target, clock);
@@ -34,7 +34,7 @@ async function copied(move: CopyJob): Promise<void> {
   await copyRows(move);
 }
 
-// Between two of a kind it is the same.
+// Between two databases of one kind the value is the same.
 for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)) {
   describe(`a copy from ${from} to ${to}`, { skip, timeout: 240_000 }, () => {
     let databases: Databases;
@@ -70,7 +70,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       assert.equal(await identifySource(target), await identifySource(source));
     });
 
-    test('goes on wherever it was interrupted, and writes nothing twice', async () => {
+    test('continues wherever it was interrupted, and writes nothing twice', async () => {
       await seedVault(source, { rows: 40, most: 1100 });
       let steps = 0;
       let interruptions = 0;
@@ -90,7 +90,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
         );
         if (ended) break;
         interruptions++;
-        // As a new process, which finds what was committed of the last one's writes.
+        // Runs as a new process, which finds what the last one committed.
         await target.close();
         target = databases.open(targetAddress);
       }
@@ -99,7 +99,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       assert.deepEqual(await readAllRows(target), await readAllRows(source));
     });
 
-    test('finds any change of either side', async () => {
+    test('finds any difference between the sides', async () => {
       await seedVault(source, { rows: 3 });
       await copied(move);
       await compareRows(move);
@@ -107,7 +107,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       for (const { name, key, columns } of COPIED_TABLES) {
         const places = key.map((column) => `${column} = ?`).join(' and ');
         for (const [column, kind] of Object.entries(columns).filter(([each]) => !key.includes(each))) {
-          // The other way of copying has the sides the other way round.
+          // The copy in the other direction has the sides exchanged.
           const side = changes++ % 2 === 0 ? source : target;
           const [row = {}] = await side.read(`select * from ${name} order by ${key.join(', ')} limit 1`);
           const { [column]: before = null } = row;
@@ -137,13 +137,14 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
         await change(side, "delete from accounts where id = '000'");
         await compareRows(move);
       }
-      // Behind the point that the copy has reached: it is not seen when the copy goes on, and found at the end.
+      // The row is behind the point that the copy has reached: it is missed when the copy continues, and found at the
+      // end.
       await change(source, insert, '000', 'added');
       await copyRows(move);
       await assert.rejects(compareRows(move), /table accounts differs/);
     });
 
-    test('is refused over anything else, which stays as it is', async () => {
+    test('is rejected over any other data, which remains unchanged', async () => {
       await seedVault(source, { rows: 2 });
       const vault = await identifySource(source);
       await createSchema(target, clock);
@@ -163,7 +164,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       assert.equal(await beginCopy(target, { source: vault, tables: COPIED_TABLES }, 1), undefined);
     });
 
-    test('is refused over the copy of another vault', async () => {
+    test('is rejected over the copy of another vault', async () => {
       await seedVault(source, { rows: 1 });
       await copied(move);
       const other = await databases.make(from);
@@ -181,7 +182,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       );
     });
 
-    test('of two at once over one target one ends, and it is whole', async () => {
+    test('ends once, complete, when two run concurrently over one target', async () => {
       await seedVault(source, { rows: 40, most: 1500 });
       const vault = await identifySource(source);
       await createSchema(target, clock);
@@ -198,7 +199,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       assert.deepEqual(await readAllRows(target), await readAllRows(source));
     });
 
-    test('starts from a whole vault of this version only', async () => {
+    test('starts only from a complete vault of this version', async () => {
       await assert.rejects(identifySource(target), /the source holds no vault that can be read/);
       await assert.rejects(identifySource(source), /the source holds no vault: it has no keys/);
       await seedVault(source, { rows: 1 });
@@ -210,7 +211,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       await assert.rejects(identifySource(source), /start the service with it once, or run: cardvault migrate/);
     });
 
-    test('leaves a vault of an older version alone', async () => {
+    test('does not change a vault of an older version', async () => {
       await seedVault(source, { rows: 1 });
       await change(source, 'update schema_migrations set version = ? where version = ?', NEWEST - 1, NEWEST);
       await assert.rejects(createSchema(source, clock), /the target is not empty: it holds a vault of schema/);
@@ -220,8 +221,8 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       );
     });
 
-    test('knows whether a node was seen within the last minute', async () => {
-      // Long after this test's own writes.
+    test('detects a node that was active within the last minute', async () => {
+      // A time long after this test's own writes.
       const now = Date.now() + 600_000;
       const insert = 'insert into writers (account, id, epoch, last_group, last_seen_at) values (?, ?, 1, 1, ?)';
       assert.equal(await hasRecentActivity(source, now), false);
@@ -248,7 +249,7 @@ describe('the pages of a copy', () => {
   const accounts = COPIED_TABLES.find(({ name }) => name === 'accounts') ?? assert.fail();
   const insert = 'insert into accounts (id, name, suspended_at, created_at) values (?, ?, ?, ?)';
 
-  test('are bounded in rows and bytes, and have every row once, in the order of the keys', async () => {
+  test('are limited in rows and bytes, and have every row once, in the order of the keys', async () => {
     await seedVault(database, {
       rows: 1,
       most: 3000,
@@ -278,7 +279,7 @@ describe('the pages of a copy', () => {
     );
   });
 
-  test('have a digest of kinds, lengths and bytes', async () => {
+  test('have a digest of types, lengths and bytes', async () => {
     await change(database, insert, 'a', 'ñ', null, -5);
     await change(database, insert, 'b', '', 10, 0);
     const expected = createHash('sha256');
@@ -297,7 +298,7 @@ describe('the pages of a copy', () => {
     assert.deepEqual(await digestTable(database, accounts, quiet), { rows: 2, sha256: expected.digest('hex') });
   });
 
-  test('have no value that would arrive as another one', async () => {
+  test('have no value that would change on its way', async () => {
     for (const [value, problem] of [
       ["cast(x'61ff' as text)", /has a text that cannot be read/],
       ["x'61'", /column name: expected text/],

@@ -15,7 +15,7 @@ export const TABLES: readonly Table[] = [
   },
 ];
 
-/** How a copy stands is written in its target, so that nothing uses a target that is not whole. */
+/** The progress of a copy is stored in its target, so that nothing uses an incomplete target. */
 const STATE = 'select source, finished_at from copies where id = 1';
 const beginSql = (tables: readonly Table[]): string => `insert into copies (id, source, started_at, finished_at)
   select 1, cast(? as text), cast(? as bigint), null
@@ -25,10 +25,10 @@ const WRAPPING_KEYS = `select id from wrapped_keys where account = '' and purpos
   order by environment`;
 const RECENT_WRITER = 'select 1 as seen from writers where last_seen_at > ? limit 1';
 
-/** For how long a node that was killed counts as one that runs. */
+/** How long a node that was killed counts as running. */
 const ACTIVE_WITHIN_MS = MINUTE;
 
-/** Why there is no copy, for the operator. */
+/** Thrown with the reason why there is no copy, for the operator. */
 export class CopyError extends OperatorError {
   override readonly name = 'CopyError';
   override readonly isUsageError: boolean;
@@ -54,18 +54,20 @@ async function loadState(database: Database): Promise<State | undefined> {
   return row && { source: text(row, 'source'), finishedAt: integerOrNull(row, 'finished_at') };
 }
 
-/** Is this the target of a copy that has not come to its end? Then a part of the vault is missing. */
+/** True when this database is the target of an unfinished copy and therefore incomplete. */
 export async function unfinishedCopy(database: Database): Promise<boolean> {
   const state = await loadState(database);
   return state !== undefined && state.finishedAt === undefined;
 }
 
-/** Has a copy into this database begun, whether or not it was finished? */
+/** True when a copy into this database has begun, whether or not it was finished. */
 export const hasCopyBegun = async (database: Database): Promise<boolean> => (await loadState(database)) !== undefined;
 
 const newestSchema = (): number => readMigrations().at(-1)?.version ?? 0;
 
-/** Checks that this is a whole vault of the present schema, and says which one: a digest that copies of it have, too. */
+/**
+ * Checks that this is a complete vault of the present schema, and returns a digest that identifies it and its copies.
+ */
 export async function identifySource(source: Database): Promise<string> {
   let version: number;
   try {
@@ -89,7 +91,10 @@ export async function identifySource(source: Database): Promise<string> {
 const INSERT_PROBE = 'insert into leases (name, owner, expires_at) values (?, ?, 0)';
 const DELETE_PROBE = 'delete from leases where owner = ?';
 
-/** Are they two addresses of one database? Then a mark, a text of its own, that is made in the target is in the source. */
+/**
+ * True when both are one database at two addresses: a probe, a random text, that is written to the target appears in
+ * the source.
+ */
 export async function isSameDatabase(source: Database, target: Database, probe: string): Promise<boolean> {
   await commitOrThrow(target, { writes: [write(INSERT_PROBE, [`copy ${probe}`, probe], 1)] });
   const found = await source.read('select 1 as found from leases where owner = ?', probe);
@@ -97,7 +102,7 @@ export async function isSameDatabase(source: Database, target: Database, probe: 
   return found.length > 0;
 }
 
-/** Brings an empty target up to date. An older vault is not touched: it is no target. */
+/** Creates the present schema in an empty target. Throws `CopyError` for an older vault, which is no target. */
 export async function createSchema(target: Database, clock: () => number): Promise<void> {
   const version = await schemaVersion(target).catch((cause: unknown) => {
     if (cause instanceof StorageError) return undefined;
@@ -109,8 +114,8 @@ export async function createSchema(target: Database, clock: () => number): Promi
 }
 
 /**
- * Notes in the target that a copy of this source has begun, unless one has. Returns when it was finished, if it was.
- * Nothing is written into a target that holds anything else.
+ * Stores in the target that a copy of this source has begun, unless one has. Returns the time at which it was finished,
+ * if it was. Writes nothing into a target that contains anything else.
  */
 export async function beginCopy(
   target: Database,
@@ -121,7 +126,7 @@ export async function beginCopy(
   if (state === undefined) {
     const begun = await target.commit({ writes: [write(beginSql(tables), [source, now], 1)] });
     if (begun.committed) return undefined;
-    // Another copy may have begun in this moment.
+    // Another copy may have begun in the meantime.
     state = await loadState(target);
   }
   if (state === undefined)
@@ -136,12 +141,12 @@ async function findFilledTable(target: Database, tables: readonly Table[]): Prom
   return undefined;
 }
 
-/** From now on the target is a vault like any other. */
+/** Turns the target into a vault like any other. */
 export async function finishCopy(target: Database, now: number): Promise<void> {
   const { committed } = await target.commit({ writes: [write(FINISH, [now], 1)] });
   if (!committed) throw new CopyError('another process has finished or removed this copy', { isUsageError: false });
 }
 
-/** Has a node used the database within the last minute? */
+/** True when a node has used the database within the last minute. */
 export const hasRecentActivity = async (database: Database, now: number): Promise<boolean> =>
   (await database.read(RECENT_WRITER, now - ACTIVE_WITHIN_MS)).length > 0;

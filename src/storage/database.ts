@@ -3,10 +3,10 @@ import { OperatorError } from '../kernel/operator-error.ts';
 import type { Migration } from './migration.ts';
 
 /**
- * The seam between the service and its database, as narrow as it can be: reads, and units of writes that are committed
- * whole or not at all. Both are the same SQL text on every database: `?` parameters, text and blob ids, integer
- * milliseconds. There are no interactive transactions; what must not have changed since it was read is said as the
- * number of rows that a write has to touch.
+ * The interface between the service and its database, kept narrow: reads, and units of writes that are committed
+ * atomically. Both are the same SQL text on every database: `?` parameters, text and blob ids, integer milliseconds.
+ * There are no interactive transactions; a condition on earlier reads is expressed as the number of rows that a write
+ * has to touch.
  */
 export type Value = string | number | null | Uint8Array;
 
@@ -16,11 +16,11 @@ export type Row = Readonly<Record<string, Value>>;
 export interface Write {
   readonly sql: string;
   readonly rows: readonly (readonly Value[])[];
-  /** How many rows of the table each run must touch; otherwise the whole unit is undone. Absent: any number. */
+  /** Number of rows of the table that each run must touch; otherwise the unit is rolled back. Absent: any number. */
   readonly expectedRows?: number;
 }
 
-/** A line for the hash-chained journal, see `journal.ts`. */
+/** A record for the hash-chained journal, see `journal.ts`. */
 export interface JournalEntry {
   /** Empty when the entry belongs to no account. */
   readonly account: string;
@@ -31,56 +31,59 @@ export interface JournalEntry {
 }
 
 export interface UnitOfWork {
-  /** The one account whose rows these are; absent when they are of several, or of none. */
+  /** The one account that owns the rows; absent when several accounts own them, or none. */
   readonly account?: string;
   readonly writes: readonly Write[];
   readonly journal?: readonly JournalEntry[];
-  /** What the unit removes has to be cleared from the write-ahead log too, see `scrub`. */
+  /** True when the unit erases data that must be cleared from the write-ahead log too, see `scrub`. */
   readonly scrubAfterCommit?: boolean;
 }
 
-/** `conflict`: nothing of the unit happened, because a run of a write did not touch what it had to. */
+/** `conflict`: the unit was not committed, because a run of a write did not touch the expected rows. */
 export type CommitResult =
   | { readonly committed: true }
   | { readonly committed: false; readonly write: number; readonly row: number };
 
 export interface Database {
   read(sql: string, ...values: readonly Value[]): Promise<Row[]>;
-  /** Resolves when the unit is on disk, or was undone. Throws `StorageError` when neither can be said to have happened. */
+  /**
+   * Resolves when the unit is on disk, or was rolled back. Throws `StorageError` when the result of the commit is
+   * unknown.
+   */
   commit(unit: UnitOfWork): Promise<CommitResult>;
   /**
-   * Brings the schema up to date; safe with many starters. Throws when a newer version wrote the database. `migrations`: in
-   * place of those of this version, for tests.
+   * Updates the schema; safe with several concurrent starts. Throws when a newer version wrote the database. Tests pass
+   * other `migrations`.
    */
   migrate(clock: () => number, migrations?: readonly Migration[]): Promise<void>;
-  /** Clears what the write-ahead log still holds of rows that were erased since the last time. */
+  /** Clears from the write-ahead log what was erased since the last scrub. */
   scrub(): Promise<void>;
-  /** A consistent copy while in use. */
+  /** Writes a consistent copy while the database is in use. */
   backup(path: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A database as the service drives it. */
+/** A database with what the service needs to operate it. */
 export interface Driver extends Database {
-  /** Units that wait for the next commit. */
+  /** Number of units that wait for the next commit. */
   readonly queuedUnits: number;
-  /** Can it read and write? */
+  /** True when the database can be read and written. */
   isAlive(): Promise<boolean>;
-  /** The key that seals the journal; no journal entry can be written before it is known. */
+  /** Sets the key that seals the journal; no journal entry can be written before. */
   useJournalKey(key: KeyObject): Promise<void>;
 }
 
-/** The database is away, full or damaged. Its message is for operators and holds no data. */
+/** Thrown when the database is unavailable, full or damaged. Its message is for operators and contains no data. */
 export class StorageError extends OperatorError {
   override readonly name = 'StorageError';
 }
 
-/** A row holds what this service never writes: it was changed in the database itself, or is damaged. */
+/** Thrown for a row that this service never writes: it was altered in the database, or is damaged. */
 export class MalformedRowError extends StorageError {}
 
 /**
- * Rows of a write have the same number of values, and nothing but values, in them; text has no U+0000, which PostgreSQL
- * does not take. What is malformed is refused before it joins the units of others.
+ * Checks that the rows of a write have the same number of values, all of a supported type; text has no U+0000, which
+ * PostgreSQL rejects. A malformed unit is rejected before it joins the units of others.
  */
 export const isWellFormed = ({ writes, journal = [] }: UnitOfWork): boolean =>
   writes.every(({ rows }) => rows.every((row) => row.length === rows[0]?.length && row.every(isValue))) &&
@@ -91,11 +94,11 @@ export const isValue = (value: unknown): boolean =>
     ? !value.includes('\0')
     : Number.isSafeInteger(value) || value === null || value instanceof Uint8Array;
 
-/** One run of one statement. */
+/** Returns one run of one statement. */
 export const write = (sql: string, values: readonly Value[], expectedRows?: number): Write =>
   expectedRows === undefined ? { sql, rows: [values] } : { sql, rows: [values], expectedRows };
 
-/** For writes that cannot lose a race. */
+/** Commits a unit that cannot conflict. */
 export async function commitOrThrow(database: Database, unit: UnitOfWork): Promise<void> {
   const outcome = await database.commit(unit);
   if (!outcome.committed) throw new StorageError(`write ${outcome.write} met an unexpected state`);

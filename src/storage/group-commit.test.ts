@@ -10,7 +10,7 @@ const unit = (name: string, rows = 1): UnitOfWork => ({ writes: [{ sql: SQL, row
 const nameOf = ({ writes }: UnitOfWork): string => String(writes[0]?.rows[0]?.[0]);
 const COMMITTED = { committed: true } as const;
 
-/** A sink that says nothing until it is told to. */
+/** A sink that returns results only when the test tells it to. */
 function slowSink() {
   const groups: { names: string[]; finish(result?: GroupResult): void; fail(error: Error): void }[] = [];
   const send = (units: UnitOfWork[]): Promise<readonly GroupResult[]> => {
@@ -50,7 +50,7 @@ describe('group commit', () => {
     assert.deepEqual(await outcome, COMMITTED);
   });
 
-  test('units that arrive together leave together', async () => {
+  test('units that arrive together are sent together', async () => {
     const sink = slowSink();
     const group = new GroupCommit(sink.send, 2);
     const outcomes = ['a', 'b', 'c'].map((name) => group.commit(unit(name)));
@@ -63,7 +63,7 @@ describe('group commit', () => {
     assert.deepEqual(await Promise.all(outcomes), [COMMITTED, COMMITTED, COMMITTED]);
   });
 
-  test('units gather while the sink is busy, and leave in their order', async () => {
+  test('units gather while the sink is busy, and are sent in their order', async () => {
     const sink = slowSink();
     const group = new GroupCommit(sink.send, 2);
     const names = Array.from({ length: 100 }, (_, index) => `${index}`);
@@ -130,7 +130,7 @@ describe('group commit', () => {
     ]);
   });
 
-  test('a unit that the sink says nothing about is rejected', async () => {
+  test('a unit without a result of the sink is rejected', async () => {
     const group = new GroupCommit(async () => [COMMITTED], 2);
     const results = await Promise.allSettled([group.commit(unit('told')), group.commit(unit('forgotten'))]);
     assert.equal(results[0].status, 'fulfilled');
@@ -138,7 +138,7 @@ describe('group commit', () => {
     assert.ok(results[1].reason instanceof StorageError);
   });
 
-  test('too many waiting units are refused, and those that wait are not lost', async () => {
+  test('more than the maximum of waiting units are rejected, and those that wait are not lost', async () => {
     const sink = slowSink();
     const group = new GroupCommit(sink.send, 2);
     const accepted: Promise<unknown>[] = [];
@@ -164,7 +164,7 @@ describe('group commit', () => {
     assert.deepEqual(await later, COMMITTED);
   });
 
-  test('a group has at most so many rows, but for a unit that has more alone', async () => {
+  test('a group is limited in rows, except for a unit that alone has more', async () => {
     const sink = slowSink();
     const group = new GroupCommit(sink.send, 2);
     const half = LIMITS.rowsPerCommit / 2;
@@ -196,7 +196,7 @@ describe('group commit', () => {
     );
   });
 
-  test('drained waits for what was handed in, failures too', async () => {
+  test('drained waits for everything that was passed in, including failures', async () => {
     const sink = slowSink();
     const group = new GroupCommit(sink.send, 2);
     await group.drained();

@@ -1,7 +1,7 @@
 import { LIMITS } from '../kernel/limits.ts';
 import { type CommitResult, StorageError, type UnitOfWork } from './database.ts';
 
-/** What became of a unit in its group: an outcome, or the reason why there is none. */
+/** The result of a unit in its group: a commit result, or the error in its place. */
 export type GroupResult = CommitResult | { readonly error: string };
 
 interface QueuedUnit {
@@ -10,12 +10,12 @@ interface QueuedUnit {
   readonly reject: (error: Error) => void;
 }
 
-/** Rows that are worth leaving for at once; fewer wait for the end of the current round of I/O events. */
+/** Number of rows at which a group is sent immediately; fewer wait for the end of the current round of I/O events. */
 const MIN_ROWS_TO_SEND = 200;
 
 /**
- * Natural group commit: while groups are on their way to the disk the next one gathers, and leaves as soon as there is
- * room. Under load many requests share one flush; alone, a request waits for nobody.
+ * Natural group commit: while groups are being written, the next one gathers, and is sent as soon as there is capacity.
+ * Under load many requests share one flush; a single request does not wait for others.
  */
 export class GroupCommit {
   readonly #send: (units: UnitOfWork[]) => Promise<readonly GroupResult[]>;
@@ -26,7 +26,7 @@ export class GroupCommit {
   #scheduled = false;
   #idle: (() => void)[] = [];
 
-  /** `maxConcurrent`: groups on their way at once; while the disk takes one, the next is prepared behind it. */
+  /** `maxConcurrent`: groups that are sent concurrently; while the disk writes one, the next is prepared. */
   constructor(send: (units: UnitOfWork[]) => Promise<readonly GroupResult[]>, maxConcurrent: number) {
     this.#send = send;
     this.#maxConcurrent = maxConcurrent;
@@ -48,13 +48,13 @@ export class GroupCommit {
     });
   }
 
-  /** Resolves when everything handed in so far has an outcome. */
+  /** Resolves when everything passed in so far has a result. */
   async drained(): Promise<void> {
     if (this.#inFlight === 0 && this.#queue.length === 0) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  // After the current round of I/O events, so that all requests that arrived together leave together.
+  // Sends after the current round of I/O events, so that all requests that arrived together form one group.
   #schedule(): void {
     if (this.#scheduled || this.#inFlight > 0) return;
     this.#scheduled = true;

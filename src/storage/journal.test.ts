@@ -20,12 +20,12 @@ import {
 const entry = { account: 'acct_1', environment: 'sandbox', at: 1_700_000_000_000, record: '{"action":"x"}' };
 const key = createSecretKey(Buffer.alloc(32, 7));
 
-describe('a link of the journal', () => {
-  test('is the SHA-256 of six lines and the record, as sha256sum makes it', () => {
+describe('a record of the journal', () => {
+  test('has the SHA-256 of six lines and the record, as sha256sum computes it', () => {
     const zeros = '0'.repeat(64);
     const text = `${zeros}\n1\n1\nacct_1\nsandbox\n1700000000000\n{"action":"x"}`;
     assert.equal(hashRecord(zeros, 1, 1, entry), createHash('sha256').update(text).digest('hex'));
-    // A value of its own, so that a change of the form is seen: exported journals must stay verifiable.
+    // A fixed value, so that a change of the format is detected: exported journals must remain verifiable.
     assert.equal(hashRecord(zeros, 1, 1, entry), '0debded3d096b01d6e3de34bcec298b16188e206a448b1e1488c0b42ee0192bd');
   });
 
@@ -37,7 +37,7 @@ describe('a link of the journal', () => {
     assert.equal(second.hash, hashRecord(first.hash, 3, 2, { ...entry, record: '{}' }));
   });
 
-  test('is another for any other part', () => {
+  test('has another hash for any other part', () => {
     const previous = 'a'.repeat(64);
     const hashes = [
       hashRecord(previous, 1, 1, entry),
@@ -49,7 +49,7 @@ describe('a link of the journal', () => {
       hashRecord(previous, 1, 1, { ...entry, environment: 'production' }),
       hashRecord(previous, 1, 1, { ...entry, at: entry.at + 1 }),
       hashRecord(previous, 1, 1, { ...entry, record: '{"action": "x"}' }),
-      // What ends one part cannot begin the next.
+      // A part cannot contain the separator, so the end of one part cannot become the start of the next.
       hashRecord(previous, 1, 12, entry),
       hashRecord(previous, 11, 2, entry),
       hashRecord(previous, 1, 1, { ...entry, account: 'acct_1sandbox', environment: '' }),
@@ -68,7 +68,7 @@ describe('the seal of a head', () => {
     assert.equal(isHeadSealValid(key, head, sealHead(key, head)), true);
   });
 
-  test('fits no other head', () => {
+  test('is valid for no other head', () => {
     const seal = sealHead(key, head);
     const others: Head[] = [
       { ...head, account: 'acct_2' },
@@ -82,14 +82,14 @@ describe('the seal of a head', () => {
     for (const other of others) assert.equal(isHeadSealValid(key, other, seal), false);
   });
 
-  test('is made by the holder of the key alone', () => {
+  test('can be computed only with the key', () => {
     assert.equal(isHeadSealValid(createSecretKey(randomBytes(32)), head, sealHead(key, head)), false);
     const changed = sealHead(key, head);
     changed[0] = (changed[0] ?? 0) ^ 1;
     assert.equal(isHeadSealValid(key, head, changed), false);
   });
 
-  test('of another length is refused without a throw', () => {
+  test('of another length is rejected without an error', () => {
     for (const seal of [new Uint8Array(), sealHead(key, head).slice(0, 31), new Uint8Array(33)]) {
       assert.equal(isHeadSealValid(key, head, seal), false);
     }
@@ -101,7 +101,7 @@ describe('extending the chains of a lane', () => {
   const extended = (heads: readonly Head[], ...entries: JournalEntry[]) =>
     extendChains(key, 2, new Map(heads.map((head) => [head.account, head])), entries);
 
-  test('begins a chain with an announcement in the chain of no account', () => {
+  test('starts a chain with an announcement in the chain of no account', () => {
     const opening = {
       account: '',
       environment: 'sandbox',
@@ -121,7 +121,7 @@ describe('extending the chains of a lane', () => {
     );
   });
 
-  test('announces no chain that is there, none twice, and not that of no account', () => {
+  test('announces no existing chain, none twice, and not that of no account', () => {
     const head = { account: 'acct_1', lane: 2, sequence: 7, hash: 'a'.repeat(64) };
     assert.deepEqual(extended([head], entry).records, [appendRecord(head, entry)]);
     assert.deepEqual(
@@ -133,7 +133,7 @@ describe('extending the chains of a lane', () => {
     assert.deepEqual(extended([]), { records: [], heads: [], newLane: undefined });
   });
 
-  test('says with which record a lane began, once', () => {
+  test('reports the first record of a lane, once', () => {
     const { records, newLane } = extendChains(key, 5, new Map(), [of('a'), of('')]);
     assert.deepEqual(newLane, { lane: 5, at: entry.at, first: records[0]?.hash });
     assert.ok(records[0] !== undefined && isAnnouncement(records[0]));
@@ -141,14 +141,14 @@ describe('extending the chains of a lane', () => {
     assert.equal(extendChains(key, 5, heads, [of('')]).newLane, undefined);
   });
 
-  test('an account cannot announce, whatever its record says', () => {
+  test('an account cannot announce, whatever its record contains', () => {
     const [announcement] = extended([], entry).records;
     assert.ok(announcement !== undefined && isAnnouncement(announcement));
     assert.equal(isAnnouncement({ ...announcement, account: 'acct_1' }), false);
     assert.equal(isAnnouncement(of('', '{"action":"token.deleted"}')), false);
   });
 
-  test('in groups of any size makes whole, sealed chains in the order of their entries', () => {
+  test('in groups of any size writes complete, sealed chains in the order of their entries', () => {
     const account = fc.constantFrom('', 'a', 'b', 'a/b', '"', 'ü');
     const entries = fc.array(fc.record({ account, record: fc.constantFrom('{}', '{"n":1}'), at: fc.nat() }));
     let announced = 0;

@@ -26,16 +26,18 @@ export const TABLES: readonly Table[] = [
 ];
 
 /**
- * The journal: append-only chains of records, each record hashed together with the hash before it. A chain belongs to one
- * account and one lane, so that a database that shards keeps it on the account's machine. A lane has one writer at a time
- * (with SQLite the file has one; nodes over a shared database take lanes of their own), so writers never wait for one
- * another. Records of no account stand in the chain of the account ''. The newest hash of a chain is sealed with a key that
- * is not in the database: whoever rewrites records and all hashes after them, or cuts off the end, cannot make the seal.
+ * The journal: append-only chains of records, each record hashed together with the hash before it. A chain belongs to
+ * one account and one lane, so that a sharded database stores it on the account's machine. A lane has one writer at a
+ * time (with SQLite the file has one; nodes over a shared database use different lanes), so writers never wait for one
+ * another. Records of no account are in the chain of the account ''. The newest hash of a chain is sealed with a key
+ * that is not in the database: an attacker who rewrites records and all hashes after them, or cuts off the end, cannot
+ * compute the seal.
  *
- * A chain that begins is announced by a record in the chain of '' of its lane, and a lane that begins is added to the register
- * of lanes (`lane-register.ts`): an attacker who removes all of a chain or of a lane, with its heads, leaves that entry.
+ * The start of a chain is announced by a record in the chain of '' of its lane, and the start of a lane is added to the
+ * register of lanes (`lane-register.ts`): an attacker who deletes all records and heads of a chain or of a lane leaves
+ * that entry.
  *
- * The hash is plain SHA-256 over text, so that an exported journal is checked with `sha256sum` alone.
+ * The hash is plain SHA-256 over text, so that an exported journal can be checked with `sha256sum` alone.
  */
 export interface ChainedRecord {
   readonly lane: number;
@@ -57,10 +59,10 @@ export interface Head extends Chain {
   readonly hash: string;
 }
 
-/** `before`: the head that this one follows; of sequence 0 when the chain is new. */
+/** `before`: the head that this record follows, with sequence 0 when the chain is new. */
 export type SealedHead = Head & { readonly seal: Uint8Array; readonly before: Head };
 
-/** The one lane of SQLite, and the first of those that the writers of PostgreSQL draw. */
+/** The only lane of SQLite, and the first of those that the writers of PostgreSQL choose from. */
 export const FIRST_LANE = 1;
 
 const OPENED = 'journal.opened';
@@ -72,7 +74,7 @@ export const emptyHead = (account: string, lane: number): Head => ({
   hash: '0'.repeat(64),
 });
 
-/** The hash of the next record: SHA-256, in hexadecimal, over six lines and the record. */
+/** Returns the hash of the next record: SHA-256, in hexadecimal, over six lines and the record. */
 export const hashRecord = (previous: string, lane: number, sequence: number, entry: JournalEntry): string =>
   hash(
     'sha256',
@@ -87,7 +89,10 @@ export function appendRecord(head: Head, entry: JournalEntry): ChainedRecord {
   return { lane: head.lane, sequence, account, environment, at, record, hash: link };
 }
 
-/** Returns what only a holder of the journal key can make: HMAC-SHA-256 over account, lane, sequence and hash. */
+/**
+ * Returns the seal of a head, which only a holder of the journal key can compute: HMAC-SHA-256 over account, lane,
+ * sequence and hash.
+ */
 export const sealHead = (key: KeyObject, { account, lane, sequence, hash: newest }: Head): Uint8Array =>
   new Uint8Array(keyedDigest(key, `${account}\n${lane}\n${sequence}\n${newest}`));
 
@@ -109,7 +114,7 @@ const announcement = ({ account, environment, at }: JournalEntry, lane: number):
 export const isAnnouncement = ({ account, record }: JournalEntry): boolean =>
   account === '' && record.startsWith(`{"action":"${OPENED}"`);
 
-/** The chains that an announcement tells of. */
+/** Returns the chains that an announcement names. */
 export function parseAnnouncement({ record }: JournalEntry): Chain[] {
   const { targets } = JSON.parse(record) as { targets: readonly string[] };
   return targets.map((target) => {
@@ -125,10 +130,10 @@ interface ExtendedChains {
 }
 
 /**
- * What a group of entries adds to the chains of a lane. `heads` holds the present head of every account concerned, and of
- * ''; an account without one begins a chain. `records` are in the order of the entries, each announcement before the first
- * record of its chain; `heads` are those of the chains that grew. `newLane`: the lane's first record in the chain of '', which
- * is to be registered.
+ * The records and heads that a group of entries adds to the chains of a lane. `heads` contains the present head of
+ * every account concerned, and of ''; an account without a head starts a chain. `records` are in the order of the
+ * entries, each announcement before the first record of its chain; the resulting `heads` are those of the chains that
+ * grew. `newLane` is the lane's first record in the chain of '', which has to be registered.
  */
 export function extendChains(
   key: KeyObject,
@@ -138,7 +143,7 @@ export function extendChains(
 ): ExtendedChains {
   const records: ChainedRecord[] = [];
   const extended = new Map<string, Head>();
-  // Copied, so that no head holds on to the one before it.
+  // Copied, so that no head keeps a reference to the one before it.
   const before = (account: string): Head => {
     const { sequence, hash: newest } = heads.get(account) ?? emptyHead(account, lane);
     return { account, lane, sequence, hash: newest };

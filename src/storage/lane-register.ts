@@ -8,10 +8,10 @@ export const TABLES: readonly Table[] = [
 ];
 
 /**
- * The register of lanes: one sealed row that names every lane of the journal with its first record. It begins in the commit
- * of the vault's first keys, and a lane is added in the commit of its first record. So removed records, heads and lanes are
- * found although nothing refers to them any more: the register cannot be made without the journal key, and a vault without
- * that key does not open.
+ * The register of lanes: one sealed row that names every lane of the journal with its first record. It is created in
+ * the commit of the vault's first keys, and a lane is added in the commit of its first record. So deleted records,
+ * heads and lanes are detected although nothing refers to them any more: the register cannot be forged without the
+ * journal key, and a vault without that key does not open.
  */
 export interface RegisteredLane {
   readonly lane: number;
@@ -21,7 +21,7 @@ export interface RegisteredLane {
   readonly first: string;
 }
 
-/** A register as it was read; the text is what the seal covers. */
+/** A register as it was read; the seal covers the text. */
 export interface LaneRegister {
   readonly lanes: readonly RegisteredLane[];
   readonly seal: Uint8Array;
@@ -32,14 +32,14 @@ const INSERT = "insert into lane_register (account, lanes, seal) values ('', ?, 
 /** Must touch the row that was read. */
 export const REPLACE_REGISTER = "update lane_register set lanes = ?, seal = ? where account = '' and seal = ?";
 
-/** HMAC-SHA-256; its first line is no account, so that it is never the seal of a head. */
+/** Returns HMAC-SHA-256 over the text; its first line is no account, so that it never equals the seal of a head. */
 const sealOf = (key: KeyObject, lanes: string): Uint8Array =>
   new Uint8Array(keyedDigest(key, `lane register\n${lanes}`));
 
-/** Belongs in the unit of the journal's first record: an empty register is never in order. */
+/** Belongs in the unit of the journal's first record: an empty register is never valid. */
 export const insertRegister = (key: KeyObject): Write => write(INSERT, ['[]', sealOf(key, '[]')], 1);
 
-/** The values of `REPLACE_REGISTER` that add a lane. */
+/** Returns the values of `REPLACE_REGISTER` that add a lane. */
 export function withLane(
   key: KeyObject,
   { lanes, seal }: LaneRegister,
@@ -49,7 +49,7 @@ export function withLane(
   return [all, sealOf(key, all), seal];
 }
 
-/** Returns the register, or what is wrong with it. */
+/** Returns the register, or its fault. */
 function unsealRegister(key: KeyObject, row: Row | undefined): LaneRegister | 'missing' | 'changed' {
   if (row === undefined) return 'missing';
   const lanes = text(row, 'lanes');
@@ -62,8 +62,9 @@ export const readRegister = async (database: Database, key: KeyObject): Promise<
   unsealRegister(key, (await database.read(READ_REGISTER))[0]);
 
 /**
- * Returns the register when a lane is still to be added to it. One that is missing or changed is left as it is, and so is
- * one that has the lane already, whose records were then removed: records are still written, and the verification finds it.
+ * Returns the register when a lane still has to be added to it. A missing or altered register is left unchanged, and so
+ * is one that already has the lane, whose records were deleted later: records are still written, and the verification
+ * finds the fault.
  */
 export function findRegisterWithout(lane: number, key: KeyObject, row: Row | undefined): LaneRegister | undefined {
   const register = unsealRegister(key, row);

@@ -11,7 +11,7 @@ describe('a lease', () => {
   const folder = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
   let database: SqliteDatabase;
   let now = 1_700_000_000_000;
-  /** How long one holds. */
+  /** The lifetime of a lease. */
   let time = 0;
   const lease = (owner: string, clock = () => now): Lease => new Lease({ database, clock, name: 'work', owner });
   const holder = async (): Promise<unknown> => (await database.read('select owner from leases'))[0]?.['owner'];
@@ -31,7 +31,7 @@ describe('a lease', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('one of many who ask at once has it', async () => {
+  test('is granted to one of many that request it concurrently', async () => {
     const asked = await Promise.all(Array.from({ length: 20 }, (_, index) => lease(`${index}`).acquire()));
     assert.deepEqual(
       asked.flatMap((isOurs, index) => (isOurs ? [`${index}`] : [])),
@@ -39,7 +39,7 @@ describe('a lease', () => {
     );
   });
 
-  test('whoever renews it keeps it, whoever does not loses it after its time', async () => {
+  test('is held by an owner that renews it, and expires for one that does not', async () => {
     const [mine, yours] = [lease('mine'), lease('yours')];
     assert.equal(await mine.acquire(), true);
     for (let round = 0; round < 10; round++) {
@@ -54,7 +54,7 @@ describe('a lease', () => {
     assert.equal(await mine.acquire(), false);
   });
 
-  test('one that was taken by a clock that was wrong blocks nobody', async () => {
+  test('of a clock that was wrong blocks no other node', async () => {
     const mine = lease('mine', () => now + 3_600_000);
     assert.equal(await mine.acquire(), true);
     assert.equal(await lease('yours').acquire(), true);
@@ -63,7 +63,7 @@ describe('a lease', () => {
     assert.equal(await lease('third').acquire(), true);
   });
 
-  test('one that was taken before the clock was set back is taken anew', async () => {
+  test('acquired before the clock was set back is acquired again', async () => {
     const mine = lease('mine');
     assert.equal(await mine.acquire(), true);
     now -= 3_600_000;
@@ -72,7 +72,7 @@ describe('a lease', () => {
     assert.equal(row?.['expires_at'], now + time);
   });
 
-  test('given back it is free at once, and only by its owner', async () => {
+  test('is free immediately when its owner, and no other node, releases it', async () => {
     const [mine, yours] = [lease('mine'), lease('yours')];
     assert.equal(await mine.acquire(), true);
     await yours.release();
@@ -84,7 +84,7 @@ describe('a lease', () => {
     assert.equal(await mine.acquire(), false);
   });
 
-  test('an owner that comes back late does not take it from the next', async () => {
+  test('is not acquired by a late owner from its successor', async () => {
     const [mine, yours] = [lease('mine'), lease('yours')];
     assert.equal(await mine.acquire(), true);
     now += 3 * time;
@@ -94,7 +94,7 @@ describe('a lease', () => {
     assert.equal(await holder(), 'yours');
   });
 
-  test('it is looked at again when half of its time is over', async () => {
+  test('is checked again after half of its lifetime', async () => {
     const mine = lease('mine');
     assert.equal(await mine.acquire(), true);
     await database.commit({ writes: [write("update leases set owner = 'yours'", [], 1)] });
@@ -105,7 +105,7 @@ describe('a lease', () => {
     assert.equal(await holder(), 'yours');
   });
 
-  test('without the database it is an error, and nobody’s', async () => {
+  test('is an error, and granted to no node, without the database', async () => {
     const gone = new SqliteDatabase(join(folder, 'other.db'));
     await gone.migrate(() => now);
     const mine = new Lease({ database: gone, clock: () => now, name: 'work', owner: 'mine' });

@@ -11,12 +11,12 @@ export const TABLES: readonly Table[] = [
   },
 ];
 
-/** How long a lease holds when it is not renewed: after a node dies, another takes over in its first round behind it. */
+/** Lifetime of a lease that is not renewed: after a node dies, another replaces it in its first round after that. */
 const LEASE_MS = 8 * SECOND;
 const RENEW_BEFORE_MS = LEASE_MS / 2;
 
 const FIND = 'select owner, expires_at from leases where name = ?';
-/** A lease that ends later than any that is taken now was taken while the clock was wrong. */
+/** A lease that expires later than any new one was acquired while the clock was wrong. */
 const ACQUIRE = `insert into leases (name, owner, expires_at) values (?, ?, ?)
   on conflict (name) do update set owner = excluded.owner, expires_at = excluded.expires_at
     where leases.owner = excluded.owner or leases.expires_at <= excluded.expires_at - ${LEASE_MS}
@@ -24,8 +24,8 @@ const ACQUIRE = `insert into leases (name, owner, expires_at) values (?, ?, ?)
 const RELEASE = 'delete from leases where name = ? and owner = ?';
 
 /**
- * Work that one of many nodes does for all of them. It saves the others the work, and no more than that: what is done
- * under a lease has to be right when two do it, because a node that was stopped for a while does not know it yet.
+ * Work that one of many nodes does for all of them. The lease saves work and guarantees nothing: the work has to be
+ * correct when two nodes do it, because a node that was paused does not know that its lease expired.
  */
 export class Lease {
   readonly #database: Database;
@@ -41,7 +41,7 @@ export class Lease {
     this.#owner = options.owner;
   }
 
-  /** Is the work ours for now? Takes the lease when it is free. */
+  /** True while this node holds the lease. Acquires the lease when it is free. */
   async acquire(): Promise<boolean> {
     const now = this.#clock();
     if (now < this.#until - RENEW_BEFORE_MS && this.#until <= now + LEASE_MS) return true;
@@ -57,7 +57,7 @@ export class Lease {
     return committed;
   }
 
-  /** So that another need not wait for its end. */
+  /** Releases the lease, so that another node need not wait for its expiry. */
   async release(): Promise<void> {
     if (this.#until === 0) return;
     this.#until = 0;

@@ -4,7 +4,7 @@ import { computeRowMac, isRowMacValid } from '../crypto/row-mac.ts';
 import type { Row, Value } from './database.ts';
 import type { Kind } from './table.ts';
 
-/** A table whose rows stand in clear and carry a MAC, so that a row that was changed in the database itself is found. */
+/** A table whose rows are stored in clear with a MAC, so that a row that was altered in the database is detected. */
 export interface MacTable {
   readonly name: string;
   /** Columns of the primary key; the first one names the account. */
@@ -20,17 +20,23 @@ export interface MacTable {
 export const rowMacKey = (keyring: Keyring): Promise<KeyObject> =>
   keyring.digestKey({ account: '', environment: 'service', purpose: 'row-macs' });
 
-/** Stands for what JavaScript does not hold exactly, or is no number at all; this service writes neither it nor those. */
+/**
+ * Represents a number that JavaScript cannot hold exactly, or a value that is no number; this service writes none of
+ * them.
+ */
 const UNSAFE = Number.MIN_SAFE_INTEGER;
 
 /**
- * Reads a column of whole numbers, whatever an attacker wrote there. A value that cannot be read is never read as null: the
- * row would be authentic here, and another one in a condition on the column.
+ * Reads an integer column, whatever an attacker wrote there. A value that cannot be read is never returned as null: the
+ * row would then be authentic in this code, and different in a condition on the column.
  */
 export const safeInteger = (column: string): string =>
   `case when ${column} is null or ${column} between ${UNSAFE} and ${Number.MAX_SAFE_INTEGER} then ${column} else ${UNSAFE} end`;
 
-/** Returns the columns that `isRowAuthentic` needs, for a query. In a join `alias` names the table, and `prefix` goes before each name. */
+/**
+ * Returns the columns that `isRowAuthentic` needs, for a query. In a join, `alias` names the table, and `prefix`
+ * precedes each name.
+ */
 export function macColumns({ sealed, mac }: MacTable, alias = '', prefix = ''): string {
   const from = alias === '' ? '' : `${alias}.`;
   return Object.entries({ ...sealed, [mac]: 'blob' })
@@ -42,14 +48,17 @@ export function macColumns({ sealed, mac }: MacTable, alias = '', prefix = ''): 
     .join(', ');
 }
 
-/** Checks a row of `macColumns`. Nothing of a row may be used, and nothing sealed again, before this returned true. */
+/** Checks a row of `macColumns`. Use nothing of a row, and seal nothing of it again, before this has returned true. */
 export const isRowAuthentic = (key: KeyObject, table: MacTable, row: Row, prefix = ''): boolean =>
   isRowMacValid(key, table.name, valuesOf(table, row, prefix), row[prefix + table.mac]);
 
 export const computeMac = (key: KeyObject, table: MacTable, row: Row): Uint8Array =>
   computeRowMac(key, table.name, valuesOf(table, row));
 
-/** Identifies what an altered row holds. Keyed, so that it reveals nothing, and an attacker cannot compute it. */
+/**
+ * Returns a digest that identifies the content of an altered row. It is keyed, so that it reveals nothing, and an
+ * attacker cannot compute it.
+ */
 export const computeRowState = (key: KeyObject, table: MacTable, row: Row, prefix = ''): Uint8Array =>
   computeRowMac(key, `state of ${table.name}`, [...valuesOf(table, row, prefix), row[prefix + table.mac] ?? null]);
 

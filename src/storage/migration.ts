@@ -2,7 +2,7 @@
 export interface Migration {
   readonly version: number;
   readonly name: string;
-  /** The oldest version of the schema whose code still works on this one, beside nodes that know it. */
+  /** The oldest version whose code still works with this schema, beside nodes of the newer version. */
   readonly minCompatible: number;
   readonly sql: string;
 }

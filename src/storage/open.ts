@@ -9,30 +9,33 @@ import { sadKeyTable } from './sad-key-table.ts';
 import { SadKeyFiles } from './sqlite/sad-key-files.ts';
 import { SqliteDatabase } from './sqlite/sqlite.ts';
 
-/** Which database, and how it is used. */
+/** The database and how it is used. */
 export type DatabaseOptions =
   | { readonly kind: 'sqlite'; readonly file: string }
   | ({
       readonly kind: 'postgres';
-      /** Whose time counts: the database's for all nodes, or that of the machine. */
+      /** The clock that decides: the database's for all nodes, or that of the machine. */
       readonly clock: 'database' | 'system';
     } & PostgresPool);
 
-/** A database, and what goes with its kind. */
+/** A database with the parts that depend on its kind. */
 export interface OpenedDatabase {
   readonly database: Driver;
   readonly clock: Clock;
-  /** Keys of the sensitive authentication data, outside of what is backed up. */
+  /** Keys of the sensitive authentication data, outside of the backed-up data. */
   readonly sadKeys: SadKeyStore;
-  /** May other nodes work on it too? */
+  /** True when other nodes may use the database too. */
   readonly isShared: boolean;
-  /** All nodes go by the time of the database. */
+  /** True when all nodes use the time of the database. */
   readonly hasSharedClock: boolean;
-  /** The first contact. Does the database have a schema? Of SQLite always true: opening made the file. */
+  /**
+   * Connects for the first time. Returns true when the database has a schema; always true with SQLite, where opening
+   * created the file.
+   */
   connect(): Promise<boolean>;
-  /** Told once when no later write can succeed in this process. */
+  /** Calls the listener once when no later write can succeed in this process. */
   onBroken(listener: (error: Error) => void): void;
-  /** What a node that serves has to do all the time. */
+  /** Periodic tasks of a node that serves requests. */
   maintenance(
     time: TrustedTime,
     onError: (kind: string, error: unknown) => void,
@@ -41,7 +44,7 @@ export interface OpenedDatabase {
 
 const IDLE = { start: () => undefined, stop: () => Promise.resolve() };
 
-/** Connects to nothing yet. */
+/** Opens no connection yet. */
 export function openDatabase(options: DatabaseOptions, clock: Clock, random: Random): OpenedDatabase {
   if (options.kind === 'postgres') return openPostgres(options, clock, random);
   const database = new SqliteDatabase(options.file);
@@ -57,9 +60,9 @@ export function openDatabase(options: DatabaseOptions, clock: Clock, random: Ran
   };
 }
 
-/** How often a node shows that it lives, and removes what others left, in looks at the time. */
+/** How often a node records its activity and removes what other nodes left, in readings of the time. */
 const TOUCH_EVERY = 20;
-/** Within the time in which a change holds on every node. */
+/** Shorter than the time within which a change is valid on every node. */
 const TIMELINE_EVERY = 3;
 const PURGE_EVERY = 3600;
 
@@ -75,7 +78,7 @@ function openPostgres(
     await time.sync();
     return database.hasSchema();
   };
-  // The row of a writer that works must not be taken for one that was left: it waits for a trusted time.
+  // A clock that jumped would take an active writer's row for an abandoned one, so this waits for trusted time.
   const purgeWriters = async (now: number | undefined): Promise<void> => {
     if (now !== undefined) await database.purgeWriters(now);
   };
@@ -86,9 +89,9 @@ function openPostgres(
     return time.sync();
   };
   const chores = (trusted: TrustedTime): PeriodicWork[] => [
-    { kind: 'time', run: syncTime },
-    { kind: 'seen', run: every(TOUCH_EVERY, () => database.touch()) },
-    { kind: 'newest', run: every(TIMELINE_EVERY, () => database.refreshTimeline()) },
+    { kind: 'clock', run: syncTime },
+    { kind: 'heartbeat', run: every(TOUCH_EVERY, () => database.touch()) },
+    { kind: 'timeline', run: every(TIMELINE_EVERY, () => database.refreshTimeline()) },
     { kind: 'writers', run: every(PURGE_EVERY, () => purgeWriters(trusted.trustedNow())) },
   ];
   const maintenance: OpenedDatabase['maintenance'] = (trusted, onError) =>
@@ -100,7 +103,7 @@ function openPostgres(
       onRemoved: () => undefined,
       onError,
     });
-  // Connections are made again.
+  // Lost connections are opened again.
   const onBroken = (): void => undefined;
   const hasSharedClock = options.clock === 'database';
   return {

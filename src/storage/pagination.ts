@@ -2,35 +2,35 @@ import { invalidField } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { yieldBeforeScan } from './scan-queue.ts';
 
-/** How long lists are read: a page at a time, and never more rows at once than a named number. */
+/** Reading of long lists: page by page, and never more rows at once than a named limit. */
 export interface Page<Item> {
-  /** There may be fewer than a page holds, even none, and more to come. */
+  /** May be fewer than a page, or none, although more follow. */
   readonly items: readonly Item[];
-  /** Where the next page begins; undefined when there is none. */
+  /** The start of the next page; undefined on the last one. */
   readonly cursor: string | undefined;
 }
 
-/** Rows in an order, read on from a place in it. */
+/** Rows in an order, read from a position in it. */
 export interface PageScan<Row, Item> {
-  /** `limit` rows behind the last one, fewer only at the end. */
+  /** Returns `limit` rows behind the last one, fewer only at the end. */
   read(after: Row | undefined, limit: number): Promise<readonly Row[]>;
-  /** Undefined when the row is not wanted. */
+  /** Undefined when the row does not match. */
   accept(row: Row): Promise<Item | undefined> | Item | undefined;
 }
 
 export interface PageScanResult<Row, Item> {
   readonly items: readonly Item[];
-  /** The last row that was looked at; undefined when there was none. */
+  /** The last row that was read; undefined when there was none. */
   readonly last: Row | undefined;
   readonly isEnd: boolean;
 }
 
-/** Walks until a page is full, the end is reached, or enough rows were looked at. */
+/** Reads until a page is full, the end is reached, or enough rows were read. */
 export async function scanPage<Row, Item>({ read, accept }: PageScan<Row, Item>): Promise<PageScanResult<Row, Item>> {
   const items: Item[] = [];
   let last: Row | undefined;
   for (let looked = 0; looked < LIMITS.rowsPerPage; ) {
-    // Most often the first ones are those that are wanted.
+    // The first rows are usually those that match.
     const limit = looked === 0 ? LIMITS.recordsPerPage + 1 : LIMITS.rowsPerScan;
     const rows = await read(last, limit);
     for (const [index, row] of rows.entries()) {
@@ -48,11 +48,11 @@ export async function scanPage<Row, Item>({ read, accept }: PageScan<Row, Item>)
 
 type Part = string | number;
 
-/** A place in an order as text that a caller hands back. */
+/** Encodes a position in an order as text that a client returns. */
 export const encodeCursor = (...parts: readonly Part[]): string =>
   Buffer.from(JSON.stringify(parts), 'utf8').toString('base64url');
 
-/** The parts of a cursor, of which each has to be of the type of its example. Throws `invalid_field`. */
+/** Returns the parts of a cursor, each of which must have the type of its example. Throws `invalid_field`. */
 export function decodeCursor<const Parts extends readonly Part[]>(
   cursor: string,
   ...examples: Parts
@@ -63,14 +63,14 @@ export function decodeCursor<const Parts extends readonly Part[]>(
   return parts as { [Index in keyof Parts]: Parts[Index] extends number ? number : string };
 }
 
-/** Any number of parts. Throws `invalid_field`. */
+/** Returns any number of parts. Throws `invalid_field`. */
 export function decodeParts(cursor: string): Part[] {
   if (cursor.length > LIMITS.cursorCharacters) throw invalidCursor();
   try {
     const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
     if (Array.isArray(parts) && parts.every(isPart)) return parts;
   } catch {
-    // No JSON.
+    // The text is not JSON.
   }
   throw invalidCursor();
 }

@@ -1,19 +1,21 @@
 import { SECOND } from '../kernel/clock.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 
-/** Periodic work that destroys records whose time has come. It waits while time is not trusted. */
+/** Periodic work that destroys expired records. It waits while time is not trusted. */
 export interface Sweep {
   readonly kind: string;
   /**
-   * Returns whether anything is due at this time: then an operator confirms the time after a long stop. Absent for records
-   * whose loss harms no one, because reads refuse them permanently once they have ended.
+   * True when anything is due at this time: an operator then confirms the time after a long stop. Absent for records
+   * whose loss has no effect, because reads reject them permanently after they expire.
    */
   isDue?(now: number): Promise<boolean>;
-  /** Destroys what is due at this trusted time. Returns how many records; it is called again until there are none. */
+  /**
+   * Destroys what is due at this trusted time. Returns the number of records; it is called again until there are none.
+   */
   run(now: number): Promise<number>;
 }
 
-/** Other work that is due each time round. */
+/** Other work that each round runs. */
 export interface PeriodicWork {
   readonly kind: string;
   run(): Promise<void>;
@@ -22,8 +24,8 @@ export interface PeriodicWork {
 export const SWEEP_INTERVAL_MS = 5 * SECOND;
 
 /**
- * Removes what has had its time. Nothing depends on when: expired records are not served, whatever the sweeper does. Any
- * number of nodes may sweep at once; a turn saves all but one of them the work.
+ * Deletes expired records. Nothing depends on the moment: expired records are never served. Any number of nodes may
+ * sweep concurrently; a lease saves all but one of them the work.
  */
 export class PeriodicTask {
   readonly #every: number;
@@ -33,7 +35,7 @@ export class PeriodicTask {
   readonly #holdsLease: () => Promise<boolean>;
   readonly #onRemoved: (kind: string, count: number) => void;
   readonly #onError: (kind: string, error: unknown) => void;
-  /** How often in a row each kind has failed. */
+  /** Number of consecutive failures of each kind. */
   readonly #failures = new Map<string, number>();
   #cancel: () => void = () => undefined;
   #running: Promise<void> = Promise.resolve();
@@ -43,14 +45,14 @@ export class PeriodicTask {
     /** Milliseconds between the end of one round and the next. */
     every: number;
     sweeps: readonly Sweep[];
-    /** Done after the sweeps. */
+    /** Runs after the sweeps. */
     work: readonly PeriodicWork[];
-    /** Asked before each call of a sweep; rounds wait by its timers. */
+    /** Called before each call of a sweep; rounds wait by its timers. */
     time: TrustedTime;
-    /** Asked before each round; absent: always. */
+    /** Called before each round; absent: every node runs. */
     holdsLease?: () => Promise<boolean>;
     onRemoved: (kind: string, count: number) => void;
-    /** Told at the first failure of a kind in a row, and then ever less often. */
+    /** Called at the first of consecutive failures of a kind, and then whenever their number has doubled. */
     onError: (kind: string, error: unknown) => void;
   }) {
     this.#every = options.every;
@@ -77,18 +79,18 @@ export class PeriodicTask {
   }
 
   async runOnce(): Promise<void> {
-    if (!(await this.#try('turn', this.#holdsLease))) return;
-    for (const runOnce of this.#sweeps) await this.#try(runOnce.kind, () => this.#run(runOnce));
+    if (!(await this.#try('lease', this.#holdsLease))) return;
+    for (const sweep of this.#sweeps) await this.#try(sweep.kind, () => this.#sweep(sweep));
     for (const { kind, run } of this.#work) await this.#try(kind, run);
   }
 
-  async #run(runOnce: Sweep): Promise<void> {
+  async #sweep(sweep: Sweep): Promise<void> {
     while (!this.#stopped) {
       // Compared each time: the clock may have jumped since the last call.
       const now = this.#time.trustedNow();
-      const onRemoved = now === undefined ? 0 : await runOnce.run(now);
-      if (onRemoved === 0) return;
-      this.#onRemoved(runOnce.kind, onRemoved);
+      const removed = now === undefined ? 0 : await sweep.run(now);
+      if (removed === 0) return;
+      this.#onRemoved(sweep.kind, removed);
     }
   }
 
@@ -106,5 +108,8 @@ export class PeriodicTask {
   }
 }
 
-/** What goes on failing is told the first time and whenever the number of times has doubled: a long outage fills no log. */
+/**
+ * A repeated failure is reported the first time and whenever its number has doubled: a long outage does not flood the
+ * log.
+ */
 export const isPowerOfTwo = (times: number): boolean => Number.isInteger(Math.log2(times));

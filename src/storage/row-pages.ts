@@ -2,33 +2,33 @@ import { createHash } from 'node:crypto';
 import { type Database, integer, type Row, StorageError, type Value } from './database.ts';
 import type { Kind, Table } from './table.ts';
 
-/** Rows in the order of their keys, a page at a time; each row has its values in the order of the table's columns. */
+/** Rows in the order of their keys, page by page; each row has its values in the order of the table's columns. */
 export type RowPage = readonly (readonly Value[])[];
 
-/** A page has at most so many rows, a power of two, and so many bytes unless one row alone has more. */
+/** Maximum number of rows of a page, a power of two, and of bytes unless one row alone has more. */
 const PAGE_ROWS = 1024;
 const PAGE_BYTES = 1024 * 1024;
 
 const list = (names: readonly string[]): string => names.join(', ');
 
-/** `values`: of the key behind which the page begins; without them it is the first one. */
+/** `values` of the key behind which the page starts; undefined for the first page. */
 const afterKey = ({ key }: Table, values: readonly Value[] | undefined): string =>
   values === undefined ? '' : ` where (${list(key)}) > (${list(key.map(() => '?'))})`;
 
-/** The limit is part of the text, so that every database plans for a few rows out of an index. */
+/** The limit is part of the text, so that every database plans for a few rows from an index. */
 const pageSql = (table: Table, what: string, after: readonly Value[] | undefined, limit: number): string =>
   `select ${what} from ${table.name}${afterKey(table, after)} order by ${list(table.key)} limit ${limit}`;
 
 const listColumns = ({ columns }: Table): [string, Kind][] => Object.entries(columns);
 
-/** Of all texts and bytes of a row. */
+/** The size of all texts and bytes of a row. */
 const sizeSql = (table: Table): string =>
   listColumns(table)
     .filter(([, kind]) => kind !== 'integer')
     .map(([name]) => `coalesce(octet_length(${name}), 0)`)
     .join(' + ');
 
-/** All rows behind a key. What does not arrive as the database holds it is an error. */
+/** Returns all rows behind a key. Throws when a value would change on its way. */
 export async function* readPages(
   database: Database,
   table: Table,
@@ -44,7 +44,7 @@ export async function* readPages(
     const rows = await database.read(pageSql(table, list(names), after, limitFor(sizes)), ...(after ?? []));
     const page = rows.map((row, index) => toValues(table, row, sizes[index]));
     const last = page.at(-1);
-    // Its sizes were read a moment ago.
+    // The row's sizes were read before.
     if (last === undefined) throw new StorageError(`table ${table.name} is being changed`);
     yield page;
     if (page.length === sizes.length && sizes.length < PAGE_ROWS) return;
@@ -52,7 +52,7 @@ export async function* readPages(
   }
 }
 
-/** The largest power of two of rows that fit, so that there are few texts of statements. */
+/** Returns the largest power of two of rows within the limit, so that there are few different statements. */
 function limitFor(sizes: readonly number[]): number {
   let fit = 0;
   for (let bytes = 0; fit < sizes.length; fit++) {
@@ -72,7 +72,7 @@ function toValues(table: Table, row: Row, size: number | undefined): Value[] {
     if (kind !== 'integer') bytes += sizeOf(value);
     return value;
   });
-  // A text that is no UTF-8 would arrive as another one.
+  // A text that is not valid UTF-8 would be changed.
   if (bytes !== size)
     throw new StorageError(`table ${table.name}: a row was changed, or has a text that cannot be read`);
   return values;
@@ -89,14 +89,14 @@ const sizeOf = (value: Value): number => {
   return typeof value === 'object' ? value.length : Buffer.byteLength(String(value));
 };
 
-/** What of a table must be the same in every copy of it. */
+/** Properties of a table that every copy must share. */
 export interface TableDigest {
   readonly rows: number;
-  /** Hexadecimal, over all rows in the order of their keys. */
+  /** Hexadecimal SHA-256 over all rows in the order of their keys. */
   readonly sha256: string;
 }
 
-/** `progress` is told how many rows were read since it was told the last time. */
+/** `progress` gets the number of rows that were read since its last call. */
 export async function digestTable(
   database: Database,
   table: Table,
@@ -112,11 +112,14 @@ export async function digestTable(
   return { rows, sha256: sha256.digest('hex') };
 }
 
-/** One byte for the kind of a value and four for its length. */
+/** One byte for the type of a value and four for its length. */
 const HEADER_BYTES = 5;
 const TAGS = { null: 0x6e, text: 0x74, integer: 0x69, blob: 0x62 };
 
-/** Each value as its kind, its length and its bytes (of a number: its digits), so that no two pages are encoded alike. */
+/**
+ * Encodes each value as its type, its length and its bytes (of a number: its digits), so that no two pages have the
+ * same encoding.
+ */
 function encodePage(page: RowPage): Buffer {
   const size = page.reduce((sum, row) => row.reduce<number>((bytes, v) => bytes + HEADER_BYTES + sizeOf(v), sum), 0);
   const buffer = Buffer.allocUnsafe(size);

@@ -20,7 +20,7 @@ const INSERT = `insert into sad_keys (${COLUMNS}) values (?, ?, ?, ?, ?) on conf
 const CLOSE = 'update sad_keys set closed_at = ? where id = ? and closed_at is null';
 const DESTROY = 'delete from sad_keys where id = ?';
 
-/** Keys of periods of expiry in a table that all nodes share, and that dumps have to leave out. */
+/** Stores the keys of sensitive authentication data in a table that all nodes share. Dumps must leave it out. */
 export function sadKeyTable(database: Database): SadKeyStore {
   const find = async (sql: string, ...values: (string | number)[]): Promise<WrappedSadKey | undefined> =>
     (await database.read(sql, ...values)).map(wrappedSadKey)[0];

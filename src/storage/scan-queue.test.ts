@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ScanQueue } from './scan-queue.ts';
 
-describe('turns', () => {
-  it('are taken one after another, each in a turn of the event loop of its own', async () => {
+describe('a scan queue', () => {
+  it('runs scans one after another, each in a separate iteration of the event loop', async () => {
     const turns = new ScanQueue();
     const seen: string[] = [];
     let loops = 0;
@@ -24,7 +24,7 @@ describe('turns', () => {
     assert.deepEqual(seen.slice(0, 8), ['loop 1', 'a', 'loop 2', 'b', 'loop 3', 'c', 'loop 4', 'd']);
   });
 
-  it('do not begin at once, also when nobody else waits', async () => {
+  it('yields before the first scan, also without others', async () => {
     const turns = new ScanQueue();
     for (let round = 0; round < 3; round++) {
       const seen: string[] = [];
@@ -36,7 +36,7 @@ describe('turns', () => {
     }
   });
 
-  it('of one do not hold up those of another', async () => {
+  it('does not delay the scans of another queue', async () => {
     const [one, other] = [new ScanQueue(), new ScanQueue()];
     const seen: string[] = [];
     const take = (turns: ScanQueue, name: string) => turns.next().then(() => seen.push(name));

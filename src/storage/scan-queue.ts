@@ -1,8 +1,8 @@
-/** Work that holds up everything else for a while, done one at a time with a turn of the event loop between. */
+/** Runs work that blocks the event loop one piece at a time, with an iteration of the event loop between them. */
 export class ScanQueue {
   #last: Promise<void> = Promise.resolve();
 
-  /** Resolves when it is the caller's turn to do its work, at once and without waiting for anything. */
+  /** Resolves when the caller may start its work, which must be synchronous. */
   next(): Promise<void> {
     const turn = this.#last.then(() => new Promise<void>((resolve) => setImmediate(resolve)));
     this.#last = turn;
@@ -13,7 +13,7 @@ export class ScanQueue {
 const SCANS = new ScanQueue();
 
 /**
- * To be waited for before each look at many rows: a log or a list can be long, and SQLite reads it without a pause. All that
- * look take turns, however many there are, so that other requests never wait for more than one look.
+ * Await this before each large scan. SQLite reads synchronously; scans run one at a time, so that other requests wait
+ * for at most one.
  */
 export const yieldBeforeScan = (): Promise<void> => SCANS.next();

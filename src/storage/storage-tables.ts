@@ -10,7 +10,7 @@ import { TABLES as heartbeat } from './sqlite/heartbeat.ts';
 import type { Table } from './table.ts';
 import { TABLES as wrappedKeys } from './wrapped-key-store.ts';
 
-/** The tables of the storage mechanism itself: it names no other. */
+/** The tables of the storage mechanism itself, and of no other folder. */
 export const TABLES: readonly Table[] = [
   ...migrations,
   ...wrappedKeys,

@@ -24,7 +24,7 @@ describe('the stored time', () => {
   const directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
   const random = systemRandom();
   const root = createSecretKey(random.bytes(32));
-  /** The time that has passed, and what is added to it by the clock that decides. */
+  /** The time that has passed, and the difference of the deciding clock. */
   let passed = 0;
   let wrong = 0;
   const clock = (): number => NOW + passed + wrong;
@@ -50,7 +50,7 @@ describe('the stored time', () => {
     await commitOrThrow(database, { writes: [write('delete from clock_records', [])] });
   });
 
-  /** A process that starts now. */
+  /** Starts a new process. */
   async function start({ hasPeers = false } = {}) {
     const guard = new TimeGuard({ clock, monotonic: () => passed });
     const known = await records.list();
@@ -100,7 +100,7 @@ describe('the stored time', () => {
     assert.equal(guard.trustedNow(), clock());
   });
 
-  it('keeps a jump that was found from being forgotten by a restart, however short the jump', async () => {
+  it('prevents that a restart forgets a jump, however short the jump', async () => {
     await store(NOW);
     const { watch } = await start();
     [passed, wrong] = [2 * MINUTE, HOUR];
@@ -145,7 +145,7 @@ describe('the stored time', () => {
     assert.equal((await start()).guard.trustedNow(), NOW);
   });
 
-  it('lets a start after a long stop trust it only while nothing that destroys is due', async () => {
+  it('lets a start after a long stop trust it only while nothing is due that destroys records', async () => {
     await store(NOW - 30 * DAY);
     const { guard, watch } = await start();
     assert.equal(guard.read().distrust, 'long-stop');
@@ -158,7 +158,7 @@ describe('the stored time', () => {
     assert.equal(guard.trustedNow(), clock(), 'what becomes due later was watched');
   });
 
-  it('keeps an earlier clock from being trusted, even when nothing is due', async () => {
+  it('prevents trust in an earlier clock, even when nothing is due', async () => {
     dueFrom = Infinity;
     await store(NOW + LIMITS.clockToleranceMs + SECOND);
     const { guard, watch } = await start();
@@ -169,7 +169,7 @@ describe('the stored time', () => {
     assert.equal(guard.trustedNow(), clock());
   });
 
-  it('counts as missing when it is missing or was changed in the database', async () => {
+  it('counts as missing when it is missing or was altered in the database', async () => {
     assert.equal((await start()).guard.read().distrust, 'no-record');
     await store(NOW);
     const changed = JSON.stringify({ at: NOW + 1, since: NOW });
@@ -202,13 +202,13 @@ describe('the stored time', () => {
     assert.equal(guard.trustedNow(), undefined, 'the clock was confirmed as it was');
   });
 
-  it('is trusted by a node that was paused when another node compared it all the while', async () => {
+  it('is trusted by a node that was paused when another node compared it without a gap', async () => {
     await store(NOW);
     const { guard, watch } = await start({ hasPeers: true });
     const alone = await start();
     passed = HOUR;
     for (const each of [guard, alone.guard]) assert.equal(each.trustedNow(), clock());
-    // Time passed on that this node did not measure.
+    // Time passed that this node did not measure.
     wrong = HOUR;
     await commitOrThrow(database, { writes: [records.upsert('trusted', { at: clock(), since: NOW + 90 * MINUTE })] });
     await watch.check();
@@ -220,7 +220,7 @@ describe('the stored time', () => {
     assert.equal(guard.trustedNow(), clock());
   });
 
-  it('is left by a process that was stopped for long as it was', async () => {
+  it('is left unchanged by a process that was stopped for long', async () => {
     await store(NOW - LONG);
     const { watch } = await start();
     await watch.stop();

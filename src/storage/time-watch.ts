@@ -5,14 +5,14 @@ import type { ClockRecordStore, ClockRecords } from './clock-record-store.ts';
 import { commitOrThrow, type Database, type Write } from './database.ts';
 import { PeriodicTask } from './periodic-task.ts';
 
-/** Shorter than the 5 seconds within which a confirmation holds on every node. */
+/** Shorter than the 5 seconds within which a confirmation is valid on every node. */
 const CHECK_INTERVAL_MS = 2 * SECOND;
-/** How old the stored time is at most while time is trusted. */
+/** Maximum age of the stored time while time is trusted. */
 const STORE_INTERVAL_MS = MINUTE;
 
 /**
- * Stores the last trusted time, and decides when time is trusted again: when an operator confirmed it, when another node
- * compared it without a gap, or after a long stop when nothing that destroys records is due.
+ * Stores the last trusted time, and decides when time is trusted again: when an operator confirmed it, when another
+ * node compared it without a gap, or after a long stop when nothing is due that destroys records.
  */
 export class TimeWatch {
   readonly #database: Database;
@@ -24,7 +24,7 @@ export class TimeWatch {
   readonly #task: PeriodicTask;
   #running: Promise<void> = Promise.resolve();
   #storedAt: number | undefined;
-  /** An earlier process may have. */
+  /** An earlier process may have stored a time. */
   #hasReported = true;
   #stopped = false;
 
@@ -33,7 +33,7 @@ export class TimeWatch {
     records: ClockRecordStore;
     guard: TimeGuard;
     monotonic: MonotonicClock;
-    /** Other nodes go by the same clock. */
+    /** Other nodes use the same clock. */
     hasPeers: boolean;
     isDestructionDue: (now: number) => Promise<boolean>;
     onError: (task: string, error: unknown) => void;
@@ -47,7 +47,7 @@ export class TimeWatch {
     this.#task = new PeriodicTask({
       every: CHECK_INTERVAL_MS,
       sweeps: [],
-      work: [{ kind: 'clock', run: () => this.check() }],
+      work: [{ kind: 'trusted time', run: () => this.check() }],
       time: options.guard,
       onRemoved: () => undefined,
       onError: options.onError,
@@ -67,7 +67,7 @@ export class TimeWatch {
     if (now !== undefined) await this.#store(now, []);
   }
 
-  /** Compares and stores once, after the checks before. */
+  /** Compares and stores once, after the checks before it. */
   check(): Promise<void> {
     if (this.#stopped) return this.#running;
     this.#running = this.#running.catch(() => undefined).then(() => this.#check());
@@ -103,7 +103,7 @@ export class TimeWatch {
     return isStart && !(await this.#isDestructionDue(time));
   }
 
-  /** Returns true when another node trusts this time, and has compared it since before this node stopped trusting it. */
+  /** True when another node trusts this time, and has compared it since before this node stopped trusting it. */
   #isWatchedByPeer({ trusted }: Partial<ClockRecords>, time: number, expected: number | undefined): boolean {
     if (!this.#hasPeers || trusted === undefined || expected === undefined) return false;
     const stoppedTrusting = this.#guard.lastTrusted;

@@ -3,12 +3,12 @@ import { type Clock, SECOND } from '../kernel/clock.ts';
 import { isPowerOfTwo } from './periodic-task.ts';
 import { ConnectionLost } from './postgres/connection.ts';
 
-/** How long a start waits for a database that is away. */
+/** How long a start waits for an unavailable database, in milliseconds. */
 const MAX_WAIT_MS = 60 * SECOND;
 
 /**
- * What `open` returns, as soon as the database is there: nodes and their database may be started in any order. `waiting`
- * hears what is in the way, ever less often.
+ * Retries `open` until the database accepts connections, so that nodes and database can start in any order. `waiting`
+ * is called with the error, at growing intervals.
  */
 export async function waitForDatabase<T>(
   open: () => Promise<T>,

@@ -54,7 +54,7 @@ export function wrappedKeyStore(database: Database): WrappedKeyStore {
   return { find, findById, insert, reserve };
 }
 
-/** All keys, for the operator's overview; still wrapped. */
+/** Lists all keys, still wrapped, for the operator's overview. */
 export const listWrappedKeys = async (database: Database): Promise<WrappedKey[]> =>
   (await database.read(ALL)).map(wrappedKey);
 
@@ -69,13 +69,16 @@ const wrappedKey = (row: Row): WrappedKey => ({
   createdAt: integer(row, 'created_at'),
 });
 
-/** Whether any table of the vault has a row. Keys are in the first commit of a vault, so rows without keys mean that these were removed. */
+/**
+ * True when any table of the vault has a row. The first commit of a vault contains its keys, so rows without keys mean
+ * that the keys were removed.
+ */
 export async function hasRows(database: Database, tables: readonly Table[]): Promise<boolean> {
   for (const { name } of tables)
     if ((await database.read(`select 1 as held from ${name} limit 1`)).length > 0) return true;
   return false;
 }
 
-/** Returns whether the database depends on a root key already. */
+/** True when the database depends on a root key already. */
 export const hasWrappedKeys = async (database: Database): Promise<boolean> =>
   (await database.read('select 1 as held from wrapped_keys limit 1')).length > 0;

@@ -36,7 +36,7 @@ describe('a clock that jumps', () => {
       sweeps: [
         { kind: 'captures', run: (now) => captures.sweep(now) },
         { kind: 'tokens', run: (now) => vault.sweep(now) },
-        { kind: 'answers', run: (now) => idempotency.sweep(now) },
+        { kind: 'responses', run: (now) => idempotency.sweep(now) },
       ],
       work: [],
       time: service.core.time,

@@ -118,7 +118,7 @@ describe('a database that goes away and comes back', { timeout: 240_000 }, () =>
     await pause(AWAY_MS);
     // Asked each second, and told the first time in a row and whenever the number of times has doubled.
     const most = Math.log2((performance.now() - killed) / 1000) + 2;
-    for (const log of logs) assert.ok(told(log, 'time') > 0 && told(log, 'time') < most, `${most} ${log.text}`);
+    for (const log of logs) assert.ok(told(log, 'clock') > 0 && told(log, 'clock') < most, `${most} ${log.text}`);
     await postgres.start();
 
     for (const node of both) {
@@ -148,8 +148,8 @@ describe('a database that goes away and comes back', { timeout: 240_000 }, () =>
     await postgres.kill();
     const { child, said: log } = nodes.begin();
     const stopped = nodes.begin();
-    await hears(log, 'waiting for the database');
-    await hears(stopped.said, 'waiting for the database');
+    await hears(log, 'database unavailable, retrying');
+    await hears(stopped.said, 'database unavailable, retrying');
     stopped.child.kill('SIGTERM');
     assert.deepEqual(await once(stopped.child, 'exit'), [0, null]);
 
@@ -184,4 +184,4 @@ describe('a database that goes away and comes back', { timeout: 240_000 }, () =>
 });
 
 /** Lines about one kind of work that comes round by itself. */
-const told = ({ text }: { text: string }, sweep: string): number => text.split(`"sweep":"${sweep}"`).length - 1;
+const told = ({ text }: { text: string }, task: string): number => text.split(`"task":"${task}"`).length - 1;

@@ -64,7 +64,7 @@ describe('a service over PostgreSQL that may only add to the audit log', {
       await pause(MINUTE / 600);
     }
     assert.deepEqual(
-      service.log.filter((line) => line.includes('sweep failed')),
+      service.log.filter((line) => line.includes('task failed')),
       [],
     );
   });

@@ -7,7 +7,7 @@ import { describeAddress, parseAddress } from './address.ts';
 const HERE = { host: '127.0.0.1', port: 5432 };
 
 describe('the address of a PostgreSQL database', () => {
-  test('all of its parts', () => {
+  test('all of its parts are parsed', () => {
     const text =
       'postgresql://us%3Aer:p%40ss%2Fw%3A%25@one.example:6000,[2001:db8::1],three:7/da%20ta?sslmode=verify-ca&sslrootcert=/ca.pem&sslcert=/c.pem&sslkey=/k.pem';
     const address = parseAddress(text);
@@ -28,7 +28,7 @@ describe('the address of a PostgreSQL database', () => {
     assert.equal(describeAddress(address), 'postgres://one.example:6000,[2001:db8::1]:5432,three:7/da ta');
   });
 
-  test('the least of it', () => {
+  test('the shortest address has defaults', () => {
     const { hosts, user, password, sslMode } = parseAddress('postgres://u@127.0.0.1/d');
     assert.deepEqual(
       { hosts, user, password, sslMode },
@@ -38,7 +38,7 @@ describe('the address of a PostgreSQL database', () => {
     assert.equal(parseAddress('postgres://u:a:b@h/d').password, 'a:b');
   });
 
-  test('without a user it is that of the process, without a database the one of the user', () => {
+  test('without a user the user of the process applies, without a database the one of that name', () => {
     const { username } = userInfo();
     for (const text of ['postgres://h', 'postgres://h/', 'postgres://@h/', 'postgres://:secret@h'])
       assert.deepEqual([parseAddress(text).user, parseAddress(text).database], [username, username], text);
@@ -46,7 +46,7 @@ describe('the address of a PostgreSQL database', () => {
     assert.equal(parseAddress('postgres://h/d').user, username);
   });
 
-  test('a socket', () => {
+  test('a socket is a host with a path', () => {
     for (const [text, port] of [
       ['postgres://u@/d?host=/run/postgresql', 5432],
       ['postgres://u@:6000/d?host=/run/postgresql', 6000],
@@ -56,7 +56,7 @@ describe('the address of a PostgreSQL database', () => {
     }
   });
 
-  test('what leaves the machine is verified unless it says otherwise', () => {
+  test('a connection to another machine is verified unless the address says otherwise', () => {
     for (const host of ['h', '10.0.0.1', '127.0.0.1,h', '127.example', '128.0.0.1', '[::2]', 'localhost.example'])
       assert.equal(parseAddress(`postgres://u@${host}/d`).sslMode, 'verify-full', host);
     for (const host of ['localhost', '127.9.9.9', '[::1]', '127.0.0.1,localhost'])
@@ -84,10 +84,10 @@ describe('the address of a PostgreSQL database', () => {
     ['postgres://u:%zz@h/d', /special characters as %XX/],
   ];
   for (const [text, message] of faults) {
-    test(`${text} is refused`, () => assert.throws(() => parseAddress(text), message));
+    test(`${text} is rejected`, () => assert.throws(() => parseAddress(text), message));
   }
 
-  test('any user, password and database that is encoded comes back', () => {
+  test('any encoded user, password and database is decoded', () => {
     const word = fc.string({ unit: 'grapheme', minLength: 1 });
     fc.assert(
       fc.property(word, fc.string({ unit: 'grapheme' }), word, (user, password, database) => {
@@ -98,7 +98,7 @@ describe('the address of a PostgreSQL database', () => {
     );
   });
 
-  test('no error holds the password, wherever the address is at fault', () => {
+  test('no error contains the password, wherever the address is at fault', () => {
     const secret = fc.stringMatching(/^[a-zA-Z0-9@:/?#%[\]]{8,20}$/);
     const around = fc.constantFrom(
       'postgres://u:',

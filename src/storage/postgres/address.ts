@@ -1,20 +1,20 @@
 import { isIP } from 'node:net';
 import { userInfo } from 'node:os';
 
-/** How a connection to the database is protected, in the words of libpq. */
+/** Protection of the connection to the database, in the terms of libpq. */
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 
 type SslMode = (typeof SSL_MODES)[number];
 
-/** Where a PostgreSQL database is: several hosts are one cluster, of which the one that takes writes is used. */
+/** The address of a PostgreSQL database. Several hosts are one cluster, of which the primary is used. */
 export interface PostgresAddress {
-  /** A host that begins with a slash is the folder of a Unix socket. */
+  /** A host that starts with a slash is the folder of a Unix socket. */
   readonly hosts: readonly { readonly host: string; readonly port: number }[];
   readonly database: string;
   readonly user: string;
   readonly password: string | undefined;
   readonly sslMode: SslMode;
-  /** Files in PEM: whom to trust, and who we are. */
+  /** PEM files: the trusted CA, and the client's certificate and key. */
   readonly sslRootCert: string | undefined;
   readonly sslCert: string | undefined;
   readonly sslKey: string | undefined;
@@ -26,15 +26,15 @@ const SHAPE = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^/?#]*))?(?
 const PARAMETERS = ['host', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'];
 
 /**
- * Reads `postgres://user:password@host:port,host:port/database?sslmode=…`. Throws an Error that says what was expected
- * and holds nothing of the address, because it can hold a password.
+ * Parses `postgres://user:password@host:port,host:port/database?sslmode=…`. Throws an Error that states the expected
+ * format and contains nothing of the address, because the address can contain a password.
  */
 export function parseAddress(text: string): PostgresAddress {
   const found = SHAPE.exec(text);
   if (found === null) throw new Error('expected postgres://USER:PASSWORD@HOST:PORT/DATABASE');
   const [, login = '', authority = '', database = '', query = ''] = found;
   const colon = login.indexOf(':');
-  // As everywhere with PostgreSQL: the user of the process, and a database of that name.
+  // The defaults of PostgreSQL: the user of the process, and a database of that name.
   const user = decodePart(colon < 0 ? login : login.slice(0, colon)) || userInfo().username;
   const parameters = parseParameters(query);
   const hosts = parseHosts(authority, parameters.get('host'));
@@ -53,7 +53,7 @@ export function parseAddress(text: string): PostgresAddress {
   };
 }
 
-/** For people: where, without who and how. */
+/** Formats the address for operators, without user, password and parameters. */
 export const describeAddress = ({ hosts, database }: PostgresAddress): string =>
   `postgres://${hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',')}/${database}`;
 
@@ -84,7 +84,10 @@ function parsePort(text: string): number {
   return port;
 }
 
-/** What leaves the machine is encrypted, and the other side proves who it is, unless the address says otherwise. */
+/**
+ * A connection to another machine is encrypted and the server's certificate verified, unless the address says
+ * otherwise.
+ */
 function parseSslMode(text: string | undefined, stays: boolean): SslMode {
   if (text === undefined) return stays ? 'disable' : 'verify-full';
   const mode = SSL_MODES.find((name) => name === text);

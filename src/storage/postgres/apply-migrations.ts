@@ -5,10 +5,10 @@ import type { Connection } from './connection.ts';
 import { sqlState } from './sqlstate.ts';
 import { plain } from './statements.ts';
 
-/** Starters of one database queue up behind this number: "card" and "vaul". */
+/** The advisory lock by which concurrent starts wait for one another: "card" and "vaul". */
 const LOCK = 'select pg_advisory_xact_lock(1667330660, 1986098540)';
 
-/** The types of the migrations in the words of PostgreSQL. Text is compared and ordered by its bytes. */
+/** The types of the migrations under their PostgreSQL names. Text is compared and ordered by its bytes. */
 const inPostgresTypes = (sql: string): string =>
   sql
     .replaceAll(/\) without rowid;/g, ');')
@@ -20,7 +20,10 @@ const HAS_LOG = `select to_regclass('schema_migrations')::text as name`;
 /** insufficient_privilege */
 const DENIED = '42501';
 
-/** Applies what is missing in one transaction. A schema that is up to date is only read: a service need not own it. */
+/**
+ * Applies the missing migrations in one transaction. A schema that is up to date is only read: a service need not own
+ * it.
+ */
 export async function applyMigrations(
   connection: Connection,
   migrations: readonly Migration[],

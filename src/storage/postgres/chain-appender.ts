@@ -12,7 +12,10 @@ import type { Connection } from './connection.ts';
 import { encodeArray } from './encode-array.ts';
 import { checkedRun, checkedRuns, plain, type Statement, statement } from './statements.ts';
 
-/** Lanes that writers spread over. Two in one lane are no fault: one of them finds out and takes another. */
+/**
+ * Number of lanes among which writers choose. Two writers in one lane are allowed: one of them conflicts and chooses
+ * another.
+ */
 const LANES = 64;
 const MAX_CACHED = 10_000;
 
@@ -27,18 +30,18 @@ const MOVE_HEAD = `update journal_heads set sequence = ?, hash = ?, seal = ?
 const INSERT_LINK = `insert into journal (lane, sequence, account, environment, at, record, hash)
   values (?, ?, ?, ?, ?, ?, ?)`;
 
-/** What a group adds to the journal: nothing of it counts before the group is committed. */
+/** The part of the journal that a group adds: it is valid only when the group is committed. */
 export interface ChainExtension {
-  /** Fail when another writer is in the lane. */
+  /** Statements that fail when another writer appended to the lane. */
   readonly checks: readonly Statement[];
   readonly inserts: readonly Statement[];
   readonly heads: readonly SealedHead[];
 }
 
-/** Thrown for a group with which the lane begins: it has to be prepared inside its transaction. */
+/** Thrown for the first group of a lane: it has to be prepared inside its transaction. */
 export class LaneStart extends Error {}
 
-/** The chains of the lane that a writer appends to, with their newest heads as far as they are known. */
+/** The chains of the lane that a writer appends to, with their newest known heads. */
 export class ChainAppender {
   readonly #key: () => KeyObject;
   readonly #pick: (bound: number) => number;
@@ -52,7 +55,9 @@ export class ChainAppender {
     this.#lane = FIRST_LANE + pick(LANES);
   }
 
-  /** `isInTransaction`: the connection has begun that of the group. Throws `LaneBegins` when it has to. */
+  /**
+   * `isInTransaction`: the connection has started the transaction of the group. Throws `LaneStart` when it is required.
+   */
   async extend(
     connection: Connection,
     entries: readonly JournalEntry[],
@@ -76,12 +81,12 @@ export class ChainAppender {
     for (const { account, lane, sequence, hash } of heads) this.#heads.set(account, { account, lane, sequence, hash });
   }
 
-  /** After a group of which nothing is known. */
+  /** Call after a group whose result is unknown. */
   forget(): void {
     this.#heads.clear();
   }
 
-  /** Somebody else writes in this lane. */
+  /** Call when another writer appends to this lane. */
   changeLane(): void {
     this.forget();
     this.#lane = FIRST_LANE + this.#pick(LANES);

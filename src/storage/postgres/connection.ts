@@ -13,35 +13,43 @@ import {
 } from './sqlstate.ts';
 import { type Statement, simple } from './statements.ts';
 
-/** How to reach the database, and for how long to wait for it. All times in milliseconds. */
+/** How to reach the database, and how long to wait for it. All times in milliseconds. */
 export interface PostgresOptions {
   readonly address: PostgresAddress;
-  /** Read anew for each connection, so that a password can be changed while the service runs. */
+  /** Read for each connection, so that a password can be changed while the service runs. */
   readonly passwordFile: string | undefined;
   readonly connectTimeoutMs: number;
-  /** After which the database gives up a statement; an answer that is long overdue counts as a broken connection. */
+  /**
+   * Time after which the database cancels a statement; a connection without a response long after that counts as
+   * broken.
+   */
   readonly statementTimeoutMs: number;
 }
 
-/** Beyond the time the database has for a statement: for the network, and for the flush of a commit. */
+/** Time beyond that of a statement: for the network, and for the flush of a commit. */
 const OVERDUE_MS = 2000;
-/** How long a transaction may stand still between two statements before it is undone: locks of a stopped node bar others. */
+/**
+ * How long a transaction may be idle between two statements before the server rolls it back: locks of a paused node
+ * block others.
+ */
 const IDLE_MS = 2000;
 
-/** The connection is gone, or cannot be made; what was on its way may have happened or not. */
+/**
+ * Thrown when the connection was lost, or cannot be established. Statements on their way may have been executed or not.
+ */
 export class ConnectionLost extends StorageError {
   override readonly name = 'StorageError';
 }
 
 const { builtins } = pg.types;
 
-/** Whole numbers as numbers: ours are below 2^53. Anything else as pg does by itself. */
+/** Parses integers as numbers: ours are below 2^53. All other types use the parsers of pg. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     oid === builtins.INT8 ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
 };
 
-/** One connection, on which statements are sent without waiting for the answers of those before. */
+/** One connection, on which statements are sent without waiting for the responses to earlier ones. */
 export class Connection {
   readonly #client: pg.Client;
   #lost: ConnectionLost | undefined;
@@ -58,10 +66,13 @@ export class Connection {
     });
   }
 
-  /** Connects to the host that takes writes; of several, to the one on the newest timeline, which has been promoted last. */
+  /**
+   * Connects to the primary. Of several hosts that accept writes, it is the one on the newest timeline, which was
+   * promoted last.
+   */
   static async open(options: PostgresOptions): Promise<Connection> {
     const { hosts } = options.address;
-    // All at once, because a host that is down may not even refuse.
+    // All hosts concurrently, because a host that is down may not even reject the connection.
     const attempts = hosts.map(({ host, port }) => Connection.#openAt(options, host, port));
     const open: Connection[] = [];
     for (const attempt of attempts) attempt.then((connection) => open.push(connection)).catch(() => undefined);
@@ -110,9 +121,8 @@ export class Connection {
   }
 
   async #setUp(statementTimeoutMs: number): Promise<void> {
-    // Compiling plans costs more than our statements do.
-    // A server that gives up waiting for a standby only warns of it.
-    // Writes outside a transaction are refused: those behind a `begin` that failed would each be committed by themselves.
+    // Compiling plans costs more than our statements do. A server that stops waiting for a standby only warns of it.
+    // Writes outside a transaction are rejected: those behind a failed `begin` would otherwise be committed one by one.
     const settings = `set statement_timeout = ${statementTimeoutMs}; set jit = off; set client_min_messages = warning;
       set idle_in_transaction_session_timeout = ${IDLE_MS};
       set default_transaction_isolation = 'read committed'; set default_transaction_read_only = on`;
@@ -124,7 +134,7 @@ export class Connection {
           current_setting('server_version_num')::int as version`,
         values: [],
       }),
-      // An answer leaves after its commit is on disk, and on the standbys that were asked for; never weaker than that.
+      // A response is sent after its commit is on disk, and on the configured standbys; no setting may weaken that.
       this.#client.query(`select set_config('synchronous_commit', 'on', false)
         where current_setting('synchronous_commit') in ('off', 'local', 'remote_write')`),
     ]);
@@ -138,7 +148,10 @@ export class Connection {
     this.#timeline = Number.parseInt(String(row?.['timeline']), HEXADECIMAL);
   }
 
-  /** Counts the promotions of a cluster of several hosts: what is on an older one was replaced. 0 when there is one host. */
+  /**
+   * Counts the promotions of a cluster of several hosts: a host with a lower number was replaced. 0 when there is one
+   * host.
+   */
   get timeline(): number {
     return this.#timeline;
   }
@@ -147,19 +160,21 @@ export class Connection {
     return this.#lost !== undefined;
   }
 
-  /** Answers that have not come yet. */
+  /** Number of responses that are outstanding. */
   get pending(): number {
     return this.#pending;
   }
 
-  /** Did the server warn of a commit since the last time? It does when it gave up waiting for a standby. */
+  /**
+   * True when the server has warned of a commit since the last call. It does so when it stops waiting for a standby.
+   */
   takeWarning(): boolean {
     const warned = this.#warned;
     this.#warned = false;
     return warned;
   }
 
-  /** Throws `ConnectionLost`, or what the server answered: an error with a `code`, whose texts can hold data. */
+  /** Throws `ConnectionLost`, or the error that the server returned, with a `code`. Its texts can contain data. */
   async run({ name, text, values }: Statement): Promise<Row[]> {
     if (this.#lost !== undefined) throw this.#lost;
     this.#pending++;
@@ -174,14 +189,14 @@ export class Connection {
     }
   }
 
-  /** Without parameters, so that it may be several statements. */
+  /** Without parameters, so that the text may be several statements. */
   async command(text: string): Promise<void> {
     await this.run(simple(text));
   }
 
   /**
-   * One transaction in one round trip: the answers to its beginning, to each statement, and to its commit. The server
-   * skips what stands behind a statement that failed.
+   * Sends a transaction in one round trip. Returns the results of its begin, of each statement, and of its commit. The
+   * server skips the statements behind one that failed.
    */
   transaction(statements: readonly Statement[]): Promise<Row[]>[] {
     const { stream } = this.#wire;
@@ -201,7 +216,7 @@ export class Connection {
   async close(): Promise<void> {
     if (this.#lost !== undefined) return;
     this.#lost = new ConnectionLost('the database is closed');
-    // The other side may be gone without a word.
+    // The server may have disappeared without closing the connection.
     await Promise.race([this.#client.end().catch(() => undefined), pause(OVERDUE_MS, undefined, { ref: false })]);
     this.#cut();
   }
@@ -216,7 +231,7 @@ export class Connection {
     this.#cut();
   }
 
-  /** Not by `end`, which would wait for answers that never come. */
+  /** Not by `end`, which would wait for responses that never arrive. */
   #cut(): void {
     this.#wire.stream.destroy();
   }
@@ -225,22 +240,22 @@ export class Connection {
     return (this.#client as unknown as { connection: Wire }).connection;
   }
 
-  /** What was prepared is gone, or no longer fits the tables, which were changed meanwhile. */
+  /** The prepared statement was dropped, or no longer matches the tables, which were changed in the meantime. */
   #isStale(error: unknown, name: string): boolean {
-    // In a transaction that has failed nothing is prepared, which is no loss.
+    // In a failed transaction nothing is prepared, which has no effect.
     if (sqlState(error) === UNKNOWN_STATEMENT) return this.#wire.parsedStatements[name] !== undefined;
     return isPlanOutdated(error);
   }
 }
 
-/** What lies below the client of `pg`. */
+/** The protocol layer of `pg`. */
 interface Wire {
   readonly stream: { destroy(): void; cork(): void; uncork(): void };
-  /** What the server has prepared, by name. */
+  /** The prepared statements of the server, by name. */
   readonly parsedStatements: Readonly<Record<string, string>>;
 }
 
-/** How long the other hosts are waited for once one has answered. */
+/** How long the other hosts are awaited once one has responded. */
 const OTHERS_WITHIN_MS = 250;
 const TIMELINE = 'select substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) as timeline';
 const HEXADECIMAL = 16;

@@ -3,13 +3,13 @@ import type { ConnectionOptions } from 'node:tls';
 import { StorageError } from '../database.ts';
 import type { PostgresAddress } from './address.ts';
 
-/** The file is read anew each time. */
+/** The file is read at each call. */
 export function readPassword(address: PostgresAddress, passwordFile: string | undefined): string | undefined {
   if (passwordFile === undefined) return address.password;
   return readText(passwordFile, 'password file').replace(/\r?\n$/, '');
 }
 
-/** `false`: in clear. */
+/** `false`: unencrypted. */
 export function buildTlsOptions(address: PostgresAddress): ConnectionOptions | false {
   const { sslMode, sslRootCert, sslCert, sslKey } = address;
   if (sslMode === 'disable') return false;
@@ -19,7 +19,7 @@ export function buildTlsOptions(address: PostgresAddress): ConnectionOptions | f
     ...(sslRootCert !== undefined && { ca: readText(sslRootCert, 'sslrootcert') }),
     ...(sslCert !== undefined && { cert: readText(sslCert, 'sslcert') }),
     ...(sslKey !== undefined && { key: readText(sslKey, 'sslkey') }),
-    // The certificate is checked, only not whether it names this host.
+    // The certificate is verified, except that it need not name this host.
     ...(sslMode === 'verify-ca' && { checkServerIdentity: () => undefined }),
   };
 }

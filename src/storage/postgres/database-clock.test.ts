@@ -5,7 +5,7 @@ import { DatabaseClock } from './database-clock.ts';
 const TIME = 1_700_000_000_000;
 
 describe('the time of the database', () => {
-  /** Both clocks run together; answers take `there` and `back` milliseconds. */
+  /** Both clocks run together; responses take `there` and `back` milliseconds. */
   const rig = ({ own = 0, there = 10, back = 10 } = {}) => {
     const state = { own, database: TIME, there, back };
     const pass = (time: number): void => {
@@ -24,9 +24,9 @@ describe('the time of the database', () => {
     return { state, pass, clock };
   };
 
-  test('before the first look it is our own', () => assert.equal(rig({ own: 5 }).clock.now(), 5));
+  test('is that of the system clock before the first reading', () => assert.equal(rig({ own: 5 }).clock.now(), 5));
 
-  test('however wrong our own clock is', async () => {
+  test('is used however wrong the system clock is', async () => {
     for (const own of [0, TIME, TIME + 86_400_000, -5, 0.25]) {
       const { state, pass, clock } = rig({ own });
       await clock.sync();
@@ -37,13 +37,13 @@ describe('the time of the database', () => {
     }
   });
 
-  test('a one-sided delay is wrong by half of it at most', async () => {
+  test('is wrong by half of a one-sided delay at most', async () => {
     const { state, clock } = rig({ there: 240, back: 0 });
     await clock.sync();
     assert.equal(clock.now(), state.database + 120);
   });
 
-  test('a late answer says nothing, unless it is the first', async () => {
+  test('ignores a late response, unless it is the first', async () => {
     const { state, clock } = rig({ there: 2000, back: 0 });
     await clock.sync();
     assert.equal(clock.now(), state.database + 1000);
@@ -55,7 +55,7 @@ describe('the time of the database', () => {
     assert.equal(clock.now(), state.database);
   });
 
-  test('our own clock stops, and jumps, between two looks', async () => {
+  test('is right although the system clock stops and jumps between two readings', async () => {
     const { state, clock } = rig();
     await clock.sync();
     for (const jump of [-3_600_000, 3_600_000, 0]) {
@@ -66,7 +66,7 @@ describe('the time of the database', () => {
     }
   });
 
-  test('our own clock jumps back while an answer is on its way', async () => {
+  test('is right although the system clock jumps back during a reading', async () => {
     let own = 0;
     let jump = 0;
     const clock = new DatabaseClock(
@@ -83,7 +83,7 @@ describe('the time of the database', () => {
     assert.equal(clock.now(), TIME);
   });
 
-  test('the time of the database jumps: ours does', async () => {
+  test("follows a jump of the database's clock", async () => {
     const { state, clock } = rig();
     await clock.sync();
     state.database += 7_200_000;
@@ -91,7 +91,7 @@ describe('the time of the database', () => {
     assert.ok(Math.abs(clock.now() - state.database) <= 1);
   });
 
-  test('when it cannot be asked, our own carries it on', async () => {
+  test('advances by the system clock while the database is unavailable', async () => {
     let away = false;
     let own = 0;
     const clock = new DatabaseClock(

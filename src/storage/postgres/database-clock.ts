@@ -1,20 +1,20 @@
 import { type Clock, SECOND } from '../../kernel/clock.ts';
 
-/** How often the time is asked for. */
+/** Interval of the readings. */
 export const SYNC_INTERVAL_MS = SECOND;
-/** An answer that took longer says too little about now. */
+/** A response that took longer is too inaccurate. */
 const TOO_SLOW_MS = SECOND / 4;
 
 /**
- * The time of the database, which is the same for all nodes, whatever their own clocks say. A clock of this node carries
- * it on from one look to the next.
+ * The time of the database, which is the same for all nodes, whatever their system clocks say. The system clock
+ * advances it between two readings.
  */
 export class DatabaseClock {
   readonly #systemClock: Clock;
   readonly #readTime: () => Promise<number>;
   #offset: number | undefined;
 
-  /** `own`: best one that never jumps. `ask`: the database's time, in milliseconds. */
+  /** `own`: preferably a monotonic clock. `ask` returns the database's time, in milliseconds. */
   constructor(own: Clock, ask: () => Promise<number>) {
     this.#systemClock = own;
     this.#readTime = ask;

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { Value } from '../database.ts';
 import { type ElementType, encodeArray, typeOf } from './encode-array.ts';
 
-/** Reads the form that PostgreSQL documents for arrays in binary. */
+/** Parses the binary format that PostgreSQL documents for arrays. */
 function decoded(bytes: Buffer): { oid: number; nulls: boolean; elements: (Buffer | null)[] } {
   const [dimensions, nulls, oid, length, lower] = [0, 4, 8, 12, 16].map((at) => bytes.readInt32BE(at));
   assert.deepEqual([dimensions, lower], [1, 1]);
@@ -29,7 +29,7 @@ const types: readonly [ElementType, number, fc.Arbitrary<Value>, (bytes: Buffer)
 ];
 
 for (const [type, oid, value, read] of types) {
-  test(`a column of ${type} comes back from its array`, () => {
+  test(`a column of ${type} is decoded to the same values`, () => {
     fc.assert(
       fc.property(fc.array(orNull(value), { minLength: 1 }), (values) => {
         const found = decoded(encodeArray(type, values));

@@ -1,6 +1,6 @@
 import type { Value } from '../database.ts';
 
-/** The kinds of values that columns have, in the words of PostgreSQL. */
+/** The types of the values in columns, under their PostgreSQL names. */
 export type ElementType = 'text' | 'bigint' | 'bytea';
 
 /** Object ids of the element types, which never change (pg_type.dat). */
@@ -15,14 +15,14 @@ const BIGINT_BYTES = 8;
 const NULL_LENGTH = -1;
 
 /**
- * A column of values as one parameter: a one-dimensional array in PostgreSQL's binary form. Bytes travel as they are,
- * where the text form would double them and have every one escaped.
+ * Encodes a column of values as one parameter: a one-dimensional array in PostgreSQL's binary format. Bytes are sent
+ * unchanged, where the text format would double and escape them.
  */
 export function encodeArray(type: ElementType, values: readonly Value[]): Buffer {
   let size = HEADER_BYTES;
   for (const value of values) size += LENGTH_BYTES + sizeOf(value);
   const bytes = Buffer.allocUnsafe(size);
-  bytes.writeInt32BE(1, 0); // dimensions
+  bytes.writeInt32BE(1, 0); // number of dimensions
   bytes.writeInt32BE(values.includes(null) ? 1 : 0, 4);
   bytes.writeInt32BE(OID[type], 8);
   bytes.writeInt32BE(values.length, 12);

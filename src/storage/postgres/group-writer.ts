@@ -20,7 +20,7 @@ export const TABLES: readonly Table[] = [
   },
 ];
 
-/** Epochs never go back, whatever arrives late. */
+/** Epochs never decrease, whatever arrives late. */
 const REGISTER = `insert into writers (account, id, epoch, last_group, last_seen_at) values (?, ?, ?, ?, ?)
   on conflict (account, id) do update set epoch = excluded.epoch, last_seen_at = excluded.last_seen_at
     where writers.epoch <= excluded.epoch
@@ -28,30 +28,30 @@ const REGISTER = `insert into writers (account, id, epoch, last_group, last_seen
 const RECORD_GROUP = 'update writers set last_group = ?, last_seen_at = ? where account = ? and id = ? and epoch = ?';
 const DEREGISTER = 'delete from writers where id = ?';
 
-/** How often a group is tried that others get in the way of. */
+/** Maximum number of attempts of a group that conflicts with others. */
 const MAX_ATTEMPTS = 20;
-/** How long it is asked what became of a group whose connection broke. */
+/** How long the writer inquires about a group whose connection broke. */
 const MAX_INQUIRY_MS = 10 * SECOND;
-/** Registered as the last group by a writer in doubt: found again, its row was gone. */
+/** Registered as the last group by a writer in doubt: when it is read back, the writer's row was missing. */
 const ROW_MISSING = -1;
 
-/** A transaction on its way to be committed. */
+/** A transaction whose commit was sent. */
 interface CommitAttempt {
   readonly number: number;
   readonly results: readonly GroupResult[];
 }
 
-/** What a group is run with. */
+/** A group and how it is run. */
 interface Task {
   readonly units: readonly UnitOfWork[];
-  /** Whose writer row marks the group: with sharding the account of the units, else ''. */
+  /** Account of the writer row that records the group: with sharding the account of the units, otherwise ''. */
   readonly account: string;
   runSeparately: boolean;
-  /** The database was there: what breaks from now on is tried again. */
+  /** True once the database was reached: a later connection failure is retried. */
   reached: boolean;
 }
 
-/** Something got in the way, nothing happened, and the group is to be tried again. */
+/** A retryable conflict; nothing was committed. */
 class RetryableConflict extends Error {}
 
 /** Writes groups of units, one at a time, each as one transaction. */
@@ -61,29 +61,29 @@ export class GroupWriter {
   readonly #id: string;
   readonly #clock: Clock;
   readonly #merge: boolean;
-  /** The connection that the registrations hold for, and the accounts that have one. */
+  /** The connection for which the registrations are valid, and the accounts that have one. */
   #registeredConnection: Connection | undefined;
   readonly #registered = new Set<string>();
   #epoch = 0;
   #number = 0;
-  /** The attempt whose end is not known, once its connection broke. */
+  /** The attempt whose result is unknown after its connection broke. */
   #inDoubt: CommitAttempt | undefined;
 
   constructor(options: {
-    line: ReconnectingConnection;
-    chains: ChainAppender;
+    connection: ReconnectingConnection;
+    appender: ChainAppender;
     id: string;
     clock: Clock;
     merge: boolean;
   }) {
-    this.#connection = options.line;
-    this.#appender = options.chains;
+    this.#connection = options.connection;
+    this.#appender = options.appender;
     this.#id = options.id;
     this.#clock = options.clock;
     this.#merge = options.merge;
   }
 
-  /** Resolves when the group is on disk. Throws `StorageError` when nothing can be said of it. */
+  /** Resolves when the group is on disk. Throws `StorageError` when the result is unknown. */
   async run(units: readonly UnitOfWork[], account: string): Promise<readonly GroupResult[]> {
     const task: Task = { units, account, runSeparately: false, reached: false };
     this.#inDoubt = undefined;
@@ -94,7 +94,7 @@ export class GroupWriter {
       } catch (error) {
         if (error instanceof ConnectionLost) {
           this.#appender.forget();
-          // Away from the start; or for so long that nobody waits for the answer any more.
+          // The database was unavailable from the start, or for so long that no caller waits for the result any more.
           tooLate ??= AbortSignal.timeout(MAX_INQUIRY_MS);
           if (!task.reached || tooLate.aborted) throw error;
           await pause(RECONNECT_PAUSE_MS);
@@ -104,10 +104,10 @@ export class GroupWriter {
         } else throw failure(error);
       }
     }
-    throw new StorageError('others keep changing what a group of writes is about');
+    throw new StorageError('a group of writes conflicted with others in every attempt');
   }
 
-  /** Removes its rows: nobody will ask about its groups any more. */
+  /** Deletes the rows of this writer: its groups need no inquiry any more. */
   async deregister(): Promise<void> {
     if (this.#epoch === 0) return;
     const connection = await this.#connection.connection();
@@ -130,7 +130,7 @@ export class GroupWriter {
     const results = task.runSeparately
       ? await this.#runSeparately(connection, task)
       : await this.#runTogether(connection, task);
-    // The server gave up waiting for a standby: only a later write that is on the standby shows that this one is.
+    // The server stopped waiting for a standby: only a later write that is on the standby shows that this one is.
     if (connection.takeWarning()) {
       this.#inDoubt = { number: this.#number, results };
       throw abandonConnection(connection, 'a commit was not confirmed by a standby');
@@ -139,8 +139,8 @@ export class GroupWriter {
   }
 
   /**
-   * Begins a new epoch, in which nothing is committed any more that was sent in the one before. Returns the number of the
-   * last group that was. It is a durable write itself, so that what it returns is as durable.
+   * Starts a new epoch, which prevents the commit of anything sent in the previous one. Returns the number of the last
+   * committed group. It is itself a durable write, so that what it returns is as durable.
    */
   async #register(connection: Connection, account: string): Promise<number> {
     if (connection !== this.#registeredConnection) {
@@ -154,14 +154,14 @@ export class GroupWriter {
     try {
       const [, rows] = await Promise.all(connection.transaction([register]));
       const committed = integer(rows?.[0] ?? {}, 'last_group');
-      // It says something only if it is as durable as a group is.
+      // The result counts only if it is as durable as a group is.
       if (connection.takeWarning() && inDoubt) throw abandonConnection(connection, 'a standby does not answer');
-      if (inDoubt && committed === ROW_MISSING) throw new StorageError('nobody knows what became of a write');
+      if (inDoubt && committed === ROW_MISSING) throw new StorageError('the result of a write is unknown');
       this.#registeredConnection = connection;
       this.#registered.add(account);
       return committed;
     } catch (error) {
-      // Any answer but the one that is needed: it is asked again.
+      // Any other response leaves the result unknown, so the inquiry is repeated.
       throw inDoubt && !(error instanceof StorageError) ? abandonConnection(connection, failure(error).message) : error;
     }
   }
@@ -174,7 +174,7 @@ export class GroupWriter {
     };
   }
 
-  /** All units with as few statements as there are kinds of them, in one round trip. */
+  /** Runs all units with as few statements as possible, in one round trip. */
   async #runTogether(connection: Connection, task: Task): Promise<readonly GroupResult[]> {
     const statements = planGroup(task.units, this.#merge);
     const extension = await this.#extension(connection, task.units, false).catch((error: unknown) => {
@@ -192,7 +192,7 @@ export class GroupWriter {
     const reason: unknown = answer.reason;
     if (failed === sent.length - 1) throw this.#commitFailed(connection, reason);
     if (reason instanceof ConnectionLost) throw reason;
-    // An answer of the server that a statement failed: the commit behind it was none.
+    // The server reported that a statement failed: the commit behind it committed nothing.
     this.#inDoubt = undefined;
     if (RETRYABLE.has(sqlState(reason) ?? '')) throw new RetryableConflict();
     const place = failed - 1;
@@ -203,7 +203,7 @@ export class GroupWriter {
     );
   }
 
-  /** A server can fail while it commits, and have committed when it is back. */
+  /** A server can fail during the commit, and have committed when it is back. */
   #commitFailed(connection: Connection, reason: unknown): Error {
     if (reason instanceof ConnectionLost) return reason;
     if (!RETRYABLE.has(sqlState(reason) ?? '')) return abandonConnection(connection, failure(reason).message);
@@ -211,7 +211,7 @@ export class GroupWriter {
     return new RetryableConflict();
   }
 
-  /** One of the units met something unexpected, or is at fault: which one, shows when they are run one by one. */
+  /** One of the units met a conflict or is at fault; running them one by one shows which. */
   #unitFailed(task: Task, reason: unknown): never {
     if (isServerFault(reason)) throw reason;
     return this.#retrySeparately(task);
@@ -226,7 +226,7 @@ export class GroupWriter {
     const state = sqlState(reason);
     if (state !== CHECK_FAILED && state !== UNIQUE_VIOLATION) return reason;
     if (inLane) this.#appender.changeLane();
-    // Its row is not as it was left: it registers anew.
+    // The writer row was changed by another process, so this writer registers again.
     else this.#registeredConnection = undefined;
     return new RetryableConflict();
   }
@@ -284,7 +284,7 @@ export class GroupWriter {
 const isCommitted = (result: GroupResult | undefined): boolean =>
   result !== undefined && 'committed' in result && result.committed;
 
-/** What was on its way is in doubt, and is asked about on a new connection. */
+/** The result of what was sent is unknown; a new connection inquires about it. */
 function abandonConnection(connection: Connection, why: string): ConnectionLost {
   connection.destroy();
   return new ConnectionLost(why);

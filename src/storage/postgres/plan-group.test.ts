@@ -9,7 +9,7 @@ const unit = (...writes: [string, Value[][], (number | undefined)?][]): UnitOfWo
     expectedRows === undefined ? { sql, rows } : { sql, rows, expectedRows },
   ),
 });
-/** Verb and table of each statement, and how many runs it holds. */
+/** Verb and table of each statement, and its number of runs. */
 const shape = (units: readonly UnitOfWork[], merge = true): string[] =>
   planGroup(units, merge).map(({ text, values }) => {
     const [, verb, table] = /(insert into|update|delete from) (\w+)/.exec(text) ?? [];
@@ -45,17 +45,17 @@ describe('the plan of a group', () => {
     ]);
   });
 
-  test('no run passes another text about its table', () => {
+  test('no run moves before another statement on its table', () => {
     const one = unit([A, [['x', 1]], 1], [A2, [[1, 'x']], 1]);
     assert.deepEqual(shape([one, one]), ['insert a 1', 'update a 1', 'insert a 1', 'update a 1']);
   });
 
-  test('no run passes a text that may read its table', () => {
+  test('no run moves before a statement that may read its table', () => {
     const one = unit([A, [['x', 1]], 1], [LOOKS, [['x', 'y']], 1]);
     assert.deepEqual(shape([one, one]), ['insert a 1', 'insert c 1', 'insert a 1', 'insert c 1']);
   });
 
-  test('units that begin alike stand together', () => {
+  test('units that start with the same text are adjacent', () => {
     const [one, other] = [unit([A, [['x', 1]], 1]), unit([A2, [[1, 'x']], 1])];
     assert.deepEqual(shape([one, other, one, other]), ['insert a 2', 'update a 2']);
   });
@@ -90,7 +90,7 @@ describe('the plan of a group', () => {
     );
   });
 
-  test('no values are dropped or invented', () => {
+  test('no values are dropped or added', () => {
     const rows: Value[][] = [['x', 1], ['y', 2, 'more'], ['z']];
     const plan = planGroup(
       rows.map((row) => unit([A, [row], 1])),
@@ -102,7 +102,7 @@ describe('the plan of a group', () => {
     );
   });
 
-  test('kinds that do not go together are not merged', () => {
+  test('values of different types are not merged', () => {
     const rows = [
       ['x', 1],
       [7, 2],
@@ -110,9 +110,9 @@ describe('the plan of a group', () => {
     assert.equal(planGroup([unit(['insert into a (id, k) values (?, ?)', rows, 1])], true).length, 2);
   });
 
-  test('writes without rows are none', () => assert.deepEqual(shape([unit([A, [], 1]), unit()]), []));
+  test('writes without rows become no statement', () => assert.deepEqual(shape([unit([A, [], 1]), unit()]), []));
 
-  test('each text has one name, and beyond a thousand none', () => {
+  test('each text has one name, and beyond a thousand texts none', () => {
     const named = Array.from({ length: 1500 }, (_, index) => statement(`select ${index}`).name);
     const names = new Set(named.filter((name) => name !== ''));
     assert.ok(names.size > 900 && names.size <= 1000);

@@ -1,7 +1,7 @@
 import type { UnitOfWork, Value } from '../database.ts';
 import { checkedRun, checkedRuns, findTable, plain, type Statement } from './statements.ts';
 
-/** Runs of one statement, of different units, that take place at the same time. */
+/** Runs of one statement, of different units, that are executed together. */
 interface BatchStage {
   readonly sql: string;
   readonly expectedRows: number | undefined;
@@ -9,16 +9,16 @@ interface BatchStage {
 }
 
 /**
- * The statements that do all of a group at once: those of equal text that touch one row each become one. A write joins
- * an earlier one only past writes to other tables, so that when every check holds, the group did what its units would
- * have done one after the other, in this order: those that begin with the same text together. When one does not hold,
- * the transaction fails as a whole, and the units are run one by one.
+ * Plans the statements of a group: runs of equal text that touch one row each become one statement. A write joins an
+ * earlier statement only when the statements between them write to other tables. So when every check holds, the effect
+ * is that of the units one after the other, ordered by their first text. When a check fails, the transaction fails, and
+ * the units are run one by one.
  */
 export function planGroup(units: readonly UnitOfWork[], merge: boolean): Statement[] {
   const stages: BatchStage[] = [];
-  /** The newest stage of a table. */
+  /** Index of the newest stage of a table. */
   const latest = new Map<string, number>();
-  /** The newest stage of which it is not known what it touches. */
+  /** Index of the newest stage whose tables are unknown. */
   let unknown = -1;
   for (const unit of merge ? byFirstText(units) : units) {
     let after = -1;
@@ -46,7 +46,7 @@ export function planGroup(units: readonly UnitOfWork[], merge: boolean): Stateme
   return stages.flatMap((stage) => toStatements(stage, merge));
 }
 
-/** They were handed in at the same time, so any order of them is right. */
+/** The units were passed in at the same time, so any order is correct. */
 const byFirstText = (units: readonly UnitOfWork[]): UnitOfWork[] =>
   [...Map.groupBy(units, ({ writes }) => writes[0]?.sql).values()].flat();
 

@@ -25,20 +25,20 @@ import { sqlState } from './sqlstate.ts';
 import { plain } from './statements.ts';
 
 export interface PostgresPool extends PostgresOptions {
-  /** Connections that write, each a group at a time. */
+  /** Number of connections that write, each a group at a time. */
   readonly writers: number;
-  /** Connections that read. */
+  /** Number of connections that read. */
   readonly readers: number;
   /**
-   * Accounts are on different machines: groups hold the units of one account, and statements name it, one for each row,
-   * so that each can be sent to its machine.
+   * True when accounts are on different machines: a group then contains the units of one account, and statements name
+   * it, one for each row, so that each can be sent to its machine.
    */
   readonly sharded: boolean;
 }
 
 const ID_BYTES = 16;
 const ALIVE_TIMEOUT_MS = 2500;
-/** For a statement of a migration, and for those who wait for another to migrate. */
+/** Statement timeout of migrations, and of starts that wait for another to migrate. */
 const MIGRATION_MS = 10 * MINUTE;
 
 /** The driver for PostgreSQL: writers with group commit, readers that share their connections. */
@@ -46,7 +46,7 @@ export class PostgresDatabase implements Driver {
   readonly #options: PostgresPool;
   readonly #timeline: TimelineTracker = { timeline: 0 };
   readonly #readers: readonly ReconnectingConnection[];
-  readonly #writers: readonly { readonly writer: GroupWriter; readonly line: ReconnectingConnection }[];
+  readonly #writers: readonly { readonly writer: GroupWriter; readonly connection: ReconnectingConnection }[];
   readonly #free: GroupWriter[];
   readonly #waitingForWriter: ((writer: GroupWriter) => void)[] = [];
   readonly #groups = new Map<string, GroupCommit>();
@@ -62,10 +62,10 @@ export class PostgresDatabase implements Driver {
       return this.#journalKey;
     };
     this.#writers = Array.from({ length: options.writers }, () => {
-      const line = new ReconnectingConnection(options, this.#timeline);
-      const chains = new ChainAppender(journalKey, (bound) => random.below(bound));
+      const connection = new ReconnectingConnection(options, this.#timeline);
+      const appender = new ChainAppender(journalKey, (bound) => random.below(bound));
       const id = Buffer.from(random.bytes(ID_BYTES)).toString('hex');
-      return { line, writer: new GroupWriter({ line, chains, id, clock, merge: !options.sharded }) };
+      return { connection, writer: new GroupWriter({ connection, appender, id, clock, merge: !options.sharded }) };
     });
     this.#free = this.#writers.map(({ writer }) => writer);
   }
@@ -76,7 +76,7 @@ export class PostgresDatabase implements Driver {
     return queuedUnits;
   }
 
-  /** Whoever asks does not wait for a database that hangs. */
+  /** A health check must not wait for an unresponsive database. */
   isAlive(): Promise<boolean> {
     return Promise.race([this.#isResponding(), pause(ALIVE_TIMEOUT_MS, false, { ref: false })]);
   }
@@ -97,22 +97,22 @@ export class PostgresDatabase implements Driver {
     return Promise.resolve();
   }
 
-  /** A durable write that changes nothing but when this node was seen, for `cardvault copy` and `isAlive`. */
+  /** Writes durably when this node was last active, for `cardvault copy` and `isAlive`. */
   async touch(): Promise<void> {
     await this.#write([], '');
   }
 
-  /** Notices a server that was promoted while the old one goes on: from then on nothing is asked of the old one. */
+  /** Detects a server that was promoted while the old one still runs: from then on the old one is not used. */
   async refreshTimeline(): Promise<void> {
     if (this.#options.address.hosts.length > 1) await (await connectToPrimary(this.#options, this.#timeline)).close();
   }
 
-  /** Removes what is left of nodes that were not seen for a day. */
+  /** Deletes the rows of nodes that were inactive for a day. */
   async purgeWriters(now: number): Promise<void> {
     await this.commit({ writes: [write('delete from writers where last_seen_at < ?', [now - DAY])] });
   }
 
-  /** Unix time of the server, in milliseconds. */
+  /** Returns the Unix time of the server in milliseconds. */
   async time(): Promise<number> {
     const [row] = await this.read('select (extract(epoch from clock_timestamp()) * 1000)::bigint as now');
     return integer(row ?? {}, 'now');
@@ -134,7 +134,7 @@ export class PostgresDatabase implements Driver {
 
   async read(sql: string, ...values: readonly Value[]): Promise<Row[]> {
     if (this.#closing) throw new StorageError('the database is closed');
-    // Stored text has no U+0000, and the server would refuse the whole statement.
+    // Stored text has no U+0000, and the server would reject the statement.
     if (!values.every(isValue)) return [];
     try {
       return await this.#leastBusy().read(plain(sql, values));
@@ -157,7 +157,7 @@ export class PostgresDatabase implements Driver {
     return group.commit(unit);
   }
 
-  /** Nothing to do: deleted rows are cleared by the server's vacuum. */
+  /** No operation: the server's vacuum clears deleted rows. */
   scrub(): Promise<void> {
     return Promise.resolve();
   }
@@ -172,7 +172,9 @@ export class PostgresDatabase implements Driver {
     for (const group of this.#groups.values()) await group.drained();
     this.#closing = true;
     for (const { writer } of this.#writers) await writer.deregister().catch(() => undefined);
-    await Promise.all([...this.#readers, ...this.#writers.map(({ line }) => line)].map((line) => line.close()));
+    await Promise.all(
+      [...this.#readers, ...this.#writers.map(({ connection }) => connection)].map((connection) => connection.close()),
+    );
   }
 
   async #write(units: readonly UnitOfWork[], place: string): Promise<readonly GroupResult[]> {
@@ -189,14 +191,14 @@ export class PostgresDatabase implements Driver {
       const next = this.#waitingForWriter.shift();
       if (next === undefined) this.#free.push(writer);
       else next(writer);
-      // Accounts come and go.
+      // The map would grow with every account otherwise.
       if (place !== '' && this.#groups.get(place)?.queuedUnits === 0) this.#groups.delete(place);
     }
   }
 
   #leastBusy(): ReconnectingConnection {
     let best = this.#readers[0] as ReconnectingConnection;
-    for (const line of this.#readers) if (line.pending < best.pending) best = line;
+    for (const connection of this.#readers) if (connection.pending < best.pending) best = connection;
     return best;
   }
 }

@@ -2,15 +2,15 @@ import type { Row } from '../database.ts';
 import { Connection, ConnectionLost, type PostgresOptions } from './connection.ts';
 import type { Statement } from './statements.ts';
 
-/** After a failed attempt to connect, how long everybody is told so at once. Milliseconds. */
+/** How long callers get the error of a failed connection attempt without a new attempt, in milliseconds. */
 export const RECONNECT_PAUSE_MS = 250;
 
-/** The newest timeline that was seen by a node: nobody works on an older one any more. */
+/** The newest timeline that this node has seen; connections to an older one are closed. */
 export interface TimelineTracker {
   timeline: number;
 }
 
-/** A connection that is made again when it was lost, or its server was replaced. */
+/** A connection that is opened again after it was lost, or after its server was replaced. */
 export class ReconnectingConnection {
   readonly #options: PostgresOptions;
   readonly #timeline: TimelineTracker;
@@ -28,7 +28,7 @@ export class ReconnectingConnection {
     return this.#connection?.pending ?? 0;
   }
 
-  /** Throws `ConnectionLost` when the database is away. */
+  /** Throws `ConnectionLost` when the database is unavailable. */
   async connection(): Promise<Connection> {
     if (this.#closed) throw new ConnectionLost('the database is closed');
     if (this.#connection !== undefined && this.#connection.timeline < this.#timeline.timeline)
@@ -41,7 +41,7 @@ export class ReconnectingConnection {
     return this.#connecting;
   }
 
-  /** For what may be done twice: a connection that breaks under it is made again, once. */
+  /** Runs an idempotent statement; repeats it once on a new connection when the connection breaks. */
   async read(statement: Statement): Promise<Row[]> {
     try {
       return await (await this.connection()).run(statement);
@@ -73,7 +73,7 @@ export class ReconnectingConnection {
   }
 }
 
-/** Throws `ConnectionLost` also when only a server that was replaced is there. */
+/** Throws `ConnectionLost` also when the only available server was replaced by another. */
 export async function connectToPrimary(options: PostgresOptions, newest: TimelineTracker): Promise<Connection> {
   const connection = await Connection.open(options);
   if (connection.timeline < newest.timeline) {

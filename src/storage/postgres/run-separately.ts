@@ -12,7 +12,7 @@ interface WritePosition {
 
 interface SavepointStep {
   readonly statement: Statement;
-  /** The run of a write that it is; savepoints are none. */
+  /** The run of a write; undefined for savepoints. */
   readonly at?: WritePosition;
 }
 
@@ -22,9 +22,9 @@ const END = step('release savepoint unit');
 const UNDO = step('rollback to savepoint unit; release savepoint unit');
 
 /**
- * Inside a transaction: each unit behind a savepoint, so that one that fails is undone alone. All are sent at once. The
- * server skips what stands behind a run that fails; its unit is undone, and those behind it are sent again. So it takes a
- * round trip, and one more for each unit that fails.
+ * Runs units inside a transaction, each behind a savepoint, so that a unit that fails is rolled back alone. All are
+ * sent together. The server skips the statements behind a failed run; its unit is rolled back, and the units behind it
+ * are sent again. This takes a round trip, and one more for each unit that fails.
  */
 export async function runSeparately(connection: Connection, units: readonly UnitOfWork[]): Promise<GroupResult[]> {
   const results = units.map((): GroupResult => ({ committed: true }));

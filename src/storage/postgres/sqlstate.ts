@@ -1,36 +1,40 @@
 import pg from 'pg';
 import { StorageError } from '../database.ts';
 
-/** SQLSTATE of a server's answer; undefined for anything else. */
+/** Returns the SQLSTATE of a server's error; undefined for any other error. */
 export const sqlState = (error: unknown): string | undefined => {
   const { code } = error as { code?: unknown };
   return error instanceof pg.DatabaseError && typeof code === 'string' ? code : undefined;
 };
 
-/** serialization_failure and deadlock_detected: nothing happened, and the next try may succeed. */
+/** serialization_failure and deadlock_detected: nothing was committed, and the next attempt may succeed. */
 export const RETRYABLE: ReadonlySet<string> = new Set(['40001', '40P01']);
 
 export const UNIQUE_VIOLATION = '23505';
 
-/** invalid_sql_statement_name: the server knows no prepared statement of this name. */
+/** invalid_sql_statement_name: the server has no prepared statement of this name. */
 export const UNKNOWN_STATEMENT = '26000';
 
-/** Faults of the database, of which no single unit is the cause: resources, the operator, the system, itself. */
+/** True for faults that no single unit has caused: of resources, the operator, the system or the database itself. */
 export const isServerFault = (error: unknown): boolean => /^(53|57|58|XX|F0)/.test(sqlState(error) ?? '');
 
-/** Whatever is no answer of the server broke the connection; so did an answer that announces its end. */
+/**
+ * True when the connection is unusable: the error came from no server, or the server announced the end of the
+ * connection.
+ */
 export const breaksConnection = (error: unknown): boolean => {
   const state = sqlState(error);
   return state === undefined || /^57P0[1-5]$|^25P0[34]$|^25006$/.test(state);
 };
 
-/** The tables were changed so that the answer to a prepared statement has other columns than it was prepared with. */
+/** The tables were changed, so that a prepared statement would return other columns. */
 export const isPlanOutdated = (error: unknown): boolean =>
   sqlState(error) === '0A000' && (error as pg.DatabaseError).routine === 'RevalidateCachedQuery';
 
 /**
- * A warning that what was committed may not be as safe as it was to be. Told by its code, because its severity is in the
- * server's language. That transaction numbers run out is warned of at every one of them, and not meant.
+ * True for a warning that a commit may be less durable than configured. Warnings are recognized by their code, because
+ * their severity is in the server's language. The warning about exhausted transaction numbers comes with every commit
+ * and is excluded.
  */
 export const isReplicationWarning = ({
   code = '',
@@ -40,7 +44,7 @@ export const isReplicationWarning = ({
   routine?: string | undefined;
 }): boolean => /^(01|57)/.test(code) && !routine.startsWith('GetNew');
 
-/** Never a message of the server, which can quote data. */
+/** Returns no message of the server, which can quote data. */
 export function describe(error: unknown): string {
   if (error instanceof StorageError) return error.message;
   const state = sqlState(error);
@@ -50,13 +54,13 @@ export function describe(error: unknown): string {
   return /timeout/i.test((error as Error).message) ? 'no answer in time' : 'the connection broke';
 }
 
-/** What a write failed of, without the server's texts. */
+/** Returns the reason why a write failed, without the server's texts. */
 export const failure = (error: unknown): StorageError =>
   error instanceof StorageError
     ? error
     : new StorageError(`a write failed: ${sqlState(error) ?? (error as Error).name}`);
 
-/** The answers that operators meet, in words. */
+/** Descriptions of the errors that operators meet. */
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   '28P01': 'it refuses the password',
   '28000': 'it refuses the user',

@@ -1,17 +1,17 @@
 import type { Value } from '../database.ts';
 import { type ElementType, encodeArray, typeOf } from './encode-array.ts';
 
-/** A statement as PostgreSQL takes it. The same text is prepared once on each connection, under its name. */
+/** A statement in the form of PostgreSQL. Each text is prepared once on each connection, under its name. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
   readonly values: readonly Value[];
 }
 
-/** Without parameters and not prepared, so that it may be several statements. */
+/** Without parameters and not prepared, so that the text may be several statements. */
 export const simple = (text: string): Statement => ({ name: '', text, values: [] });
 
-/** Beyond these, texts are not prepared: our own are some hundreds, whatever is asked of the service. */
+/** Texts beyond this number are not prepared. The service has some hundreds, whatever clients request. */
 const MAX_PREPARED = 1000;
 const names = new Map<string, string>();
 
@@ -26,7 +26,7 @@ export function statement(text: string, values: readonly Value[] = []): Statemen
 
 const numbered = new Map<string, string>();
 
-/** One run: `?` becomes `$1`, `$2`, … */
+/** Returns one run: `?` becomes `$1`, `$2`, … */
 export function plain(sql: string, values: readonly Value[]): Statement {
   let text = numbered.get(sql);
   if (text === undefined) {
@@ -37,31 +37,31 @@ export function plain(sql: string, values: readonly Value[]): Statement {
   return statement(text, values);
 }
 
-/** Fails with `CHECK_FAILED`, and with it the whole transaction, unless the condition holds. */
+/** Fails with `CHECK_FAILED`, and with it the transaction, unless the condition holds. */
 const check = (condition: string): string => `select 1 / (${condition})::int`;
 
-/** division_by_zero, which no statement of ours runs into otherwise. */
+/** division_by_zero, which no statement of ours causes otherwise. */
 export const CHECK_FAILED = '22012';
 
-/** A run that must touch so many rows. */
+/** Returns a run that must touch the expected number of rows. */
 export function checkedRun(sql: string, values: readonly Value[], expectedRows: number): Statement {
   const { text } = plain(sql, values);
   const counted = `with done as (${text} returning 1) ${check(`count(*) = $${values.length + 1}`)} from done`;
   return statement(counted, [...values, expectedRows]);
 }
 
-/** Runs of one statement, each of which must touch one row; one statement when they can be merged. */
+/** Returns runs of one statement, each of which must touch one row; one statement when they can be merged. */
 export function checkedRuns(sql: string, rows: readonly (readonly Value[])[], merge: boolean): Statement[] {
   const all = merge && rows.length > 1 ? mergeRuns(sql, rows) : undefined;
   return all === undefined ? rows.map((row) => checkedRun(sql, row, 1)) : [all];
 }
 
-/** How the runs of a statement become one: the parameters come as columns `p1`, `p2`, … of a table `u`. */
+/** Merges the runs of a statement into one: the parameters become columns `p1`, `p2`, … of a table `u`. */
 interface Mergeable {
   readonly table: string;
   readonly parameters: number;
   text(columns: readonly string[], source: string): string;
-  /** What was learnt of each parameter: null has no type of its own. */
+  /** The known type of each parameter, because null has none. */
   readonly types: (ElementType | undefined)[];
 }
 
@@ -72,9 +72,9 @@ const UPDATE = /^update (\w+)\s+set ([\s\S]+?)\s+where ([\s\S]+)$/;
 const DELETE = /^delete from (\w+)\s+where ([\s\S]+)$/;
 
 /**
- * For statements whose every run must touch one row of one table. So their runs cannot influence each other but by touching
- * the same row, in which case one of them touches none and the check fails. Anything else is run by itself. That a condition
- * names the row by a unique key is not seen here: whoever writes the statement has to see to it.
+ * Accepts statements whose every run must touch one row of one table. Such runs influence each other only by touching
+ * the same row; one of them then touches none, and the check fails. Any other statement is run separately. The
+ * condition must name the row by a unique key, which is not checked here.
  */
 function findMergeable(sql: string): Mergeable | null {
   const known = mergeable.get(sql);
@@ -88,13 +88,13 @@ function findMergeable(sql: string): Mergeable | null {
 
 const countParameters = (sql: string): number => sql.split('?').length - 1;
 
-/** Each `?` in its turn. */
+/** Numbers the `?` in their order. */
 function fillParameters(sql: string, columns: readonly string[], from = 0): string {
   let index = from;
   return sql.replaceAll('?', () => columns[index++] ?? '');
 }
 
-/** Every row was touched, each once. */
+/** True when every row was touched exactly once. */
 const ALL_TOUCHED = `${check('count(*) = $1 and count(distinct ord) = $1')} from done`;
 const ALL_INSERTED = `${check('count(*) = $1')} from done`;
 
@@ -125,10 +125,13 @@ function mergeableDelete(sql: string): Mergeable | null {
   return { table, parameters: countParameters(sql), text, types: [] };
 }
 
-/** The only table that a statement reads and writes, when that is known. */
+/** Returns the only table that a statement reads and writes; undefined when it is unknown. */
 export const findTable = (sql: string): string | undefined => findMergeable(sql)?.table;
 
-/** Many runs as one statement, each of which must touch one row. Undefined when their values do not go together. */
+/**
+ * Returns many runs, each of which must touch one row, as one statement. Undefined when their values have different
+ * types.
+ */
 function mergeRuns(sql: string, rows: readonly (readonly Value[])[]): Statement | undefined {
   const mergeable = findMergeable(sql);
   if (mergeable === null || rows.some(({ length }) => length !== mergeable.parameters)) return undefined;

@@ -2,7 +2,10 @@ import type { DatabaseSync } from 'node:sqlite';
 import { assertSupportedSchema, CREATE_LOG, CURRENT_VERSION, MIN_COMPATIBLE, RECORD_MIGRATION } from '../migrate.ts';
 import type { Migration } from '../migration.ts';
 
-/** Applies what is missing in one transaction that holds the write lock from its start, so that starters queue up. */
+/**
+ * Applies the missing migrations in one transaction that holds the write lock from its start, so that concurrent starts
+ * wait.
+ */
 export function applyMigrations(database: DatabaseSync, migrations: readonly Migration[], now: number): void {
   database.exec('begin immediate');
   try {

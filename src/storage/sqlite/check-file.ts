@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;
 
-/** What is wrong with a database file, if anything. */
+/** Returns the fault of a database file; undefined for an intact one. */
 export function checkBackup(path: string): string | undefined {
   try {
     const database = new DatabaseSync(path, { readOnly: true });
@@ -20,7 +20,7 @@ export function checkBackup(path: string): string | undefined {
   }
 }
 
-/** Has another process opened the file? In WAL mode each holds a shared lock for as long as it lives. */
+/** True when another process has the file open. In WAL mode each holds a shared lock as long as it runs. */
 export function isInUse(path: string): boolean {
   let database: DatabaseSync | undefined;
   try {
@@ -28,7 +28,7 @@ export function isInUse(path: string): boolean {
     database.exec('pragma locking_mode = exclusive; begin exclusive; commit');
     return false;
   } catch (error) {
-    // Any other error is one of the file, which a restore is there to replace.
+    // Any other error is a fault of the file, which a restore replaces.
     const code = ((error as { errcode?: number }).errcode ?? 0) & 0xff;
     return code === SQLITE_BUSY || code === SQLITE_LOCKED;
   } finally {

@@ -1,12 +1,12 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 
-/** How long to wait for another process (the command line) that holds the write lock for a moment. */
+/** How long to wait for another process (the command line) that briefly holds the write lock. */
 export const BUSY_TIMEOUT_MS = 10_000;
 
-/** Why the file is opened the way it is. Run in this order, each on every connection. */
+/** The pragmas with their reasons. They run in this order, on every connection. */
 const EVERY_CONNECTION = [
   `busy_timeout = ${BUSY_TIMEOUT_MS}`,
-  // A commit is on disk before it is answered; NORMAL would lose the last ones with the power.
+  // A commit is on disk before the response; NORMAL would lose the last ones at a power failure.
   'synchronous = FULL',
   // A deleted card number is overwritten, not only unlinked.
   'secure_delete = ON',
@@ -15,16 +15,19 @@ const EVERY_CONNECTION = [
   'temp_store = MEMORY',
 ];
 
-/** After those; a connection that only reads finds it done. */
+/** Run after the others. The mode is stored in the file, so a connection that only reads finds it set. */
 const WRITER_ONLY = [
   // Readers never wait for the writer, and a commit is one append and one flush.
   'journal_mode = WAL',
 ];
 
-/** KiB. The writer keeps the indexes of a few million tokens; a reader's pages are void after each foreign commit. */
+/**
+ * KiB. The writer caches the indexes of a few million tokens; a reader's pages become invalid after each commit of the
+ * writer.
+ */
 const CACHE = { writer: -131_072, reader: -32_768 };
 
-/** A connection that remembers its prepared statements. */
+/** A connection that caches its prepared statements. */
 export class Connection {
   readonly database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();

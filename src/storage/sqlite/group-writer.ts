@@ -11,7 +11,7 @@ import {
 } from '../lane-register.ts';
 import type { Connection } from './connection.ts';
 
-/** SQLite has one writer at a time, so all chains that grow are of one lane. */
+/** SQLite has one writer at a time, so all growing chains belong to one lane. */
 const LANE = FIRST_LANE;
 
 const FIND_HEAD = 'select sequence, hash from journal_heads where account = ? and lane = ?';
@@ -20,7 +20,7 @@ const INSERT_RECORD =
 const UPSERT_HEAD = `insert into journal_heads (account, lane, sequence, hash, seal) values (?, ?, ?, ?, ?)
   on conflict (account, lane) do update set sequence = excluded.sequence, hash = excluded.hash, seal = excluded.seal`;
 
-/** Faults of the disk or the file concern every unit of a group; any other error only the unit that ran into it. */
+/** Faults of the disk or the file fail every unit of a group; any other error fails only its unit. */
 const FILE_FAULTS = {
   SQLITE_BUSY: 5,
   SQLITE_LOCKED: 6,
@@ -38,8 +38,8 @@ const FAULT_CODES = new Set(Object.values(FILE_FAULTS));
 const isFileFault = (error: unknown): boolean => FAULT_CODES.has(((error as { errcode?: number }).errcode ?? 0) & 0xff);
 
 /**
- * Writes a group of units as one durable transaction. A unit that conflicts is undone alone. `committed: true` is only
- * returned after the commit is on disk.
+ * Writes a group of units as one durable transaction. A unit that conflicts is rolled back alone. `committed: true` is
+ * returned only after the commit is on disk.
  */
 export function writeGroup(
   connection: Connection,
@@ -106,7 +106,7 @@ function register(connection: Connection, key: KeyObject, lane: RegisteredLane):
   if (present !== undefined) connection.statement(REPLACE_REGISTER).run(...withLane(key, present, lane));
 }
 
-/** Read within the transaction, never remembered: a command is another process that writes the same lane. */
+/** Read within the transaction, never cached: a command is another process that writes the same lane. */
 function loadHeads(connection: Connection, entries: readonly JournalEntry[]): Map<string, Head> {
   const statement = connection.statement(FIND_HEAD);
   const heads = new Map<string, Head>();

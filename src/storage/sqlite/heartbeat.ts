@@ -9,6 +9,6 @@ export const TABLES: readonly Table[] = [
   },
 ];
 
-/** Shows that the database can be written again, for example after the disk was full. */
+/** Shows that the database can be written again, for example after a full disk. */
 export const PROBE_WRITE =
   'insert into heartbeat (id, beats) values (1, 1) on conflict (id) do update set beats = beats + 1';

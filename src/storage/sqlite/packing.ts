@@ -1,22 +1,25 @@
 import type { JournalEntry, UnitOfWork, Value, Write } from '../database.ts';
 
 /**
- * Units on their way to the writer thread. Copying between threads costs by the object, so a group travels as a few flat
- * arrays and one block of bytes, which is handed over without a copy.
+ * Units on their way to the writer thread. Copying between threads costs time per object, so a group is sent as a few
+ * flat arrays and one block of bytes, which is transferred without a copy.
  */
 export interface Packed {
   /** Each distinct text once. */
   readonly statements: readonly string[];
-  /** For each unit the number of its writes and journal entries, then for each write its statement, rows, columns and expected rows. */
+  /**
+   * For each unit the number of its writes and journal entries, then for each write its statement, rows, columns and
+   * expected rows.
+   */
   readonly shape: readonly number[];
-  /** All values in order; `undefined` stands for the next bytes. */
+  /** All values in order; `undefined` is a placeholder for the next bytes. */
   readonly values: readonly (Exclude<Value, Uint8Array> | undefined)[];
   readonly sizes: readonly number[];
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly journal: readonly JournalEntry[];
 }
 
-/** In place of a number of rows to touch. */
+/** Represents the absence of a number of rows to touch. */
 const ANY_COUNT = -1;
 
 export function pack(units: readonly UnitOfWork[]): Packed {

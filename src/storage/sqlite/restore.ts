@@ -16,18 +16,18 @@ import { syncDirectory } from '../../crypto/secret-file.ts';
 import { StorageError } from '../database.ts';
 import { removeSadKeys, sadKeyFolder } from './sad-key-files.ts';
 
-/** A database with its log and index: the three belong together. */
+/** The files of a database: the file, its log and the log's index belong together. */
 const PARTS = ['', '-wal', '-shm'];
 const CHUNK_BYTES = 1024 * 1024;
 const USER_ONLY_FILE = 0o600;
 const USER_ONLY_DIRECTORY = 0o700;
 
-/** Copies a backup beside the database, durably; the database itself is not touched. */
+/** Copies a backup durably into the folder of the database, and does not change the database. */
 export function stageBackup(from: string, databaseFile: string): string {
   const staged = `${databaseFile}.restoring`;
   try {
     mkdirSync(dirname(databaseFile), { recursive: true, mode: USER_ONLY_DIRECTORY });
-    // A crash may have left one.
+    // A crash may have left an older one.
     discardStaged(staged);
     copyWhole(from, staged);
   } catch (cause) {
@@ -41,20 +41,20 @@ export function discardStaged(staged: string): void {
 }
 
 interface Promotion {
-  /** The folder that the present database is moved to. Absent: it is removed. */
+  /** The folder that the present database is moved to. Absent: the database is removed. */
   readonly keepOld: string | undefined;
   /** Throws when a process has the present database open. */
   assertNotInUse(): void;
 }
 
 /**
- * Puts the staged database, which was verified and closed, in the place of the present one. Returns where the present one
- * was moved to.
+ * Replaces the present database with the staged one, which was verified and closed. Returns where the present one was
+ * moved to.
  *
- * The staged file first takes the name that `refuseInterruptedRestore` finds. From then on it is the vault: a crash leaves
- * it whole, and nothing opens what is left of the old database. The log of the old one must never be applied to the new one,
- * and its keys of sensitive authentication data must not open what the backup holds of it. The file takes that name before
- * the last check for other processes, because a service opens its database before it looks for the name.
+ * The staged file first takes the name that `refuseInterruptedRestore` finds. From then on it is the vault: a crash
+ * leaves it complete, and nothing opens the rest of the old database. The log of the old one must never be applied to
+ * the new one, and its keys of sensitive authentication data must not unseal what the backup contains. The file takes
+ * that name before the last check for other processes, because a service opens its database before it checks the name.
  */
 export function promoteStaged(staged: string, databaseFile: string, promotion: Promotion): string | undefined {
   const present = PARTS.filter((part) => existsSync(databaseFile + part));
@@ -107,7 +107,7 @@ function prepareFolder(folder: string, databaseFile: string, parts: readonly str
   if (taken !== undefined) throw new StorageError(`${taken} exists already; name another folder`);
 }
 
-/** Keeps the source until the whole file stands at its new place, on another file system too. */
+/** Keeps the source until the complete file is at its new path, on another file system too. */
 function moveDurably(from: string, to: string): void {
   try {
     renameSync(from, to);
@@ -138,7 +138,7 @@ function copyWhole(from: string, staged: string): void {
   }
 }
 
-/** Not with `copyFile`, which gives the copy the mode of its source: others could read it. */
+/** Not with `copyFile`, which gives the copy the mode of its source: other users could read it. */
 function copyDurably(from: string, to: string): void {
   const source = openSync(from, 'r');
   try {

@@ -17,19 +17,20 @@ import { StorageError } from '../database.ts';
 
 const USER_ONLY_FILE = 0o600;
 const USER_ONLY_DIRECTORY = 0o700;
-/** Each of the processes that may start together clears drafts once. */
+/** Several processes may start together; each clears drafts once. */
 const INSERT_ATTEMPTS = 20;
 const OPEN = /^(production|sandbox)-([0-9]+)$/;
 const CLOSED = /^(production|sandbox)-([0-9]+)-([0-9]+)-[0-9a-f]{16}$/;
 const DRAFT = /^[0-9a-f]{16}\.new$/;
 
-/** The folder beside a database that holds the keys of its sensitive authentication data. */
+/** Returns the folder beside a database that contains the keys of its sensitive authentication data. */
 export const sadKeyFolder = (databaseFile: string): string => `${databaseFile}.sad-keys`;
 
 /**
- * Keys of periods of expiry, each in a file of its own: `sandbox-493021` while it is open, and with the time of closing and
- * its id once it is closed. A file gets its name when all of it is on disk, by a link that fails when the name is taken: so
- * the first of several processes wins, and no crash leaves half of a key. A key is overwritten before its file is removed.
+ * Keys of hours of expiry, each in a separate file: `sandbox-493021` while it is open, and with the time of closing and
+ * its id once it is closed. A file gets its name when all of it is on disk, by a link that fails when the name exists:
+ * the first of several processes wins, and no crash leaves an incomplete key. A key is overwritten before its file is
+ * removed.
  */
 export class SadKeyFiles implements SadKeyStore {
   readonly #folder: string;
@@ -43,7 +44,7 @@ export class SadKeyFiles implements SadKeyStore {
     return this.#guarded(async () => {
       const name = openName({ environment, period });
       const found = await this.#read(name);
-      // A damaged file must not stand in the way of the next key of the period.
+      // A damaged file must not block the next key of the period.
       if (found === 'damaged') await this.#moveOver(name, `${name}.damaged`);
       return found === 'damaged' ? undefined : found;
     });
@@ -68,7 +69,7 @@ export class SadKeyFiles implements SadKeyStore {
         try {
           return await this.#insert(key);
         } catch (cause) {
-          // The folder was removed, or another process that started took the draft for one of a crash.
+          // The folder was removed, or another starting process took the draft for one of a crash.
           if (codeOf(cause) !== 'ENOENT' || attempt === INSERT_ATTEMPTS) throw cause;
         }
       }
@@ -123,7 +124,7 @@ export class SadKeyFiles implements SadKeyStore {
     await syncFolder(this.#folder);
   }
 
-  /** A crash may have left drafts, which hold keys that nothing was sealed with; they are cleared once for each process. */
+  /** A crash may have left drafts with keys that sealed nothing; they are cleared once for each process. */
   async #prepare(): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: USER_ONLY_DIRECTORY });
     await syncFolder(dirname(this.#folder));
@@ -177,7 +178,7 @@ function objectIn(content: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Removes all keys of a database that is no longer used, overwriting each. */
+/** Overwrites and removes all keys of a database that is no longer used. */
 export function removeSadKeys(folder: string): void {
   if (!existsSync(folder)) return;
   for (const name of readdirSync(folder)) {

@@ -5,20 +5,27 @@ import { shareWithGroup } from '../../crypto/group-access.ts';
 const USER_ONLY_FILE = 0o600;
 const USER_ONLY_DIRECTORY = 0o700;
 const GROUP_WRITES_FILE = 0o660;
-/** With the bit that gives new files in it, as the write-ahead log, the folder's group and not that of the user who creates them. */
+/**
+ * The set-group-id bit gives new files in the folder, as the write-ahead log, the folder's group and not that of the
+ * user who creates them.
+ */
 const GROUP_WRITES_FOLDER = 0o2770;
 
 interface Sharing {
-  /** Creates the file when there is none, so that SQLite creates its log and its index with the mode of a shared one. */
+  /**
+   * Creates the file when it is missing, so that SQLite creates its log and its index with the mode of a shared file.
+   */
   readonly createIfMissing: boolean;
-  /** Shares the folder of the database too. */
+  /** True to share the folder of the database too. */
   readonly folder: boolean;
 }
 
 /**
- * Lets the members of a group open a database beside the service: they write its log and its index as well as the file.
+ * Allows the members of a group to open a database beside the service: they write its log and its index as well as the
+ * file.
  *
- * This process must not have the database open: closing any other handle of a file ends the locks that SQLite holds on it.
+ * This process must not have the database open: closing any other handle of a file releases the locks that SQLite holds
+ * on it.
  */
 export function shareDatabase(file: string, group: number, { createIfMissing, folder }: Sharing): void {
   const directory = dirname(file);

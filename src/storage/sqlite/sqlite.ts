@@ -22,7 +22,7 @@ import type { Reply, Request } from './writer-thread.ts';
 
 const USER_ONLY_FILE = 0o600;
 const USER_ONLY_DIRECTORY = 0o700;
-/** One with the writer, one behind it. */
+/** One group with the writer, one prepared behind it. */
 const CONCURRENT_GROUPS = 2;
 
 /** The embedded driver: one writer thread with group commit, reads on a connection of the calling thread. */
@@ -34,7 +34,9 @@ export class SqliteDatabase implements Driver {
   #reader: Connection | undefined;
   #broken: StorageError | undefined;
   #onBroken: (error: StorageError) => void = () => undefined;
-  /** Something was erased since the last scrub, or before a crash, of which nobody knows. */
+  /**
+   * True when something was erased since the last scrub. It may also have been before a crash, so it starts as true.
+   */
   #needsScrub = true;
   #closing = false;
 
@@ -42,7 +44,7 @@ export class SqliteDatabase implements Driver {
     this.#path = path;
     assertNoInterruptedRestore(path);
     mkdirSync(dirname(path), { recursive: true, mode: USER_ONLY_DIRECTORY });
-    // SQLite would make the file readable by others; its log and index files copy this mode.
+    // SQLite would make the file readable by other users; its log and index files copy this mode.
     if (!existsSync(path)) closeSync(openSync(path, 'a', USER_ONLY_FILE));
     this.#worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: { path } });
     this.#worker.on('message', (reply: Reply) => this.#settle(reply));
@@ -55,13 +57,13 @@ export class SqliteDatabase implements Driver {
     return this.#group.queuedUnits;
   }
 
-  /** Told once when the writer is gone: no later write can succeed in this process. */
+  /** Calls the listener once when the writer has stopped: no later write can succeed in this process. */
   onBroken(listener: (error: StorageError) => void): void {
     this.#onBroken = listener;
     if (this.#broken !== undefined) listener(this.#broken);
   }
 
-  /** After a failed write it tries one. */
+  /** After a failed write the check writes too. */
   async isAlive(): Promise<boolean> {
     try {
       await this.read('select 1 as alive');
@@ -78,7 +80,7 @@ export class SqliteDatabase implements Driver {
 
   async migrate(clock: () => number, migrations = readMigrations()): Promise<void> {
     await this.#send({ kind: 'migrate', migrations, now: clock() });
-    // A restore may have begun before this process had the file open.
+    // A restore may have started before this process had the file open.
     assertNoInterruptedRestore(this.#path);
   }
 
@@ -116,7 +118,7 @@ export class SqliteDatabase implements Driver {
     closeSync(openSync(path, 'wx', USER_ONLY_FILE));
     const source = new Connection(this.#path, { readOnly: true });
     try {
-      // One snapshot for the whole copy: without it every write that comes meanwhile starts the copy over, for ever.
+      // One snapshot for the entire copy: without it, every concurrent write would restart the copy.
       source.database.exec('begin');
       source.statement('select count(*) from sqlite_schema').get();
       await backup(source.database, path);
@@ -136,7 +138,7 @@ export class SqliteDatabase implements Driver {
     for (const { reject } of this.#pending.splice(0)) reject(this.#broken);
   }
 
-  // Noted when it has happened: a scrub that was asked for while the unit was on its way came too early for it.
+  // Set when the commit has completed: a scrub that was requested while the unit was on its way came too early for it.
   async #commitErasing(unit: UnitOfWork): Promise<CommitResult> {
     try {
       return await this.#group.commit(unit);
@@ -150,12 +152,12 @@ export class SqliteDatabase implements Driver {
     return this.#send({ kind: 'group', packed }, [packed.bytes.buffer]);
   }
 
-  // The worker answers in order, so the oldest question is the one answered.
+  // The worker responds in order, so the response belongs to the oldest request.
   #send(request: Request, handedOver: ArrayBuffer[] = []): Promise<readonly GroupResult[]> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
     return new Promise((resolve, reject) => {
       this.#worker.postMessage(request, handedOver);
-      // Behind it: what could not be sent must not stand in the queue of questions.
+      // Added after sending: what could not be sent must not remain in the queue of requests.
       this.#pending.push({ resolve, reject });
     });
   }

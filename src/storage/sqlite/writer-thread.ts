@@ -8,7 +8,7 @@ import { writeGroup } from './group-writer.ts';
 import { PROBE_WRITE } from './heartbeat.ts';
 import { type Packed, unpack } from './packing.ts';
 
-/** The writer thread: the only place of the process that writes to the file, so that nothing else waits for the disk. */
+/** The writer thread: the only part of the process that writes to the file, so that nothing else waits for the disk. */
 export type Request =
   | { readonly kind: 'group'; readonly packed: Packed }
   | { readonly kind: 'migrate'; readonly migrations: readonly Migration[]; readonly now: number }
@@ -22,7 +22,7 @@ export type Reply = { readonly results: readonly GroupResult[] } | { readonly er
 const { path } = workerData as { path: string };
 const connection = new Connection(path, { readOnly: false });
 let journalKey: KeyObject | undefined;
-/** As with a full disk: only a write that succeeds shows that it is over. */
+/** As with a full disk, only a write that succeeds shows that the fault is over. */
 let lastGroupFailed = false;
 
 function handle(request: Request): readonly GroupResult[] {
@@ -54,7 +54,7 @@ function handle(request: Request): readonly GroupResult[] {
 
 const SCRUB_TIMEOUT_MS = 100;
 
-/** A reader that stands in the way is not waited for, because every write would wait too: a later scrub succeeds. */
+/** A reader that blocks the checkpoint is not awaited, because every write would wait too: a later scrub succeeds. */
 function scrub(): void {
   const { database } = connection;
   database.exec(`pragma busy_timeout = ${SCRUB_TIMEOUT_MS}`);
@@ -71,7 +71,7 @@ parentPort?.on('message', (request: Request) => {
   try {
     reply = { results: handle(request) };
   } catch (error) {
-    // SQLite's texts name tables and files, never values.
+    // SQLite's messages name tables and files, never values.
     reply = { error: error instanceof Error ? error.message : 'the writer failed' };
   }
   parentPort?.postMessage(reply);
