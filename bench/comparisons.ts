@@ -18,6 +18,7 @@ export const UNSTORED = '/unstored';
 
 /** The same endpoint under another path with other services behind it: all the rest of a request is what it was. */
 function beside(prefix: string, endpoint: Endpoint, standIns: () => Partial<Services>): Endpoint {
+  if (endpoint.staged !== undefined) throw new Error('an endpoint in stages has no echo');
   let services: Services | undefined;
   return {
     ...endpoint,

@@ -222,7 +222,7 @@ async function createServers({
   isReady,
 }: ServerParts) {
   const { database, clock, time, random, accounts, transactions } = core;
-  const { vault, captures, payments, proxy, idempotency, statistics, metrics } = services;
+  const { vault, captures, payments, proxy, statistics, metrics } = services;
   const stopwatch = clocks.stopwatch ?? clocks.monotonic;
   const shared = { clock, stopwatch, random, log, metrics, statistics, trustedProxies: config.trustedProxies };
   const serviceOf = (environment: Environment) => {
@@ -233,7 +233,7 @@ async function createServers({
       authentication,
       services: { database, accounts, vault, captures, payments, proxy },
     };
-    return createApiServer({ ...shared, ...parts, idempotency, transactions, rates: config.rates, endpoints });
+    return createApiServer({ ...shared, ...parts, transactions, rates: config.rates, endpoints });
   };
   const vaultServices = { ...core, vault, captures, payments, proxy, statistics, serviceInfo };
   const limits = { consoleUrl: config.consoleUrl, attemptsPerMinute: config.rates.failedAuthentication };

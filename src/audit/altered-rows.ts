@@ -6,7 +6,7 @@ import { LIMITS } from '../kernel/limits.ts';
 import { type Database, integer, type Row, type Value, type Write, write } from '../storage/database.ts';
 import { computeRowState, type MacTable, rowMacKey } from '../storage/mac-table.ts';
 import type { Table } from '../storage/table.ts';
-import { buildAuditEntry } from './audit.ts';
+import { buildAuditEntry, SERVICE_ORIGIN } from './audit.ts';
 
 export const TABLES: readonly Table[] = [
   {
@@ -25,7 +25,6 @@ const COUNT = 'select table_name, count(*) as number from altered_rows group by 
 const LIST = `select account, table_name, row_key from altered_rows order by account, table_name, row_key limit ${LIMITS.alteredRows}`;
 const FIND_STATE = 'select state from altered_rows where account = ? and table_name = ? and row_key = ?';
 const DELETE = 'delete from altered_rows where account = ? and table_name = ? and row_key = ?';
-const SERVICE_ORIGIN = { actor: { type: 'service' as const } };
 
 /** States of altered rows that a process remembers to have reported, and for how long: the row can be in order meanwhile. */
 const MAX_CACHED_REPORTS = 1000;

@@ -90,6 +90,9 @@ export interface Origin {
   readonly requestId?: string;
 }
 
+/** The origin of what the service does by itself. */
+export const SERVICE_ORIGIN: Origin = { actor: { type: 'service' } };
+
 export interface AuditEvent {
   readonly action: AuditAction;
   /** `success`, or why not, in one word. */

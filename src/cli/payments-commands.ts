@@ -155,11 +155,11 @@ function resolveCommand(payments: Command, tools: CliContext): void {
     .addOption(new Option('--as <outcome>', 'the former name of --outcome').argParser(parseOutcome).hideHelp())
     .action((options: ResolveOptions, command: Command) => {
       const outcome = options.outcome ?? options.as ?? command.error(MISSING_OUTCOME);
-      return withCore(tools, async ({ accounts, activations, database, keyring, clock, time, random }) => {
+      return withCore(tools, async ({ accounts, activations, transactions, database, keyring, time, random }) => {
         const tenant = await resolveTenant(accounts, options);
         const repository = new PaymentRepository({ database, keyring, time, random, onOutcome: () => undefined });
         const idempotency = new IdempotencyKeys({ database, keyring, time, random });
-        const manualResolution = new ManualResolution({ activations, repository, idempotency, clock, time });
+        const manualResolution = new ManualResolution({ transactions, activations, repository, idempotency });
         const { payment, operation } = await manualResolution.resolve(
           tenant,
           options.transaction,

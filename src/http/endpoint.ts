@@ -3,7 +3,6 @@ import type { ApiKey } from '../accounts/api-key.ts';
 import type { Permission } from '../accounts/permission.ts';
 import type { Origin } from '../audit/audit.ts';
 import type { Captures } from '../captures/captures.ts';
-import type { Claimed } from '../idempotency/effect.ts';
 import type { Transaction } from '../idempotency/transaction.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { FailureCode } from '../kernel/failure.ts';
@@ -37,7 +36,7 @@ export interface Services {
 }
 
 /** One request of a known caller, its body read. */
-export interface RouteCall<Body, Data> {
+export interface RouteCall<Body> {
   readonly services: Services;
   readonly tenant: Tenant;
   /** As it was before this request, so with the use before this one. */
@@ -55,8 +54,6 @@ export interface RouteCall<Body, Data> {
   readonly source: { readonly text: string; readonly spans: Spans };
   /** Filled by the endpoint, and committed with its response before that leaves. */
   readonly transaction: Transaction;
-  /** Set when an Idempotency-Key waits for the answer; for payments, which commit their units themselves. */
-  readonly claimed: Claimed<Data> | undefined;
 }
 
 /** A body that is text to the endpoint: XML, or whatever comes. */
@@ -79,8 +76,30 @@ export interface Example {
   readonly data: unknown;
 }
 
+/**
+ * The stages of an endpoint with an effect outside the database. Without a response of `send`, the operation is left to
+ * recovery, and a repeat with the same Idempotency-Key gets its result by `replay`.
+ */
+export interface StagedHandler<Body, Data, Intent = unknown, Sent = unknown> {
+  /** Fills the transaction that is committed before anything is sent, and binds the key. Runs again after a conflict. */
+  intend(call: RouteCall<Body>): Promise<Intent>;
+  /** The only stage that talks to anybody outside. It runs once, after the intent was committed. */
+  send(services: Services, intent: Intent): Promise<Sent>;
+  /** Fills the transaction that is committed with the response. Runs again after a conflict. */
+  conclude(call: RouteCall<Body>, intent: Intent, sent: Sent): Promise<Data>;
+  /** Returns the response of the operation that the key is bound to; undefined until it has a result. */
+  replay(services: Services, tenant: Tenant, boundTo: string): Promise<Data | undefined>;
+}
+
+/** How an endpoint acts: in one transaction that is committed with its response, or in stages. */
+type Execution<Body, Data> =
+  | { handle(call: RouteCall<Body>): Promise<Data>; readonly staged?: undefined }
+  | { readonly handle?: undefined; readonly staged: StagedHandler<Body, Data> };
+
 /** One line of the interface. */
-export interface Endpoint<Body = unknown, Data = unknown> {
+export type Endpoint<Body = unknown, Data = unknown> = EndpointDefinition<Body, Data> & Execution<Body, Data>;
+
+interface EndpointDefinition<Body, Data> {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** Without trailing slash; both are served. */
   readonly path: string;
@@ -103,9 +122,6 @@ export interface Endpoint<Body = unknown, Data = unknown> {
   /** Its own ones; those that everybody can meet are known. */
   readonly failures: readonly FailureCode[];
   readonly example: Example;
-  handle(call: RouteCall<Body, Data>): Promise<Data>;
-  /** The answer of what an earlier request with the same Idempotency-Key began; undefined until it has ended. */
-  replay?(services: Services, tenant: Tenant, begun: string): Promise<Data | undefined>;
 }
 
 /** Keeps the types of one endpoint together, then forgets them, so that all stand in one array. */

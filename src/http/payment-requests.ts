@@ -1,48 +1,34 @@
-import type { Claimed } from '../idempotency/effect.ts';
-import type { Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Command } from '../payments/commands.ts';
-import type { PaymentSnapshot } from '../payments/payment.ts';
-import type { ApiCaller } from '../payments/payments.ts';
-import { pathParameter, type RouteCall, type Services } from './endpoint.ts';
+import type { Intent, Sent } from '../payments/payments.ts';
+import { pathParameter, type RouteCall, type StagedHandler } from './endpoint.ts';
 import { optional, plainText, type ValueOf } from './fields.ts';
 import { formatOperation, type paymentResponse } from './payment-response.ts';
 
 /** What the endpoints of payments share. */
-type PaymentResponse = ValueOf<typeof paymentResponse>;
-
-type PaymentCall = Omit<RouteCall<unknown, PaymentResponse>, 'body'>;
 
 export const referenceCode = optional(plainText(LIMITS.referenceCodeCharacters, 'The caller’s reference'));
 
-export const toCaller = ({ tenant, key, origin }: PaymentCall): ApiCaller => ({
-  tenant,
-  permissions: key.permissions,
-  origin,
-  key: { id: key.id, name: key.name },
+type PaymentHandler<Body> = StagedHandler<Body, ValueOf<typeof paymentResponse>, Intent, Sent>;
+
+/** The stages of a payment endpoint. `intend` stores the intent of its operation. */
+export const paymentHandler = <Body>(intend: (call: RouteCall<Body>) => Promise<Intent>): PaymentHandler<Body> => ({
+  intend,
+  send: ({ payments }, intent) => payments.send(intent),
+  conclude: async ({ services, transaction }, intent, sent) =>
+    formatOperation(await services.payments.conclude(transaction, intent, sent)),
+  replay: async ({ payments }, tenant, operationId) => {
+    const snapshot = await payments.replay(tenant, operationId);
+    return snapshot && formatOperation(snapshot);
+  },
 });
 
-export const claimedOf = ({ claimed }: PaymentCall): Claimed<PaymentSnapshot> | undefined =>
-  claimed && { bind: (operation) => claimed.bind(operation), keep: (pair) => claimed.keep(formatOperation(pair)) };
-
-/** Captures, refunds or voids the payment that the path names. */
-export async function executeOperation(
-  call: PaymentCall,
-  command: Command,
-  reference: string | undefined,
-): Promise<PaymentResponse> {
-  const { payments } = call.services;
-  return formatOperation(
-    await payments.operate(toCaller(call), pathParameter(call, 'id'), command, reference, claimedOf(call)),
-  );
-}
-
-/** The answer of an operation that an Idempotency-Key was bound to, once there is one. */
-export async function replayPayment(
-  services: Services,
-  tenant: Tenant,
-  operation: string,
-): Promise<PaymentResponse | undefined> {
-  const pair = await services.payments.result(tenant, operation);
-  return pair && formatOperation(pair);
-}
+/** The stages of a capture, refund or void of the payment that the path names. */
+export const operationHandler = <Body>(
+  parse: (body: Body) => { readonly command: Command; readonly reference: string | undefined },
+): PaymentHandler<Body> =>
+  paymentHandler((call) => {
+    const { command, reference } = parse(call.body);
+    const { services, transaction, tenant } = call;
+    return services.payments.intendOperation(transaction, tenant, pathParameter(call, 'id'), command, reference);
+  });

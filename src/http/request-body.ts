@@ -5,7 +5,7 @@ import type { Endpoint, RouteCall, TextBody } from './endpoint.ts';
 import type { Field } from './fields.ts';
 
 /** A body as an endpoint takes it. */
-export type ParsedBody = Pick<RouteCall<unknown, unknown>, 'source' | 'body'>;
+export type ParsedBody = Pick<RouteCall<unknown>, 'source' | 'body'>;
 
 const NO_SOURCE: ParsedBody['source'] = { text: '', spans: new Map() };
 

@@ -3,7 +3,6 @@ import fastJson from 'fast-json-stringify';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { isAllowed } from '../accounts/allow-list.ts';
 import type { Authentication } from '../accounts/authentication.ts';
-import type { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import type { Transactions } from '../idempotency/transaction.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
@@ -60,7 +59,6 @@ export interface ApiServerOptions extends ServerOptions {
   readonly environment: Environment;
   readonly authentication: Authentication;
   readonly services: Services;
-  readonly idempotency: IdempotencyKeys;
   readonly transactions: Transactions;
   readonly rates: RateLimits;
   readonly endpoints: readonly Endpoint[];
@@ -131,14 +129,12 @@ function addEndpoint(
   endpoint: Endpoint,
   options: ApiServerOptions & { turns: ScanQueue },
 ): void {
-  const { services, idempotency, transactions, clock, turns } = options;
+  const { services, transactions, turns } = options;
   const { permission } = endpoint;
   const performer = new Performer({
     endpoint,
     services,
-    idempotency,
     transactions,
-    clock,
     turns,
     serialize: createSerializer(endpoint),
   });

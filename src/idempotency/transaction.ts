@@ -36,7 +36,7 @@ export interface Transaction {
    * operation, whatever crashes.
    */
   bind(operationId: string): void;
-  /** Stores no response although the transaction writes: the operation of the bound key has no result yet. */
+  /** Stores no response: the operation of the bound key has no result yet. */
   deferResponse(): void;
 }
 
@@ -228,9 +228,8 @@ class RequestScope implements TransactionScope {
     const claim = this.#claim;
     if (claim === undefined) return [];
     const binding = transaction.boundTo === undefined ? [] : [claim.bind(transaction.boundTo)];
-    const hasNoResult = transaction.isDeferred || transaction.writes.length === 0;
     const isBound = this.#isBound || transaction.boundTo !== undefined;
-    if (response === undefined || (isBound && hasNoResult)) return binding;
+    if (response === undefined || (isBound && transaction.isDeferred)) return binding;
     return [...binding, await claim.storeResponse(response)];
   }
 

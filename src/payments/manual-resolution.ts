@@ -1,14 +1,12 @@
 import type { Origin } from '../audit/audit.ts';
 import type { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
-import type { Clock } from '../kernel/clock.ts';
+import type { Transactions } from '../idempotency/transaction.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import type { TrustedTime } from '../kernel/time-guard.ts';
-import { applyEvent, type PaymentEvent } from './apply-event.ts';
 import type { PaymentSnapshot } from './payment.ts';
 import type { PaymentActivations } from './payment-activations.ts';
-import { paymentEvent } from './payment-events.ts';
-import { type LoadedPayment, type PaymentRepository, rulesOf } from './payment-repository.ts';
+import type { LoadedPayment, PaymentRepository } from './payment-repository.ts';
+import { paymentAuditEvent } from './payments.ts';
 
 /** The outcome that an operator saw in the processor's own console. */
 export const MANUAL_OUTCOMES = ['accepted', 'refused'] as const;
@@ -21,42 +19,39 @@ class ManualResolutionError extends OperatorError {
 
 /** Sets the outcome of an operation that stays in doubt, on the responsibility of an operator. */
 export class ManualResolution {
+  readonly #transactions: Transactions;
   readonly #activations: PaymentActivations;
   readonly #repository: PaymentRepository;
   readonly #idempotency: IdempotencyKeys;
-  readonly #clock: Clock;
-  readonly #time: TrustedTime;
 
   constructor(options: {
+    transactions: Transactions;
     activations: PaymentActivations;
     repository: PaymentRepository;
     idempotency: IdempotencyKeys;
-    clock: Clock;
-    time: TrustedTime;
   }) {
+    this.#transactions = options.transactions;
     this.#activations = options.activations;
     this.#repository = options.repository;
     this.#idempotency = options.idempotency;
-    this.#clock = options.clock;
-    this.#time = options.time;
   }
 
   /** Completes an operation in doubt, or closes the doubt about a completed one. Audited with the operator's name. */
-  async resolve(tenant: Tenant, transaction: string, outcome: ManualOutcome, origin: Origin): Promise<PaymentSnapshot> {
-    const loaded = await this.#repository.load(tenant, transaction);
-    if (loaded === undefined || loaded.reconciliation.inDoubtSince === undefined)
-      throw new ManualResolutionError('there is no such transaction in doubt; see: cardvault payments doubtful');
-    const configured = await this.#activations.configuredProcessor(tenant, loaded.payment.processor);
-    const event: PaymentEvent = { type: 'resolved-manually', outcome };
-    const rules = rulesOf(configured, this.#time);
-    const decide = (current: LoadedPayment): PaymentEvent => {
-      assertResolvable(current, outcome);
-      if (applyEvent(current, event, this.#time.steadyNow(), rules) !== undefined) return event;
-      throw new ManualResolutionError(`a payment that is ${current.payment.status} does not allow that`);
-    };
-    const writes = async () => [this.#idempotency.releaseBinding(tenant, loaded.operation.id)];
-    const journal = [paymentEvent(this.#clock, 'payment.resolved-manually', loaded, origin, outcome)];
-    return this.#repository.change(loaded, configured, decide, { writes, journal });
+  resolve(tenant: Tenant, transactionId: string, outcome: ManualOutcome, origin: Origin): Promise<PaymentSnapshot> {
+    return this.#transactions.run({ origin, account: tenant.account }, async (transaction) => {
+      const loaded = await this.#repository.load(tenant, transactionId);
+      if (loaded === undefined || loaded.reconciliation.inDoubtSince === undefined)
+        throw new ManualResolutionError('there is no such transaction in doubt; see: cardvault payments doubtful');
+      const configured = await this.#activations.configuredProcessor(tenant, loaded.payment.processor);
+      assertResolvable(loaded, outcome);
+      const event = { type: 'resolved-manually', outcome } as const;
+      const after = await this.#repository.apply(transaction, loaded, event, configured);
+      if (after === undefined)
+        throw new ManualResolutionError(`a payment that is ${loaded.payment.status} does not allow that`);
+      transaction.write(this.#idempotency.releaseBinding(tenant, loaded.operation.id));
+      transaction.record(paymentAuditEvent('payment.resolved-manually', loaded, outcome));
+      return after;
+    });
   }
 }
 

@@ -216,7 +216,6 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
           expectedOperations: payment.operationCount,
         },
         undefined,
-        undefined,
       );
     const results = await Promise.allSettled(Array.from({ length: 20 }, refund));
     const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
@@ -229,7 +228,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
     assert.deepEqual([after.payment.refunded, after.operations.length], [100n, 2]);
     // Who has looked again may.
     const again = { type: 'payment_refund' as const, amount: undefined, seen: after.payment.operationCount };
-    await payments.operate({ tenant, origin: PERSON }, id, again, undefined, undefined);
+    await payments.operate({ tenant, origin: PERSON }, id, again, undefined);
     assert.equal((await listing.detail(tenant, id)).payment.refunded, 10_000n);
   });
 });

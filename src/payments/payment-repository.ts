@@ -1,13 +1,12 @@
 import { eraseSad } from '../captures/capture-store.ts';
 import type { Keyring } from '../crypto/keyring.ts';
-import { refuseIfTakenOver } from '../idempotency/effect.ts';
+import type { Transaction } from '../idempotency/transaction.ts';
 import type { Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
-import { LIMITS } from '../kernel/limits.ts';
 import { aheadOfSteady, type TrustedTime } from '../kernel/time-guard.ts';
-import type { Database, JournalEntry, Write } from '../storage/database.ts';
-import { applyEvent, type PaymentEvent, type PaymentRules } from './apply-event.ts';
+import type { Database } from '../storage/database.ts';
+import { applyEvent, type PaymentEvent, type PaymentRules, type RequestedPayment } from './apply-event.ts';
 import { findOperation, insertOperation, listOperations, updateOperation } from './operation-store.ts';
 import type { Operation, PaymentSnapshot } from './payment.ts';
 import type { ConfiguredProcessor } from './payment-activations.ts';
@@ -22,20 +21,6 @@ export interface LoadedPayment extends PaymentSnapshot {
   readonly revisions: { readonly payment: number; readonly operation: number };
 }
 
-/** What is committed with an event. */
-interface ExtraWrites {
-  /** Called with the payment as it will be. */
-  writes?(after: PaymentSnapshot, before: PaymentSnapshot): Promise<readonly Write[]>;
-  readonly journal?: readonly JournalEntry[];
-}
-
-/** The writes of an event, and the payment once they are committed. */
-interface AppliedEvent {
-  readonly after: LoadedPayment;
-  readonly writes: readonly Write[];
-  readonly scrubAfterCommit: boolean;
-}
-
 /** Called with the outcome of each operation: the status of the payment, `failed` or `unknown`. */
 export type OutcomeObserver = (environment: string, processor: string, operation: string, result: string) => void;
 
@@ -47,7 +32,10 @@ export const rulesOf = ({ settings, processor }: ConfiguredProcessor, time: Trus
   return { lifetimes, recoveryMax, capabilities: processor.capabilities };
 };
 
-/** Payments in the database: each change is a compare-and-set of what `applyEvent` makes of the payment. */
+/**
+ * Payments in the database. Each change is an event: a compare-and-set of what `applyEvent` makes of the payment as it was
+ * loaded. A conflict runs the stage of the transaction again, which reloads the payment.
+ */
 export class PaymentRepository {
   readonly #database: Database;
   readonly #keyring: Keyring;
@@ -79,102 +67,86 @@ export class PaymentRepository {
     return [initial, ...(await listOperations(this.#database, this.#keyring, tenant, payment.id))];
   }
 
-  /** Returns a new payment as it will be stored, and its write. */
+  /** Returns the payment as it was loaded; after a conflict as it is now. */
+  async reload(transaction: Transaction, loaded: LoadedPayment): Promise<LoadedPayment> {
+    if (transaction.attempt === 0) return loaded;
+    const again = await this.load(loaded.tenant, loaded.operation.id);
+    if (again === undefined) throw new Failure('internal');
+    return again;
+  }
+
+  /** Adds a new payment with its first operation to the transaction, and returns it as it will be stored. */
   async insert(
+    transaction: Transaction,
     tenant: Tenant,
-    snapshot: PaymentSnapshot,
+    order: RequestedPayment,
     configured: ConfiguredProcessor,
     notificationDigest: Uint8Array | undefined,
-  ): Promise<{ after: LoadedPayment; writes: Write[] }> {
+  ): Promise<LoadedPayment> {
+    const now = this.#time.steadyNow();
+    const snapshot = applyEvent(undefined, { type: 'requested', order }, now, rulesOf(configured, this.#time));
+    if (snapshot === undefined) throw new Failure('internal');
     const dueAt = this.#nextDueAt('requested', undefined, snapshot, configured);
     const { payment, operation: initial } = snapshot;
     const reconciliation = { ...snapshot.reconciliation, dueAt };
     const seal = await this.#keyring.sealer(tenant, 'payments', 1);
-    const writes = [insertPayment(seal, tenant, { payment, initial, reconciliation }, notificationDigest)];
-    return { after: { ...snapshot, reconciliation, tenant, initial, revisions: { payment: 1, operation: 1 } }, writes };
+    transaction.write(insertPayment(seal, tenant, { payment, initial, reconciliation }, notificationDigest));
+    return { ...snapshot, reconciliation, tenant, initial, revisions: { payment: 1, operation: 1 } };
   }
 
   /**
-   * Commits the event that `decide` returns for the payment as it is now; a conflict loads it again. Returns the payment as
-   * it is then. Undefined of `decide`, or an event that changes nothing, writes nothing.
+   * Adds the change by an event to the transaction, and returns the payment as it will be. Undefined when the event changes
+   * nothing; then nothing is written.
    */
-  async change(
-    loaded: LoadedPayment,
-    configured: ConfiguredProcessor,
-    decide: (current: LoadedPayment) => PaymentEvent | undefined,
-    extra: ExtraWrites = {},
-    now = this.#time.steadyNow(),
-  ): Promise<LoadedPayment> {
-    let current = loaded;
-    for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
-      const event = decide(current);
-      const applied = event && (await this.#apply(current, event, configured, now));
-      if (event === undefined || applied === undefined) return current;
-      const { after, writes: own, scrubAfterCommit } = applied;
-      const writes = [...own, ...((await extra.writes?.(after, current)) ?? [])];
-      const { account } = current.tenant;
-      const outcome = await this.#database.commit({ account, writes, journal: extra.journal ?? [], scrubAfterCommit });
-      refuseIfTakenOver(outcome, own.length);
-      if (outcome.committed) {
-        this.#report(current, after, event);
-        return after;
-      }
-      const again = await this.load(current.tenant, current.operation.id);
-      if (again === undefined) throw new Failure('internal');
-      current = again;
-    }
-    throw new Failure('unavailable');
-  }
-
-  /** Commits the start of an operation; undefined when the payment was changed since it was loaded. */
-  async start(
-    loaded: LoadedPayment,
-    operation: Operation,
-    configured: ConfiguredProcessor,
-    extra: { readonly writes: readonly Write[]; readonly journal: readonly JournalEntry[] },
-  ): Promise<LoadedPayment | undefined> {
-    const applied = await this.#apply(loaded, { type: 'started', operation }, configured, this.#time.steadyNow());
-    if (applied === undefined) return undefined;
-    const { after, writes: own } = applied;
-    const writes = [...own, ...extra.writes];
-    const outcome = await this.#database.commit({ account: loaded.tenant.account, writes, journal: extra.journal });
-    refuseIfTakenOver(outcome, own.length);
-    return outcome.committed ? after : undefined;
-  }
-
-  async #apply(
+  async apply(
+    transaction: Transaction,
     loaded: LoadedPayment,
     event: PaymentEvent,
     configured: ConfiguredProcessor,
-    now: number,
-  ): Promise<AppliedEvent | undefined> {
+    now = this.#time.steadyNow(),
+  ): Promise<LoadedPayment | undefined> {
     const changed = applyEvent(loaded, event, now, rulesOf(configured, this.#time));
     if (changed === undefined) return undefined;
     const { tenant, revisions } = loaded;
-    const { snapshot, erased } = withoutSad(tenant, changed, configured.settings['erase-sad'] === 'true');
-    const { payment, operation } = snapshot;
-    const dueAt = this.#nextDueAt(event.type, loaded, snapshot, configured);
-    const reconciliation = { ...snapshot.reconciliation, dueAt };
+    const { payment, operation } = this.#eraseSad(transaction, tenant, changed, configured);
+    const dueAt = this.#nextDueAt(event.type, loaded, changed, configured);
+    const reconciliation = { ...changed.reconciliation, dueAt };
     const initial = operation.id === payment.id ? operation : loaded.initial;
     const seal = await this.#keyring.sealer(tenant, 'payments', 2);
-    const writes = [updatePayment(seal, tenant, { payment, initial, reconciliation }, revisions.payment)];
+    transaction.write(updatePayment(seal, tenant, { payment, initial, reconciliation }, revisions.payment));
     const isStart = event.type === 'started';
     const isUpdate = !isStart && operation !== initial && operation !== loaded.operation;
-    if (isStart) writes.push(insertOperation(seal, tenant, operation));
-    if (isUpdate) writes.push(updateOperation(seal, tenant, operation, revisions.operation));
+    if (isStart) transaction.write(insertOperation(seal, tenant, operation));
+    if (isUpdate) transaction.write(updateOperation(seal, tenant, operation, revisions.operation));
     const revision = isStart ? 1 : revisions.operation + (isUpdate || operation === initial ? 1 : 0);
+    transaction.afterCommit(async () => this.#report(loaded, { payment, operation }, event));
     return {
-      after: {
-        payment,
-        operation,
-        reconciliation,
-        tenant,
-        initial,
-        revisions: { payment: revisions.payment + 1, operation: revision },
-      },
-      writes: [...writes, ...erased],
-      scrubAfterCommit: erased.length > 0,
+      payment,
+      operation,
+      reconciliation,
+      tenant,
+      initial,
+      revisions: { payment: revisions.payment + 1, operation: revision },
     };
+  }
+
+  /**
+   * Erases the sensitive authentication data of the captures that a payment used, in the unit that answers it (PCI DSS
+   * 3.3.1). Only the sandbox can be set to leave it there. Returns the payment without these captures.
+   */
+  #eraseSad(
+    transaction: Transaction,
+    tenant: Tenant,
+    snapshot: PaymentSnapshot,
+    { settings }: ConfiguredProcessor,
+  ): PaymentSnapshot {
+    const { payment } = snapshot;
+    if (payment.captureIds.length === 0 || !ANSWERED.includes(payment.status)) return snapshot;
+    if (settings['erase-sad'] === 'true' || tenant.environment === 'production') {
+      transaction.write(eraseSad(tenant, payment.captureIds));
+      transaction.scrub();
+    }
+    return { ...snapshot, payment: { ...payment, captureIds: [] } };
   }
 
   #nextDueAt(
@@ -187,7 +159,11 @@ export class PaymentRepository {
     return nextDueAt({ event, before, after, now: this.#time.steadyNow(), times, random: this.#random });
   }
 
-  #report(before: LoadedPayment, { payment, operation }: LoadedPayment, { type }: PaymentEvent): void {
+  #report(
+    before: LoadedPayment,
+    { payment, operation }: Pick<PaymentSnapshot, 'payment' | 'operation'>,
+    { type }: PaymentEvent,
+  ): void {
     const isUnknown = type === 'responded' && operation.state === 'in_progress';
     if (before.operation.state === operation.state && !isUnknown) return;
     const isFirst = operation.id === payment.id;
@@ -218,21 +194,4 @@ export async function loadPayment(
     return { ...row, tenant, operation, revisions: { payment: revision, operation: found.revision } };
   }
   return undefined;
-}
-
-/**
- * Erases the sensitive authentication data of the captures that a payment used, in the unit that answers it (PCI DSS
- * 3.3.1). Only the sandbox can be set to leave it there.
- */
-function withoutSad(
-  tenant: Tenant,
-  snapshot: PaymentSnapshot,
-  isSetToErase: boolean,
-): { snapshot: PaymentSnapshot; erased: Write[] } {
-  const { payment } = snapshot;
-  if (payment.captureIds.length === 0 || !ANSWERED.includes(payment.status)) return { snapshot, erased: [] };
-  return {
-    snapshot: { ...snapshot, payment: { ...payment, captureIds: [] } },
-    erased: isSetToErase || tenant.environment === 'production' ? [eraseSad(tenant, payment.captureIds)] : [],
-  };
 }

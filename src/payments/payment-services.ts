@@ -1,7 +1,7 @@
 import type { Keyring } from '../crypto/keyring.ts';
 import type { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import type { Transactions } from '../idempotency/transaction.ts';
-import type { Clock, Random } from '../kernel/clock.ts';
+import type { Random } from '../kernel/clock.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Placeholders } from '../placeholders/placeholders.ts';
 import type { Database } from '../storage/database.ts';
@@ -17,7 +17,6 @@ import { POLL_INTERVAL_MS, Recovery } from './recovery.ts';
 interface Parts {
   readonly database: Database;
   readonly keyring: Keyring;
-  readonly clock: Clock;
   readonly time: TrustedTime;
   readonly random: Random;
   readonly activations: PaymentActivations;
@@ -34,23 +33,39 @@ interface Parts {
 
 /** Wires the payment services, the processor notifications and the recovery scheduler. */
 export function createPaymentServices(parts: Parts) {
-  const { database, keyring, clock, time, random, activations, processors, vault, placeholders, idempotency } = parts;
+  const { database, keyring, time, random, activations, processors, vault, placeholders, idempotency, transactions } =
+    parts;
   const repository = new PaymentRepository({ database, keyring, time, random, onOutcome: parts.onOutcome });
-  const notifications = new ProcessorNotifications({ database, keyring, random, processors, activations, repository });
-  const payments = new Payments({
+  const notifications = new ProcessorNotifications({
     database,
-    transactions: parts.transactions,
+    transactions,
+    keyring,
+    random,
+    processors,
+    activations,
+    repository,
+  });
+  const payments = new Payments({
+    transactions,
     vault,
     placeholders,
     activations,
     repository,
     notifications,
-    clock,
     time,
     random,
   });
   const failed = parts.onRecoveryError;
-  const recovery = new Recovery({ database, activations, repository, payments, idempotency, clock, time, failed });
+  const recovery = new Recovery({
+    database,
+    transactions,
+    activations,
+    repository,
+    payments,
+    idempotency,
+    time,
+    failed,
+  });
   const rounds = new PeriodicTask({
     every: POLL_INTERVAL_MS,
     sweeps: [],

@@ -1,33 +1,35 @@
 import type { Permission } from '../accounts/permission.ts';
-import { buildAuditEntry } from '../audit/audit.ts';
-import { type Claimed, refuseIfTakenOver } from '../idempotency/effect.ts';
+import { type AuditAction, type AuditEvent, type Origin, SERVICE_ORIGIN } from '../audit/audit.ts';
 import type { Transaction, Transactions } from '../idempotency/transaction.ts';
-import type { Clock, Random } from '../kernel/clock.ts';
+import type { Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { MonotonicIds } from '../kernel/ids.ts';
-import { LIMITS } from '../kernel/limits.ts';
 import { truncatePan } from '../kernel/pan.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Placeholders } from '../placeholders/placeholders.ts';
-import { commitOrThrow, type Database, type Write } from '../storage/database.ts';
 import type { TokenFormat } from '../vault/scheme.ts';
 import type { Creator } from '../vault/token.ts';
 import type { Vault } from '../vault/vault.ts';
-import { applyEvent, type PaymentEvent, type RequestedPayment } from './apply-event.ts';
+import type { PaymentEvent, RequestedPayment } from './apply-event.ts';
 import { type CardSource, type ResolvedCard, resolveCard } from './card-source.ts';
 import { type Command, validateCommand } from './commands.ts';
-import { newOperation, type PaymentSnapshot } from './payment.ts';
+import { newOperation, type Operation, type PaymentCard, type PaymentSnapshot } from './payment.ts';
 import type { ConfiguredProcessor, PaymentActivations } from './payment-activations.ts';
-import { paymentAuditEvent, paymentEvent, type Requester, SERVICE_ORIGIN } from './payment-events.ts';
-import { type LoadedPayment, type PaymentRepository, rulesOf } from './payment-repository.ts';
-import { type InquiryResult, type Order, type Outcome, unknown } from './processor.ts';
+import type { LoadedPayment, PaymentRepository } from './payment-repository.ts';
+import { type CardData, type InquiryResult, type Order, type Outcome, unknown } from './processor.ts';
 import type { ProcessorNotifications } from './processor-notifications.ts';
 import { firstRecoveryAt, recoveryTimes } from './reconciliation.ts';
 import { buildHistory, TimedProcessor, toOperationRef } from './timed-processor.ts';
 
+/** The caller that requests an operation: an API key, a user, or the service itself. */
+export interface Requester {
+  readonly tenant: Tenant;
+  readonly origin: Origin;
+}
+
 /** An API key that requests a payment; an operation on a payment may also be requested by a user. */
-export interface ApiCaller extends Requester {
+export interface ApiCaller extends Pick<Requester, 'tenant'> {
   readonly permissions: readonly Permission[];
   readonly key: Creator;
 }
@@ -37,92 +39,131 @@ export interface NewPayment {
   readonly order: Omit<Order, 'notificationUrl'>;
 }
 
-type Claim = Claimed<PaymentSnapshot> | undefined;
-
 /** An operation whose intent is stored: the only thing that may be sent. */
-interface Intent {
+export interface Intent {
   readonly loaded: LoadedPayment;
   readonly configured: ConfiguredProcessor;
+  /** What a first operation sends; in memory only. */
+  readonly authorization?: { readonly order: Order; readonly card: CardData };
 }
 
 /** What the processor responded to an intent. */
-interface Sent {
+export interface Sent {
   readonly outcome: Outcome;
-  /** How the payment stands at the processor, asked after a refusal. */
+  /** The state of the payment at the processor, inquired after a refusal. */
   readonly state?: InquiryResult | undefined;
 }
 
-/** Authorizes, captures, refunds, voids and looks up payments. Nothing is sent before its intent is stored. */
+/**
+ * Authorizes, captures, refunds, voids and looks up payments. Each operation has three stages: `intend` stores it, `send`
+ * sends it once, after the intent was committed, and `conclude` stores its result.
+ */
 export class Payments {
-  readonly #database: Database;
   readonly #transactions: Transactions;
   readonly #vault: Vault;
   readonly #placeholders: Placeholders;
   readonly #activations: PaymentActivations;
   readonly #repository: PaymentRepository;
   readonly #notifications: ProcessorNotifications;
-  readonly #clock: Clock;
   readonly #time: TrustedTime;
   readonly #ids: MonotonicIds;
 
   constructor(options: {
-    database: Database;
     transactions: Transactions;
     vault: Vault;
     placeholders: Placeholders;
     activations: PaymentActivations;
     repository: PaymentRepository;
     notifications: ProcessorNotifications;
-    clock: Clock;
     time: TrustedTime;
     random: Random;
   }) {
-    this.#database = options.database;
     this.#transactions = options.transactions;
     this.#vault = options.vault;
     this.#placeholders = options.placeholders;
     this.#activations = options.activations;
     this.#repository = options.repository;
     this.#notifications = options.notifications;
-    this.#clock = options.clock;
     this.#time = options.time;
     this.#ids = new MonotonicIds(() => options.time.steadyNow(), options.random);
   }
 
-  /** Authorizes, and captures with `order.capture`. Throws `access_denied` and what resolving the card throws. */
-  async authorize(caller: ApiCaller, request: NewPayment, claim: Claim): Promise<PaymentSnapshot> {
-    const { tenant, permissions, origin } = caller;
-    const configured = await this.#enabledProcessor(caller);
-    const usage = request.order.capture ? 'payment' : 'authorization';
-    const resolved = await this.#transactions.run({ origin, account: tenant.account }, (transaction) =>
-      resolveCard(transaction, this.#placeholders, { tenant, permissions, usage }, request.card),
-    );
+  /**
+   * Stores the intent of an authorization, or of a payment with `order.capture`, and the token of a card that a payment
+   * brings in clear. Throws `access_denied`, and what resolving the card and the check of the processor throw.
+   */
+  async intend(transaction: Transaction, caller: ApiCaller, { card, order: ordered }: NewPayment): Promise<Intent> {
+    const { tenant, permissions } = caller;
+    const configured = await this.#enabledProcessor(transaction, tenant);
+    const usage = ordered.capture ? 'payment' : 'authorization';
+    const resolved = await resolveCard(transaction, this.#placeholders, { tenant, permissions, usage }, card);
     const callback = await this.#notifications.createCallbackUrl(tenant.environment, configured);
-    const order: Order = { ...request.order, notificationUrl: callback?.url };
+    const order: Order = { ...ordered, notificationUrl: callback?.url };
     configured.processor.check(order, resolved.card, configured.settings);
-    const intent = await this.#intendPayment(caller, configured, order, resolved, callback?.digest, claim);
-    const processor = this.#timedProcessor(intent);
-    return this.#conclude(
-      intent,
-      { outcome: await processor.authorize(intent.loaded.operation, order, resolved.card) },
-      claim,
-    );
+    const isTokenized = order.capture && resolved.isInClear;
+    const token = isTokenized ? await this.#tokenize(transaction, caller, configured, resolved.card) : undefined;
+    const requested = toRequestedPayment(this.#ids.next(), configured.name, order, resolved, token);
+    const loaded = await this.#repository.insert(transaction, tenant, requested, configured, callback?.digest);
+    this.#recordIntent(transaction, loaded, 'payment.requested');
+    return { loaded, configured, authorization: { order, card: resolved.card } };
   }
 
   /**
-   * Captures, refunds or voids the payment of this id; a refund may name its capture. Throws `access_denied`,
-   * `unknown_payment` and what `validateCommand` throws.
+   * Stores the intent to capture, refund or void the payment of this id; a refund may name its capture. Throws
+   * `access_denied`, `unknown_payment` and what `validateCommand` throws.
    */
-  async operate(
-    caller: Requester,
+  async intendOperation(
+    transaction: Transaction,
+    tenant: Tenant,
     id: string,
     command: Command,
     referenceCode: string | undefined,
-    claim: Claim,
-  ): Promise<PaymentSnapshot> {
-    await this.#enabledProcessor(caller);
-    const intent = await this.#intendOperation(caller, id, command, referenceCode, claim);
-    return this.#conclude(intent, await this.#send(intent), claim);
+  ): Promise<Intent> {
+    await this.#enabledProcessor(transaction, tenant);
+    const found = await this.#repository.load(tenant, id);
+    if (found === undefined || !isNamedBy(found, id, command)) throw new Failure('unknown_payment', { field: 'id' });
+    const configured = await this.#activations.configuredProcessor(tenant, found.payment.processor);
+    const loaded = await this.#start(transaction, found, configured, command, referenceCode);
+    this.#recordIntent(transaction, loaded, 'payment.requested');
+    return { loaded, configured };
+  }
+
+  /** Sends an operation whose intent is committed. It is never sent again: an unknown outcome is left to recovery. */
+  async send(intent: Intent): Promise<Sent> {
+    const { loaded, configured, authorization } = intent;
+    const { tenant, payment, operation } = loaded;
+    const processor = new TimedProcessor({ tenant, configured, clock: () => this.#time.steadyNow() });
+    if (authorization !== undefined)
+      return { outcome: await processor.authorize(operation, authorization.order, authorization.card) };
+    const operations = await this.#repository.listOperations(loaded);
+    const history = buildHistory(payment, operations, operation);
+    const outcome = await processor.operate(payment, operation, history);
+    // A refusal may mean that the processor's record of the payment differs from ours.
+    const [first] = operations;
+    const isRefused = outcome.kind === 'refused' && operation.type !== 'payment_refund' && first !== undefined;
+    return { outcome, state: isRefused ? await processor.inquire(history, toOperationRef(payment, first)) : undefined };
+  }
+
+  /**
+   * Stores the result of an operation and returns it. An operation without a result is left to recovery, and its response is
+   * not stored. When another process has completed the operation, its result is the response.
+   */
+  async conclude(transaction: Transaction, intent: Intent, { outcome, state }: Sent): Promise<PaymentSnapshot> {
+    const { configured } = intent;
+    const loaded = await this.#repository.reload(transaction, intent.loaded);
+    // A process that was delayed leaves the result to recovery, which may have started to act already.
+    const isLate = this.#time.steadyNow() >= firstRecoveryAt(loaded.operation, recoveryTimes(configured.settings));
+    const isLeft = isLate && !isCompleted(loaded);
+    const event: PaymentEvent = { type: 'responded', outcome: isLeft ? unknown('timeout') : outcome, state };
+    const after = (await this.#repository.apply(transaction, loaded, event, configured)) ?? loaded;
+    if (!isCompleted(after)) transaction.deferResponse();
+    return asCompleted(after);
+  }
+
+  /** Returns the result of the operation that an Idempotency-Key is bound to; undefined until it has completed. */
+  async replay(tenant: Tenant, operationId: string): Promise<PaymentSnapshot | undefined> {
+    const snapshot = await this.lookup(tenant, operationId);
+    return snapshot.operation.stateAfter === undefined ? undefined : asCompleted(snapshot);
   }
 
   /** Finds an operation by its id, ours or the processor's, with its payment. Throws `unknown_payment`. */
@@ -132,70 +173,69 @@ export class Payments {
     return loaded;
   }
 
-  /** Returns the result of an operation; undefined until it has completed. */
-  async result(tenant: Tenant, operation: string): Promise<PaymentSnapshot | undefined> {
-    const snapshot = await this.lookup(tenant, operation);
-    return snapshot.operation.stateAfter === undefined ? undefined : asCompleted(snapshot);
+  /** Runs the stages of an operation that a user requests, without an Idempotency-Key. Throws as `intendOperation`. */
+  async operate(
+    requester: Requester,
+    id: string,
+    command: Command,
+    referenceCode: string | undefined,
+  ): Promise<PaymentSnapshot> {
+    const { tenant, origin } = requester;
+    const context = { origin, account: tenant.account };
+    const intent = await this.#transactions.run(context, (transaction) =>
+      this.intendOperation(transaction, tenant, id, command, referenceCode),
+    );
+    const sent = await this.send(intent);
+    return this.#transactions.run(context, (transaction) => this.conclude(transaction, intent, sent));
   }
 
-  /** Starts and sends an operation of the service itself: an expiry, or a capture that a payment lacks. */
+  /** Runs the stages of an operation of the service itself; nothing when the payment has changed since it was loaded. */
   async runInternal(loaded: LoadedPayment, configured: ConfiguredProcessor, command: Command): Promise<void> {
-    const { tenant, payment } = loaded;
-    const amount = validateCommand(payment, command, configured.processor.capabilities);
-    const operation = newOperation(this.#ids.next(), this.#time.steadyNow(), payment, {
-      type: command.type,
-      amount,
-      referenceCode: payment.referenceCode,
+    const context = { origin: SERVICE_ORIGIN, account: loaded.tenant.account };
+    const intent = await this.#transactions.run(context, async (transaction): Promise<Intent | undefined> => {
+      if (transaction.attempt > 0) return undefined;
+      const started = await this.#start(transaction, loaded, configured, command, loaded.payment.referenceCode);
+      this.#recordIntent(transaction, started, command.type === 'expiry' ? 'payment.expired' : 'payment.requested');
+      return { loaded: started, configured };
     });
-    const action = command.type === 'expiry' ? 'payment.expired' : 'payment.requested';
-    const journal = [paymentEvent(this.#clock, action, { tenant, operation }, SERVICE_ORIGIN)];
-    const started = await this.#repository.start(loaded, operation, configured, { writes: [], journal });
-    if (started === undefined) return;
-    const intent = { loaded: started, configured };
-    await this.#conclude(intent, await this.#send(intent), undefined);
+    if (intent === undefined) return;
+    const sent = await this.send(intent);
+    await this.#transactions.run(context, (transaction) => this.conclude(transaction, intent, sent));
   }
 
-  #timedProcessor({ loaded: { tenant }, configured }: Intent): TimedProcessor {
-    return new TimedProcessor({ tenant, configured, clock: () => this.#time.steadyNow() });
+  /** Starts an operation on a payment as it was just loaded: only so does `expectedOperations` hold against others. */
+  async #start(
+    transaction: Transaction,
+    found: LoadedPayment,
+    configured: ConfiguredProcessor,
+    command: Command,
+    referenceCode: string | undefined,
+  ): Promise<LoadedPayment> {
+    const { payment } = found;
+    const amount = validateCommand(payment, command, configured.processor.capabilities);
+    const requested = { type: command.type, amount, referenceCode };
+    const operation = newOperation(this.#ids.next(), this.#time.steadyNow(), payment, requested);
+    const started = await this.#repository.apply(transaction, found, { type: 'started', operation }, configured);
+    if (started === undefined) throw new Failure('internal');
+    return started;
+  }
+
+  /** From the commit on, a repeat with the same Idempotency-Key gets the result of this operation. */
+  #recordIntent(
+    transaction: Transaction,
+    loaded: LoadedPayment,
+    action: Extract<AuditAction, 'payment.requested' | 'payment.expired'>,
+  ): void {
+    transaction.record(paymentAuditEvent(action, loaded));
+    transaction.bind(loaded.operation.id);
   }
 
   /** The response is the same for every cause; the audit log has the cause. */
-  async #enabledProcessor({ tenant, origin }: Requester): Promise<ConfiguredProcessor> {
+  async #enabledProcessor(transaction: Transaction, tenant: Tenant): Promise<ConfiguredProcessor> {
     const configured = await this.#activations.enabledProcessor(tenant);
     if (configured !== undefined) return configured;
-    const event = { action: 'access.denied', outcome: 'payments_not_enabled', ...tenant } as const;
-    await commitOrThrow(this.#database, {
-      account: tenant.account,
-      writes: [],
-      journal: [buildAuditEntry(this.#clock, origin, event)],
-    });
+    transaction.recordAlways({ action: 'access.denied', outcome: 'payments_not_enabled', ...tenant });
     throw new Failure('access_denied');
-  }
-
-  /** Stores the intent of a payment, and in the same unit the token of a card that the payment brings in clear. */
-  async #intendPayment(
-    caller: ApiCaller,
-    configured: ConfiguredProcessor,
-    order: Order,
-    resolved: ResolvedCard,
-    notificationDigest: Uint8Array | undefined,
-    claim: Claim,
-  ): Promise<Intent> {
-    const { tenant, origin } = caller;
-    const opened = this.#open(configured, order, resolved);
-    const { operation } = opened;
-    const loaded = await this.#transactions.run({ origin, account: tenant.account }, async (transaction) => {
-      const isTokenized = order.capture && resolved.isInClear;
-      const token = isTokenized ? await this.#tokenize(transaction, caller, configured, resolved) : undefined;
-      const card = token === undefined ? opened.payment.card : { ...opened.payment.card, token };
-      const snapshot = { ...opened, payment: { ...opened.payment, card } };
-      const { after, writes } = await this.#repository.insert(tenant, snapshot, configured, notificationDigest);
-      const bound = claim === undefined ? [] : [claim.bind(operation.id)];
-      for (const each of [...writes, ...bound]) transaction.write(each, new Failure('operation_in_progress'));
-      transaction.record(paymentAuditEvent('payment.requested', { tenant, operation }));
-      return after;
-    });
-    return { loaded, configured };
   }
 
   /** Stores the token of a card that a payment brings in clear. */
@@ -203,87 +243,25 @@ export class Payments {
     transaction: Transaction,
     { tenant, key: creator }: ApiCaller,
     { settings }: ConfiguredProcessor,
-    { card: { pan, expiry, holder: name } }: ResolvedCard,
-  ): Promise<{ token: string; scheme: TokenFormat['scheme'] }> {
+    { pan, expiry, holder: name }: CardData,
+  ): Promise<PaymentCard['token']> {
     const scheme = Number(settings['payment-scheme']) as TokenFormat['scheme'];
     const format: TokenFormat = { scheme, bin: 6 };
     const tokenization = { cards: [{ pan, expiry, name }], tags: [], format, persistent: true, creator };
     const [result] = await this.#vault.tokenize(transaction, tenant, tokenization);
     return { token: result?.token?.token ?? '', scheme };
   }
+}
 
-  #open(configured: ConfiguredProcessor, order: Order, resolved: ResolvedCard): PaymentSnapshot {
-    const event: PaymentEvent = {
-      type: 'requested',
-      order: toRequestedPayment(this.#ids.next(), configured.name, order, resolved),
-    };
-    const opened = applyEvent(undefined, event, this.#time.steadyNow(), rulesOf(configured, this.#time));
-    if (opened === undefined) throw new Failure('internal');
-    return opened;
-  }
-
-  /** Stores the intent of a further operation. */
-  async #intendOperation(
-    caller: Requester,
-    id: string,
-    command: Command,
-    referenceCode: string | undefined,
-    claim: Claim,
-  ): Promise<Intent> {
-    const { tenant, origin } = caller;
-    for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
-      const found = await this.#repository.load(tenant, id);
-      if (found === undefined || !isNamedBy(found, id, command)) throw new Failure('unknown_payment', { field: 'id' });
-      const configured = await this.#activations.configuredProcessor(tenant, found.payment.processor);
-      // Each time of the payment as it was just loaded: only so does `expectedOperations` hold against others.
-      const amount = validateCommand(found.payment, command, configured.processor.capabilities);
-      const operation = newOperation(this.#ids.next(), this.#time.steadyNow(), found.payment, {
-        type: command.type,
-        amount,
-        referenceCode,
-      });
-      const journal = [paymentEvent(this.#clock, 'payment.requested', { tenant, operation }, origin)];
-      const writes = claim === undefined ? [] : [claim.bind(operation.id)];
-      const loaded = await this.#repository.start(found, operation, configured, { writes, journal });
-      if (loaded !== undefined) return { loaded, configured };
-    }
-    throw new Failure('unavailable');
-  }
-
-  /** Sends a capture, refund, void or expiry. */
-  async #send(intent: Intent): Promise<Sent> {
-    const { payment, operation } = intent.loaded;
-    const processor = this.#timedProcessor(intent);
-    const operations = await this.#repository.listOperations(intent.loaded);
-    const history = buildHistory(payment, operations, operation);
-    const outcome = await processor.operate(payment, operation, history);
-    // A refusal may mean that the processor's record of the payment differs from ours.
-    const [first] = operations;
-    const isRefused = outcome.kind === 'refused' && operation.type !== 'payment_refund' && first !== undefined;
-    return { outcome, state: isRefused ? await processor.inquire(history, toOperationRef(payment, first)) : undefined };
-  }
-
-  /** Stores the result, or leaves the operation to recovery. */
-  async #conclude({ loaded, configured }: Intent, { outcome, state }: Sent, claim: Claim): Promise<PaymentSnapshot> {
-    // A process that was delayed leaves the result to recovery, which may have started to act already.
-    const isLate = this.#time.steadyNow() >= firstRecoveryAt(loaded.operation, recoveryTimes(configured.settings));
-    const event: PaymentEvent = { type: 'responded', outcome: isLate ? unknown('timeout') : outcome, state };
-    const contradicted: PaymentEvent = { type: 'responded', outcome };
-    const decide = (current: LoadedPayment): PaymentEvent => (isCompleted(current) ? contradicted : event);
-    let isStored = false;
-    const writes = async (after: PaymentSnapshot): Promise<readonly Write[]> => {
-      isStored = claim !== undefined && isCompleted(after);
-      return isStored ? ((await claim?.keep(asCompleted(after))) ?? []) : [];
-    };
-    const concluded = asCompleted(await this.#repository.change(loaded, configured, decide, { writes }));
-    // Another process completed the operation: its result is the response, and stays so.
-    if (claim !== undefined && !isStored && isCompleted(concluded)) await this.#keep(loaded.tenant, claim, concluded);
-    return concluded;
-  }
-
-  async #keep({ account }: Tenant, claim: Claimed<PaymentSnapshot>, concluded: PaymentSnapshot): Promise<void> {
-    refuseIfTakenOver(await this.#database.commit({ account, writes: await claim.keep(concluded) }), 0);
-  }
+/** The audit record of an operation holds ids and codes, no amounts. */
+export function paymentAuditEvent(
+  action: Extract<AuditAction, `payment.${string}`>,
+  { tenant, operation }: { readonly tenant: Tenant; readonly operation: Operation },
+  outcome = 'success',
+): AuditEvent {
+  const targets = [`payment:${operation.paymentId}`];
+  const detail = { operation: operation.type, transaction: operation.id };
+  return { action, outcome, ...tenant, targets, detail };
 }
 
 /** Holds nothing of the card but its first six and last four digits. */
@@ -292,6 +270,7 @@ export const toRequestedPayment = (
   processor: string,
   { capture, amount, referenceCode }: Order,
   { card, captureIds }: ResolvedCard,
+  token?: PaymentCard['token'],
 ): RequestedPayment => ({
   id,
   type: capture ? 'payment' : 'authorization',
@@ -299,7 +278,7 @@ export const toRequestedPayment = (
   currency: amount.currency,
   amount: amount.minor,
   referenceCode,
-  card: { truncated: truncatePan(card.pan) },
+  card: { truncated: truncatePan(card.pan), ...(token !== undefined && { token }) },
   captureIds,
 });
 

@@ -1,5 +1,7 @@
+import { SERVICE_ORIGIN } from '../audit/audit.ts';
 import { keyedDigest } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
+import type { Transactions } from '../idempotency/transaction.ts';
 import type { Random } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import type { Database } from '../storage/database.ts';
@@ -17,6 +19,7 @@ const SECRET_BYTES = 32;
  */
 export class ProcessorNotifications {
   readonly #database: Database;
+  readonly #transactions: Transactions;
   readonly #keyring: Keyring;
   readonly #random: Random;
   readonly #processors: Processors;
@@ -25,6 +28,7 @@ export class ProcessorNotifications {
 
   constructor(options: {
     database: Database;
+    transactions: Transactions;
     keyring: Keyring;
     random: Random;
     processors: Processors;
@@ -32,6 +36,7 @@ export class ProcessorNotifications {
     repository: PaymentRepository;
   }) {
     this.#database = options.database;
+    this.#transactions = options.transactions;
     this.#keyring = options.keyring;
     this.#random = options.random;
     this.#processors = options.processors;
@@ -70,11 +75,13 @@ export class ProcessorNotifications {
     if (failed?.status === 'rejected') throw failed.reason;
   }
 
-  async #scheduleRecheck({ tenant, operationRef }: ProcessorNotification): Promise<void> {
-    const loaded = await this.#repository.load(tenant, operationRef);
-    if (loaded === undefined || loaded.operation.id !== loaded.payment.id) return;
-    const configured = await this.#activations.configuredProcessor(tenant, loaded.payment.processor);
-    await this.#repository.change(loaded, configured, () => ({ type: 'notified' }));
+  #scheduleRecheck({ tenant, operationRef }: ProcessorNotification): Promise<void> {
+    return this.#transactions.run({ origin: SERVICE_ORIGIN, account: tenant.account }, async (transaction) => {
+      const loaded = await this.#repository.load(tenant, operationRef);
+      if (loaded === undefined || loaded.operation.id !== loaded.payment.id) return;
+      const configured = await this.#activations.configuredProcessor(tenant, loaded.payment.processor);
+      await this.#repository.apply(transaction, loaded, { type: 'notified' }, configured);
+    });
   }
 
   async #digest(environment: Environment, secret: string): Promise<Uint8Array> {

@@ -29,7 +29,7 @@ test('a stop waits for the running jobs, and starts no other, however many are d
     } as unknown as PaymentRepository,
     payments: {} as never,
     idempotency: {} as never,
-    clock: () => NOW,
+    transactions: {} as never,
     time: trustedTime(() => NOW),
     failed: (error) => assert.fail(String(error)),
   });

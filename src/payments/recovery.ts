@@ -1,15 +1,16 @@
+import { SERVICE_ORIGIN } from '../audit/audit.ts';
 import type { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
-import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts';
+import type { Fill, Transactions } from '../idempotency/transaction.ts';
+import { MINUTE, SECOND } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Database } from '../storage/database.ts';
 import type { PaymentEvent } from './apply-event.ts';
 import type { Operation, PaymentSnapshot } from './payment.ts';
 import type { ConfiguredProcessor, PaymentActivations } from './payment-activations.ts';
-import { paymentEvent, SERVICE_ORIGIN } from './payment-events.ts';
 import { type LoadedPayment, type PaymentRepository, rulesOf } from './payment-repository.ts';
 import { claimUntil, type DuePayment, listDuePayments } from './payment-store.ts';
-import type { Payments } from './payments.ts';
+import { type Payments, paymentAuditEvent } from './payments.ts';
 import type { InquiryResult } from './processor.ts';
 import { lacksCapture, needsManualResolution, recoveryTimes } from './reconciliation.ts';
 import { isVoidOrExpiry, recheckOutcome, resolveOutcome } from './resolve-outcome.ts';
@@ -54,11 +55,11 @@ interface RecoveryJob {
  */
 export class Recovery {
   readonly #database: Database;
+  readonly #transactions: Transactions;
   readonly #activations: PaymentActivations;
   readonly #repository: PaymentRepository;
   readonly #payments: Payments;
   readonly #idempotency: IdempotencyKeys;
-  readonly #clock: Clock;
   readonly #time: TrustedTime;
   readonly #failed: (error: unknown, due: DuePayment) => void;
   /** Running jobs, by payment. */
@@ -67,20 +68,20 @@ export class Recovery {
 
   constructor(options: {
     database: Database;
+    transactions: Transactions;
     activations: PaymentActivations;
     repository: PaymentRepository;
     payments: Payments;
     idempotency: IdempotencyKeys;
-    clock: Clock;
     time: TrustedTime;
     failed: (error: unknown, due: DuePayment) => void;
   }) {
     this.#database = options.database;
+    this.#transactions = options.transactions;
     this.#activations = options.activations;
     this.#repository = options.repository;
     this.#payments = options.payments;
     this.#idempotency = options.idempotency;
-    this.#clock = options.clock;
     this.#time = options.time;
     this.#failed = options.failed;
   }
@@ -120,7 +121,7 @@ export class Recovery {
       const name = `${each.tenant.environment}/${each.tenant.account}/${each.id}`;
       if (this.#stopped) return;
       if (this.#jobs.has(name) || busy().length >= MAX_CONCURRENT_PER_PROCESSOR || isFull(each.tenant)) continue;
-      const done = this.#run(each)
+      const done = this.#recover(each)
         .catch((error: unknown) => this.#defer(each, error))
         .catch((error: unknown) => this.#failed(error, each))
         .then(() => {
@@ -143,7 +144,7 @@ export class Recovery {
     });
   }
 
-  async #run(due: DuePayment): Promise<void> {
+  async #recover(due: DuePayment): Promise<void> {
     const { tenant } = due;
     const known = await this.#repository.load(tenant, due.id);
     if (known === undefined) return;
@@ -195,17 +196,22 @@ export class Recovery {
 
   /** Completes the operation, unless another process has, or has started a reversal, since it was loaded. */
   #conclude(job: RecoveryJob, loaded: LoadedPayment, event: PaymentEvent): Promise<LoadedPayment> {
-    const { reversalStarted } = loaded.reconciliation;
-    const decide = (current: LoadedPayment): PaymentEvent | undefined =>
-      isInProgress(current) && current.reconciliation.reversalStarted === reversalStarted ? event : undefined;
-    const writes = async () => [this.#idempotency.releaseBinding(loaded.tenant, loaded.operation.id)];
-    const journal = [paymentEvent(this.#clock, 'payment.resolved', loaded, SERVICE_ORIGIN, resolutionOf(event))];
-    return this.#repository.change(loaded, job.configured, decide, { writes, journal }, job.now);
+    const { tenant, operation, reconciliation } = loaded;
+    return this.#run(tenant, async (transaction) => {
+      const current = await this.#repository.reload(transaction, loaded);
+      if (!isInProgress(current) || current.reconciliation.reversalStarted !== reconciliation.reversalStarted)
+        return current;
+      const after = await this.#repository.apply(transaction, current, event, job.configured, job.now);
+      if (after === undefined) return current;
+      transaction.write(this.#idempotency.releaseBinding(tenant, operation.id));
+      transaction.record(paymentAuditEvent('payment.resolved', loaded, resolutionOf(event)));
+      return after;
+    });
   }
 
   /** Rechecks completed operations about which the processor may report more. */
   async #recheck(job: RecoveryJob): Promise<void> {
-    const { loaded, configured, processor, now } = job;
+    const { loaded, configured, processor } = job;
     const { tenant, payment, reconciliation } = loaded;
     const operations = await this.#repository.listOperations(loaded);
     let isContradiction = false;
@@ -214,10 +220,9 @@ export class Recovery {
       if (checked === undefined) continue;
       const result = await recheckOutcome(processor, checked, operations);
       // Another operation has started since: the result may speak of its effect, and is asked for again after it.
-      const decide = (current: LoadedPayment): PaymentEvent | undefined =>
-        current.payment.operationCount === payment.operationCount ? { type: 'inquired', result } : undefined;
-      const after = await this.#repository.change(checked, configured, decide, {}, now);
-      isContradiction ||= decide(after) !== undefined && needsManualResolution(after.operation, result);
+      const isCurrent = ({ payment: { operationCount } }: LoadedPayment) => operationCount === payment.operationCount;
+      const after = await this.#apply(job, checked, { type: 'inquired', result }, isCurrent);
+      isContradiction ||= isCurrent(after) && needsManualResolution(after.operation, result);
       await this.#captureLate(after, configured, result);
     }
     const left = await this.#repository.load(tenant, payment.id);
@@ -235,16 +240,27 @@ export class Recovery {
     await this.#payments.runInternal(loaded, configured, { type: 'capture', amount: undefined });
   }
 
-  #apply(job: RecoveryJob, loaded: LoadedPayment, event: PaymentEvent): Promise<LoadedPayment> {
-    return this.#repository.change(loaded, job.configured, () => event, {}, job.now);
-  }
-
   /** Counts an attempt, unless the payment was changed, and scheduled, since it was loaded. */
   async #countAttempt(job: RecoveryJob, loaded: LoadedPayment, event: PaymentEvent): Promise<void> {
-    const { payment } = loaded.revisions;
-    const decide = (current: LoadedPayment): PaymentEvent | undefined =>
-      current.revisions.payment === payment ? event : undefined;
-    await this.#repository.change(loaded, job.configured, decide, {}, job.now);
+    await this.#apply(job, loaded, event, ({ revisions }) => revisions.payment === loaded.revisions.payment);
+  }
+
+  /** Applies the event to the payment as it is now, where that is allowed, and returns the payment. */
+  #apply(
+    { configured, now }: RecoveryJob,
+    loaded: LoadedPayment,
+    event: PaymentEvent,
+    isAllowed: (current: LoadedPayment) => boolean = () => true,
+  ): Promise<LoadedPayment> {
+    return this.#run(loaded.tenant, async (transaction) => {
+      const current = await this.#repository.reload(transaction, loaded);
+      if (!isAllowed(current)) return current;
+      return (await this.#repository.apply(transaction, current, event, configured, now)) ?? current;
+    });
+  }
+
+  #run<Result>({ account }: Tenant, fill: Fill<Result>): Promise<Result> {
+    return this.#transactions.run({ origin: SERVICE_ORIGIN, account }, fill);
   }
 }
 

@@ -397,13 +397,21 @@ function transactionContract(name: string, newPlace: () => Promise<Place>): void
           transaction.bind('operation-1');
         });
         assert.equal(await respond(newProcess(), request, async () => 'never'), 'bound to operation-1');
-        const unchanged = await scope.finish(async () => 'nothing changed', render);
-        assert.equal(unchanged.body, 'nothing changed');
+        const deferred = await scope.finish(async (transaction) => {
+          transaction.deferResponse();
+          return 'not known yet';
+        }, render);
+        assert.equal(deferred.body, 'not known yet');
         assert.equal(await respond(newProcess(), request, async () => 'never'), 'bound to operation-1');
       });
 
-      test('a bound key stores the response of the stage that changes its operation, unless it is deferred', async () => {
-        for (const isDeferred of [false, true]) {
+      test('a bound key stores the response of the last stage, unless it is deferred', async () => {
+        for (const [isDeferred, isChanged] of [
+          [false, true],
+          // Another process has completed the operation: its result is the response.
+          [false, false],
+          [true, true],
+        ]) {
           const request = newRequest();
           const scope = await begin(newProcess(), request);
           await scope.stage(async (transaction) => {
@@ -411,7 +419,7 @@ function transactionContract(name: string, newPlace: () => Promise<Place>): void
             transaction.bind('operation-2');
           });
           const conclude = async (transaction: Transaction) => {
-            transaction.write(effect(newName()));
+            if (isChanged) transaction.write(effect(newName()));
             if (isDeferred) transaction.deferResponse();
             return 'concluded';
           };

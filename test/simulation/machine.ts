@@ -117,7 +117,7 @@ export class Machine {
       changeControl: NO_CHANGE_CONTROL,
     });
     const repository = new PaymentRepository({ ...parts, onOutcome: () => undefined });
-    const notifications = new ProcessorNotifications({ ...parts, processors, activations, repository });
+    const notifications = new ProcessorNotifications({ ...parts, transactions, processors, activations, repository });
     const payments = new Payments({
       ...parts,
       transactions,
@@ -130,10 +130,19 @@ export class Machine {
     const services = { database, vault, captures, payments } as unknown as Services;
     const turns = new ScanQueue();
     const performerOf = (endpoint: Endpoint): Performer =>
-      new Performer({ endpoint, services, idempotency, transactions, clock, turns, serialize: serializerOf(endpoint) });
+      new Performer({ endpoint, services, transactions, turns, serialize: serializerOf(endpoint) });
     const performers = Object.entries(ENDPOINTS).map(([name, endpoint]) => [name, performerOf(endpoint)] as const);
     this.#performers = Object.fromEntries(performers) as Record<EndpointName, Performer>;
-    this.recovery = new Recovery({ database, activations, repository, payments, idempotency, clock, time, failed });
+    this.recovery = new Recovery({
+      database,
+      transactions,
+      activations,
+      repository,
+      payments,
+      idempotency,
+      time,
+      failed,
+    });
     this.activations = activations;
     this.repository = repository;
     this.captures = captures;

@@ -60,7 +60,7 @@ async function operate({ services, tenant, params, origin, body }: RequestedCall
   const id = params['id'] ?? '';
   try {
     await translateErrors(FIELD_NAMES, () =>
-      services.payments.operate({ tenant, origin }, id, command, body.reference_code, undefined),
+      services.payments.operate({ tenant, origin }, id, command, body.reference_code),
     );
   } catch (error) {
     throw error instanceof Failure && error.code === 'access_denied' ? notEnabled(error) : error;

@@ -1,8 +1,13 @@
 import { defineEndpoint } from '../endpoint.ts';
-import { exactly, object } from '../fields.ts';
+import { exactly, object, type ValueOf } from '../fields.ts';
 import { partialAmount, toRequestedAmount } from '../payment-fields.ts';
-import { executeOperation, referenceCode, replayPayment } from '../payment-requests.ts';
+import { operationHandler, referenceCode } from '../payment-requests.ts';
 import { operationExample, paymentResponse } from '../payment-response.ts';
+
+const body = object({
+  transaction_info: object({ type: exactly('capture', 'capture'), reference_code: referenceCode }),
+  capture_info: partialAmount('The amount to capture'),
+});
 
 /** POST /v1/payments/{transactionId}/capture (interface: Payments). */
 export const capturePayment = defineEndpoint({
@@ -16,10 +21,7 @@ export const capturePayment = defineEndpoint({
   summary: 'Capture an authorization',
   description:
     'Once, in full or in part; the rest can no longer be captured. Status Error with the message “Outcome unknown, being resolved” means that nobody knows yet; further operations on the payment are 409 until it is resolved.',
-  body: object({
-    transaction_info: object({ type: exactly('capture', 'capture'), reference_code: referenceCode }),
-    capture_info: partialAmount('The amount to capture'),
-  }),
+  body,
   data: paymentResponse,
   failures: ['unknown_payment', 'payment_state', 'operation_in_progress'],
   example: {
@@ -29,9 +31,8 @@ export const capturePayment = defineEndpoint({
     },
     data: operationExample('capture', 'Capture successful', 'Collected', { total_amount: 100, currency: 'USD' }),
   },
-  handle(call) {
-    const { transaction_info: info, capture_info: part } = call.body;
-    return executeOperation(call, { type: info.type, amount: toRequestedAmount(part) }, info.reference_code);
-  },
-  replay: replayPayment,
+  staged: operationHandler<ValueOf<typeof body>>(({ transaction_info: info, capture_info: part }) => ({
+    command: { type: info.type, amount: toRequestedAmount(part) },
+    reference: info.reference_code,
+  })),
 });

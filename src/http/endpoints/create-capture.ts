@@ -52,7 +52,7 @@ function toTtl({ ttl: lower, TTL: upper }: Body): number {
   return minutes;
 }
 
-function toAdditionalInfo(call: Pick<RouteCall<Body, unknown>, 'body' | 'source'>): Body['additional_info'] {
+function toAdditionalInfo(call: Pick<RouteCall<Body>, 'body' | 'source'>): Body['additional_info'] {
   const { additional_info: info } = call.body;
   const [start, end] = call.source.spans.get('additional_info') ?? [0, 0];
   if (Buffer.byteLength(call.source.text.slice(start, end)) > LIMITS.additionalInfoBytes) {

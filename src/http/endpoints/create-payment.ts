@@ -3,8 +3,8 @@ import type { NewPayment } from '../../payments/payments.ts';
 import { defineEndpoint } from '../endpoint.ts';
 import { anyJson, FieldMismatch, integer, list, object, oneOf, optional, plainText, type ValueOf } from '../fields.ts';
 import { amountDetails, card, party, toMoney, toParty } from '../payment-fields.ts';
-import { claimedOf, referenceCode, replayPayment, toCaller } from '../payment-requests.ts';
-import { formatOperation, paymentResponse, responseExample } from '../payment-response.ts';
+import { paymentHandler, referenceCode } from '../payment-requests.ts';
+import { paymentResponse, responseExample } from '../payment-response.ts';
 
 const lineItems = optional(
   list(anyJson('A line item, passed on as it is'), { min: 0, max: LIMITS.lineItems }, 'What is bought'),
@@ -93,9 +93,8 @@ export const createPayment = defineEndpoint({
     },
     data: responseExample,
   },
-  async handle(call) {
-    const request = toNewPayment(call.body);
-    return formatOperation(await call.services.payments.authorize(toCaller(call), request, claimedOf(call)));
-  },
-  replay: replayPayment,
+  staged: paymentHandler<ValueOf<typeof body>>(({ services, transaction, tenant, key, body: requested }) => {
+    const caller = { tenant, permissions: key.permissions, key: { id: key.id, name: key.name } };
+    return services.payments.intend(transaction, caller, toNewPayment(requested));
+  }),
 });

@@ -1,8 +1,13 @@
 import { defineEndpoint } from '../endpoint.ts';
-import { exactly, object } from '../fields.ts';
+import { exactly, object, type ValueOf } from '../fields.ts';
 import { partialAmount, toRequestedAmount } from '../payment-fields.ts';
-import { executeOperation, referenceCode, replayPayment } from '../payment-requests.ts';
+import { operationHandler, referenceCode } from '../payment-requests.ts';
 import { operationExample, paymentResponse } from '../payment-response.ts';
+
+const body = object({
+  transaction_info: object({ type: exactly('payment_refund', 'payment_refund'), reference_code: referenceCode }),
+  refund_info: partialAmount('The amount to give back'),
+});
 
 /** POST /v1/payments/{transactionId}/refund (interface: Payments). */
 export const refundPayment = defineEndpoint({
@@ -16,10 +21,7 @@ export const refundPayment = defineEndpoint({
   summary: 'Refund a collected payment',
   description:
     'In full or in parts, up to what was collected. One operation at a time: while another one is under way the answer is 409.',
-  body: object({
-    transaction_info: object({ type: exactly('payment_refund', 'payment_refund'), reference_code: referenceCode }),
-    refund_info: partialAmount('The amount to give back'),
-  }),
+  body,
   data: paymentResponse,
   failures: ['unknown_payment', 'payment_state', 'operation_in_progress'],
   example: {
@@ -33,9 +35,8 @@ export const refundPayment = defineEndpoint({
       currency: 'USD',
     }),
   },
-  handle(call) {
-    const { transaction_info: info, refund_info: part } = call.body;
-    return executeOperation(call, { type: info.type, amount: toRequestedAmount(part) }, info.reference_code);
-  },
-  replay: replayPayment,
+  staged: operationHandler<ValueOf<typeof body>>(({ transaction_info: info, refund_info: part }) => ({
+    command: { type: info.type, amount: toRequestedAmount(part) },
+    reference: info.reference_code,
+  })),
 });

@@ -31,7 +31,7 @@ const data = object({
 
 type Data = ValueOf<typeof data>;
 
-async function handle({ services, tenant, key }: RouteCall<unknown, Data>): Promise<Data> {
+async function handle({ services, tenant, key }: RouteCall<unknown>): Promise<Data> {
   const account = await services.accounts.get(tenant.account);
   const enablements = await services.accounts.listEnablements(tenant);
   const payments = enablements.find(({ capability }) => capability === 'payments');

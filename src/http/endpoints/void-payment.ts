@@ -1,7 +1,14 @@
 import { defineEndpoint } from '../endpoint.ts';
-import { exactly, object } from '../fields.ts';
-import { executeOperation, referenceCode, replayPayment } from '../payment-requests.ts';
+import { exactly, object, type ValueOf } from '../fields.ts';
+import { operationHandler, referenceCode } from '../payment-requests.ts';
 import { operationExample, paymentResponse } from '../payment-response.ts';
+
+const body = object({
+  transaction_info: object({
+    type: exactly('authorization_void', 'authorization_void'),
+    reference_code: referenceCode,
+  }),
+});
 
 /** POST /v1/payments/{transactionId}/void (interface: Payments). */
 export const voidPayment = defineEndpoint({
@@ -15,12 +22,7 @@ export const voidPayment = defineEndpoint({
   summary: 'Void an authorization',
   description:
     'An Authorized payment becomes Voided, an Opened one Cancelled. A payment is captured or voided, never both.',
-  body: object({
-    transaction_info: object({
-      type: exactly('authorization_void', 'authorization_void'),
-      reference_code: referenceCode,
-    }),
-  }),
+  body,
   data: paymentResponse,
   failures: ['unknown_payment', 'payment_state', 'operation_in_progress'],
   example: {
@@ -30,9 +32,8 @@ export const voidPayment = defineEndpoint({
       currency: 'USD',
     }),
   },
-  handle(call) {
-    const { transaction_info: info } = call.body;
-    return executeOperation(call, { type: info.type }, info.reference_code);
-  },
-  replay: replayPayment,
+  staged: operationHandler<ValueOf<typeof body>>(({ transaction_info: info }) => ({
+    command: { type: info.type },
+    reference: info.reference_code,
+  })),
 });
