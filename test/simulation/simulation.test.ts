@@ -49,7 +49,8 @@ describe('clocks that jump by hours for seconds', { skip, timeout: 240_000 }, ()
   for (const processor of PROCESSORS)
     test(`destroy nothing with the ${processor}`, async () => {
       let jumps = 0;
-      for (const seed of SEEDS.slice(-2)) {
+      // The first of them has four jumps; most seeds have one or two.
+      for (const seed of [110, SEEDS.at(-1) ?? 0]) {
         const { trace } = await run({ seed, processor, requests: REQUESTS, clockJumps: 'noticed' });
         jumps += trace.filter((line) => line.includes('clocks are wrong')).length;
       }
