@@ -2,13 +2,13 @@ import type { AuditAction, AuditEvent } from '../audit/audit.ts';
 import type { Account } from './account.ts';
 import type { ApiKey } from './api-key.ts';
 
-/** Audit records of what the operator did, with what the account or key is like afterwards. */
+/** Audit records of the operator's changes, with the resulting attributes of the account or key. */
 export function accountEvent(action: AuditAction, { id }: Account, detail?: Record<string, string>): AuditEvent {
   const event = { action, outcome: 'success', account: id, environment: '', targets: [`account:${id}`] } as const;
   return { ...event, ...(detail !== undefined && { detail }) };
 }
 
-/** An audit record of a key whose row was altered: nothing that the row claims goes into the log. */
+/** Returns the audit record of a key whose row was altered, without anything that the row claims. */
 export function tamperedKeyEvent(action: AuditAction, { account, environment, id }: ApiKey): AuditEvent {
   const event = { action, outcome: 'success', account, environment, targets: [`key:${id}`] } as const;
   return { ...event, detail: { altered: 'yes' } };

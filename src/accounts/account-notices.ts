@@ -11,13 +11,13 @@ export const TABLES: readonly Table[] = [
   },
 ];
 
-/** The last change of its kind by an operator. The audit log has them all. */
+/** The last change of its kind by an operator. The audit log contains all changes. */
 interface OperatorNotice {
   readonly action: OperatorChange;
   readonly at: number;
 }
 
-/** Recorded once it is decided whether changes in production take two people. */
+/** Recorded when it is decided whether changes in production need a second person. */
 const DUAL_CONTROL_DECIDED = 'dual-control.decided';
 
 const LIST = 'select kind, at from account_notices where account = ? and environment = ? and at >= ? order by at desc';

@@ -55,7 +55,7 @@ const ACCOUNT = `select ${macColumns(ACCOUNTS, 'a')},
 /** An account as its row was read. */
 export interface StoredAccount {
   readonly account: Account;
-  /** For reports of altered rows. */
+  /** The state for reports of altered rows. */
   readonly row: Row;
 }
 
@@ -77,7 +77,7 @@ export const listAccounts = async (database: Database, macKey: KeyObject): Promi
 export const insertAccount = (macKey: KeyObject, account: AuthenticAccount): Write =>
   write(`insert into accounts (${COLUMNS}) values (${MARKS})`, toValues(macKey, account), 1);
 
-/** Conflicts when there is any account already. */
+/** Conflicts when an account exists. */
 export const insertFirstAccount = (macKey: KeyObject, account: AuthenticAccount): Write =>
   write(
     `insert into accounts (${COLUMNS}) select ${MARKS} where not exists (select 1 from accounts)`,
@@ -99,8 +99,8 @@ export function updateAccount(
 }
 
 /**
- * Replaces an altered row by a suspended account under dual control. Of the row only the id and the time of its creation
- * stay, by which nothing is decided.
+ * Replaces an altered row with a suspended account under dual control. Only the id and the creation time of the row
+ * remain, which grant nothing.
  */
 export function replaceTamperedAccount(
   macKey: KeyObject,
@@ -158,7 +158,7 @@ function toAccount(macKey: KeyObject, row: Row): Account {
   };
 }
 
-/** Whatever the row holds, so that a list never fails because of it. */
+/** Reads rows whatever they contain, so that a list never fails because of one. */
 const toTamperedAccount = (row: Row): TamperedAccount => ({
   isTampered: true,
   id: sanitizeText(row['id']),
@@ -174,7 +174,7 @@ export const assertNoDualControl = (account: string): Write =>
 
 /** An enablement as its row was read. */
 export interface StoredEnablement extends Enablement {
-  /** For reports of altered rows. */
+  /** The state for reports of altered rows. */
   readonly row: Row;
 }
 
@@ -191,7 +191,7 @@ export const listEnablements = async (
     )
   ).map((row) => toEnablement(macKey, row));
 
-/** The processor of the payments of every tenant, without rows that were altered. */
+/** Returns the processor of the payments of every tenant, without rows that were altered. */
 export const listProcessors = async (
   database: Database,
   macKey: KeyObject,
@@ -215,7 +215,7 @@ function toEnablement(macKey: KeyObject, row: Row): StoredEnablement {
   };
 }
 
-/** Replaces what was enabled before, an altered row too. */
+/** Replaces the previous processor, also in an altered row. */
 export function upsertEnablement(
   macKey: KeyObject,
   { account, environment }: Tenant,
@@ -231,7 +231,7 @@ export function upsertEnablement(
   );
 }
 
-/** Conflicts when it is not enabled. */
+/** Conflicts when the processor is not enabled. */
 export const removeEnablement = ({ account, environment }: Tenant, capability: string): Write =>
   write(
     'delete from enablements where account = ? and environment = ? and capability = ?',

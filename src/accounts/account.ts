@@ -7,7 +7,7 @@ interface AccountFields {
   readonly name: string;
   readonly status: AccountStatus;
   readonly createdAt: number;
-  /** Changes in production need the approval of a second person. */
+  /** True when changes in production need the approval of a second person. */
   readonly dualControl: boolean;
 }
 
@@ -20,8 +20,8 @@ export interface AuthenticAccount extends AccountFields {
 }
 
 /**
- * An account whose row was changed in the database itself. Nothing the row says is believed: the account counts as suspended
- * and under dual control. Its fields serve to name it in lists.
+ * An account whose row was altered in the database. The content of the row is not trusted: the account counts as
+ * suspended and under dual control. Its fields only name it in lists.
  */
 export interface TamperedAccount extends AccountFields {
   readonly isTampered: true;
@@ -31,17 +31,17 @@ export interface TamperedAccount extends AccountFields {
 
 export type Account = AuthenticAccount | TamperedAccount;
 
-/** How far an account is follows from the keys it has, or had, unless the operator suspended it. */
+/** The lifecycle state of an account follows from its past and present keys, unless the operator suspended it. */
 export function statusOf(has: { suspended: boolean; productionKeys: number; sandboxKeys: number }): AccountStatus {
   if (has.suspended) return 'suspended';
   if (has.productionKeys > 0) return 'live';
   return has.sandboxKeys > 0 ? 'sandbox' : 'onboarding';
 }
 
-/** What the operator has switched on for an account in one environment. */
+/** The features that the operator has enabled for an account in one environment. */
 export interface Enablement {
   readonly capability: string;
-  /** Undefined in a row that was altered: nothing it says is believed. */
+  /** Undefined in an altered row, whose content is not trusted. */
   readonly processor: string | undefined;
   readonly isTampered: boolean;
 }

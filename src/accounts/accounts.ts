@@ -39,14 +39,14 @@ import {
 import { assertDisplayableAttributes, type IssuedKey, issueKey, type KeyAttributes, type NewKey } from './issue-key.ts';
 import { ACCOUNTS, API_KEYS, ENABLEMENTS } from './mac-tables.ts';
 
-/** Why an altered key is not edited or rotated. */
+/** The reason why an altered key is not edited or rotated. */
 export const KEY_ALTERED =
   'the key was altered in the database: it can only be revoked; revoke it and create a new one';
 
 interface EditScope {
-  /** Only a key of this account. */
+  /** Restricts the change to keys of this account. */
   readonly account?: string;
-  /** The revision that the changes were made from. */
+  /** The revision that the change is based on. */
   readonly expectedRevision?: number;
 }
 
@@ -54,7 +54,7 @@ const ACCOUNT_ID_CHARACTERS = 10;
 /** The length of a key's digest. */
 const DIGEST_BYTES = 32;
 
-/** What the operator does with accounts and API keys. Every change is audited in the unit that makes it. */
+/** The operator's use cases for accounts and API keys. Every change is audited in the unit that makes it. */
 export class Accounts {
   readonly #database: Database;
   readonly #transactions: Transactions;
@@ -89,7 +89,7 @@ export class Accounts {
     return account;
   }
 
-  /** An account with a key, both or neither, unless there is an account already. */
+  /** Creates an account with a key, both or neither, unless an account exists already. */
   async createFirst(
     name: string,
     environment: Environment,
@@ -139,8 +139,8 @@ export class Accounts {
   }
 
   /**
-   * Refuses all keys of the account, without changing any of them. An account whose row was altered is sealed again in this
-   * state, under the `name` that the operator gives: it can then be resumed. Throws `invalid_field`.
+   * Rejects all keys of the account, without changing any of them. An account whose row was altered is sealed again in
+   * this state, under the `name` that the operator gives: it can then be resumed. Throws `invalid_field`.
    */
   async suspend(id: string, origin: Origin, name?: string): Promise<Account> {
     const account = await this.get(id);
@@ -174,7 +174,7 @@ export class Accounts {
     return this.#transactions.run({ origin }, (transaction) => this.changeDualControl(transaction, id, isOn));
   }
 
-  /** As `setDualControl`, together with what else the transaction does. */
+  /** Does the same in the transaction of the caller. */
   async changeDualControl(transaction: Transaction, id: string, isOn: boolean): Promise<void> {
     const account = assertAuthentic(await this.get(id));
     transaction.write(updateAccount(await this.#macKey(), account, { dualControl: isOn }), concurrentUpdate());
@@ -207,13 +207,13 @@ export class Accounts {
     return rows.map(({ key }) => key);
   }
 
-  /** Lists the keys that work and the newest of the others, the newest first. */
+  /** Lists the active keys and the newest of the others, the newest first. */
   async listKeyViews(tenant: Tenant): Promise<ApiKeyView[]> {
     const onTampered = (row: Row): Promise<void> => this.#alteredRows.report(API_KEYS, row);
     return listKeyViews(this.#database, await this.#macKey(), tenant, this.#clock(), onTampered);
   }
 
-  /** Undefined when it belongs to another account or environment. */
+  /** Undefined when the key belongs to another account or environment. */
   async findKey({ account, environment }: Tenant, id: string): Promise<StoredKey | undefined> {
     const found = await findKey(this.#database, await this.#macKey(), account, id);
     if (found === undefined || found.key.environment !== environment) return undefined;
@@ -225,7 +225,7 @@ export class Accounts {
     return selectAuthentic(await this.#findKeyRows(id)).key;
   }
 
-  /** Throws `invalid_field`, and `changed_meanwhile` when the key has another revision than was `seen`. */
+  /** Throws `invalid_field`, and `changed_meanwhile` when the key has another revision than `seen`. */
   async editKey(id: string, changes: Partial<KeyAttributes>, origin: Origin, scope: EditScope = {}): Promise<ApiKey> {
     const found = await this.#getEditableKey(id, scope.account);
     const { key: old } = found;
@@ -243,12 +243,12 @@ export class Accounts {
     return key;
   }
 
-  /** A successor with the same traits; the old key ends after the overlap, or earlier when it would have anyway. */
+  /** Creates a successor with the same attributes; the old key expires after the overlap, or at its earlier expiry. */
   async rotateKey(id: string, overlapMinutes: number, origin: Origin, account?: string): Promise<IssuedKey> {
     const found = await this.#getEditableKey(id, account);
     const { key: old } = found;
     if (old.successor !== undefined) throw notPossible('keyRotated', { successor: old.successor });
-    // The successor would have the same end.
+    // The successor would expire at the same time.
     if (keyStateAt(old, this.#clock()) === 'expired') throw notPossible('keyExpired');
     const { insert, ...issued } = await this.#issueKey(old, old);
     const end = this.#clock() + overlapMinutes * MINUTE;
@@ -267,8 +267,9 @@ export class Accounts {
   }
 
   /**
-   * Ends a key. A row that was altered is replaced by a revoked key without rights, so that nothing of it is sealed. `account`:
-   * only the row of this account; otherwise every row with this id, of which an attacker may have added some.
+   * Revokes a key. A row that was altered is replaced with a revoked key without rights, so that nothing of it is
+   * sealed. `account` restricts this to the row of that account; otherwise it applies to every row with this id, of
+   * which an attacker may have added some.
    */
   async revokeKey(id: string, origin: Origin, account?: string): Promise<ApiKey> {
     const rows = await this.#findKeyRows(id, account);
@@ -337,7 +338,7 @@ export class Accounts {
     for (const row of rows) if (row.isTampered) await this.#alteredRows.report(API_KEYS, row.row);
   }
 
-  /** `account`: only the row of this account. */
+  /** `account` restricts the result to the row of that account. */
   async #findKeyRows(id: string, account?: string): Promise<readonly [KeyRow, ...KeyRow[]]> {
     const found = await findKeys(this.#database, await this.#macKey(), id);
     const [first, ...others] = found.filter(({ key }) => account === undefined || key.account === account);
@@ -346,7 +347,7 @@ export class Accounts {
     return [first, ...others];
   }
 
-  /** A key whose row is authentic and that was not revoked. */
+  /** Returns a key whose row is authentic and that was not revoked. */
   async #getEditableKey(id: string, account?: string): Promise<KeyRow & { readonly isTampered: false }> {
     const found = selectAuthentic(await this.#findKeyRows(id, account));
     if (found.isTampered) throw notPossible('keyAltered');
@@ -361,7 +362,10 @@ export class Accounts {
   }
 }
 
-/** Chooses among rows with one id: the authentic one that was not revoked, otherwise any authentic one, otherwise the first. */
+/**
+ * Chooses among rows with one id: the authentic one that was not revoked, otherwise any authentic one, otherwise the
+ * first.
+ */
 const selectAuthentic = (rows: readonly [KeyRow, ...KeyRow[]]): KeyRow =>
   rows.find(({ isTampered, key }) => !isTampered && key.revokedAt === undefined) ??
   rows.find(({ isTampered }) => !isTampered) ??
@@ -369,7 +373,7 @@ const selectAuthentic = (rows: readonly [KeyRow, ...KeyRow[]]): KeyRow =>
 
 const accountAltered = (): Failure => notPossible('accountAltered');
 
-/** Throws for an account whose row was altered: nothing may be sealed that such a row says. */
+/** Throws for an account whose row was altered: the content of such a row must not be sealed. */
 function assertAuthentic(account: Account): AuthenticAccount {
   if (account.isTampered) throw accountAltered();
   return account;

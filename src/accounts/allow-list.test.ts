@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { isAllowed, normalizeAddress, parseCidr } from './allow-list.ts';
 
-/** Forms that some reader of addresses takes and that mean different things to different readers. */
+/** Formats that some address parsers accept and that others understand differently. */
 const AMBIGUOUS = [
   '010.0.0.1',
   '10.0.0.01',
@@ -51,7 +51,7 @@ const isMapped = (parts: readonly number[]): boolean =>
   parts.slice(0, 5).every((part) => part === 0) && parts[5] === 0xffff;
 
 describe('readAddress', () => {
-  it('gives the usual form', () => {
+  it('returns the normal form', () => {
     assert.equal(normalizeAddress('192.0.2.1'), '192.0.2.1');
     assert.equal(normalizeAddress('2001:DB8:0:0::0001'), '2001:db8::1');
     assert.equal(normalizeAddress('::'), '::');
@@ -59,7 +59,7 @@ describe('readAddress', () => {
     assert.equal(normalizeAddress('64:ff9b::192.0.2.1'), '64:ff9b::c000:201');
   });
 
-  it('gives IPv4-mapped IPv6 as IPv4, however it is spelled', () => {
+  it('returns IPv4-mapped IPv6 as IPv4, however it is spelled', () => {
     for (const text of [
       '::ffff:192.0.2.1',
       '::FFFF:192.0.2.1',
@@ -71,7 +71,7 @@ describe('readAddress', () => {
     }
   });
 
-  it('takes no ambiguous form and no network', () => {
+  it('accepts no ambiguous form and no network', () => {
     for (const text of [...AMBIGUOUS, '10.0.0.0/8', ' 10.0.0.1', '10.0.0.1\n', '10.0.0.1:443']) {
       assert.equal(normalizeAddress(text), undefined, JSON.stringify(text));
     }
@@ -79,7 +79,7 @@ describe('readAddress', () => {
 });
 
 describe('readCidr', () => {
-  it('takes addresses and networks, and keeps the bits that were entered', () => {
+  it('accepts addresses and networks, and keeps the bits that were entered', () => {
     const read: [string, string][] = [
       ['192.0.2.1', '192.0.2.1'],
       [' 192.0.2.1 ', '192.0.2.1'],
@@ -93,19 +93,19 @@ describe('readCidr', () => {
     for (const [text, expected] of read) assert.equal(parseCidr(text), expected, text);
   });
 
-  it('gives IPv4-mapped networks as IPv4', () => {
+  it('returns IPv4-mapped networks as IPv4', () => {
     assert.equal(parseCidr('::ffff:192.0.2.1'), '192.0.2.1');
     assert.equal(parseCidr('::ffff:192.0.2.0/120'), '192.0.2.0/24');
     assert.equal(parseCidr('::ffff:0:0/96'), '0.0.0.0/0');
     assert.equal(parseCidr('::ffff:192.0.2.0/128'), '192.0.2.0/32');
   });
 
-  it('refuses mapped networks that are wider than all of IPv4', () => {
+  it('rejects mapped networks that are wider than all of IPv4', () => {
     assert.equal(parseCidr('::ffff:192.0.2.0/95'), undefined);
     assert.equal(parseCidr('::ffff:192.0.2.0/24'), undefined);
   });
 
-  it('refuses lengths that do not exist', () => {
+  it('rejects lengths that do not exist', () => {
     for (const text of [
       '10.0.0.0/33',
       '::/129',
@@ -124,14 +124,14 @@ describe('readCidr', () => {
     }
   });
 
-  it('takes no ambiguous form, with or without a length', () => {
+  it('accepts no ambiguous form, with or without a length', () => {
     for (const text of AMBIGUOUS) {
       assert.equal(parseCidr(text), undefined, text);
       assert.equal(parseCidr(`${text}/8`), undefined, text);
     }
   });
 
-  it('gives a form that it reads the same again', () => {
+  it('returns a form that it parses to the same form', () => {
     const texts = fc.oneof(
       fc.tuple(ipv4.map(dotted), fc.integer({ min: 0, max: 32 })),
       fc.tuple(groups.map(colons), fc.integer({ min: 96, max: 128 })),
@@ -147,7 +147,7 @@ describe('readCidr', () => {
 });
 
 describe('isAllowed', () => {
-  it('is whether an address shares the leading bits of a network: IPv4', () => {
+  it('is true when an address shares the leading bits of a network: IPv4', () => {
     fc.assert(
       fc.property(ipv4, fc.integer({ min: 0, max: 32 }), fc.nat(31), (base, length, flipped) => {
         const candidate = [...base];
@@ -162,7 +162,7 @@ describe('isAllowed', () => {
     );
   });
 
-  it('is whether an address shares the leading bits of a network: IPv6', () => {
+  it('is true when an address shares the leading bits of a network: IPv6', () => {
     fc.assert(
       fc.property(groups, fc.integer({ min: 0, max: 128 }), fc.nat(127), (base, length, flipped) => {
         const candidate = [...base];
@@ -177,20 +177,20 @@ describe('isAllowed', () => {
     );
   });
 
-  it('takes an address without a length as that address alone', () => {
+  it('treats an address without a length as that address alone', () => {
     assert.equal(isAllowed(['192.0.2.1', '2001:db8::1'], '192.0.2.1'), true);
     assert.equal(isAllowed(['192.0.2.1', '2001:db8::1'], '2001:db8:0::1'), true);
     assert.equal(isAllowed(['192.0.2.1', '2001:db8::1'], '192.0.2.2'), false);
     assert.equal(isAllowed(['192.0.2.1', '2001:db8::1'], '2001:db8::2'), false);
   });
 
-  it('looks at every network', () => {
+  it('checks every network', () => {
     const networks = ['10.0.0.0/8', '2001:db8::/32', '192.0.2.0/24'];
     for (const address of ['10.255.0.1', '2001:db8:ffff::', '192.0.2.255']) assert.ok(isAllowed(networks, address));
     for (const address of ['11.0.0.0', '2001:db9::', '192.0.3.0']) assert.ok(!isAllowed(networks, address));
   });
 
-  it('never takes one family for the other', () => {
+  it('never confuses the two families', () => {
     assert.equal(isAllowed(['0.0.0.0/0'], '2001:db8::1'), false);
     assert.equal(isAllowed(['::/0'], '192.0.2.1'), false);
     assert.equal(isAllowed(['::/0'], '::ffff:192.0.2.1'), false);
@@ -198,7 +198,7 @@ describe('isAllowed', () => {
     assert.equal(isAllowed(['0.0.0.0/0'], '::192.0.2.1'), false);
   });
 
-  it('lets nobody in by an empty list, and nothing that is no address', () => {
+  it('is false for an empty list, and for a text that is no address', () => {
     assert.equal(isAllowed([], '127.0.0.1'), false);
     for (const text of AMBIGUOUS) assert.equal(isAllowed(['0.0.0.0/0', '::/0'], text), false, text);
   });

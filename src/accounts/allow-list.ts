@@ -1,14 +1,14 @@
 import { isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** One line of an allow-list: an address or a network, and why it is there. */
+/** One entry of an allow-list: an address or a network, with a note. */
 export interface AllowedNetwork {
   /** As entered, with an IPv4-mapped IPv6 network written as IPv4. */
   readonly cidr: string;
   readonly note: string;
 }
 
-/** An address or CIDR network in its usual form; undefined when the text is none. */
+/** Returns an address or CIDR network in its normal form; undefined for any other text. */
 export function parseCidr(text: string): string | undefined {
   const [address = '', bits, ...rest] = text.trim().split('/');
   if (rest.length > 0 || !isAddress(address)) return undefined;
@@ -22,11 +22,11 @@ export function parseCidr(text: string): string | undefined {
   return bits === undefined ? plain.toString() : `${plain.toString()}/${length}`;
 }
 
-/** The address in its usual form, IPv4-mapped IPv6 as IPv4; undefined when the text is no address. */
+/** Returns the address in its normal form, IPv4-mapped IPv6 as IPv4; undefined for any other text. */
 export const normalizeAddress = (text: string): string | undefined =>
   isAddress(text) ? ipaddr.process(text).toString() : undefined;
 
-/** Does the address (any text; what is no address is in no network) lie in one of the networks? */
+/** True when the address is in one of the networks. A text that is no address is in none. */
 export function isAllowed(networks: readonly string[], address: string): boolean {
   if (!isAddress(address)) return false;
   const candidate = ipaddr.process(address);
@@ -38,9 +38,9 @@ export function isAllowed(networks: readonly string[], address: string): boolean
   });
 }
 
-// Four decimal parts only, also at the end of an IPv6 address: ipaddr.js would also take the octal and shortened forms of
-// old C libraries, and reads the abandoned `::192.0.2.1` as if it were IPv4-mapped. A zone names an interface of one
-// machine and says nothing about the peer.
+// Four decimal parts only, also at the end of an IPv6 address: ipaddr.js would also accept the octal and shortened
+// forms of old C libraries, and parses the obsolete `::192.0.2.1` as if it were IPv4-mapped. A zone names an interface
+// of one machine and says nothing about the client.
 const isAddress = (text: string): boolean =>
   ipaddr.IPv4.isValidFourPartDecimal(text) ||
   (isIPv6(text) && !text.includes('%') && !/^::[0-9]+\./.test(text) && ipaddr.IPv6.isValid(text));

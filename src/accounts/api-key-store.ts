@@ -48,10 +48,10 @@ export const TABLES: readonly Table[] = [
   },
 ];
 
-/** A key as a list shows it: an allow-list can be long, so only its length is given. */
+/** A key as a list shows it: an allow-list can be long, so only its length is included. */
 export type ApiKeyView = (Omit<ApiKey, 'allowList'> | Omit<TamperedKey, 'allowList'>) & { readonly networks: number };
 
-/** A row of a key: either authentic, with what changes of it are sealed with, or altered, of which nothing can be sealed. */
+/** The row of a key: either authentic, with what sealing its changes needs, or altered, and never sealed again. */
 export type KeyRow =
   | { readonly isTampered: false; readonly key: ApiKey; readonly digest: Uint8Array }
   | { readonly isTampered: true; readonly key: TamperedKey; readonly row: Row };
@@ -80,7 +80,7 @@ function toKeyRow(macKey: KeyObject, row: Row): KeyRow {
   return { isTampered: false, key, digest: blob(row, 'digest') };
 }
 
-/** Whatever the row holds, so that a list never fails because of it. */
+/** Reads rows whatever they contain, so that a list never fails because of one. */
 const toTamperedKey = (row: Row): TamperedKey => ({
   isTampered: true,
   id: sanitizeText(row['id']),
@@ -115,7 +115,7 @@ type AccountState = 'active' | 'suspended' | 'tampered';
 /** A key with the state of its account, by digest. */
 export type KeyWithAccount = KeyRow & { readonly accountState: AccountState; readonly joinedRow: Row };
 
-/** Goes before the columns of the account. */
+/** Prefix of the account's columns. */
 export const ACCOUNT_PREFIX = 'account_row_';
 const BY_DIGEST = `select ${macColumns(API_KEYS, 'k')}, ${safeInteger('k.last_used_at')} as last_used_at, ${macColumns(ACCOUNTS, 'a', ACCOUNT_PREFIX)}
   from api_keys k join accounts a on a.id = k.account where k.digest = ?`;
@@ -134,7 +134,9 @@ function toAccountState(macKey: KeyObject, row: Row): AccountState {
   return row[`${ACCOUNT_PREFIX}suspended_at`] === null ? 'active' : 'suspended';
 }
 
-/** Usually one. An attacker can put rows with the same id into other accounts; one of them at most is authentic. */
+/**
+ * Usually one row. An attacker can insert rows with the same id for other accounts; one of them at most is authentic.
+ */
 export const findKeys = async (database: Database, macKey: KeyObject, id: string): Promise<KeyRow[]> =>
   (await database.read(`select ${COLUMNS} from api_keys where id = ? order by account`, id)).map((row) =>
     toKeyRow(macKey, row),
@@ -155,13 +157,13 @@ export const listKeys = async (database: Database, macKey: KeyObject, account: s
     (row) => toKeyRow(macKey, row),
   );
 
-/** Neither revoked nor over. */
+/** Neither revoked nor expired. */
 const ACTIVE = 'revoked_at is null and (expires_at is null or expires_at > ?)';
 const LIST_ACTIVE = `select id from api_keys where account = ? and environment = ? and ${ACTIVE}`;
 const LIST_ENDED = `select id from api_keys where account = ? and environment = ? and not (${ACTIVE})
   order by created_at desc, id limit ${LIMITS.endedKeysListed}`;
 
-/** All that work and the newest of the others, the newest first. */
+/** All active keys and the newest of the others, the newest first. */
 export async function listKeyViews(
   database: Database,
   macKey: KeyObject,
@@ -188,11 +190,11 @@ export async function listKeyViews(
   return keys.sort((one, other) => other.createdAt - one.createdAt || (one.id < other.id ? -1 : 1));
 }
 
-/** What an account has done about keys in one environment. */
+/** Use of keys by an account in one environment. */
 export interface KeyProgress {
-  /** When the first of those that were not revoked was made. */
+  /** Creation time of the oldest key that was not revoked. */
   readonly createdAt: number | undefined;
-  /** Any was ever used. */
+  /** True when any key was ever used. */
   readonly isUsed: boolean;
 }
 
@@ -200,7 +202,7 @@ const LIST_PROGRESS = `select environment, min(case when revoked_at is null then
     max(last_used_at) as used_at
   from api_keys where account = ? group by environment`;
 
-/** Without those environments that never had a key. */
+/** Without the environments that never had a key. */
 export const listKeyProgress = async (
   database: Database,
   account: string,
@@ -212,15 +214,15 @@ export const listKeyProgress = async (
     ]),
   );
 
-/** Others who make a key of the same account wait for this unit, and then see what it left. */
+/** Other units that create a key of the same account wait for this one, and then read its result. */
 const LOCK_ACCOUNT = 'update accounts set name = name where id = ?';
 const COUNT_KEYS = 'select count(*) from api_keys where account = ? and environment = ?';
 const RESERVE_QUOTA = `update accounts set name = name where id = ? and (${COUNT_KEYS} and ${ACTIVE}) < ${LIMITS.keysPerEnvironment}
   and (${COUNT_KEYS} and created_at > ?) < ${LIMITS.keysCreatedPerDay}`;
 
 /**
- * Goes before the write that makes a key, or makes one work again. The second one conflicts when the account has as many
- * keys in the environment as it may have, or made as many of late.
+ * Precedes the write that creates or reactivates a key. The second statement conflicts when the account has the maximum
+ * number of keys in the environment, or created the maximum number in the last 24 hours.
  */
 export function reserveKeyQuota({ account, environment }: Tenant, now: number): readonly [Write, Write] {
   const quota = [account, account, environment, now, account, environment, now - DAY];
@@ -255,8 +257,8 @@ export function updateKey(
 }
 
 /**
- * Replaces an altered row by a revoked key without rights, under a digest that no key has. Of the row only its place, its
- * environment and the time of its creation stay, which give access to nothing.
+ * Replaces an altered row with a revoked key without rights, under a digest that no key has. Only the primary key of
+ * the row, its environment and its creation time remain, which grant nothing.
  */
 export function replaceTamperedKey(
   macKey: KeyObject,

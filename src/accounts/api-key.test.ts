@@ -59,14 +59,14 @@ describe('the state of a key', () => {
     assert.equal(keyStateAt(key, Number.MAX_SAFE_INTEGER), 'active');
   });
 
-  it('is expired from that instant on', () => {
+  it('is expired from its time of expiry on', () => {
     const ending = { ...key, expiresAt: 1000 };
     assert.equal(keyStateAt(ending, 999), 'active');
     assert.equal(keyStateAt(ending, 1000), 'expired');
     assert.equal(keyStateAt(ending, 1001), 'expired');
   });
 
-  it('is revoked for good, whatever this machine says the time is', () => {
+  it('is revoked permanently, whatever time this machine has', () => {
     const revoked = { ...key, revokedAt: 1000 };
     for (const now of [0, 999, 1000, 1001]) assert.equal(keyStateAt(revoked, now), 'revoked');
     assert.equal(keyStateAt({ ...revoked, expiresAt: 500 }, 600), 'revoked');

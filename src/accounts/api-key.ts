@@ -6,7 +6,7 @@ import type { Permission } from './permission.ts';
 interface KeyFields {
   readonly id: string;
   readonly account: string;
-  /** The readable beginning of the key, enough to tell keys apart. */
+  /** The readable start of the key, by which users distinguish keys. */
   readonly prefix: string;
   readonly name: string;
   readonly description: string;
@@ -16,7 +16,7 @@ interface KeyFields {
   readonly expiresAt: number | undefined;
   readonly revokedAt: number | undefined;
   readonly lastUsedAt: number | undefined;
-  /** The id of the key that replaces this one, once it was rotated. */
+  /** The id of the key that replaces this one after a rotation. */
   readonly successor: string | undefined;
   /** Increases with every change, so that no change overwrites another unnoticed. */
   readonly revision: number;
@@ -29,7 +29,7 @@ export interface ApiKey extends KeyFields {
 }
 
 /**
- * A key whose row was changed in the database itself. Its fields are what the row claims, to name it in lists: it is refused
+ * A key whose row was altered in the database. Its fields are what the row claims, to name it in lists: it is rejected
  * everywhere, and can only be revoked.
  */
 export interface TamperedKey extends KeyFields {
@@ -43,7 +43,7 @@ export type StoredKey = ApiKey | TamperedKey;
 const SECRET_BYTES = 32;
 const PREFIX_CHARACTERS = 4;
 
-/** A new key, 256 random bits behind a prefix that names the environment: `cv_sandbox_…`. */
+/** Creates a secret: 256 random bits behind a prefix that names the environment, `cv_sandbox_…`. */
 export const generateSecret = (environment: Environment, random: Random): string =>
   `cv_${environment}_${Buffer.from(random.bytes(SECRET_BYTES)).toString('base64url')}`;
 
@@ -56,7 +56,7 @@ export type KeyState = 'active' | 'expired' | 'revoked' | 'altered';
 
 export function keyStateAt(key: Pick<StoredKey, 'isTampered' | 'revokedAt' | 'expiresAt'>, now: number): KeyState {
   if (key.isTampered) return 'altered';
-  // Whatever the clock says: the machine that revoked it may be ahead of this one.
+  // Regardless of the clock: that of the machine that revoked the key may be ahead of this one.
   if (key.revokedAt !== undefined) return 'revoked';
   if (key.expiresAt !== undefined && key.expiresAt <= now) return 'expired';
   return 'active';

@@ -15,21 +15,21 @@ import { loadKeyDigestKey } from './issue-key.ts';
 import { ACCOUNTS, API_KEYS } from './mac-tables.ts';
 import type { Permission } from './permission.ts';
 
-/** Why a request is refused. The caller learns none of it. */
+/** The reason why a request is denied. The response does not contain it. */
 export type DenialReason =
   | 'key_missing'
   | 'key_unknown'
   | 'key_revoked'
   | 'key_expired'
-  /** Somebody changed the key in the database itself. */
+  /** The row of the key was altered in the database. */
   | 'key_altered'
   | 'account_suspended'
-  /** The row of the account was changed in the database itself. */
+  /** The row of the account was altered in the database. */
   | 'account_altered'
   | 'address_not_listed'
   | 'permission_missing';
 
-/** Refusals that count as guessing at keys. */
+/** Denials that count as attempts to guess a key. */
 export const GUESSING_REASONS: ReadonlySet<DenialReason> = new Set([
   'key_missing',
   'key_unknown',
@@ -41,7 +41,7 @@ export type AuthenticationResult =
   | { readonly key: ApiKey; readonly tenant: Tenant; readonly denial?: undefined }
   | { readonly key: StoredKey | undefined; readonly denial: DenialReason };
 
-/** Shorter than the 5 seconds within which every change of a key holds everywhere. */
+/** Shorter than the 5 seconds within which every change of a key is valid on every node. */
 const CACHE_TTL_MS = 2 * SECOND;
 const SALT_BYTES = 32;
 const MAX_CACHED_KEYS = 10_000;
@@ -50,21 +50,21 @@ const MAX_CACHED_ADDRESSES = 1000;
 interface CachedKey {
   readonly found: KeyWithAccount;
   readonly tenant: Tenant;
-  /** Whether the allow-list has an address. */
+  /** True when the allow-list contains an address. */
   readonly addresses: Cache<string, boolean>;
 }
 
-/** Tells who calls, on one environment's listener. */
+/** Authenticates the callers of one environment's listener. */
 export class Authentication {
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #clock: Clock;
   readonly #environment: Environment;
   readonly #alteredRows: AlteredRows;
-  /** Of this process alone. */
+  /** Counters of this process alone. */
   readonly #salt: string;
   readonly #cachedKeys: Cache<string, CachedKey | undefined>;
-  /** Not in the database yet. */
+  /** Times of use that are not stored yet. */
   readonly #unsavedUses = new Map<string, { account: string; id: string; at: number }>();
   readonly #lastUses = new Map<string, number>();
 
@@ -89,7 +89,7 @@ export class Authentication {
     this.#alteredRows = new AlteredRows(options);
   }
 
-  /** Returns the result at once while the key is cached. `address` is where the request comes from, after trusted proxies. */
+  /** Returns the result immediately while the key is cached. `address` is the client's, after trusted proxies. */
   authenticate(
     secret: string | undefined,
     address: string,
@@ -97,7 +97,7 @@ export class Authentication {
   ): AuthenticationResult | Promise<AuthenticationResult> {
     if (secret === undefined || secret === '') return { key: undefined, denial: 'key_missing' };
     if (secret.length > LIMITS.apiKeyCharacters) return { key: undefined, denial: 'key_unknown' };
-    // Cached under a digest too, so that no key lies in memory for longer than its request.
+    // The cache is keyed by digest, so that no key stays in memory longer than its request.
     const name = hash('sha256', this.#salt + secret, 'base64');
     const cached = this.#cachedKeys.peek(name);
     if (cached !== undefined) return this.#check(cached, address, permission);
@@ -129,7 +129,7 @@ export class Authentication {
     };
   }
 
-  /** Writes the last uses of keys; called now and then, because nothing depends on them. */
+  /** Stores the last uses of keys. It is called periodically, because nothing depends on them. */
   async flushLastUses(): Promise<void> {
     if (this.#unsavedUses.size === 0) return;
     const uses = [...this.#unsavedUses.values()];
@@ -142,7 +142,7 @@ export class Authentication {
     const digestKey = await loadKeyDigestKey(this.#keyring, environment);
     const digest = keyedDigest(digestKey, secret);
     const found = await findKeyByDigest(this.#database, await rowMacKey(this.#keyring), digest);
-    // A digest is of one environment: a row in another one was moved there, which its MAC shows.
+    // A digest contains the environment: a row with another one was moved there, which its MAC shows.
     if (found === undefined || (!found.isTampered && found.key.environment !== environment)) return undefined;
     if (found.isTampered) await this.#alteredRows.report(API_KEYS, found.row);
     if (found.accountState === 'tampered') await this.#alteredRows.report(ACCOUNTS, found.joinedRow, ACCOUNT_PREFIX);

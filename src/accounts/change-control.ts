@@ -15,7 +15,7 @@ export const RESTRICTED_ACTIONS = ['payments.enable', 'payments.disable', 'proxy
 export interface RestrictedChange {
   readonly action: (typeof RESTRICTED_ACTIONS)[number];
   readonly summary: readonly SummaryLine[];
-  /** The data that its execution needs. May hold secrets: it is stored sealed, and erased with the decision. */
+  /** The data that its execution needs. It may contain secrets: it is stored sealed, and erased with the decision. */
   readonly body: string;
 }
 
@@ -24,10 +24,10 @@ export interface Consent {
   readonly approvalId: string;
 }
 
-/** Why the caller may make a change; without either member the caller is an operator. */
+/** The right by which the caller may make a change; without either member the caller is an operator. */
 export interface ChangeRight {
   readonly consent?: Consent | undefined;
-  /** A member makes the change, whose call waits for approval before it gets here. */
+  /** The call of a member, which awaited its approval before. */
   readonly isMember?: boolean;
 }
 
@@ -36,11 +36,19 @@ export interface RequestingOperator extends Pick<Actor, 'id' | 'name'> {
   readonly type: 'person' | 'operator';
 }
 
-/** Requests and approvals of changes. The console implements it; the vault has no users who could approve anything. */
+/**
+ * Requests and approvals of changes. The console implements it; a vault without console has no users who could approve.
+ */
 export interface ApprovalService {
-  /** Stores the change of an operator until a member of the account approves it. Throws `OperatorError` when none could. */
+  /**
+   * Stores the change of an operator until a member of the account approves it. Throws `OperatorError` when no member
+   * could.
+   */
   requestByOperator(tenant: Tenant, change: RestrictedChange, origin: Origin): Promise<string>;
-  /** Accepts a consent to this change. Throws `changed_meanwhile` when it was used, or is about another change. */
+  /**
+   * Accepts a consent to this change. Throws `changed_meanwhile` when the consent was used, or belongs to another
+   * change.
+   */
   redeem(consent: Consent, tenant: Tenant, action: RestrictedChange['action']): PreparedWrites;
 }
 
@@ -65,9 +73,9 @@ class ChangeControlError extends OperatorError {
 const NO_CONSOLE = 'this account is under dual control, and without the console no member can approve the change';
 
 /**
- * Dual control of the settings that decide where card data goes (PCI DSS: no single person changes them in production). The
- * rule stands here, in the vault: no change of an account under dual control is made without the consent of a second
- * person. How changes are requested and approved is the console's, through `ApprovalService`.
+ * Dual control of the settings that decide where card data goes: no single person changes them in production. The vault
+ * itself enforces the rule: no change of an account under dual control is made without the consent of a second person.
+ * The console implements requests and approvals, through `ApprovalService`.
  */
 export class ChangeControl {
   readonly #accounts: Pick<Accounts, 'find'>;
@@ -77,18 +85,18 @@ export class ChangeControl {
     this.#accounts = accounts;
   }
 
-  /** Without it, changes of accounts under dual control are refused. */
+  /** Absent: changes of accounts under dual control are rejected. */
   connectApprovals(approvals: ApprovalService): void {
     this.#approvals = approvals;
   }
 
-  /** Read each time, so that a change of the flag takes effect immediately on every node. */
+  /** Read at each call, so that a change of the flag takes effect immediately on every node. */
   async isRequired(account: string): Promise<boolean> {
     return (await this.#accounts.find(account))?.dualControl === true;
   }
 
   /**
-   * Returns what has to be committed with the change. Throws `ApprovalRequired` after it stored the request of an operator,
+   * Returns the writes to commit with the change. Throws `ApprovalRequired` after it stored the request of an operator,
    * and `OperatorError` when no member could approve it.
    */
   async permit(
@@ -103,7 +111,7 @@ export class ChangeControl {
     }
     if (tenant.environment !== 'production') return NO_EXTRA_WRITES;
     if (!(await this.isRequired(tenant.account))) return { writes: [assertNoDualControl(tenant.account)], journal: [] };
-    // The account came under dual control after the member's call was let through.
+    // The account came under dual control after the member's call had passed its check.
     if (isMember) throw new Failure('changed_meanwhile');
     if (this.#approvals === undefined) throw new ChangeControlError(NO_CONSOLE);
     throw new ApprovalRequired(await this.#approvals.requestByOperator(tenant, change, origin));

@@ -4,7 +4,7 @@ import { LIMITS } from '../kernel/limits.ts';
 import { toSummaryLines } from './change-summary.ts';
 
 describe('a summary', () => {
-  test('tells nothing of what has no value', () => {
+  test('leaves out what has no value', () => {
     assert.deepEqual(
       toSummaryLines([
         ['name', 'till'],
@@ -14,7 +14,7 @@ describe('a summary', () => {
     );
   });
 
-  test('is bounded in lines and characters', () => {
+  test('is limited in lines and characters', () => {
     const { summaryLines, summaryCharacters } = LIMITS;
     const long = toSummaryLines([['note', '😀'.repeat(summaryCharacters + 1)]]);
     assert.equal([...(long[0]?.value ?? '')].length, summaryCharacters);

@@ -1,13 +1,13 @@
 import { escapeInvisible } from '../kernel/displayable.ts';
 import { LIMITS } from '../kernel/limits.ts';
 
-/** A line of what a change would do, for the user who approves it; never a secret. */
+/** A line that describes a change to its approver; never a secret. */
 export interface SummaryLine {
   readonly name: string;
   readonly value: string;
 }
 
-/** Returns lines of bounded number and length with invisible characters escaped; lines without a value are left out. */
+/** Returns lines of limited number and length with invisible characters escaped; lines without a value are left out. */
 export const toSummaryLines = (lines: readonly (readonly [name: string, value: string | undefined])[]): SummaryLine[] =>
   lines
     .flatMap(([name, value]) => (value === undefined ? [] : [{ name, value: truncate(escapeInvisible(value)) }]))

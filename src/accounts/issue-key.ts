@@ -20,20 +20,23 @@ export interface KeyAttributes {
   readonly expiresAt: number | undefined;
 }
 
-/** A key and its secret, which exists nowhere else and is not to be had again. */
+/** A key and its secret, which is not stored and cannot be shown again. */
 export interface IssuedKey {
   readonly key: ApiKey;
   readonly secret: string;
 }
 
-/** One that is not stored yet. */
+/** A key that is not stored yet. */
 export interface NewKey extends IssuedKey {
   readonly insert: Write;
 }
 
 const ID_CHARACTERS = 14;
 
-/** Throws `invalid_field` for what people would misread. A rotated key keeps what it was called before there was this rule. */
+/**
+ * Throws `invalid_field` for text that users would misread. A rotated key keeps the attributes of a time before this
+ * rule.
+ */
 export function assertDisplayableAttributes({ name, description, allowList = [] }: Partial<KeyAttributes>): void {
   if (name !== undefined) assertDisplayable(name, 'name');
   if (description !== undefined) assertDisplayable(description, 'description');
@@ -43,7 +46,7 @@ export function assertDisplayableAttributes({ name, description, allowList = [] 
 export const loadKeyDigestKey = (keyring: Keyring, environment: Environment): Promise<KeyObject> =>
   keyring.digestKey({ account: '', environment, purpose: 'api-keys' });
 
-/** Without permissions it may do everything. */
+/** Default: all permissions. */
 export async function issueKey(
   { keyring, clock, random }: { readonly keyring: Keyring; readonly clock: Clock; readonly random: Random },
   { account, environment }: Tenant,

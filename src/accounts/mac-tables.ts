@@ -1,6 +1,6 @@
 import type { MacTable } from '../storage/mac-table.ts';
 
-/** Every column decides something or is shown to the people who decide. */
+/** The MAC covers all columns, because every column decides something or is shown to a user who decides. */
 export const ACCOUNTS: MacTable = {
   name: 'accounts',
   key: ['id'],
@@ -16,7 +16,10 @@ export const ACCOUNTS: MacTable = {
   target: ({ id }) => `account:${id}`,
 };
 
-/** The time of last use alone is not under the MAC: it changes without the key being changed, and decides nothing. */
+/**
+ * The MAC covers all columns except the time of last use, which changes without the key being changed, and decides
+ * nothing.
+ */
 export const API_KEYS: MacTable = {
   name: 'api_keys',
   key: ['account', 'id'],
@@ -40,7 +43,7 @@ export const API_KEYS: MacTable = {
   target: ({ id }) => `key:${id}`,
 };
 
-/** Which processor gets the payments of an account: an attacker could otherwise send them to the simulator. */
+/** The processor of an account's payments: an attacker could otherwise route them to the simulator. */
 export const ENABLEMENTS: MacTable = {
   name: 'enablements',
   key: ['account', 'environment', 'capability'],

@@ -1,4 +1,4 @@
-/** What a key may do (decisions: Permissions). */
+/** Permissions of a key (decisions: Permissions). */
 export const PERMISSIONS = [
   'tokens:create',
   'tokens:inspect',

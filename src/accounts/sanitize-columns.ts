@@ -1,10 +1,10 @@
 import { escapeInvisible } from '../kernel/displayable.ts';
 import type { Value } from '../storage/database.ts';
 
-/** Columns of a row whose MAC is wrong, made safe to show whatever they hold. */
+/** Columns of a row whose MAC is invalid, made safe to display whatever they contain. */
 
 const MAX_CHARACTERS = 255;
-/** The last time that a date can have. */
+/** The last time that a `Date` can represent. */
 const MAX_TIME = 8.64e15;
 
 export const sanitizeText = (value: Value | undefined): string =>

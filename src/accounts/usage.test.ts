@@ -12,7 +12,7 @@ import type { Tenant } from '../kernel/environment.ts';
 import type { Database } from '../storage/database.ts';
 import { Usage } from './usage.ts';
 
-describe('what is counted over time', { timeout: 60_000 }, () => {
+describe('a usage counter', { timeout: 60_000 }, () => {
   let service: TestService;
   let database: Database;
   let tenant: Tenant;
@@ -25,7 +25,7 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
   });
   after(() => service.stop());
 
-  test('adds up over hours, processes and writes', async () => {
+  test('is added up over hours, processes and writes', async () => {
     const [one, other] = [new Usage({ database, clock }), new Usage({ database, clock })];
     const from = now - (now % HOUR);
     one.note(tenant, 'a');
@@ -48,7 +48,7 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
     await assert.rejects(one.sums(tenant, from, from + 93 * DAY), { code: 'invalid_field' });
   });
 
-  test('adds up over days as it does over hours, and beyond what 32 bits hold', async () => {
+  test('is the same over days as over their hours, and exceeds 32 bits', async () => {
     const statistics = new Usage({ database, clock });
     const many = 2 ** 31;
     const from = now;
@@ -62,13 +62,13 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
     const sumsOf = async (to: number) =>
       Object.fromEntries((await statistics.sums(whose, hour, to)).map(({ name, number }) => [name, number]));
     assert.deepEqual(await sumsOf(hour + 4 * DAY), { a: 3 * many, b: many });
-    // The last day in part: the hour that begins then is not of it.
+    // The last day in part: the hour that starts then is excluded.
     assert.deepEqual(await sumsOf(hour + 3 * DAY), { a: 2 * many, b: many });
     assert.deepEqual(await sumsOf(hour + 3 * DAY + HOUR), { a: 3 * many, b: many });
     now = from;
   });
 
-  test('is read by sums alone, and other work goes on between its days', async () => {
+  test('is read by sums alone, and other work continues between its days', async () => {
     let read = 0;
     const counting: Database['read'] = async (sql, ...values) => {
       const rows = await database.read(sql, ...values);
@@ -102,7 +102,7 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
     assert.ok(turns >= 3, `${turns}`);
   });
 
-  test('is kept while the database is away, and counted once when it is back', async () => {
+  test('is kept while the database is unavailable, and stored once when it is back', async () => {
     let isAway = true;
     const gone = (): Promise<never> => Promise.reject(new Error('away'));
     const read: Database['read'] = (sql, ...values) => database.read(sql, ...values);
@@ -119,7 +119,7 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
     assert.deepEqual(found, [{ name: 'away', number: 2 }]);
   });
 
-  test('is forgotten after 400 days', async () => {
+  test('is deleted after 400 days', async () => {
     const statistics = new Usage({ database, clock });
     const before = now;
     const mine = async (): Promise<unknown[]> =>
@@ -133,7 +133,7 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
     now = before;
   });
 
-  test('is every answered request of a known key, with its class of durations, and the tokens made', async () => {
+  test('counts every request of a known key, with its class of durations, and the tokens created', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'cardvault-counted-'));
     const first = await startTestService({ directory });
     const account = await first.newAccount();
@@ -177,7 +177,7 @@ describe('what is counted over time', { timeout: 60_000 }, () => {
     }
   });
 
-  test('beside totals, which are kept for ten seconds', async () => {
+  test('is shown beside totals, which are cached for ten seconds', async () => {
     const account = await service.newAccount();
     const { secret: key } = await service.newKey(account, {
       permissions: ['tokens:create', 'tokens:delete', 'captures:create'],

@@ -20,7 +20,7 @@ const SUMS = `select name, cast(sum(number) as bigint) as number from statistics
   where account = ? and environment = ? and hour >= ? and hour < ? group by name order by name`;
 const PURGE = 'delete from statistics where account = ? and environment = ? and hour < ?';
 
-/** How often something happened. */
+/** Counters of events. */
 export interface CounterValue {
   readonly name: string;
   readonly number: number;
@@ -33,15 +33,15 @@ interface Counters {
 }
 
 /**
- * Counts what happens for each tenant, by the hour. Counts gather in memory and are added to those in the database now and
- * then: a process that is killed loses those of its last seconds, and nothing else depends on them.
+ * Counts events for each tenant by the hour. Counters gather in memory and are added to those in the database
+ * periodically: a process that is killed loses those of its last seconds, and nothing else depends on them.
  */
 export class Usage {
   readonly #database: Database;
   readonly #clock: Clock;
   /** By environment and account, of the present hour. */
   #present = new Map<string, Counters>();
-  /** Of hours that have ended. */
+  /** Of past hours. */
   #past: Counters[] = [];
   #counters = 0;
   #purgedAt = 0;
@@ -55,7 +55,7 @@ export class Usage {
     const numbers = this.#numbersOf(tenant);
     const number = numbers.get(name);
     if (number === undefined) {
-      // Only while the database is away for long.
+      // Reached only while the database is unavailable for long.
       if (this.#counters >= LIMITS.countersInMemory) return;
       this.#counters++;
     }
@@ -63,8 +63,8 @@ export class Usage {
   }
 
   /**
-   * Adds what was counted to the database. What may not have been written is kept for the next time, so after a broken
-   * connection a count can be too high.
+   * Adds the counters to the database. Counters whose write failed remain for the next call, so after a broken
+   * connection a counter can be too high.
    */
   async flush(): Promise<void> {
     const taken = [...this.#past, ...this.#present.values()];
@@ -84,7 +84,7 @@ export class Usage {
     }
   }
 
-  /** Added up over the hours that begin in this time; `to` is not of it. Throws `invalid_field`. */
+  /** Returns the sums of the hours that start in this time; `to` is exclusive. Throws `invalid_field`. */
   async sums({ account, environment }: Tenant, from: number, to: number): Promise<CounterValue[]> {
     const days = LIMITS.statisticsDaysPerQuery;
     if (!(to >= from && to - from <= days * DAY)) throw invalidField('to', 'period', { days });
@@ -99,7 +99,7 @@ export class Usage {
     return [...sums].map(([name, number]) => ({ name, number }));
   }
 
-  /** Forgets what is too old, once a day. */
+  /** Deletes old counters, once a day. */
   async purgeOld(now: number): Promise<void> {
     if (now - this.#purgedAt < DAY) return;
     const accounts = (await this.#database.read('select id from accounts')).map((row) => text(row, 'id'));
@@ -135,8 +135,8 @@ export class Usage {
 type Row = readonly [account: string, environment: Tenant['environment'], hour: number, name: string, number: number];
 
 /**
- * One row for each counter, because a statement adds to a row once only; always in one order, so that nodes that add to
- * the same rows never wait for each other in a circle.
+ * One row for each counter, because a statement adds to a row only once; always in the same order, so that nodes that
+ * add to the same rows never deadlock.
  */
 function summed(counters: readonly Counters[]): Row[] {
   const rows = new Map<string, Row>();

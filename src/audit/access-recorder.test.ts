@@ -5,7 +5,7 @@ import { HOUR } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { AccessRecorder } from './access-recorder.ts';
 
-describe('who reads the audit log', () => {
+describe('a reading of the audit log', () => {
   let fixture: PeopleFixture;
   before(async () => {
     fixture = await openPeopleFixture();
@@ -16,7 +16,7 @@ describe('who reads the audit log', () => {
   const recorded = async (id: string): Promise<number> =>
     (await fixture.records('')).filter(({ action, actor }) => action === 'audit.read' && actor.id === id).length;
 
-  test('is on record once more rather than not at all, when more read than are remembered', async () => {
+  test('is recorded once more rather than not at all, when there are more readers than the cache holds', async () => {
     const readers = new AccessRecorder(fixture.core);
     const { clock } = fixture.core;
     const note = (id: string) => readers.record(clock, reader(id), { account: '' }, []);
@@ -29,7 +29,7 @@ describe('who reads the audit log', () => {
     assert.deepEqual([await recorded('first'), await recorded('other-9999')], [2, 1]);
   });
 
-  test('is on record again when the clock was ahead meanwhile', async () => {
+  test('is recorded again when the clock was ahead in between', async () => {
     const readers = new AccessRecorder(fixture.core);
     fixture.advance(200 * HOUR);
     await readers.record(fixture.core.clock, reader('jump'), { account: '' }, []);
@@ -38,7 +38,7 @@ describe('who reads the audit log', () => {
     assert.equal(await recorded('jump'), 2);
   });
 
-  test('is not shown the log when that cannot be put on record', async () => {
+  test('is rejected when it cannot be recorded', async () => {
     const other = await openPeopleFixture();
     const readers = new AccessRecorder(other.core);
     await other.stop();

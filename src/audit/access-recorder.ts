@@ -3,20 +3,20 @@ import { LIMITS } from '../kernel/limits.ts';
 import { commitOrThrow, type Database, type JournalEntry } from '../storage/database.ts';
 import { buildAuditEntry, type Origin } from './audit.ts';
 
-/** Who looks at the log. */
+/** The reader of the log. */
 export interface LogReader {
   readonly origin: Origin;
-  /** In whose log their own doings stand; '' for operators. */
+  /** The account whose log contains the reader's actions; '' for operators. */
   readonly account: string;
 }
 
-/** Which part of the log somebody gets to see: an account's, with '' the service's own, or all of it. */
+/** The part of the log that is read: an account's, with '' the service's, or all of it. */
 export type LogScope = { readonly account: string } | 'everything';
 
-/** Reading on, or reading again, is the same reading for so long. */
+/** Readings with the same reader, scope and filters count as one for this time. */
 const DEDUPLICATION_MS = 5 * MINUTE;
 
-/** That the log was seen (PCI DSS 10.2.1.3), in the log of who saw it, and in the one that was seen. */
+/** Builds the records of reading the log (PCI DSS 10.2.1.3): in the reader's log, and in the log that was read. */
 export function buildAccessEntries(
   clock: Clock,
   action: 'audit.read' | 'audit.exported',
@@ -38,20 +38,21 @@ function formatScope(scope: LogScope): string {
 }
 
 /**
- * Puts readers on record, before they see anything: the first page of a look, and not every further one of the minutes after
- * it, so that a log that is looked at does not grow by itself. Each process does so for itself; at worst one look is on
- * record twice.
+ * Records `audit.read` before the first page is returned, then once per reader, scope and filter every 5 minutes, so
+ * that reading does not fill the log. Each process keeps its own cache; at worst a reading is recorded twice.
  */
 export class AccessRecorder {
   readonly #database: Database;
-  /** When each look was last recorded, the oldest first. */
+  /** Time of the last record of each reading, the oldest first. */
   readonly #recordedAt = new Map<string, number>();
 
   constructor(options: { database: Database }) {
     this.#database = options.database;
   }
 
-  /** `filters`: by what they look, by name alone; what they look for may be a card number by mistake. */
+  /**
+   * `filters` are the names of the filters. Their values are not recorded, because one may be a card number by mistake.
+   */
   async record(clock: Clock, reader: LogReader, scope: LogScope, filters: readonly string[]): Promise<void> {
     const { type, id = '' } = reader.origin.actor;
     const access = JSON.stringify([type, id, scope, filters]);
@@ -75,5 +76,5 @@ export class AccessRecorder {
   }
 }
 
-/** A clock that was ahead and returned must not end the records. */
+/** A clock that was ahead and returned must not stop the records. */
 const isRecent = (at: number, now: number): boolean => now >= at && now < at + DEDUPLICATION_MS;

@@ -26,11 +26,11 @@ const LIST = `select account, table_name, row_key from altered_rows order by acc
 const FIND_STATE = 'select state from altered_rows where account = ? and table_name = ? and row_key = ?';
 const DELETE = 'delete from altered_rows where account = ? and table_name = ? and row_key = ?';
 
-/** States of altered rows that a process remembers to have reported, and for how long: the row can be in order meanwhile. */
+/** Maximum number and lifetime of the states of altered rows that a process remembers as reported. */
 const MAX_CACHED_REPORTS = 1000;
 const REPORT_CACHE_MS = MINUTE;
 
-/** A row that was found altered, and has not been found in order since. */
+/** A row that was found altered, and has not been found authentic since. */
 export interface AlteredRow {
   readonly account: string;
   readonly table: string;
@@ -39,9 +39,9 @@ export interface AlteredRow {
 }
 
 /**
- * Records that a row was changed in the database itself: once for each state of the row and not at each request, so that
- * it cannot flood the audit log; while the list is full, one row a minute. The list of them is no evidence, because an attacker who changes rows can change it too;
- * the audit log is.
+ * Records that a row was altered in the database: once for each state of the row and not at each request, so that
+ * requests cannot flood the audit log; while the list is full, one row a minute. The list is no evidence, because an
+ * attacker who alters rows can alter it too; the audit log is.
  */
 export class AlteredRows {
   readonly #database: Database;
@@ -56,7 +56,7 @@ export class AlteredRows {
     this.#clock = options.clock;
   }
 
-  /** Reports a row of `macColumns` whose MAC is wrong. */
+  /** Reports a row of `macColumns` whose MAC is invalid. */
   async report(table: MacTable, row: Row, prefix = ''): Promise<void> {
     const state = computeRowState(await rowMacKey(this.#keyring), table, row, prefix);
     const name = Buffer.from(state).toString('base64');
@@ -77,7 +77,7 @@ export class AlteredRows {
     };
     const journal = [buildAuditEntry(this.#clock, SERVICE_ORIGIN, event)];
     const listed = await this.#database.commit({ writes: [write(INSERT, [...listKey, state, now], 1)], journal });
-    // Otherwise this state was recorded before, or the list is full, perhaps of what an attacker wrote there.
+    // Otherwise this state was recorded before, or the list is full, perhaps of rows that an attacker wrote.
     if (!listed.committed && !(await this.#isListed(listKey, state))) {
       if (Math.abs(now - this.#lastUnlistedReportAt) < REPORT_CACHE_MS) return;
       this.#lastUnlistedReportAt = now;
@@ -87,7 +87,7 @@ export class AlteredRows {
     this.#reported.set(name, now);
   }
 
-  /** How many rows of each table are altered as far as is known. */
+  /** Returns the number of known altered rows of each table. */
   async countByTable(): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#database.read(COUNT);
     return new Map(rows.map((row) => [toStorable(row['table_name']), integer(row, 'number')]));
@@ -101,7 +101,9 @@ export class AlteredRows {
     }));
   }
 
-  /** Removes a row from the list because it is in order again, or was deleted. What is altered next is recorded again. */
+  /**
+   * Removes a row from the list because it is authentic again, or was deleted. Its next alteration is recorded again.
+   */
   async remove({ account, table, key }: AlteredRow): Promise<void> {
     this.#reported.clear();
     await this.#database.commit({ writes: [write(DELETE, [account, table, JSON.stringify(key)])] });
@@ -119,7 +121,7 @@ export class AlteredRows {
     return listed instanceof Uint8Array && isSameDigest(state, listed);
   }
 
-  /** The account in whose log the record belongs; the log of the service when the row names none that exists. */
+  /** Returns the account whose log gets the record: that of the row if it exists, otherwise the log of the service. */
   async #findClaimedAccount(account: Value | undefined): Promise<string> {
     if (typeof account !== 'string') return '';
     return (await this.#database.read('select 1 as found from accounts where id = ?', account)).length > 0
@@ -128,19 +130,19 @@ export class AlteredRows {
   }
 }
 
-/** A part of a key that cannot be stored, or found by; only an attacker writes such a one. */
+/** A part of a key that cannot be stored or searched, which only an attacker writes. */
 const UNUSABLE = '\ufffd';
 
 const toStorable = (part: Value | undefined): string =>
   typeof part === 'string' && !part.includes('\0') ? part : UNUSABLE;
 
-/** Account, table and the rest of the key, as they stand in the list. */
+/** Account, table and the rest of the key, as stored in the list. */
 function toListKey(table: MacTable, row: Row, prefix = ''): string[] {
   const [account = '', ...others] = table.key.map((column) => toStorable(row[prefix + column]));
   return [account, table.name, JSON.stringify(others)];
 }
 
-/** False for a row that cannot be looked up again. */
+/** False for a row that cannot be found by its key. */
 export const isLocatable = ({ account, key }: AlteredRow): boolean => ![account, ...key].includes(UNUSABLE);
 
 function parseKey(stored: string): string[] {
@@ -152,6 +154,6 @@ function parseKey(stored: string): string[] {
   }
 }
 
-/** An id as this service makes them; an attacker may have written anything else in its place. */
+/** Matches an id that this service creates; an attacker may have written any other value. */
 const redactTarget = (target: string): string =>
   /^[a-z-]+:[!-~]{1,100}$/.test(target) ? target : target.replace(/:.*/s, ':*');

@@ -10,7 +10,7 @@ import { exportJournal, verifyAccount, verifyJournal } from './verify-journal.ts
 const KEY: Actor = { type: 'key', id: 'key_1', name: 'till' };
 const PERSON: Actor = { type: 'person', id: 'person_1' };
 
-describe('the audit log as people read it', { timeout: 60_000 }, () => {
+describe('a search of the audit log', { timeout: 60_000 }, () => {
   let service: TestService;
   let database: Database;
   let reading: AuditLogQuery;
@@ -46,7 +46,7 @@ describe('the audit log as people read it', { timeout: 60_000 }, () => {
     return found;
   };
   const newAccount = async (): Promise<string> => `acct_reading_${now++}`;
-  /** As another node writes that has a lane of its own; the chain is not sealed. */
+  /** Writes as another node with a lane of its own; the chain is not sealed. */
   const putElsewhere = (account: string, lane: number, entries: readonly JournalEntry[]): Promise<void> =>
     commitOrThrow(database, {
       writes: [
@@ -69,7 +69,7 @@ describe('the audit log as people read it', { timeout: 60_000 }, () => {
       ],
     });
 
-  test('has each record that matches once, the newest first, over all lanes', async () => {
+  test('returns each record that matches once, the newest first, over all lanes', async () => {
     const account = await newAccount();
     const begin = now;
     const entries = Array.from({ length: 240 }, (_, index) =>
@@ -116,7 +116,7 @@ describe('the audit log as people read it', { timeout: 60_000 }, () => {
     });
   });
 
-  test('is never read in whole for one page, and by halving where the time is long ago', async () => {
+  test('never reads the entire log for one page, and finds an old time by halving', async () => {
     const account = await newAccount();
     const entries = Array.from({ length: 6000 }, () => entry(account, 'key.created'));
     await put(account, ...entries);
@@ -128,7 +128,7 @@ describe('the audit log as people read it', { timeout: 60_000 }, () => {
     assert.deepEqual([early.items.length, early.cursor], [40, undefined]);
   });
 
-  test('holds of an account what is of it, and under no account what is of the service', async () => {
+  test('returns the records of an account, or of the service without an account', async () => {
     const [one, other] = [await newAccount(), await newAccount()];
     await put(one, entry(one, 'key.created'));
     await put(other, entry(other, 'key.revoked'));
@@ -141,7 +141,7 @@ describe('the audit log as people read it', { timeout: 60_000 }, () => {
     await assert.rejects(reading.read(one, {}, 'nonsense'), { code: 'invalid_field' });
   });
 
-  test('of one account is verified by itself, and a chain that was removed is noticed', async () => {
+  test('verifies one account by itself, and detects that a chain was removed', async () => {
     const [one, other, third] = [await newAccount(), await newAccount(), await newAccount()];
     for (const account of [one, other, third])
       await put(account, entry(account, 'key.created'), entry(account, 'key.edited'));
@@ -164,7 +164,7 @@ describe('the audit log as people read it', { timeout: 60_000 }, () => {
     assert.deepEqual((await verify(one)).ok, true);
     assert.match((await verify(other)).fault ?? '', /account acct_reading.*: changed/);
     assert.match((await verify(third)).fault ?? '', /announced and is missing/);
-    // A record behind the newest that the head seals.
+    // A record behind the newest one that the head seals.
     await commitOrThrow(database, {
       writes: [
         write(
@@ -177,7 +177,7 @@ describe('the audit log as people read it', { timeout: 60_000 }, () => {
     assert.equal((await verifyJournal(database, service.core.journalKey)).ok, false);
   });
 
-  test('is verified and exported while other requests go on', async () => {
+  test('verifies and exports while other requests are served', async () => {
     const account = await newAccount();
     const pages = 3;
     for (let page = 0; page < pages; page++)
@@ -199,7 +199,7 @@ describe('the audit log as people read it', { timeout: 60_000 }, () => {
     }
   });
 
-  test('shows the others when the parts of one are not what they were', async () => {
+  test('returns the other records when the parts of one were altered', async () => {
     const account = await newAccount();
     const whole = { action: 'key.created', outcome: 'success', actor: { type: 'key' }, targets: ['key:1'] };
     const changed: readonly unknown[] = [
@@ -226,7 +226,7 @@ describe('the audit log as people read it', { timeout: 60_000 }, () => {
     }
   });
 
-  test('shows a record that was made unreadable, so that nobody overlooks it', async () => {
+  test('returns a record that was made unreadable, so that it cannot be missed', async () => {
     const account = await newAccount();
     await put(account, entry(account, 'key.created'));
     await commitOrThrow(database, { writes: [write("update journal set record = '{' where account = ?", [account])] });

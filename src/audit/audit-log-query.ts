@@ -9,18 +9,18 @@ import { AccessRecorder } from './access-recorder.ts';
 import type { AuditRecord } from './audit.ts';
 import { listLanesOfAccount } from './chain-reader.ts';
 
-/** What somebody looks for in the audit log. */
+/** The filters of a search in the audit log. */
 export interface AuditFilter {
   readonly actions?: readonly string[] | undefined;
   readonly actorType?: string | undefined;
   readonly actorId?: string | undefined;
-  /** Id or name. */
+  /** Id or name of the actor. */
   readonly actor?: string | undefined;
-  /** One of the records concerned, `token:…`. */
+  /** One of the records concerned, such as `token:…`. */
   readonly target?: string | undefined;
   readonly outcome?: string | undefined;
   readonly environment?: Environment | '' | undefined;
-  /** Milliseconds; `to` is not of it. */
+  /** Unix times in milliseconds; `to` is exclusive. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
 }
@@ -30,14 +30,14 @@ export interface LogEntry {
   readonly sequence: number;
   readonly at: number;
   readonly environment: string;
-  /** Undefined when it cannot be read: somebody changed it in the database, as verification tells. */
+  /** Undefined when the record cannot be parsed: it was altered in the database, which verification reports. */
   readonly record: AuditRecord | undefined;
-  /** Of the chain here. */
+  /** Number of the record in its chain. */
   readonly hash: string;
 }
 
 export interface AuditPage extends Page<LogEntry> {
-  /** All that is newer was looked at; undefined when there is none beyond the page. */
+  /** All newer records were searched; undefined when there are none beyond the page. */
   readonly searchedUntil: number | undefined;
 }
 
@@ -45,12 +45,15 @@ const COLUMNS = 'lane, sequence, environment, at, record, hash';
 const BEFORE = `select ${COLUMNS} from journal where account = ? and lane = ? and sequence < ?
   order by sequence desc limit ?`;
 
-/** Records of a lane are in the order of their commits, which the clocks of nodes and waiting writes follow loosely. */
+/**
+ * Records of a lane are in the order of their commits, which follows their times with this tolerance: clocks of nodes
+ * differ, and writes wait.
+ */
 const MAX_DISORDER_MS = 10 * MINUTE;
 
 /** The lanes of an account, read backwards and merged by time. */
 export class AuditLogQuery {
-  /** Where whoever reads is put on record first. */
+  /** Records each reader first. */
   readonly accessRecorder: AccessRecorder;
   readonly #database: Database;
 
@@ -59,7 +62,7 @@ export class AuditLogQuery {
     this.#database = options.database;
   }
 
-  /** Of an account, or with '' of the service itself, the newest first. Throws `invalid_field`. */
+  /** Returns the records of an account, or with '' of the service, the newest first. Throws `invalid_field`. */
   async read(account: string, filter: AuditFilter, cursor?: string): Promise<AuditPage> {
     const lanes = await this.#openLanes(account, filter, cursor);
     const items: LogEntry[] = [];
@@ -79,10 +82,10 @@ export class AuditLogQuery {
     return { items, cursor: encodeCursor(...positions), searchedUntil: searchedUntil };
   }
 
-  /** Where each lane is read on from. */
+  /** Returns the position from which each lane is read on. */
   async #openLanes(account: string, { to }: AuditFilter, cursor: string | undefined): Promise<LaneCursor[]> {
     const positions = cursor === undefined ? undefined : parseLanePositions(cursor);
-    // A lane that has begun since the first page is newer than all of this one.
+    // A lane that has started since the first page is newer than all of this one.
     const lanes = (await listLanesOfAccount(this.#database, account)).filter((lane) => positions?.has(lane) !== false);
     return Promise.all(
       lanes.map(async (lane): Promise<LaneCursor> => {
@@ -92,7 +95,9 @@ export class AuditLogQuery {
     );
   }
 
-  /** A sequence before which all records up to a time are: found by halving, because a log may be long. */
+  /**
+   * Returns a sequence that has all records up to a time before it. It is found by halving, because a log may be long.
+   */
   async #findFirstBefore(account: string, lane: number, to: number | undefined): Promise<number> {
     if (to === undefined) return Number.MAX_SAFE_INTEGER;
     const [newest] = await this.#readBefore(account, lane, Number.MAX_SAFE_INTEGER, 1);
@@ -121,11 +126,11 @@ const lastPage = (items: readonly LogEntry[]): AuditPage => ({ items, cursor: un
 
 interface LaneCursor {
   readonly lane: number;
-  /** The sequence of the last record that was looked at. */
+  /** The sequence of the last record that was read. */
   before: number;
-  /** Behind it, read ahead. */
+  /** Records behind it that were read ahead. */
   rows: Row[];
-  /** There are no more than these. */
+  /** True when the lane has no more records. */
   isEnd: boolean;
 }
 
@@ -162,7 +167,7 @@ function parseRecord(record: string): AuditRecord | undefined {
 
 const isText = (value: unknown): boolean => typeof value === 'string';
 
-/** In every part that is read here: one that was changed must not keep people from seeing the others. */
+/** True when every part of the record can be parsed: an altered record must not prevent the display of the others. */
 function isRecord(read: unknown): read is AuditRecord {
   const { action, outcome, actor, address = '', request_id = '', targets = [] } = read as Partial<AuditRecord>;
   const { type, id = '', name = '', source = '' } = actor ?? {};
@@ -170,7 +175,7 @@ function isRecord(read: unknown): read is AuditRecord {
   return texts.every(isText) && Array.isArray(targets) && targets.every(isText);
 }
 
-/** What cannot be read is left out only where its time and environment say so. */
+/** An unreadable record is left out only where its time and environment exclude it. */
 function matches(filter: AuditFilter, { at, environment, record }: LogEntry): boolean {
   const { from = 0, to = Number.POSITIVE_INFINITY } = filter;
   if (at < from || at >= to) return false;
@@ -189,7 +194,7 @@ const matchesRecord = (
   (target === undefined || record.targets?.includes(target) === true) &&
   (outcome === undefined || record.outcome === outcome);
 
-/** Pairs of lane and sequence. Throws `invalid_field`. */
+/** Returns pairs of lane and sequence. Throws `invalid_field`. */
 function parseLanePositions(cursor: string): Map<number, number> {
   const parts = decodeParts(cursor);
   const positions = new Map<number, number>();

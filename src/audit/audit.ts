@@ -75,15 +75,15 @@ export const AUDIT_ACTIONS = [
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 export interface Actor {
-  /** `operator` is whoever runs a command on the machine, `person` whoever is signed in to the console. */
+  /** `operator` runs a command on the machine, `person` is signed in to the console. */
   readonly type: 'key' | 'person' | 'operator' | 'service' | 'unknown';
   readonly id?: string;
   readonly name?: string;
-  /** How the name of an operator is known: from `CARDVAULT_OPERATOR`, or from the operating system. */
+  /** Source of the operator's name: `CARDVAULT_OPERATOR`, or the operating system. */
   readonly source?: 'setting' | 'os-user';
 }
 
-/** Who acts, and from where; made once for each request or command. */
+/** The actor with address and request; created once for each request or command. */
 export interface Origin {
   readonly actor: Actor;
   readonly address?: string;
@@ -95,18 +95,18 @@ export const SERVICE_ORIGIN: Origin = { actor: { type: 'service' } };
 
 export interface AuditEvent {
   readonly action: AuditAction;
-  /** `success`, or why not, in one word. */
+  /** `success`, or the reason of the failure as one word. */
   readonly outcome: string;
   /** Empty when no account is known. */
   readonly account: string;
   readonly environment: Environment | '';
-  /** Ids of the records concerned, `capture:5f0c…`. */
+  /** Ids of the records concerned, such as `capture:5f0c…`. */
   readonly targets?: readonly string[];
-  /** Anything else worth knowing; never card data. */
+  /** Further details; never card data. */
   readonly detail?: Readonly<Record<string, string | number | readonly string[]>>;
 }
 
-/** What an entry holds beside account, environment and time. */
+/** The members of an entry beside account, environment and time. */
 export interface AuditRecord {
   readonly action: AuditAction;
   readonly outcome: string;

@@ -9,7 +9,7 @@ export interface HeadsDigest {
   readonly digest: string;
 }
 
-/** One short text to note elsewhere for all heads; `onHead` is given each of them. */
+/** Returns a short digest of all heads, to store elsewhere; `onHead` is called with each of them. */
 export async function digestChainHeads(database: Database, onHead: (head: Head) => void): Promise<HeadsDigest> {
   const hash = createHash('sha256');
   let chains = 0;

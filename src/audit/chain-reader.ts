@@ -2,7 +2,7 @@ import { blob, type Database, integer, integerOrNull, type Row, text } from '../
 import type { Chain, ChainedRecord, Head } from '../storage/journal.ts';
 import { yieldBeforeScan } from '../storage/scan-queue.ts';
 
-/** The journal is read chain by chain and page by page, so that no more than a page of it is held. */
+/** Reads the journal chain by chain and page by page, so that memory holds one page at most. */
 const PAGE = 1000;
 const HEADS_PAGE = 200;
 
@@ -18,7 +18,7 @@ const RECORDS = `select lane, sequence, account, environment, at, record, hash f
 const FIRST_CHAIN = 'select account, lane from journal order by account, lane limit 1';
 const FIRST_CHAIN_OF = 'select account, lane from journal where account = ? order by lane limit 1';
 const NEXT_CHAIN = 'select account, lane from journal where (account, lane) > (?, ?) order by account, lane limit 1';
-/** One statement, which sees records and head at the same moment, and reads no more than the ends of an index. */
+/** One statement, which reads records and head at the same moment, and only the ends of an index. */
 const EXTENT = `select
   (select min(sequence) from journal where account = ? and lane = ?) as first,
   (select max(sequence) from journal where account = ? and lane = ?) as last,
@@ -29,7 +29,7 @@ export interface StoredHead extends Head {
   readonly seal: Uint8Array;
 }
 
-/** Called for each page of records that was read: the number of its records. */
+/** Called for each page of records that was read, with the number of its records. */
 export type Pace = (records: number) => Promise<void>;
 
 const NO_PAUSE: Pace = () => Promise.resolve();
@@ -37,7 +37,7 @@ const NO_PAUSE: Pace = () => Promise.resolve();
 export const listLanes = async (database: Database): Promise<number[]> =>
   (await database.read(LANES)).map((row) => integer(row, 'lane'));
 
-/** The lanes that hold records of an account, or with '' of the service itself. */
+/** Returns the lanes with records of an account, or with '' of the service. */
 export const listLanesOfAccount = async (database: Database, account: string): Promise<number[]> =>
   (await database.read(LANES_OF, account)).map((row) => integer(row, 'lane'));
 
@@ -46,7 +46,7 @@ export async function findHead(database: Database, { account, lane }: Chain): Pr
   return row === undefined ? undefined : toHead(row);
 }
 
-/** The heads of all accounts in a lane, '' excepted, in pages. */
+/** Returns the heads of all accounts in a lane, '' excepted, in pages. */
 export const listHeadsOfLane = (database: Database, lane: number): AsyncGenerator<StoredHead[]> =>
   readPages(
     '',
@@ -56,7 +56,10 @@ export const listHeadsOfLane = (database: Database, lane: number): AsyncGenerato
     HEADS_PAGE,
   );
 
-/** The newest record of every chain, ordered by account and lane; noted elsewhere, they show later whether an end was cut off. */
+/**
+ * Returns the newest record of every chain, ordered by account and lane. Stored elsewhere, they show later whether an
+ * end was cut off.
+ */
 export async function* listChainHeads(database: Database): AsyncGenerator<Head> {
   const start: Chain = { account: '', lane: 0 };
   const read = ({ account, lane }: Chain): Promise<Row[]> => database.read(HEADS, account, lane, HEADS_PAGE);
@@ -65,7 +68,7 @@ export async function* listChainHeads(database: Database): AsyncGenerator<Head> 
   }
 }
 
-/** The records of a chain behind sequence `after`, up to its head, in order. */
+/** Returns the records of a chain behind sequence `after`, up to its head, in order. */
 export async function* readChain(
   database: Database,
   head: Head,
@@ -82,7 +85,7 @@ export async function* readChain(
   }
 }
 
-/** Every chain that has a record, whether or not it has a head; with `account` those of one account alone. */
+/** Returns every chain that has a record, with or without a head; with `account` those of one account. */
 export async function* listChainsWithRecords(database: Database, account?: string): AsyncGenerator<Chain> {
   let [row] = await (account === undefined ? database.read(FIRST_CHAIN) : database.read(FIRST_CHAIN_OF, account));
   while (row !== undefined) {
@@ -94,7 +97,7 @@ export async function* listChainsWithRecords(database: Database, account?: strin
   }
 }
 
-/** The records of a chain that its head does not seal. */
+/** Returns the records of a chain that its head does not seal. */
 export interface UnsealedRecords {
   readonly records: number;
   readonly sealed: number;
@@ -113,7 +116,7 @@ export async function findUnsealedRecords(
   return { records: integer(counted, 'records'), sealed };
 }
 
-/** Reads on from the last row of each page, until one is not full. */
+/** Continues from the last row of each page, until one is not full. */
 async function* readPages<Key, Item>(
   start: Key,
   keyOf: (item: Item) => Key,

@@ -2,8 +2,8 @@ import { formatIso8601 } from '../kernel/clock.ts';
 import type { ChainedRecord } from '../storage/journal.ts';
 
 /**
- * A record as it leaves the service: one line of JSON, with everything that its hash is made of. One that somebody changed
- * may be no JSON any more: then it is there as text alone.
+ * Formats a record for export: one line of JSON, with everything that its hash covers. A record that was altered may be
+ * no JSON; it is exported as text.
  */
 export const formatExportedRecord = ({
   lane,

@@ -10,22 +10,23 @@ import { formatChain } from './resumption.ts';
 const USER_ONLY_FILE = 0o600;
 
 /**
- * Notes the heads of the journal where an attacker who can write to the database cannot: in the log, and line by line in a
- * file. What was noted is not cut off the journal unseen, so the time between two notes bounds what can be.
+ * Writes the heads of the journal where an attacker with write access to the database cannot change them: to the log,
+ * and line by line to a file. Removing a recorded head from the journal is detected, so the interval of the records
+ * bounds what an attacker can cut off unnoticed.
  */
 export class HeadRecorder {
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #file: string | undefined;
   readonly #onRecord: (digest: HeadsDigest) => void;
-  /** The sequence and hash of each chain in the last note of this process. */
+  /** The sequence and hash of each chain in the last record of this process. */
   readonly #recorded = new Map<string, string>();
   #digest = '';
 
   constructor(options: {
     database: Database;
     clock: Clock;
-    /** Absent: the heads are not written into a file. */
+    /** Absent: the heads are not written to a file. */
     file: string | undefined;
     onRecord: (digest: HeadsDigest) => void;
   }) {
@@ -35,7 +36,7 @@ export class HeadRecorder {
     this.#onRecord = options.onRecord;
   }
 
-  /** Notes the heads that have changed since the last note; the first note has all of them. */
+  /** Writes the heads that have changed since the last call; the first call writes all of them. */
   async record(): Promise<void> {
     const changed: Head[] = [];
     const at = this.#clock();
@@ -63,7 +64,7 @@ function appendDurably(path: string, text: string): void {
   const isNew = !existsSync(path);
   const handle = openSync(path, 'a+', USER_ONLY_FILE);
   try {
-    // A line that a crash or a full disk cut off must not spoil the one behind it.
+    // A line that a crash or a full disk cut off must not make the next line unreadable.
     const bytes = Buffer.from(hasUnfinishedLine(handle) ? `\n${text}` : text);
     for (let at = 0; at < bytes.length; ) at += writeSync(handle, bytes, at);
     fsyncSync(handle);

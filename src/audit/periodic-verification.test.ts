@@ -58,7 +58,7 @@ describe('the periodic verification', () => {
     ['a text', "'x'"],
     ['a number that is too large', '9200000000000000000'],
   ] as const)
-    test(`takes a record with ${what} as its time for a fault`, async () => {
+    test(`reports a record with ${what} as its time as a fault`, async () => {
       await write('acct_a');
       await sql(`update journal set at = ${change} where account = 'acct_a' and sequence = 11`);
       await nextDay();
@@ -66,7 +66,7 @@ describe('the periodic verification', () => {
       assert.deepEqual((await results())[0]?.slice(0, 2), ['daily', 0]);
     });
 
-  test('goes on when its own rows hold what cannot be read', async () => {
+  test('continues when its own rows contain unreadable values', async () => {
     await sql("update verified_heads set sequence = 9200000000000000000 where account = ''");
     await sql("update verified_heads set account = x'00', mac = 'x' where account = 'acct_a'");
     await sql("update verifications set at = 9200000000000000000, fault = x'00', mac = 'x'");
@@ -93,7 +93,7 @@ describe('the periodic verification', () => {
     assert.deepEqual(faults, []);
   });
 
-  test('finds what was changed since daily, and what was changed before in full', async () => {
+  test('finds what was changed since, daily, and what was changed before, in full', async () => {
     await write('acct_a', 3);
     await sql("update journal set record = '{}' where account = 'acct_a' and sequence = 12");
     await nextDay();
@@ -105,7 +105,7 @@ describe('the periodic verification', () => {
     assert.equal(full?.succeededAt, Date.UTC(2026, 0, 1));
   });
 
-  test('finds a chain that was removed, with its head, and one that was put back', async () => {
+  test('finds a chain that was removed, with its head, and one that was restored', async () => {
     await database.backup(join(directory, 'older.db'));
     await write('acct_a', 3);
     await nextDay();
@@ -135,7 +135,7 @@ describe('the periodic verification', () => {
     assert.equal(faults.length, 2);
   });
 
-  test('is done by one node, and is given up when that stops', async () => {
+  test('runs on one node, and ends when that node stops', async () => {
     isOurs = false;
     await nextDay();
     assert.deepEqual(await results(), [['full', 11, '']]);

@@ -17,13 +17,13 @@ const PERIOD_MS: Readonly<Record<VerificationKind, number>> = { daily: DAY, full
 /** Verified heads that are stored in one commit. */
 const HEADS_PER_COMMIT = 200;
 
-/** Thrown inside a verification that ends early: the service stops, or another node does the work. */
+/** Thrown inside a verification that ends early: the service stops, or another node took the lease. */
 class VerificationInterrupted extends Error {}
 
 /**
- * Verifies the log every day from where the last verification ended, and every week from its beginning. It reads no faster
- * than `verifiedRecordsPerSecond`. What was found in order is stored chain by chain, so an interrupted verification
- * leaves less for the next daily one.
+ * Verifies the log every day from where the last verification ended, and every week from its start. It reads no faster
+ * than `verifiedRecordsPerSecond`. Verified heads are stored chain by chain, so an interrupted verification leaves less
+ * for the next daily one.
  */
 export class PeriodicVerification {
   readonly #database: Database;
@@ -38,7 +38,7 @@ export class PeriodicVerification {
     database: Database;
     journalKey: KeyObject;
     clock: Clock;
-    /** Asked before the work and during it. */
+    /** Called before the work and during it. */
     holdsLease: () => Promise<boolean>;
     pause: (milliseconds: number) => Promise<void>;
     onFault: (verification: StoredVerification) => void;
@@ -56,7 +56,7 @@ export class PeriodicVerification {
     this.#isStopped = true;
   }
 
-  /** Verifies the log when that is due. */
+  /** Verifies the log when a verification is due. */
   async run(): Promise<void> {
     if (this.#isStopped || !(await this.#holdsLease())) return;
     const stored = await listVerifications(this.#database, this.#key);
@@ -69,7 +69,7 @@ export class PeriodicVerification {
     }
   }
 
-  /** A full verification counts as a daily one. A time in the future is none that was reached. */
+  /** A full verification counts as a daily one. A time in the future does not count: the clock was wrong. */
   #isDue(kind: VerificationKind, stored: readonly StoredVerification[]): boolean {
     const now = this.#clock();
     const times = stored.filter((each) => each.kind === kind || each.kind === 'full').map(({ at }) => at);

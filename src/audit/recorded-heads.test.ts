@@ -43,7 +43,7 @@ describe('heads kept outside the database', () => {
     assert.equal(ok, true);
     return checkRecordedHeads(database, file, resumptions ?? []);
   };
-  /** Puts the earlier copy in the place of the whole database. */
+  /** Replaces the database with the earlier copy. */
   const rollBack = async (): Promise<void> => {
     await database.close();
     copyFileSync(older, path);
@@ -62,7 +62,7 @@ describe('heads kept outside the database', () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  test('are noted when they changed, those that changed, for their user alone', async () => {
+  test('are written when they changed, only those that changed, and readable for their user alone', async () => {
     await write('acct_a', 2);
     await write('acct_b');
     await notes.record();
@@ -82,7 +82,7 @@ describe('heads kept outside the database', () => {
     assert.deepEqual(await check(), { found: 4, replaced: 0 });
   });
 
-  test('show that the whole database was put back, which the database alone does not', async () => {
+  test('show that the database was replaced with an older copy, which the database alone does not', async () => {
     await database.backup(older);
     await write('acct_a');
     await notes.record();
@@ -92,7 +92,7 @@ describe('heads kept outside the database', () => {
       (await check()).fault ?? '',
       /^account acct_a, lane 1, record 3: noted at 2026-01-01T.*Z and missing$/,
     );
-    // Records that came since do not hide it, nor does a newer note of them.
+    // Newer records do not hide it, nor does a newer line of heads.
     await write('acct_a', 5);
     await notes.record();
     assert.match((await check()).fault ?? '', /^account acct_a, lane 1, record 3: noted at .* and another one$/);
@@ -112,15 +112,15 @@ describe('heads kept outside the database', () => {
       { database, clock },
       { action: 'vault.restored', origin: ORIGIN, id: 'one', what: 'backup.db' },
     );
-    // Replaced are the end of the chain of a, all of that of the new account, and its announcement.
+    // The restore replaced the end of the chain of a, the chain of the new account, and its announcement.
     const { found, replaced, fault } = await check();
     assert.deepEqual([fault, replaced], [undefined, 3]);
     assert.ok(found > 0);
-    // What was noted before the end that the record names is not explained by it.
+    // A head that was recorded before the end that the record names is not explained by it.
     const cut = { account: 'acct_a', lane: 1, sequence: 1, hash: 'a'.repeat(64) };
     writeFileSync(file, `${JSON.stringify({ time: new Date(now).toISOString(), heads: [cut] })}\n`);
     assert.match((await check()).fault ?? '', /record 1: noted .* and another one/);
-    // Nor is what was noted after it.
+    // A head that was recorded later is not explained either.
     writeFileSync(file, '');
     now += 1000;
     await write('acct_a');
@@ -135,7 +135,7 @@ describe('heads kept outside the database', () => {
     assert.match((await check()).fault ?? '', /acct_a, lane 1, record 4: noted .* and missing/);
   });
 
-  test('are noted behind a line that a crash cut off, which spoils no other one', async () => {
+  test('are written behind a line that a crash cut off, and remain readable', async () => {
     rmSync(file);
     await database.close();
     await open();
@@ -150,7 +150,7 @@ describe('heads kept outside the database', () => {
     }
   });
 
-  test('in a malformed file are refused by the number of the line', async () => {
+  test('in a malformed file are rejected with the number of the line', async () => {
     const good = JSON.stringify({ time: '2026-01-01T00:00:00.000Z', heads: [] });
     for (const line of ['{', 'null', '{"heads":[]}', '{"time":"2026-01-01T00:00:00.000Z","heads":[{}]}']) {
       writeFileSync(file, `${good}\n${line}\n`);
@@ -161,7 +161,7 @@ describe('heads kept outside the database', () => {
     }
     writeFileSync(file, '');
     await assert.rejects(check(), /heads is empty/);
-    // As audit verify --json prints them: one document on many lines.
+    // The format of audit verify --json: one document on many lines.
     writeFileSync(file, JSON.stringify({ time: '2026-01-01T00:00:00.000Z', heads: [] }, null, 2));
     assert.deepEqual(await check(), { found: 0, replaced: 0 });
     await assert.rejects(checkRecordedHeads(database, join(directory, 'none'), []), /cannot be read: ENOENT/);

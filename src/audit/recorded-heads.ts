@@ -10,30 +10,30 @@ import { describeChain } from './verify-journal.ts';
 
 const HASH = 'select hash from journal where account = ? and lane = ? and sequence = ?';
 
-/** Thrown for a file of heads that cannot be read. */
+/** Thrown for a file of heads that cannot be parsed. */
 export class HeadsFileError extends OperatorError {
   override readonly name = 'HeadsFileError';
   override readonly isUsageError = true;
 }
 
-/** Heads that were noted at one moment. */
+/** Heads that were recorded at one moment. */
 interface HeadsLine {
   readonly at: number;
   readonly heads: readonly Head[];
 }
 
 export interface RecordedHeadsCheck {
-  /** How many heads the log holds as they were noted. */
+  /** Number of recorded heads that the log contains. */
   readonly found: number;
-  /** How many are not in the log because a state that was replaced held them, see `Resumption`. */
+  /** Number of recorded heads that are missing because a restore or copy replaced them, see `Resumption`. */
   readonly replaced: number;
-  /** Where the first fault lies, and what it is. */
+  /** Position and description of the first fault. */
   readonly fault?: string;
 }
 
 /**
- * Checks that a log that was found in order holds every head that was noted in a file. Each line counts, and not only the
- * newest of a chain: a chain that was cut and has grown again holds the newest.
+ * Checks that an intact log contains every head that was recorded in a file. Each line counts, and not only the newest
+ * of a chain: a chain that was cut and has grown again contains the newest head.
  */
 export async function checkRecordedHeads(
   database: Database,
@@ -56,7 +56,7 @@ export async function checkRecordedHeads(
   return { found, replaced };
 }
 
-/** A later note is never explained, because the log went on from the end that the resumption names. */
+/** A later head is never explained, because the log continued from the end that the resumption names. */
 const isExplainedBy = ({ at, ends }: Resumption, noted: number, head: Head): boolean =>
   noted <= at && head.sequence > (ends.get(formatChain(head)) ?? 0);
 

@@ -6,9 +6,9 @@ import { type AuditRecord, buildAuditEntry, type Origin } from './audit.ts';
 import { listChainHeads } from './chain-reader.ts';
 
 /**
- * A place where the log goes on from an older state of itself: the vault was restored from a backup, or copied. The record
- * of it names the end of every chain at that moment. A head that was noted elsewhere before it, and lies behind such an end,
- * was lost with the state that was replaced; any other head that the log does not hold was removed.
+ * A position where the log continues from an older state of itself: the vault was restored from a backup, or copied.
+ * Its record names the end of every chain at that moment. A head that was recorded elsewhere before it, and is behind
+ * such an end, was lost with the state that was replaced; any other head that is missing in the log was removed.
  */
 export type ResumptionAction = 'vault.restored' | 'vault.copied';
 
@@ -18,15 +18,15 @@ export interface Resumption {
   readonly lane: number;
   readonly sequence: number;
   readonly operator: string;
-  /** What was restored, or where it was copied to. */
+  /** The backup that was restored, or the target of the copy. */
   readonly what: string;
-  /** The sequence with which each chain ended, by `nameOfChain`. A chain that is not named had not begun. */
+  /** The sequence with which each chain ended, by `nameOfChain`. A chain that is not named had not started. */
   readonly ends: ReadonlyMap<string, number>;
 }
 
 export const formatChain = ({ account, lane }: Chain): string => `${account}/${lane}`;
 
-/** One record may not hold the ends of any number of chains; those that belong together have one id. */
+/** One record can contain a limited number of chain ends; records that belong together share an id. */
 const ENDS_PER_RECORD = LIMITS.chainEndsPerRecord;
 
 export interface ResumptionOptions {
@@ -34,12 +34,12 @@ export interface ResumptionOptions {
   readonly origin: Origin;
   /** Identifies the records that belong together. */
   readonly id: string;
-  /** What was restored, or where it was copied to. */
+  /** The backup that was restored, or the target of the copy. */
   readonly what: string;
   readonly detail?: Readonly<Record<string, string>>;
 }
 
-/** Records a restore or a copy in the log that goes on from here, with the end of each of its chains. */
+/** Records a restore or a copy in the log that continues from here, with the end of each of its chains. */
 export async function recordResumption(
   { database, clock }: { database: Database; clock: Clock },
   { action, origin, id, what, detail }: ResumptionOptions,
@@ -70,7 +70,7 @@ export async function recordResumption(
 export const isResumption = ({ account, record }: ChainedRecord): boolean =>
   account === '' && /^\{"action":"vault\.(restored|copied)"/.test(record);
 
-/** Reads records whose chain was found in order; no others. */
+/** Reads records whose chain was verified; no others. */
 export function parseResumptions(links: readonly ChainedRecord[]): Resumption[] {
   const found = new Map<string, Resumption & { readonly ends: Map<string, number> }>();
   for (const { at, lane, sequence, record } of links) {
@@ -94,7 +94,7 @@ export function parseResumptions(links: readonly ChainedRecord[]): Resumption[] 
   return [...found.values()];
 }
 
-/** Records that a copy of the database was made, before it is made: the copy holds the record. */
+/** Records that the database is copied, before the copy starts: the copy contains the record. */
 export const recordBackup = ({ database, clock }: { database: Database; clock: Clock }, origin: Origin, file: string) =>
   commitOrThrow(database, {
     writes: [],
@@ -109,7 +109,7 @@ export const recordBackup = ({ database, clock }: { database: Database; clock: C
     ],
   });
 
-/** For programs. */
+/** The resumption as a member of JSON output. */
 export const toResumptionView = ({ action, at, lane, sequence, operator, what }: Resumption) => ({
   action,
   time: formatIso8601(at),
@@ -119,6 +119,6 @@ export const toResumptionView = ({ action, at, lane, sequence, operator, what }:
   sequence,
 });
 
-/** For people: one line. */
+/** The resumption as one line for operators. */
 export const describeResumption = ({ action, at, operator, what }: Resumption): string =>
   `${action === 'vault.restored' ? 'restored from the backup' : 'copied to'} ${what} at ${formatIso8601(at)} by ${operator}`;

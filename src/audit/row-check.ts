@@ -6,12 +6,12 @@ import { isRowAuthentic, type MacTable, macColumns, rowMacKey } from '../storage
 import { type AlteredRow, type AlteredRows, isLocatable } from './altered-rows.ts';
 
 const PASS_INTERVAL_MS = MINUTE;
-/** Rows of API keys can be long. */
+/** Lower for API keys, whose rows can be long. */
 const PAGE_ROWS = 50;
 
 /**
- * Checks the MAC of every row, a bounded number of rows at a time, so that an altered row is found before it is used. A pass
- * over all tables begins one minute after the previous one has ended.
+ * Checks the MAC of every row, a bounded number of rows at a time, so that an altered row is found before it is used. A
+ * pass over all tables starts one minute after the previous one has ended.
  */
 export class RowCheck {
   readonly #database: Database;
@@ -41,7 +41,7 @@ export class RowCheck {
     for (const altered of await this.#alteredRows.list())
       if (isLocatable(altered) && !(await this.#isStillAltered(altered))) await this.#alteredRows.remove(altered);
     const now = this.#clock();
-    // A clock that was set back must not end the checks.
+    // A clock that was set back must not stop the checks.
     if (now < this.#nextPassAt && this.#nextPassAt - now <= PASS_INTERVAL_MS) return;
     for (let checked = 0; checked < LIMITS.rowsCheckedPerRound; ) {
       const table = this.#tables[this.#table];
@@ -54,7 +54,7 @@ export class RowCheck {
     }
   }
 
-  /** Returns how many rows were checked. The cursor advances to the next table behind the last page. */
+  /** Returns the number of rows that were checked. The cursor advances to the next table behind the last page. */
   async #checkPage(table: MacTable): Promise<number> {
     const key = await rowMacKey(this.#keyring);
     const rows = await this.#database.read(buildPageQuery(table, this.#after !== undefined), ...(this.#after ?? []));

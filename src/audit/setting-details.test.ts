@@ -4,7 +4,7 @@ import { buildSettingDetails } from './setting-details.ts';
 
 const isPublic = (name: string): boolean => name !== 'secret';
 
-test('settings are audited by name, with the values of those that are no secrets', () => {
+test('settings are audited by name, with the values of those that are not secret', () => {
   const [before, after] = [
     { 'base-url': 'https://one.example', secret: 'old', other: 'x', gone: 'y' },
     { 'base-url': 'https://two.example', secret: 'new', other: 'x', fresh: 'z' },

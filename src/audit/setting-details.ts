@@ -10,8 +10,8 @@ interface SettingDetails {
 }
 
 /**
- * Describes changed settings for the audit log. A value is recorded only where `isPublic` says so, because any other may be
- * a secret; of the others the log says that they were set, and a card number in a value is truncated.
+ * Describes changed settings for the audit log. A value is recorded only where `isPublic` allows it, because any other
+ * may be a secret. Other settings are recorded as set, and a card number in a value is truncated.
  */
 export function buildSettingDetails(
   changed: readonly string[],

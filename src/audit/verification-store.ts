@@ -22,19 +22,19 @@ export const TABLES: readonly Table[] = [
 ];
 
 /**
- * How far the log was verified, and what came of it. Both are under a MAC by the key of the journal: an attacker can remove
- * a row, after which more is verified, and move none.
+ * The verified heads of the log and the results of verifications. Both have a MAC under the key of the journal: an
+ * attacker can delete a row, after which more is verified, but can advance none.
  */
 export type VerificationKind = 'daily' | 'full';
 
 export interface StoredVerification {
   readonly kind: VerificationKind;
-  /** When it ended. */
+  /** Time at which the verification ended. */
   readonly at: number;
-  /** When the newest one ended that found no fault; 0: none. */
+  /** Time at which the newest verification without a fault ended; 0 for none. */
   readonly succeededAt: number;
   readonly records: number;
-  /** Empty: in order. */
+  /** Empty when the log is intact. */
   readonly fault: string;
 }
 
@@ -63,15 +63,16 @@ const toVerificationValues = ({ kind, at, succeededAt, records, fault }: StoredV
   fault,
 ];
 
-// Rows are read whatever they hold: one that is malformed has no valid MAC, and must not stop the verification for good.
+// Rows are read whatever they contain: a malformed one has no valid MAC, and must not stop the verification
+// permanently.
 
-/** The verified heads of a lane, by account. A row that was changed counts as none. */
+/** Returns the verified heads of a lane, by account. An altered row is ignored. */
 export async function listVerifiedHeads(database: Database, key: KeyObject, lane: number): Promise<Map<string, Head>> {
   const heads = new Map<string, Head>();
   let rows = await database.read(FIND_SERVICE_HEAD, lane);
   for (let last = ''; ; ) {
     for (const row of rows) {
-      // Bytes come after all texts.
+      // Bytes sort after all texts.
       if (typeof row['account'] !== 'string') return heads;
       last = row['account'];
       const head = { account: last, lane, sequence: Number(row['sequence']), hash: String(row['hash']) };
@@ -89,7 +90,7 @@ export async function upsertVerifiedHeads(database: Database, key: KeyObject, he
   await commitOrThrow(database, { writes: [{ sql: UPSERT_HEAD, rows }] });
 }
 
-/** The newest verification of each kind. */
+/** Returns the newest verification of each kind. */
 export async function listVerifications(database: Database, key: KeyObject): Promise<StoredVerification[]> {
   return (await database.read(LIST_VERIFICATIONS)).flatMap((row) => {
     const stored: StoredVerification = {

@@ -49,18 +49,18 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     return database;
   }
 
-  /** All that the verifier needs, without the thread that writes. */
+  /** The parts that the verifier needs, without the writer thread. */
   const readerOf = (connection: Connection): Database => {
     const read: Database['read'] = async (sql, ...values) => connection.statement(sql).all(...values) as Row[];
     return { read } as Database;
   };
 
-  /** What the verifier says of a copy that somebody with the file in hand has worked on. */
+  /** Returns the verifier's result for a copy that an attacker with access to the file has altered. */
   async function afterTampering(tamper: (file: DatabaseSync) => void): Promise<Verification> {
     const path = join(directory, `copy-${copies++}.db`);
     copyFileSync(genuine, path);
     const file = new DatabaseSync(path);
-    // At once: hundreds of rows that each wait for the disk take seconds.
+    // In one transaction: hundreds of rows that each wait for the disk take seconds.
     file.exec('begin');
     tamper(file);
     file.exec('commit');
@@ -81,7 +81,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
       )
       .run(lane, sequence, account, environment, at, record, hash);
   };
-  /** Puts these records in the place of all from `first` on, with hashes that fit. */
+  /** Replaces all records from `first` on with these, with correct hashes. */
   function rewrite(file: DatabaseSync, chain: Chained, first: number, records: readonly ChainedRecord[]): Head {
     const { account, lane, where } = chain;
     const found = linksOf(file, chain).find(({ sequence }) => sequence === first - 1);
@@ -106,12 +106,12 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
   before(() => buildJournal(genuine, key));
   after(() => rmSync(directory, { recursive: true, force: true }));
 
-  test('an untouched log is in order', async () => {
+  test('an unaltered log is intact', async () => {
     assert.deepEqual(await afterTampering(() => undefined), { ok: true, records: TOTAL });
   });
 
   for (const chain of [SERVICE, LONG])
-    describe(`of ${chain.name}`, () => {
+    describe(`in ${chain.name}`, () => {
       const { where, account, lane, place } = chain;
 
       const entry = entryOf(account, 1);
@@ -133,7 +133,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
                 const sql = `update journal set ${column} = ? where ${where} and sequence = ?`;
                 assert.equal(file.prepare(sql).run(value, sequence).changes, 1);
               },
-              // A record that is given another account has left its chain.
+              // A record with another account is no longer in its chain.
               new RegExp(`${place}, record ${sequence}: ${column === 'account' ? 'missing' : 'changed'}`),
             ));
         }
@@ -212,20 +212,20 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
         'a cut off suffix with a head that fits but for its seal': (file) =>
           moveHead(file, rewrite(file, chain, 2001, [])),
       };
-      for (const [what, tamper] of Object.entries(tamperings)) test(`${what}: found`, () => isFound(tamper));
+      for (const [what, tamper] of Object.entries(tamperings)) test(`${what} is found`, () => isFound(tamper));
 
-      test('the fault names the place', async () => {
+      test('the fault names the position', async () => {
         const { fault } = await afterTampering(run(`delete from journal where ${where} and sequence = 1234`));
         assert.equal(fault, `${place}, record 1234: missing`);
       });
 
-      test('a genuine suffix makes the same log again', async () => {
+      test('an authentic suffix restores the same log', async () => {
         const again = (file: DatabaseSync) => void rewrite(file, chain, 2001, linksOf(file, chain).slice(2000));
         assert.deepEqual(await afterTampering(again), { ok: true, records: TOTAL });
       });
     });
 
-  describe('as a whole', () => {
+  describe('in all chains together', () => {
     const small = ACCOUNTS[120] ?? '';
     const removeChain = (file: DatabaseSync, account: string): void => {
       for (const table of ['journal', 'journal_heads'])
@@ -239,7 +239,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
 
     const JOURNAL = ['journal', 'journal_heads'];
 
-    test('everything removed is found', async () => {
+    test('the removal of everything is found', async () => {
       const removeAll = (file: DatabaseSync): void => {
         for (const table of JOURNAL) run(`delete from ${table}`)(file);
       };
@@ -254,7 +254,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
       }, /^the seal of the register of lanes is not ours$/);
     });
 
-    test('everything removed and begun anew is found, by its first record', async () => {
+    test('the removal of everything and a new start is found by its first record', async () => {
       for (const table of [[], ['lane_register']]) {
         const path = join(directory, `begun-anew-${table.length}.db`);
         copyFileSync(genuine, path);
@@ -270,7 +270,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
       }
     });
 
-    test('an empty register that was sealed is not taken for a beginning', () =>
+    test('an empty register with a valid seal is not accepted as a start', () =>
       isFound((file) => {
         for (const table of [...JOURNAL, 'lane_register']) run(`delete from ${table}`)(file);
         const { sql, rows } = insertRegister(key);
@@ -293,11 +293,11 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
           tamper(file);
         };
 
-      test('is in order', async () => {
+      test('is intact', async () => {
         assert.deepEqual(await afterTampering(openSecond), { ok: true, records: TOTAL + 3 });
       });
 
-      test('the newest lane removed, with its heads, is found', () =>
+      test('the removal of the newest lane, with its heads, is found', () =>
         isFound(
           withSecond((file) => {
             for (const table of JOURNAL) run(`delete from ${table} where lane = 2`)(file);
@@ -305,16 +305,16 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
           /^lane 2: the chain that announces the others is missing$/,
         ));
 
-      test('only its heads removed is found', () =>
+      test('the removal of its heads alone is found', () =>
         isFound(withSecond(run('delete from journal_heads where lane = 2')), /^lane 2: /));
 
-      test('its first records removed are found', () =>
+      test('the removal of its first records is found', () =>
         isFound(
           withSecond(run("delete from journal where account = '' and lane = 2 and sequence = 1")),
           /^lane 2, record 1: missing$/,
         ));
 
-      test('taken out of the register as well, it is found by its seal', () =>
+      test('its removal from the register as well is found by the seal', () =>
         isFound(
           withSecond((file) => {
             for (const table of JOURNAL) run(`delete from ${table} where lane = 2`)(file);
@@ -324,7 +324,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
         ));
     });
 
-    test('a whole chain removed, with its head, is found by its announcement', async () => {
+    test('the removal of a chain, with its head, is found by its announcement', async () => {
       for (const account of [small, ACCOUNTS[0] ?? '', ACCOUNTS.at(-1) ?? '', LONG.account])
         await isFound(
           (file) => removeChain(file, account),
@@ -332,10 +332,10 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
         );
     });
 
-    test('the chain of announcements removed, with its head, is found', () =>
+    test('the removal of the chain of announcements, with its head, is found', () =>
       isFound((file) => removeChain(file, ''), /^lane 1: the chain that announces the others is missing$/));
 
-    test('a chain that was removed and began anew is announced twice', async () => {
+    test('a chain that was removed and started again is announced twice', async () => {
       const path = join(directory, 'anew.db');
       copyFileSync(genuine, path);
       const file = new DatabaseSync(path);
@@ -348,14 +348,14 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
       assert.equal(fault, `account ${small}, lane 1: the chain was announced twice`);
     });
 
-    test('a chain that nobody announced is found, even when its seal is ours', () =>
+    test('a chain without an announcement is found, even with a valid seal', () =>
       isFound((file) => {
         const link = appendRecord(emptyHead('acct_new', 1), entryOf('acct_new', 1));
         put(file, link);
         putHead(file, link, sealHead(key, link));
       }, /^account acct_new, lane 1: the chain was never announced$/));
 
-    test('a record in a chain of its own without a head is found', () =>
+    test('a record in a chain without a head is found', () =>
       isFound(
         (file) => put(file, appendRecord(emptyHead('acct_new', 1), entryOf('acct_new', 1))),
         /acct_new, lane 1: 1 rec/,
@@ -367,20 +367,20 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
         /^lane -1099511627776: 1 rec/,
       ));
 
-    test('a lane of its own with a head that no key sealed is found', () =>
+    test('a lane with a head that no key sealed is found', () =>
       isFound((file) => {
         const link = appendRecord(emptyHead('', 3), entryOf('', 1));
         put(file, link);
         putHead(file, link, sealHead(createSecretKey(randomBytes(32)), link));
       }, /^lane 3: the lane was never registered$/));
 
-    test('a chain given to another account is found', () =>
+    test('a chain that was assigned to another account is found', () =>
       isFound((file) => {
         for (const table of ['journal', 'journal_heads'])
           run(`update ${table} set account = 'acct_other' where account = '${small}' and lane = 1`)(file);
       }));
 
-    test('an announcement that was made unreadable, with hashes that fit, is a fault and no crash', () =>
+    test('an announcement that was made unreadable, with correct hashes, is a fault and no crash', () =>
       isFound((file) => {
         const all = file.prepare("select * from journal where account = '' and lane = 1 order by sequence").all();
         const links = all as unknown as ChainedRecord[];
@@ -393,13 +393,13 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
         );
       }, /^lane 1, record [0-9]+: changed$/));
 
-    test('what was written into a database does not speak to the terminal', () =>
+    test('text from the database does not control the terminal', () =>
       isFound((file) => {
         put(file, appendRecord(emptyHead('\u001b[2J', 1), entryOf('\u001b[2J', 1)));
       }, /^an account that is none, lane 1/));
   });
 
-  test('a log verifies while it grows, and while chains begin before and behind the place that is read', async () => {
+  test('a log can be verified while it grows, and while chains start before and behind the position that is read', async () => {
     const path = join(directory, 'growing.db');
     copyFileSync(genuine, path);
     const database = await opened(path);
@@ -452,7 +452,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     return links;
   };
 
-  test('an export holds every record, chain after chain and in order, across pages', async () => {
+  test('an export contains every record, chain after chain and in order, across pages', async () => {
     const exported = await exportOf();
     assert.equal(exported.length, TOTAL);
     const heads = new Map<string, Head>();
@@ -470,7 +470,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     assert.equal(of('').filter(isAnnouncement).length, ACCOUNTS.length + 1);
   });
 
-  test('an export of one account holds its chains', async () => {
+  test('an export of one account contains its chains', async () => {
     const exported = await exportOf();
     for (const account of ['', LONG.account, ACCOUNTS[0] ?? '', 'acct_unknown']) {
       const own = exported.filter((link) => link.account === account).sort((a, b) => a.lane - b.lane);

@@ -27,39 +27,39 @@ import { isResumption, parseResumptions, type Resumption, toResumptionView } fro
 
 export interface Verification {
   readonly ok: boolean;
-  /** How many records were found in order. */
+  /** Number of verified records. */
   readonly records: number;
-  /** Where the first fault lies, and what it is. */
+  /** Position and description of the first fault. */
   readonly fault?: string;
-  /** The same for readers of any language. */
+  /** The same as a reason with values, for any language. */
   readonly explanation?: Explanation;
-  /** Where the log goes on from an older state of itself. Absent: nowhere. */
+  /** Positions where the log continues from an older state of itself. Absent: none. */
   readonly resumptions?: readonly Resumption[];
 }
 
-/** How a verification reads the log. All of it, and without a pause, when nothing is given. */
+/** How a verification reads the log. Default: all of it, without pauses. */
 export interface VerificationOptions {
-  /** Heads that an earlier verification found in order, of a lane by account: records up to them are not read again. */
+  /** Heads of a lane by account that an earlier verification found intact: records up to them are not read again. */
   since?(lane: number): Promise<ReadonlyMap<string, Head>>;
-  /** Called with each head whose chain is in order. */
+  /** Called with each head whose chain is intact. */
   onVerified?(head: Head): Promise<void>;
   readonly pace?: Pace;
 }
 
-/** For programs. */
+/** The result as JSON output. */
 export const toVerificationView = ({ resumptions, explanation: _, ...verification }: Verification) => ({
   ...verification,
   ...(resumptions !== undefined && { resumptions: resumptions.map(toResumptionView) }),
 });
 
-/** Finds any changed, missing, added or reordered record, and any chain or lane that is gone. */
+/** Finds any altered, missing, added or reordered record, and any missing chain or lane. */
 export const verifyJournal = (
   database: Database,
   key: KeyObject,
   reading: VerificationOptions = {},
 ): Promise<Verification> => runVerification(new Verifier(database, key, reading), (verifier) => verifier.verify());
 
-/** The same of one account, or with '' of the service itself. It takes the chains that announce those of the account. */
+/** Verifies one account, or with '' the service, including the chains with the announcements of the account. */
 export const verifyAccount = (database: Database, key: KeyObject, account: string): Promise<Verification> =>
   runVerification(new Verifier(database, key, {}), (verifier) => verifier.verifyAccount(account));
 
@@ -74,7 +74,7 @@ async function runVerification(
   } catch (error) {
     if (error instanceof Fault)
       return { ok: false, records: verifier.records, fault: error.message, explanation: error.explanation };
-    // What cannot be read would otherwise end every verification without a result.
+    // An unreadable value would otherwise end every verification without a result.
     if (!(error instanceof MalformedRowError)) throw error;
     const explanation = explain('logUnreadable', { problem: error.message });
     return { ok: false, records: verifier.records, fault: formatReason(explanation), explanation };
@@ -90,7 +90,7 @@ class Fault extends Error {
   }
 }
 
-/** Text of a database that was tampered with must not control the operator's terminal. */
+/** Text of an altered database must not control the operator's terminal. */
 export const describeChain = (chain: Chain): string => formatReason(placeOf(chain));
 
 function placeOf({ account, lane }: Chain, record?: number): Explanation {
@@ -105,11 +105,11 @@ function placeOf({ account, lane }: Chain, record?: number): Explanation {
     : explain('placeNoAccountRecord', { lane, record });
 }
 
-/** What the chain of '' announces in its lane, and how far it was read. */
+/** The announcements in the chain of '' of a lane, and the sequence up to which it was read. */
 interface AnnouncedChains {
   readonly lane: RegisteredLane;
   readonly accounts: Set<string>;
-  /** All of it was read, and not only what is behind an earlier verification. */
+  /** True when the chain was read from its start, and not only behind an earlier verification. */
   isComplete: boolean;
   last: Head;
 }
@@ -169,8 +169,9 @@ class Verifier {
   }
 
   /**
-   * Nodes write meanwhile, and each read sees a later moment. A chain and its announcement are committed together, so an
-   * announcement is looked for after the head of its chain was read, and a chain after its announcement was.
+   * Nodes write during the verification, and each read sees a later moment. A chain and its announcement are committed
+   * together, so an announcement is searched after the head of its chain was read, and a chain after its announcement
+   * was read.
    */
   async #verifyLane(registered: RegisteredLane): Promise<void> {
     const { lane } = registered;
@@ -181,7 +182,8 @@ class Verifier {
     const isKnown = ({ account }: Head): boolean => since.has(account) || announced.accounts.has(account);
     for await (const heads of listHeadsOfLane(this.#database, lane)) {
       if (!heads.every(isKnown)) await this.#readAnnouncements(announced);
-      // The earlier verification of a chain may have been removed, and its announcement lie before that of ''.
+      // The earlier verification of a chain may have been deleted, and its announcement precede the verified part of
+      // ''.
       if (!heads.every(isKnown) && !announced.isComplete) {
         announced = toAnnouncedChains(registered);
         await this.#readAnnouncements(announced);
@@ -192,13 +194,13 @@ class Verifier {
         verified.add(head.account);
       }
     }
-    // These began behind the place that was being read, unless they were removed.
+    // These chains started behind the position that was read, unless they were removed.
     for (const account of announced.accounts.union(new Set(since.keys())).difference(verified)) {
       await this.#verifyChain(await this.#getHead({ account, lane }), since.get(account));
     }
   }
 
-  /** Verifies what has come to the chain of '' since the last time. */
+  /** Verifies the records that the chain of '' got since the last call. */
   async #readAnnouncements(announced: AnnouncedChains): Promise<void> {
     const { accounts } = announced;
     const { lane, first } = announced.lane;
@@ -219,7 +221,7 @@ class Verifier {
   }
 
   /**
-   * Verifies a chain behind `from`, a record of it that is in order; returns its newest record. `first`: the hash that its
+   * Verifies a chain behind `from`, a verified record of it; returns its newest record. `first`: the hash that its
    * first record must have.
    */
   async #verifyChain(
@@ -250,7 +252,7 @@ class Verifier {
     if (last.sequence > head.sequence) throw new Fault(explain('logMissing', { place: place(head.sequence + 1) }));
     if (last.hash !== head.hash) throw new Fault(explain('logChanged', { place: place(last.sequence) }));
     await this.#options.onVerified?.(head);
-    // Parsed only now that the seal has shown that they are ours.
+    // Parsed only after the seal has shown that the service wrote the records.
     return { last, announcements: announcements.flatMap(parseAnnouncement) };
   }
 
@@ -267,7 +269,7 @@ function toAnnouncedChains(lane: RegisteredLane, since?: Head): AnnouncedChains 
   return { lane, accounts: new Set(), isComplete: since === undefined, last: since ?? emptyHead('', lane.lane) };
 }
 
-/** Every record, chain after chain: first those of no account. With `account` those of one account alone. */
+/** Returns every record, chain after chain, those of no account first. With `account`, returns those of one account. */
 export async function* exportJournal(database: Database, account?: string): AsyncGenerator<ChainedRecord> {
   if (account === undefined) {
     for await (const head of listChainHeads(database)) yield* readChain(database, head);
