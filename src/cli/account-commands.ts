@@ -21,7 +21,7 @@ interface NameOption {
   readonly name?: string;
 }
 
-/** Lines for people; that a row is as it was sealed goes without saying. */
+/** Lines for operators; authentic rows have no line about their MAC. */
 function toLines({ altered, ...view }: ReturnType<typeof toView>): string {
   return formatDetails([...Object.entries(view), ...(altered ? [['altered', ALTERED] as const] : [])]);
 }

@@ -23,7 +23,7 @@ export function auditCommands(program: Command, tools: CliContext, exit: (code: 
       withCore(tools, async ({ database, journalKey, clock }) => {
         const time = formatIso8601(clock());
         const heads: Head[] = [];
-        // Read before they are verified: what is printed is no newer than what was found in order.
+        // The records are read before they are verified, so that everything printed was verified.
         const { chains, digest } = await digestChainHeads(database, (head) => {
           if (json === true) heads.push(head);
         });
@@ -78,7 +78,7 @@ const describeNoted = ({ found, replaced }: RecordedHeadsCheck): string[] => [
     : [`${formatCount(replaced, 'noted head')} replaced by a restore or copy above; ask whether it was ordered`]),
 ];
 
-/** On record before anything is printed (PCI DSS 10.2.1.3). */
+/** Recorded before anything is printed (PCI DSS 10.2.1.3). */
 async function recordExport(
   tools: CliContext,
   { database, accounts, clock }: Core,

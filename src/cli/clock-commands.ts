@@ -7,14 +7,17 @@ import { commitOrThrow } from '../storage/database.ts';
 import { type CliContext, type Core, withCore } from './context.ts';
 import { formatDetails, printResult } from './output.ts';
 
-/** The clock that decides, and what the service finds wrong with it. Times in milliseconds. */
+/** The deciding clock, and the faults that the service finds in it. Times in milliseconds. */
 interface ClockState {
   readonly time: number;
   readonly distrust: Distrust | undefined;
-  /** A service reported it; otherwise this command compared the clock with the last trusted time. */
+  /** True when a service reported the fault; otherwise this command compared the clock with the last trusted time. */
   readonly isReported: boolean;
   readonly lastTrusted: number | undefined;
-  /** The last trusted time and what has passed since; undefined while time is trusted, and without a last trusted time. */
+  /**
+   * The last trusted time plus the time that has passed since; undefined while time is trusted, and without a last
+   * trusted time.
+   */
   readonly expected: number | undefined;
 }
 
@@ -58,12 +61,12 @@ async function readState({ clock, time, clockRecords }: Core): Promise<ClockStat
     return { time: now, distrust: distrust.reason, isReported: true, lastTrusted: trusted?.at, expected };
   }
   const reading = time.read();
-  // While time is trusted, the difference to the last trusted time is the age of that record, and nothing is wrong with it.
+  // While time is trusted, the difference to the last trusted time is the age of that record, and no fault.
   const expected = reading.distrust === undefined ? undefined : reading.expected;
   return { time: now, distrust: reading.distrust, isReported: false, lastTrusted: trusted?.at, expected };
 }
 
-/** Stores the time for the nodes, which poll it while they do not trust theirs, and for the next start. */
+/** Stores the time for the nodes, which poll it while they do not trust their own, and for the next start. */
 async function storeConfirmation(
   { database, clock, clockRecords }: Core,
   state: ClockState,
@@ -107,7 +110,9 @@ function toText(state: ClockState): string {
   ]);
 }
 
-/** Only a service knows whether records are due, on which its start decides after a long stop and without a stored time. */
+/**
+ * Only a service knows whether records are due. Its start decides by that after a long stop and without a stored time.
+ */
 function trustText({ distrust, isReported }: ClockState): string {
   if (distrust === undefined) return 'yes';
   if (!isReported && distrust === 'long-stop') return `not yet: no service ran for long; ${NEXT_START}`;

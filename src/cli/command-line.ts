@@ -76,13 +76,13 @@ function withOperator(surroundings: CliEnvironment): CliContext {
   };
 }
 
-/** A mistyped option stands there with its value, which may be a secret. */
+/** The message of the parser would quote a mistyped option with its value, which may be a secret. */
 const redactOptionValue = (text: string): string => text.replace(/^(error: unknown option '[^'=]*)=.*'/s, "$1'");
 
 const listCommands = (command: Command): Command[] =>
   command.commands.flatMap((child) => [child, ...listCommands(child)]);
 
-/** People get the help of a group whose subcommand is missing; a program gets an error. */
+/** An operator gets the help of a group whose subcommand is missing; a program gets an error. */
 function assertSubcommand(program: Command, args: readonly string[]): void {
   let command: Command | undefined = program;
   for (const word of args.filter((arg) => arg !== '--json')) {
@@ -95,7 +95,10 @@ function assertSubcommand(program: Command, args: readonly string[]): void {
 
 const firstLine = (text: string): string => (text.split('\n', 1)[0] ?? '').replace(/^error: /, '');
 
-/** Of an error that nobody foresaw: what the system said and about which file, else its kind; messages may hold data. */
+/**
+ * Describes an unexpected error by the system's error code and the file concerned, otherwise by its type; messages may
+ * contain data.
+ */
 function describeUnexpected(error: unknown): string {
   const { code, path, syscall } = error as NodeJS.ErrnoException;
   if (typeof syscall === 'string') return `${path ?? 'the system'}: ${code} (${syscall})`;

@@ -15,12 +15,12 @@ import type { Database } from '../storage/database.ts';
 import type { DatabaseOptions, OpenedDatabase } from '../storage/open.ts';
 import type { Table } from '../storage/table.ts';
 
-/** What commands work with; opened by the composition root. */
+/** The dependencies of the commands; opened by the composition root. */
 export interface Core {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly sadKeys: SadKeys;
-  /** Seals the journal. */
+  /** The key that seals the journal. */
   readonly journalKey: KeyObject;
   readonly accounts: Accounts;
   readonly changeControl: ChangeControl;
@@ -34,19 +34,19 @@ export interface Core {
   close(): Promise<void>;
 }
 
-/** How the console gets its first user. */
+/** The invitation by which the console gets its first user. */
 export interface FirstOperator {
-  /** Returns the link once: while there is no operator and no pending invitation to become one. */
+  /** Returns the link once: while there is no operator and no pending invitation of an operator. */
   invite(consoleUrl: string, origin: Origin): Promise<string | undefined>;
   exists(): Promise<boolean>;
 }
 
-/** A service that listens. */
+/** A service that accepts connections. */
 export interface RunningService {
   readonly core: Core;
   readonly ports: { readonly production: number; readonly sandbox: number; readonly console: number };
   readonly addresses: readonly string[];
-  /** The certificate that clients trust, when it was made here. */
+  /** The certificate that clients have to trust, when cardvault created it. */
   readonly caFile: string | undefined;
   /** Undefined without the console. */
   readonly firstOperator: FirstOperator | undefined;
@@ -60,54 +60,59 @@ export interface PathSettings {
   /** True when the database is the one in the data directory. */
   readonly isEmbedded: boolean;
   readonly ports: { readonly console: number };
-  /** Where people reach the console, when the operator said it. */
+  /** The address of the console for users, when the operator configured it. */
   readonly consoleUrl: string | undefined;
-  /** The name that `CARDVAULT_OPERATOR` gives the operator; without it the user of the operating system counts. */
+  /** The name that `CARDVAULT_OPERATOR` gives the operator; without it the user of the operating system is recorded. */
   readonly operatorName: string | undefined;
 }
 
 export interface OpenOptions {
-  /** Make what is missing. */
+  /** True when missing files are created. */
   readonly createIfMissing?: boolean;
   /** Another SQLite file than the configured database. */
   readonly databaseFile?: string;
 }
 
-/** What `main.ts` hands to the command line. Throws `ConfigError` when the configuration is wrong. */
+/**
+ * The dependencies that `main.ts` passes to the command line. Throws `ConfigError` when the configuration is invalid.
+ */
 export interface CliEnvironment {
   paths(): PathSettings;
-  /** Throws `UsageError` when there is no vault yet, unless it may be made. */
+  /** Throws `UsageError` when there is no vault yet, unless it may be created. */
   open(options: OpenOptions): Promise<Core>;
   start(): Promise<RunningService>;
-  /** Of an address as in `CARDVAULT_DATABASE_URL`. Throws an error of wrong use when it is malformed. */
+  /** Parses an address as in `CARDVAULT_DATABASE_URL`. Throws a usage error when it is malformed. */
   openDatabase(address: string): OpenedDatabase;
-  /** Opens the audit log of a database for writing; false when the root key that is configured is none or another one's. */
+  /**
+   * Opens the audit log of a database for writing; false when the configured root key is missing or belongs to another
+   * database.
+   */
   unlockJournal(opened: OpenedDatabase): Promise<boolean>;
-  /** Resolves when the process is asked to end. */
+  /** Resolves when the process is told to stop. */
   untilStopped(): Promise<void>;
   /** True when standard output is a terminal, so that no log stores it. */
   readonly isTerminal: boolean;
-  /** The tables of the console, for copies; undefined without it. */
+  /** The tables of the console, for copies; undefined without the console. */
   readonly consoleTables: readonly Table[] | undefined;
-  /** Adds the commands of the console; undefined without it. */
+  /** Adds the commands of the console; undefined without the console. */
   readonly addConsoleCommands: ((program: Command, tools: CliContext) => void) | undefined;
   readonly clock: Clock;
   out(text: string): void;
   err(text: string): void;
 }
 
-/** The tools of a command. */
+/** The context of one command. */
 export interface CliContext extends CliEnvironment {
-  /** Returns the operator, for the audit records of a command that changes or shows something. */
+  /** Returns the operator, for the audit records of a command that changes or shows data. */
   operatorOrigin(): Origin;
-  /** Returns the operator when the command asked for it, and so left a record. */
+  /** Returns the operator when the command requested it, and therefore left a record. */
   recordedOperator(): Actor | undefined;
 }
 
-/** For commands that begin something; any other in a wrong directory must not leave a new, empty vault behind. */
+/** Only commands that create data may create a vault; the others must not leave an empty one in the wrong directory. */
 export const CREATE_IF_MISSING: OpenOptions = { createIfMissing: true };
 
-/** Opens the vault for one command and closes it whatever happens. */
+/** Opens the vault for one command and closes it in every case. */
 export async function withCore(
   tools: CliContext,
   act: (core: Core) => Promise<void>,

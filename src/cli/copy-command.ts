@@ -36,7 +36,7 @@ interface CopyOptions {
 interface Side {
   readonly what: 'source' | 'target';
   readonly address: string;
-  /** Of an SQLite database. */
+  /** Undefined for another kind than SQLite. */
   readonly file: string | undefined;
 }
 
@@ -77,12 +77,12 @@ async function copy(tools: CliContext, options: CopyOptions): Promise<void> {
       await assertNoActiveNodes(target, options);
       const probe = Buffer.from(systemRandom().bytes(PROBE_BYTES)).toString('hex');
       if (await isSameDatabase(source.opened.database, database, probe)) throw new UsageError(SAME_DATABASE);
-      // Before the rows are copied, so that source and target both hold the record, and are the same.
+      // Before the rows are copied, so that source and target both contain the record and are equal.
       const isRecorded = (await hasCopyBegun(database)) || (await recordCopy(tools, source.opened, to));
       const finishedAt = await beginCopy(database, { source: vault, tables: copied }, clock());
       const tables = await moveRows(tools, { source, target, copied, startedAt, finishedAt }, options);
       const sadKeys = finishedAt === undefined ? await moveSadKeys(source, target, options) : 0;
-      // Once more: whoever used it in the meantime may have changed what was compared already.
+      // Checked again: a node that used the source in the meantime may have changed what was compared already.
       await assertNoActiveNodes(source, options);
       await source.opened.database.close();
       assertFileNotInUse(source);
@@ -98,7 +98,9 @@ async function copy(tools: CliContext, options: CopyOptions): Promise<void> {
   });
 }
 
-/** False when the log of this database cannot be written: without its root key, or when it takes no writes. */
+/**
+ * False when the log of this database cannot be written: without its root key, or when the database accepts no writes.
+ */
 async function recordCopy(tools: CliContext, opened: OpenedDatabase, to: Side): Promise<boolean> {
   if (!(await tools.unlockJournal(opened))) return false;
   const id = Buffer.from(systemRandom().bytes(PROBE_BYTES)).toString('hex');
@@ -128,7 +130,7 @@ interface CopyRun {
   readonly target: OpenSide;
   /** The tables that are copied. */
   readonly copied: readonly Table[];
-  /** When the command began, and when an earlier one finished the copy. */
+  /** The start of the command, and the time at which an earlier one finished the copy. */
   readonly startedAt: number;
   readonly finishedAt: number | undefined;
 }
@@ -165,14 +167,14 @@ async function moveSadKeys(source: OpenSide, target: OpenSide, { asBackup }: Cop
 
 function parseSide(tools: CliContext, what: Side['what'], address: string): Side {
   const option = what === 'source' ? '--from' : '--to';
-  // Without what was typed, which may hold a password.
+  // The message does not repeat the argument, which may contain a password.
   if (!/^(sqlite:|postgres(ql)?:\/\/)./.test(address))
     throw new UsageError(`${option}: expected sqlite:PATH or postgres://…`);
   const path = /^sqlite:(.+)$/s.exec(address)?.[1];
   return { what, address, file: path === undefined ? undefined : resolve(tools.paths().dataDirectory, path) };
 }
 
-/** Before anything is opened, because opening makes a file that is not there. */
+/** Before anything is opened, because opening creates a missing file. */
 function assertFilesUsable(from: Side, to: Side): void {
   if (from.file !== undefined && !existsSync(from.file)) throw new UsageError(`there is no vault at ${from.file}`);
   assertFileNotInUse(from);
@@ -195,7 +197,7 @@ async function assertNoActiveNodes({ what, opened }: OpenSide, { force }: CopyOp
   );
 }
 
-/** With what to do about it. */
+/** The sentence includes what to do. */
 function withAdvice(error: CopyError, finishedAt: number | undefined): CopyError {
   const advice =
     finishedAt === undefined
@@ -213,7 +215,7 @@ function withAdvice(error: CopyError, finishedAt: number | undefined): CopyError
 const PROGRESS_DELAY_MS = 5 * SECOND;
 const PROGRESS_INTERVAL_MS = 5 * SECOND;
 
-/** Says now and then how far it is, when it takes long. */
+/** Reports the progress periodically when the copy takes long. */
 function createProgressReport(tools: CliContext, startedAt: number): (progress: Progress) => void {
   let next = startedAt + PROGRESS_DELAY_MS;
   return ({ table: name, step, rows }) => {
@@ -226,11 +228,11 @@ function createProgressReport(tools: CliContext, startedAt: number): (progress: 
 
 interface CopyResult {
   readonly milliseconds: number;
-  /** When an earlier run finished the copy. */
+  /** Time at which an earlier run finished the copy. */
   readonly finishedAt: number | undefined;
-  /** How many keys of sensitive authentication data were copied. */
+  /** Number of keys of sensitive authentication data that were copied. */
   readonly sadKeys: number;
-  /** The audit log names the copy. */
+  /** The name of the copy in the audit log. */
   readonly hasRecord: boolean;
 }
 

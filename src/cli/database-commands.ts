@@ -13,7 +13,7 @@ import { printResult, UsageError } from './output.ts';
 
 const ID_BYTES = 16;
 
-/** Commands about the database as a whole. */
+/** Commands for the entire database. */
 export function databaseCommands(program: Command, tools: CliContext): void {
   migrateCommand(program, tools);
   backupCommand(program, tools);
@@ -91,12 +91,12 @@ function restoreCommand(program: Command, tools: CliContext): void {
 
 interface RestoreResult {
   readonly database: string;
-  /** Where the old database was moved to. */
+  /** The path that the old database was moved to. */
   readonly kept: string | undefined;
   readonly audit: Verification;
 }
 
-/** Nothing of the present database is touched before the backup has been opened with the root key and verified. */
+/** The present database is not changed before the backup has been opened with the root key and verified. */
 async function restore(options: RestoreOptions, databaseFile: string, tools: CliContext): Promise<RestoreResult> {
   const { from, force = false, keepOld } = options;
   if (!existsSync(from)) throw new UsageError(`--from: there is no file ${from}`);
@@ -122,8 +122,8 @@ async function restore(options: RestoreOptions, databaseFile: string, tools: Cli
 }
 
 /**
- * Opens the staged backup with the root key, brings its schema up to date, verifies its audit log, and records there that
- * it goes on from here.
+ * Opens the staged backup with the root key, updates its schema, verifies its audit log, and records there that it
+ * continues from here.
  */
 async function verifyStaged(staged: string, tools: CliContext, what: string): Promise<Verification> {
   let audit: Verification | undefined;

@@ -19,9 +19,9 @@ interface TraitOptions {
   readonly expires?: number | typeof NEVER;
 }
 
-/** Takes an expiry away again. */
+/** Removes an expiry. */
 const NEVER = 'never';
-/** In place of a network: empties the allow-list. */
+/** Empties the allow-list when given instead of a network. */
 const NONE = 'none';
 
 export function keyCommands(program: Command, tools: CliContext): void {

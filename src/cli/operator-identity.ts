@@ -2,15 +2,16 @@ import { userInfo } from 'node:os';
 import type { Actor, Origin } from '../audit/audit.ts';
 import { escapeInvisible } from '../kernel/displayable.ts';
 
-/** What the operating system reports of the user of this process. */
+/** The operating system's data about the user of this process. */
 export interface SystemUser {
   readonly uid: number;
   readonly username: string;
 }
 
 /**
- * Returns the operator of a command, as the audit log names them. A name that is set says who acts where several people
- * share a user, as under sudo or in a container. The id is the operating system's in every case: setting a name hides no user.
+ * Returns the operator of a command for the audit log. A configured name identifies the operator where several
+ * operators share a user, as under sudo or in a container. The id is the operating system's in every case: a configured
+ * name hides no user.
  */
 export function identifyOperator(named: string | undefined, readUser: () => SystemUser = readSystemUser): Origin {
   const { uid, username } = readUser();
@@ -19,7 +20,7 @@ export function identifyOperator(named: string | undefined, readUser: () => Syst
   return { actor: { type: 'operator', id: `uid:${uid}`, name, source } };
 }
 
-/** Returns the user; a container may run under a number that has no name. */
+/** Returns the user; a container may run under a number without a name. */
 function readSystemUser(): SystemUser {
   try {
     return userInfo();
@@ -31,9 +32,9 @@ function readSystemUser(): SystemUser {
 
 const SOURCES = { setting: 'CARDVAULT_OPERATOR', 'os-user': 'user of the operating system' } as const;
 
-/** Formats the line that says by which name a command recorded its operator. */
+/** Formats the line that states the name under which a command was recorded. */
 export const describeOperator = ({ name, source }: Actor): string =>
   `recorded in the audit log as operator ${name} (${SOURCES[source ?? 'os-user']})`;
 
-/** Returns the same for programs. */
+/** Returns the same as a member of JSON output. */
 export const operatorView = ({ id, name, source }: Actor) => ({ id, name, source });

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { ENVIRONMENTS, type Environment, type Tenant } from '../kernel/environment.ts';
 import type { Core } from './context.ts';
 
-/** Readers of options that several commands have. */
+/** Option parsers that several commands share. */
 
 export const invalidOption = (what: string): never => {
   throw new InvalidArgumentError(what);
@@ -18,7 +18,7 @@ export function parseOverlap(text: string): number {
   return minutes <= MAX_OVERLAP_MINUTES ? minutes : invalidOption(`expected minutes, 0 to ${MAX_OVERLAP_MINUTES}`);
 }
 
-/** Options of commands about an account in an environment. */
+/** Adds the options of commands for an account in an environment. */
 export interface TenantOptions {
   readonly account: string;
   readonly environment: Environment;

@@ -4,7 +4,7 @@ import { OperatorError } from '../kernel/operator-error.ts';
 import type { CliContext } from './context.ts';
 import { operatorView } from './operator-identity.ts';
 
-/** A mistake in a command; its text is for the person who typed it. */
+/** A mistake in a command; its message is for the operator who typed it. */
 export class UsageError extends OperatorError {
   override readonly name = 'UsageError';
   override readonly isUsageError = true;
@@ -13,7 +13,10 @@ export class UsageError extends OperatorError {
 /** Exit codes of every command. */
 export const EXIT = { done: 0, failed: 1, usageError: 2 } as const;
 
-/** Prints one JSON document, or what people read. A document of a command that left an audit record names the operator. */
+/**
+ * Prints one JSON document, or text for operators. The document of a command that left an audit record names the
+ * operator.
+ */
 export function printResult(tools: CliContext, json: boolean | undefined, value: unknown, human: string): void {
   const recorded = tools.recordedOperator();
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -21,7 +24,7 @@ export function printResult(tools: CliContext, json: boolean | undefined, value:
   tools.out(json === true ? `${JSON.stringify(document, null, 2)}\n` : `${human}\n`);
 }
 
-/** A name of the operator's choice, which must be good to read in a list. */
+/** Returns a name that the operator chose, which must be displayable. */
 export const parseName = (text: string, max: number, what: string): string => {
   if (text === '' || [...text].length > max || /\p{Cc}/u.test(text))
     throw new UsageError(`${what}: expected 1 to ${max} characters`);
@@ -33,7 +36,7 @@ export const parseName = (text: string, max: number, what: string): string => {
   return text;
 };
 
-/** Columns as wide as their widest cell. */
+/** Formats columns as wide as their widest cell. */
 export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const line = (cells: readonly string[]): string =>
@@ -44,7 +47,7 @@ export function formatTable(head: readonly string[], rows: readonly (readonly st
   return [line(head), ...rows.map(line)].join('\n');
 }
 
-/** Lines of `name  value`. */
+/** Formats lines of `name  value`. */
 export function formatDetails(pairs: readonly (readonly [string, string])[]): string {
   const width = Math.max(...pairs.map(([name]) => name.length));
   return pairs.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join('\n');

@@ -30,7 +30,9 @@ export function serveCommand(program: Command, tools: CliContext): void {
     });
 }
 
-/** On the very first start: an account to try things with. Its key is the one that is ever printed by itself. */
+/**
+ * Creates an account for first requests on the very first start. Its key is the only one that is ever printed unasked.
+ */
 async function createDemoKey({ accounts }: Core): Promise<string | undefined> {
   if ((await accounts.list()).length > 0) return undefined;
   const traits = {
@@ -44,13 +46,16 @@ async function createDemoKey({ accounts }: Core): Promise<string | undefined> {
   return issued?.secret;
 }
 
-/** What a start makes, and shows this one time. */
+/** The results of a first start, which are shown once. */
 interface FirstStart {
   readonly demoKey: string | undefined;
   readonly first: OperatorInvitation;
 }
 
-/** The link of the first operator, or the file that holds it; `invited` when there is neither and no operator either. */
+/**
+ * The link of the first operator, or the file that contains it; `invited` when there is neither, and no operator
+ * either.
+ */
 type OperatorInvitation =
   | { readonly url: string }
   | { readonly file: string }
@@ -71,7 +76,10 @@ async function inviteFirstOperator(tools: CliContext, running: RunningService): 
 
 const INVITATION_FILE = 'operator-invitation';
 
-/** Shows the link on a terminal. Any other output may be a log that others read: then the link goes into a file for the user alone. */
+/**
+ * Shows the link on a terminal. Any other output may be a log that others read: the link then goes to a file that only
+ * the user can read.
+ */
 function deliverInvitation(tools: CliContext, url: string, file: string): OperatorInvitation {
   if (tools.isTerminal) return { url };
   try {
@@ -79,7 +87,7 @@ function deliverInvitation(tools: CliContext, url: string, file: string): Operat
     return { file };
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
-    // The service runs, and the command that is named then makes another link.
+    // The service runs, and the named command creates another link.
     return 'invited';
   }
 }

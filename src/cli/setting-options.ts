@@ -6,12 +6,12 @@ import { UsageError } from './output.ts';
 
 export function collectSetting(text: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
   const [, name, value] = /^([^=]+)=([\s\S]*)$/.exec(text) ?? [];
-  // Without what was typed, which may be a password.
+  // The error does not repeat the argument, which may be a password.
   if (name === undefined || value === undefined) throw new UsageError('--setting: expected NAME=VALUE');
   return { ...before, [name]: value };
 }
 
-/** With the content of the files that values name as `@FILE`. */
+/** Replaces values of the form `@FILE` with the content of the files. */
 export const resolveSettings = (settings: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(settings).map(([name, value]) => [
@@ -20,7 +20,7 @@ export const resolveSettings = (settings: Readonly<Record<string, string>>): Rec
     ]),
   );
 
-/** Of a file with a secret; editors end its line. */
+/** Reads a file with a secret, without the line end that editors add. */
 export const readSecretFile = (file: string): string =>
   (readFileOption(file) ?? Buffer.alloc(0)).toString('utf8').replace(/\r?\n$/, '');
 

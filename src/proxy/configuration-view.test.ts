@@ -43,7 +43,7 @@ const shownCertificate = (shown: X509Certificate) => ({
   pem: shown.toString(),
 });
 
-describe('a description', () => {
+describe('a configuration view', () => {
   it('of an empty configuration has the settings alone', () => {
     assert.deepEqual(toConfigurationView(EMPTY, NOW), {
       processor_public_key: null,
@@ -53,7 +53,7 @@ describe('a description', () => {
     });
   });
 
-  it('shows what is in use and what waits', () => {
+  it('shows active and pending values', () => {
     const from = formatIso8601(NOW + 60_000);
     const shown = toConfigurationView(configuration, NOW + 59_999);
     assert.deepEqual(shown.processor_public_key, {
@@ -74,14 +74,14 @@ describe('a description', () => {
     });
   });
 
-  it('shows what waited as in use from its time on', () => {
+  it('shows a pending value as active from its time on', () => {
     const shown = toConfigurationView(configuration, NOW + 60_000);
     assert.equal(shown.processor_public_key?.kid, thumbprint(other));
     assert.deepEqual(shown.merchant_private_key, { ...shownKey(other), next: null });
     assert.deepEqual(shown.merchant_certificate, { ...shownCertificate(otherCertificate), next: null });
   });
 
-  it('holds no secret', () => {
+  it('contains no secret', () => {
     const text = JSON.stringify(toConfigurationView(configuration, NOW));
     assert.deepEqual(new Search([PASSWORD, 'PRIVATE KEY'], [one, other]).found(Buffer.from(text)), []);
   });

@@ -13,7 +13,7 @@ import {
 } from './proxy-configuration.ts';
 import { type ConfiguredSettings, redactedSettings } from './settings.ts';
 
-/** A configuration for people: fingerprints, times, settings and the certificate, and nothing that is secret. */
+/** A configuration for operators and members: fingerprints, times, settings and the certificate, and no secret. */
 export interface ConfigurationView {
   readonly processor_public_key: (ProcessorKeyView & PendingView<ProcessorKeyView>) | null;
   readonly merchant_private_key: (KeyView & PendingView<KeyView>) | null;
@@ -22,19 +22,19 @@ export interface ConfigurationView {
 }
 
 interface KeyView {
-  /** RFC 7638, as in JOSE headers. */
+  /** The thumbprint (RFC 7638), as in JOSE headers. */
   readonly kid: string;
   /** SHA-256 of the SubjectPublicKeyInfo, hexadecimal. */
   readonly fingerprint: string;
   readonly bits: number;
-  /** PEM, SubjectPublicKeyInfo: also of a private key its public half, for receivers. */
+  /** PEM, SubjectPublicKeyInfo: of a private key too, the public half is shown for receivers. */
   readonly public_key: string;
 }
 
 interface ProcessorKeyView extends KeyView {
-  /** Base64, as in WS-Security headers. */
+  /** The subject key identifier in base64, as in WS-Security headers. */
   readonly subject_key_identifier: string;
-  /** When the certificate ends that the key came in; null when it came without one. */
+  /** Expiry of the certificate that contained the key; null when the key came without a certificate. */
   readonly expires_at: string | null;
 }
 
@@ -50,7 +50,7 @@ interface CertificateView {
   readonly pem: string;
 }
 
-/** What comes into use later; null when nothing does. */
+/** The pending value; null when there is none. */
 interface PendingView<T> {
   readonly next: (T & { readonly from: string }) | null;
 }

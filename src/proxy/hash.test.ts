@@ -16,7 +16,7 @@ describe('hashOf', () => {
     for (const type of HASH_TYPES) assert.equal(computeHash(type, Buffer.from('abc')), base64(digests[type]));
   });
 
-  it('is that of no bytes, and of any bytes', () => {
+  it('accepts no bytes, and any bytes', () => {
     const empty = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
     assert.equal(computeHash('SHA256', new Uint8Array()), base64(empty));
     const million = 'cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0';

@@ -24,7 +24,7 @@ const certificatesOf = async (at: number): Promise<Record<Name, X509Certificate>
   const [a, b, c] = await Promise.all([PAIRS.a, PAIRS.b, PAIRS.c].map((pair) => newCertificate(pair, at)));
   return { a, b, c } as Record<Name, X509Certificate>;
 };
-/** Those that are there, and those that are given. */
+/** The stored keys and certificates, and the given ones. */
 const [FIRST, SECOND] = [await certificatesOf(NOW), await certificatesOf(NOW)];
 
 const keyWith = (name: Name, certificate = FIRST[name]): MerchantKey =>
@@ -44,7 +44,7 @@ const filesOf = (given: { key?: Name; certificate?: X509Certificate | undefined 
 });
 const within = (minutes: number): RotationTimes => ({ now: NOW, from: NOW + minutes * MINUTE });
 
-/** `b1`: the key b with its first certificate; `b2`: with the one given; `b*`: with one that was made. */
+/** `b1`: the key b with its first certificate; `b2`: with the given one; `b*`: with a created one. */
 function shown(value: MerchantKey | undefined): string {
   if (value === undefined) return '-';
   const name = NAMES.find((each) => PAIRS[each].privateKey.equals(value.key)) ?? assert.fail('an unknown key');
@@ -68,7 +68,7 @@ const ALONE = 'a certificate needs its private key: give both';
 const ANOTHER = 'the merchant certificate belongs to another private key';
 const WAITS = 'another key waits already: a certificate cannot wait beside it';
 
-/** In use and waiting afterwards, at once and with an overlap of 10 minutes; or the refusal. */
+/** Active and pending values afterwards, without and with an overlap of 10 minutes; or the error. */
 type Outcome = string;
 const TABLE: readonly [state: string, given: string, atOnce: Outcome, withOverlap: Outcome][] = [
   ['nothing', 'key a', 'a* -', 'a* -'],
@@ -107,7 +107,7 @@ describe('a merchant’s key', () => {
         const next = pending(keys, NOW);
         const later = next === undefined ? '-' : `${shown(next.value)} in ${(next.from - NOW) / MINUTE}`;
         assert.equal(`${shown(active(keys, NOW))} ${later}`, expected);
-        // What was entered is what was given, wherever it now stands.
+        // The changes name exactly the given values, active or pending.
         assert.equal(shown(entered)[0], name);
         assert.ok([keys.current, keys.next?.value].includes(entered));
         if (files.certificate !== undefined) assert.equal(shown(entered), `${name}2`);
@@ -115,7 +115,7 @@ describe('a merchant’s key', () => {
     }
   }
 
-  it('that waited is in use after its time, and a certificate goes with it', async () => {
+  it('that was pending is active after its time, with its certificate', async () => {
     const old = STATES['a in use, b waits'];
     const times = { now: NOW + 5 * MINUTE, from: NOW + 5 * MINUTE };
     const { keys } = await rotateMerchantKey(old, filesOf({ certificate: SECOND.b }), times);
@@ -123,7 +123,7 @@ describe('a merchant’s key', () => {
     assert.equal(await refusal(() => rotateMerchantKey(old, filesOf({ certificate: SECOND.a }), times)), ANOTHER);
   });
 
-  it('given again keeps a certificate of whatever origin until its end, and then gets one that is made', async () => {
+  it('given again keeps a certificate of any origin until its expiry, and then gets a created one', async () => {
     const end = expiryOf(FIRST.a);
     for (const [now, expected] of [
       [end - 1, 'a1'],
@@ -145,7 +145,7 @@ describe('a merchant’s key', () => {
   });
 });
 
-/** Made by OpenSSL, with a key of P-256. */
+/** Created by OpenSSL, with a key of P-256. */
 const EC_CERTIFICATE = [
   'MIIBcTCCARegAwIBAgIUFz+GyFNP0yUUMX4xt/77fbvtAHkwCgYIKoZIzj0EAwIwDTELMAkGA1UEAwwCZWMwIBcNMjYxMTIxMjAy',
   'OTEyWhgPMjEyNjEwMjgyMDI5MTJaMA0xCzAJBgNVBAMMAmVjMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEwEQZ8M3Za7vHlHgA',
@@ -155,8 +155,8 @@ const EC_CERTIFICATE = [
 ].join('');
 const EC_VALID = Date.UTC(2030, 0, 1);
 
-describe('a merchant’s key or certificate is refused', () => {
-  it('when the certificate in use ends before the overlap does', async () => {
+describe('a merchant’s key or certificate is rejected', () => {
+  it('when the active certificate expires before the overlap ends', async () => {
     const end = expiryOf(FIRST.a);
     const state = STATES['a in use'];
     for (const files of [
@@ -173,7 +173,7 @@ describe('a merchant’s key or certificate is refused', () => {
     }
   });
 
-  it('when a certificate would have ended before it comes into use', async () => {
+  it('when a certificate would expire before it becomes active', async () => {
     const lasts = expiryOf(FIRST.a) - NOW;
     const short = (name: Name) => newCertificate(PAIRS[name], NOW - lasts + MINUTE);
     const message = 'the merchant certificate ends before it comes into use';
@@ -186,7 +186,7 @@ describe('a merchant’s key or certificate is refused', () => {
     assert.equal(await refusal(() => rotateMerchantKey(STATES['a in use, b waits'], files, within(0))), message);
   });
 
-  it('when the certificate belongs to another key than the one given with it', async () => {
+  it('when the certificate belongs to another key than the given one', async () => {
     for (const state of Object.values(STATES)) {
       const files = filesOf({ key: 'a', certificate: SECOND.b });
       assert.equal(await refusal(() => rotateMerchantKey(state, files, within(0))), ANOTHER);
@@ -212,7 +212,7 @@ describe('a merchant’s key or certificate is refused', () => {
     }
   });
 
-  it('when it is of an elliptic curve', async () => {
+  it('when its key is of an elliptic curve', async () => {
     const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const files = { ...filesOf({}), privateKey: Buffer.from(privatePem(pair)) };
     assert.equal(
@@ -228,19 +228,19 @@ describe('a merchant’s key or certificate is refused', () => {
     }
   });
 
-  it('when its numbers do not fit each other', async () => {
+  it('when its numbers do not form a valid key', async () => {
     const numbers = PAIRS.a.privateKey.export({ format: 'jwk' });
     const foreign = PAIRS.b.privateKey.export({ format: 'jwk' });
     for (const damage of [{ d: foreign.d, dp: foreign.dp }, { n: foreign.n }, { d: foreign.d, qi: foreign.qi }]) {
       const privateKey = Buffer.from(JSON.stringify({ ...numbers, ...damage }));
-      // Node takes it for a key, so it is our own check that finds the damage.
+      // Node accepts the key, so our own check has to find the damage.
       createPrivateKey({ key: JSON.parse(privateKey.toString()), format: 'jwk' });
       const message = await refusal(() => rotateMerchantKey(undefined, { ...filesOf({}), privateKey }, within(0)));
       assert.equal(message, 'the private key is damaged: its signature does not verify');
     }
   });
 
-  it('when neither is what it should be', async () => {
+  it('when neither can be parsed', async () => {
     const files = filesOf({});
     const [text, publicKey] = [Buffer.from('text'), Buffer.from(publicPem(PAIRS.a))];
     for (const privateKey of [text, publicKey])
@@ -260,7 +260,7 @@ describe('a processor’s key', () => {
   const old = { current: toProcessorKey(PAIRS.a.publicKey, undefined) };
   const [key, certificate] = [Buffer.from(publicPem(PAIRS.b)), Buffer.from(FIRST.b.toString())];
 
-  it('comes as a key, or in a certificate with whose end it ends', () => {
+  it('is given as a key, or in a certificate with which it expires', () => {
     for (const [file, expiresAt] of [
       [key, undefined],
       [certificate, expiryOf(FIRST.b)],
@@ -273,7 +273,7 @@ describe('a processor’s key', () => {
     }
   });
 
-  it('replaces the old one at once, or waits beside it', () => {
+  it('replaces the old one immediately, or is pending', () => {
     const atOnce = rotateProcessorKey(old, key, within(0));
     assert.deepEqual(atOnce.keys, { current: atOnce.entered });
     const later = rotateProcessorKey(old, key, within(10));
@@ -288,7 +288,7 @@ describe('a processor’s key', () => {
     });
   });
 
-  it('is refused with a certificate that has expired or is not valid yet, and when it is private', async () => {
+  it('is rejected with a certificate that has expired or is not valid yet, and when it is private', async () => {
     const refused = (file: Uint8Array, now = NOW) => refusal(() => rotateProcessorKey(old, file, { now, from: now }));
     assert.equal(await refused(certificate, expiryOf(FIRST.b)), 'the processor certificate has expired');
     assert.equal(await refused(certificate, NOW - 2 * DAY), 'the processor certificate is not valid yet');

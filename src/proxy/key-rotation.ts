@@ -16,9 +16,9 @@ import {
   validFrom,
 } from './proxy-configuration.ts';
 
-/** Keys and certificates of the operator's, checked before anything is stored. All of it throws `InvalidKeyError`. */
+/** Checks of the operator's keys and certificates before anything is stored. All functions throw `InvalidKeyError`. */
 
-/** Names the part in which a fault lies. */
+/** Adds the field to an error. */
 function withField<T>(part: 'processor_public_key' | 'merchant_private_key' | 'merchant_certificate', act: () => T): T {
   try {
     return act();
@@ -29,19 +29,19 @@ function withField<T>(part: 'processor_public_key' | 'merchant_private_key' | 'm
   }
 }
 
-/** What comes of a replacement, and what in it is new. */
+/** The result of a replacement, and what in it is new. */
 export interface Rotation<T> {
   readonly keys: RotatableValue<T>;
   readonly entered: T;
 }
 
-/** When something is replaced, and when the new one comes into use, milliseconds. */
+/** Times of a replacement, and at which the new value becomes active, in milliseconds. */
 export interface RotationTimes {
   readonly now: number;
   readonly from: number;
 }
 
-/** From a file with a public key, or with a certificate. */
+/** Parsed from a file with a public key, or with a certificate. */
 export function rotateProcessorKey(
   old: RotatableValue<ProcessorKey> | undefined,
   file: Uint8Array,
@@ -59,12 +59,12 @@ export function rotateProcessorKey(
   return { keys: isActive ? { current: entered } : rotate(old, entered, from, now), entered };
 }
 
-/** What of a merchant's is given; one or the other is there. */
+/** The given parts of a merchant's key pair; at least one is present. */
 export interface MerchantFiles {
   readonly privateKey: Uint8Array | undefined;
   readonly passphrase: string | undefined;
   readonly certificate: Uint8Array | undefined;
-  /** Names the merchant in a certificate that is made here. */
+  /** Name of the merchant in a certificate that cardvault creates. */
   readonly name: string;
 }
 
@@ -82,7 +82,7 @@ export async function rotateMerchantKey(
     return withField('merchant_certificate', () => renewCertificate(old, certificate, times));
   const key = withField('merchant_private_key', () => assertSigns(parsePrivateKey(privateKey, passphrase)));
   const entered = await resolveMerchantKey(old, key, certificate, files.name, times);
-  // Given again, it is in use as it was, and whatever waited does not come.
+  // A value that is given again remains active, and a pending value is dropped.
   const isActive = old !== undefined && active(old, now) === entered;
   return { keys: isActive ? { current: entered } : rotate(old, entered, from, now), entered };
 }
@@ -94,7 +94,7 @@ const merchantCertificate = (file: Uint8Array, times: RotationTimes): X509Certif
     return certificate;
   });
 
-/** A certificate of its own for a key that is there: the one in use, or the one that waits. */
+/** A new certificate for an existing key: the active or the pending one. */
 function renewCertificate(
   old: RotatableValue<MerchantKey> | undefined,
   certificate: X509Certificate | undefined,
@@ -115,7 +115,7 @@ function renewCertificate(
   return { keys, entered };
 }
 
-/** The key with its certificate: the one given, the one it has, or one made here. */
+/** Returns the key with its certificate: the given one, the existing one, or a created one. */
 async function resolveMerchantKey(
   old: RotatableValue<MerchantKey> | undefined,
   key: KeyObject,
@@ -127,7 +127,7 @@ async function resolveMerchantKey(
     if (!isKeyPair(key, certificate)) throw keyMismatch();
     return toMerchantKey(key, certificate);
   }
-  // Processors hold on to a certificate, so it changes only with its key or by its end.
+  // Processors store a certificate, so it changes only with its key or at its expiry.
   const candidates = old === undefined ? [] : [active(old, now), pending(old, now)?.value];
   const reusable = candidates.find((each) => each?.key.equals(key) === true && expiryOf(each.certificate) > from);
   return reusable ?? toMerchantKey(key, parseCertificate(await createSelfSigned(key, name, now)));
@@ -135,7 +135,7 @@ async function resolveMerchantKey(
 
 const keyMismatch = (): InvalidKeyError => new InvalidKeyError(explain('certificateOfOther'), 'merchant_certificate');
 
-/** The certificate that a public key came in, if it did. */
+/** The certificate that contained the public key, if any. */
 function findCertificate(file: Uint8Array): X509Certificate | undefined {
   try {
     return parseCertificate(file);
@@ -145,7 +145,7 @@ function findCertificate(file: Uint8Array): X509Certificate | undefined {
   }
 }
 
-/** Now, and when it comes into use. */
+/** Valid now, and when it becomes active. */
 function assertValid(certificate: X509Certificate, { now, from }: RotationTimes, owner: string): void {
   const [start, end] = [validFrom(certificate), expiryOf(certificate)];
   if (Number.isNaN(start) || Number.isNaN(end))
@@ -155,13 +155,13 @@ function assertValid(certificate: X509Certificate, { now, from }: RotationTimes,
   if (start > now) throw new InvalidKeyError(explain('certificateEarly', { whose: owner }));
 }
 
-/** A key can be well-formed and still have numbers that do not fit each other. */
+/** A key can be well-formed and still have numbers that do not belong together. */
 function assertSigns(key: KeyObject): KeyObject {
   const data = Buffer.from('cardvault');
   try {
     if (verify('sha256', data, toPublicKey(key), sign('sha256', data, key))) return key;
   } catch {
-    // As a signature that does not verify.
+    // Reported like a signature that does not verify.
   }
   throw new InvalidKeyError(explain('privateKeyDamaged'));
 }

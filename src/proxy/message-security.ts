@@ -2,13 +2,13 @@ import type { Random } from '../kernel/clock.ts';
 import type { MerchantKey, ProcessorKey } from './proxy-configuration.ts';
 import type { EffectiveSettings } from './settings.ts';
 
-/** Whose message it is, and for whom. */
+/** The merchant's signing key and the processor's encryption key. */
 export interface Parties {
   readonly merchant: MerchantKey;
   readonly processor: ProcessorKey;
 }
 
-/** What one message is secured with. */
+/** Everything that securing one message needs. */
 export interface MessageSecurity {
   readonly parties: Parties;
   readonly settings: EffectiveSettings;

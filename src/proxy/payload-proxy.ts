@@ -18,14 +18,17 @@ import { effectiveSettings } from './settings.ts';
 import { secureWithWssec } from './wssec/wssec.ts';
 import { parseDocument } from './wssec/xml-document.ts';
 
-/** A payload as it came, and who sent it. */
+/** The received payload and its sender. */
 export interface Payload {
   readonly reader: Omit<CardDataContext, 'usage'>;
   readonly text: string;
   readonly encryption: ValueEncryption;
 }
 
-/** Payloads for processors: card data in the place of placeholders, then secured so that only the processor reads it. */
+/**
+ * Payloads for processors: placeholders are replaced with card data, and the result is secured so that only the
+ * processor can read it.
+ */
 export class PayloadProxy {
   readonly #configurations: ProxyConfigurations;
   readonly #placeholders: Placeholders;
@@ -44,13 +47,13 @@ export class PayloadProxy {
     this.#random = options.random;
   }
 
-  /** Has the tenant the keys that JOSE and WS-Security need? */
+  /** True when the tenant has the keys that JOSE and WS-Security need. */
   async isConfigured(tenant: Tenant): Promise<boolean> {
     const { merchant, processor } = await this.#configurations.cached(tenant);
     return merchant !== undefined && processor !== undefined;
   }
 
-  /** `knownKeys` may be named in failures. Throws what `#substitute` and `#messageSecurity` throw. */
+  /** Failures may name `knownKeys`. Throws what `#substitute` and `#messageSecurity` throw. */
   async jose(transaction: Transaction, payload: Payload, knownKeys: ReadonlySet<string>): Promise<JoseMessage> {
     const marks = locateInJson(payload.text, knownKeys);
     const configuration = await this.#configuration(payload);
@@ -63,7 +66,7 @@ export class PayloadProxy {
     return secureWithJose(Buffer.from(plaintext, 'utf8'), security);
   }
 
-  /** A SOAP envelope. Throws what `#substitute` and `#messageSecurity` throw, `malformed_xml`. */
+  /** Secures a SOAP envelope. Throws what `#substitute` and `#messageSecurity` throw, and `malformed_xml`. */
   async wssec(transaction: Transaction, payload: Payload): Promise<string> {
     const { text, line } = parseDocument(payload.text);
     const marks = locateInXml(text, line);
@@ -100,7 +103,7 @@ export class PayloadProxy {
   }
 
   /**
-   * The text with values for placeholders. Throws `access_denied`, `unknown_token`, `unknown_capture`,
+   * Returns the text with values in place of placeholders. Throws `access_denied`, `unknown_token`, `unknown_capture`,
    * `invalid_placeholder`, `proxy_not_configured`.
    */
   async #substitute(

@@ -40,7 +40,7 @@ const UPDATE = `update proxy_configurations
 const LIST_EXPIRIES = `select account, environment, merchant_expires_at, processor_expires_at from proxy_configurations
   where merchant_expires_at is not null or processor_expires_at is not null`;
 
-/** A configuration with the revision it was read at. */
+/** A configuration with the revision at which it was read. */
 export interface StoredConfiguration {
   readonly configuration: ProxyConfiguration;
   readonly revision: number;
@@ -48,7 +48,7 @@ export interface StoredConfiguration {
 
 type Expiries = readonly [merchant: number | null, processor: number | null];
 
-/** Bound to the columns in clear, too. */
+/** The encryption context includes the columns in clear. */
 const recordContext = ({ environment, account }: Tenant, revision: number, expiries: Expiries): EncryptionContext =>
   encryptionContext(environment, account, 'proxy-configurations', String(revision), ...expiries.map(String), 'record');
 
@@ -77,7 +77,7 @@ export async function findConfiguration(
   }
 }
 
-/** Takes the place of revision `old`, or is the first; conflicts when somebody else was faster. */
+/** Replaces revision `old`, or inserts the first; conflicts when another request was faster. */
 export async function upsertConfiguration(
   keyring: Keyring,
   tenant: Tenant,
@@ -96,7 +96,7 @@ export async function upsertConfiguration(
   return write(UPDATE, [record, ...expiries, ...scope, old], 1);
 }
 
-/** When a certificate of a tenant ends, milliseconds. */
+/** Expiry of a tenant's certificate, in milliseconds. */
 export interface CertificateExpiry extends Tenant {
   readonly certificate: 'merchant' | 'processor';
   readonly expiresAt: number;

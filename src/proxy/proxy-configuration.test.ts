@@ -27,8 +27,8 @@ const pairs = [newKeyPair(), newKeyPair()] as const;
 const [{ privateKey: one }, { privateKey: other }] = pairs;
 const [certificate, otherCertificate] = [await newCertificate(pairs[0], NOW), await newCertificate(pairs[1], NOW)];
 
-describe('what can be replaced', () => {
-  it('is replaced at once when no time is left, also what was waiting', () => {
+describe('a rotatable value', () => {
+  it('is replaced immediately without an overlap, also a pending one', () => {
     for (const from of [NOW, NOW - 1]) {
       assert.deepEqual(rotate({ current: 'a' }, 'b', from, NOW), { current: 'b' });
       const waiting: RotatableValue<string> = { current: 'a', next: { value: 'w', from: NOW + 9 } };
@@ -36,11 +36,11 @@ describe('what can be replaced', () => {
     }
   });
 
-  it('is in use at once when nothing was there, whatever the time', () => {
+  it('is active immediately when there was none, whatever the overlap', () => {
     assert.deepEqual(rotate(undefined, 'a', NOW + 1000, NOW), { current: 'a' });
   });
 
-  it('stays in use until the time of the next', () => {
+  it('remains active until the time of the next one', () => {
     const both = rotate({ current: 'a' }, 'b', NOW + 10, NOW);
     assert.deepEqual(both, { current: 'a', next: { value: 'b', from: NOW + 10 } });
     assert.deepEqual(
@@ -52,13 +52,13 @@ describe('what can be replaced', () => {
     assert.equal(active({ current: 'a' }, NOW), 'a');
   });
 
-  it('keeps what is in use now, not what was waiting or is over', () => {
+  it('keeps the active value, not a pending or an expired one', () => {
     const both: RotatableValue<string> = { current: 'a', next: { value: 'b', from: NOW + 10 } };
     assert.deepEqual(rotate(both, 'c', NOW + 50, NOW + 9), { current: 'a', next: { value: 'c', from: NOW + 50 } });
     assert.deepEqual(rotate(both, 'c', NOW + 50, NOW + 10), { current: 'b', next: { value: 'c', from: NOW + 50 } });
   });
 
-  it('never changes what is in use before its time, over any replacements', () => {
+  it('never changes the active value before its time, over any replacements', () => {
     const steps = fc.array(fc.record({ wait: fc.nat(20), overlap: fc.nat(20) }), { minLength: 1, maxLength: 8 });
     fc.assert(
       fc.property(steps, fc.nat(20), (all, later) => {
@@ -88,11 +88,11 @@ describe('the key of a processor', () => {
     });
   });
 
-  it('is named as its certificate names it, and ends with it', () => {
+  it('is named as its certificate names it, and expires with it', () => {
     const { subjectKeyIdentifier: named, expiresAt } = toProcessorKey(certificate.publicKey, certificate);
     assert.equal(named, subjectKeyIdentifier(one));
     assert.equal(expiresAt, NOW + 1095 * DAY);
-    // Of another key, so that it is seen where the name comes from.
+    // The certificate belongs to another key, so that the test sees the origin of the name.
     assert.equal(toProcessorKey(createPublicKey(other), certificate).subjectKeyIdentifier, subjectKeyIdentifier(one));
   });
 });
@@ -112,7 +112,7 @@ describe('a certificate', () => {
   });
 });
 
-/** With keys as texts, so that it can be compared. */
+/** Keys as texts, so that they can be compared. */
 function shape({ processor, merchant, settings }: ProxyConfiguration): unknown {
   const shown = (value: unknown): unknown =>
     JSON.parse(JSON.stringify(value ?? null, (name, each) => (name === 'certificate' ? String(each) : each)));
@@ -146,7 +146,7 @@ describe('a record', () => {
     },
   ];
 
-  it('gives back what was put into it', () => {
+  it('returns what was stored', () => {
     for (const processor of processors) {
       for (const merchant of merchants) {
         const configuration = { processor, merchant, settings };

@@ -3,7 +3,7 @@ import { namedKeyIdentifier } from '../crypto/certificate.ts';
 import { subjectKeyIdentifier, thumbprint, toPublicKey } from '../crypto/rsa-keys.ts';
 import type { ConfiguredSettings } from './settings.ts';
 
-/** What the proxy of one account in one environment works with. */
+/** The configuration of the proxy for one account in one environment. */
 export interface ProxyConfiguration {
   readonly processor: RotatableValue<ProcessorKey> | undefined;
   readonly merchant: RotatableValue<MerchantKey> | undefined;
@@ -12,7 +12,7 @@ export interface ProxyConfiguration {
 
 export const EMPTY: ProxyConfiguration = { processor: undefined, merchant: undefined, settings: {} };
 
-/** Something in use and, while a replacement waits, what comes after it. */
+/** An active value and, during a rotation, the pending one. */
 export interface RotatableValue<T> {
   readonly current: T;
   readonly next?: PendingValue<T> | undefined;
@@ -20,42 +20,42 @@ export interface RotatableValue<T> {
 
 interface PendingValue<T> {
   readonly value: T;
-  /** When it comes into use, milliseconds. */
+  /** The time at which it becomes active, in milliseconds. */
   readonly from: number;
 }
 
-/** The public key that payloads are encrypted for. */
+/** The public key that encrypts payloads. */
 export interface ProcessorKey {
   readonly key: KeyObject;
-  /** RFC 7638. */
+  /** The thumbprint (RFC 7638). */
   readonly kid: string;
   /** Base64, as X.509 names the key. */
   readonly subjectKeyIdentifier: string;
-  /** When the certificate that it came in ends, milliseconds; absent when it came without. */
+  /** Expiry of the certificate that contained the key, in milliseconds; absent when it came without a certificate. */
   readonly expiresAt: number | undefined;
 }
 
-/** The private key that payloads are signed with, and its certificate. */
+/** The private key that signs payloads, and its certificate. */
 export interface MerchantKey {
   readonly key: KeyObject;
   readonly kid: string;
   readonly subjectKeyIdentifier: string;
   readonly certificate: X509Certificate;
-  /** Base64 of its DER. */
+  /** The certificate's DER in base64. */
   readonly certificateText: string;
 }
 
 export const active = <T>(rotatable: RotatableValue<T>, now: number): T =>
   rotatable.next !== undefined && rotatable.next.from <= now ? rotatable.next.value : rotatable.current;
 
-/** The last to come into use. */
+/** The value that becomes active last. */
 export const newest = <T>({ current, next }: RotatableValue<T>): T => next?.value ?? current;
 
-/** What waits to come into use. */
+/** The value that is not active yet. */
 export const pending = <T>({ next }: RotatableValue<T>, now: number): PendingValue<T> | undefined =>
   next !== undefined && next.from > now ? next : undefined;
 
-/** `from` in the future keeps what is in use until then. */
+/** With `from` in the future, the active value remains active until then. */
 export function rotate<T>(
   old: RotatableValue<T> | undefined,
   value: T,
@@ -98,7 +98,7 @@ export const certificateFingerprint = ({ raw }: X509Certificate): string =>
 export const isKeyPair = (key: KeyObject, certificate: X509Certificate): boolean =>
   certificate.publicKey.equals(toPublicKey(key));
 
-/** As it is sealed; binary values as base64. */
+/** The sealed format, with binary values in base64. */
 interface ConfigurationRecord {
   readonly processor?: RotatableValue<{ key: string; ski: string; expires_at?: number | undefined }>;
   readonly merchant?: RotatableValue<{ key: string; certificate: string }>;

@@ -24,28 +24,28 @@ import {
 } from './proxy-configuration-store.ts';
 import { type ConfiguredSettings, isAuditedSetting, listSettings, mergeSettings } from './settings.ts';
 
-/** What the operator changes; what is absent stays. Files as they are on disk. */
+/** The operator's changes; absent members stay unchanged. Files are given as their bytes. */
 export interface ConfigurationChanges {
   readonly processorPublicKey?: Uint8Array | undefined;
   readonly merchantPrivateKey?: Uint8Array | undefined;
   readonly passphrase?: string | undefined;
   readonly merchantCertificate?: Uint8Array | undefined;
-  /** An empty value removes. */
+  /** An empty value removes the setting. */
   readonly settings: ConfiguredSettings;
-  /** How long what is in use stays in use beside a new key or certificate. */
+  /** How long the active key or certificate remains valid beside a new one. */
   readonly overlapMinutes: number;
 }
 
 type AuditDetail = Readonly<Record<string, string | number | readonly string[]>>;
 
-/** Of what is entered: SHA-256, hexadecimal. */
+/** SHA-256 of each given value, hexadecimal. */
 interface Fingerprints {
   readonly processor_public_key?: string;
   readonly merchant_private_key?: string;
   readonly merchant_certificate?: string;
 }
 
-/** What becomes of changes; nothing of it is stored yet. */
+/** The result of changes; nothing of it is stored yet. */
 interface ConfigurationPlan {
   readonly configuration: ProxyConfiguration;
   readonly fingerprints: Fingerprints;
@@ -53,7 +53,7 @@ interface ConfigurationPlan {
 
 type FoundConfiguration = StoredConfiguration | undefined;
 
-/** An audited change, with what has to be committed with it. */
+/** An audited change, with the writes to commit. */
 interface ConfigurationEvent {
   readonly action: AuditAction & OperatorChange;
   readonly detail: AuditDetail;
@@ -61,7 +61,7 @@ interface ConfigurationEvent {
   readonly along: PreparedWrites;
 }
 
-/** The files of a change while it waits for approval, as base64; and all else of it. */
+/** The encoding of a change while it awaits approval: files as base64, and the other members. */
 type RequestedConfiguration = Pick<ConfigurationChanges, 'passphrase' | 'settings' | 'overlapMinutes'> & {
   readonly files: Readonly<Partial<Record<(typeof FILES)[number], string>>>;
 };
@@ -97,7 +97,7 @@ export class ProxyConfigurations {
     });
   }
 
-  /** As it is at most 2 seconds later than changed; keys are parsed once for each change. */
+  /** Returns the configuration, at most 2 seconds old; keys are parsed once for each change. */
   async cached(tenant: Tenant): Promise<ProxyConfiguration> {
     const found = await this.#cache.get(tenantKey(tenant), (stale) => this.#loadIfNewer(tenant, stale));
     return found?.configuration ?? EMPTY;
@@ -108,8 +108,8 @@ export class ProxyConfigurations {
   }
 
   /**
-   * Throws `InvalidKeyError`, `SettingError` or another error for the operator, and `ApprovalRequired` when a member of the account has
-   * to approve it first; then nothing has changed.
+   * Throws `InvalidKeyError`, `SettingError` or another error for the operator, and `ApprovalRequired` when a member of
+   * the account has to approve the change first; in each case nothing has changed.
    */
   async configure(
     tenant: Tenant,
@@ -137,15 +137,15 @@ export class ProxyConfigurations {
   }
 
   /**
-   * Returns what `configure` would enter, for the approver: fingerprints of keys and certificate, and settings. Throws what
-   * `configure` throws.
+   * Returns what `configure` would store, for the approver: fingerprints of keys and certificate, and settings. Throws
+   * what `configure` throws.
    */
   async preview(tenant: Tenant, changes: ConfigurationChanges): Promise<SummaryLine[]> {
     const stored = await findConfiguration(this.#database, this.#keyring, tenant);
     return toSummary((await this.#plan(tenant, stored, changes)).fingerprints, changes);
   }
 
-  /** Erases all keys and settings, also when they cannot be opened any more. */
+  /** Erases all keys and settings, also when they cannot be unsealed. */
   async remove(tenant: Tenant, origin: Origin, right: ChangeRight = {}): Promise<void> {
     const revision = await findRevision(this.#database, tenant);
     if (revision === undefined) throw notPossible('proxyEmpty');
@@ -211,7 +211,7 @@ export class ProxyConfigurations {
   }
 }
 
-/** The fingerprint of a certificate made here is left out: each time another one is made. */
+/** The fingerprint of a certificate that cardvault creates is left out: each call creates another one. */
 function toSummary(
   { merchant_certificate: certificate, ...keys }: Fingerprints,
   changes: ConfigurationChanges,
@@ -225,7 +225,7 @@ function toSummary(
   ]);
 }
 
-/** Says of a secret only that it changes, and of any setting when it is removed. */
+/** Describes a secret only as changed, and any setting as removed. */
 const summarizeSettings = (settings: ConfiguredSettings): [string, string][] =>
   listSettings(settings).flatMap(({ name, isSet, value }) => {
     if (!isSet) return [];

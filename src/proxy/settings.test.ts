@@ -57,7 +57,7 @@ describe('settings', () => {
     assert.deepEqual(effectiveSettings({}), DEFAULTS);
   });
 
-  it('have each of their words, and the first by default', () => {
+  it('have each of their values, and the first by default', () => {
     for (const [name, words] of Object.entries(WORDS)) {
       for (const word of words) {
         const merged = mergeSettings({}, { [name]: word });
@@ -68,7 +68,7 @@ describe('settings', () => {
     }
   });
 
-  it('have no other word', () => {
+  it('have no other value', () => {
     for (const [name, words] of Object.entries(WORDS)) {
       for (const word of ['secret', ` ${words[0]}`, words[0]?.toLowerCase() ?? '', 'toString', '__proto__']) {
         if (words.includes(word)) continue;
@@ -77,7 +77,7 @@ describe('settings', () => {
     }
   });
 
-  it('have no other name, and what was given is not repeated', () => {
+  it('have no other name, and the error does not repeat the input', () => {
     for (const name of ['secret', 'JOSE.SIGNATURE', 'toString', '__proto__', 'constructor', '']) {
       const changes = Object.fromEntries([[name, 'hunter2']]);
       assert.equal(fault(changes), `setting 1 does not exist; there are ${SETTING_NAMES.join(', ')}`);
@@ -88,7 +88,7 @@ describe('settings', () => {
 });
 
 describe('changes', () => {
-  it('merge into what was set', () => {
+  it('merge into the configured settings', () => {
     const old = { 'jose.signature': 'PS512', 'jose.payload': 'plain' };
     const merged = mergeSettings(old, { 'jose.payload': 'nested', 'wssec.order': 'sign-encrypt' });
     assert.deepEqual(merged, { 'jose.signature': 'PS512', 'jose.payload': 'nested', 'wssec.order': 'sign-encrypt' });
@@ -96,13 +96,13 @@ describe('changes', () => {
     assert.deepEqual(mergeSettings(old, {}), old);
   });
 
-  it('with an empty value remove', () => {
+  it('with an empty value remove a setting', () => {
     assert.deepEqual(mergeSettings({ 'jose.signature': 'PS512' }, { 'jose.signature': '', 'jose.payload': '' }), {});
     assert.deepEqual(mergeSettings(LOGIN, { 'wssec.username': '', 'wssec.password': '' }), {});
     assert.deepEqual(mergeSettings({ 'wssec.preset': 'redeban' }, { 'wssec.preset': '' }), {});
   });
 
-  it('with one fault among them change nothing', () => {
+  it('with one invalid setting among them change nothing', () => {
     const old = { 'jose.signature': 'PS512' };
     fault({ 'jose.signature': 'RS256', 'jose.payload': 'x' }, old);
     assert.deepEqual(old, { 'jose.signature': 'PS512' });
@@ -119,7 +119,7 @@ describe('changes', () => {
     });
   });
 
-  it('take texts of 1 to 255 characters that can stand in XML, and repeat none', () => {
+  it('accept texts of 1 to 255 characters that XML allows, and repeat none', () => {
     for (const name of ['wssec.username', 'wssec.password']) {
       const set = (text: string) => ({ ...LOGIN, [name]: text });
       for (const text of ['x'.repeat(255), 'ñ 😀 <&>"\'', ' ', '\ufffd']) {
@@ -141,12 +141,12 @@ describe('the preset redeban', () => {
     'wssec.password-type': 'PasswordText',
   };
 
-  it('sets what it stands for, and nothing else', () => {
+  it('sets the settings it is documented for, and nothing else', () => {
     const preset = { 'wssec.preset': 'redeban' };
     assert.deepEqual(effectiveSettings(preset), { ...DEFAULTS, ...REDEBAN, ...preset });
   });
 
-  it('gives way to what is set beside it, also where that is the default', () => {
+  it('is overridden by explicit settings, also by one that equals the default', () => {
     for (const name of Object.keys(REDEBAN)) {
       const other = WORDS[name]?.find((word) => word !== (REDEBAN as ConfiguredSettings)[name]) ?? assert.fail(name);
       const given = { 'wssec.preset': 'redeban', [name]: other };
@@ -155,8 +155,8 @@ describe('the preset redeban', () => {
   });
 });
 
-describe('settings for people', () => {
-  it('are those in force, with (set) for the password', () => {
+describe('redacted settings', () => {
+  it('are the effective ones, with (set) for the password', () => {
     assert.deepEqual(redactedSettings({}), DEFAULTS);
     const shown = redactedSettings({ ...LOGIN, 'jose.signature': 'PS256' });
     assert.deepEqual(shown, {

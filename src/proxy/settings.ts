@@ -2,9 +2,9 @@ import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Explanation, explain } from '../kernel/reasons.ts';
 
-/** The closed list of what can be set for an account's proxy (decisions: Proxy). */
+/** The closed list of an account's proxy settings (decisions: Proxy). */
 
-/** Words that a setting may have; the first is the default. */
+/** Values that a setting may have; the first is the default. */
 const CHOICES = {
   'jose.signature': ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   'jose.key-management': ['RSA-OAEP-256', 'RSA-OAEP'],
@@ -18,11 +18,11 @@ const CHOICES = {
   'wssec.password-type': ['PasswordDigest', 'PasswordText'],
 } as const;
 
-/** Texts of the operator's choice. */
+/** Settings with a text of the operator's choice. */
 const TEXTS = ['wssec.username', 'wssec.password'] as const;
 const SECRETS: readonly string[] = ['wssec.password'];
 
-/** What a preset sets, unless it is set otherwise beside it. */
+/** The values that a preset sets, unless a setting overrides them. */
 const PRESETS = {
   redeban: {
     'wssec.order': 'encrypt-sign',
@@ -38,7 +38,7 @@ type TextName = (typeof TEXTS)[number];
 
 const PRESET = 'wssec.preset';
 
-/** What each decides. */
+/** Description of each setting. */
 const DESCRIPTIONS: Readonly<Record<ChoiceName | TextName | typeof PRESET, string>> = {
   'jose.signature': 'How the payload is signed',
   'jose.key-management': 'How the content key is encrypted for the processor',
@@ -57,21 +57,21 @@ const DESCRIPTIONS: Readonly<Record<ChoiceName | TextName | typeof PRESET, strin
 
 export const SETTING_NAMES: readonly string[] = Object.keys(DESCRIPTIONS).sort();
 
-/** Both halves of a credential; the user name is shown to members, and stored sealed only. */
+/** Both halves of a credential; the user name is shown to members, but stored sealed only. */
 const CREDENTIALS: readonly string[] = ['wssec.username', ...SECRETS];
 
-/** True when the value may stand in the audit log. */
+/** True when the audit log may contain the value. */
 export const isAuditedSetting = (name: string): boolean => SETTING_NAMES.includes(name) && !CREDENTIALS.includes(name);
 
-/** As the operator set them; what is not set is not there. */
+/** The settings as the operator set them; unset ones are absent. */
 export type ConfiguredSettings = Readonly<Record<string, string>>;
 
-/** As they are in force. */
+/** The settings with their defaults. */
 export type EffectiveSettings = { readonly [K in ChoiceName]: (typeof CHOICES)[K][number] } & {
   readonly [K in TextName]?: string;
 };
 
-/** Changes merge into what was set; an empty value removes. Throws `SettingError`. */
+/** Merges changes into the configured settings; an empty value removes a setting. Throws `SettingError`. */
 export function mergeSettings(current: ConfiguredSettings, changes: ConfiguredSettings): ConfiguredSettings {
   const merged: Record<string, string> = { ...current };
   for (const [index, [name, value]] of Object.entries(changes).entries()) {
@@ -98,7 +98,7 @@ function parseValue(name: string, value: string): string {
   return value;
 }
 
-/** None where any text will do. */
+/** Absent for a setting that accepts any text. */
 function choicesFor(name: string): readonly string[] {
   if (name === PRESET) return Object.keys(PRESETS);
   return Object.hasOwn(CHOICES, name) ? CHOICES[name as ChoiceName] : [];
@@ -117,7 +117,7 @@ export function effectiveSettings(configured: ConfiguredSettings): EffectiveSett
   return { ...DEFAULTS, ...preset, ...configured } as EffectiveSettings;
 }
 
-/** In force, for people: without what is secret. */
+/** The effective settings without secrets, for display. */
 export const redactedSettings = (configured: ConfiguredSettings): ConfiguredSettings =>
   Object.fromEntries(
     Object.entries(effectiveSettings(configured)).map(([name, value]) => [
@@ -126,22 +126,22 @@ export const redactedSettings = (configured: ConfiguredSettings): ConfiguredSett
     ]),
   );
 
-/** A setting for people who set it. */
+/** A setting as operators see it. */
 export interface SettingView {
   readonly name: string;
   readonly description: string;
   readonly isSet: boolean;
-  /** As it was set; never that of a secret. */
+  /** The configured value; absent for a secret. */
   readonly value: string | undefined;
-  /** In force while it is not set. */
+  /** The effective value while the setting is unset. */
   readonly defaultValue: string | undefined;
   readonly expected: Explanation;
-  /** None where any text will do. */
+  /** Absent for a setting that accepts any text. */
   readonly choices: readonly string[];
   readonly isSecret: boolean;
 }
 
-/** All that there are. */
+/** All settings. */
 export const listSettings = (configured: ConfiguredSettings): SettingView[] =>
   Object.entries(DESCRIPTIONS).map(([name, description]) => {
     const isSecret = SECRETS.includes(name);

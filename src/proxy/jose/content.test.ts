@@ -83,14 +83,14 @@ const VECTORS: readonly Vector[] = [
 
 describe('content encryption', () => {
   for (const { source, algorithm, key, iv, plaintext, additional, ciphertext, tag } of VECTORS) {
-    it(`by ${algorithm} is that of ${source}`, () => {
+    it(`by ${algorithm} equals that of ${source}`, () => {
       const method = CONTENT_ENCRYPTION[algorithm];
       assert.deepEqual([method.keyBytes, method.ivBytes], [key.length, iv.length]);
       assert.deepEqual(method.encrypt(key, iv, plaintext, additional), { ciphertext, tag });
     });
   }
 
-  it('pads to whole blocks where the cipher needs them, and is undone', () => {
+  it('pads to full blocks where the cipher needs them, and can be decrypted', () => {
     const ciphers = { 'A256CBC-HS512': ['aes-256-cbc', 32], 'A128CBC-HS256': ['aes-128-cbc', 16] } as const;
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), fc.uint8Array({ maxLength: 40 }), (plaintext, additional) => {

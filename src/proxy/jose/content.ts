@@ -8,7 +8,7 @@ interface ContentEncryption {
   encrypt(key: Uint8Array, iv: Uint8Array, plaintext: Uint8Array, additional: Uint8Array): Encrypted;
 }
 
-/** Content encryption of RFC 7518, section 5, by name; the key is the content encryption key as a whole. */
+/** Content encryption of RFC 7518, section 5, by name; the key is the entire content encryption key. */
 export const CONTENT_ENCRYPTION: Readonly<Record<EffectiveSettings['jose.content'], ContentEncryption>> = {
   A256GCM: { keyBytes: 32, ivBytes: GCM_IV_BYTES, encrypt: encryptGcm },
   A128GCM: { keyBytes: 16, ivBytes: GCM_IV_BYTES, encrypt: encryptGcm },

@@ -30,10 +30,10 @@ const CONTENTS = ['A256GCM', 'A128GCM', 'A256CBC-HS512', 'A128CBC-HS256'] as con
 
 const [SIGNER, RECIPIENT] = [merchant, processor].map(({ publicKey }) => thumbprint(publicKey));
 
-describe('a message, opened by the library jose', () => {
+describe('a message, decrypted by the library jose', () => {
   for (const payload of ['nested', 'plain'] as const) {
     for (const content of CONTENTS) {
-      it(`${payload} under ${content} is the payload byte for byte, signed and addressed, with each algorithm`, async () => {
+      it(`${payload} with ${content} is the payload byte for byte, signed and addressed, with each algorithm`, async () => {
         for (const signing of SIGNATURES) {
           for (const management of KEY_MANAGEMENTS) {
             const settings: Partial<EffectiveSettings> = {
@@ -70,7 +70,7 @@ describe('a message, opened by the library jose', () => {
     assert.equal((await verified(plaintext)).header.alg, 'RS256');
   });
 
-  it('may be of no bytes, or of many', async () => {
+  it('may have no bytes, or many', async () => {
     for (const payload of [new Uint8Array(), Buffer.alloc(1024 * 1024, 0xfe)]) {
       const { value } = await secure({}, payload);
       assert.deepEqual((await verified((await opened(value)).plaintext)).payload, Buffer.from(payload));
@@ -79,14 +79,14 @@ describe('a message, opened by the library jose', () => {
 });
 
 describe('a message', () => {
-  it('is opened by no other key, and verified by none', async () => {
+  it('is decrypted by no other key, and verified by none', async () => {
     const { value, signature } = await secure({});
     await assert.rejects(compactDecrypt(value, stranger.privateKey));
     await assert.rejects(compactDecrypt(value, merchant.privateKey));
     await assert.rejects(verified(signature, stranger.publicKey));
   });
 
-  it('is refused when any of its parts was changed', async () => {
+  it('is rejected when any of its parts was changed', async () => {
     for (const content of CONTENTS) {
       const parts = (await secure({ 'jose.content': content })).value.split('.');
       for (const [index, part] of parts.entries()) {
@@ -97,7 +97,7 @@ describe('a message', () => {
     }
   });
 
-  it('has a key and an initialization vector of its own each time', async () => {
+  it('has a new key and initialization vector each time', async () => {
     const seen = new Set<string>();
     for (let index = 0; index < 5; index++) {
       const [, key = '', iv = '', ciphertext = ''] = (await secure({ 'jose.payload': 'plain' })).value.split('.');
@@ -106,7 +106,7 @@ describe('a message', () => {
     assert.equal(seen.size, 15);
   });
 
-  it('draws key and vector from what is passed in, in the sizes of its algorithm, and wipes the key', () => {
+  it('draws key and vector from the given randomness, in the sizes of its algorithm, and wipes the key', () => {
     const sizes = { A256GCM: [32, 12], A128GCM: [16, 12], 'A256CBC-HS512': [64, 16], 'A128CBC-HS256': [32, 16] };
     for (const content of CONTENTS) {
       const drawn: Uint8Array[] = [];

@@ -2,11 +2,14 @@ import type { MessageSecurity } from '../message-security.ts';
 import { encryptCompact } from './jwe.ts';
 import { signCompact } from './jws.ts';
 
-/** A payload that only the processor can read, and that it can tell is the merchant's before it reads it. */
+/** Secures a payload so that only the processor can read it, and can verify that the merchant signed it. */
 export interface JoseMessage {
-  /** JWE compact for the processor. */
+  /** Encrypts for the processor (JWE compact). */
   readonly value: string;
-  /** JWS compact by the merchant over `value`. Never over the plaintext: whoever knows most of it could guess the rest. */
+  /**
+   * Signs `value` as the merchant (JWS compact). Never sign the plaintext: a receiver who knows most of it could guess
+   * the rest and compare.
+   */
   readonly signature: string;
 }
 

@@ -7,7 +7,7 @@ import { encodeHeader } from './jws.ts';
 
 const PADDINGS = { 'RSA-OAEP-256': 'oaep-sha256', 'RSA-OAEP': 'oaep-sha1' } as const;
 
-/** JWE compact serialization (RFC 7516, 7.1). `header` stands beside `alg`, `enc` and `kid`. */
+/** Returns a JWE in compact serialization (RFC 7516, 7.1). `header` is added to `alg`, `enc` and `kid`. */
 export function encryptCompact(
   plaintext: Uint8Array,
   algorithms: {

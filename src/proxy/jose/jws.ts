@@ -2,7 +2,7 @@ import { signRsa } from '../../crypto/rsa.ts';
 import type { MerchantKey } from '../proxy-configuration.ts';
 import type { EffectiveSettings } from '../settings.ts';
 
-/** JWS compact serialization (RFC 7515, 7.1). `header` stands beside `alg` and `kid`. */
+/** Returns a JWS in compact serialization (RFC 7515, 7.1). `header` is added to `alg` and `kid`. */
 export async function signCompact(
   payload: Uint8Array,
   algorithm: EffectiveSettings['jose.signature'],

@@ -31,7 +31,7 @@ describe('names of algorithms', () => {
     assert.equal(passwordTypeUri('PasswordText'), `${OASIS}-username-token-profile-1.0#PasswordText`);
   });
 
-  it('go with what is done', () => {
+  it('belong to the operation that is performed', () => {
     const more = 'http://www.w3.org/2001/04/xmldsig-more#';
     const [small, large] = [SIGNATURES['RSA-SHA256'], SIGNATURES['RSA-SHA512']];
     assert.deepEqual(small, {
@@ -89,7 +89,7 @@ describe('content encryption', () => {
     );
   });
 
-  it('takes a new vector each time', () => {
+  it('uses a new vector each time', () => {
     const key = newContentKey(random);
     for (const { encrypt } of Object.values(CONTENT_ENCRYPTION)) {
       const [one, other] = [encrypt(key, 'x', random), encrypt(key, 'x', random)];

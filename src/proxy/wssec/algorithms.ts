@@ -52,13 +52,13 @@ export const SIGNATURES: Readonly<Record<EffectiveSettings['wssec.signature'], S
 interface KeyTransport {
   readonly padding: EncryptionPadding;
   readonly uri: string;
-  /** Both named in the message, because their defaults are SHA-1. */
+  /** Both are named in the message, because their defaults are SHA-1. */
   readonly digestUri?: string;
   readonly maskUri?: string;
 }
 
 export const KEY_TRANSPORT: Readonly<Record<EffectiveSettings['wssec.key-transport'], KeyTransport>> = {
-  // Its mask generation is fixed to SHA-1, so its digest is left at the default too: receivers take other pairs apart.
+  // Its mask generation is fixed to SHA-1, so its digest has the default too: receivers parse other pairs differently.
   'RSA-OAEP': { padding: 'oaep-sha1', uri: `${NS.xenc}rsa-oaep-mgf1p` },
   'RSA-OAEP-SHA256': {
     padding: 'oaep-sha256',
@@ -75,7 +75,7 @@ export const newContentKey = (random: Random): Uint8Array => random.bytes(CONTEN
 
 interface ContentEncryption {
   readonly uri: string;
-  /** Initialization vector, ciphertext and, where there is one, tag. */
+  /** Initialization vector, ciphertext and, with GCM, tag. */
   encrypt(key: Uint8Array, plaintext: string, random: Random): Buffer;
 }
 

@@ -7,11 +7,11 @@ import { canonicalElement } from './canonical.ts';
 const is = (document: string, canonical: string): void => assert.equal(canonicalElement(document), canonical);
 
 describe('Canonical XML 1.0, the examples that need no DOCTYPE', () => {
-  it('3.1: comments go', () => {
+  it('3.1: comments are removed', () => {
     is('<doc>Hello, world!<!-- Comment 1 --></doc>', '<doc>Hello, world!</doc>');
   });
 
-  it('3.2: white space in content stays', () => {
+  it('3.2: white space in content is kept', () => {
     const document = '<doc>\n   <clean>   </clean>\n   <mixed>\n      A\n      <clean>   </clean>\n   </mixed>\n</doc>';
     is(document, document);
   });
@@ -72,7 +72,7 @@ Second line</text>
     );
   });
 
-  it('3.6: characters as they are', () => {
+  it('3.6: characters are unchanged', () => {
     is('<doc>&#169;</doc>', '<doc>©</doc>');
   });
 });
@@ -82,7 +82,7 @@ describe('Exclusive XML Canonicalization 1.0', () => {
          <n3:stuff xmlns:n3="ftp://example.org"></n3:stuff>
       </n1:elem2>`;
 
-  it('2.2: declarations and xml: attributes of a context that is not there do not count', () => {
+  it('2.2: declarations and xml: attributes of the omitted context do not count', () => {
     is(
       `<n1:elem2 xmlns:n0="http://a.example" xmlns:n1="http://example.net" xmlns:n2="http://b.example" xml:lang="en">
          <n3:stuff xmlns:n3="ftp://example.org"/>
@@ -120,7 +120,7 @@ describe('Exclusive XML Canonicalization 1.0', () => {
     );
   });
 
-  it('does not write again what is declared again', () => {
+  it('does not repeat a declaration that is repeated', () => {
     is(
       '<p:a xmlns:p="urn:1"><b xmlns:p="urn:2"><p:c xmlns:p="urn:1"/></b></p:a>',
       '<p:a xmlns:p="urn:1"><b><p:c></p:c></b></p:a>',
@@ -165,7 +165,7 @@ describe('order', () => {
 });
 
 describe('attributes', () => {
-  it('whose names begin with xmlns are attributes', () => {
+  it('whose names start with xmlns are attributes', () => {
     is('<a xmlns-x="1" xmlnsfoo="2" xmlns="urn:d"/>', '<a xmlns="urn:d" xmlns-x="1" xmlnsfoo="2"></a>');
     is('<a xmlnsx:b="1" xmlns:xmlnsx="urn:x"/>', '<a xmlns:xmlnsx="urn:x" xmlnsx:b="1"></a>');
   });
@@ -174,7 +174,7 @@ describe('attributes', () => {
     is('<xml:a xml:lang="en" xmlns:xml="http://www.w3.org/XML/1998/namespace"/>', '<xml:a xml:lang="en"></xml:a>');
   });
 
-  it('are normalised as they are read', () => {
+  it('are normalized as they are read', () => {
     is('<a b="\t|\n|\r|\r\n| "/>', '<a b=" | | | | "></a>');
     is('<a b="&#9;&#10;&#13;&#32;"/>', '<a b="&#x9;&#xA;&#xD; "></a>');
     is(`<a b='"&apos;&lt;>&#38;'/>`, `<a b="&quot;'&lt;>&amp;"></a>`);
@@ -212,7 +212,7 @@ describe('against libxml2', () => {
   });
 });
 
-describe('documents made up', () => {
+describe('generated documents', () => {
   const URIS = ['urn:a', 'urn:b', 'http://x.example/'];
   const TEXTS = ['t', ' \r\n', '&#13;', '&lt;', '>', '<!-- c -->', '<![CDATA[<&]] ]]>', '😀', '&quot;', '"'];
   const uri = fc.constantFrom(...URIS);
@@ -227,7 +227,7 @@ describe('documents made up', () => {
     plain: fc.dictionary(fc.constantFrom('x', 'X', 'xmlns-x', '\uFF21', '𐀀', 'xml:lang'), value, { maxKeys: 3 }),
     qualified: fc.option(fc.tuple(fc.constantFrom('p:y', 'Q:y', '𐀀:y'), value), { nil: undefined }),
   });
-  /** At most so many levels below. */
+  /** At most this number of levels below. */
   const element = (levels: number): fc.Arbitrary<string> => {
     const children = levels === 0 ? fc.constant([]) : fc.array(fc.tuple(element(levels - 1), text), { maxLength: 3 });
     return fc
@@ -254,7 +254,7 @@ describe('documents made up', () => {
     );
   });
 
-  it('have the same canonical form wherever they stand', () => {
+  it('have the same canonical form in every context', () => {
     fc.assert(
       fc.property(document, (written) => {
         const inside = `<s:Body xmlns:s="urn:soap" xmlns:unused="urn:a">${written}</s:Body>`;
@@ -264,15 +264,15 @@ describe('documents made up', () => {
   });
 });
 
-describe('what is no element', () => {
-  it('is refused without a word of it', () => {
+describe('a text that is no element', () => {
+  it('is rejected without quoting it', () => {
     for (const text of ['', 'secret', '<secret>', '<secret:a/>', '<a>&secret;</a>']) {
       assert.throws(() => canonicalElement(text), { message: 'a canonical form was asked for of what is no element' });
     }
   });
 });
 
-describe('many', () => {
+describe('a large number of', () => {
   const numbers = Array.from({ length: 10_000 }, (_, index) => index);
 
   it('declarations and elements that use them', () => {
@@ -282,7 +282,7 @@ describe('many', () => {
     is(`<a${declarations.join('')}>${elements.join('')}</a>`, `<a>${canonical.join('')}</a>`);
   });
 
-  it('attributes, each with a namespace of its own', () => {
+  it('attributes, each with a different namespace', () => {
     const order = numbers.map(String).sort();
     const declarations = order.map((number) => ` xmlns:p${number}="u:${number}"`).join('');
     const attributes = order.map((number) => ` p${number}:a=""`).join('');
@@ -292,7 +292,7 @@ describe('many', () => {
 });
 
 describe('a canonical form much longer than its document', () => {
-  it('is refused', () => {
+  it('is rejected', () => {
     const repeats = (count: number): string => {
       const uri = `urn:${'x'.repeat(251)}`;
       return `<a xmlns:p="${uri}">${'<p:b/>'.repeat(count)}</a>`;

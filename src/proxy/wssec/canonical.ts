@@ -3,18 +3,18 @@ import { Failure } from '../../kernel/failure.ts';
 import { LIMITS } from '../../kernel/limits.ts';
 
 /**
- * Exclusive XML Canonicalization 1.0 without comments (http://www.w3.org/2001/10/xml-exc-c14n#), no inclusive
- * namespaces, of an element that stands alone. Expects what `readDocument` takes: well-formed, no DOCTYPE, no
+ * Exclusive XML Canonicalization 1.0 without comments (http://www.w3.org/2001/10/xml-exc-c14n#), without inclusive
+ * namespaces, of an element without context. Expects what `readDocument` accepts: well-formed, no DOCTYPE, no
  * processing instructions. Throws `malformed_xml` when the form is too long.
  */
 export function canonicalElement(text: string): string {
   return new CanonicalWriter().write(text);
 }
 
-/** Text as it stands in a canonical form. */
+/** Escapes text for the canonical form. */
 export const canonicalText = (text: string): string => text.replace(ESCAPED_IN_TEXT, escapeCharacter);
 
-/** A declaration that was written, and what its prefix meant to the output before (`undefined`: nothing). */
+/** A declaration that was written, and the previous meaning of its prefix in the output (`undefined`: none). */
 interface Declaration {
   readonly prefix: string;
   readonly uri: string;
@@ -23,21 +23,27 @@ interface Declaration {
 
 class CanonicalWriter {
   #output = '';
-  /** Of the start tag being read, without namespace declarations. The parser adds their `uri` at the end of the tag. */
+  /**
+   * Attributes of the start tag that is being read, without namespace declarations. The parser adds their `uri` at the
+   * end of the tag.
+   */
   #attributes: SaxesAttributeNS[] = [];
-  /** What the prefixes mean to the output, here; changed and restored in place, as copies would take quadratic time. */
+  /**
+   * The present meaning of the prefixes in the output; changed and restored in place, as copies would take quadratic
+   * time.
+   */
   readonly #rendered = new Map<string, string | undefined>([
     ['', ''],
     ['xml', 'http://www.w3.org/XML/1998/namespace'],
   ]);
-  /** For every open element. */
+  /** Declarations of every open element. */
   readonly #declared: (readonly Declaration[])[] = [];
 
   write(text: string): string {
     const parser = new SaxesParser({ xmlns: true, position: false });
-    // No more than six handlers: from the seventh on, V8 keeps the parser as a dictionary, several times slower.
+    // Six handlers at most: from the seventh on, V8 represents the parser as a dictionary, several times slower.
     parser.on('error', () => {
-      // Not the parser's own message, which quotes the document.
+      // Not the parser's message, which quotes the document.
       throw new Error('a canonical form was asked for of what is no element');
     });
     parser.on('attribute', (attribute) => {
@@ -70,7 +76,7 @@ class CanonicalWriter {
     this.#output += '>';
   }
 
-  /** The declarations this tag needs for the prefixes it uses itself; without a prefix, attributes have no namespace. */
+  /** The declarations that this tag needs for its prefixes; attributes without a prefix have no namespace. */
   #listDeclarations(tag: SaxesTagNS): readonly Declaration[] {
     const declarations: Declaration[] = [];
     this.#declarePrefix(tag.prefix, tag.uri, declarations);
@@ -132,5 +138,5 @@ function compareCodePoints(one: string, other: string): number {
   return one.length - other.length;
 }
 
-/** Code units in the order of the code points they stand for: surrogates behind U+FFFF. */
+/** Compares by code points: surrogates sort behind U+FFFF. */
 const codePointOrder = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800);

@@ -29,7 +29,7 @@ const login = (password: string, type: 'PasswordDigest' | 'PasswordText', userna
 
 const canonicalOf = (xml: string): string => canonicalise(parseXml(xml));
 
-describe('an element that is signed', () => {
+describe('a signed element', () => {
   it('is written in its exclusive canonical form', () => {
     const info = buildSignedInfo(SIGNATURES['RSA-SHA512'], [{ id: 'a', canonical: '<a></a>' }]);
     for (const xml of [
@@ -45,7 +45,7 @@ describe('an element that is signed', () => {
     }
   });
 
-  it('is so inside the envelope, too', () => {
+  it('has the same form inside the envelope', () => {
     const parts = [
       buildTimestamp('timestamp-1', NOW),
       buildBinarySecurityToken('x509-1', 'AAAA'),
@@ -64,7 +64,7 @@ describe('an element that is signed', () => {
 });
 
 describe('a Timestamp', () => {
-  it('lives for 300 seconds', () => {
+  it('is valid for 300 seconds', () => {
     const element = parseXml(buildTimestamp('timestamp-1', NOW).xml);
     assert.equal(textOf(only(element, NS.wsu, 'Created')), '2026-01-15T23:59:30.007Z');
     assert.equal(textOf(only(element, NS.wsu, 'Expires')), '2026-01-16T00:04:30.007Z');
@@ -97,12 +97,12 @@ describe('a UsernameToken', () => {
     assert.ok(!xml.includes('secret'));
   });
 
-  it('has a nonce of its own each time', () => {
+  it('has a new nonce each time', () => {
     const nonces = [0, 1, 2].map(() => partsOf(login('x', 'PasswordText').xml).nonce.toString('hex'));
     assert.equal(new Set(nonces).size, 3);
   });
 
-  it('has any name and password as text, still in canonical form', () => {
+  it('may have any name and password as text, in canonical form', () => {
     const texts = fc.string({ unit: fc.constantFrom(...`a&<>"']ñ😀 `), minLength: 1, maxLength: 12 });
     fc.assert(
       fc.property(texts, texts, (username, secret) => {
@@ -139,7 +139,7 @@ describe('a SignedInfo', () => {
 });
 
 describe('a Signature', () => {
-  it('holds what was signed, the value and the key, with its own id', () => {
+  it('contains the signed parts, the value and the key, with its own id', () => {
     const info = buildSignedInfo(SIGNATURES['RSA-SHA256'], []);
     for (const [key, name] of [
       [buildDirectReference('x509-1'), 'Reference'],
@@ -173,7 +173,7 @@ describe('an EncryptedKey', () => {
     ]);
   });
 
-  it('names the recipient, the key itself and what is encrypted with it', () => {
+  it('names the recipient, the key itself and the elements that it encrypts', () => {
     const { element } = methodOf(KEY_TRANSPORT['RSA-OAEP']);
     const reference = only(only(element, NS.ds, 'KeyInfo'), NS.wsse, 'SecurityTokenReference', 'KeyIdentifier');
     assert.equal(textOf(reference), 'AAAA');

@@ -15,9 +15,9 @@ import {
 import { canonicalText } from './canonical.ts';
 
 /**
- * The parts of an envelope. Each one that is signed is written in its exclusive canonical form
- * (http://www.w3.org/2001/10/xml-exc-c14n#): each prefix is declared on the first element that uses it, declarations stand
- * before attributes, both sorted, and no element is self-closing. So the text itself is what its digest is taken over.
+ * The parts of an envelope. Each signed part is written in its exclusive canonical form
+ * (http://www.w3.org/2001/10/xml-exc-c14n#): each prefix is declared on the first element that uses it, declarations
+ * precede attributes, both sorted, and no element is self-closing. So the digest is computed over the text as written.
  */
 export interface EnvelopePart {
   readonly id: string;
@@ -69,7 +69,7 @@ export function buildBody(id: string, content: string): EnvelopePart {
   return { id, xml: `${start}${content}</soapenv:Body>` };
 }
 
-/** In the place of an element or of the content of one. */
+/** Replaces an element or the content of one. */
 export function buildEncryptedData(
   id: string,
   encrypted: { readonly type: 'Content' | 'Element'; readonly keyId: string; readonly cipherUri: string },
@@ -108,7 +108,7 @@ export function buildEncryptedKey(
   return { id, xml };
 }
 
-/** What is signed: for each part its digest. */
+/** The signed info: the digest of each part. */
 export function buildSignedInfo(
   signing: (typeof SIGNATURES)[keyof typeof SIGNATURES],
   parts: readonly { readonly id: string; readonly canonical: string }[],

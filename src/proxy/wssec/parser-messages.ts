@@ -1,11 +1,11 @@
-/** What is said of a document that is refused: a closed list, because the parser's own messages quote the document. */
+/** Descriptions of a rejected document: a closed list, because the parser's own messages quote the document. */
 export const DOCTYPE = 'a DOCTYPE is not allowed';
 export const PROCESSING_INSTRUCTION = 'a processing instruction is not allowed';
 export const DECLARATION = 'expected version 1.0 and encoding UTF-8';
 const RESERVED_NAME = 'misuse of a reserved prefix or namespace';
 const BAD_DECLARATION = 'malformed XML declaration';
 
-/** How messages of the parser begin, which go on to quote the document, and what is said instead. */
+/** Prefixes of the parser's messages, which continue by quoting the document, and their replacements. */
 const DESCRIPTIONS: readonly (readonly [beginning: string, phrase: string])[] = [
   ['unbound namespace prefix', 'undeclared prefix'],
   ['undefined entity', 'unknown entity'],

@@ -26,7 +26,7 @@ const PARTIES = await partiesOf(merchant, processor, NOW);
 const { certificate } = PARTIES.merchant;
 
 const PAN = '4111111111111111';
-/** Nothing of it is in canonical form. */
+/** No part of it is in canonical form. */
 const ELEMENT = `<p:pay  xmlns:p="urn:pay" xmlns:q='urn:q' b='"' a="1"><!-- c --><pan>${PAN}</pan><n><![CDATA[é<&]]></n><x/></p:pay>`;
 const LOGIN = { 'wssec.username': 'shop', 'wssec.password': 'secret' };
 const RECEIVER = {
@@ -59,7 +59,9 @@ const ACTIONS = {
   'sign-encrypt': ['Timestamp', 'BinarySecurityToken', 'UsernameToken', 'Encrypt', 'Signature'],
 };
 
-/** Opened by a receiver that was written from the standards; `plaintexts` of the header come before that of the Body. */
+/**
+ * Decrypts with a receiver that was written from the standards; `plaintexts` of the header precede that of the Body.
+ */
 function check(envelope: string, order: keyof typeof ACTIONS, signing: keyof typeof HASHES): void {
   const { actions, signed, encrypted, canonical, user } = openEnvelope(envelope, RECEIVER, NOW);
   assert.deepEqual([actions, signed, user], [ACTIONS[order], SIGNED, 'shop']);
@@ -81,7 +83,7 @@ function check(envelope: string, order: keyof typeof ACTIONS, signing: keyof typ
 for (const order of ['encrypt-sign', 'sign-encrypt'] as const) {
   describe(`an envelope with ${order}`, () => {
     for (const signing of Object.keys(HASHES) as (keyof typeof HASHES)[]) {
-      it(`holds the element as it was written, signed with ${signing}, by any of the other algorithms`, async () => {
+      it(`contains the element as it was written, signed with ${signing}, by any of the other algorithms`, async () => {
         for (const [content, { uri: contentUri }] of Object.entries(CONTENT_ENCRYPTION)) {
           for (const [transport, { uri: transportUri }] of Object.entries(KEY_TRANSPORT)) {
             const ciphers = { 'wssec.content': content, 'wssec.key-transport': transport };
@@ -113,7 +115,7 @@ for (const order of ['encrypt-sign', 'sign-encrypt'] as const) {
       }
     });
 
-    it('has ids that are unique and begin with a letter, and every reference leads to one', async () => {
+    it('has unique ids that start with a letter, and every reference leads to one', async () => {
       const [one, other] = [
         await secure({ ...LOGIN, 'wssec.order': order }),
         await secure({ ...LOGIN, 'wssec.order': order }),
@@ -128,7 +130,7 @@ for (const order of ['encrypt-sign', 'sign-encrypt'] as const) {
       for (const uri of uris) assert.ok(ids.includes(uri.slice(1)), uri);
     });
 
-    it('lists under its key all that is encrypted, and has no UsernameToken without a username', async () => {
+    it('lists under its key everything that is encrypted, and has no UsernameToken without a username', async () => {
       const root = parseXml(await secure({ 'wssec.order': order }));
       assert.ok(!namesIn(headerOf(root)).includes('UsernameToken'));
       const list = only(headerOf(root), NS.xenc, 'EncryptedKey', 'ReferenceList').children;
@@ -143,7 +145,7 @@ for (const order of ['encrypt-sign', 'sign-encrypt'] as const) {
 }
 
 describe('an envelope', () => {
-  it('must be understood, carries the certificate and names the key of the processor', async () => {
+  it('must be understood, contains the certificate and names the key of the processor', async () => {
     const security = headerOf(parseXml(await secure({})));
     assert.equal(attributeOf(security, 'mustUnderstand', NS.soapenv), '1');
     assert.deepEqual(bytesOf(only(security, NS.wsse, 'BinarySecurityToken')), certificate.raw);
@@ -165,7 +167,7 @@ describe('an envelope', () => {
     assert.deepEqual([named.local, textOf(named)], ['KeyIdentifier', subjectKeyIdentifier(merchant.publicKey)]);
   });
 
-  it('with the preset redeban has what it stands for', async () => {
+  it('with the preset redeban has its documented algorithms', async () => {
     const envelope = await secure({ ...LOGIN, 'wssec.preset': 'redeban' });
     check(envelope, 'encrypt-sign', 'RSA-SHA512');
     const names = ['rsa-1_5', 'aes256-cbc', 'rsa-sha512', '#PasswordText">secret<'];

@@ -18,7 +18,7 @@ import {
   type EnvelopePart,
 } from './elements.ts';
 
-/** A SOAP 1.1 envelope around an element, as WS-Security 1.1 and the Basic Security Profile have it. */
+/** Returns a SOAP 1.1 envelope around an element, as WS-Security 1.1 and the Basic Security Profile define it. */
 export function secureWithWssec(element: string, security: MessageSecurity): Promise<string> {
   return security.settings['wssec.order'] === 'encrypt-sign'
     ? encryptThenSign(element, security)
@@ -26,8 +26,8 @@ export function secureWithWssec(element: string, security: MessageSecurity): Pro
 }
 
 /**
- * The signature covers nothing but ciphertext and our own elements. Receivers work from the top down, so the last
- * operation stands first: the signature before the key.
+ * The signature covers nothing but ciphertext and our own elements. Receivers process the header from top to bottom, so
+ * the last operation comes first: the signature before the key.
  */
 async function encryptThenSign(element: string, security: MessageSecurity): Promise<string> {
   const { key, data } = encryptAll([{ type: 'Content', plaintext: element }], security);
@@ -39,8 +39,8 @@ async function encryptThenSign(element: string, security: MessageSecurity): Prom
 }
 
 /**
- * The signature covers the plaintext, so it is encrypted itself: in clear, its digest would let whoever knows the rest of
- * the body find the card number by trying.
+ * The signature covers the plaintext, so the signature is encrypted itself: in clear, its digest would allow an
+ * attacker who knows the rest of the body to find the card number by trying.
  */
 async function signThenEncrypt(element: string, security: MessageSecurity): Promise<string> {
   const plainBody = buildBody(newId('body', security), element);
@@ -56,7 +56,7 @@ async function signThenEncrypt(element: string, security: MessageSecurity): Prom
   return buildEnvelope([...tokens.all, key, ...encryptedSignature], buildBody(plainBody.id, encryptedBody?.xml ?? ''));
 }
 
-/** Letters first: an id of XML must not begin with a digit. */
+/** Starts with letters: an XML id must not start with a digit. */
 const newId = (prefix: string, { random }: MessageSecurity): string => `${prefix}-${newUuid(random)}`;
 
 function buildTokens(security: MessageSecurity): { all: EnvelopePart[]; certificate: EnvelopePart } {
@@ -87,12 +87,12 @@ async function signParts(
 }
 
 interface EncryptionTarget {
-  /** What it is of the element in whose place its ciphertext stands. */
+  /** Element or content, whichever the ciphertext replaces. */
   readonly type: 'Content' | 'Element';
   readonly plaintext: string;
 }
 
-/** All pieces under one key of their own, and that key, encrypted for the processor. */
+/** Encrypts all parts under one new key, and that key for the processor. */
 function encryptAll(
   targets: readonly EncryptionTarget[],
   security: MessageSecurity,

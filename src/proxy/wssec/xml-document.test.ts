@@ -8,7 +8,7 @@ import { parseDocument } from './xml-document.ts';
 const SOAP = 'http://schemas.xmlsoap.org/soap/envelope/';
 const SOAP12 = 'http://www.w3.org/2003/05/soap-envelope';
 
-/** What is said of the refusal, behind the line it must name. */
+/** Returns the description of the rejection, without the line that it must name. */
 function refusal(document: string, line = 1): string {
   try {
     parseDocument(document);
@@ -43,13 +43,13 @@ describe('a document', () => {
     assert.deepEqual(parseDocument('\n <a\n/>\n'), { text: '<a\n/>', line: 2 });
   });
 
-  it('begins where its root begins', () => {
+  it('starts at the start of its root', () => {
     const lines = (before: string) => parseDocument(`${before}<a\n\n>\n</a>`).line;
     assert.deepEqual(['', '\n', '\r', '\r\n', '\n\r', '\r\r\n', '<!--\n\n-->'].map(lines), [1, 2, 2, 2, 3, 3, 3]);
     assert.equal(lines('\uFEFF<?xml version="1.0"\n?>\n'), 3);
   });
 
-  it('may begin with a byte order mark, one', () => {
+  it('may start with one byte order mark', () => {
     assert.equal(fragment('\uFEFF<a>\uFEFF</a>'), '<a>\uFEFF</a>');
     assert.equal(fragment('\uFEFF<?xml version="1.0"?><a/>'), '<a/>');
     assert.equal(refusal('\uFEFF\uFEFF<a/>'), 'text outside the root element');
@@ -61,7 +61,7 @@ describe('a document', () => {
     }
   });
 
-  it('is refused with another version or encoding', () => {
+  it('is rejected with another version or encoding', () => {
     const phrase = 'expected version 1.0 and encoding UTF-8';
     refused([
       ['<?xml version="1.1"?><a/>', phrase],
@@ -75,7 +75,7 @@ describe('a document', () => {
     ]);
   });
 
-  it('is refused with a declaration that is malformed or elsewhere', () => {
+  it('is rejected with a declaration that is malformed or elsewhere', () => {
     const phrase = 'malformed XML declaration';
     refused([
       ['<?xml?><a/>', phrase],
@@ -91,8 +91,8 @@ describe('a document', () => {
   });
 });
 
-describe('refusals', () => {
-  it('of what is not well-formed', () => {
+describe('rejections', () => {
+  it('of documents that are not well-formed', () => {
     refused([
       ['', 'no root element'],
       [' \n', 'no root element', 2],
@@ -156,7 +156,7 @@ describe('refusals', () => {
     ]);
   });
 
-  it('of DOCTYPEs, wherever they stand', () => {
+  it('of DOCTYPEs, anywhere', () => {
     const phrase = 'a DOCTYPE is not allowed';
     const bomb = Array.from({ length: 20 }, (_, at) => `<!ENTITY e${at + 1} "&e${at};&e${at};">`).join('');
     refused([
@@ -169,7 +169,7 @@ describe('refusals', () => {
     ]);
   });
 
-  it('of processing instructions, wherever they stand', () => {
+  it('of processing instructions, anywhere', () => {
     const phrase = 'a processing instruction is not allowed';
     refused([
       ['<?secret?><a/>', phrase],
@@ -181,7 +181,7 @@ describe('refusals', () => {
     ]);
   });
 
-  it('of elements nested too deep, as soon as one is met', () => {
+  it('of elements nested too deeply, at the first one', () => {
     assert.equal(fragment(nested(LIMITS.xmlDepth)), nested(LIMITS.xmlDepth));
     const phrase = `nested deeper than ${LIMITS.xmlDepth} levels`;
     refused([
@@ -194,7 +194,7 @@ describe('refusals', () => {
     assert.equal(fragment(`<a>${siblings}</a>`), `<a>${siblings}</a>`);
   });
 
-  it('of namespaces that are relative or that canonical forms do not treat alike', () => {
+  it('of namespaces that are relative or that canonical forms treat differently', () => {
     const phrase = 'a namespace must be an absolute URI of ASCII characters without &';
     const uris = [
       'secret',
@@ -219,13 +219,13 @@ describe('refusals', () => {
     assert.equal(fragment(fine), fine);
   });
 
-  it('of more elements and attributes than anybody needs', () => {
+  it('of too many elements and attributes', () => {
     const siblings = (count: number): string => `<a>${'<b c=""/>'.repeat(count)}</a>`;
     assert.equal(fragment(siblings(24_999)), siblings(24_999));
     assert.equal(refusal(siblings(25_000)), 'more than 50000 elements and attributes');
   });
 
-  it('of namespaces that are very long', () => {
+  it('of namespaces that are too long', () => {
     const uri = `urn:${'x'.repeat(251)}`;
     fragment(`<a xmlns:p="${uri}"/>`);
     assert.equal(refusal(`<a xmlns:p="${uri}x"/>`), 'a namespace longer than 255 characters');
@@ -263,19 +263,19 @@ describe('refusals', () => {
 });
 
 describe('a SOAP envelope', () => {
-  it('gives the element in its Body', () => {
+  it('is replaced with the element in its Body', () => {
     const document = `<Envelope xmlns="${SOAP}">\n<Body>\n<p:a xmlns:p="urn:p" xmlns="urn:d">\r\n</p:a>\n</Body></Envelope>`;
     assert.deepEqual(parseDocument(document), { text: '<p:a xmlns:p="urn:p" xmlns="urn:d">\r\n</p:a>', line: 3 });
   });
 
-  it('may be of SOAP 1.2, may have a Header and what else, and comments', () => {
+  it('may be SOAP 1.2, may have a Header and other elements, and comments', () => {
     const head = '<!-- - --><e:Header><x><e:Body><y/></e:Body></x>text</e:Header>';
     const body = '<!-- <b/> --> \r\n<a xmlns:e="urn:e"/>\t<!----><!-- --> ';
     const document = `<e:Envelope xmlns:e="${SOAP12}">${head}<e:Body e:x="">${body}</e:Body><z/></e:Envelope><!-- -->`;
     assert.equal(fragment(document), '<a xmlns:e="urn:e"/>');
   });
 
-  it('hands its declarations down, used or not, right behind the name', () => {
+  it('passes its declarations to the element, used or not, right behind its name', () => {
     const document = `<s:Envelope xmlns:s="${SOAP}" xmlns:a="urn:a" xmlns:b="urn:it's" xmlns:c="urn:c" xmlns="urn:d">
       <s:Body xmlns:b="urn:b2" xmlns:x="urn:x&#33;"><q:r
         xmlns:q="urn:q" xmlns:c="urn:own" type='a:T'/></s:Body></s:Envelope>`;
@@ -287,7 +287,7 @@ describe('a SOAP envelope', () => {
     assert.equal(fragment(envelope('<a/>', ` xmlns:b="urn:it's"`)), `<a xmlns:s="${SOAP}" xmlns:b="urn:it's"/>`);
   });
 
-  it('hands no default namespace down that was undeclared, or that the element undeclares', () => {
+  it('passes no default namespace that was undeclared, or that the element undeclares', () => {
     const inBody = (declared: string, element: string) =>
       fragment(`<s:Envelope xmlns="urn:d" xmlns:s="${SOAP}"><s:Body${declared}>${element}</s:Body></s:Envelope>`);
     assert.equal(inBody('', '<a/>'), `<a xmlns="urn:d" xmlns:s="${SOAP}"/>`);
@@ -296,12 +296,12 @@ describe('a SOAP envelope', () => {
     assert.equal(inBody('', '<a xmlns=""/>'), `<a xmlns:s="${SOAP}" xmlns=""/>`);
   });
 
-  it('gives an element that stands on its own', () => {
+  it('leaves an element with all its declarations unchanged', () => {
     const text = fragment(envelope('<p:a p:b="1"><q:c/></p:a>', ' xmlns:p="urn:p" xmlns:q="urn:q"'));
     assert.equal(fragment(text), text);
   });
 
-  it('is only one of these namespaces', () => {
+  it('is recognized in these namespaces only', () => {
     for (const document of [
       '<Envelope><Body><a/></Body></Envelope>',
       '<s:Envelope xmlns:s="urn:s"><s:Body><a/></s:Body></s:Envelope>',
@@ -312,7 +312,7 @@ describe('a SOAP envelope', () => {
     }
   });
 
-  it('is refused without one Body of its namespace', () => {
+  it('is rejected without exactly one Body of its namespace', () => {
     const phrase = 'expected one Body in the Envelope';
     refused([
       [`<s:Envelope xmlns:s="${SOAP}"/>`, phrase],
@@ -323,7 +323,7 @@ describe('a SOAP envelope', () => {
     ]);
   });
 
-  it('is refused without one element in its Body, or with text beside it', () => {
+  it('is rejected without exactly one element in its Body, or with text beside it', () => {
     const phrase = 'expected one element in the Body';
     refused([
       [`<s:Envelope xmlns:s="${SOAP}">\n<s:Body/><s:Trailer><a/></s:Trailer></s:Envelope>`, phrase, 2],

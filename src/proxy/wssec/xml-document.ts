@@ -3,22 +3,22 @@ import { Failure } from '../../kernel/failure.ts';
 import { LIMITS } from '../../kernel/limits.ts';
 import { DECLARATION, DOCTYPE, describeParserError, PROCESSING_INSTRUCTION } from './parser-messages.ts';
 
-/** The element of a merchant's document that is sent on. */
+/** The element of a merchant's document that is sent to the processor. */
 export interface OutboundElement {
-  /** The element to be sent, as written, from `<` of its start tag to `>` of its end tag. */
+  /** The element as written, from `<` of its start tag to `>` of its end tag. */
   readonly text: string;
-  /** Line of the request (from 1) where it begins. */
+  /** Line of the request (from 1) at which it starts. */
   readonly line: number;
 }
 
 /**
- * Takes the element to be sent out of a document (decoded UTF-8): what stands in the Body when the document is a SOAP
- * envelope, else the root. It stays as written, except that what comes out of an envelope gets the namespace
- * declarations it had from there.
+ * Returns the element to be sent from a document (decoded UTF-8): the element in the Body when the document is a SOAP
+ * envelope, otherwise the root. It stays as written, except that an element of an envelope gets the namespace
+ * declarations of its ancestors.
  *
- * Refuses what is not well-formed with namespaces, DOCTYPEs, processing instructions, elements nested too deep, and
- * namespaces that canonical forms do not treat alike. Throws `malformed_xml`, which tells the line and nothing of the
- * document. Takes time linear in the document.
+ * Rejects documents that are not well-formed with namespaces, DOCTYPEs, processing instructions, elements nested too
+ * deeply, and namespaces that canonical forms treat differently. Throws `malformed_xml`, which states the line and
+ * nothing of the document. Takes time linear in the document.
  */
 export function parseDocument(text: string): OutboundElement {
   const outline = new XmlOutlineParser(text).parse();
@@ -42,7 +42,7 @@ interface Span {
   end: number;
 }
 
-/** The few elements that matter; `body` and `content` are only looked for in an envelope. */
+/** The elements that matter; `body` and `content` are only searched in an envelope. */
 interface Outline {
   readonly root: Span;
   readonly body: Span | undefined;
@@ -50,16 +50,17 @@ interface Outline {
 }
 
 /**
- * The characters of RFC 3986 without `&`, as canonical forms differ in how they write it. No blanks: the parser trims them,
- * others do not, and then the two mean different namespaces. libxml2 reads no other characters.
+ * The characters of RFC 3986 without `&`, because canonical forms differ in how they write it. Blanks are excluded: the
+ * parser trims them, others do not, so that the two would mean different namespaces. libxml2 accepts no other
+ * characters.
  */
 const ABSOLUTE_URI = /^[A-Za-z][A-Za-z0-9+.-]*:(?:[A-Za-z0-9._~:/?#[\]@!$'()*+,;=-]|%[0-9A-Fa-f]{2})*$/;
-/** The characters of names with which no name begins. The parser does not look behind the colon. */
+/** The characters of names with which no name starts. The parser does not check the part behind the colon. */
 const INVALID_NAME_START = /^[\u0300-\u036f\u00b7\u203f\u2040.0-9-]/;
 
 class XmlOutlineParser {
   readonly #text: string;
-  // Without `position` its messages begin with what is wrong; lines and offsets are known all the same.
+  // Without `position` its messages start with the fault; lines and offsets are known in any case.
   readonly #parser = new SaxesParser({ xmlns: true, position: false, forceXMLVersion: true, defaultXMLVersion: '1.0' });
   #depth = 0;
   #nodes = 0;
@@ -70,7 +71,7 @@ class XmlOutlineParser {
   constructor(text: string) {
     this.#text = text;
     const parser = this.#parser;
-    // No more than six handlers: from the seventh on, V8 keeps the parser as a dictionary, several times slower.
+    // Six handlers at most: from the seventh on, V8 represents the parser as a dictionary, several times slower.
     parser.on('error', ({ message }) => this.#fail(describeParserError(message)));
     parser.on('doctype', () => this.#fail(DOCTYPE));
     parser.on('processinginstruction', () => this.#fail(PROCESSING_INSTRUCTION));
@@ -84,7 +85,7 @@ class XmlOutlineParser {
   }
 
   parse(): Outline {
-    // A leading U+FEFF is dropped by the parser and counts in its offsets.
+    // The parser drops a leading U+FEFF and counts it in its offsets.
     this.#parser.write(this.#text).close();
     if (this.#root === undefined) return this.#fail('no root element');
     return { root: this.#root, body: this.#body, content: this.#content };
@@ -133,7 +134,7 @@ class XmlOutlineParser {
 
   #span(tag: SaxesTagNS): Span {
     const contentStart = this.#parser.position;
-    // No tag holds a second `<`.
+    // No tag contains a second `<`.
     return { tag, start: this.#text.lastIndexOf('<', contentStart - 1), contentStart, end: 0 };
   }
 
@@ -141,7 +142,7 @@ class XmlOutlineParser {
     const depth = this.#depth--;
     if (depth > 3) return;
     const part = depth === 1 ? this.#root : depth === 2 ? this.#body : this.#content;
-    // Of several elements on a level only the first that matters was kept, and it ends first.
+    // Of several elements on a level only the first relevant one is stored, and it ends first.
     if (part?.end === 0) part.end = this.#parser.position;
   }
 
@@ -165,7 +166,10 @@ function extractContent(text: string, { root, body, content }: Outline): Outboun
   };
 }
 
-/** All that were in scope, as values may be qualified names. Nothing is escaped: a URI that needs it was refused. */
+/**
+ * All declarations in scope, because values may be qualified names. Nothing is escaped: a URI that needs escaping was
+ * rejected.
+ */
 function inheritedDeclarations(tag: SaxesTagNS, inherited: Readonly<Record<string, string>>): string {
   let declarations = '';
   for (const [prefix, uri] of Object.entries(inherited)) {
