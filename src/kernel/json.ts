@@ -46,7 +46,6 @@ export function parseJson(text: string, onText?: (found: TextValue) => void): { 
 }
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
-const PLAIN_TEXT = /[^"\\\u0000-\u001f]*/y;
 const BLANKS = /[ \t\r\n]*/y;
 const ESCAPED: Readonly<Record<string, string>> = {
   '"': '"',
@@ -58,6 +57,19 @@ const ESCAPED: Readonly<Record<string, string>> = {
   r: '\r',
   t: '\t',
 };
+
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const LEFT_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const RIGHT_BRACKET = 0x5d;
+const LETTER_F = 0x66;
+const LETTER_N = 0x6e;
+const LETTER_T = 0x74;
+const LEFT_BRACE = 0x7b;
+const RIGHT_BRACE = 0x7d;
 
 class JsonParser {
   readonly spans = new Map<string, readonly [number, number]>();
@@ -83,18 +95,18 @@ class JsonParser {
   #value(): Json {
     this.#skipBlanks();
     if (++this.#values > LIMITS.jsonValues) throw this.#fault(`more than ${LIMITS.jsonValues} values`);
-    switch (this.#text[this.#at]) {
-      case '{':
-        return this.#nested(() => this.#object());
-      case '[':
-        return this.#nested(() => this.#array());
-      case '"':
+    switch (this.#text.charCodeAt(this.#at)) {
+      case LEFT_BRACE:
+        return this.#object();
+      case LEFT_BRACKET:
+        return this.#array();
+      case QUOTE:
         return this.#textValue();
-      case 't':
+      case LETTER_T:
         return this.#word('true', true);
-      case 'f':
+      case LETTER_F:
         return this.#word('false', false);
-      case 'n':
+      case LETTER_N:
         return this.#word('null', null);
       default:
         return this.#number();
@@ -108,90 +120,100 @@ class JsonParser {
     return value;
   }
 
-  #nested<T>(read: () => T): T {
+  #descend(): void {
     if (++this.#depth > LIMITS.jsonDepth) throw this.#fault(`nested deeper than ${LIMITS.jsonDepth} levels`);
     this.#at++;
-    const value = read();
+  }
+
+  #ascend(): void {
     this.#at++;
     this.#depth--;
-    return value;
   }
 
   #object(): { [key: string]: Json } {
     const object: { [key: string]: Json } = {};
-    if (this.#peek() === '}') return object;
-    for (;;) {
-      if (this.#peek() !== '"') throw this.#fault('expected a key');
-      const keyAt = this.#at;
-      const key = this.#string();
-      if (Object.hasOwn(object, key)) {
-        this.#at = keyAt;
-        throw this.#fault('duplicate key');
-      }
-      if (this.#peek() !== ':') throw this.#fault('expected a colon');
-      this.#at++;
-      this.#skipBlanks();
-      const start = this.#at;
-      this.#path.push(key);
-      const value = this.#value();
-      this.#path.pop();
-      if (this.#depth === 1) this.spans.set(key, [start, this.#at]);
-      // An assignment to `__proto__` would change the object instead of adding a member.
-      if (key === '__proto__') Object.defineProperty(object, key, { value, enumerable: true, configurable: true });
-      else object[key] = value;
-      if (!this.#continues('}')) return object;
+    this.#descend();
+    if (this.#peek() !== RIGHT_BRACE) {
+      do this.#member(object);
+      while (this.#continues(RIGHT_BRACE));
     }
+    this.#ascend();
+    return object;
+  }
+
+  #member(object: { [key: string]: Json }): void {
+    if (this.#peek() !== QUOTE) throw this.#fault('expected a key');
+    const keyAt = this.#at;
+    const key = this.#string();
+    if (Object.hasOwn(object, key)) {
+      this.#at = keyAt;
+      throw this.#fault('duplicate key');
+    }
+    if (this.#peek() !== COLON) throw this.#fault('expected a colon');
+    this.#at++;
+    this.#skipBlanks();
+    const start = this.#at;
+    this.#path.push(key);
+    const value = this.#value();
+    this.#path.pop();
+    if (this.#depth === 1) this.spans.set(key, [start, this.#at]);
+    // An assignment to `__proto__` would change the object instead of adding a member.
+    if (key === '__proto__') Object.defineProperty(object, key, { value, enumerable: true, configurable: true });
+    else object[key] = value;
   }
 
   #array(): Json[] {
     const array: Json[] = [];
-    if (this.#peek() === ']') return array;
-    do {
-      this.#path.push(array.length);
-      array.push(this.#value());
-      this.#path.pop();
-    } while (this.#continues(']'));
+    this.#descend();
+    if (this.#peek() !== RIGHT_BRACKET) {
+      do {
+        this.#path.push(array.length);
+        array.push(this.#value());
+        this.#path.pop();
+      } while (this.#continues(RIGHT_BRACKET));
+    }
+    this.#ascend();
     return array;
   }
 
-  #continues(close: string): boolean {
+  #continues(close: number): boolean {
     const sign = this.#peek();
     if (sign === close) return false;
-    if (sign !== ',') throw this.#fault(`expected a comma or ${close}`);
+    if (sign !== COMMA) throw this.#fault(`expected a comma or ${String.fromCharCode(close)}`);
     this.#at++;
     return true;
   }
 
   #string(): string {
+    const text = this.#text;
     let value = '';
-    this.#at++;
     for (;;) {
-      PLAIN_TEXT.lastIndex = this.#at;
-      PLAIN_TEXT.test(this.#text);
-      const plain = this.#text.slice(this.#at, PLAIN_TEXT.lastIndex);
-      this.#at = PLAIN_TEXT.lastIndex + 1;
-      const stop = this.#text[this.#at - 1];
-      value = value === '' ? plain : value + plain;
-      if (stop === '"') return value;
-      if (stop !== '\\') {
-        this.#at--;
-        throw this.#fault(stop === undefined ? 'unterminated string' : 'control character in a string');
+      const start = this.#at + 1;
+      let end = start;
+      let code = text.charCodeAt(end);
+      while (code >= SPACE && code !== QUOTE && code !== BACKSLASH) code = text.charCodeAt(++end);
+      this.#at = end;
+      if (code === QUOTE) {
+        this.#at++;
+        return value === '' ? text.slice(start, end) : value + text.slice(start, end);
       }
-      value += this.#escape();
+      if (code !== BACKSLASH)
+        throw this.#fault(end >= text.length ? 'unterminated string' : 'control character in a string');
+      value += text.slice(start, end) + this.#escape();
     }
   }
 
+  /** Stops at the last character of the escape. */
   #escape(): string {
-    const letter = this.#text[this.#at] ?? '';
+    const letter = this.#text[++this.#at] ?? '';
     if (letter === 'u') {
       const digits = this.#text.slice(this.#at + 1, this.#at + 5);
       if (!/^[0-9a-fA-F]{4}$/.test(digits)) throw this.#fault('malformed escape');
-      this.#at += 5;
+      this.#at += 4;
       return String.fromCharCode(Number.parseInt(digits, 16));
     }
     const character = Object.hasOwn(ESCAPED, letter) ? ESCAPED[letter] : undefined;
     if (character === undefined) throw this.#fault('malformed escape');
-    this.#at++;
     return character;
   }
 
@@ -212,13 +234,14 @@ class JsonParser {
     return value;
   }
 
-  #peek(): string | undefined {
+  /** Returns the code of the next character that is not blank; NaN at the end. */
+  #peek(): number {
     this.#skipBlanks();
-    return this.#text[this.#at];
+    return this.#text.charCodeAt(this.#at);
   }
 
   #skipBlanks(): void {
-    if (this.#text.charCodeAt(this.#at) > 32) return;
+    if (this.#text.charCodeAt(this.#at) > SPACE) return;
     BLANKS.lastIndex = this.#at;
     BLANKS.test(this.#text);
     this.#at = BLANKS.lastIndex;
