@@ -38,7 +38,13 @@ export const GUESSING_REASONS: ReadonlySet<DenialReason> = new Set([
 ]);
 
 export type AuthenticationResult =
-  | { readonly key: ApiKey; readonly tenant: Tenant; readonly denial?: undefined }
+  | {
+      readonly key: ApiKey;
+      readonly tenant: Tenant;
+      /** When the key was used before, milliseconds; undefined when never. */
+      readonly previousUseAt: number | undefined;
+      readonly denial?: undefined;
+    }
   | { readonly key: StoredKey | undefined; readonly denial: DenialReason };
 
 /** Shorter than the 5 seconds within which every change of a key is valid on every node. */
@@ -50,8 +56,18 @@ const MAX_CACHED_ADDRESSES = 1000;
 interface CachedKey {
   readonly found: KeyWithAccount;
   readonly tenant: Tenant;
+  readonly lastUse: LastUse;
   /** True when the allow-list contains an address. */
   readonly addresses: Cache<string, boolean>;
+}
+
+interface LastUse {
+  readonly account: string;
+  readonly id: string;
+  /** Milliseconds; undefined when the key was never used. */
+  at: number | undefined;
+  /** True while the time is not stored in the database. */
+  isUnsaved: boolean;
 }
 
 /** Authenticates the callers of one environment's listener. */
@@ -61,12 +77,13 @@ export class Authentication {
   readonly #clock: Clock;
   readonly #environment: Environment;
   readonly #alteredRows: AlteredRows;
-  /** Counters of this process alone. */
+  /** Of this process alone. */
   readonly #salt: string;
   readonly #cachedKeys: Cache<string, CachedKey | undefined>;
-  /** Times of use that are not stored yet. */
-  readonly #unsavedUses = new Map<string, { account: string; id: string; at: number }>();
-  readonly #lastUses = new Map<string, number>();
+  /** By the id of the key. */
+  readonly #lastUses = new Map<string, LastUse>();
+  /** Those that are not stored yet. */
+  readonly #unsavedUses = new Map<string, LastUse>();
 
   constructor(options: {
     database: Database;
@@ -98,7 +115,7 @@ export class Authentication {
     if (secret === undefined || secret === '') return { key: undefined, denial: 'key_missing' };
     if (secret.length > LIMITS.apiKeyCharacters) return { key: undefined, denial: 'key_unknown' };
     // The cache is keyed by digest, so that no key stays in memory longer than its request.
-    const name = hash('sha256', this.#salt + secret, 'base64');
+    const name = hash('sha256', this.#salt + secret, 'binary');
     const cached = this.#cachedKeys.peek(name);
     if (cached !== undefined) return this.#check(cached, address, permission);
     return this.#cachedKeys
@@ -118,23 +135,38 @@ export class Authentication {
       return { key, denial: accountState === 'tampered' ? 'account_altered' : 'account_suspended' };
     if (!isAllowedFrom(key, cached.addresses, address)) return { key, denial: 'address_not_listed' };
     if (!key.permissions.includes(permission)) return { key, denial: 'permission_missing' };
-    // Uses that are not in the database yet, or were not when the key was read, count too.
-    const lastUsedAt = this.#lastUses.get(key.id) ?? key.lastUsedAt;
-    this.#unsavedUses.set(key.id, { account: key.account, id: key.id, at: now });
-    if (this.#lastUses.size >= MAX_CACHED_KEYS) this.#lastUses.clear();
-    this.#lastUses.set(key.id, now);
-    return {
-      key: lastUsedAt === key.lastUsedAt ? key : { ...key, lastUsedAt },
-      tenant: cached.tenant,
-    };
+    const { lastUse } = cached;
+    const previousUseAt = lastUse.at;
+    lastUse.at = now;
+    if (!lastUse.isUnsaved) {
+      lastUse.isUnsaved = true;
+      this.#unsavedUses.set(lastUse.id, lastUse);
+    }
+    return { key, tenant: cached.tenant, previousUseAt };
   }
 
   /** Stores the last uses of keys. It is called periodically, because nothing depends on them. */
   async flushLastUses(): Promise<void> {
     if (this.#unsavedUses.size === 0) return;
-    const uses = [...this.#unsavedUses.values()];
+    const uses = [...this.#unsavedUses.values()].map((use) => {
+      use.isUnsaved = false;
+      return { account: use.account, id: use.id, at: use.at ?? 0 };
+    });
     this.#unsavedUses.clear();
     await this.#database.commit({ writes: [recordLastUses(uses)] });
+  }
+
+  /** Returns the last use of a key, also when it is not stored yet or was stored after the key was read. */
+  #lastUseOf({ account, id, lastUsedAt }: ApiKey): LastUse {
+    const known = this.#lastUses.get(id);
+    if (known !== undefined) {
+      known.at = latest(known.at, lastUsedAt);
+      return known;
+    }
+    if (this.#lastUses.size >= MAX_CACHED_KEYS) this.#lastUses.clear();
+    const lastUse = { account, id, at: lastUsedAt, isUnsaved: false };
+    this.#lastUses.set(id, lastUse);
+    return lastUse;
   }
 
   async #load(secret: string): Promise<CachedKey | undefined> {
@@ -151,12 +183,17 @@ export class Authentication {
       max: MAX_CACHED_ADDRESSES,
       ttlMs: Number.POSITIVE_INFINITY,
     });
-    const tenant = found.isTampered
-      ? { account: '', environment }
-      : { account: found.key.account, environment: found.key.environment };
-    return { found, tenant, addresses };
+    if (found.isTampered) {
+      const lastUse = { account: '', id: found.key.id, at: undefined, isUnsaved: false };
+      return { found, tenant: { account: '', environment }, lastUse, addresses };
+    }
+    const tenant = { account: found.key.account, environment };
+    return { found, tenant, lastUse: this.#lastUseOf(found.key), addresses };
   }
 }
+
+const latest = (one: number | undefined, other: number | undefined): number | undefined =>
+  other === undefined || (one !== undefined && one >= other) ? one : other;
 
 function isAllowedFrom({ allowList }: ApiKey, addresses: Cache<string, boolean>, address: string): boolean {
   let allowed = addresses.peek(address);

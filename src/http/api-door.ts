@@ -27,6 +27,8 @@ export interface RequestSource {
 export interface AccessGrant {
   readonly key: ApiKey;
   readonly tenant: Tenant;
+  /** When the key was used before this request, milliseconds; undefined when never. */
+  readonly previousUseAt: number | undefined;
   readonly origin: Origin;
   /** Absent while the limit is off. */
   readonly rate: RateLimitState | undefined;
@@ -112,17 +114,18 @@ export class ApiDoor {
   async #renew(grant: AccessGrant, source: RequestSource, permission: Permission, at: number): Promise<AccessGrant> {
     const result = await this.#authentication.authenticate(source.secret, source.address, permission);
     if (result.denial !== undefined) return this.#refuse(source, result.key, result.denial);
-    return { ...grant, key: result.key, tenant: result.tenant, at };
+    const { key, tenant } = result;
+    return { ...grant, key, tenant, at };
   }
 
   #grant(source: RequestSource, result: AuthenticationResult, at: number): AccessGrant | Promise<AccessGrant> {
     if (result.denial !== undefined) return this.#refuse(source, result.key, result.denial);
-    const { key, tenant } = result;
+    const { key, tenant, previousUseAt } = result;
     const rate = this.perKey?.take(key.id);
     if (rate?.allowed === false) throw new RateLimitFailure(rate, true);
     const { address, requestId } = source;
     const origin: Origin = { actor: { type: 'key', id: key.id, name: key.name }, address, requestId };
-    return { key, tenant, origin, rate, at };
+    return { key, tenant, previousUseAt, origin, rate, at };
   }
 
   async #refuse(sender: RequestSource, key: StoredKey | undefined, refusal: DenialReason): Promise<never> {

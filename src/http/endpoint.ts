@@ -39,8 +39,9 @@ export interface Services {
 export interface RouteCall<Body> {
   readonly services: Services;
   readonly tenant: Tenant;
-  /** As it was before this request, so with the use before this one. */
   readonly key: ApiKey;
+  /** When the key was used before this request, milliseconds; undefined when never. */
+  readonly previousUseAt: number | undefined;
   readonly origin: Origin;
   /** When the request came in, milliseconds. */
   readonly now: number;

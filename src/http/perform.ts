@@ -86,10 +86,23 @@ export class Performer {
 
   #toCall(incoming: Incoming, parsed: ParsedBody, transaction: Transaction): RouteCall<unknown> {
     const { grant, params, query, headers } = incoming;
-    const { key, tenant, origin } = grant;
+    const { key, tenant, previousUseAt, origin } = grant;
     const { source, body } = parsed;
     const { now } = transaction;
-    return { services: this.#services, tenant, key, origin, now, params, query, headers, body, source, transaction };
+    return {
+      services: this.#services,
+      tenant,
+      key,
+      previousUseAt,
+      origin,
+      now,
+      params,
+      query,
+      headers,
+      body,
+      source,
+      transaction,
+    };
   }
 
   /** Undefined for a request without an Idempotency-Key. Throws `invalid_field`. */

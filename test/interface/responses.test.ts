@@ -173,7 +173,7 @@ describe('answers', () => {
       const lastUsedAt = async (): Promise<number | undefined> => {
         const verdict = await authentication.authenticate(secret, '127.0.0.1', 'account:read');
         assert.equal(verdict.denial, undefined);
-        return verdict.key.lastUsedAt;
+        return verdict.previousUseAt;
       };
       assert.equal(await lastUsedAt(), undefined);
       await authentication.flushLastUses();

@@ -31,7 +31,7 @@ const data = object({
 
 type Data = ValueOf<typeof data>;
 
-async function handle({ services, tenant, key }: RouteCall<unknown>): Promise<Data> {
+async function handle({ services, tenant, key, previousUseAt }: RouteCall<unknown>): Promise<Data> {
   const account = await services.accounts.get(tenant.account);
   const enablements = await services.accounts.listEnablements(tenant);
   const payments = enablements.find(({ capability }) => capability === 'payments');
@@ -51,7 +51,7 @@ async function handle({ services, tenant, key }: RouteCall<unknown>): Promise<Da
       permissions: key.permissions,
       allow_list: key.allowList,
       expires_at: formatIso8601OrNull(key.expiresAt),
-      last_used_at: formatIso8601OrNull(key.lastUsedAt),
+      last_used_at: formatIso8601OrNull(previousUseAt),
     },
   };
 }
