@@ -153,7 +153,7 @@ async function start(rows: number | 'joins'): Promise<Started> {
     return core;
   };
   const config = parseConfig(process.env);
-  const running = await startService(config, systemClocks, openLog(config.logLevel), {
+  const running = await startService(config, systemClocks, openLog(config.logLevel, clock), {
     openConsole,
     endpoints: [...ENDPOINTS, ...comparisons(opened)],
   });

@@ -111,7 +111,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   unlockJournal: (opened) => unlockJournal(configuration(), opened),
   start: async () => {
     const config = configuration();
-    const log = openLog(config.logLevel);
+    const log = openLog(config.logLevel, wallClock);
     process.on('exit', () => log.flush());
     // The message may quote data, so only kind and place are told before the process ends.
     process.on('uncaughtException', (error) => {

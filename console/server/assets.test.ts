@@ -22,7 +22,7 @@ describe('assets', () => {
   const serverOf = (built: string) => serving(loadAssets(built));
 
   const serving = (assets: Assets | undefined) => {
-    const log = openLog('error', { write: () => undefined });
+    const log = openLog('error', () => Date.now(), { write: () => undefined });
     const metrics = new Metrics({
       countWaitingWrites: () => 0,
       isReady: async () => true,

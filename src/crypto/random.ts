@@ -22,9 +22,12 @@ export function systemRandom(): Random {
   const bytes = (size: number): Uint8Array => {
     if (size > POOL_BYTES) return randomFillSync(new Uint8Array(size));
     const start = take(size);
-    const copy = new Uint8Array(pool.subarray(start, start + size));
-    // Returned bytes must not remain in the pool.
-    pool.fill(0, start, start + size);
+    const copy = new Uint8Array(size);
+    for (let index = 0; index < size; index++) {
+      copy[index] = pool[start + index] ?? 0;
+      // Returned bytes must not remain in the pool.
+      pool[start + index] = 0;
+    }
     return copy;
   };
 

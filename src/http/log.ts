@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import { type Clock, formatIso8601 } from '../kernel/clock.ts';
 import { StorageError } from '../storage/database.ts';
 
 /**
@@ -73,43 +74,43 @@ const FLUSH_DELAY_MS = 250;
  * brings measures all it holds again for every line.)
  */
 class LineBuffer {
-  #lines: string[] = [];
-  #size = 0;
+  #text = '';
   #timer: NodeJS.Timeout | undefined;
 
   write(line: string): void {
-    this.#lines.push(line);
-    this.#size += line.length;
-    if (this.#size >= FLUSH_CHARACTERS) this.flush();
+    this.#text += line;
+    if (this.#text.length >= FLUSH_CHARACTERS) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), FLUSH_DELAY_MS).unref();
   }
 
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#size === 0) return;
+    if (this.#text === '') return;
     // Whoever reads the log may be gone, or its disk full: cards matter more than lines.
     if (process.stderr.listenerCount('error') === 0) process.stderr.on('error', () => undefined);
-    process.stderr.write(this.#lines.join(''), () => undefined);
-    this.#lines = [];
-    this.#size = 0;
+    process.stderr.write(this.#text, () => undefined);
+    this.#text = '';
   }
 }
 
-export function openLog(level: LogLevel, target?: LogTarget): Log {
+export function openLog(level: LogLevel, clock: Clock, target?: LogTarget): Log {
   const buffer = new LineBuffer();
+  const timeMember = createTimeMember(clock);
   const logger = pino(
     {
       level,
       base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: timeMember,
       formatters: { level: (label) => ({ level: label }) },
     },
     target ?? buffer,
   );
   const destination = target ?? buffer;
   return {
-    request: logger.isLevelEnabled('info') ? (fields) => destination.write(formatRequest(fields)) : () => undefined,
+    request: logger.isLevelEnabled('info')
+      ? (fields) => destination.write(formatRequest(timeMember(), fields))
+      : () => undefined,
     info: (event, fields = {}) => logger.info(pickAllowed(fields), event),
     warn: (event, fields = {}) => logger.warn(pickAllowed(fields), event),
     error: (event, fields = {}) => logger.error(pickAllowed(fields), event),
@@ -117,11 +118,25 @@ export function openLog(level: LogLevel, target?: LogTarget): Log {
   };
 }
 
+/** Returns a writer of the member `time` of a line. Lines of one millisecond share its text. */
+function createTimeMember(clock: Clock): () => string {
+  let writtenAt = Number.NaN;
+  let member = '';
+  return () => {
+    const now = clock();
+    if (now !== writtenAt) {
+      member = `,"time":"${formatIso8601(now)}"`;
+      writtenAt = now;
+    }
+    return member;
+  };
+}
+
 /** Returns the line of a request as the logger would write it, without the price of a general serializer. */
-function formatRequest(fields: RequestFields): string {
+function formatRequest(timeMember: string, fields: RequestFields): string {
   const { listener, request_id, method, route, status, duration_ms, address, account, key } = fields;
   const caller = account === undefined ? '' : `,"account":"${account}","key":"${key}"`;
-  return `{"level":"info"${pino.stdTimeFunctions.isoTime()},"listener":"${listener}","request_id":"${request_id}","method":"${method}","route":"${route}","status":${status},"duration_ms":${duration_ms},"address":"${address}"${caller},"msg":"request"}\n`;
+  return `{"level":"info"${timeMember},"listener":"${listener}","request_id":"${request_id}","method":"${method}","route":"${route}","status":${status},"duration_ms":${duration_ms},"address":"${address}"${caller},"msg":"request"}\n`;
 }
 
 /** What may be said of an unexpected error: its kind and where it came from, not its message. */

@@ -10,6 +10,7 @@ const PARAMETER = /;\s*([^=;\s]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;]*)/g;
 export function assertMediaType({ body, text }: Endpoint, headers: IncomingHttpHeaders): void {
   if (headers['content-encoding'] !== undefined) throw new Failure('unsupported_media_type');
   const type = headers['content-type'] ?? '';
+  if (body !== undefined && type === 'application/json') return;
   const media = (type.split(';', 1)[0] ?? '').trim().toLowerCase();
   if (body !== undefined && media !== 'application/json') throw new Failure('unsupported_media_type');
   if (text?.media === 'xml' && !(XML_MEDIA.test(media) && declaresUtf8(type)))

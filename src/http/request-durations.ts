@@ -20,11 +20,12 @@ interface Series {
 
 /**
  * The histogram of request durations. Every request is observed, and the histogram of the library hashes its labels each time;
- * this one finds the series by route, method and status, and builds the cumulative form when it is read.
+ * this one compares the labels of the few series of a route, and builds the cumulative form when it is read.
  */
 export class RequestDurations {
   readonly name = NAME;
-  readonly #series = new Map<string, Map<number, Series>>();
+  /** By route: the few series of one are found by comparing their labels. */
+  readonly #series = new Map<string, Series[]>();
 
   observe(labels: RequestLabels, seconds: number): void {
     const series = this.#find(labels);
@@ -36,7 +37,7 @@ export class RequestDurations {
 
   /** Called by the registry. */
   async get() {
-    const values = [...this.#series.values()].flatMap((byStatus) => [...byStatus.values()].flatMap(toValues));
+    const values = [...this.#series.values()].flatMap((ofRoute) => ofRoute.flatMap(toValues));
     return { name: NAME, help: 'Duration of requests by route pattern and status', type: 'histogram', values };
   }
 
@@ -47,18 +48,18 @@ export class RequestDurations {
 
   #find(labels: RequestLabels): Series {
     const { listener, method, route, status } = labels;
-    const name = `${listener} ${method} ${route}`;
-    let byStatus = this.#series.get(name);
-    if (byStatus === undefined) {
-      byStatus = new Map();
-      this.#series.set(name, byStatus);
+    let ofRoute = this.#series.get(route);
+    if (ofRoute === undefined) {
+      ofRoute = [];
+      this.#series.set(route, ofRoute);
     }
-    let series = byStatus.get(status);
-    if (series === undefined) {
-      series = { labels, counts: new Array<number>(DURATION_BUCKETS_SECONDS.length + 1).fill(0), sum: 0 };
-      byStatus.set(status, series);
+    for (const series of ofRoute) {
+      const { labels: known } = series;
+      if (known.status === status && known.method === method && known.listener === listener) return series;
     }
-    return series;
+    const fresh = { labels, counts: new Array<number>(DURATION_BUCKETS_SECONDS.length + 1).fill(0), sum: 0 };
+    ofRoute.push(fresh);
+    return fresh;
   }
 }
 

@@ -19,8 +19,17 @@ export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
+/** The last time that was formatted. Times of the same millisecond share the text. */
+const lastFormatted = { milliseconds: Number.NaN, text: '' };
+
 /** Returns a time as ISO 8601 in UTC with milliseconds, the only time format of responses. */
-export const formatIso8601 = (milliseconds: number): string => new Date(milliseconds).toISOString();
+export function formatIso8601(milliseconds: number): string {
+  if (milliseconds !== lastFormatted.milliseconds) {
+    lastFormatted.text = new Date(milliseconds).toISOString();
+    lastFormatted.milliseconds = milliseconds;
+  }
+  return lastFormatted.text;
+}
 
 export const formatIso8601OrNull = (milliseconds: number | undefined): string | null =>
   milliseconds === undefined ? null : formatIso8601(milliseconds);

@@ -65,6 +65,7 @@ export class Cache<Key extends string | number, Value> {
 
   /** An entry from the future was created before the clock was set back. */
   #isFresh({ startedAt, ttlMs }: Entry<Value>): boolean {
+    if (ttlMs === Number.POSITIVE_INFINITY) return true;
     const age = this.#clock() - startedAt;
     return age >= 0 && age < ttlMs;
   }

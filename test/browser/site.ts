@@ -27,7 +27,7 @@ export async function startSite(
     countAlteredRows: async () => new Map(),
     countMissingSadKeys: async () => 0,
   });
-  const log = openLog('error', { write: () => undefined });
+  const log = openLog('error', () => Date.now(), { write: () => undefined });
   const reporting = { log, metrics, listener: 'console', headers: browserHeaders };
   const app = createBaseServer({ ...reporting, clock: Date.now, stopwatch: () => 0, random, trustedProxies: [] });
   addAssets(app, assets, pages, random);

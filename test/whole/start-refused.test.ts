@@ -17,7 +17,7 @@ const REFUSED = `
   import { ENDPOINTS } from '${from('http/endpoints.ts')}';
   import { openLog } from '${from('http/log.ts')}';
   const config = parseConfig({ CARDVAULT_DATA_DIR: ${JSON.stringify(directory)} });
-  const start = startService(config, { clock: Date.now, monotonic: Date.now }, openLog('silent'), { endpoints: [...ENDPOINTS, ...ENDPOINTS] });
+  const start = startService(config, { clock: Date.now, monotonic: Date.now }, openLog('silent', Date.now), { endpoints: [...ENDPOINTS, ...ENDPOINTS] });
   process.exitCode = await start.then(() => 1, ({ message }) => (/already declared for route/.test(message) ? 7 : 1));`;
 
 test('a start that fails half-way leaves nothing open, and the process ends', { timeout: 30_000 }, async (t) => {
