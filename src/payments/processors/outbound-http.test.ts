@@ -27,7 +27,7 @@ async function listening(server: Server): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** What comes of a request to somebody who answers these bytes and keeps the connection open. */
+/** Returns the result of a request to a server that sends these bytes and keeps the connection open. */
 async function askOf(bytes: string): Promise<HttpResult> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -50,11 +50,11 @@ const ODD_ANSWERS = {
 
 describe('a connection to a processor', () => {
   for (const [name, bytes] of Object.entries(ODD_ANSWERS))
-    test(`that brings ${name} tells nothing, at once`, { timeout: 4000 }, async () => {
+    test(`that receives ${name} fails without waiting`, { timeout: 4000 }, async () => {
       assert.equal((await askOf(bytes)).kind, 'unknown');
     });
 
-  test('passes over early hints', async () => {
+  test('skips early hints', async () => {
     const bytes = 'HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}';
     assert.deepEqual(await askOf(bytes), { kind: 'answered', status: 201, body: '{}' });
   });
@@ -79,7 +79,7 @@ describe('a connection to a processor', () => {
 });
 
 describe('the host of a request in production', () => {
-  test('receives nothing unless it is documented or listed, also on a connection that is open', async () => {
+  test('receives nothing unless it is documented or listed, also on an open connection', async () => {
     let visits = 0;
     const server = createHttpServer((_request, response) => {
       visits++;

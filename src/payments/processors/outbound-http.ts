@@ -6,7 +6,7 @@ import type { NotSent } from '../processor.ts';
 import type { ProcessorHosts } from '../processor-hosts.ts';
 import { toFailureStatus } from '../transitions.ts';
 
-/** A processor as its requests name it, with the `https:` origins that its documentation names for production. */
+/** The name of a processor, with the `https:` origins that its documentation names for production. */
 export interface Destination {
   readonly processor: string;
   readonly documentedOrigins: readonly string[];
@@ -24,29 +24,35 @@ export interface ProcessorRequest {
   readonly signal: AbortSignal;
 }
 
-/** `not-sent`: certain that the processor saw nothing of it. `why` is a word for operators. */
+/** `not-sent`: the processor has certainly not received the request. `why` is a code for operators. */
 export type HttpResult =
   | { readonly kind: 'answered'; readonly status: number; readonly body: string }
   | { readonly kind: 'not-sent'; readonly why: string }
   | { readonly kind: 'unknown'; readonly why: string };
 
-/** Why a request to a host that is not allowed was not sent. */
+/** The code of a request that was not sent because its host is not allowed. */
 export const HOST_REFUSED = 'host-refused';
 
-/** A request that the processor certainly never saw. A refused host is a mistake in the configuration, and says so. */
+/**
+ * Returns the failure of a request that the processor has certainly not received. A host that is not allowed is an
+ * error in the configuration, with its own reason.
+ */
 export const notSent = ({ why }: Extract<HttpResult, { kind: 'not-sent' }>): NotSent =>
   why === HOST_REFUSED ? { kind: 'not-sent', failure: toFailureStatus('InvalidConfiguration') } : { kind: 'not-sent' };
 
 /** Reports a request that was not sent because its host is not allowed. */
 export type OnHostRefused = (tenant: Tenant, processor: string) => void;
 
-/** Shorter than what servers and balancers usually allow an idle connection, so that few requests meet a closed one. */
+/**
+ * Shorter than the usual limit of servers and balancers for idle connections, so that few requests use a closed one.
+ */
 const IDLE_MS = 4000;
 
 /**
- * Connections to processors. A request is written once, on one connection, and never again: no retry, no redirect. What
- * failed before the connection stood was surely not sent; whatever fails later may have been. In production the host of each
- * request is checked: settings may be older than the list of allowed hosts, or come from a process with another list.
+ * Connections to processors. A request is sent once, on one connection: without retries and redirects. A failure before
+ * the connection was established means that nothing was sent; after any later failure it may have been. In production
+ * the host of each request is checked: settings may be older than the list of allowed hosts, or come from a process
+ * with another list.
  */
 export class OutboundHttp {
   readonly #hosts: ProcessorHosts;
@@ -86,7 +92,7 @@ export class OutboundHttp {
       : httpRequest(url, { ...options, agent: this.#http });
     let mayHaveBeenSent = false;
     request.on('socket', (socket) => {
-      // A connection that was kept open is written to at once.
+      // A reused connection is written to immediately.
       if (request.reusedSocket) mayHaveBeenSent = true;
       else
         socket.once(isSecure ? 'secureConnect' : 'connect', () => {
@@ -94,7 +100,7 @@ export class OutboundHttp {
         });
     });
     request.on('response', (response) => collectResponse(response, resolve));
-    // Status 101, which nobody asked for: without a listener nothing else would ever be heard.
+    // Status 101 was not requested: without a listener, no further event would arrive.
     request.on('upgrade', (_incoming, socket) => {
       socket.destroy();
       resolve({ kind: 'unknown', why: 'upgrade' });
@@ -119,7 +125,7 @@ function collectResponse(response: IncomingMessage, resolve: (reply: HttpResult)
   response.on('aborted', () => resolve({ kind: 'unknown', why: 'cut-off' }));
 }
 
-/** The code of an error, never its message, which may hold addresses and more. */
+/** Returns the code of an error, never its message, which may contain addresses and other data. */
 function errorCode(error: Error): string {
   if (error.name === 'AbortError') return 'timeout';
   const { code } = error as NodeJS.ErrnoException;

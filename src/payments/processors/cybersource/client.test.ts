@@ -10,7 +10,7 @@ const GIVEN = {
 };
 
 describe('settings', () => {
-  test('with what is required suffice, and the secret is not shown', () => {
+  test('with the required values are accepted, and the secret is not shown', () => {
     assert.deepEqual(effectiveSettings(CYBERSOURCE_SETTINGS, mergeSettings(CYBERSOURCE_SETTINGS, {}, GIVEN)), {
       ...GIVEN,
       auth: 'jwt',
@@ -20,13 +20,13 @@ describe('settings', () => {
   });
 
   for (const name of Object.keys(GIVEN)) {
-    test(`without ${name} are refused`, () => {
+    test(`without ${name} are rejected`, () => {
       const { [name as 'key-id']: _, ...rest } = GIVEN;
       assert.throws(() => mergeSettings(CYBERSOURCE_SETTINGS, {}, rest), { code: 'usage' });
     });
   }
 
-  test('that cannot be are refused', () => {
+  test('with invalid values are rejected', () => {
     for (const [name, value] of [
       ['merchant-id', 'my mid'],
       ['merchant-id', 'mid"'],
@@ -42,7 +42,7 @@ describe('settings', () => {
   });
 });
 
-test('the environment decides the host, unless one is set', () => {
+test('have the host of the environment by default', () => {
   assert.equal(buildBaseUrl(undefined, 'sandbox'), 'https://apitest.cybersource.com');
   assert.equal(buildBaseUrl(undefined, 'production'), 'https://api.cybersource.com');
   assert.equal(buildBaseUrl('https://api.in.cybersource.com/', 'production'), 'https://api.in.cybersource.com');

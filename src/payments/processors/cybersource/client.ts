@@ -57,7 +57,7 @@ export const CYBERSOURCE_SETTINGS = {
   ),
 } satisfies SettingTable;
 
-/** Without a slash at the end. */
+/** Without a trailing slash. */
 export const buildBaseUrl = (setting: string | undefined, environment: Environment): string =>
   (setting ?? CYBERSOURCE_HOSTS[environment][0]).replace(/\/+$/, '');
 
@@ -69,7 +69,7 @@ export interface ClientOptions {
 
 const MEDIA_TYPE = 'application/json;charset=utf-8';
 
-/** Signs a request and sends it, once. */
+/** Signs a request and sends it once. */
 export class CyberSourceClient {
   readonly #options: ClientOptions;
 
@@ -81,7 +81,7 @@ export class CyberSourceClient {
     return this.#send(call, 'POST', path, JSON.stringify(body));
   }
 
-  /** With `mle-certificate` encrypted; that it cannot be encrypted is no reason to send it in clear. */
+  /** Sends a request encrypted when `mle-certificate` is set. A failed encryption is no reason to send it in clear. */
   postEncrypted(call: ProcessorCall, path: string, body: object): Promise<HttpResult> {
     const { 'mle-certificate': certificate, auth } = call.settings;
     if (certificate === undefined) return this.post(call, path, body);
@@ -127,7 +127,7 @@ export class CyberSourceClient {
   }
 }
 
-/** Message-level encryption: the body of a request as a JWE for CyberSource's key, beside TLS. */
+/** Message-level encryption: the body of a request as a JWE for CyberSource's key, in addition to TLS. */
 
 interface Recipient {
   readonly key: KeyObject;
@@ -138,8 +138,8 @@ const CONTENT_KEY_BYTES = 32;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /**
- * Whose certificate this is, in base64 of its DER. CyberSource knows its keys by an attribute of the subject, not by the
- * number of the certificate. Undefined when it is no such certificate.
+ * Returns the key id of a certificate that is base64 of its DER. CyberSource names its keys by an attribute of the
+ * subject, not by the serial number. Undefined when the text is no such certificate.
  */
 export function parseRecipient(base64: string): Recipient | undefined {
   if (!BASE64.test(base64)) return undefined;

@@ -43,21 +43,21 @@ interface ReversalAttempt {
 }
 
 const NO_DETAILS: ProcessorDetails = {};
-/** What is said of an undoing that was done before. */
+/** Reasons that report an earlier reversal. */
 const ALREADY_REVERSED: readonly (string | undefined)[] = ['AUTH_ALREADY_REVERSED', 'CAPTURE_ALREADY_VOIDED'];
-/** What is said of what cannot be undone any more. */
+/** Reasons that report that a transaction can no longer be reversed. */
 const NO_LONGER_REVERSIBLE: readonly (string | undefined)[] = ['TRANSACTION_ALREADY_SETTLED', 'NOT_VOIDABLE'];
-/** What is said where nothing can be reversed (any more), without telling why. */
+/** Reasons that report that nothing can be reversed, without the cause. */
 const NOTHING_TO_REVERSE: readonly (string | undefined)[] = ['MISSING_AUTH', 'TRANSACTION_ALREADY_REVERSED_OR_SETTLED'];
-/** Digits that CyberSource has for it. */
+/** CyberSource accepts two digits. */
 const MAX_INSTALLMENTS = 99;
 
 /**
- * CyberSource's REST payments, `/pts/v2` and `/tss/v2`. Each order that moves money is one request under our own key, by
- * which it can be undone without an answer ever having come.
+ * CyberSource's REST payments, `/pts/v2` and `/tss/v2`. Each request that moves money has our own operation reference,
+ * by which it can be reversed even when no response arrived.
  */
 export class CyberSource implements Processor {
-  // How long its search takes to know a transaction is not documented: not found says little.
+  // CyberSource does not document after what time its search finds a transaction, so a not-found result proves nothing.
   readonly capabilities: Capabilities = {
     sale: true,
     partialCapture: true,
@@ -141,7 +141,7 @@ export class CyberSource implements Processor {
 
   async reverse(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
     const isVoid = subject.type === 'authorization_void' || subject.type === 'expiry';
-    // A reversal cannot be undone, but doing it again makes certain that it is done.
+    // A void or an expiry cannot be reversed, but repeating it ensures that it was processed.
     const target = isVoid ? history.operations[0] : subject;
     if (target === undefined) return { kind: 'not-found' };
     const { kind, reply, isByReference } = await this.#sendReversal(call, target, subject.operationRef);
@@ -152,22 +152,22 @@ export class CyberSource implements Processor {
       call,
     );
     if (mapped.kind === 'approved' || wasAlreadyReversed(mapped, response))
-      // The answer's particulars are those of the undoing.
+      // The response contains the details of the reversal, not of the operation.
       return { kind: isVoid || subject.type === 'capture' ? 'reversed' : 'approved', details: NO_DETAILS };
     if (isByReference && isNotFound(reply)) return this.#toNotFound(call, history, subject);
     if (mapped.kind === 'refused' && NO_LONGER_REVERSIBLE.includes(response?.reason))
       return refused(mapped.reason, NO_DETAILS);
     if (mapped.kind === 'refused' && NOTHING_TO_REVERSE.includes(response?.reason)) {
       const inquired = await this.#inquireWhyNotReversed(call, history, subject, target);
-      // Both say so, the search and the one who would have to reverse it.
+      // Not-found counts only when both the search and the reversal report it.
       return inquired.kind === 'not-found' && !(isByReference && response?.reason === 'MISSING_AUTH')
-        ? unknown('not-undone')
+        ? unknown('not-reversed')
         : inquired;
     }
-    return unknown(mapped.kind === 'unknown' ? mapped.problem : 'not-undone');
+    return unknown(mapped.kind === 'unknown' ? mapped.problem : 'not-reversed');
   }
 
-  /** The books tell why there is nothing to reverse: it was declined, or reversed, or captured. */
+  /** Inquires why there is nothing to reverse: the transaction was declined, reversed or captured. */
   async #inquireWhyNotReversed(
     call: ProcessorCall,
     history: PaymentHistory,
@@ -183,10 +183,10 @@ export class CyberSource implements Processor {
     )
       return inquired;
     const isReversed = inquired.kind === 'reversed' || inquired.kind === 'refused';
-    return isReversed ? { kind: 'approved', details: NO_DETAILS } : unknown('not-undone');
+    return isReversed ? { kind: 'approved', details: NO_DETAILS } : unknown('not-reversed');
   }
 
-  /** A capture that was undone before has taken its authorization along, and then nothing of it is found either. */
+  /** A capture that was voided before has also reversed its authorization, and then neither is found. */
   async #toNotFound(call: ProcessorCall, history: PaymentHistory, { type }: OperationRef): Promise<InquiryResult> {
     const [first] = history.operations;
     if (type !== 'capture' || first === undefined) return { kind: 'not-found' };
@@ -194,7 +194,7 @@ export class CyberSource implements Processor {
     return payment.kind === 'reversed' || payment.kind === 'unknown' ? payment : { kind: 'not-found' };
   }
 
-  /** A capture or refund. */
+  /** Sends a capture or a refund. */
   async #sendModification(
     kind: 'capture' | 'refund',
     call: ProcessorCall,
@@ -203,7 +203,7 @@ export class CyberSource implements Processor {
   ): Promise<Outcome> {
     if (path === undefined) return { kind: 'not-sent' };
     const body = buildAmountBody(call.operationRef, amount);
-    // CyberSource names no encrypted form of refunds.
+    // CyberSource documents no encrypted refunds.
     const reply =
       kind === 'capture'
         ? await this.#client.postEncrypted(call, `/pts/v2/${path}`, body)
@@ -212,7 +212,10 @@ export class CyberSource implements Processor {
     return toOutcome(mapped, response, undefined);
   }
 
-  /** By its id where it has one and is only authorized, else by our key. `code` is the reference of the undoing itself. */
+  /**
+   * Reverses by CyberSource's id when the target has one and is only authorized, otherwise by our operation reference.
+   * `code` is the reference of the reversal itself.
+   */
   async #sendReversal(call: ProcessorCall, target: OperationRef, code: string): Promise<ReversalAttempt> {
     const { type, operationRef, amount, processorId } = target;
     const isVoid = code !== operationRef;
@@ -223,7 +226,7 @@ export class CyberSource implements Processor {
     }
     if (type !== 'authorization') {
       const reply = await this.#client.post(call, '/pts/v2/voids', buildTimeoutVoidBody(code, operationRef));
-      // Of a sale that was not captured there is only an authorization.
+      // A sale that was not captured has an authorization only.
       const isFound = type !== 'payment' || !isNotFound(reply);
       if (isFound) return { kind: 'void', reply, isByReference: true };
     }
@@ -235,13 +238,16 @@ export class CyberSource implements Processor {
     return { kind: 'reversal', reply, isByReference: true };
   }
 
-  /** Of an authorization that was captured without us knowing the capture: in the Business Center, or with a lost answer. */
+  /**
+   * Finds the capture of an authorization whose capture we have not recorded: it was captured in the Business Center,
+   * or its response was lost.
+   */
   async #findRefundPath(call: ProcessorCall, history: PaymentHistory): Promise<string | undefined> {
     const id = await this.#inquiry.findCaptureId(call, history);
     return id === undefined ? undefined : `captures/${id}/refunds`;
   }
 
-  /** Is an authorization certainly given back? */
+  /** True when CyberSource confirms the reversal of the authorization. */
   async #reverseAuthorization(
     call: ProcessorCall,
     expected: ExpectedTransaction,
@@ -255,7 +261,7 @@ export class CyberSource implements Processor {
   }
 }
 
-/** Of a sale by the id of the sale, else by that of the capture. */
+/** Returns the path of a refund: by the id of the sale, otherwise by that of the capture. */
 function buildRefundPath({ operations }: PaymentHistory): string | undefined {
   const capture = operations.find(({ type }) => type === 'capture');
   const [first] = operations;
@@ -301,7 +307,7 @@ function toOutcome(
 const wasAlreadyReversed = ({ kind }: { readonly kind: string }, response: CyberSourceResponse | undefined): boolean =>
   kind === 'refused' && ALREADY_REVERSED.includes(response?.reason);
 
-/** So CyberSource answers for a key under which it has nothing; a fault of another field would be ours. */
+/** CyberSource's response for a reference without transactions. A fault in another field would be an error of ours. */
 function isNotFound(reply: HttpResult): boolean {
   if (reply.kind !== 'answered' || reply.status !== 400) return false;
   const response = parseResponse(reply.body);

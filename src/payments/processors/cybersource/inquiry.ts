@@ -28,7 +28,7 @@ import {
 
 type Unresolved = Extract<InquiryResult, { kind: 'not-found' | 'unknown' }>;
 
-/** A transaction that is certainly ours, and whether another of the same key has undone it. */
+/** A transaction that is certainly ours, and true when another one of the same reference has reversed it. */
 interface MatchedTransaction {
   readonly kind: 'found';
   readonly transaction: TransactionDetails;
@@ -41,12 +41,12 @@ type ReverseAuthorization = (
   id: string | undefined,
 ) => Promise<boolean>;
 
-/** Transactions of one payment that are looked at; one with more is for people to judge. */
+/** Maximum number of transactions of one payment that are read; with more, an operator has to decide. */
 const MAX_RELATED = 20;
 
 /**
- * What became of an operation. It is looked up by CyberSource's id, else searched by our key, and a transaction counts
- * only when key, merchant, amount and currency are ours. An inquiry that fails tells nothing about the operation.
+ * Inquires about an operation by CyberSource's id, otherwise by a search for our reference. A transaction counts only
+ * when reference, merchant, amount and currency are ours. An inquiry that fails says nothing about the operation.
  */
 export class Inquiry {
   readonly #client: CyberSourceClient;
@@ -71,7 +71,10 @@ export class Inquiry {
     }
   }
 
-  /** CyberSource's id of the capture of an authorization, whoever made it; undefined when that cannot be told. */
+  /**
+   * Returns CyberSource's id of the capture of an authorization, also of a capture in the Business Center; undefined
+   * when it is ambiguous.
+   */
   async findCaptureId(call: ProcessorCall, history: PaymentHistory): Promise<string | undefined> {
     const [first] = history.operations;
     if (first?.processorId === undefined) return undefined;
@@ -89,7 +92,7 @@ export class Inquiry {
     if (related === undefined) return unknown('related');
     const { transaction } = found;
     const wasReversed = found.isReversed || isReversed(transaction) || isReversedBy(related);
-    // A void among refunds may be of one of them.
+    // A void among refunds may belong to one of them.
     if (wasReversed === undefined) return unknown('unclear');
     const policy = call.settings['soft-decline'] === 'accept' ? 'accept' : 'reverse';
     const mapped = mapPayment(transaction, policy);
@@ -98,7 +101,7 @@ export class Inquiry {
       : this.#toPaymentResult(call, subject, mapped, [transaction, ...related]);
   }
 
-  /** Of a payment that was not given back. */
+  /** Returns the state of a payment that was not reversed. */
   async #toPaymentResult(
     call: ProcessorCall,
     { operationRef, amount }: OperationRef,
@@ -123,21 +126,24 @@ export class Inquiry {
     }
   }
 
-  /** A capture or refund. */
+  /** Returns the state of a capture or refund. */
   async #inquireModification(call: ProcessorCall, subject: OperationRef, name: string): Promise<InquiryResult> {
     const found = await this.#findTransaction(call, subject, name);
     if (found.kind !== 'found') return found;
     const { details } = found.transaction;
     const mapped = mapModification(found.transaction, name);
     if (mapped.kind === 'approved' && (found.isReversed || isReversed(found.transaction)))
-      // Undoing a capture by key gives its authorization back; undoing a refund leaves the money where it was.
+      // A time-out reversal of a capture also reverses its authorization; that of a refund moves no money.
       return name === APPLICATIONS.capture ? { kind: 'reversed', details } : refused('Rejected', details);
     if (mapped.kind === 'approved') return { kind: 'approved', details };
     if (mapped.kind === 'refused') return refused(mapped.reason, details);
     return mapped.kind === 'unknown' ? mapped : unknown('unclear');
   }
 
-  /** Was the authorization given back? Whoever did it: then the void has what it was for. */
+  /**
+   * True when the authorization was reversed, by a request of ours or in the Business Center: the void then has its
+   * effect.
+   */
   async #inquireVoid(
     call: ProcessorCall,
     history: PaymentHistory,
@@ -176,7 +182,7 @@ export class Inquiry {
     return isOurs ? { kind: 'found', transaction, isReversed: hits.some(isReversal) } : unknown('contradiction');
   }
 
-  /** Transactions with exactly this code; undefined when nobody can say. */
+  /** Returns the transactions with exactly this reference; undefined when the search is incomplete. */
   async #search(call: ProcessorCall, key: string): Promise<readonly TransactionDetails[] | undefined> {
     const reply = await this.#client.post(call, '/tss/v2/searches', buildSearchBody(key));
     const isRead = reply.kind === 'answered' && (reply.status === 201 || reply.status === 200);
@@ -191,7 +197,10 @@ export class Inquiry {
     return reply.status === 200 ? parseTransactionDetails(reply.body) : undefined;
   }
 
-  /** What else was done on the payment, by us or by people at CyberSource; undefined when it cannot all be read. */
+  /**
+   * Returns the other transactions of the payment, ours and those of the Business Center; undefined when they cannot
+   * all be read.
+   */
   async #loadRelated(
     call: ProcessorCall,
     transaction: TransactionDetails,
@@ -211,7 +220,7 @@ export class Inquiry {
   }
 }
 
-/** Undefined where nobody can say what was voided. */
+/** Undefined when the target of the void is unknown. */
 function isReversedBy(others: readonly TransactionDetails[]): boolean | undefined {
   if (!others.some(isReversal)) return false;
   return others.some((transaction) => hasApplied(transaction, APPLICATIONS.refund)) ? undefined : true;
@@ -223,7 +232,7 @@ function toReversedResult(mapped: MappedResult, { details }: TransactionDetails)
   return { kind: 'reversed', details };
 }
 
-/** A capture of what had failed contradicts itself. */
+/** A capture of a failed authorization is a contradiction. */
 const toCapturedResult = (mapped: MappedResult, captured: Money, { details }: TransactionDetails): InquiryResult =>
   mapped.kind === 'refused' || mapped.kind === 'reverse' || mapped.kind === 'unknown'
     ? unknown('contradiction')

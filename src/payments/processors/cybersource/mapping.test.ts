@@ -27,7 +27,7 @@ interface Told {
   readonly softDecline?: SoftDecline;
 }
 
-/** `undo Declined Rejected`, `approved`, `unknown http-502`. */
+/** Formats a result as text: `undo Declined Rejected`, `approved`, `unknown http-502`. */
 function verdict(told: Told): string {
   const { call = 'payment', http = 201, status = 'INVALID_REQUEST', reason, softDecline = 'reverse' } = told;
   const details = told.field === undefined ? [] : [{ field: told.field, reason: 'INVALID_DATA' }];
@@ -122,11 +122,11 @@ describe('reasons', () => {
     assert.deepEqual(Object.keys(DECLINE_REASONS).sort(), lines.map(([reason]) => reason).sort());
   });
 
-  test('of the books are all known', () => {
+  test('of the transaction details are all in the table', () => {
     for (const reason of Object.values(NUMERIC_REASONS)) assert.ok(Object.hasOwn(DECLINE_REASONS, reason), reason);
   });
 
-  test('INVALID_DATA about our key is a duplicate, about another field a refusal', () => {
+  test('INVALID_DATA about our reference is a duplicate, about another field a rejection', () => {
     for (const field of ['clientReferenceInformation.transactionId', 'transactionId'])
       assert.equal(verdict({ http: 400, reason: 'INVALID_DATA', field }), 'unknown duplicate');
     const field = 'paymentInformation.card.number';
@@ -135,7 +135,7 @@ describe('reasons', () => {
 });
 
 describe('HTTP statuses', () => {
-  test('say what they say whatever the body, and others than 200, 201, 202 and 400 are unknown', () => {
+  test('have their meaning whatever the body, and others than 200, 201, 202 and 400 are unknown', () => {
     fc.assert(
       fc.property(fc.integer({ min: 100, max: 599 }), fc.constantFrom('AUTHORIZED', 'DECLINED', ''), (http, status) => {
         if ([200, 201, 202, 400].includes(http)) return;
@@ -166,7 +166,7 @@ describe('contradictions', () => {
     orderInformation: { amountDetails: { [name]: totalAmount, currency: 'USD' } },
   });
 
-  test('an amount may be written in every way that means the same', () => {
+  test('an amount may be written in every equivalent form', () => {
     for (const amount of ['10.50', '10.5', '10.5000', 10.5]) {
       assert.equal(read(amounts(amount)), 'approved');
       assert.equal(read(amounts(amount, 'authorizedAmount')), 'approved');
@@ -177,7 +177,7 @@ describe('contradictions', () => {
     }
   });
 
-  test('every amount, currency and reference is held against what was asked', () => {
+  test('every amount, currency and reference is compared with the request', () => {
     const wrong: readonly (readonly [ApiOperation, object])[] = [
       ['refund', { refundAmountDetails: { refundAmount: '10.49', currency: 'USD' } }],
       ['refund', { refundAmountDetails: { refundAmount: '10.50', currency: 'EUR' } }],

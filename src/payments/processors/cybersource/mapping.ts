@@ -7,23 +7,23 @@ import {
   isDifferentAmountAuthorized,
 } from './response.ts';
 
-/** Their words and what they mean here; `docs/processors/cybersource.md` shows the same tables. Pure. */
+/** The meaning of CyberSource's statuses and reasons; `docs/processors/cybersource.md` shows the same tables. Pure. */
 
 /**
- * `reverse`: something may be held, and is to be given back before the failure is told. `authorized`: authorized, but a sale is
- * not captured.
+ * `reverse`: the issuer may hold an amount, which has to be reversed before the failure is reported. `authorized`:
+ * authorized, but a sale is not captured.
  */
 export type MappedResult =
   | { readonly kind: 'approved' | 'authorized' | 'pending' }
   | { readonly kind: 'refused' | 'reverse'; readonly reason: Reason }
   | Unknown;
 
-/** What is done with approvals that CyberSource marked for their AVS or card code result. */
+/** What to do with approvals that CyberSource marked for their AVS or card code result. */
 export type SoftDecline = 'reverse' | 'accept';
 
 export type ApiOperation = 'payment' | 'capture' | 'refund' | 'reversal' | 'void';
 
-/** Statuses that mean yes, by call. */
+/** Statuses that mean success, by API operation. */
 export const ACCEPTED_STATUSES: Readonly<Record<ApiOperation, readonly string[]>> = {
   payment: ['AUTHORIZED'],
   capture: ['PENDING', 'TRANSMITTED'],
@@ -32,7 +32,10 @@ export const ACCEPTED_STATUSES: Readonly<Record<ApiOperation, readonly string[]>
   void: ['VOIDED', 'CANCELLED'],
 };
 
-/** Why something was refused; CyberSource adds reasons at any time, so the status decides about those not listed. */
+/**
+ * The meaning of the reason of a refusal. CyberSource may add reasons at any time, so the status decides about reasons
+ * that are not listed.
+ */
 export const DECLINE_REASONS: Readonly<Record<string, Reason | 'unknown'>> = {
   INSUFFICIENT_FUND: 'InsufficientFunds',
   EXCEEDS_CREDIT_LIMIT: 'InsufficientFunds',
@@ -92,7 +95,7 @@ export const DECLINE_REASONS: Readonly<Record<string, Reason | 'unknown'>> = {
   SERVICE_TIMEOUT: 'unknown',
 };
 
-/** HTTP statuses with which nothing was processed, whatever the body says. */
+/** HTTP statuses with which nothing was processed, whatever the body contains. */
 export const UNPROCESSED_HTTP_STATUSES: Readonly<Record<number, Reason>> = {
   401: 'InvalidConfiguration',
   403: 'InvalidConfiguration',
@@ -102,7 +105,7 @@ export const UNPROCESSED_HTTP_STATUSES: Readonly<Record<number, Reason>> = {
   429: 'ConnectionRejected',
 };
 
-/** What an answer to an order that moves money means. */
+/** Maps the response to a request that moves money. */
 export function mapResponse(
   operation: ApiOperation,
   http: number,
@@ -116,7 +119,7 @@ export function mapResponse(
   if (answer?.status === undefined) return unknown('unreadable');
   if (contradicts(answer.body, asked)) return unknown('contradiction');
   const result = http === 400 ? mapDecline(answer, 'InvalidData') : mapStatus(operation, answer, asked, softDecline);
-  // Only an authorization holds something when it fails.
+  // Only a failed authorization may hold an amount.
   return result.kind === 'reverse' && operation !== 'payment' ? { kind: 'refused', reason: result.reason } : result;
 }
 
@@ -138,7 +141,7 @@ function mapStatus(
   );
 }
 
-/** Statuses that only authorizations and sales have. */
+/** Statuses of authorizations and sales only. */
 function mapPaymentStatus(answer: CyberSourceResponse, softDecline: SoftDecline): MappedResult | undefined {
   switch (answer.status) {
     case 'PARTIAL_AUTHORIZED':
@@ -168,7 +171,7 @@ function mapReview(answer: CyberSourceResponse, softDecline: SoftDecline): Mappe
   }
 }
 
-/** The issuer holds the amount, and CyberSource took offence at the address or the card code. */
+/** The issuer holds the amount, and CyberSource declined because of the address or the card code. */
 export function mapSoftDecline(reason: 'AVS_FAILED' | 'CV_FAILED', softDecline: SoftDecline): MappedResult {
   if (softDecline === 'accept') return { kind: 'authorized' };
   return { kind: 'reverse', reason: reason === 'AVS_FAILED' ? 'Rejected' : 'InvalidCard' };
@@ -182,7 +185,7 @@ function mapDeclineStatus(answer: CyberSourceResponse): MappedResult | undefined
 
 function mapDecline(answer: CyberSourceResponse, otherwise: 'Rejected' | 'InvalidData'): MappedResult {
   const { reason = '' } = answer;
-  // A key that was sent before: what it did then is not told here.
+  // A reference that was sent before: this response does not contain the earlier result.
   if (reason === 'INVALID_DATA' && rejectsTransactionId(answer)) return unknown('duplicate');
   const mapped = findReason(reason) ?? otherwise;
   return mapped === 'unknown' ? unknown(reason.toLowerCase()) : declineOrReverse(mapped, answer);
@@ -194,7 +197,7 @@ export const findReason = (reason: string): Reason | 'unknown' | undefined =>
 export const rejectsTransactionId = ({ fields }: CyberSourceResponse): boolean =>
   fields.some((field) => /transactionId$/i.test(field));
 
-/** With an approval code the issuer holds the amount although CyberSource refused. */
+/** With an approval code the issuer holds the amount although CyberSource declined. */
 export const declineOrReverse = (reason: Reason, { details }: Pick<CyberSourceResponse, 'details'>): MappedResult => ({
   kind: details.approvalCode === undefined ? 'refused' : 'reverse',
   reason,

@@ -38,7 +38,7 @@ describe('a payment', () => {
     });
   });
 
-  test('of all fields has each in its place, and no document and no line items', () => {
+  test('of all fields has each in its member, and no document and no line items', () => {
     const order: Order = {
       ...bare,
       capture: true,
@@ -102,7 +102,7 @@ describe('a payment', () => {
     });
   });
 
-  test('names who stands on the card when nobody else is named', () => {
+  test("takes the payer's name from the card when no other is given", () => {
     const billTo = (order: Order, holder: string): unknown =>
       (buildPaymentBody(KEY, order, { ...card, holder }) as Sent).orderInformation.billTo;
     assert.deepEqual(billTo(bare, ' Ana  Maria Lopez '), { firstName: 'Ana Maria', lastName: 'Lopez' });
@@ -116,13 +116,13 @@ describe('a payment', () => {
     assert.deepEqual(sent['merchantInformation'], { merchantDescriptor: { name: `${'x'.repeat(21)}😀` } });
   });
 
-  test('in one installment says nothing of installments', () => {
+  test('in one installment has no installments', () => {
     assert.equal('installmentInformation' in buildPaymentBody(KEY, { ...bare, installments: 1 }, card), false);
   });
 });
 
 describe('amounts', () => {
-  test('are decimal texts with all places of the currency, whatever it is', () => {
+  test('are decimal texts with all decimals of the currency, whatever it is', () => {
     assert.ok(CURRENCIES.length > 170);
     const anyAmount = fc.record({ minor: fc.bigInt(1n, 10n ** 16n - 1n), currency: fc.constantFrom(...CURRENCIES) });
     fc.assert(
@@ -149,7 +149,7 @@ describe('amounts', () => {
 });
 
 describe('the other bodies', () => {
-  test('have what they must have and nothing else', () => {
+  test('have their required members and nothing else', () => {
     const amountDetails = { totalAmount: '10.50', currency: 'USD' };
     assert.deepEqual(buildAmountBody(KEY, amount), {
       clientReferenceInformation: { code: KEY, transactionId: KEY },
@@ -176,7 +176,7 @@ describe('the other bodies', () => {
   });
 });
 
-test('the type of a card is told where its first digits leave no doubt', () => {
+test('the type of a card is sent where its first digits are unambiguous', () => {
   const TYPES: Readonly<Record<string, string | undefined>> = {
     4111111111111111: '001',
     5555555555554444: '002',

@@ -3,17 +3,20 @@ import type { Pan } from '../../../kernel/pan.ts';
 import { type CardData, type Order, resolvePayer } from '../../processor.ts';
 
 /**
- * The bodies of requests. `code`, which is searchable, is always our own key of the operation and never the merchant's
- * reference: only then is what a search finds certainly ours, and no two operations look like duplicates. The reference
- * goes into `comments`.
+ * The bodies of requests. `code`, which is searchable, is always our own operation reference and never the merchant's
+ * reference: only then does a search find transactions that are certainly ours, and no two operations look like
+ * duplicates. The merchant's reference is sent in `comments`.
  */
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Of the descriptor on statements; the networks cut off what is longer. */
+/** Maximum length of the descriptor on statements; the networks cut off the rest. */
 const DESCRIPTOR_CHARACTERS = 22;
 
-/** Where the first digits leave no doubt. Elo has ranges inside those of others; where it shares them, nothing is said. */
+/**
+ * The card type where the first digits are unambiguous. Elo has ranges inside those of others; where it shares them, no
+ * type is sent.
+ */
 const CARD_TYPES: readonly (readonly [RegExp, string])[] = [
   [/^(40117[89]|431274|438935|45141[67]|457393|45763[12]|504175|5067|509|627780|636297|636368)/, '054'],
   [/^4/, '001'],
@@ -40,13 +43,16 @@ export const buildPaymentBody = (operationRef: string, order: Order, card: CardD
     merchantInformation: { merchantDescriptor: { name: truncateText(order.descriptor, DESCRIPTOR_CHARACTERS) } },
   });
 
-/** Of a capture or refund. */
+/** The body of a capture or refund. */
 export const buildAmountBody = (operationRef: string, amount: Money): Body => ({
   clientReferenceInformation: { code: operationRef, transactionId: operationRef },
   orderInformation: { amountDetails: buildAmount(amount) },
 });
 
-/** `undone` is the key of what a time-out reversal undoes; the path tells it otherwise. */
+/**
+ * The body of a reversal. `reversedRef` names the operation of a time-out reversal; other reversals
+ * name it in the path.
+ */
 export const buildReversalBody = (operationRef: string, amount: Money, reason: string, reversedRef?: string): Body =>
   withoutEmpty({
     clientReferenceInformation: { code: operationRef, transactionId: reversedRef },
@@ -57,7 +63,7 @@ export const buildTimeoutVoidBody = (operationRef: string, reversedRef: string):
   clientReferenceInformation: { code: operationRef, transactionId: reversedRef },
 });
 
-/** Keys are letters: nothing in them means anything to the query language. */
+/** References are letters, which have no special meaning in the query language. */
 export const buildSearchBody = (operationRef: string): Body => ({
   query: `clientReferenceInformation.code:${operationRef}`,
   sort: 'submitTimeUtc:desc',
@@ -66,7 +72,7 @@ export const buildSearchBody = (operationRef: string): Body => ({
   save: false,
 });
 
-/** No character is cut in two. */
+/** Cuts no character in two. */
 const truncateText = (text: string | undefined, characters: number): string | undefined =>
   text === undefined ? undefined : [...text].slice(0, characters).join('');
 
@@ -100,7 +106,7 @@ function buildBillTo(order: Order, card: CardData): Body {
   };
 }
 
-/** The last word of what stands on the card, and what is before it. */
+/** Splits the cardholder's name into its last word and the words before it. */
 function splitHolderName(holder: string | undefined): { firstName: string | undefined; lastName: string | undefined } {
   const words = holder?.trim().split(/\s+/) ?? [];
   const lastName = words.pop();
@@ -110,7 +116,7 @@ function splitHolderName(holder: string | undefined): { firstName: string | unde
   };
 }
 
-/** Without what is undefined, and without objects that hold nothing else. */
+/** Removes undefined members, and objects that contain nothing else. */
 function withoutEmpty(body: Body): Body {
   const members = Object.entries(body).flatMap(([name, value]) => {
     if (typeof value !== 'object' || value === null) return value === undefined ? [] : [[name, value] as const];

@@ -6,8 +6,8 @@ import { contradicts, parseDetails, parseResponse } from './response.ts';
 const PAN = '4111111111111111';
 const ID = '6461731521426399003473';
 
-describe('ids and codes of answers', () => {
-  test('are taken over', () => {
+describe('ids and codes of responses', () => {
+  test('are stored', () => {
     const processorInformation = {
       responseCode: '100',
       approvalCode: '888888',
@@ -24,7 +24,7 @@ describe('ids and codes of answers', () => {
     });
   });
 
-  test('are not taken over when they read as a card number', () => {
+  test('are not stored when they look like a card number', () => {
     const short = '411111111117';
     const processorInformation = {
       responseCode: short,
@@ -40,13 +40,13 @@ describe('ids and codes of answers', () => {
     );
   });
 
-  test('are taken over when they are UUIDs, which read so by chance', () => {
+  test('are stored when they are UUIDs, some of which look like one', () => {
     const uuid = 'a4111111-1111-4111-8111-b08c94330f61';
     assert.equal(parseDetails({ id: uuid }).processorId, uuid);
   });
 });
 
-describe('amounts of answers', () => {
+describe('amounts of responses', () => {
   const currency = parseCurrency('USD') ?? assert.fail();
   const asked = { operationRef: 'k', amount: { minor: 10000n, currency } };
   const withTotal = (totalAmount: string) =>
@@ -57,7 +57,7 @@ describe('amounts of answers', () => {
     for (const text of ['100.01', '10', '100.001']) assert.ok(contradicts(withTotal(text), asked), text);
   });
 
-  test('of any length are read in no time', () => {
+  test('of any length are parsed in linear time', () => {
     const began = performance.now();
     assert.ok(contradicts(withTotal(`1.${'0'.repeat(500_000)}1`), asked));
     assert.ok(performance.now() - began < 1000);

@@ -4,8 +4,8 @@ import { containsPan } from '../../../kernel/pan.ts';
 import type { ProcessorDetails } from '../../processor.ts';
 
 /**
- * What an answer says, as far as anything is made of it. Everything is a claim: each text is taken only in the form that
- * it may have, and messages, which can hold card data, are not taken at all.
+ * Parses the members of a response that are used. The content is untrusted: each text is accepted only in its expected
+ * format, and messages, which can contain card data, are never read.
  */
 export interface CyberSourceResponse {
   readonly status: string | undefined;
@@ -16,11 +16,11 @@ export interface CyberSourceResponse {
   readonly body: Json;
 }
 
-/** What was asked, for an answer to be held against. */
+/** The request, with which a response is compared. */
 export interface ExpectedTransaction {
   readonly operationRef: string;
   readonly amount: Money;
-  /** The key of what was to be undone, which an answer may name beside ours. */
+  /** Our reference of the reversed operation, which a response may name beside that of the reversal. */
   readonly reversedRef?: string | undefined;
 }
 
@@ -29,7 +29,7 @@ const ID = /^[A-Za-z0-9-]{1,60}$/;
 const CODE = /^[A-Za-z0-9]{1,12}$/;
 const NETWORK_ID = /^[A-Za-z0-9]{1,30}$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** Of an amount as it is written; what is longer is none, and would take long to read. */
+/** A decimal; a longer text is rejected, because parsing it would take long. */
 const AMOUNT_CHARACTERS = 64;
 const AMOUNT_PATHS = [
   'orderInformation.amountDetails.totalAmount',
@@ -44,7 +44,7 @@ const CURRENCY_PATHS = [
   'voidAmountDetails.currency',
 ];
 
-/** Undefined when it is no JSON object. */
+/** Undefined when the body is no JSON object. */
 export function parseBody(text: string): Json | undefined {
   try {
     const { value } = parseJson(text);
@@ -83,15 +83,15 @@ export function parseDetails(body: Json): ProcessorDetails {
 }
 
 /**
- * An id or code fit to be kept and shown: none that reads as a card number. UUIDs are not asked, because a few of them do
- * by chance.
+ * Returns an id or code that may be stored and shown: none that looks like a card number. UUIDs are exempt, because a
+ * few of them do by chance.
  */
 function storableTextAt(body: Json, path: string, pattern: RegExp): string | undefined {
   const text = textAt(body, path, pattern);
   return text === undefined || UUID.test(text) || !containsPan(text) ? text : undefined;
 }
 
-/** Does it speak of another request than ours? What it leaves out is no contradiction. */
+/** True when the response is about another request than ours. A missing member is no contradiction. */
 export function contradicts(
   body: Json,
   { operationRef, amount, reversedRef = operationRef }: ExpectedTransaction,
@@ -105,7 +105,7 @@ export function contradicts(
   );
 }
 
-/** Is less, or anything else, authorized than was asked for? */
+/** True when less, or another amount, was authorized than requested. */
 export const isDifferentAmountAuthorized = (body: Json, amount: Money): boolean =>
   isDifferentAmount(textAt(body, 'orderInformation.amountDetails.authorizedAmount'), amount);
 
@@ -124,13 +124,16 @@ const differs = (found: string | undefined, expected: string): boolean => found 
 const isDifferentAmount = (found: string | undefined, { minor, currency }: Money): boolean =>
   found !== undefined && parseMinorUnits(found, currency) !== minor;
 
-/** Zeros beyond the places of the currency say nothing: 100.00 yen are 100. */
+/** Zeros beyond the decimals of the currency have no meaning: 100.00 yen equal 100. */
 const parseMinorUnits = (text: string | undefined, currency: Money['currency']): bigint | undefined =>
   text === undefined || text.length > AMOUNT_CHARACTERS
     ? undefined
     : parseAmount(text.includes('.') ? text.replace(/\.?0+$/, '') : text, currency);
 
-/** A text or number at a path like `a.b`, a number as it is written; undefined when it is none, or not of the form. */
+/**
+ * Returns the text at a path like `a.b`, or the number as it is written; undefined when it is neither, or does not have
+ * the expected format.
+ */
 export function textAt(value: Json, path: string, pattern?: RegExp): string | undefined {
   const found = valueAt(value, path);
   const text = isExactNumber(found) ? found.rawJSON : typeof found === 'number' ? String(found) : found;

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { buildJwtHeaders, buildSignatureHeaders, toSecretKey } from './signature.ts';
 
-// With an invented key; computed apart from this code.
+// A vector with an invented key, computed without this code.
 const SECRET = 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=';
 const credentials = { merchantId: 'mymid', keyId: 'kid-1', secret: toSecretKey(SECRET) };
 const body = '{"clientReferenceInformation":{"code":"REF-1"}}';
@@ -14,7 +14,7 @@ const details = {
   url: new URL('https://apitest.cybersource.com/tss/v2/transactions/123'),
   body: undefined,
 } as const;
-/** Bytes that make the identifier of the vector. */
+/** The bytes from which the vector's identifier is derived. */
 const random = {
   bytes: () => new Uint8Array(Buffer.from('6643fb9a809347c695d38d69785b5e62', 'hex')),
   below: () => 0,
@@ -50,7 +50,7 @@ describe('the token', () => {
     });
   });
 
-  test('without a body has no digest, and names a port where there is one', () => {
+  test('without a body has no digest, and names a port where the address has one', () => {
     const url = new URL('http://127.0.0.1:8080/tss/v2/transactions/123');
     const [, sent] = token(buildJwtHeaders(credentials, { ...details, url }, () => 0, random));
     assert.equal(read(sent)['request-host'], '127.0.0.1:8080');
@@ -62,7 +62,7 @@ describe('the token', () => {
 describe('the HTTP signature', () => {
   const clock = (): number => Date.parse('2019-07-18T00:18:03.999Z');
 
-  test('of a POST is that of the vector', () => {
+  test('of a POST equals that of the vector', () => {
     assert.deepEqual(buildSignatureHeaders(credentials, payments, clock), {
       host: 'apitest.cybersource.com',
       date: 'Thu, 18 Jul 2019 00:18:03 GMT',
@@ -74,7 +74,7 @@ describe('the HTTP signature', () => {
     });
   });
 
-  test('of a GET is that of the vector, without a digest', () => {
+  test('of a GET equals that of the vector, without a digest', () => {
     assert.deepEqual(buildSignatureHeaders(credentials, details, clock), {
       host: 'apitest.cybersource.com',
       date: 'Thu, 18 Jul 2019 00:18:03 GMT',
@@ -94,7 +94,7 @@ describe('the HTTP signature', () => {
     assert.ok(signature.endsWith(`signature="${expected}"`));
   });
 
-  test('takes the time once', () => {
+  test('reads the clock once', () => {
     let asked = 0;
     buildSignatureHeaders(credentials, payments, () => ++asked * 1000);
     assert.equal(asked, 1);

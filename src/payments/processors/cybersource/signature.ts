@@ -2,7 +2,9 @@ import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:cr
 import type { Clock, Random } from '../../../kernel/clock.ts';
 import { newUuid } from '../../../kernel/ids.ts';
 
-/** How CyberSource knows who sends: JWT with a shared secret (its guide of February 2026), or HTTP Signature before it. */
+/**
+ * Authentication with CyberSource: JWT with a shared secret (its guide of February 2026), or the older HTTP Signature.
+ */
 
 export interface Credentials {
   readonly merchantId: string;
@@ -13,14 +15,14 @@ export interface Credentials {
 export interface SignedRequest {
   readonly method: 'GET' | 'POST';
   readonly url: URL;
-  /** The very text that is sent. */
+  /** The body exactly as it is sent. */
   readonly body: string | undefined;
 }
 
-/** Seconds; CyberSource takes no longer life. */
+/** Seconds; CyberSource accepts no longer lifetime. */
 const TOKEN_LIFETIME_SECONDS = 120;
 
-/** The secret is shown as base64; the key is what that stands for. */
+/** CyberSource shows the secret as base64; the key is its decoded bytes. */
 export function toSecretKey(base64: string): KeyObject {
   const bytes = Buffer.from(base64, 'base64');
   const key = createSecretKey(bytes);
@@ -28,7 +30,7 @@ export function toSecretKey(base64: string): KeyObject {
   return key;
 }
 
-/** Headers in lower case; a new token each time, for CyberSource refuses one that it has seen. */
+/** Headers in lower case. Each call creates a new token, because CyberSource rejects one that it has seen. */
 export function buildJwtHeaders(
   credentials: Credentials,
   request: SignedRequest,
@@ -55,7 +57,7 @@ export function buildJwtHeaders(
   return { authorization: `Bearer ${signed}.${signature}` };
 }
 
-/** The time is taken once: header and signature must name the same second. */
+/** The clock is read once: header and signature must contain the same second. */
 export function buildSignatureHeaders(credentials: Credentials, request: SignedRequest, clock: Clock): HeaderMap {
   const { merchantId, keyId, secret } = credentials;
   const { host, pathname, search } = request.url;

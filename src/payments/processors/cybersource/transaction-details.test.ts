@@ -38,7 +38,7 @@ const brief = (verdict: ReturnType<typeof mapPayment>): string =>
 const payment = (told: Told, policy: 'accept' | 'reverse' = 'reverse'): string =>
   brief(mapPayment(entry(told), policy));
 
-describe('an authorization in the books', () => {
+describe('the details of an authorization', () => {
   const auth = (rCode: string, reasonCode: string): Pick<Told, 'applications'> => ({
     applications: [['ics_auth', rCode, reasonCode]],
   });
@@ -80,13 +80,13 @@ describe('an authorization in the books', () => {
   for (const [told, expected] of EXPECTED)
     test(`${JSON.stringify(told)}: ${expected}`, () => assert.equal(payment(told), expected));
 
-  test('with soft declines accepted is held', () => {
+  test('with soft declines accepted are on hold', () => {
     for (const reason of ['200', '230'])
       assert.equal(payment({ ...auth('0', reason), approvalCode: '1' }, 'accept'), 'authorized');
   });
 
   for (const [number, reason] of Object.entries(NUMERIC_REASONS)) {
-    test(`${number} means what ${reason} does`, () => {
+    test(`${number} means the same as ${reason}`, () => {
       const meaning = DECLINE_REASONS[reason];
       assert.ok(meaning);
       for (const rCode of ['0', '-1']) {
@@ -99,7 +99,7 @@ describe('an authorization in the books', () => {
   }
 });
 
-test('a capture that was voided captured nothing', () => {
+test('of a capture that was voided are those of no capture', () => {
   const currency = parseCurrency('USD');
   assert.ok(currency);
   const capture = (status: string): Parameters<typeof mapPayment>[0] => {
@@ -120,13 +120,13 @@ test('a capture that was voided captured nothing', () => {
   }
 });
 
-describe('what cannot be read', () => {
-  test('is no entry', () => {
+describe('unreadable details', () => {
+  test('are no transaction', () => {
     for (const text of ['', '[]', '{}', '{"id":"1"}', '{"id":"1","applicationInformation":{"applications":[]}}'])
       assert.equal(parseTransactionDetails(text), undefined);
   });
 
-  test('is no list of hits, nor is a part of it', () => {
+  test('are no list of hits, and no part of one', () => {
     const hit = { id: '1', applicationInformation: { applications: [{ name: 'ics_auth' }] } };
     const list = (totalCount: unknown, ...transactionSummaries: unknown[]): string =>
       JSON.stringify({ totalCount, _embedded: { transactionSummaries } });
@@ -136,7 +136,7 @@ describe('what cannot be read', () => {
       assert.equal(parseSearchResult(text), undefined, text);
   });
 
-  test('is no way to lead requests elsewhere', () => {
+  test('cannot redirect requests', () => {
     const relatedTransactions = [
       'https://evil.example/tss/v2/transactions/123',
       '/tss/v2/transactions/../../x',

@@ -13,7 +13,7 @@ import {
 } from './response.ts';
 
 /**
- * What CyberSource's books say (transaction details and search). A transaction is one request; what it did stands in its
+ * Parses CyberSource's records (transaction details and search). A transaction is one request; its effect is in its
  * applications, with the older numeric reasons. Pure.
  */
 export interface TransactionDetails {
@@ -21,7 +21,7 @@ export interface TransactionDetails {
   readonly code: string | undefined;
   readonly merchantId: string | undefined;
   readonly status: string;
-  /** Of the whole request, numeric. */
+  /** Result of the entire request, numeric. */
   readonly reasonCode: string;
   readonly applications: readonly Application[];
   /** Ids of other transactions of the same payment. */
@@ -46,7 +46,7 @@ const REVERSAL_APPLICATIONS = [
 ];
 const REVERSED_STATUSES = ['REVERSED', 'VOIDED', 'CANCELLED'];
 
-/** Numeric reasons and what the newer interface calls them. */
+/** Numeric reasons and their names in the newer interface. */
 export const NUMERIC_REASONS: Readonly<Record<string, string>> = {
   101: 'MISSING_FIELD',
   102: 'INVALID_DATA',
@@ -87,13 +87,13 @@ export const NUMERIC_REASONS: Readonly<Record<string, string>> = {
   481: 'DECISION_PROFILE_REJECT',
 };
 
-/** Undefined when the text is no such entry. */
+/** Undefined when the text is no such record. */
 export function parseTransactionDetails(text: string): TransactionDetails | undefined {
   const body = parseBody(text);
   return body === undefined ? undefined : toTransactionDetails(body);
 }
 
-/** Undefined when it is unreadable, or is not all that was found. */
+/** Undefined when the text is unreadable, or contains only a part of the hits. */
 export function parseSearchResult(text: string): readonly TransactionDetails[] | undefined {
   const body = parseBody(text);
   const total = body === undefined ? undefined : textAt(body, 'totalCount', /^[0-9]{1,9}$/);
@@ -125,7 +125,7 @@ function toTransactionDetails(body: Json): TransactionDetails | undefined {
   };
 }
 
-/** Of a link only the id is taken: where requests go is decided here alone. */
+/** Only the id of a link is used: our code alone decides where requests go. */
 const parseRelatedId = (link: Json): string | undefined =>
   /\/tss\/v2\/transactions\/([A-Za-z0-9-]{1,60})$/.exec(textAt(link, 'href') ?? '')?.[1];
 
@@ -137,25 +137,25 @@ export const hasApplied = ({ applications }: TransactionDetails, name: string): 
 
 export const isReversed = ({ status }: TransactionDetails): boolean => REVERSED_STATUSES.includes(status);
 
-/** Has it reversed an authorization, or voided something? */
+/** True when the transaction has reversed an authorization, or voided another transaction. */
 export const isReversal = (entry: TransactionDetails): boolean =>
   REVERSAL_APPLICATIONS.some((name) => hasApplied(entry, name));
 
-/** Is it of another merchant, another operation or another amount? */
+/** True when the transaction belongs to another merchant, another operation or another amount. */
 export const isOtherTransaction = (
   entry: TransactionDetails,
   asked: ExpectedTransaction,
   merchantId: string | undefined,
 ): boolean => (entry.merchantId !== undefined && entry.merchantId !== merchantId) || contradicts(entry.body, asked);
 
-/** What a capture or refund came to. */
+/** Returns the result of a capture or refund. */
 export function mapModification(entry: TransactionDetails, name: string): MappedResult {
   if (hasApplied(entry, name)) return { kind: 'approved' };
   const verdict = mapFailedApplication(entry, name);
   return verdict.kind === 'reverse' ? { kind: 'refused', reason: verdict.reason } : verdict;
 }
 
-/** What an authorization or sale came to, whatever was done with it later. */
+/** Returns the result of an authorization or sale, regardless of later modifications. */
 export function mapPayment(entry: TransactionDetails, softDecline: SoftDecline): MappedResult {
   const { reasonCode, applications } = entry;
   const authorization = applications.find(({ name }) => name === APPLICATIONS.authorization);
@@ -172,7 +172,7 @@ export function mapPayment(entry: TransactionDetails, softDecline: SoftDecline):
   return mapFailedApplication(entry, APPLICATIONS.authorization);
 }
 
-/** An error (-1) counts as a refusal only with a reason that says so. */
+/** An error (-1) counts as a refusal only with a reason that states one. */
 function mapFailedApplication(entry: TransactionDetails, name: string): MappedResult {
   const application = entry.applications.find((each) => each.name === name);
   const reason = findReason(NUMERIC_REASONS[application?.reasonCode ?? ''] ?? '');
@@ -181,7 +181,7 @@ function mapFailedApplication(entry: TransactionDetails, name: string): MappedRe
   return application?.rCode === '0' ? declineOrReverse('Rejected', entry) : unknown('unclear');
 }
 
-/** What the capture among these captured; undefined when there is none. */
+/** Returns the captured amount; undefined without a capture. */
 export function findCapturedAmount(entries: readonly TransactionDetails[], like: Money): Money | undefined {
   const capture = entries.find((entry) => hasApplied(entry, APPLICATIONS.capture) && !isReversed(entry));
   return capture === undefined ? undefined : parseTotalAmount(capture.body, like);

@@ -46,14 +46,14 @@ type Api = keyof (typeof KOIN_HOSTS)['sandbox'];
 
 const DESTINATION: Destination = { processor: 'koin', documentedOrigins: Object.values(KOIN_HOSTS.production) };
 
-/** The address of a path, which begins with a slash and may hold a query. */
+/** Returns the address of a path, which starts with a slash and may contain a query. */
 export function buildUrl({ settings, tenant }: ProcessorCall, api: Api, path: string): URL {
   const configured = api === 'tokenize' ? (settings['tokenize-url'] ?? settings['base-url']) : settings['base-url'];
   const base = configured ?? KOIN_HOSTS[tenant.environment][api];
   return new URL(`${base.replace(/\/+$/, '')}${path}`);
 }
 
-/** What came back of a request. `body`: undefined when it is no JSON. */
+/** The response to a request. `body` is undefined when it is no JSON. */
 export interface KoinResponse {
   readonly kind: 'answered';
   readonly status: number;
@@ -62,7 +62,7 @@ export interface KoinResponse {
 
 export type KoinResult = KoinResponse | NotSent | Unknown;
 
-/** The order that an operation is about: KOIN's id of it where we know it, and our key. */
+/** The order of an operation: KOIN's id of it where it is known, and our reference. */
 export interface OrderRef {
   readonly orderId: string | undefined;
   readonly operationRef: string;
@@ -73,12 +73,12 @@ export const toOrderRef = ({ operationRef, processorId }: OperationRef): OrderRe
   operationRef,
 });
 
-/** Of the payment itself, which is the first operation. */
+/** The order of the payment, which is the first operation. */
 export function findOrderRef({ operations: [first] }: PaymentHistory): OrderRef | undefined {
   return first && toOrderRef(first);
 }
 
-/** KOIN's calls. Each is one request; nothing is repeated. */
+/** KOIN's calls. Each is one request, which is never repeated. */
 export class KoinClient {
   readonly #connections: OutboundHttp;
 
@@ -94,7 +94,7 @@ export class KoinClient {
     return this.#send(call, 'POST', 'payments', '/orders', body);
   }
 
-  /** The contract has no body, so there is no amount to choose. */
+  /** The contract defines no body, so the amount cannot be chosen. */
   capture(call: ProcessorCall, orderId: string): Promise<KoinResult> {
     return this.#send(call, 'POST', 'payments', `/orders/${encodeURIComponent(orderId)}/capture`);
   }
@@ -107,7 +107,7 @@ export class KoinClient {
     return this.#send(call, 'PUT', 'payments', `/orders/${encodeURIComponent(orderId)}/refund`, body);
   }
 
-  /** The order as it stands in KOIN's books now. */
+  /** Returns the present state of the order at KOIN. */
   async findOrder(call: ProcessorCall, { orderId, operationRef }: OrderRef): Promise<KoinOrder | NotFound | Unknown> {
     const query = `?reference_id=${encodeURIComponent(operationRef)}`;
     const path = orderId === undefined ? query : `/${encodeURIComponent(orderId)}`;
@@ -115,7 +115,7 @@ export class KoinClient {
     if (isUnresolved(body)) return body;
     const order = parseOrder(body.found);
     if (order === undefined) return unknown('unreadable');
-    // Without this an answer about another order would decide about this one.
+    // Without this check, a response about another order would decide about this one.
     const isOther = order.operationRef !== operationRef || (orderId !== undefined && order.id !== orderId);
     return isOther ? unknown('contradiction') : order;
   }
@@ -159,17 +159,17 @@ export class KoinClient {
   }
 }
 
-/** KOIN's contract names 200; the others of its kind mean no less. */
+/** KOIN's contract names 200; the other success statuses are treated alike. */
 export const isSuccess = ({ status }: KoinResponse): boolean => status >= 200 && status < 300;
 
 export const isUnresolved = <T extends object>(found: T | NotFound | Unknown): found is NotFound | Unknown =>
   'kind' in found && (found.kind === 'not-found' || found.kind === 'unknown');
 
-/** A 404 of KOIN itself, in its error form or empty; that of a wrong address says nothing about an order. */
+/** True for a 404 of KOIN itself, in its error format or empty. A 404 of another server says nothing about an order. */
 const isNotFound = ({ status, body }: KoinResponse): boolean =>
   status === 404 && (body === '' || typeof valueAt(body, 'code') === 'string');
 
-/** Nothing at all is read as an empty text. */
+/** An empty body is read as an empty text. */
 function parseBody(text: string): Json | undefined {
   if (text === '') return '';
   try {

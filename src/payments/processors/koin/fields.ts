@@ -3,7 +3,7 @@ import { type ExactNumber, isExactNumber, isJsonObject, type Json } from '../../
 import { formatNumber, type Money } from '../../../kernel/money.ts';
 import { containsPan } from '../../../kernel/pan.ts';
 
-/** Reading and writing the small forms of KOIN's JSON: amounts, ids, texts at a place. Pure. */
+/** Parsing and formatting of KOIN's JSON: amounts, ids, texts at a path. Pure. */
 
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): ExactNumber };
 
@@ -13,7 +13,7 @@ export const buildAmount = (money: Money): { [key: string]: Json } => ({
   value: rawJSON(formatNumber(money)),
 });
 
-/** Undefined when it is no amount of a currency of ISO 4217, or has a part below its minor unit. */
+/** Undefined when the value is no amount of a currency of ISO 4217, or has a fraction of its minor unit. */
 export function parseAmountObject(body: Json | undefined): Money | undefined {
   const currency = parseCurrency(textAt(body, 'currency_code') ?? '');
   const value = valueAt(body, 'value');
@@ -24,7 +24,7 @@ export function parseAmountObject(body: Json | undefined): Money | undefined {
 
 const NUMBER = /^([0-9]{1,20})(?:\.([0-9]{1,20}))?(?:[eE]([+-]?[0-9]{1,2}))?$/;
 
-/** Exponents and zeros at the end are read too: `1.0E7` and `10.00` are what serializers make of amounts. */
+/** Exponents and trailing zeros are accepted: JSON serializers write `1.0E7` and `10.00`. */
 function parseMinorUnits(literal: string, currency: Currency): bigint | undefined {
   const [, whole, fraction = '', exponent = '0'] = NUMBER.exec(literal) ?? [];
   if (whole === undefined) return undefined;
@@ -49,8 +49,8 @@ export function textAt(body: Json | undefined, ...path: readonly string[]): stri
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * An id or code fit to be kept, shown and put into a path. What reads as a card number is none; only UUIDs are not asked,
- * because a few of them do by chance, and the order cannot do without its own.
+ * Returns an id or code that may be stored, shown and put into a path: none that looks like a card number. UUIDs are
+ * exempt, because a few of them do by chance, and an order is useless without its id.
  */
 export function idAt(body: Json | undefined, ...path: readonly string[]): string | undefined {
   const value = valueAt(body, ...path);
@@ -59,7 +59,7 @@ export function idAt(body: Json | undefined, ...path: readonly string[]): string
   return UUID.test(id) || (/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(id) && !containsPan(id)) ? id : undefined;
 }
 
-/** ISO 8601 in milliseconds; without an offset it is read as UTC, not as the time of this machine. */
+/** Parses ISO 8601 into milliseconds; without an offset as UTC, not as the time of this machine. */
 export function timeAt(body: Json | undefined, ...path: readonly string[]): number | undefined {
   const text = textAt(body, ...path) ?? '';
   if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}/.test(text)) return undefined;

@@ -19,7 +19,7 @@ import {
 } from './mapping.ts';
 import { buildRefundBody } from './request-bodies.ts';
 
-/** What became of an operation, after KOIN's books. It moves nothing. */
+/** Inquires about an operation in KOIN's records. It changes nothing. */
 export async function inquire(
   client: KoinClient,
   call: ProcessorCall,
@@ -34,24 +34,24 @@ export async function inquire(
   if (orderRef === undefined) return unknown('no-payment');
   if (subject.type === 'payment_refund' && subject.processorId !== undefined && orderRef.orderId !== undefined) {
     const refund = await client.findRefund(call, orderRef.orderId, subject.processorId);
-    // It told us that id itself.
+    // KOIN itself returned that id.
     if (isUnresolved(refund)) return refund.kind === 'not-found' ? unknown('refund-not-found') : refund;
     return toRefundOutcome(refund, subject.amount);
   }
   const order = await client.findOrder(call, orderRef);
-  // The order was there when we worked on it, so its absence proves nothing about what was done to it.
+  // The order existed when the operation was sent, so its absence says nothing about the operation.
   if (isUnresolved(order)) return order.kind === 'not-found' ? unknown('order-not-found') : order;
   if (subject.type === 'capture') return toCaptureResult(order, subject.amount);
   return subject.type === 'payment_refund' ? toRefundResult(order, history, subject) : toVoidResult(order);
 }
 
 const REVERSED: InquiryResult = { kind: 'approved', details: {} };
-/** It was done, and KOIN has no call that takes it back. */
+/** The operation was processed, and KOIN has no call that reverses it. */
 const NOT_REVERSIBLE: InquiryResult = refused('Undefined', {});
 
 /**
- * Undoes an operation. KOIN has no call for that by our key, so the order is looked up first; captures, refunds and voids
- * cannot be taken back at all.
+ * Reverses an operation. KOIN has no call for that by our reference, so the order is looked up first; captures, refunds
+ * and voids cannot be reversed.
  */
 export async function reverse(
   client: KoinClient,
@@ -72,7 +72,7 @@ export async function reverse(
   }
 }
 
-/** Whatever its amount is: an order of our reference is ours, and an amount that we did not ask for all the less wanted. */
+/** Reverses an order of our reference whatever its amount: an unexpected amount must not remain charged either. */
 async function reversePayment(client: KoinClient, call: ProcessorCall, orderRef: OrderRef): Promise<InquiryResult> {
   const order = await client.findOrder(call, orderRef);
   if (isUnresolved(order)) return order;
@@ -99,15 +99,16 @@ async function refundRemaining(
     return unknown('incomplete');
   const minor = refunded.reduce((remaining, refund) => remaining - (refund.amount?.minor ?? 0n), amount.minor);
   const isRefundPending = refunded.some(({ state }) => state === 'pending');
-  if (minor <= 0n) return isRefundPending ? unknown('refund-under-way') : REVERSED;
-  // KOIN executes a reference once: a second try does no harm, and only after a failed one it is another.
+  if (minor <= 0n) return isRefundPending ? unknown('refund-in-progress') : REVERSED;
+  // KOIN executes a reference once, so a repeated request is idempotent. Only after a failed refund is the reference
+  // another.
   const key = `${reference}-undo${refunds.length - refunded.length}`;
   const remaining = { ...amount, minor };
   const response = await client.refund(call, id, buildRefundBody(key, remaining));
   if (response.kind !== 'answered' || !isSuccess(response)) return unknown('not-refunded');
   const outcome = toRefundOutcome(parseRefund(response.body), remaining);
-  if (outcome.kind === 'approved') return isRefundPending ? unknown('refund-under-way') : REVERSED;
-  return outcome.kind === 'pending' ? unknown('refund-under-way') : unknown('not-refunded');
+  if (outcome.kind === 'approved') return isRefundPending ? unknown('refund-in-progress') : REVERSED;
+  return outcome.kind === 'pending' ? unknown('refund-in-progress') : unknown('not-refunded');
 }
 
 async function classifyCapture(

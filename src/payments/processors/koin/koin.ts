@@ -39,8 +39,9 @@ import {
 import { buildOrderBody, buildRefundBody, buildTokenizeBody, checkOrder } from './request-bodies.ts';
 
 /**
- * KOIN Payments API 1.0. A card is first exchanged for a secure token, then the order is made; until that request leaves,
- * nothing can have been charged. Our key is the order's `reference_id`, by which it is found again.
+ * KOIN Payments API 1.0. A card is first exchanged for a secure token, then the order is created; until that request is
+ * sent, nothing can have been charged. Our operation reference is the order's `reference_id`, by which it is found
+ * again.
  */
 export class Koin implements Processor {
   readonly capabilities: Capabilities = { sale: false, partialCapture: false, notFoundThreshold: 3 };
@@ -61,7 +62,7 @@ export class Koin implements Processor {
   }
 
   async capture(call: ProcessorCall, history: PaymentHistory, amount: Money): Promise<Outcome> {
-    // KOIN would capture it whole without a word.
+    // KOIN would silently capture the full amount.
     if (amount.minor !== history.operations[0]?.amount.minor) return refused('InvalidData');
     return this.#withOrderId(call, history, async (orderId, orderRef) => {
       const response = await this.#client.capture(call, orderId);
@@ -71,7 +72,7 @@ export class Koin implements Processor {
         const finding = toCaptureResult(order, amount);
         if (finding.kind !== 'refused') return finding.kind === 'approved' ? finding : unknown('not-collected');
       } else if (!isRejection(response)) return toFailure(response);
-      // An account that KOIN captures for by itself refuses, too, and then the money has moved.
+      // KOIN also rejects a capture on an account with automatic capture, where the money has moved.
       const subject = { type: 'capture', operationRef: call.operationRef, processorId: undefined, amount } as const;
       const found = await inquire(this.#client, call, history, subject);
       return found.kind === 'not-found' || found.kind === 'reversed' ? refused('InvalidData') : found;
@@ -95,7 +96,7 @@ export class Koin implements Processor {
       const finding = order !== undefined && matchesOrder(orderRef, order) ? toVoidResult(order) : undefined;
       if (finding?.kind === 'approved') return finding;
       if (!isRejection(response)) return toFailure(response);
-      // Cancelled before is cancelled.
+      // An order that was cancelled before counts as voided.
       const found = await this.#client.findOrder(call, orderRef);
       const current = isUnresolved(found) ? found : toVoidResult(found);
       return current.kind === 'approved' ? current : refused('InvalidData');
@@ -116,7 +117,7 @@ export class Koin implements Processor {
     const subject = { type: 'authorization', operationRef: call.operationRef, processorId: undefined, amount } as const;
     if (response.status === 409) return this.#confirmByInquiry(call, subject);
     if (response.status === 404) return refused('InvalidConfiguration');
-    // KOIN does not tell whether failed orders come with 200 or 400, so both may bring one.
+    // KOIN does not document whether failed orders come with 200 or 400, so both may contain one.
     const isOrder = isSuccess(response) || response.status === 400;
     const order = isOrder ? parseOrder(response.body) : undefined;
     if (order === undefined) return response.status === 400 ? refused('InvalidData') : toFailure(response);
@@ -128,12 +129,12 @@ export class Koin implements Processor {
     return isSuccess(response) || finding.kind === 'refused' ? toOutcome(finding) : unknown('contradiction');
   }
 
-  /** Only the order's own record can tell. */
+  /** Only the order's record shows the outcome. */
   async #confirmByInquiry(call: ProcessorCall, subject: OperationRef): Promise<Outcome> {
     return toOutcome(await inquire(this.#client, call, { referenceCode: undefined, operations: [] }, subject));
   }
 
-  /** Runs with KOIN's id of the order; until then nothing is sent that changes something. */
+  /** Calls `run` with KOIN's id of the order; nothing that changes the order is sent before. */
   async #withOrderId(
     call: ProcessorCall,
     history: PaymentHistory,
@@ -148,15 +149,15 @@ export class Koin implements Processor {
   }
 }
 
-/** No order was made, and none will be with this token. */
+/** No order was created, and none will be with this token. */
 function toTokenizeFailure(response: KoinResponse): Outcome {
   if (response.status === 400) return refused(rejectsCardNumber(response) ? 'InvalidCard' : 'InvalidData');
   if (response.status === 404 || isForbidden(response)) return refused('InvalidConfiguration');
-  // The reference was used before, by an order that we know nothing of.
+  // The reference was used before, by an unknown order.
   return response.status === 409 ? unknown('http-409') : { kind: 'not-sent' };
 }
 
-/** Asks only whether the word is there: the texts themselves may hold the card. */
+/** Only checks that the word is present: the texts themselves may contain the card number. */
 function rejectsCardNumber({ body }: KoinResponse): boolean {
   const causes = valueAt(body, 'causes');
   return Array.isArray(causes) && causes.some((cause) => typeof cause === 'string' && /number/i.test(cause));
@@ -164,7 +165,7 @@ function rejectsCardNumber({ body }: KoinResponse): boolean {
 
 const isForbidden = ({ status }: KoinResponse): boolean => status === 401 || status === 403;
 
-/** KOIN would not do it, at least not now. */
+/** KOIN rejected the operation, possibly for a temporary reason. */
 const isRejection = ({ status }: KoinResponse): boolean => [400, 404, 409, 422].includes(status);
 
 const toFailure = (response: KoinResponse): Outcome =>
@@ -172,7 +173,7 @@ const toFailure = (response: KoinResponse): Outcome =>
     ? refused('InvalidConfiguration')
     : unknown(isSuccess(response) ? 'unreadable' : `http-${response.status}`);
 
-/** What an answer leaves out contradicts nothing. */
+/** A missing member contradicts nothing. */
 const matchesOrder = (
   { orderId, operationRef }: OrderRef,
   order: Partial<Pick<KoinOrder, 'id' | 'operationRef'>>,

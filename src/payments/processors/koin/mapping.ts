@@ -13,21 +13,21 @@ import { RESPONSE_CODES, type Reason } from '../../transitions.ts';
 import { idAt, parseAmountObject, textAt, timeAt, valueAt } from './fields.ts';
 
 /**
- * What KOIN's words mean here (Payments API 1.0: statuses, reasons, answers), and what an order in its books says about one
- * of our operations. Pure.
+ * The meaning of KOIN's statuses, reasons and responses (Payments API 1.0), and what an order in its records says about
+ * one of our operations. Pure.
  */
 
-/** How an order stands at KOIN. */
+/** The state of an order at KOIN. */
 export type OrderState =
   | { readonly kind: 'opened' | 'authorized' | 'collected' | 'refunded' | 'reversed' }
   | {
       readonly kind: 'failed';
       readonly reason: Reason;
-      /** Such a failure may hide an approval further down the line: only the order's own record makes it final. */
+      /** Such a failure may hide an approval of the acquirer: only the order's own record makes it final. */
       readonly mayHideApproval: boolean;
     };
 
-/** A refunded order stays a collected one for us; the money given back shows in its refunds. */
+/** A refunded order remains a captured one for us; its refunds contain the returned amounts. */
 export const ORDER_STATUSES = {
   Opened: 'opened',
   Unknown: 'opened',
@@ -42,7 +42,10 @@ export const ORDER_STATUSES = {
   Failed: 'failed',
 } as const satisfies Record<string, OrderState['kind']>;
 
-/** Of a failed order, in every spelling that KOIN's pages have; a reason that is missing or not here is Undefined. */
+/**
+ * Reasons of a failed order, in every spelling of KOIN's documentation; a reason that is missing or not listed is
+ * Undefined.
+ */
 export const FAILURE_REASONS: Readonly<Record<string, Reason>> = {
   Rejected: 'Rejected',
   ChannelRejected: 'Rejected',
@@ -63,7 +66,7 @@ export const FAILURE_REASONS: Readonly<Record<string, Reason>> = {
 
 const REFUND_STATUSES = { InProgress: 'pending', Refunded: 'done', Failed: 'failed' } as const;
 
-/** Words are compared without regard to case and blanks: KOIN's own pages differ in both. */
+/** Codes are compared without regard to case and blanks, because KOIN's documentation differs in both. */
 const normalizeCode = (word: string): string => word.replace(/\s/g, '').toLowerCase();
 const byNormalizedCode = <T>(table: Readonly<Record<string, T>>): ReadonlyMap<string, T> =>
   new Map(Object.entries(table).map(([word, meaning]) => [normalizeCode(word), meaning]));
@@ -81,7 +84,7 @@ export interface KoinRefund {
 
 export interface KoinOrder {
   readonly id: string | undefined;
-  /** Our key of the authorization. */
+  /** Our reference of the authorization. */
   readonly operationRef: string | undefined;
   readonly amount: Money | undefined;
   readonly state: OrderState;
@@ -89,7 +92,7 @@ export interface KoinOrder {
   readonly refunds: readonly KoinRefund[];
 }
 
-/** An answer about an order (create, get, capture, cancel); undefined when it is none that can be understood. */
+/** Parses a response about an order (create, get, capture, cancel); undefined when it cannot be understood. */
 export function parseOrder(body: Json | undefined): KoinOrder | undefined {
   const state = parseOrderState(body);
   const refunds = valueAt(body, 'refunds') ?? [];
@@ -105,7 +108,7 @@ export function parseOrder(body: Json | undefined): KoinOrder | undefined {
   };
 }
 
-/** An answer about a refund, or an entry of an order's refunds: they name the id differently. */
+/** Parses a response about a refund, or an entry of an order's refunds: they name the id differently. */
 export function parseRefund(body: Json | undefined): KoinRefund | undefined {
   const state = REFUND_STATES.get(normalizeCode(textAt(body, 'status', 'type') ?? ''));
   if (state === undefined) return undefined;
@@ -119,7 +122,7 @@ export function parseRefund(body: Json | undefined): KoinRefund | undefined {
 
 export function parseOrderState(body: Json | undefined): OrderState | undefined {
   const code = normalizeCode(textAt(body, 'status', 'type') ?? '');
-  // Shops have met this reason in the place of the status.
+  // Merchants have received this reason in place of the status.
   const kind = code === 'connectionrefused' ? 'failed' : STATES.get(code);
   if (kind !== 'failed') return kind === undefined ? undefined : { kind };
   const reason = code === 'connectionrefused' ? 'ConnectionRejected' : parseReason(body);
@@ -132,7 +135,7 @@ function parseReason(body: Json | undefined): Reason {
   return REASONS.get(normalizeCode(textAt(body, 'status', 'reason') ?? '')) ?? 'Undefined';
 }
 
-/** `code`, `message` and `causes` are never read into anything: they may hold card data. */
+/** `code`, `message` and `causes` are never read: they may contain card data. */
 function parseDetails(body: Json | undefined, state: OrderState): ProcessorDetails {
   const providerReference = valueAt(body, 'transaction', 'provider_reference');
   const reference = (name: string): string | undefined => idAt(providerReference, name);
@@ -152,7 +155,7 @@ function toResponseCode(state: OrderState): string | undefined {
   return state.kind === 'opened' ? undefined : RESPONSE_CODES.approved;
 }
 
-/** Of an authorization or payment: how it stands now. */
+/** Returns the present state of an authorization or payment. */
 export function toPaymentResult(order: KoinOrder, expected: Money): InquiryResult {
   const { state, details, amount, id } = order;
   if (differs(amount, expected)) return unknown('contradiction');
@@ -179,7 +182,7 @@ export function toVoidResult(order: KoinOrder): InquiryResult {
   return state.kind === 'collected' || state.kind === 'refunded' ? refused('InvalidData') : { kind: 'not-found' };
 }
 
-/** The answer about one refund. */
+/** Returns the outcome of one refund. */
 export function toRefundOutcome(
   refund: KoinRefund | undefined,
   expected: Money,
@@ -193,8 +196,8 @@ export function toRefundOutcome(
 }
 
 /**
- * Entries of an order's refunds do not tell our key. Ours is the one of its amount that no refund before accounts for; a
- * failed one is never taken for ours, because it may be an earlier try, and has moved nothing either way.
+ * The entries of an order's refunds do not contain our reference. Ours is the one of its amount that no earlier refund
+ * accounts for; a failed one is never taken for ours, because it may be an earlier attempt, and has moved no money.
  */
 export function toRefundResult(
   { refunds }: KoinOrder,
@@ -221,7 +224,7 @@ export function toRefundResult(
 const differs = (found: Money | undefined, expected: Money): boolean =>
   found !== undefined && (found.minor !== expected.minor || found.currency !== expected.currency);
 
-/** Captures and voids have no id of their own at KOIN: that of the order would be taken for the authorization's. */
+/** Captures and voids have no id of their own at KOIN: the order's id would be taken for the authorization's. */
 function modificationDetails({ details: { responseCode, reconciliationId, networkId } }: KoinOrder): ProcessorDetails {
   return { responseCode, reconciliationId, networkId };
 }

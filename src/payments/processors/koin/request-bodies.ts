@@ -11,13 +11,16 @@ import {
 } from '../../processor.ts';
 import { buildAmount, textAt, valueAt } from './fields.ts';
 
-/** What is asked of KOIN (Payments API 1.0: TokenizeCard, PaymentCard, PaymentCardWithAntiFraud), and what it would refuse. Pure. */
+/**
+ * The bodies of requests to KOIN (Payments API 1.0: TokenizeCard, PaymentCard, PaymentCardWithAntiFraud), and the
+ * checks of what it would reject. Pure.
+ */
 
 type Body = { [key: string]: Json };
 
 const REFERENCE = /^[a-zA-Z0-9_#.-]{1,50}$/;
 
-/** The only body that holds card data. */
+/** The only body that contains card data. */
 export const buildTokenizeBody = (operationRef: string, { pan, expiry, securityCode, holder }: CardData): Body => ({
   transaction: { reference_id: operationRef },
   card: omitUndefined({
@@ -55,14 +58,14 @@ export function resolveCountry(order: Order, settings: ProcessorSettings): strin
 
 const NATIONAL_DOCUMENTS: Readonly<Record<string, RegExp>> = { cpf: /^[0-9]{11}$/, cnpj: /^[0-9A-Z]{12}[0-9]{2}$/ };
 
-/** The payer's document as KOIN writes it; the pattern of its number is known for those of Brazil only. */
+/** The payer's document as KOIN writes it; the pattern of its number is known for documents of Brazil only. */
 interface PayerDocument {
   readonly type: string | undefined;
   readonly number: string | undefined;
   readonly pattern?: RegExp | undefined;
 }
 
-/** People write signs between the digits of the documents of Brazil, and their types in either case. */
+/** Documents of Brazil are often typed with punctuation between the digits, and their types in either case. */
 function resolveDocument({ documentType: type, documentNumber: number }: Party): PayerDocument {
   const national = type?.toLowerCase() ?? '';
   if (!Object.hasOwn(NATIONAL_DOCUMENTS, national)) return { type, number };
@@ -89,7 +92,7 @@ function buildStore(settings: ProcessorSettings): Body | undefined {
   return omitIfEmpty({ code: settings['store-code'], category });
 }
 
-/** Its contract has no more than document and phone, and KOIN is told no more. */
+/** The contract accepts document and phone only. */
 function buildPayer(order: Order, settings: ProcessorSettings): Body {
   const person = resolvePayer(order);
   const { type, number, pattern } = resolveDocument(person);
@@ -104,7 +107,7 @@ function buildAntifraud(order: Order): Body {
   const person = resolvePayer(order);
   const { phoneAreaCode: area, phoneNumber: number, phoneType: type } = person;
   const common = buildPerson(person);
-  // The two name the same thing differently, and only the buyer's may lack the area.
+  // The two name the area differently, and only the buyer's may lack it.
   const payerPhone = omitIfIncomplete({ area, number });
   const buyerPhone = omitIfIncomplete({ number });
   return omitUndefined({
@@ -131,7 +134,7 @@ function buildPerson(person: Party): Body {
   });
 }
 
-/** Without city, state and country KOIN takes none. */
+/** KOIN rejects an address without city, state and country. */
 function buildAddress({ address1, address2, city, state, postalCode, country }: Party): Body | undefined {
   const required = omitIfIncomplete({ city, state, country_code: toAlpha2(country) });
   return (
@@ -139,7 +142,7 @@ function buildAddress({ address1, address2, city, state, postalCode, country }: 
   );
 }
 
-/** What KOIN's contract does not know of an item stays here. */
+/** Members of an item that KOIN's contract does not define are not sent. */
 function buildItem(item: Json): Body {
   const fields = [...ITEM_FIELDS, ...OPTIONAL_ITEM_FIELDS].map((name) => [name, valueAt(item, name)] as const);
   const { price, category, ...rest } = Object.fromEntries(fields);
@@ -156,7 +159,7 @@ const pick = (body: Json | undefined, ...names: readonly string[]): Body | undef
 const toAlpha2 = (country: string | undefined): string | undefined =>
   country !== undefined && /^[A-Za-z]{2}$/.test(country) ? country.toUpperCase() : undefined;
 
-/** Without the members that are undefined. */
+/** Removes undefined members. */
 const omitUndefined = (body: { readonly [key: string]: Json | undefined }): Body =>
   Object.fromEntries(Object.entries(body).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])));
 
@@ -166,11 +169,14 @@ function omitIfEmpty(body: { readonly [key: string]: Json | undefined }): Body |
   return Object.keys(members).length === 0 ? undefined : members;
 }
 
-/** Undefined when any member is. */
+/** Undefined when any member is undefined. */
 const omitIfIncomplete = (body: { readonly [key: string]: Json | undefined }): Body | undefined =>
   Object.values(body).includes(undefined) ? undefined : omitUndefined(body);
 
-/** Refuses what KOIN surely would: a payment that it might take is never refused here. Throws `invalid_field`. */
+/**
+ * Rejects what KOIN would certainly reject: a payment that it might accept is never rejected here. Throws
+ * `invalid_field`.
+ */
 export function checkOrder(order: Order, card: CardData, settings: ProcessorSettings): void {
   checkCard(card);
   if (!/^[0-9]{1,10}(\.[0-9]{1,2})?$/.test(formatNumber(order.amount)))

@@ -4,8 +4,8 @@ const TIMED_OUT = unknown('timeout');
 const STORE_FAILED = unknown('store');
 
 /**
- * The line between the simulator and who calls it. Whoever stops waiting leaves the work to go on, as at a processor that
- * is far away. It always resolves: an error of the database is an unknown outcome, too.
+ * Returns the simulator's response, or the caller's deadline. The work continues when the caller stops waiting, as at a
+ * remote processor. The result always resolves: an error of the database is an unknown outcome, too.
  */
 export function withCallerDeadline<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | Unknown> {
   if (signal.aborted) return Promise.resolve(TIMED_OUT);
@@ -21,7 +21,7 @@ export function withCallerDeadline<T>(signal: AbortSignal, work: () => Promise<T
   });
 }
 
-/** The answer that never comes. */
+/** A response that never arrives. */
 export const neverResponds = (): Promise<never> => new Promise(() => undefined);
 
 export const pause = (milliseconds: number): Promise<void> =>

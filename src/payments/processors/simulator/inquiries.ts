@@ -50,8 +50,8 @@ const paymentRef = (history: PaymentHistory, subject: OperationRef): string =>
   isPayment(subject) ? subject.operationRef : (history.operations[0]?.operationRef ?? '');
 
 /**
- * What became of an operation, and undoing it, both by the caller's key. Asking about a key that never came closes it: so
- * a request that is still on its way can no longer be executed, and one `absent` is enough to be sure.
+ * Inquiries and reversals, both by the caller's operation reference. An inquiry about an unknown reference closes it: a
+ * request that is still on its way can then no longer be executed, so one not-found result is conclusive.
  */
 export class InquiryHandler {
   readonly #database: Database;
@@ -79,7 +79,7 @@ export class InquiryHandler {
     return meetsFault ? neverResponds() : finding;
   }
 
-  /** Does the question meet its fault? Counts it. */
+  /** True when the inquiry meets a fault of its trigger, which is counted. */
   #meetsFault(tenant: Tenant, history: PaymentHistory, subject: OperationRef, inquiry: Inquiry): Promise<boolean> {
     return retryOnConflict(async () => {
       const payment = await findPayment(this.#database, tenant, paymentRef(history, subject));
@@ -94,7 +94,7 @@ export class InquiryHandler {
     return retryOnConflict(async () => {
       const payment = await findPayment(this.#database, tenant, subject.operationRef);
       if (payment === undefined) return this.#commitClosed(tenant, insertPayment(tenant, this.#closedPayment(subject)));
-      // Whoever asks after the news has heard them.
+      // The inquiry shows that the notification arrived.
       if (
         awaitsInquiry(payment) &&
         !(await this.#commit(tenant, updatePayment(tenant, { ...payment, notifyAt: undefined })))
@@ -132,7 +132,7 @@ export class InquiryHandler {
         return this.#commitClosed(tenant, insertModification(tenant, this.#closedModification(history, subject)));
       if (modification.outcome === 'closed') return NOT_FOUND;
       if (modification.outcome !== 'approved') return REVERSED;
-      // What was given back is not taken again.
+      // A released amount is not held again.
       if (modification.type === 'void') return REVERSED_WITH_AUTHORIZATION;
       return this.#applyReversal(tenant, modification);
     });

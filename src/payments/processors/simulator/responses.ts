@@ -15,13 +15,13 @@ import {
   type SimulatedState,
 } from './simulated-payment.ts';
 
-/** What the simulator's books say, in the words of the seam. Pure. */
+/** Maps the simulator's records to results of the processor interface. Pure. */
 
-/** Letters of a reference before those that tell two of one millisecond apart. */
+/** Letters of a reference before those that distinguish two of one millisecond. */
 const TIMESTAMP_LETTERS = 10;
 const LETTER_A = 97;
 
-/** The ids that processors give, derived from the one that is kept. */
+/** The ids that processors issue, derived from the one that is stored. */
 function buildDetails(reference: string): ProcessorDetails {
   const distinct = reference.slice(TIMESTAMP_LETTERS).toUpperCase();
   return {
@@ -33,20 +33,20 @@ function buildDetails(reference: string): ProcessorDetails {
   };
 }
 
-/** Six digits, as the issuers of cards give them. */
+/** Six digits, as issuers assign them. */
 function approvalCodeOf(reference: string): string {
   let sum = 0;
   for (const letter of reference) sum = (sum * 31 + letter.charCodeAt(0) - LETTER_A) % 1_000_000;
   return String(sum).padStart(6, '0');
 }
 
-/** What the first request was answered, whatever happened since. */
+/** Returns the first response, regardless of later changes. */
 export function toInitialResponse(payment: SimulatedPayment): Outcome {
   const result = toInquiryResult(payment, initialState(payment));
   return result.kind === 'reversed' || result.kind === 'not-found' ? toRefusal('InvalidData') : result;
 }
 
-/** How a payment stands. */
+/** Returns the present state of a payment. */
 export function toInquiryResult(
   { reference, amount }: SimulatedPayment,
   state: SimulatedState,
@@ -68,13 +68,13 @@ export function toInquiryResult(
   }
 }
 
-/** What a request for a capture, refund or void is answered. */
+/** Returns the response to a capture, refund or void. */
 export function toResponse({ reference, outcome, reason }: SimulatedModification): Approved | Refused {
-  // An undone one was approved at first.
+  // A reversed one was approved at first.
   if (outcome === 'approved' || outcome === 'reversed') return { kind: 'approved', details: buildDetails(reference) };
   return outcome === 'refused' ? toRefusal(reason ?? 'Undefined', reference) : toRefusal('InvalidData');
 }
 
-/** Without a reference for what the books do not keep. */
+/** Without a reference for records that do not contain one. */
 export const toRefusal = (reason: Reason, reference?: string): Refused =>
   refused(reason, { processorId: reference, responseCode: RESPONSE_CODES[reason] });

@@ -4,30 +4,30 @@ import type { Money } from '../../../kernel/money.ts';
 import type { Reason } from '../../transitions.ts';
 
 /**
- * What the simulator makes of an authorization or payment: one closed table, decided by its first rule that fits
+ * The simulator's outcome of an authorization or payment: one closed table, decided by its first rule that matches
  * (decisions: The simulator's outcomes). The tables of `docs/processors/simulator.md` are tested against it. Pure.
  */
 
-/** What happens to a payment by itself, `LATE_MS` after it came (see `entry.ts`). */
+/** Changes of a payment without a request, `LATE_MS` after its creation (see `simulated-payment.ts`). */
 const DELAYED_CHANGES = ['late_accept', 'late_reject', 'late_failure', 'silent_accept'] as const;
 export type DelayedChange = (typeof DELAYED_CHANGES)[number];
 
 export type SimulatedOutcome =
-  /** Authorized, a sale captured; without an answer where nobody is told. */
+  /** Authorized, and a sale captured. With `isAnswered` false the response is lost. */
   | { readonly kind: 'approved'; readonly isAnswered: boolean }
   | { readonly kind: 'refused'; readonly reason: Reason }
   | { readonly kind: 'opened' }
   | { readonly kind: DelayedChange }
-  /** The request never arrives, and its sender cannot know. */
+  /** The request never arrives, and the sender cannot know. */
   | { readonly kind: 'lost' }
-  /** The request never leaves, and its sender knows. */
+  /** The request is never sent, and the sender knows. */
   | { readonly kind: 'refused_connection' };
 
 export type Condition =
   | { readonly by: 'expiry' }
   | { readonly by: 'triggers'; readonly triggers: readonly string[] }
   | { readonly by: 'card'; readonly card: string }
-  /** Whole units of the currency, both ends included. */
+  /** Integer units of the currency, both ends included. */
   | { readonly by: 'amount'; readonly from: number; readonly to: number }
   | { readonly by: 'default' };
 
@@ -97,11 +97,11 @@ export const RULES: readonly Rule[] = [
   { number: '6', when: { by: 'default' }, outcome: APPROVED },
 ];
 
-/** What the rules look at. */
+/** The input of the rules. */
 export interface RuleInput {
   /** Milliseconds. */
   readonly now: number;
-  /** Of the payer's e-mail, see `triggers.ts`. */
+  /** Of the payer's email, see `triggers.ts`. */
   readonly triggers: readonly string[];
   readonly pan: string;
   readonly expiry: Expiry;
@@ -128,8 +128,8 @@ function matches(when: Condition, { now, triggers, pan, expiry, amount }: RuleIn
   }
 }
 
-/** The first millisecond after the month; months count from 0 there, so that it is the next one. */
+/** The first millisecond after the month. Months count from 0 in `Date`, so this is the next month. */
 const expiryEnd = ({ month, year }: Expiry): number => Date.UTC(2000 + Number(year), Number(month));
 
-/** What stands before the decimal point. */
+/** The integer part of a decimal. */
 const toWholeUnits = ({ minor, currency }: Money): bigint => minor / 10n ** BigInt(minorUnitDigits(currency));

@@ -5,36 +5,38 @@ import type { DelayedChange } from './rules.ts';
 import { type Fault, type Modification, nextFault } from './triggers.ts';
 
 /**
- * The simulator's books, as rules: how a payment stands at a time, and what a capture, refund or void makes of it. What
- * changes late is computed from the time, never written, so that a restart changes nothing. Pure.
+ * The rules of the simulator's records: the state of a payment at a time, and the effect of a capture, refund or void.
+ * Delayed changes are computed from the time, never written, so that a restart changes nothing. Pure.
  */
 
 const CHANGE_DELAY_MS = 5 * SECOND;
 const LATE_NOTIFICATION_MS = 20 * SECOND;
 
-/** News are told again until somebody asks after the payment: whoever took them may have crashed. */
+/**
+ * A notification is repeated until an inquiry about the payment arrives: the node that received it may have crashed.
+ */
 const REPEAT_INTERVAL_MS = 10 * SECOND;
 const REPEAT_UNTIL_MS = HOUR;
 
-/** An authorization or payment in the books. It holds nothing of the card. */
+/** An authorization or payment in the simulator's records. It contains no card data. */
 export interface SimulatedPayment {
-  /** The caller's. */
+  /** The caller's operation reference. */
   readonly operationRef: string;
-  /** Ours: what the processor calls it. */
+  /** The processor's id of the operation. */
   readonly reference: string;
-  /** As first decided; `closed`: the key was given up before anything came. */
+  /** The first outcome; `closed`: the reference was reversed before a request arrived. */
   readonly outcome: 'approved' | 'opened' | 'refused' | 'closed' | DelayedChange;
-  /** Of `refused`. */
+  /** The reason of `refused`. */
   readonly reason: Reason | undefined;
   readonly amount: Money;
   readonly isSale: boolean;
-  /** By a capture; undefined when there was none, as of a sale. */
+  /** The captured amount; undefined without a capture, as in a sale. */
   readonly captured: bigint | undefined;
   readonly refunded: bigint;
   readonly isReversed: boolean;
-  /** Words that matter later (`triggers.ts`). */
+  /** Trigger words of later operations (`triggers.ts`). */
   readonly triggers: readonly string[];
-  /** When news are told next. */
+  /** The time of the next notification. */
   readonly notifyAt: number | undefined;
   readonly createdAt: number;
   readonly revision: number;
@@ -51,15 +53,15 @@ export const newSimulatedPayment = (fields: NewPaymentFields): SimulatedPayment 
   return { reason: undefined, triggers: [], ...initial, ...fields };
 };
 
-/** A capture, refund or void in the books, refused ones too. */
+/** A capture, refund or void in the simulator's records, including refused ones. */
 export interface SimulatedModification {
   readonly operationRef: string;
   readonly reference: string;
-  /** Key of the authorization or payment. */
+  /** Our reference of the authorization or payment. */
   readonly payment: string;
   readonly type: Modification;
   readonly amount: Money;
-  /** `undone`: given up after it was done; `closed`: before it came. */
+  /** `reversed`: reversed after it was executed; `closed`: reversed before it arrived. */
   readonly outcome: 'approved' | 'refused' | 'reversed' | 'closed';
   readonly reason: Reason | undefined;
 }
@@ -71,14 +73,14 @@ export type SimulatedState =
   | { readonly kind: 'reversed' }
   | { readonly kind: 'refused'; readonly reason: Reason };
 
-/** How the payment stands, late changes included. */
+/** Returns the state of the payment, including delayed changes. */
 export function simulatedStateAt(payment: SimulatedPayment, now: number): SimulatedState {
   if (payment.outcome === 'closed') return { kind: 'not-found' };
   if (payment.isReversed) return { kind: 'reversed' };
   return computeState(payment, now >= changesAt(payment));
 }
 
-/** As it was when its request came: what the first answer told. */
+/** Returns the state at the time of its request, which the first response reported. */
 export const initialState = (payment: SimulatedPayment): SimulatedState =>
   payment.outcome === 'closed' ? { kind: 'not-found' } : computeState({ ...payment, captured: undefined }, false);
 
@@ -92,7 +94,7 @@ function computeState(payment: SimulatedPayment, hasChanged: boolean): Simulated
     case 'late_reject':
       return hasChanged ? { kind: 'refused', reason: 'Rejected' } : { kind: 'opened' };
     case 'late_failure':
-      // What is captured no longer fails.
+      // A captured payment can no longer fail.
       return hasChanged && captured === 0n ? { kind: 'refused', reason: 'Rejected' } : authorized;
     case 'opened':
       return { kind: 'opened' };
@@ -105,7 +107,7 @@ function computeState(payment: SimulatedPayment, hasChanged: boolean): Simulated
 
 const changesAt = ({ createdAt }: SimulatedPayment): number => createdAt + CHANGE_DELAY_MS;
 
-/** When news are told for the first time; undefined for what does not change, or in silence. */
+/** Returns the time of the first notification; undefined for a payment that does not change, or changes silently. */
 export function firstNotificationAt(payment: SimulatedPayment): number | undefined {
   const { outcome, isSale, triggers } = payment;
   if (outcome !== 'late_accept' && outcome !== 'late_reject' && (outcome !== 'late_failure' || isSale))
@@ -113,19 +115,19 @@ export function firstNotificationAt(payment: SimulatedPayment): number | undefin
   return changesAt(payment) + (triggers.includes('late_notification') ? LATE_NOTIFICATION_MS : 0);
 }
 
-/** Were the news told at least once, and do they still wait for somebody who asks? */
+/** True when the notification was sent at least once, and still awaits an inquiry. */
 export const awaitsInquiry = (payment: SimulatedPayment): boolean =>
   payment.notifyAt !== undefined && payment.notifyAt !== firstNotificationAt(payment);
 
-/** When they are told after now; less and less often, and undefined in the end. */
+/** Returns the time of the next notification, at growing intervals; undefined at the end. */
 export function nextNotificationAt(payment: SimulatedPayment, now: number): number | undefined {
   const since = now - (firstNotificationAt(payment) ?? now);
   return since < REPEAT_UNTIL_MS ? now + Math.max(REPEAT_INTERVAL_MS, since) : undefined;
 }
 
-/** What a request for a capture, refund or void leads to. */
+/** The effect of a request for a capture, refund or void. */
 interface ModificationPlan {
-  /** What the books have under its key from now on; undefined: nothing, it never arrived. */
+  /** The record to store under its reference; undefined when the request never arrived. */
   readonly stored: Pick<SimulatedModification, 'outcome' | 'reason'> | undefined;
   /** The payment after it; the same object when it does not change. */
   readonly after: SimulatedPayment;
@@ -153,7 +155,7 @@ function failureBy(fault: Fault | undefined): Reason | undefined {
   return fault === 'error' ? 'Undefined' : undefined;
 }
 
-/** The payment after the move, or why there is none. */
+/** Returns the payment after the modification, or the reason why it is refused. */
 function applyModification(
   payment: SimulatedPayment,
   type: Modification,
@@ -176,18 +178,20 @@ function applyModification(
   return refunded <= state.captured ? withChange(payment, now, { refunded }) : 'InvalidData';
 }
 
-/** Whatever touches a payment before its late change keeps that from happening, and the news of it. */
+/** A request before the delayed change prevents the change, and its notification. */
 function withChange(payment: SimulatedPayment, now: number, by: Partial<SimulatedPayment>): SimulatedPayment {
   return { ...payment, ...by, notifyAt: now < changesAt(payment) ? undefined : payment.notifyAt };
 }
 
-/** The payment when it is given up whole, captures and refunds with it; undefined when nothing of it is left anyway. */
+/**
+ * Returns the payment after a complete reversal, captures and refunds included; undefined when nothing of it is left.
+ */
 export function reversed(payment: SimulatedPayment, now: number): SimulatedPayment | undefined {
   const { kind } = simulatedStateAt(payment, now);
   return kind === 'opened' || kind === 'authorized' ? withChange(payment, now, { isReversed: true }) : undefined;
 }
 
-/** The payment without that capture or refund; undefined when later ones stand on it. */
+/** Returns the payment without that capture or refund; undefined when later ones depend on it. */
 export function withoutModification(
   payment: SimulatedPayment,
   { type, amount }: SimulatedModification,

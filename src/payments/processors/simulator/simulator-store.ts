@@ -69,7 +69,7 @@ const LIST_DUE_NOTIFICATIONS = `select account, environment, ${PAYMENT_COLUMNS} 
   where notify_at is not null and notify_at <= ? order by notify_at limit ?`;
 
 const MODIFICATION_COLUMNS = 'operation_ref, reference, payment, type, amount, currency, outcome, reason';
-// A void that was refused may be tried again under its key: it does no harm.
+// A refused void may be repeated under its reference: a void is idempotent.
 const INSERT_MODIFICATION = `insert into simulator_modifications (account, environment, ${MODIFICATION_COLUMNS})
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (account, environment, operation_ref) do update
   set reference = excluded.reference, outcome = excluded.outcome, reason = excluded.reason
@@ -82,7 +82,7 @@ const FIND_MODIFICATION = `select ${MODIFICATION_COLUMNS} from simulator_modific
 
 const NOTIFICATION_BATCH = 100;
 
-/** Repeats what others may get in the way of, until it has a result. */
+/** Repeats an attempt that conflicts with other requests until it has a result. */
 export async function retryOnConflict<T>(attempt: () => Promise<T | undefined>): Promise<T> {
   for (let tries = 0; tries < LIMITS.commitAttempts; tries++) {
     const result = await attempt();
@@ -91,7 +91,7 @@ export async function retryOnConflict<T>(attempt: () => Promise<T | undefined>):
   throw new StorageError('the simulator finds no moment to write');
 }
 
-/** Conflicts when the key was seen before. */
+/** Conflicts when the reference was seen before. */
 export function insertPayment({ account, environment }: Tenant, payment: SimulatedPayment): Write {
   const { operationRef, reference, outcome, reason, amount, isSale, createdAt, revision } = payment;
   const values = [
@@ -106,7 +106,7 @@ export function insertPayment({ account, environment }: Tenant, payment: Simulat
   return write(INSERT_PAYMENT, [account, environment, ...values, ...mutableColumns(payment), createdAt, revision], 1);
 }
 
-/** Conflicts when the payment is not as it was when it was read. */
+/** Conflicts when the payment was changed since it was read. */
 export const updatePayment = ({ account, environment }: Tenant, payment: SimulatedPayment): Write =>
   write(UPDATE_PAYMENT, [...mutableColumns(payment), account, environment, payment.operationRef, payment.revision], 1);
 
@@ -127,7 +127,7 @@ export async function findPayment(
   return row === undefined ? undefined : fromRow(row);
 }
 
-/** Payments with news to tell by now, the oldest news first. */
+/** Returns payments with a due notification, the oldest first. */
 export async function listDueNotifications(
   database: Database,
   now: number,
@@ -158,7 +158,7 @@ function fromRow(row: Row): SimulatedPayment {
   };
 }
 
-/** Conflicts when the key was seen before, unless as that of a void that was refused. */
+/** Conflicts when the reference was seen before, except as that of a refused void. */
 export function insertModification({ account, environment }: Tenant, modification: SimulatedModification): Write {
   const { operationRef, reference, payment, type, amount, outcome, reason } = modification;
   const values = [
@@ -174,7 +174,7 @@ export function insertModification({ account, environment }: Tenant, modificatio
   return write(INSERT_MODIFICATION, [account, environment, ...values], 1);
 }
 
-/** Conflicts when it was not done, or no longer is. */
+/** Conflicts when the modification was not executed, or was reversed. */
 export const markModificationReversed = ({ account, environment }: Tenant, key: string): Write =>
   write(MARK_REVERSED, [account, environment, key], 1);
 

@@ -45,10 +45,11 @@ const NOT_SENT: Outcome = { kind: 'not-sent' };
 type ReceivedOutcome = Exclude<SimulatedOutcome, { readonly kind: 'lost' | 'refused_connection' }>;
 
 /**
- * A processor without money: it decides by the table of `outcomes.ts` and keeps books of its own in the database of the
- * service, which every node shares. Each call commits a unit of its own before it answers, and holds books and caller
- * apart as a real processor does: by the caller's key, with answers that can get lost. A key is executed once; a key that
- * was asked after, or given up, before it came is refused when it comes.
+ * A processor that moves no money. It decides by the table of `rules.ts` and has its own records in the database of the
+ * service, which every node shares. Each call commits a unit of its own before it responds. Records and caller are
+ * separate, as at a real processor: they share only the caller's operation references, and responses can be lost. A
+ * reference is executed once; one that was inquired about or reversed before its request arrived is refused when it
+ * arrives.
  */
 export class Simulator implements Processor {
   readonly capabilities: Capabilities = { sale: true, partialCapture: true, notFoundThreshold: 1 };
@@ -68,7 +69,7 @@ export class Simulator implements Processor {
     this.#inquiries = new InquiryHandler(database, clock, this.#ids);
   }
 
-  /** Takes everything: what it refuses, it declines. */
+  /** Accepts every order: the simulator declines where other processors reject. */
   check(): void {}
 
   authorize(call: ProcessorCall, order: Order, { pan, expiry }: CardData): Promise<Outcome> {
@@ -105,7 +106,7 @@ export class Simulator implements Processor {
     return withCallerDeadline(call.signal, () => this.#inquiries.reverse(call.tenant, history, subject));
   }
 
-  /** Each is taken by one caller only, whichever node it runs on. */
+  /** Each notification is returned to one caller only, on whichever node it runs. */
   async pollNotifications(): Promise<readonly ProcessorNotification[]> {
     const now = this.#clock();
     const dueNotifications = await listDueNotifications(this.#database, now);
@@ -148,7 +149,7 @@ export class Simulator implements Processor {
     return { ...payment, notifyAt: firstNotificationAt(payment) };
   }
 
-  /** The ordinary way is one new row and nothing else. */
+  /** The usual case is one new row and nothing else. */
   async #store({ tenant }: ProcessorCall, payment: SimulatedPayment): Promise<Outcome> {
     const { committed } = await this.#database.commit({
       account: tenant.account,
@@ -172,8 +173,8 @@ export class Simulator implements Processor {
   }
 
   /**
-   * Commits the line of a capture, refund or void and the payment's new state, or neither. Undefined when others changed the
-   * payment meanwhile.
+   * Commits the row of a capture, refund or void and the payment's new state, or neither. Undefined when the payment
+   * was changed in the meantime.
    */
   async #execute(
     { tenant, operationRef }: ProcessorCall,

@@ -1,11 +1,11 @@
 import { RULES } from './rules.ts';
 
 /**
- * The words of an e-mail: those that decide about a payment (`outcomes.ts`), and those that make it behave badly later.
- * Closed tables: what is remembered, what is read and what is documented derive from them. Pure.
+ * The trigger words of an email address: those that decide about a payment (`rules.ts`), and those that cause faults
+ * later. Closed tables: what is stored, what is parsed and what is documented derive from them. Pure.
  */
 
-/** What can go wrong with a capture, refund or void. */
+/** Faults of a capture, refund or void. */
 export const FAULTS = {
   timeout: 'executed, but no response is sent',
   lost: 'not executed, and no response is sent',
@@ -18,11 +18,11 @@ export type Fault = keyof typeof FAULTS;
 export const MODIFICATIONS = ['capture', 'refund', 'void'] as const;
 export type Modification = (typeof MODIFICATIONS)[number];
 
-/** What is done about operations whose outcome is unknown; its one fault is to get no answer. */
+/** Recovery's requests for operations whose outcome is unknown; their only fault is a missing response. */
 export const INQUIRIES = ['inquiry', 'reversal'] as const;
 export type Inquiry = (typeof INQUIRIES)[number];
 
-/** Without it a fault meets the first request of its kind only, so that recovery comes to an end. */
+/** Without this suffix, a fault applies to the first request of its kind only, so that recovery can complete. */
 const ALWAYS = '_always';
 
 export const NOTIFICATION_TRIGGERS = {
@@ -30,7 +30,7 @@ export const NOTIFICATION_TRIGGERS = {
   late_notification: 'the notification of a late change is sent 20 s after the change',
 } as const;
 
-/** Followed by `_` and milliseconds. */
+/** Delays are followed by `_` and milliseconds. */
 export const DELAYS = {
   delay: 'the authorization is executed immediately, and the response is delayed',
   arrival: 'the authorization arrives and is executed after the delay, also after the caller has stopped waiting',
@@ -51,12 +51,12 @@ const BEHAVIOR_TRIGGERS: readonly string[] = [
   ...Object.keys(DELAYS).map((delay) => `${delay}_(?:[0-9]{1,4}|${MAX_DELAY_MS})`),
 ];
 
-/** Ends in acceptance; known so that no shorter word is read out of it. */
+/** It ends in acceptance. It is listed so that no shorter trigger is found inside it. */
 const ACCEPTING_TRIGGERS = ['auto_inprogress_3ds2_autoaccept'];
 
 const DECIDING_TRIGGERS = RULES.flatMap(({ when }) => (when.by === 'triggers' ? when.triggers : []));
 
-// The longest first: a word may contain others.
+// The longest first: a trigger may contain others.
 const ALL_TRIGGERS = [...ACCEPTING_TRIGGERS, ...DECIDING_TRIGGERS, ...BEHAVIOR_TRIGGERS].sort(
   (a, b) => b.length - a.length,
 );
@@ -64,8 +64,8 @@ const ALL_TRIGGERS = [...ACCEPTING_TRIGGERS, ...DECIDING_TRIGGERS, ...BEHAVIOR_T
 const TRIGGER = new RegExp(`(?<=[_+])(?:${ALL_TRIGGERS.join('|')})(?=[_+]|$)`, 'g');
 
 /**
- * The simulator's words in an e-mail address, in lower case: each stands in the local part after `_` or `+`, and ends
- * with the local part or before another of these. Other words mean nothing.
+ * Returns the trigger words in an email address, in lower case. Each follows `_` or `+` in the local part, and ends
+ * with the local part or before another of these. Other words have no meaning.
  */
 export function parseTriggers(email: string | undefined): readonly string[] {
   if (email === undefined) return [];
@@ -74,17 +74,17 @@ export function parseTriggers(email: string | undefined): readonly string[] {
   return local.toLowerCase().match(TRIGGER) ?? [];
 }
 
-/** Those that the books keep with the payment, in the order of the e-mail. */
+/** Returns the triggers that are stored with the payment, in the order of the email address. */
 export const storedTriggers = (triggers: readonly string[]): string[] =>
   triggers.filter((trigger) => STORED_TRIGGERS.includes(trigger));
 
-/** Milliseconds; 0 without such a word. */
+/** Milliseconds; 0 without a delay. */
 export function delayMs(triggers: readonly string[], delay: keyof typeof DELAYS): number {
   const found = triggers.find((trigger) => trigger.startsWith(`${delay}_`));
   return found === undefined ? 0 : Number(found.slice(delay.length + 1));
 }
 
-/** The fault that the next request of this kind meets, and what is remembered after it. */
+/** Returns the fault of the next request of this kind, and the triggers that remain stored after it. */
 export function nextFault(
   triggers: readonly string[],
   kind: Modification | Inquiry,
