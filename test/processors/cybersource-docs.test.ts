@@ -12,7 +12,7 @@ import { type Reason, toFailureStatus } from '../../src/payments/transitions.ts'
 
 const text = readFileSync(join(import.meta.dirname, '../../docs/processors/cybersource.md'), 'utf8');
 
-/** The rows below a heading of columns, first cell and last. */
+/** Returns first and last cell of the rows below a heading of columns. */
 function table(heading: string): [string, string][] {
   const [, after = ''] = text.split(`${heading}\n`);
   const rows = after.split('\n').slice(1);
@@ -34,7 +34,7 @@ const shown = (reason: Reason | 'unknown'): string =>
   reason === 'unknown' ? 'unknown' : `${toFailureStatus(reason).status} / ${reason}`;
 
 describe('docs/processors/cybersource.md', () => {
-  test('has every reason with what it means', () => {
+  test('has every reason with its meaning', () => {
     const rows = table('| Reason | Payment |').flatMap(([reasons, meaning]) =>
       [...reasons.matchAll(/`([A-Z_]+)`/g)].map(([, reason = '']) => [reason, meaning] as const),
     );
@@ -42,7 +42,7 @@ describe('docs/processors/cybersource.md', () => {
     assert.deepEqual([...rows].sort(), [...expected].sort());
   });
 
-  test('has every HTTP status with what it means', () => {
+  test('has every HTTP status with its meaning', () => {
     const expected = Object.entries(UNPROCESSED_HTTP_STATUSES).map(([status, reason]) => [status, shown(reason)]);
     assert.deepEqual(
       table('| HTTP | Payment |').flatMap(([cell, meaning]) => cell.split(', ').map((status) => [status, meaning])),
@@ -50,7 +50,7 @@ describe('docs/processors/cybersource.md', () => {
     );
   });
 
-  test('has every setting, and whether it must be set', () => {
+  test('has every setting, and states whether it is required', () => {
     const rows = Object.fromEntries(
       text
         .slice(0, text.indexOf('## Message-level encryption'))
@@ -74,7 +74,7 @@ describe('docs/processors/cybersource.md', () => {
     assert.deepEqual(hosts, CYBERSOURCE_HOSTS.production);
   });
 
-  test('names every status that means yes', () => {
+  test('names every status of success', () => {
     for (const status of Object.values(ACCEPTED_STATUSES).flat()) assert.ok(text.includes(`\`${status}\``), status);
   });
 });

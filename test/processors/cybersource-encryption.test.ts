@@ -9,7 +9,7 @@ import { approvedId, card, history, money, openCyberSourceFixture, order, subjec
 
 const SIGNING = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
 
-/** Base64 of the DER of a certificate with this subject. */
+/** Returns base64 of the DER of a certificate with this subject. */
 async function certificateOf(subject: string, bits = 2048): Promise<{ certificate: string; privatePem: string }> {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: bits });
   const { subtle } = webcrypto;
@@ -43,7 +43,7 @@ describe('message-level encryption', async () => {
   const settings = { 'mle-certificate': certificate };
   after(() => desk.stop());
 
-  test('covers authorizations, sales and captures, and the digest is of what is sent', async () => {
+  test('covers authorizations, sales and captures, and the digest is of the encrypted body', async () => {
     const first = desk.call({ settings });
     const id = approvedId(await cybersource.authorize(first, order(), card()));
     const past = history(subject('authorization', first.operationRef, id));
@@ -58,7 +58,7 @@ describe('message-level encryption', async () => {
     assert.deepEqual(standIn.violations, []);
   });
 
-  test('is never left out: without it nothing is sent', async () => {
+  test('is never left out: when it fails, nothing is sent', async () => {
     const before = standIn.requests.length;
     for (const more of [{ auth: 'http-signature' }, { 'mle-certificate': 'AAAA' }]) {
       const outcome = await cybersource.authorize(desk.call({ settings: { ...settings, ...more } }), order(), card());
@@ -82,9 +82,9 @@ describe('message-level encryption', async () => {
 
 describe('the setting mle-certificate', () => {
   const { accepts } = CYBERSOURCE_SETTINGS['mle-certificate'];
-  test('takes a certificate that names its key', () => assert.equal(accepts(certificate), true));
+  test('accepts a certificate that names its key', () => assert.equal(accepts(certificate), true));
 
-  test('takes nothing else', async () => {
+  test('accepts nothing else', async () => {
     const nameless = await certificateOf('CN=CyberSource_SJC_US');
     const weak = await certificateOf(`CN=x, 2.5.4.5=${NUMBER}`, 1024);
     for (const value of ['', 'AAAA', 'no base64', nameless.certificate, weak.certificate, privatePem])

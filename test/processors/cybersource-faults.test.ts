@@ -6,7 +6,7 @@ import type { Fault } from './fault-injection.ts';
 
 type Kind = Extract<Fault, { fault: string }>['fault'];
 
-/** What must come out, and whether CyberSource has done it all the same. */
+/** The expected result, and whether CyberSource has executed the operation nevertheless. */
 const FAULTS: Readonly<Record<Exclude<Kind, 'delay' | 'verdict'>, readonly [outcome: 'unknown', done: boolean]>> = {
   'drop-before': ['unknown', false],
   'drop-after': ['unknown', true],
@@ -33,7 +33,7 @@ afterEach(() => standIn.heal());
 interface Attempt {
   readonly past: PaymentHistory;
   readonly subject: OperationRef;
-  /** The first transaction of the payment, where there is one. */
+  /** Returns the first transaction of the payment, if any. */
   readonly root: string | undefined;
   run(timeout: number): Promise<Outcome>;
 }
@@ -102,8 +102,8 @@ for (const [type, prepare] of Object.entries(ATTEMPTS)) {
   const on = REQUESTS[type as keyof typeof REQUESTS];
   describe(type, () => {
     for (const [fault, [kind, done]] of Object.entries(FAULTS)) {
-      test(`${fault}: ${kind}; an inquiry tells that it was ${done ? '' : 'not '}done, and it can be undone`, async () => {
-        // The answer to something else, for the fault that repeats it.
+      test(`${fault}: ${kind}; an inquiry reports that it was ${done ? '' : 'not '}done, and it can be reversed`, async () => {
+        // The response to another request, for the fault that repeats it.
         await (await prepare()).run(10_000);
         const attempt = await prepare();
         standIn.inject({ on, fault: fault as 'garbage' });
@@ -116,7 +116,7 @@ for (const [type, prepare] of Object.entries(ATTEMPTS)) {
       });
     }
 
-    test('an answer that is late, but in time, counts', async () => {
+    test('a response that is late, but within the time, counts', async () => {
       const attempt = await prepare();
       standIn.inject({ on, fault: 'delay', ms: 80 });
       approvedId(await attempt.run(10_000));
@@ -124,10 +124,10 @@ for (const [type, prepare] of Object.entries(ATTEMPTS)) {
   });
 }
 
-/** What abandoning leaves, by the kind of what is abandoned. */
+/** The state after a reversal, by the type of the reversed operation. */
 async function undo(type: string, attempt: Attempt, done: boolean): Promise<void> {
   const finding = await abandon(attempt);
-  // What undid it has an id of its own, which is not that of the operation.
+  // The reversal has an id of its own, which is not that of the operation.
   if ('details' in finding) assert.equal(finding.details.processorId, undefined);
   const nothing = { authorized: 0n, captured: 0n, refunded: 0n };
   const whole = { authorized: 105_000n, captured: 105_000n, refunded: 0n };
@@ -144,13 +144,13 @@ async function undo(type: string, attempt: Attempt, done: boolean): Promise<void
   if (!done) return;
   const after = { capture: 'reversed', payment_refund: 'refused', authorization_void: 'approved' }[type] ?? 'reversed';
   assert.equal((await inquire(attempt)).kind, after);
-  // The answer to the first was lost, say: it is asked once more, and still nothing is left.
+  // As after a lost response: it is sent once more, and still nothing is left.
   const again = await abandon(attempt);
   const expected = type === 'capture' || type === 'authorization_void' ? ['reversed'] : ['approved', 'not-found'];
   assert.ok(expected.includes(again.kind), again.kind);
 }
 
-describe('abandoning', () => {
+describe('a time-out reversal', () => {
   const UNDOINGS = {
     authorization: 'timeout-reversal',
     payment: 'timeout-void',
@@ -187,7 +187,7 @@ describe('abandoning', () => {
   }
 
   for (const reason of ['MISSING_AUTH', 'TRANSACTION_ALREADY_REVERSED_OR_SETTLED']) {
-    test(`of an authorization, 400 ${reason}: as the books have it`, async () => {
+    test(`of an authorization, 400 ${reason}: as in the transaction details`, async () => {
       const verdict = { status: '', http: 400, reason };
       const after = async (first: Parameters<typeof standIn.inject>[0] | undefined): Promise<InquiryResult['kind']> => {
         const call = desk.call();
@@ -207,7 +207,7 @@ describe('abandoning', () => {
     });
   }
 
-  test('of nothing at all: absent', async () => {
+  test('without an operation: not found', async () => {
     for (const type of ['authorization', 'payment', 'capture', 'payment_refund'] as const) {
       const finding = await cybersource.reverse(desk.call(), history(), subject(type, desk.newKey()));
       assert.deepEqual(finding, { kind: 'not-found' });
@@ -216,7 +216,7 @@ describe('abandoning', () => {
     assert.deepEqual(finding, { kind: 'not-found' });
   });
 
-  test('of a known authorization goes by its id', async () => {
+  test('of a known authorization uses its id', async () => {
     const { past, id } = await held();
     const [first] = past.operations;
     assert.ok(first);

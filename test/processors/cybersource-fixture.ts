@@ -30,11 +30,11 @@ const KEYS = {
 };
 export const PAN = '4111111111111111';
 
-/** The processor against its stand-in, over HTTP on loopback. */
+/** The processor and a fake CyberSource, over HTTP on loopback. */
 export interface CyberSourceFixture {
   readonly cybersource: CyberSource;
   readonly standIn: FakeCyberSource;
-  /** With a new key unless one is given; gives up after `timeout` milliseconds. */
+  /** With a new operation reference unless one is given; the call ends after `timeout` milliseconds. */
   call(options?: { key?: string; timeout?: number; settings?: Record<string, string> }): ProcessorCall;
   newKey(): string;
   stop(): Promise<void>;
@@ -45,7 +45,7 @@ interface DeskOptions {
   readonly indexDelayMs?: number;
   readonly related?: boolean;
   readonly encryption?: { readonly key: KeyObject; readonly kid: string };
-  /** Of the test; a clock that never moves would do, for nothing here waits by it. */
+  /** The clock of the test. Nothing waits by it. */
   readonly clock?: () => number;
 }
 

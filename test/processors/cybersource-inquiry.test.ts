@@ -30,8 +30,8 @@ const authorized = async ({ cybersource, call }: CyberSourceFixture): Promise<{ 
   return { key: calling.operationRef, id: approvedId(await cybersource.authorize(calling, order(), card())) };
 };
 
-describe('how a payment stands now', () => {
-  test('is told with the capture that followed, of a part', async () => {
+describe('the state of a payment', () => {
+  test('includes the capture that followed, of a part', async () => {
     const { cybersource, call } = main;
     const { key, id } = await authorized(main);
     const first = subject('authorization', key, id);
@@ -41,7 +41,7 @@ describe('how a payment stands now', () => {
     assert.deepEqual('captured' in finding && finding.captured, money('7.25'));
   });
 
-  test('is enough to refund a capture that we do not know of', async () => {
+  test('is sufficient to refund a capture that we have not recorded', async () => {
     const { cybersource, call, standIn } = main;
     const { key, id } = await authorized(main);
     const past = history(subject('authorization', key, id));
@@ -51,7 +51,7 @@ describe('how a payment stands now', () => {
     assert.equal(standIn.requests.at(-1), 'refund');
   });
 
-  test('is told with a void that followed, also without an id', async () => {
+  test('includes a void that followed, also without an id', async () => {
     const { cybersource, call } = main;
     const { key, id } = await authorized(main);
     approvedId(await cybersource.void(call(), history(subject('authorization', key, id))));
@@ -61,7 +61,7 @@ describe('how a payment stands now', () => {
     }
   });
 
-  test('knows a capture of ours even where details name no other transactions', async () => {
+  test('includes a capture of ours even where the details name no other transactions', async () => {
     const desk = await open({ related: false });
     const { cybersource, call } = desk;
     const { key, id } = await authorized(desk);
@@ -73,7 +73,7 @@ describe('how a payment stands now', () => {
     assert.deepEqual('captured' in finding && finding.captured, money('7.25'));
   });
 
-  test('knows what was undone by our key even where details name no other transactions', async () => {
+  test('includes a reversal by our reference even where the details name no other transactions', async () => {
     const desk = await open({ related: false });
     const { cybersource, call } = desk;
     const lost = subject('authorization', (await authorized(desk)).key);
@@ -81,7 +81,7 @@ describe('how a payment stands now', () => {
     assert.equal((await cybersource.inquire(call(), history(), lost)).kind, 'reversed');
   });
 
-  test('is not guessed when something was voided beside a refund', async () => {
+  test('is unknown when something was voided beside a refund', async () => {
     const { cybersource, call } = main;
     const calling = call();
     const id = approvedId(await cybersource.authorize(calling, order({ capture: true }), card()));
@@ -90,11 +90,11 @@ describe('how a payment stands now', () => {
     approvedId(await cybersource.refund(refunding, history(sale), money('1.00')));
     const refunded = subject('payment_refund', refunding.operationRef, undefined, money('1.00'));
     assert.equal((await cybersource.reverse(call(), history(sale), refunded)).kind, 'approved');
-    // Whether refund or sale was voided does not stand in the books.
+    // The records do not say whether the refund or the sale was voided.
     assert.deepEqual(await cybersource.inquire(call(), history(), sale), { kind: 'unknown', problem: 'unclear' });
   });
 
-  test('is for people to judge when more happened than can be looked at', async () => {
+  test('is left to an operator when there are too many transactions to read', async () => {
     const { cybersource, call } = main;
     const calling = call();
     const id = approvedId(await cybersource.authorize(calling, order({ capture: true }), card()));
@@ -105,7 +105,7 @@ describe('how a payment stands now', () => {
 });
 
 describe('a void', () => {
-  test('that was never done is absent, that was done is approved', async () => {
+  test('that was never executed is not found, one that was executed is approved', async () => {
     const { cybersource, call } = main;
     const { key, id } = await authorized(main);
     const past = history(subject('authorization', key, id));
@@ -119,8 +119,8 @@ describe('a void', () => {
   });
 });
 
-describe('what is not in the index yet', () => {
-  test('is absent, and can be undone by key all the same', async () => {
+describe('a transaction that is not in the index yet', () => {
+  test('is not found, and can be reversed by reference', async () => {
     let now = Date.now();
     const desk = await open({ indexDelayMs: 60_000, clock: () => now });
     const { cybersource, call } = desk;
@@ -136,7 +136,7 @@ describe('what is not in the index yet', () => {
   });
 });
 
-describe('an inquiry that fails tells nothing', () => {
+describe('a failed inquiry proves nothing', () => {
   for (const on of ['search', 'details'] as const) {
     for (const fault of ['drop-before', 'drop-after', '502-before', '502-after', 'garbage', 'truncated'] as const) {
       test(`${on}, ${fault}: unknown`, async () => {
@@ -160,7 +160,7 @@ describe('an inquiry that fails tells nothing', () => {
   }
 });
 
-describe('what is found counts only when it is certainly ours', () => {
+describe('a hit counts only when it is certainly ours', () => {
   for (const fault of ['wrong-amount', 'wrong-currency', 'wrong-code'] as const) {
     test(`details with ${fault}: unknown`, async () => {
       const { cybersource, call, standIn } = main;
@@ -171,7 +171,7 @@ describe('what is found counts only when it is certainly ours', () => {
     });
   }
 
-  test('another amount, currency or kind than was asked for: unknown or absent', async () => {
+  test('another amount, currency or type than requested: unknown or not found', async () => {
     const { cybersource, call } = main;
     const { key, id } = await authorized(main);
     const inquire = async (...asked: Parameters<typeof subject>): Promise<string> =>
@@ -182,7 +182,7 @@ describe('what is found counts only when it is certainly ours', () => {
     assert.equal(await inquire('capture', key), 'not-found');
   });
 
-  test('details of another transaction than was asked for: unknown', async () => {
+  test('details of another transaction than requested: unknown', async () => {
     const { cybersource, call, standIn } = main;
     const { key, id } = await authorized(main);
     const transaction = standIn.books.byId(id);
@@ -203,7 +203,7 @@ describe('what is found counts only when it is certainly ours', () => {
     assert.deepEqual(finding, { kind: 'unknown', problem: 'contradiction' });
   });
 
-  test('a capture of what the books call declined: unknown', async () => {
+  test('a capture of a declined authorization: unknown', async () => {
     const { cybersource, call, standIn } = main;
     const { key, id } = await authorized(main);
     const first = subject('authorization', key, id);
@@ -217,7 +217,7 @@ describe('what is found counts only when it is certainly ours', () => {
     assert.deepEqual(await cybersource.inquire(call(), past, first), { kind: 'unknown', problem: 'contradiction' });
   });
 
-  test('hits with another code do not count, two with the same do neither', async () => {
+  test('hits with another reference do not count, two with ours do neither', async () => {
     const { cybersource, call, standIn, newKey } = main;
     const { id } = await authorized(main);
     const key = newKey();
@@ -234,7 +234,7 @@ describe('what is found counts only when it is certainly ours', () => {
     assert.deepEqual(await kind(), { kind: 'unknown', problem: 'ambiguous' });
     answerOnce([], 1);
     assert.deepEqual(await kind(), { kind: 'unknown', problem: 'search' });
-    // The hit has our code, but what it leads to has not.
+    // The hit has our reference, but the transaction that it names has another.
     answerOnce([key]);
     assert.deepEqual(await kind(), { kind: 'unknown', problem: 'contradiction' });
   });

@@ -1,4 +1,4 @@
-/** The books of the stand-in: every transaction, and the rules by which one follows from another. */
+/** The records of the fake CyberSource: every transaction, and the rules by which one follows from another. */
 
 type Kind = 'authorization' | 'sale' | 'capture' | 'refund' | 'reversal' | 'void';
 
@@ -9,20 +9,20 @@ export interface Transaction {
   readonly transactionId: string | undefined;
   /** As it was sent. */
   readonly requested: string;
-  /** What was authorized or moved of it. */
+  /** The amount that it authorized or moved. */
   readonly amount: string;
   readonly currency: string;
   /** The first transaction of its chain. */
   readonly root: string;
-  /** Milliseconds; searches and details know it from then on. */
+  /** Milliseconds; searches and details find it from then on. */
   readonly visibleAt: number;
   readonly reason: string;
   readonly approvalCode: string | undefined;
-  /** `held` waits for a decision: authorized by the issuer, not accepted. */
+  /** `held` awaits a decision: authorized by the issuer, not accepted. */
   state: 'done' | 'held' | 'declined' | 'undone';
 }
 
-/** What an order becomes instead of approved. */
+/** The result of a request instead of an approval. */
 export interface ForcedOutcome {
   readonly status: string;
   readonly reason?: string;
@@ -51,7 +51,7 @@ interface Ask {
   readonly currency: string;
 }
 
-/** In ten thousandths, whatever the currency. */
+/** Ten-thousandths, whatever the currency. */
 export const scaled = (amount: string): bigint => {
   const [whole = '0', fraction = ''] = amount.split('.');
   return BigInt(whole + fraction.padEnd(4, '0'));
@@ -59,7 +59,7 @@ export const scaled = (amount: string): bigint => {
 
 export class CyberSourceLedger {
   readonly transactions: Transaction[] = [];
-  /** How often each key was executed; once at most is right. */
+  /** How often each reference was executed; more than once is a violation. */
   readonly executed = new Map<string, number>();
   readonly #visibleAt: () => number;
 
@@ -71,7 +71,7 @@ export class CyberSourceLedger {
     return this.transactions.find((each) => each.id === id);
   }
 
-  /** The payment, capture or refund with this key of ours. */
+  /** Returns the payment, capture or refund with this reference of ours. */
   byKey(key: string): Transaction | undefined {
     return this.transactions.find((each) => each.transactionId === key);
   }
@@ -80,7 +80,7 @@ export class CyberSourceLedger {
     return this.transactions.filter((each) => each.root === root);
   }
 
-  /** What stands, in ten thousandths, by kind: a sale counts as captured, too. */
+  /** The remaining amounts, in ten-thousandths, by type: a sale counts as captured, too. */
   totals(root: string): { authorized: bigint; captured: bigint; refunded: bigint } {
     const sum = (...kinds: Kind[]): bigint =>
       this.chain(root)
@@ -136,7 +136,7 @@ export class CyberSourceLedger {
     return this.#add('reversal', ask, { root: first.id, state: 'done', reason: '' });
   }
 
-  /** By our key; of a capture or sale the authorization goes, too. */
+  /** By our reference; the reversal of a capture or sale includes the authorization. */
   reverseByKey(key: string, ask: Omit<Ask, 'transactionId'>): Transaction {
     const target = this.byKey(key);
     if (target?.kind !== 'authorization' || target.state === 'declined') throw new RejectedRequest('INVALID_DATA');

@@ -12,7 +12,7 @@ after(async () => {
 });
 afterEach(() => standIn.heal());
 
-/** `Status Reason` of a refusal, else its kind. */
+/** Formats `Status Reason` of a refusal, otherwise the kind. */
 const inBrief = (word: Outcome | InquiryResult): string =>
   word.kind === 'refused' ? `${word.failure.status} ${word.failure.reason}` : word.kind;
 
@@ -24,7 +24,7 @@ const UNDONE: readonly (readonly [ForcedOutcome, string])[] = [
 ];
 
 for (const capture of [false, true]) {
-  describe(`approvals that are not wanted, ${capture ? 'of sales' : 'of authorizations'}`, () => {
+  describe(`approvals with a warning, ${capture ? 'of sales' : 'of authorizations'}`, () => {
     for (const [verdict, expected] of UNDONE) {
       const name = `${verdict.status} ${verdict.reason ?? ''}`;
 
@@ -40,7 +40,7 @@ for (const capture of [false, true]) {
       });
 
       for (const fault of ['drop-before', 'drop-after', '502-before', 'garbage', 'wrong-amount'] as const) {
-        test(`${name}: unknown when the reversal meets ${fault}; the inquiry makes it good`, async () => {
+        test(`${name}: unknown when the reversal meets ${fault}; the inquiry resolves it`, async () => {
           standIn.inject({ on: 'payment', fault: 'verdict', verdict });
           standIn.inject({ on: 'reversal', fault });
           const call = desk.call();
@@ -63,9 +63,9 @@ for (const capture of [false, true]) {
   });
 }
 
-describe('a sale that was only authorized, and whose answer was lost', () => {
+describe('a sale that was only authorized, and whose response was lost', () => {
   for (const verdict of UNDONE.map(([each]) => each)) {
-    test(`${verdict.status} ${verdict.reason ?? ''}: is given back by our key`, async () => {
+    test(`${verdict.status} ${verdict.reason ?? ''}: is reversed by our reference`, async () => {
       standIn.inject({ on: 'payment', fault: 'verdict', verdict });
       standIn.inject({ on: 'reversal', fault: 'drop-before' });
       const call = desk.call();
@@ -98,9 +98,9 @@ describe('soft declines that the operator accepts', () => {
   }
 });
 
-describe('answers that decide nothing yet', () => {
+describe('responses without a final result', () => {
   for (const status of ['AUTHORIZED_PENDING_REVIEW', 'PENDING_REVIEW']) {
-    test(`${status} with DECISION_PROFILE_REVIEW is pending, until somebody decides`, async () => {
+    test(`${status} with DECISION_PROFILE_REVIEW is pending, until it is decided at CyberSource`, async () => {
       const verdict = { status, reason: 'DECISION_PROFILE_REVIEW', holds: true };
       standIn.inject({ on: 'payment', fault: 'verdict', verdict });
       const call = desk.call();
@@ -149,7 +149,7 @@ describe('answers that decide nothing yet', () => {
     });
   }
 
-  test('an approval of another amount, or without an id, is none', async () => {
+  test('an approval of another amount, or without an id, is unknown', async () => {
     const verdict = { status: 'AUTHORIZED', holds: true, authorizedAmount: '10.00' };
     standIn.inject({ on: 'payment', fault: 'verdict', verdict });
     const contradiction = { kind: 'unknown', problem: 'contradiction' };
@@ -200,7 +200,7 @@ describe('refusals', () => {
     });
   }
 
-  test('a refund that is declined is refused, and the books say so, too', async () => {
+  test('a refund that is declined is refused, also by inquiry', async () => {
     const sale = desk.call();
     const id = approvedId(await cybersource.authorize(sale, order({ capture: true }), card()));
     const past = history(subject('payment', sale.operationRef, id));

@@ -1,4 +1,4 @@
-/** The bodies that the stand-in takes, field by field; what is not listed is a fault. Names ending in `?` may be absent. */
+/** The bodies that the fake accepts, field by field; any other field is a fault. Names ending in `?` may be absent. */
 
 type Shape = { readonly [name: string]: RegExp | 'boolean' | 'count' | Shape };
 
@@ -62,7 +62,7 @@ export const REQUEST_SCHEMAS = {
   },
 } as const satisfies Record<string, Shape>;
 
-/** The paths of everything that is not as it should be. */
+/** Returns the paths of all faults. */
 export function schemaErrors(value: unknown, shape: Shape, path = ''): string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [`${path}: no object`];
   const members = value as Record<string, unknown>;
@@ -97,7 +97,7 @@ export interface Sent {
   readonly capture: boolean;
 }
 
-/** Of a body that has its shape. */
+/** Checks the values of a body whose fields are correct. */
 export function sentIn(body: Record<string, Record<string, never>>): Sent {
   const { code = '', transactionId = '' } = (body['clientReferenceInformation'] ?? {}) as Record<string, string>;
   const details = (body['orderInformation'] ?? body['reversalInformation'])?.['amountDetails'] as unknown;

@@ -1,13 +1,13 @@
 import type { ForcedOutcome, RejectedRequest, Transaction } from './cybersource-ledger.ts';
 
-/** The bodies that the stand-in answers with, from CyberSource's description of them. */
+/** The bodies of the fake's responses, from CyberSource's description of them. */
 
 export interface FakeResponse {
   readonly status: number;
   readonly body: unknown;
 }
 
-/** In real ones card data may stand; none may come out at our end. */
+/** Real messages may contain card data; none may appear in our results. */
 export const FREE_TEXT = 'Declined for card 4111111111111111';
 
 const APPLICATIONS = {
@@ -33,7 +33,7 @@ const NUMBERS: Readonly<Record<string, string>> = {
   DECISION_PROFILE_REVIEW: '480',
   DECISION_PROFILE_REJECT: '481',
 };
-/** With these the issuer's approval itself counts as declined. */
+/** With these reasons the issuer's approval itself counts as declined. */
 const SOFT = ['AVS_FAILED', 'CV_FAILED'];
 
 export function paymentResponse(
@@ -110,7 +110,7 @@ export const serverError = (reason: string): FakeResponse => ({
   body: { submitTimeUtc: '2026-11-21T12:00:00Z', status: 'SERVER_ERROR', reason, message: FREE_TEXT },
 });
 
-/** One transaction as details and search show it. */
+/** One transaction in the form of details and search. */
 export function detailsOf(transaction: Transaction, merchantId: string, related: readonly string[]): object {
   const { id, root, kind, code, requested, amount, currency, approvalCode, state } = transaction;
   const reason = amount === requested ? transaction.reason : 'PARTIAL';

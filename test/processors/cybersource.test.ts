@@ -32,7 +32,7 @@ for (const auth of ['jwt', 'http-signature']) {
       return { key: call.operationRef, id: approvedId(await cybersource.authorize(call, order(), card())) };
     };
 
-    test('an authorization is held, and tells its particulars', async () => {
+    test('an authorization is held, and returns its details', async () => {
       const call = desk.call();
       const outcome = await cybersource.authorize(call, order(), card());
       const id = approvedId(outcome);
@@ -51,7 +51,7 @@ for (const auth of ['jwt', 'http-signature']) {
       assert.equal(books.byId(id)?.code, call.operationRef);
     });
 
-    test('a sale is captured at once', async () => {
+    test('a sale is captured immediately', async () => {
       const outcome = await cybersource.authorize(desk.call(), order({ capture: true }), card());
       assert.deepEqual((outcome as Approved).captured, money('10.50'));
       assert.equal(books.totals(approvedId(outcome)).captured, 105_000n);
@@ -81,7 +81,7 @@ for (const auth of ['jwt', 'http-signature']) {
       assert.equal(books.totals(id).refunded, 105_000n);
     });
 
-    test('a void gives everything back, and a second one does no harm', async () => {
+    test('a void reverses everything, and a second one changes nothing', async () => {
       const { key, id } = await authorized();
       const past = history(subject('authorization', key, id));
       approvedId(await cybersource.void(desk.call(), past));
@@ -89,7 +89,7 @@ for (const auth of ['jwt', 'http-signature']) {
       assert.equal((await cybersource.void(desk.call(), past)).kind, 'approved');
     });
 
-    test('without an id a void goes by our key', async () => {
+    test('without an id a void uses our reference', async () => {
       const { key, id } = await authorized();
       approvedId(await cybersource.void(desk.call(), history(subject('authorization', key))));
       assert.equal(books.totals(id).authorized, 0n);
@@ -98,7 +98,7 @@ for (const auth of ['jwt', 'http-signature']) {
       assert.equal(nobody.kind, 'refused');
     });
 
-    test('what was captured cannot be voided', async () => {
+    test('a captured payment cannot be voided', async () => {
       const { key, id } = await authorized();
       const past = history(subject('authorization', key, id));
       approvedId(await cybersource.capture(desk.call(), past, money('10.50')));
@@ -106,7 +106,7 @@ for (const auth of ['jwt', 'http-signature']) {
       assert.equal(books.totals(id).captured, 105_000n);
     });
 
-    test('what was voided cannot be captured', async () => {
+    test('a voided payment cannot be captured', async () => {
       const { key, id } = await authorized();
       const past = history(subject('authorization', key, id));
       approvedId(await cybersource.void(desk.call(), past));
@@ -131,7 +131,7 @@ for (const auth of ['jwt', 'http-signature']) {
       avs: { code: 'Y', codeRaw: 'Y' },
     });
 
-    test('what has no id at CyberSource is not captured or refunded, and nothing is sent', async () => {
+    test('a payment without an id at CyberSource is not captured or refunded, and nothing is sent', async () => {
       const before = standIn.requests.length;
       const past = history(subject('authorization', desk.newKey()));
       assert.equal((await cybersource.capture(desk.call(), past, money('1'))).kind, 'not-sent');
@@ -141,7 +141,7 @@ for (const auth of ['jwt', 'http-signature']) {
       assert.equal(standIn.requests.length, before);
     });
 
-    test('nothing that comes back holds the card number', async () => {
+    test('no result contains the card number', async () => {
       const verdict = { status: 'DECLINED', reason: 'GENERAL_DECLINE' };
       standIn.inject({ on: 'payment', fault: 'verdict', verdict });
       const call = desk.call();
@@ -154,7 +154,7 @@ for (const auth of ['jwt', 'http-signature']) {
   });
 }
 
-test('encrypted messages go with JWT only, and the operator is told', () => {
+test('encrypted messages require JWT, which the error states', () => {
   const processor = new CyberSource({
     outboundHttp: new OutboundHttp(new ProcessorHosts()),
     clock: () => 0,
@@ -167,7 +167,7 @@ test('encrypted messages go with JWT only, and the operator is told', () => {
 });
 
 describe('credentials', () => {
-  test('of another key are a matter of configuration', async () => {
+  test('of another key are an invalid configuration', async () => {
     const desk = await openCyberSourceFixture();
     try {
       const settings = { 'shared-secret': 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWI=' };
@@ -179,7 +179,7 @@ describe('credentials', () => {
       });
       assert.deepEqual(desk.standIn.books.transactions, []);
       assert.deepEqual(desk.standIn.violations, ['POST /pts/v2/payments: token signature']);
-      // An inquiry that is refused tells nothing about the payment.
+      // An inquiry that is rejected says nothing about the payment.
       const asked = await desk.cybersource.inquire(
         desk.call({ settings }),
         history(),

@@ -17,11 +17,11 @@ import { corrupted, cutOff, type Fault, type RequestKind, send } from './fault-i
 import { type Keys, signatureErrors } from './signature-check.ts';
 
 interface Options extends Keys {
-  /** Until searches and details know a transaction, milliseconds. */
+  /** Milliseconds until searches and details find a transaction. */
   readonly indexDelayMs?: number;
-  /** Whether details tell of the other transactions of a payment. */
+  /** True when details name the other transactions of a payment. */
   readonly related?: boolean;
-  /** With it authorizations, sales and captures must be encrypted for this key, named so. */
+  /** When present, authorizations, sales and captures must be encrypted for this key, under this name. */
   readonly encryption?: { readonly key: KeyObject; readonly kid: string };
   readonly clock?: () => number;
 }
@@ -45,12 +45,12 @@ const ROUTES: readonly (readonly [method: string, path: RegExp, kind: RequestKin
 ];
 
 /**
- * A strict stand-in for CyberSource's REST interface, built from its description: what it would not take, or what may
- * never happen, is refused and noted in `violations`.
+ * A strict fake of CyberSource's REST interface, built from its description: requests that it would not accept, or that
+ * must never occur, are rejected and recorded in `violations`.
  */
 export class FakeCyberSource {
   readonly violations: string[] = [];
-  /** Kinds of all requests, in their order. */
+  /** The types of all requests, in their order. */
   readonly requests: RequestKind[] = [];
   readonly bodies: unknown[] = [];
   readonly books: CyberSourceLedger;
@@ -85,17 +85,17 @@ export class FakeCyberSource {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** The next requests of the kind meet the fault, once unless `times` says otherwise. */
+  /** The next requests of the type meet the fault, once unless `times` says otherwise. */
   inject(fault: Fault): void {
     for (let time = 0; time < (fault.times ?? 1); time++) this.#faults.push(fault);
   }
 
-  /** The next request of the kind gets this answer, and nothing is done. */
+  /** The next request of the type gets this response, and nothing is executed. */
   answerOnce(kind: RequestKind, answer: FakeResponse): void {
     this.#scripted.set(kind, answer);
   }
 
-  /** Faults that no request has met yet go away. */
+  /** Removes the faults that no request has met yet. */
   heal(): void {
     this.#faults = [];
   }
@@ -119,7 +119,7 @@ export class FakeCyberSource {
     await this.#answer(ask, outgoing);
   }
 
-  /** What was encrypted, if it had to be. */
+  /** Returns the decrypted body, if it had to be encrypted. */
   async #opened(method: string, path: string, body: Buffer): Promise<Buffer> {
     const { encryption } = this.#options;
     if (encryption === undefined || method !== 'POST' || !/\/(payments|captures)$/.test(path)) return body;
@@ -210,7 +210,7 @@ export class FakeCyberSource {
       : books.voidByKey(sent.transactionId, sent.code);
   }
 
-  /** Nobody may ever send an order twice, or two orders under one key. */
+  /** A request must never be sent twice, nor two requests under one reference. */
   #mustBeNew(key: string, code: string): void {
     if (this.#keys.has(key) || code !== key) this.violations.push(`key used before: ${key}`);
     this.#keys.add(key);

@@ -11,10 +11,10 @@ import {
 import { type Literal, orderFaults, REFUND, readBody, TOKENIZE } from './koin-request-schemas.ts';
 import { cancelBody, errorBody, orderBody, type ResponseFormat, refundBody } from './koin-responses.ts';
 
-/** Requests by what they want. `find` asks by our reference, `get` by KOIN's id. */
+/** Types of requests. `find` inquires by our reference, `get` by KOIN's id. */
 export type KoinRequestKind = 'tokenize' | 'create' | 'find' | 'get' | 'capture' | 'cancel' | 'refund' | 'get-refund';
 
-/** How an order or refund comes out. */
+/** The result of an order or refund. */
 export interface ForcedStatus {
   readonly becomes: string;
   readonly reason?: string;
@@ -23,14 +23,14 @@ export interface ForcedStatus {
 export interface FakeResponse {
   readonly status: number;
   readonly body: unknown;
-  /** It is done, and nobody hears of it. */
+  /** It is executed, and no response is sent. */
   readonly isSilent?: boolean;
 }
 
 export interface FakeKoinSettings {
   readonly privateKey: string;
   readonly account: string;
-  /** Orders come out as in KOIN's sandbox, by their amounts. */
+  /** Results of orders as in KOIN's sandbox, by their amounts. */
   readonly byAmount: boolean;
 }
 
@@ -42,7 +42,7 @@ export interface FakeRequest {
   readonly becoming: ForcedStatus | undefined;
 }
 
-/** Does what it is asked for as far as KOIN's contract allows it, and notes what is against the contract. */
+/** Executes requests as far as KOIN's contract allows them, and records violations of the contract. */
 export class FakeKoinApi {
   readonly books = new KoinLedger();
   readonly violations: string[] = [];

@@ -45,7 +45,7 @@ async function create(change: (order: typeof ORDER & { [key: string]: unknown })
   return { reference_id, order, ...(await ask('POST', '/orders', change(order))) };
 }
 
-describe('the stand-in for KOIN', () => {
+describe('the fake KOIN', () => {
   before(async () => {
     url = (await standIn.start()).url;
   });
@@ -54,7 +54,7 @@ describe('the stand-in for KOIN', () => {
     standIn.violations.length = 0;
   });
 
-  it('takes what the contract allows', async () => {
+  it('accepts what the contract allows', async () => {
     const { status, body, reference_id } = await create();
     assert.deepEqual([status, body.status.type, body.transaction.authorization_code], [200, 'Authorized', '123456']);
     const found = await ask('GET', `/orders?reference_id=${reference_id}`);
@@ -62,7 +62,7 @@ describe('the stand-in for KOIN', () => {
     assert.deepEqual(standIn.violations, []);
   });
 
-  it('knows its paths, methods and headers', async () => {
+  it('has its paths, methods and headers', async () => {
     assert.equal((await ask('GET', '/tokenize')).status, 404);
     assert.equal((await ask('PUT', '/orders/x/capture')).status, 404);
     assert.equal(standIn.violations.length, 2);
@@ -71,7 +71,7 @@ describe('the stand-in for KOIN', () => {
     assert.deepEqual(standIn.violations.slice(2), ['get: header accept', 'get: header content-type']);
   });
 
-  it('judges cards field by field', async () => {
+  it('checks cards field by field', async () => {
     const wrong = [
       { ...CARD, number: '4111' },
       { ...CARD, expiration_month: '4' },
@@ -88,7 +88,7 @@ describe('the stand-in for KOIN', () => {
     }
   });
 
-  it('judges orders field by field', async () => {
+  it('checks orders field by field', async () => {
     const changes: ((order: typeof ORDER & { [key: string]: unknown }) => unknown)[] = [
       ...Object.keys(ORDER).map((name) => (order: object) => ({ ...order, [name]: undefined })),
       (order) => ({ ...order, capture: true }),
@@ -117,7 +117,7 @@ describe('the stand-in for KOIN', () => {
     }
   });
 
-  it('takes a token once, and only for its own reference', async () => {
+  it('accepts a token once, and only for its own reference', async () => {
     const { order } = await create();
     assert.equal((await ask('POST', '/orders', order)).status, 400);
     const other = await create((given) => ({ ...given, transaction: { ...given.transaction, reference_id: 'other' } }));
@@ -155,7 +155,7 @@ describe('the stand-in for KOIN', () => {
     assert.deepEqual(standIn.violations, ['cancel: a body']);
   });
 
-  it('repeats the card in its messages', async () => {
+  it('repeats the card number in its messages', async () => {
     const { body } = await ask('POST', '/tokenize', { transaction: {}, card: CARD });
     assert.ok(body.message.includes(CARD.number));
   });

@@ -5,7 +5,7 @@ import { FakeKoinApi, type ForcedStatus, type KoinRequestKind } from './fake-koi
 import { type KoinLedger, type OrderStatus, refundedAmount } from './koin-ledger.ts';
 import { type Alteration, altered, errorBody, orderBody, post, type ResponseFormat, send } from './koin-responses.ts';
 
-/** What goes wrong; `before` and `after` it was done. */
+/** Faults `before` and `after` the operation is executed. */
 export type KoinFault =
   | 'drop-before'
   | 'drop-after'
@@ -14,12 +14,12 @@ export type KoinFault =
   | 'error-before'
   | 'error-after'
   | 'garbage'
-  /** Milliseconds until it is looked at. */
+  /** Milliseconds until the request is processed. */
   | { readonly delay: number }
-  /** Answered at once with this, and not done. */
+  /** Answered immediately with this response, and not executed. */
   | { readonly status: number; readonly body?: string }
   | ForcedStatus
-  /** The answer says something else than the books. */
+  /** The response differs from the records. */
   | Alteration;
 
 export interface InjectedFault {
@@ -33,11 +33,11 @@ interface Options {
   readonly privateKey?: string;
   readonly account?: string;
   readonly now?: () => number;
-  /** Orders come out as in KOIN's sandbox, by their amounts. */
+  /** Results of orders as in KOIN's sandbox, by their amounts. */
   readonly byAmount?: boolean;
-  /** How amounts are written in answers. */
+  /** The format of amounts in responses. */
   readonly spell?: (decimal: string) => string;
-  /** Delivers a notification and tells the HTTP status. */
+  /** Delivers a notification and returns the HTTP status. */
   readonly deliver?: (url: string, body: string) => Promise<number>;
 }
 
@@ -53,8 +53,8 @@ const ROUTES: readonly (readonly [KoinRequestKind, string, RegExp])[] = [
 ];
 
 /**
- * Stands in for KOIN over real HTTP, strictly: whatever its contract does not allow is refused and noted in `violations`.
- * Its error messages repeat the request, card and all, as a careless service does.
+ * A strict fake of KOIN over real HTTP: requests that its contract does not allow are rejected and recorded in
+ * `violations`. Its error messages repeat the request with the card number, as a careless service does.
  */
 export class FakeKoin {
   readonly requests: KoinRequestKind[] = [];
@@ -82,7 +82,7 @@ export class FakeKoin {
 
   async start(): Promise<{ url: string }> {
     const server = createServer((request, response) => {
-      // Those who ask may leave at any time.
+      // Clients may close their connections at any time.
       this.#serve(request, response).catch(() => request.socket.destroy());
     });
     this.#server = server;
@@ -100,7 +100,7 @@ export class FakeKoin {
     this.#faults.push({ on, do: deed, left: times });
   }
 
-  /** A signal that fires when the next request waits in vain: after a hang began, or a delay. */
+  /** Returns a signal that fires when the next request waits in vain: after a hang started, or a delay. */
   nextWait(): AbortSignal {
     const controller = new AbortController();
     this.#waiters.push(() => controller.abort());
@@ -111,14 +111,17 @@ export class FakeKoin {
     this.#faults.length = 0;
   }
 
-  /** Changes an order behind everybody's back. */
+  /** Changes an order without a notification. */
   turn(reference: string, status: OrderStatus, reason?: string): void {
     const order = this.books.orders.get(reference);
     if (order === undefined) throw new Error('no such order');
     Object.assign(order, { status, reason });
   }
 
-  /** Tells the addresses of the order how it stands, each so many times; the HTTP statuses of their answers. */
+  /**
+   * Notifies the addresses of the order of its state, each the given number of times; returns the HTTP statuses of
+   * their responses.
+   */
   async notify(reference: string, { times = 1, late = 0 } = {}): Promise<number[]> {
     const order = this.books.orders.get(reference);
     if (order === undefined) throw new Error('no such order');

@@ -3,14 +3,14 @@ import { type ForcedOutcome, scaled } from './cybersource-ledger.ts';
 import type { REQUEST_SCHEMAS } from './cybersource-request-schemas.ts';
 import type { FakeResponse } from './cybersource-responses.ts';
 
-/** What can go wrong on purpose between the stand-in and whoever calls it. */
+/** Faults between the fake and its client. */
 
 export type RequestKind = keyof typeof REQUEST_SCHEMAS | 'details';
 
 /**
- * `drop-before`: the connection breaks and nothing was done. `drop-after`, `never-answer`: it was done. `garbage`,
- * `truncated`, `duplicate` (the answer before this one of its kind), `wrong-amount`, `wrong-currency`, `wrong-code`: it
- * was done and the answer is at fault.
+ * `drop-before`: the connection breaks and nothing was executed. `drop-after`, `never-answer`: it was executed.
+ * `garbage`, `truncated`, `duplicate` (the previous response of its type), `wrong-amount`, `wrong-currency`,
+ * `wrong-code`: it was executed and the response is wrong.
  */
 type FaultKind =
   | 'drop-before'
@@ -31,7 +31,7 @@ export type Fault = { readonly on: RequestKind; readonly times?: number } & (
   | { readonly fault: 'verdict'; readonly verdict: ForcedOutcome }
 );
 
-/** The answer with one of its claims changed. */
+/** The response with one of its members changed. */
 export function corrupted(answer: FakeResponse, fault: Fault['fault'] | undefined): FakeResponse {
   const text = JSON.stringify(answer.body);
   const more = (_: string, name: string, amount: string): string =>
@@ -52,7 +52,7 @@ export function send(outgoing: ServerResponse, { status, body }: FakeResponse): 
   outgoing.end(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-/** Half of an answer, and then nothing more. */
+/** Sends half of a response, and then nothing more. */
 export function cutOff(outgoing: ServerResponse, { status, body }: FakeResponse): void {
   const text = JSON.stringify(body);
   outgoing.writeHead(status, { 'content-length': String(Buffer.byteLength(text)) });

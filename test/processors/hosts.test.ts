@@ -9,7 +9,7 @@ import { order, PAYMENTS } from '../interface/payment-requests.ts';
 import { newCaller } from '../interface/vault-requests.ts';
 import { FakeKoin } from './fake-koin.ts';
 
-/** Live cards leave for hosts that a processor documents, or that the operator listed, and for no others. */
+/** Shows that live cards are sent only to hosts that a processor documents, or that the operator listed. */
 
 const BY_OPERATOR = { actor: { type: 'operator', name: 'test' } } as const;
 const KOIN = { 'private-key': 'sk_test', account: 'ACC', 'country-code': 'BR' };
@@ -32,8 +32,8 @@ const enabling = (settings: Readonly<Record<string, string>>) => ({
   force: false,
 });
 
-describe('a host that no one allowed', () => {
-  test('is refused when it is set, by console and command alike, and nothing changes', async () => {
+describe('a host that is not allowed', () => {
+  test('is rejected when it is set, by console and command, and nothing changes', async () => {
     const account = await service.newAccount();
     const tenant = { account, environment: 'production' } as const;
     const { activations } = service.core;
@@ -52,10 +52,10 @@ describe('a host that no one allowed', () => {
     await activations.enable({ ...tenant, environment: 'sandbox' }, enabling({ 'base-url': url }), BY_OPERATOR);
   });
 
-  test('gets no card of a payment, which ends as one that was surely not sent', async () => {
+  test('gets no card of a payment, which counts as certainly not sent', async () => {
     const me = await newCaller(service, { environment: 'production' });
     const tenant = { account: me.account, environment: 'production' } as const;
-    // As a command whose own environment lists the host.
+    // Runs a command whose own environment lists the host.
     const hosts = new ProcessorHosts([new URL(url).host]);
     const { byName: processors, close } = createProcessors({ ...service.core, hosts });
     close();

@@ -20,10 +20,10 @@ describe('amounts at KOIN', () => {
   after(() => bench.stop());
   afterEach(() => assert.deepEqual(standIn.violations, []));
 
-  it('keeps amounts exact in every currency, there and back', async () => {
+  it('remain exact in every currency, in both directions', async () => {
     const amounts = fc.constantFrom(...CURRENCIES).chain((currency) => {
       const places = minorUnitDigits(currency);
-      // KOIN takes two places.
+      // KOIN accepts two decimals.
       const step = 10n ** BigInt(Math.max(0, places - 2));
       const max = 10n ** BigInt(10 + places) / step - 1n;
       return fc.bigInt({ min: 1n, max }).map((steps) => ({ minor: steps * step, currency }));
@@ -44,7 +44,7 @@ describe('amounts at KOIN', () => {
     );
   });
 
-  it('reads amounts with zeros at the end and with exponents', async () => {
+  it('are parsed with trailing zeros and with exponents', async () => {
     const spellings = [
       (decimal: string) => `${decimal.includes('.') ? decimal : `${decimal}.0`}000`,
       (decimal: string) => `${decimal}E0`,

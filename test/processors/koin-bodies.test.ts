@@ -87,7 +87,7 @@ const PERSON = {
   },
 };
 
-describe('what KOIN is sent', () => {
+describe('a request to KOIN', () => {
   it('for the card', () => {
     assert.deepEqual(buildTokenizeBody(KEY, CARD), {
       transaction: { reference_id: KEY },
@@ -101,7 +101,7 @@ describe('what KOIN is sent', () => {
     });
   });
 
-  it('for an order without antifraud: no name, address, e-mail, session or item', () => {
+  it('for an order without antifraud has no name, address, email, session or item', () => {
     const body = withoutCardData(buildOrderBody(call(SETTINGS), FULL, TOKEN));
     assert.deepEqual(JSON.parse(JSON.stringify(body)), {
       ...COMMON,
@@ -124,7 +124,7 @@ describe('what KOIN is sent', () => {
     assert.ok(text.includes('"value":10.50'), 'amounts of items stay as they were written');
   });
 
-  it('for the least of an order', () => {
+  it('for an order with the fewest fields', () => {
     const order = { ...ORDER, referenceCode: undefined, cardholder: undefined, billTo: { country: 'CO' } };
     assert.deepEqual(JSON.parse(JSON.stringify(buildOrderBody(call({}), order, TOKEN))), {
       transaction: { reference_id: KEY, account: 'ACC', amount: { currency_code: 'BRL', value: 1500.56 } },
@@ -142,7 +142,7 @@ describe('what KOIN is sent', () => {
     );
   });
 
-  it('takes the country of the setting before that of the payer', () => {
+  it('has the country of the setting rather than that of the payer', () => {
     assert.equal(resolveCountry(FULL, { 'country-code': 'AR' }), 'AR');
     assert.equal(resolveCountry({ ...FULL, cardholder: {}, billTo: { country: 'uy' } }, {}), 'UY');
   });
@@ -152,7 +152,7 @@ describe('the settings of KOIN', () => {
   const addresses = (settings: ProcessorSettings, environment: Environment) =>
     (['payments', 'tokenize'] as const).map((api) => buildUrl(call(settings, environment), api, '/v1/x').href);
 
-  it('have the addresses of the environment when none are given', () => {
+  it('have the addresses of the environment by default', () => {
     assert.deepEqual(addresses({}, 'sandbox'), [
       'https://api-sandbox.koin.com.br/v1/x',
       'https://api-sandbox.koin.com.br/v1/x',
@@ -163,7 +163,7 @@ describe('the settings of KOIN', () => {
     ]);
   });
 
-  it('exchange cards where orders go unless another address is given', () => {
+  it('exchange cards at the address of orders unless another one is given', () => {
     const base = { 'base-url': 'https://koin.example/api/' };
     assert.deepEqual(addresses(base, 'production'), ['https://koin.example/api/v1/x', 'https://koin.example/api/v1/x']);
     const both = { ...base, 'tokenize-url': 'https://cards.example' };
@@ -176,7 +176,7 @@ describe('the settings of KOIN', () => {
 
   const NEEDED: ConfiguredSettings = { account: 'SBX000', 'private-key': 'sk_0123456789' };
 
-  it('need the account and the private key, which is secret', () => {
+  it('require the account and the private key, which is secret', () => {
     assert.deepEqual(mergeSettings(KOIN_SETTINGS, {}, NEEDED), NEEDED);
     for (const name of Object.keys(NEEDED))
       assert.throws(() => mergeSettings(KOIN_SETTINGS, NEEDED, { [name]: '' }), { code: 'usage' });
@@ -186,7 +186,7 @@ describe('the settings of KOIN', () => {
     );
   });
 
-  it('refuse what cannot be', () => {
+  it('reject invalid values', () => {
     const wrong = {
       'base-url': ['koin.example', 'http://koin.example', 'https://koin.example/?a=1'],
       'tokenize-url': ['ftp://x'],

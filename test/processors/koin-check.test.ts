@@ -9,7 +9,7 @@ import { CARD, ITEM, money, ORDER, ORDER_WITH_ANTIFRAUD, withoutCardData } from 
 const PLAIN = { antifraud: 'false' };
 const WITH = { antifraud: 'true' };
 
-/** The field that is refused, undefined when none is. */
+/** Returns the rejected field; undefined without a rejection. */
 function refusedField(
   order: Order,
   settings: Readonly<Record<string, string>>,
@@ -32,13 +32,13 @@ const payer = (order: Order, changes: Order['cardholder']): Order => ({
 });
 const amount = (minor: bigint, code: string): Order => ({ ...ORDER, amount: money(minor, code) });
 
-describe('what KOIN surely refuses', () => {
-  it('is not a good order', () => {
+describe('a rejection of what KOIN would certainly reject', () => {
+  it('does not apply to a valid order', () => {
     assert.equal(refusedField(ORDER, PLAIN), undefined);
     assert.equal(refusedField(ORDER_WITH_ANTIFRAUD, WITH), undefined);
   });
 
-  it('is a card without security code or holder', () => {
+  it('applies to a card without security code or holder', () => {
     for (const securityCode of [undefined, '', '12', '12345', '12a']) {
       assert.equal(refusedField(ORDER, PLAIN, { ...CARD, securityCode }), 'card.security_code');
     }
@@ -47,7 +47,7 @@ describe('what KOIN surely refuses', () => {
       assert.equal(refusedField(ORDER, PLAIN, { ...CARD, holder }), 'card.holder');
   });
 
-  it('is an amount of more than 10 digits and 2 places', () => {
+  it('applies to an amount of more than 10 digits and 2 decimals', () => {
     const field = 'order_info.amount_details.total_amount';
     assert.equal(refusedField(amount(9_999_999_999_99n, 'BRL'), PLAIN), undefined);
     assert.equal(refusedField(amount(10_000_000_000_00n, 'BRL'), PLAIN), field);
@@ -57,7 +57,7 @@ describe('what KOIN surely refuses', () => {
     assert.equal(refusedField(amount(1_234n, 'BHD'), PLAIN), field);
   });
 
-  it('is a country of other than two letters, when the setting names none', () => {
+  it('applies to a country of other than two letters, when the setting names none', () => {
     for (const country of ['BRA', 'Brazil', '076', undefined]) {
       const order = { ...ORDER, cardholder: { country } };
       assert.equal(refusedField(order, PLAIN), 'cardholder_info.country');
@@ -66,7 +66,7 @@ describe('what KOIN surely refuses', () => {
     assert.equal(refusedField({ ...ORDER, cardholder: undefined, billTo: { country: 'br' } }, PLAIN), undefined);
   });
 
-  it('is a payer without document in Argentina', () => {
+  it('applies to a payer without document in Argentina', () => {
     const order = payer(ORDER, { country: 'AR' });
     assert.equal(refusedField(order, PLAIN), 'cardholder_info.document.type');
     assert.equal(refusedField(payer(order, { documentType: 'DNI' }), PLAIN), 'cardholder_info.document.number');
@@ -74,7 +74,7 @@ describe('what KOIN surely refuses', () => {
     assert.equal(refusedField(ORDER, { ...PLAIN, 'country-code': 'AR' }), 'cardholder_info.document.type');
   });
 
-  it('is a document of Brazil of another length', () => {
+  it('applies to a document of Brazil of another length', () => {
     const field = (documentType: string, documentNumber: string) =>
       refusedField(payer(ORDER, { documentType, documentNumber }), PLAIN);
     assert.equal(field('CPF', '123.456.789-09'), undefined);
@@ -85,7 +85,7 @@ describe('what KOIN surely refuses', () => {
     assert.equal(field('passport', 'x'), undefined);
   });
 
-  it('with antifraud is an order without session, e-mail, names and items', () => {
+  it('applies with antifraud to an order without session, email, names and items', () => {
     assert.equal(
       refusedField({ ...ORDER_WITH_ANTIFRAUD, fingerprintSessionId: undefined }, WITH),
       'device_info.fingerprint_session_id',
@@ -99,7 +99,7 @@ describe('what KOIN surely refuses', () => {
     assert.equal(refusedField({ ...ORDER_WITH_ANTIFRAUD, lineItems: [] }, WITH), 'line_items');
   });
 
-  it('with antifraud is an item that lacks something', () => {
+  it('applies with antifraud to an item that lacks a member', () => {
     const field = (item: Json) => refusedField({ ...ORDER_WITH_ANTIFRAUD, lineItems: [ITEM, item] }, WITH);
     for (const name of Object.keys(ITEM)) assert.equal(field({ ...ITEM, [name]: null }), `line_items[1].${name}`);
     for (const item of [null, 'x', []]) assert.equal(field(item), 'line_items[1].type');

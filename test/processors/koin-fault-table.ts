@@ -1,9 +1,9 @@
 import type { KoinFault } from './fake-koin.ts';
 
-/** A fault, what the operation then is, and for unknown ones what really became of it. */
+/** A fault, the resulting outcome, and for unknown outcomes the true one. */
 export type FaultRow = readonly [deed: KoinFault, outcome: string, books?: string];
 
-/** Nobody can say what became of a request; `books` is what really did. */
+/** The outcome is unknown; `books` is the true one. */
 export const UNKNOWN_OUTCOME_FAULTS: readonly FaultRow[] = [
   ['drop-before', 'unknown', 'not done'],
   ['drop-after', 'unknown', 'done'],

@@ -4,13 +4,13 @@ import type { KoinFault } from './fake-koin.ts';
 import { type FaultRow, name, UNKNOWN_OUTCOME_FAULTS } from './koin-fault-table.ts';
 import { KoinFixture, money, ORDER, subject, toSummary } from './koin-fixture.ts';
 
-/** It was done, and KOIN cannot take it back. */
+/** It was executed, and KOIN cannot reverse it. */
 const CANNOT = 'ProcessorError Undefined';
 
 const bench = new KoinFixture();
 const { standIn } = bench;
 
-/** Whoever hangs is waited for until it does. */
+/** A request that hangs is cut off when it hangs, not after a fixed time. */
 const patience = (deed: KoinFault): AbortSignal | undefined =>
   deed === 'hang-before' || deed === 'hang-after' ? standIn.nextWait() : undefined;
 
@@ -26,7 +26,7 @@ describe('a capture at KOIN', () => {
     ['wrong-reference', 'unknown', 'done'],
     [{ says: 'Authorized' }, 'unknown', 'done'],
     [{ says: 'Voided' }, 'unknown', 'done'],
-    // Then the order itself decides.
+    // The order itself then decides.
     [{ says: 'Failed', reason: 'Rejected' }, 'approved', 'done'],
     ...[400, 404, 409].map((status): FaultRow => [{ status }, 'Declined InvalidData', 'not done']),
     [{ status: 401 }, 'ProcessorError InvalidConfiguration', 'not done'],
@@ -42,7 +42,7 @@ describe('a capture at KOIN', () => {
     });
   }
 
-  it('that is refused while the order cannot be seen is unknown', async () => {
+  it('that is refused while the order cannot be read is unknown', async () => {
     for (const deed of ['error-before', 'garbage', { status: 404 }] as const) {
       const authorized = await bench.authorized();
       standIn.inject({ on: 'capture', do: { status: 400 } });
@@ -51,7 +51,7 @@ describe('a capture at KOIN', () => {
     }
   });
 
-  it('of an order that was voided or failed at KOIN has ended', async () => {
+  it('of an order that was voided or failed at KOIN has failed', async () => {
     const authorized = await bench.authorized();
     const capture = subject('capture', bench.newKey(), ORDER.amount);
     standIn.turn(authorized.operationRef, 'Voided');

@@ -10,7 +10,7 @@ const bench = new KoinFixture();
 const { standIn } = bench;
 const { books } = standIn;
 
-/** Whoever hangs is waited for until it does. */
+/** A request that hangs is cut off when it hangs, not after a fixed time. */
 const patience = (deed: KoinFault): AbortSignal | undefined =>
   deed === 'hang-before' || deed === 'hang-after' ? standIn.nextWait() : undefined;
 
@@ -83,7 +83,7 @@ describe('an authorization at KOIN', () => {
     });
   }
 
-  it('whose answer may hide an approval is unknown when the order cannot be seen', async () => {
+  it('whose response may hide an approval is unknown when the order cannot be read', async () => {
     for (const deed of ['drop-after', 'error-before', 'garbage', { status: 404 }] as const) {
       const key = bench.newKey();
       standIn.inject({ on: 'create', do: { says: 'Failed', reason: 'Undefined' } });
@@ -92,7 +92,7 @@ describe('an authorization at KOIN', () => {
     }
   });
 
-  it('that KOIN calls a duplicate is what the first one became', async () => {
+  it('that KOIN calls a duplicate has the outcome of the first one', async () => {
     for (const [status, expected] of [
       ['Authorized', 'approved'],
       ['Failed', 'ProcessorError Undefined'],
@@ -105,7 +105,7 @@ describe('an authorization at KOIN', () => {
     }
   });
 
-  it('that arrives after the time for an answer is found later', async () => {
+  it('that arrives after its deadline is found later', async () => {
     const key = bench.newKey();
     standIn.inject({ on: 'create', do: { delay: 100 } });
     assert.equal(toSummary(await bench.authorize(key, ORDER, {}, standIn.nextWait())), 'unknown');
@@ -114,7 +114,7 @@ describe('an authorization at KOIN', () => {
     assert.equal(toSummary(await bench.inquire(first(key))), 'approved');
   });
 
-  it('with a wrong key is a matter of configuration, and later operations are, too', async () => {
+  it('with a wrong key is an invalid configuration, and so are later operations', async () => {
     const wrong = { 'private-key': 'sk_other' };
     assert.equal(toSummary(await bench.authorize(bench.newKey(), ORDER, wrong)), 'ProcessorError InvalidConfiguration');
     const authorized = await bench.authorized();
@@ -157,7 +157,7 @@ describe('KOIN', () => {
     await gone.stop();
   });
 
-  it('that answers anything at all makes no method throw, and moves nothing to approved by chance', async () => {
+  it('with any response makes no method throw, and leads to no approval by chance', async () => {
     const authorized = await bench.authorized();
     const collected = await bench.collected();
     const kinds = ['tokenize', 'create', 'find', 'get', 'capture', 'cancel', 'refund'] as const;

@@ -12,9 +12,10 @@ const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';
 describe('amounts', () => {
   const amounts = fc.tuple(fc.bigInt({ min: 0n, max: 10n ** 16n }), fc.constantFrom(...CURRENCIES));
 
-  it('there is every currency', () => assert.ok(CURRENCIES.length > 150 && CURRENCIES.some((code) => code === 'CLF')));
+  it('are tested in every currency', () =>
+    assert.ok(CURRENCIES.length > 150 && CURRENCIES.some((code) => code === 'CLF')));
 
-  it('are exact both ways, in every currency', () => {
+  it('are exact in both directions, in every currency', () => {
     fc.assert(
       fc.property(amounts, ([minor, currency]) => {
         const text = JSON.stringify(buildAmount({ minor, currency }));
@@ -25,7 +26,7 @@ describe('amounts', () => {
     );
   });
 
-  it('are read however they are written', () => {
+  it('are parsed in every format', () => {
     fc.assert(
       fc.property(amounts, fc.nat(6), ([minor, currency], zeros) => {
         const decimal = formatDecimal({ minor, currency });
@@ -40,7 +41,7 @@ describe('amounts', () => {
     assert.deepEqual(parseAmountObject(large), money(1_250_000_000n, 'COP'));
   });
 
-  it('that are none are not read', () => {
+  it('are undefined in any other format', () => {
     const values = ['10.505', '-1', '"10"', 'null', '{}', '1E-5', '1e999', '0.001', '1'.repeat(21)];
     for (const value of values)
       assert.equal(parseAmountObject(parseJson(`{"currency_code":"BRL","value":${value}}`).value), undefined, value);

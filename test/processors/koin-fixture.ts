@@ -47,10 +47,10 @@ export const ITEM = {
   category: { id: '1', name: 'Books' },
 };
 
-/** With all that antifraud needs. */
+/** An order with everything that antifraud needs. */
 export const ORDER_WITH_ANTIFRAUD: Order = { ...ORDER, fingerprintSessionId: 'session-1', lineItems: [ITEM] };
 
-/** A processor, the stand-in that it talks to, and the calls of the seam about one payment. */
+/** A processor, its fake KOIN, and the calls of the processor interface for one payment. */
 export class KoinFixture {
   readonly standIn: FakeKoin;
   readonly koin: Koin;
@@ -72,7 +72,7 @@ export class KoinFixture {
     await this.standIn.stop();
   }
 
-  /** 25 letters, as those of the service. */
+  /** 25 letters, as in the references of the service. */
   newKey(): string {
     return `key${String(++this.#keys).padStart(22, '0')}`.replace(
       /[0-9]/g,
@@ -96,7 +96,7 @@ export class KoinFixture {
     return withoutCardData(await this.koin.authorize(call, order, CARD));
   }
 
-  /** An order that stands at the stand-in, and how the service knows it. */
+  /** An order that exists at the fake, and its history in the service. */
   async authorized(amount = ORDER.amount): Promise<OperationRef> {
     const key = this.newKey();
     const outcome = await this.authorize(key, { ...ORDER, amount });
@@ -154,14 +154,14 @@ export const subject = (
   amount,
 });
 
-/** Nothing that the seam tells may hold card data, though the stand-in puts it into every message. */
+/** No result may contain card data, though the fake repeats it in every message. */
 export function withoutCardData<T extends object>(told: T): T {
   const text = JSON.stringify(told, (_, value) => (typeof value === 'bigint' || typeof value === 'number' ? 0 : value));
   for (const secret of [PAN, CVV, 'sk_test', 'cannot process']) assert.ok(!text.includes(secret), text);
   return told;
 }
 
-/** In a word: what kind, and for failures why. */
+/** Formats a result as its kind, with the reason of a failure. */
 export function toSummary(told: Outcome | InquiryResult): string {
   if (told.kind === 'refused') return `${told.failure.status} ${told.failure.reason}`;
   if (told.kind === 'approved' && told.captured !== undefined) return 'approved, captured';

@@ -11,7 +11,7 @@ before(() => bench.start());
 after(() => bench.stop());
 afterEach(() => assert.deepEqual(standIn.violations, []));
 
-/** What KOIN says of an order the next time, whatever its books have. */
+/** Replaces KOIN's next response about an order, whatever its records contain. */
 function tell(reference: string, changes: { readonly [key: string]: Json }): void {
   const transaction = { reference_id: reference, amount: AMOUNT };
   const order = {
@@ -24,8 +24,8 @@ function tell(reference: string, changes: { readonly [key: string]: Json }): voi
 
 const entry = (amount: Json, type = 'Refunded'): Json => ({ id: `r-${type}`, amount, status: { type } });
 
-describe('an answer of KOIN that tells too little', () => {
-  it('about the amount is not believed', async () => {
+describe('an incomplete response of KOIN', () => {
+  it('about the amount is not trusted', async () => {
     const first = await bench.authorized();
     for (const type of ['Authorized', 'Collected', 'Refunded']) {
       tell(first.operationRef, { transaction: { reference_id: first.operationRef }, status: { type } });
@@ -33,12 +33,12 @@ describe('an answer of KOIN that tells too little', () => {
     }
     tell(first.operationRef, { transaction: { reference_id: first.operationRef } });
     assert.equal(toSummary(await bench.inquire(subject('capture', bench.newKey(), ORDER.amount), first)), 'unknown');
-    // Where no money is claimed, it is not needed.
+    // Where no money moved, the amount is not needed.
     tell(first.operationRef, { transaction: { reference_id: first.operationRef }, status: { type: 'Opened' } });
     assert.equal(toSummary(await bench.inquire(first)), 'pending');
   });
 
-  it('about the order is not believed', async () => {
+  it('about the order is not trusted', async () => {
     const first = await bench.authorized();
     tell(first.operationRef, { order_id: null });
     assert.equal(toSummary(await bench.inquire(first)), 'unknown');
@@ -48,7 +48,7 @@ describe('an answer of KOIN that tells too little', () => {
     assert.equal(toSummary(await bench.inquire(first)), 'unknown', 'no reference');
   });
 
-  it('about a refund is not believed', async () => {
+  it('about a refund is not trusted', async () => {
     const first = await bench.collected();
     const answer = { refund_id: 'r-1', status: { type: 'Refunded' } };
     standIn.inject({ on: 'refund', do: { status: 200, body: JSON.stringify(answer) } });
@@ -68,8 +68,8 @@ describe('an answer of KOIN that tells too little', () => {
   });
 });
 
-describe('a collected order that is given up', () => {
-  it('is gone when KOIN calls it Refunded and lists no refund', async () => {
+describe('a collected order with a time-out reversal', () => {
+  it('counts as reversed when KOIN calls it Refunded and lists no refund', async () => {
     const first = await bench.collected();
     const asked = standIn.requests.length;
     tell(first.operationRef, { status: { type: 'Refunded' } });
@@ -79,7 +79,7 @@ describe('a collected order that is given up', () => {
     assert.equal(toSummary(await bench.inquire(first)), 'approved, captured', 'it was collected all the same');
   });
 
-  it('is in doubt while another refund is under way', async () => {
+  it('is in doubt while another refund is in progress', async () => {
     const first = await bench.collected(money(1000n));
     standIn.inject({ on: 'refund', do: { becomes: 'InProgress' } });
     await bench.refund(first, money(300n));

@@ -1,4 +1,4 @@
-/** The books of the stand-in for KOIN: orders and refunds, what may be done to them, and how often it was. */
+/** The records of the fake KOIN: orders and refunds, the allowed operations, and how often each was executed. */
 
 export type OrderStatus = 'Opened' | 'Authorized' | 'Collected' | 'Cancelled' | 'Voided' | 'Failed';
 export type RefundStatus = 'InProgress' | 'Refunded' | 'Failed';
@@ -26,16 +26,16 @@ export interface OrderEntry {
   readonly refunds: RefundEntry[];
   status: OrderStatus;
   reason: string | undefined;
-  /** How often the order came with this reference. */
+  /** How often the order was received with this reference. */
   asked: number;
-  /** How often each changed something. */
+  /** How often each operation changed something. */
   captures: number;
   cancels: number;
 }
 
 const SCALE = 4;
 
-/** Of a plain decimal of at most four places. */
+/** Parses a plain decimal with four decimals at most. */
 export function unitsOf(decimal: string): bigint {
   const [whole = '', fraction = ''] = decimal.split('.');
   return BigInt(whole + fraction.padEnd(SCALE, '0'));
@@ -46,7 +46,7 @@ export function decimalOfUnits(units: bigint): string {
   return `${digits.slice(0, -SCALE)}.${digits.slice(-SCALE)}`.replace(/\.?0+$/, '');
 }
 
-/** KOIN's sandbox by the integer part of the amount, up to and with `to`; undefined: it never answers. */
+/** KOIN's sandbox by the integer part of the amount, up to and including `to`; undefined: it never responds. */
 const SANDBOX: readonly (readonly [to: bigint, status: OrderStatus | undefined, reason?: string])[] = [
   [5000n, 'Authorized'],
   [10_000n, 'Failed', 'Rejected'],
@@ -127,7 +127,7 @@ export class KoinLedger {
     return true;
   }
 
-  /** Undefined when there is not so much left to give back. */
+  /** Undefined when the remaining amount is smaller. */
   refund(order: OrderEntry, reference: string, units: bigint, status: RefundStatus): RefundEntry | undefined {
     const before = order.refunds.find((refund) => refund.reference === reference);
     if (before !== undefined) {
@@ -140,7 +140,7 @@ export class KoinLedger {
     return refund;
   }
 
-  /** A UUID that says in its digits that it was made here. */
+  /** A UUID whose digits show that the fake created it. */
   newId(): string {
     return `0badc0de-0000-4000-8000-${String(++this.#count).padStart(12, '0')}`;
   }

@@ -54,7 +54,7 @@ describe('statuses of KOIN', () => {
   it('are these', () => assert.deepEqual(ORDER_STATUSES, expected));
 
   for (const [word, kind] of Object.entries(expected)) {
-    it(`${word} is ${kind}, however it is spelt`, () => {
+    it(`${word} is ${kind}, in every spelling`, () => {
       fc.assert(
         fc.property(respelt(word), (spelt) => parseOrderState(status(spelt))?.kind === kind),
         { numRuns: 20 },
@@ -62,14 +62,14 @@ describe('statuses of KOIN', () => {
     });
   }
 
-  it('any other word is none', () => {
+  it('any other status is undefined', () => {
     for (const word of ['', 'Approved', 'constructor', '__proto__', 'Authorised'])
       assert.equal(parseOrderState(status(word)), undefined);
     for (const body of [null, 1, [], {}, { status: null }, { status: { type: 1 } }])
       assert.equal(parseOrderState(body), undefined);
   });
 
-  it('ConnectionRefused in the place of a status is a failure', () =>
+  it('ConnectionRefused in place of a status is a failure', () =>
     assert.equal(failureOf(status('ConnectionRefused')), 'ProcessorError ConnectionRejected'));
 });
 
@@ -95,7 +95,7 @@ describe('reasons of KOIN', () => {
   it('are these', () => assert.deepEqual(Object.keys(FAILURE_REASONS).sort(), Object.keys(expected).sort()));
 
   for (const [word, failed] of Object.entries(expected)) {
-    it(`${word} is ${failed}, however it is spelt`, () => {
+    it(`${word} is ${failed}, in every spelling`, () => {
       fc.assert(
         fc.property(respelt(word), (spelt) => failureOf(status('Failed', spelt)) === failed),
         { numRuns: 20 },
@@ -135,7 +135,7 @@ describe('an order', () => {
     causes: [PAN],
   };
 
-  it('is read whole', () => {
+  it('is parsed completely', () => {
     assert.deepEqual(parseOrder(body), {
       id: ID,
       operationRef: 'ours',
@@ -153,7 +153,7 @@ describe('an order', () => {
     });
   });
 
-  it('takes the next id that there is', () => {
+  it('has the first available id', () => {
     const particulars = (given: Json) => parseOrder({ ...body, transaction: { provider_reference: given } })?.details;
     assert.equal(particulars({ tid: 't', payment_id: 'p' })?.reconciliationId, 't');
     assert.equal(particulars({ tid: 't', payment_id: 'p' })?.networkId, 't');
@@ -162,18 +162,18 @@ describe('an order', () => {
     assert.equal(particulars({ nsu: PAN, tid: 't' })?.reconciliationId, 't', 'a card number is no id');
   });
 
-  it('has an end only while it is open or authorized', () => {
+  it('expires only while it is open or authorized', () => {
     const end = (type: string) => parseOrder({ ...body, status: { ...body.status, type } })?.details.expiresAt;
     assert.ok(end('Opened'));
     for (const type of ['Collected', 'Failed', 'Voided']) assert.equal(end(type), undefined);
   });
 
-  it('with refunds that cannot be understood is none', () => {
+  it('with refunds that cannot be understood is undefined', () => {
     assert.equal(parseOrder({ ...body, refunds: [{ id: 'r', status: { type: 'Odd' } }] }), undefined);
     assert.equal(parseOrder({ ...body, refunds: 'none' }), undefined);
   });
 
-  it('of any other form makes no trouble', () => {
+  it('of any other form is undefined', () => {
     const mutated = fc.tuple(fc.constantFrom('order_id', 'transaction', 'status', 'refunds'), fc.jsonValue());
     fc.assert(
       fc.property(fc.array(mutated), (changes) => {
@@ -187,7 +187,7 @@ describe('an order', () => {
 });
 
 describe('refunds', () => {
-  it('are in progress, done or failed', () => {
+  it('are in progress, completed or failed', () => {
     const state = (type: string) => parseRefund({ status: { type } })?.state;
     assert.deepEqual(['InProgress', 'in progress', 'Refunded', 'Failed', 'Other'].map(state), [
       'pending',
@@ -198,7 +198,7 @@ describe('refunds', () => {
     ]);
   });
 
-  it('are named in two ways', () => {
+  it('have one of two members for their id', () => {
     assert.equal(parseRefund({ refund_id: 'a', status: { type: 'Refunded' } })?.id, 'a');
     assert.equal(parseRefund({ id: 'b', status: { type: 'Refunded' } })?.id, 'b');
   });

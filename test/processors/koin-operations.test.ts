@@ -30,7 +30,7 @@ describe('KOIN', () => {
   it('can neither sell in one call nor capture in part', () =>
     assert.deepEqual(bench.koin.capabilities, { sale: false, partialCapture: false, notFoundThreshold: 3 }));
 
-  it('authorizes, with our key as the reference', async () => {
+  it('authorizes, with our operation reference', async () => {
     const key = bench.newKey();
     const outcome = await bench.authorize(key);
     const { id, businessId, country, status, notificationUrls } = bookOf(key);
@@ -48,7 +48,7 @@ describe('KOIN', () => {
     assert.equal(toSummary(outcome), 'approved');
   });
 
-  it('sends what its contract has: document, phone, store, descriptor, installments, items amount, notifications', async () => {
+  it('sends the members of its contract: document, phone, store, descriptor, installments, items amount, notifications', async () => {
     const key = bench.newKey();
     const cardholder = {
       ...ORDER.cardholder,
@@ -69,7 +69,7 @@ describe('KOIN', () => {
     assert.deepEqual(bookOf(key).notificationUrls, ['https://vault.example/notifications/koin/abc']);
   });
 
-  it('leaves out a reference code that KOIN does not take', async () => {
+  it('leaves out a reference code that KOIN does not accept', async () => {
     for (const referenceCode of ['with blank', 'x'.repeat(51), undefined]) {
       const key = bench.newKey();
       assert.equal((await bench.authorize(key, { ...ORDER, referenceCode })).kind, 'approved');
@@ -77,7 +77,7 @@ describe('KOIN', () => {
     }
   });
 
-  it('sends buyer, items and session with antifraud, and nothing else of an item than KOIN knows', async () => {
+  it("sends buyer, items and session with antifraud, and only KOIN's members of an item", async () => {
     const price = parseJson('{"currency_code":"BRL","value":1.05,"note":"x"}').value;
     const lineItems = [
       ITEM,
@@ -104,14 +104,14 @@ describe('KOIN', () => {
     }
   });
 
-  it('without antifraud takes documents of other countries in Argentina only', async () => {
+  it('without antifraud accepts documents of other countries in Argentina only', async () => {
     for (const country of ['AR', 'CO']) {
       const cardholder = { country, documentType: 'DNI', documentNumber: '30123456' };
       assert.equal((await bench.authorize(bench.newKey(), { ...ORDER, cardholder })).kind, 'approved');
     }
   });
 
-  it('captures whole, and tells no id of its own', async () => {
+  it('captures the full amount, and returns no id of its own', async () => {
     const first = await bench.authorized();
     const outcome = await bench.capture(first);
     assert.equal(toSummary(outcome), 'approved');
@@ -128,7 +128,7 @@ describe('KOIN', () => {
     assert.equal(bookOf(first.operationRef).captures, 0);
   });
 
-  it('finds the order by our key when KOIN’s id is not known', async () => {
+  it('finds the order by our reference when KOIN’s id is unknown', async () => {
     const first = await bench.authorized();
     const nameless = { ...first, processorId: undefined };
     assert.equal(toSummary(await bench.capture(nameless)), 'approved');
@@ -140,13 +140,13 @@ describe('KOIN', () => {
     assert.equal(toSummary(await bench.void(nobody)), 'Declined InvalidData');
   });
 
-  it('takes a capture that KOIN made by itself for one', async () => {
+  it('accepts an automatic capture of KOIN as the capture', async () => {
     const first = await bench.collected();
     assert.equal(toSummary(await bench.capture(first)), 'approved');
     assert.equal(bookOf(first.operationRef).captures, 0);
   });
 
-  it('is refused a capture after a void, and a void after a capture', async () => {
+  it('refuses a capture after a void, and a void after a capture', async () => {
     const first = await bench.authorized();
     assert.equal(toSummary(await bench.void(first)), 'approved');
     assert.equal(toSummary(await bench.capture(first)), 'Declined InvalidData');
@@ -155,7 +155,7 @@ describe('KOIN', () => {
     assert.equal(bookOf(second.operationRef).status, 'Collected');
   });
 
-  it('voids once and says yes again', async () => {
+  it('voids once and confirms a second void', async () => {
     for (const status of ['Authorized', 'Opened'] as const) {
       const first = await bench.authorized();
       standIn.turn(first.operationRef, status);
@@ -165,7 +165,7 @@ describe('KOIN', () => {
     }
   });
 
-  it('refunds in parts up to the amount, each under a key of its own', async () => {
+  it('refunds in parts up to the amount, each under its own reference', async () => {
     const first = await bench.collected(money(1000n));
     const key = bench.newKey();
     const outcome = await bench.refund(first, money(400n), { key });
@@ -179,7 +179,7 @@ describe('KOIN', () => {
     assert.equal(toSummary(await bench.refund(uncollected, money(1n))), 'Declined InvalidData');
   });
 
-  it('tells refunds in progress and failed', async () => {
+  it('reports refunds in progress and failed ones', async () => {
     const first = await bench.collected();
     standIn.inject({ on: 'refund', do: { becomes: 'InProgress' } });
     standIn.inject({ on: 'refund', do: { becomes: 'Failed' } });
@@ -187,7 +187,7 @@ describe('KOIN', () => {
     assert.equal(toSummary(await bench.refund(first, money(1n))), 'ProcessorError Undefined');
   });
 
-  it('follows an order that changes later', async () => {
+  it('reports an order that changes later', async () => {
     const key = bench.newKey();
     standIn.inject({ on: 'create', do: { becomes: 'Opened' } });
     assert.equal(toSummary(await bench.authorize(key)), 'pending');
@@ -212,14 +212,14 @@ describe('KOIN', () => {
     const key = bench.newKey();
     const elsewhere = new KoinFixture();
     await elsewhere.start();
-    // The card goes to the one, the order to the other, which has never seen its token.
+    // The card is sent to one host, the order to the other, which has never seen its token.
     const call = elsewhere.call(key, { 'tokenize-url': bench.call(key).settings['base-url'] ?? '' });
     assert.equal(toSummary(await elsewhere.koin.authorize(call, ORDER, CARD)), 'Declined InvalidData');
     assert.deepEqual([elsewhere.standIn.requests, standIn.requests.at(-1)], [['create'], 'tokenize']);
     await elsewhere.stop();
   });
 
-  it('tells notifications of the stand-in once, twice and late', async () => {
+  it('accepts notifications of the fake once, twice and late', async () => {
     const heard: string[] = [];
     const other = new KoinFixture({
       deliver: async (url, body) => heard.push(`${url} ${JSON.parse(body).status.type}`),

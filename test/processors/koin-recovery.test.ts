@@ -42,7 +42,7 @@ describe('an inquiry at KOIN', () => {
     });
   }
 
-  it('is absent after a 404 of KOIN, in its error form or empty', async () => {
+  it('is not found after a 404 of KOIN, in its error format or empty', async () => {
     const nobody = subject('authorization', bench.newKey(), ORDER.amount);
     assert.equal(toSummary(await bench.inquire(nobody)), 'not-found');
     standIn.inject({ on: 'find', do: { status: 404, body: '' } });
@@ -59,7 +59,7 @@ describe('an inquiry at KOIN', () => {
     assert.equal(toSummary(await bench.abandon(subject('capture', bench.newKey(), ORDER.amount), first)), 'unknown');
   });
 
-  it('sends nothing that changes something', async () => {
+  it('sends nothing that changes an order', async () => {
     const first = await bench.collected();
     const before = standIn.requests.length;
     for (const type of [
@@ -139,9 +139,9 @@ describe('a refund whose outcome is unknown', () => {
   });
 });
 
-describe('an authorization that is given up', () => {
+describe('a time-out reversal of an authorization', () => {
   for (const status of ['Opened', 'Authorized'] as const) {
-    it(`is cancelled when it is ${status}, once`, async () => {
+    it(`cancels it once when it is ${status}`, async () => {
       const first = await bench.authorized();
       standIn.turn(first.operationRef, status);
       assert.equal(toSummary(await bench.abandon({ ...first, processorId: undefined })), 'approved');
@@ -150,7 +150,7 @@ describe('an authorization that is given up', () => {
     });
   }
 
-  it('is gone when it failed or was given back', async () => {
+  it('confirms that it failed or was reversed before', async () => {
     for (const status of ['Failed', 'Cancelled', 'Voided'] as const) {
       const first = await bench.authorized();
       standIn.turn(first.operationRef, status, 'Rejected');
@@ -160,7 +160,7 @@ describe('an authorization that is given up', () => {
     assert.equal(toSummary(await bench.abandon(subject('payment', bench.newKey(), ORDER.amount))), 'not-found');
   });
 
-  it('is refunded when it was collected, whole and once', async () => {
+  it('refunds it when it was collected, in full and once', async () => {
     const first = await bench.collected(money(1000n));
     assert.equal(toSummary(await bench.abandon(first)), 'approved');
     assert.equal(toSummary(await bench.abandon(first)), 'approved');
@@ -170,7 +170,7 @@ describe('an authorization that is given up', () => {
     );
   });
 
-  it('is refunded what is left of it, and under another reference after a refund that failed', async () => {
+  it('refunds the remaining amount, and under another reference after a failed refund', async () => {
     const first = await bench.collected(money(1000n));
     await bench.refund(first, money(300n));
     standIn.inject({ on: 'refund', do: { becomes: 'Failed' } });
@@ -183,7 +183,7 @@ describe('an authorization that is given up', () => {
     );
   });
 
-  it('stays unknown while its refund is under way, and is not refunded twice', async () => {
+  it('stays unknown while its refund is in progress, and refunds once', async () => {
     const first = await bench.collected();
     standIn.inject({ on: 'refund', do: { becomes: 'InProgress' } });
     assert.equal(toSummary(await bench.abandon(first)), 'unknown');
@@ -195,7 +195,7 @@ describe('an authorization that is given up', () => {
     assert.equal(refundsOf(first).length, 1);
   });
 
-  it('is undone whatever its amount became', async () => {
+  it('is executed whatever the amount became', async () => {
     const first = await bench.authorized();
     assert.equal(toSummary(await bench.abandon({ ...first, amount: money(1n) })), 'approved');
     assert.equal(books.orders.get(first.operationRef)?.status, 'Voided');
@@ -209,7 +209,7 @@ describe('an authorization that is given up', () => {
     { status: 400 },
     { says: 'Authorized' },
   ] as const) {
-    it(`stays unknown when its cancel or refund meets ${JSON.stringify(deed)}, and ends with the next try`, async () => {
+    it(`stays unknown when its cancel or refund meets ${JSON.stringify(deed)}, and completes at the next attempt`, async () => {
       for (const [on, first] of [
         ['cancel', await bench.authorized()],
         ['refund', await bench.collected()],
@@ -223,7 +223,7 @@ describe('an authorization that is given up', () => {
     });
   }
 
-  it('is left alone when the order cannot be seen', async () => {
+  it('changes nothing when the order cannot be read', async () => {
     for (const deed of ['error-before', 'garbage', 'wrong-reference', { status: 404, body: '<html>' }] as const) {
       const first = await bench.authorized();
       standIn.inject({ on: 'get', do: deed });

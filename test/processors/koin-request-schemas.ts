@@ -1,11 +1,11 @@
-/** KOIN's contract (Payments API 1.0) as its bodies must be, written apart from the code that it judges. */
+/** KOIN's contract (Payments API 1.0) for the bodies of requests, written independently of the tested code. */
 
 /** A JSON number as it was written. */
 export interface Literal {
   readonly literal: string;
 }
 
-/** What is wrong with a value at a place. */
+/** Returns the fault of a value at a path. */
 type Rule = (value: unknown, place: string) => string[];
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -31,7 +31,7 @@ const list =
     return value.flatMap((item, index) => each(item, `${place}[${index}]`));
   };
 
-/** Names with a star are required; others than these are unknown. */
+/** Names with a star are required; other names than these are faults. */
 const object =
   (rules: Readonly<Record<string, Rule>>): Rule =>
   (value, place) => {
@@ -135,7 +135,7 @@ const ANTIFRAUD_ORDER = object({
   'items*': list(item, 1),
 });
 
-/** The variant is told by the session; documents of Brazil are judged by their numbers, and Argentina needs one. */
+/** The session determines the variant; documents of Brazil are checked by their numbers, and Argentina requires one. */
 export function orderFaults(body: unknown): string[] {
   const isAntifraud = isObject(body) && 'session_id' in body;
   const faults = (isAntifraud ? ANTIFRAUD_ORDER : PLAIN_ORDER)(body, 'order');
@@ -148,7 +148,7 @@ export function orderFaults(body: unknown): string[] {
   return isTypeGood && pattern.test(number) ? [] : ['order.payer.document'];
 }
 
-/** Every number keeps the form in which it was written. */
+/** Preserves every number as it was written. */
 export function readBody(text: string): unknown {
   const keep = (_: string, value: unknown, context?: { source: string }): unknown =>
     typeof value === 'number' ? { literal: context?.source ?? '' } : value;

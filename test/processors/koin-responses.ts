@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { decimalOfUnits, type OrderEntry, type RefundEntry } from './koin-ledger.ts';
 
-/** What the stand-in for KOIN says of its books, and how it spoils that on request. */
+/** The fake KOIN's responses about its records, and their corruption on request. */
 
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 const DAY = 86_400_000;
 
 export interface ResponseFormat {
   readonly now: () => number;
-  /** How amounts are written. */
+  /** The format of amounts. */
   readonly spell: (decimal: string) => string;
 }
 
@@ -26,7 +26,7 @@ const statusBody = (order: OrderEntry, { now }: ResponseFormat) => ({
   ...(order.reason === undefined ? {} : { reason: order.reason }),
 });
 
-/** The authorization code stands in the answer to create, and nowhere else. */
+/** The authorization code is in the response to create, and nowhere else. */
 export const orderBody = (order: OrderEntry, scribe: ResponseFormat, isNew: boolean) => ({
   transaction: {
     reference_id: order.reference,
@@ -65,7 +65,7 @@ export function refundBody(refund: RefundEntry, order: OrderEntry, scribe: Respo
   return isAsked ? { ...entry, order_id: order.id } : { ...entry, refund_id: id };
 }
 
-/** A careless service repeats what it was sent. */
+/** A careless service repeats what it received. */
 export const errorBody = (sent: string): string =>
   JSON.stringify({ code: 'ERROR', message: `cannot process ${sent}`, causes: [`[${sent}]`] });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { KoinFixture, money, ORDER, toSummary } from './koin-fixture.ts';
 
-describe('KOIN as in its sandbox', () => {
+describe('the fake KOIN in sandbox mode', () => {
   const sandbox = new KoinFixture({ byAmount: true });
   before(() => sandbox.start());
   after(() => sandbox.stop());

@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** How the stand-in checks who sends: from CyberSource's description, with nothing of the code under test. */
+/** The fake's check of the sender: from CyberSource's description, without any of the tested code. */
 
 export interface Keys {
   readonly merchantId: string;
@@ -30,7 +30,7 @@ const CLAIMS = [
   'v-c-merchant-id',
 ];
 
-/** Everything that is wrong with the headers of a request. `seen` holds the ids of earlier tokens. */
+/** Returns all faults in the headers of a request. `seen` contains the ids of earlier tokens. */
 export function signatureErrors(request: Received, keys: Keys, seen: Set<string>, now: number): string[] {
   const { headers, body } = request;
   const isJwt = headers.authorization !== undefined;

@@ -49,7 +49,7 @@ export interface CallOptions {
   readonly card?: Partial<CardData>;
   readonly key?: string;
   readonly tenant?: Tenant;
-  /** How long to wait for the answer, milliseconds. */
+  /** How long to wait for the response, in milliseconds. */
   readonly patience?: number;
 }
 
@@ -64,7 +64,7 @@ export const orderOf = ({ amount = money('100.00'), capture = false, email, bill
 
 type Moving = 'capture' | 'payment_refund' | 'authorization_void';
 
-/** The simulator on a database of its own, and a caller with a clock that can be set. */
+/** The simulator on its own database, and a caller with a clock that can be set. */
 export class SimulatorFixture {
   readonly directory: string;
   readonly tenant: Tenant = { account: 'acc_1', environment: 'sandbox' as Environment };
@@ -87,7 +87,7 @@ export class SimulatorFixture {
     return bench;
   }
 
-  /** Another one on the same books, as another node has it. */
+  /** Another one on the same database, as on another node. */
   newSimulator(database = this.database): Simulator {
     return new Simulator({ database, clock: () => this.now, random: systemRandom() });
   }
@@ -120,7 +120,7 @@ export class SimulatorFixture {
     return this.simulator.authorize(this.call(asked), orderOf(asked), { ...CARD, ...asked.card });
   }
 
-  /** Keys of a new authorization or payment. */
+  /** References of a new authorization or payment. */
   async authorized(asked: CallOptions = {}): Promise<{ key: string; history: PaymentHistory; subject: OperationRef }> {
     const key = asked.key ?? this.newKey();
     await this.authorize({ ...asked, key });

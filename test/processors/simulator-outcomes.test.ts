@@ -25,7 +25,7 @@ const DECLINING_CARDS = {
   '4000000000000119': 'ProcessorError / Undefined',
 };
 
-/** First and last whole amount of each row; what lies between rows is authorized. */
+/** First and last integer amount of each row; amounts between rows are authorized. */
 const BANDS: readonly (readonly [from: number, to: number, outcome: string])[] = [
   [5001, 10000, 'Declined / Rejected'],
   [10001, 15000, 'Declined / InsufficientFunds'],
@@ -65,7 +65,7 @@ describe('the simulator decides', () => {
       });
     }
 
-    test('whatever the currency, by what stands before the point', () => {
+    test('whatever the currency, by the integer part of the amount', () => {
       const currencies = ['JPY', 'CLP', 'USD', 'BRL', 'EUR', 'KWD', 'BHD', 'CLF', 'UYW'];
       const amount = fc
         .tuple(fc.nat(99_999), fc.constantFrom(...currencies), fc.nat(9999))
@@ -83,7 +83,7 @@ describe('the simulator decides', () => {
     });
   });
 
-  describe('by the end of the card, which is that of its month in UTC', () => {
+  describe('by the expiry of the card at the end of its month in UTC', () => {
     const end = Date.UTC(2026, 11, 1);
     for (const [month, year, now, expected] of [
       ['11', '26', end - 1, 'approved'],
@@ -108,7 +108,7 @@ describe('the simulator decides', () => {
       });
   });
 
-  describe('by the e-mail', () => {
+  describe('by the email', () => {
     const antifraud = [
       'prereject',
       'preaccept_autoreject',
@@ -145,26 +145,26 @@ describe('the simulator decides', () => {
         test(`${word}: ${expected}`, () => {
           for (const place of places) assert.equal(outcome({ email: place(word) }), expected, place(word));
         });
-        // A word that holds a separator may end in another one.
+        // A trigger that contains a separator may end in another one.
         if (!/_/.test(word))
-          test(`no ${word} outside its place`, () => {
+          test(`no ${word} in another position`, () => {
             for (const other of others) assert.equal(outcome({ email: other(word) }), 'approved', other(word));
           });
       }
 
-    test('auto_inprogress_3ds2_autoaccept is accepted, and no shorter word is read out of it', () => {
+    test('auto_inprogress_3ds2_autoaccept is accepted, and no shorter trigger is found inside it', () => {
       assert.equal(outcome({ email: 'ana_auto_inprogress_3ds2_autoaccept@example.com' }), 'approved');
       assert.deepEqual(parseTriggers('ana_auto_inprogress_3ds2_autoaccept@x'), ['auto_inprogress_3ds2_autoaccept']);
       assert.deepEqual(parseTriggers('ana_auto_inprogress_3ds2_autoreject@x'), ['auto_inprogress_3ds2_autoreject']);
       assert.deepEqual(parseTriggers('ana_preaccept_autoreject+autoreject@x'), ['preaccept_autoreject', 'autoreject']);
     });
 
-    test('other words mean nothing', () => {
+    test('other words have no meaning', () => {
       for (const email of [undefined, '', '@', '_', '+@', 'ana@example.com', 'ana_lopez+shop@example.com'])
         assert.equal(outcome(email === undefined ? {} : { email }), 'approved');
     });
 
-    test('any text is read, and what was put behind a separator is found', () => {
+    test('any text is parsed, and triggers behind a separator are found', () => {
       const piece = fc.stringMatching(/^[a-z.]{0,6}$/);
       fc.assert(
         fc.property(
@@ -181,7 +181,7 @@ describe('the simulator decides', () => {
     });
   });
 
-  describe('by the first rule that fits', () => {
+  describe('by the first rule that matches', () => {
     const expired = { expiry: { month: '01', year: '20' } };
     const pan = '4000000000009995';
     const amount = money('20001');

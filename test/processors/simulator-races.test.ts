@@ -8,7 +8,7 @@ import { CARD, money, orderOf, SimulatorFixture, toSummary } from './simulator-f
 
 const ROUNDS = 30;
 
-describe('at once, from two nodes on the same books', { timeout: 120_000 }, () => {
+describe('concurrently, from two nodes on the same database', { timeout: 120_000 }, () => {
   let bench: SimulatorFixture;
   let other: Driver;
   let nodes: readonly Simulator[];
@@ -49,7 +49,7 @@ describe('at once, from two nodes on the same books', { timeout: 120_000 }, () =
     }
   });
 
-  test('refunds never exceed what was captured', async () => {
+  test('refunds never exceed the captured amount', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { history } = await bench.authorized({ capture: true });
       const outcomes = await all(
@@ -61,7 +61,7 @@ describe('at once, from two nodes on the same books', { timeout: 120_000 }, () =
     }
   });
 
-  test('a key is executed once, and all are answered the same', async () => {
+  test('a reference is executed once, and all callers get the same response', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const key = bench.newKey();
       const first = await Promise.all(
@@ -81,7 +81,7 @@ describe('at once, from two nodes on the same books', { timeout: 120_000 }, () =
     }
   });
 
-  test('a request and giving it up: booked and undone, or never booked', async () => {
+  test('a request and its reversal: executed and reversed, or never executed', async () => {
     const seen = new Set<string>();
     for (let round = 0; round < ROUNDS * 2; round++) {
       const { key, history, subject } = bench.known(bench.newKey());
@@ -90,7 +90,7 @@ describe('at once, from two nodes on the same books', { timeout: 120_000 }, () =
         () => node(round + 1).reverse(bench.call({ key }), history, subject),
       ];
       const inOrder = round % 2 === 0 ? acts : acts.toReversed();
-      // At first one after the other, so that each way is gone at least once.
+      // First one after the other, so that each order occurs at least once.
       const [first, second] = inOrder.map((act) => async () => toSummary(await act()));
       const outcomes = round < 2 ? [await first?.(), await second?.()] : await Promise.all([first?.(), second?.()]);
       const [sent = '', given = ''] = round % 2 === 0 ? outcomes : outcomes.toReversed();
@@ -106,7 +106,7 @@ describe('at once, from two nodes on the same books', { timeout: 120_000 }, () =
     assert.equal(seen.size, 2, 'both happened');
   });
 
-  test('news are taken by one node', async () => {
+  test('notifications are returned to one node', async () => {
     const payments = await Promise.all(
       Array.from({ length: 20 }, () => bench.authorized({ email: 'a_late_accept@example.com' })),
     );
@@ -115,7 +115,7 @@ describe('at once, from two nodes on the same books', { timeout: 120_000 }, () =
     assert.deepEqual(told.map(({ operationRef }) => operationRef).sort(), payments.map(({ key }) => key).sort());
   });
 
-  test('whatever is asked at once, the books add up', async () => {
+  test('whatever is requested concurrently, the records add up', async () => {
     const act = fc.record({
       what: fc.constantFrom('capture', 'refund', 'void', 'abandon-capture', 'abandon-refund'),
       cents: fc.bigInt({ min: 1n, max: 150n }),

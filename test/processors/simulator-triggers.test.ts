@@ -26,20 +26,20 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
   });
   after(() => bench.close());
 
-  describe('of the authorization', () => {
-    test('lost: no answer, nothing booked', async () => {
+  describe('a trigger of the authorization', () => {
+    test('lost: no response, nothing executed', async () => {
       const { history, subject } = await bench.authorized({ email: email('lost'), patience: 100 });
       assert.equal(toSummary(await bench.inquire(history, subject)), 'not-found');
       assert.equal(toSummary(await bench.authorize({ email: email('lost'), patience: 100 })), 'unknown timeout');
     });
 
-    test('refused_connection: surely not sent', async () => {
+    test('refused_connection: certainly not sent', async () => {
       const key = bench.newKey();
       assert.equal(toSummary(await bench.authorize({ key, email: email('refused_connection') })), 'not-sent');
       assert.equal(toSummary(await bench.authorize({ key })), 'approved');
     });
 
-    test('65001: booked, no answer', async () => {
+    test('65001: executed, no response', async () => {
       for (const capture of [false, true]) {
         const key = bench.newKey();
         const amount = money('65001');
@@ -49,7 +49,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       }
     });
 
-    test('delay: booked at once, answered later', async () => {
+    test('delay: executed immediately, response later', async () => {
       const key = bench.newKey();
       const slow = bench.authorize({ key, email: email('delay_400') });
       let isAnswered = false;
@@ -68,7 +68,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       );
     });
 
-    test('arrival: booked when nobody waits for it any more, unless it was asked after', async () => {
+    test('arrival: executed after the caller stopped waiting, unless an inquiry came first', async () => {
       const [late, given] = [bench.newKey(), bench.newKey()];
       const asked = { email: email('arrival_300'), patience: 50 };
       const outcomes = await Promise.all([late, given].map((key) => bench.authorize({ ...asked, key })));
@@ -81,7 +81,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       assert.equal(toSummary(await bench.inquire(booked.history, booked.subject)), 'approved');
     });
 
-    test('waits are read up to 10 s', () => {
+    test('delays are parsed up to 10 s', () => {
       const wait = (text: string): number => delayMs(parseTriggers(email(text)), 'delay');
       assert.deepEqual(
         [
@@ -101,8 +101,8 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
     });
   });
 
-  describe('of what follows', () => {
-    /** A payment that the move is possible on. */
+  describe('a trigger of later operations', () => {
+    /** A payment that allows the modification. */
     const ready = (move: keyof typeof TYPES, words: string) =>
       bench.authorized({ capture: move === 'refund', email: email(words) });
     const act = (move: keyof typeof TYPES, known: Awaited<ReturnType<typeof ready>>, key: string) =>
@@ -119,12 +119,12 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
         ['error', 'ProcessorError Undefined 96', 'ProcessorError Undefined 96'],
         ['unsent', 'not-sent', 'not-found'],
       ] as const) {
-        test(`${move}_${fault}: once ${answer}, in the books ${booked}`, async () => {
+        test(`${move}_${fault}: once ${answer}, recorded ${booked}`, async () => {
           const known = await ready(move, `${move}_${fault}`);
           const [first, second] = [bench.newKey(), bench.newKey()];
           assert.equal(toSummary(await act(move, known, first)), answer);
           assert.equal(toSummary(await inquire(known, first)), booked);
-          // What a time-out has done cannot be done again; a void does no harm.
+          // An operation that timed out cannot be executed again; a void is idempotent.
           const repeated = booked === 'approved' && move !== 'void' ? 'Declined InvalidData 12' : 'approved';
           assert.equal(toSummary(await act(move, known, second)), repeated);
         });
@@ -135,13 +135,13 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
         });
       }
 
-      test(`${move}: faults of others do not concern it`, async () => {
+      test(`${move}: faults of other operations do not concern it`, async () => {
         const others = MODIFICATIONS.filter((each) => each !== move).map((each) => `${each}_decline_always`);
         assert.equal(toSummary(await act(move, await ready(move, others.join('+')), bench.newKey())), 'approved');
       });
     }
 
-    test('a fault never makes possible what is not', async () => {
+    test('a fault never allows a forbidden operation', async () => {
       const known = await bench.authorized({ email: email('capture_timeout') });
       const key = bench.newKey();
       const outcome = await bench.move('capture', known.history, money('100.01'), { key, patience: 150 });
@@ -152,7 +152,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       );
     });
 
-    test('inquiry_timeout: once no answer, or each time', async () => {
+    test('inquiry_timeout: no response once, or each time', async () => {
       const once = await bench.authorized({ email: email('inquiry_timeout') });
       assert.equal(toSummary(await bench.inquire(once.history, once.subject, { patience: 100 })), 'unknown timeout');
       assert.equal(toSummary(await bench.inquire(once.history, once.subject)), 'approved');
@@ -165,7 +165,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       assert.equal(toSummary(await bench.abandon(always.history, always.subject)), 'approved');
     });
 
-    test('reversal_timeout: done, and once not answered', async () => {
+    test('reversal_timeout: executed, and no response once', async () => {
       const known = await bench.authorized({ email: email('reversal_timeout') });
       assert.equal(toSummary(await bench.abandon(known.history, known.subject, { patience: 150 })), 'unknown timeout');
       assert.equal(toSummary(await bench.inquire(known.history, known.subject)), 'reversed');
@@ -189,7 +189,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
     });
   });
 
-  describe('late', () => {
+  describe('a delayed change', () => {
     for (const [word, capture, before, later, hasNews] of [
       ['late_accept', false, 'pending', 'approved', true],
       ['late_accept', true, 'pending', 'approved 10000', true],
@@ -222,7 +222,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
         assert.deepEqual(await bench.simulator.pollNotifications(), []);
       });
 
-    test('a void or capture in time keeps the change from happening, and the news', async () => {
+    test('a void or capture in time prevents the change, and the notification', async () => {
       const voided = await bench.authorized({ email: email('late_accept') });
       const captured = await bench.authorized({ email: email('late_failure') });
       bench.now += 4999;
@@ -234,7 +234,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       assert.deepEqual(await bench.simulator.pollNotifications(), []);
     });
 
-    test('after the change it is what it has become', async () => {
+    test('is permanent after its time', async () => {
       const accepted = await bench.authorized({ email: email('silent_accept') });
       const failed = await bench.authorized({ email: email('late_failure') });
       const sale = await bench.authorized({ email: email('silent_accept'), capture: true });
@@ -250,11 +250,11 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
     });
   });
 
-  describe('news', () => {
+  describe('a notification', () => {
     const keys = async (): Promise<string[]> =>
       (await bench.simulator.pollNotifications()).map(({ operationRef }) => operationRef);
 
-    test('are told again, less and less often, until somebody asks or an hour is over', async () => {
+    test('is repeated at growing intervals, until an inquiry arrives or an hour has passed', async () => {
       const { key, history, subject } = await bench.authorized({ email: email('late_accept') });
       bench.now += 5000;
       assert.deepEqual(await keys(), [key]);
@@ -288,7 +288,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       await bench.inquire(history, subject);
     });
 
-    test('late_notification: 20 s after the change, even when somebody asked before', async () => {
+    test('late_notification: 20 s after the change, even after an earlier inquiry', async () => {
       const { key, history, subject } = await bench.authorized({ email: email('late_notification_late_accept') });
       bench.now += 24_999;
       assert.equal(toSummary(await bench.inquire(history, subject)), 'approved');
@@ -298,7 +298,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       await bench.inquire(history, subject);
     });
 
-    test('of nothing: without a late change the words do nothing', async () => {
+    test('without a delayed change: the triggers do nothing', async () => {
       await bench.authorized({ email: email('duplicate_notification+late_notification') });
       bench.now += 3_600_000;
       assert.deepEqual(await keys(), []);
@@ -306,7 +306,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
   });
 });
 
-test('docs/processors/simulator.md has every trigger, with what it does', () => {
+test('docs/processors/simulator.md has every trigger, with its effect', () => {
   const text = readFileSync(join(import.meta.dirname, '../../docs/processors/simulator.md'), 'utf8');
   const about: Record<string, string> = {
     ...Object.fromEntries(Object.entries(DELAYS).map(([word, does]) => [`${word}_<ms>`, does])),

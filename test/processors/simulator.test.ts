@@ -18,7 +18,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
     toSummary(await bench.inquire(history, subject));
 
   describe('authorizes', () => {
-    test('with everything that an approval tells', async () => {
+    test('with all details of an approval', async () => {
       const outcome = await bench.authorize();
       assert.equal(outcome.kind, 'approved');
       const { details } = outcome as Extract<typeof outcome, { kind: 'approved' }>;
@@ -39,7 +39,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       assert.ok(new Set(told.map(({ approvalCode }) => approvalCode)).size > 190);
     });
 
-    test('as inquiry tells it again', async () => {
+    test('and an inquiry returns the same', async () => {
       const key = bench.newKey();
       const outcome = await bench.authorize({ key, capture: true });
       const { history, subject } = bench.known(key, { capture: true });
@@ -59,13 +59,13 @@ describe('the simulator', { timeout: 120_000 }, () => {
       ['60000', 'pending'],
       ['59999.99', 'ProcessorError InvalidConfiguration 03'],
     ] as const)
-      test(`${amount}: ${expected}, and so by inquiry`, async () => {
+      test(`${amount}: ${expected}, also by inquiry`, async () => {
         const key = bench.newKey();
         assert.equal(toSummary(await bench.authorize({ key, amount: money(amount) })), expected);
         assert.equal(await inquired(bench.known(key)), expected);
       });
 
-    test('from the e-mail of the cardholder, else of the billing party', async () => {
+    test('by the email of the cardholder, otherwise of the billing party', async () => {
       const rejecting = 'a_autoreject@example.com';
       assert.equal(toSummary(await bench.authorize({ email: rejecting })), 'Declined Antifraud 59');
       assert.equal(toSummary(await bench.authorize({ billToEmail: rejecting })), 'Declined Antifraud 59');
@@ -106,15 +106,15 @@ describe('the simulator', { timeout: 120_000 }, () => {
         assert.ok(!bytes.includes(canary), canary);
     });
 
-    test('without ids that read as a card number', async () => {
+    test('without ids that look like a card number', async () => {
       const outcome = await bench.authorize();
       const runs = JSON.stringify(outcome).match(/[0-9]{12,}/g) ?? [];
       assert.ok(!runs.some(passesLuhn));
     });
   });
 
-  describe('a key', () => {
-    test('is executed once: again it is answered what it was answered first', async () => {
+  describe('an operation reference', () => {
+    test('is executed once: a second request gets the first response', async () => {
       const key = bench.newKey();
       const first = await bench.authorize({ key });
       assert.deepEqual(await bench.authorize({ key, amount: money('5001'), capture: true }), first);
@@ -124,7 +124,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       assert.equal(toSummary(await bench.inquire(history, subject)), 'reversed');
     });
 
-    test('of a refused, a pending or an unanswered authorization, too', async () => {
+    test('is also executed once for a refused, a pending or an unanswered authorization', async () => {
       for (const [amount, expected] of [
         ['15001', 'Declined InvalidCard 14'],
         ['60001', 'pending'],
@@ -139,7 +139,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       assert.equal(toSummary(await bench.authorize({ key })), 'approved');
     });
 
-    test('of a capture, refund or void, too', async () => {
+    test('is also executed once for a capture, refund or void', async () => {
       const { history } = await bench.authorized({ amount: money('10') });
       const [capture, refund, ending] = [bench.newKey(), bench.newKey(), bench.newKey()];
       const first = await bench.move('capture', history, money('6'), { key: capture });
@@ -154,7 +154,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       assert.equal(toSummary(await bench.move('payment_refund', history, money('0.01'))), 'Declined InvalidData 12');
     });
 
-    test('of a void that was refused may be tried again, others not', async () => {
+    test('of a refused void may be repeated, others not', async () => {
       const held = await bench.authorized({ email: 'a_void_decline@x', amount: money('10') });
       const key = bench.newKey();
       const again = () => bench.move('authorization_void', held.history, undefined, { key });
@@ -184,7 +184,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       assert.equal(toSummary(await bench.move('capture', history)), 'approved');
     });
 
-    test('that was asked after before it came is refused when it comes', async () => {
+    test('that was inquired about before its request arrived is refused when it arrives', async () => {
       for (const ask of ['inquire', 'abandon'] as const) {
         const key = bench.newKey();
         const { history, subject } = bench.known(key);
@@ -196,7 +196,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       }
     });
 
-    test('of a capture, refund or void that was asked after before it came is refused, too', async () => {
+    test('of a capture, refund or void that was inquired about before is refused, too', async () => {
       for (const ask of ['inquire', 'abandon'] as const)
         for (const type of ['capture', 'payment_refund', 'authorization_void'] as const) {
           const { history } = await bench.authorized({ capture: type === 'payment_refund' });
@@ -208,7 +208,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
         }
     });
 
-    test('is not booked when the time is over before it is sent', async () => {
+    test('is not executed when the deadline passed before sending', async () => {
       const key = bench.newKey();
       assert.equal(toSummary(await bench.authorize({ key, patience: 0 })), 'not-sent');
       const { history } = await bench.authorized();
@@ -221,7 +221,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
     });
   });
 
-  describe('keeps its books', () => {
+  describe('allows', () => {
     test('one capture, full or partial, never above the authorized amount', async () => {
       for (const [amount, expected] of [
         ['10', 'approved'],
@@ -235,7 +235,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       }
     });
 
-    test('no amount of nothing, none in another currency', async () => {
+    test('no amount of zero, none in another currency', async () => {
       const { history } = await bench.authorized({ amount: money('10') });
       for (const amount of [money('0'), money('1', 'EUR'), { ...money('1'), minor: -1n }])
         assert.equal(toSummary(await bench.move('capture', history, amount)), 'Declined InvalidData 12');
@@ -244,7 +244,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
         assert.equal(toSummary(await bench.move('payment_refund', history, amount)), 'Declined InvalidData 12');
     });
 
-    test('captured or voided, never both; voided twice does no harm', async () => {
+    test('either a capture or a void; a second void changes nothing', async () => {
       const captured = await bench.authorized();
       await bench.move('capture', captured.history, money('1'));
       assert.equal(toSummary(await bench.move('authorization_void', captured.history)), 'Declined InvalidData 12');
@@ -273,7 +273,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       assert.equal(await inquired(sale), 'approved 1000', 'what was captured stays what it was');
     });
 
-    test('what is open can only be voided, what was refused nothing', async () => {
+    test('an open payment can only be voided, a refused one not modified', async () => {
       const open = await bench.authorized({ amount: money('60000'), capture: true });
       assert.equal(toSummary(await bench.move('capture', open.history)), 'Declined InvalidData 12');
       assert.equal(toSummary(await bench.move('payment_refund', open.history)), 'Declined InvalidData 12');
@@ -286,7 +286,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
         assert.equal(toSummary(await bench.move(type, UNTOLD)), 'Declined InvalidData 12');
     });
 
-    test('inquiry by key tells what became of a capture, refund or void', async () => {
+    test('an inquiry by reference returns the result of a capture, refund or void', async () => {
       const { history } = await bench.authorized({ amount: money('10') });
       const key = bench.newKey();
       const outcome = await bench.move('capture', history, money('6'), { key });
@@ -300,7 +300,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
     });
   });
 
-  describe('gives up', () => {
+  describe('reverses', () => {
     test('an authorization, open, authorized or captured', async () => {
       for (const asked of [{}, { capture: true }, { amount: money('60000') }]) {
         const given = await bench.authorized(asked);
@@ -315,7 +315,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       assert.equal(await inquired(refused), 'Declined Rejected 05');
     });
 
-    test('a capture: the authorization stands as before', async () => {
+    test('a capture: the authorization remains as before', async () => {
       const { history, subject } = await bench.authorized({ amount: money('10') });
       const key = bench.newKey();
       await bench.move('capture', history, money('6'), { key });
@@ -333,7 +333,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       assert.equal(toSummary(await bench.move('capture', history, money('10'))), 'approved');
     });
 
-    test('a refund, and no capture below one', async () => {
+    test('a refund, and no capture with refunds', async () => {
       const { history } = await bench.authorized({ amount: money('10') });
       const [captureKey, refundKey] = [bench.newKey(), bench.newKey()];
       await bench.move('capture', history, money('10'), { key: captureKey });
@@ -344,7 +344,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       assert.equal(toSummary(await bench.move('payment_refund', history, money('10'))), 'approved');
     });
 
-    test('a void: what was given back stays so', async () => {
+    test('a void: the released amount stays released', async () => {
       for (const type of ['authorization_void', 'expiry'] as const) {
         const given = await bench.authorized();
         const key = bench.newKey();
@@ -356,7 +356,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
     });
   });
 
-  test('the books survive a restart', async () => {
+  test('the records survive a restart', async () => {
     const keys = await Promise.all([
       bench.authorized(),
       bench.authorized({ email: 'a_capture_decline@x', amount: money('7') }),
@@ -394,7 +394,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
     assert.ok(settings['timeout-ms'].accepts('50') && !settings['timeout-ms'].accepts('49'));
   });
 
-  test('amounts below the authorized one are captured, others not, whatever they are', async () => {
+  test('amounts below the authorized one are captured, others not', async () => {
     const amount = fc.bigInt({ min: 1n, max: 500_000n });
     await fc.assert(
       fc.asyncProperty(
