@@ -47,8 +47,8 @@ async function makeParties(): Promise<Parties> {
 }
 
 function envelope(order: 'encrypt-sign' | 'sign-encrypt', parties: Parties): Promise<string> {
-  const { text, line } = parseDocument(DOCUMENT);
-  const filled = locateInXml(text, line).map((mark, index) => ({ located: mark, value: VALUES[index] ?? '' }));
+  const { text, positionAt } = parseDocument(DOCUMENT);
+  const filled = locateInXml(text, positionAt).map((mark, index) => ({ located: mark, value: VALUES[index] ?? '' }));
   const element = substitute(text, filled);
   const settings = effectiveSettings({ 'wssec.order': order });
   return secureWithWssec(element, { parties, settings, now: Date.now(), random });

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { computeScale } from '../console/web/src/pages/overview/series.ts';
 import { countDecimals, parseAmount } from '../console/web/src/pages/payments/amount.ts';
-import { locateFault } from '../console/web/src/pages/workbench/fault-location.ts';
 import { findFaultySetting, toSettings, withChange } from '../console/web/src/parts/setting-changes.ts';
 
 describe('an amount that a person types', () => {
@@ -49,32 +48,6 @@ describe('the scale of a chart', () => {
     assert.deepEqual(computeScale(3), [0, 1, 2, 3]);
     assert.deepEqual(computeScale(0), [0, 1]);
     for (const most of [1, 2, 7, 9, 10]) assert.ok(computeScale(most).every(Number.isInteger));
-  });
-});
-
-describe('the place of a fault in a payload', () => {
-  const payload = '{\n "a": "{{T:detokenize}}",\n "b": "{{T:detokenize | extract:cvv}}"\n}';
-
-  it('is the line of the placeholder that the text counts', () => {
-    const text = '/cardData/cvv: placeholder 2: character 41 of the value: cvv is a part of captures only';
-    assert.deepEqual(locateFault(payload, text), { placeholder: 2, pointer: '/cardData/cvv', line: 3 });
-  });
-
-  it('is the line of the character where the text tells one', () => {
-    const text = '/* (character 35 of the body): placeholder 1: character 5 of the value: expected :';
-    assert.deepEqual(locateFault(payload, text), { placeholder: 1, pointer: '/*', line: 3 });
-    assert.equal(locateFault(payload, 'malformed JSON at character 4: expected "').line, 2);
-  });
-
-  it('is the line that the text names', () => {
-    const text = 'line 2: placeholder 1: character 14 of the line: expected one of detokenize, transaction';
-    assert.deepEqual(locateFault(payload, text), { placeholder: 1, pointer: undefined, line: 2 });
-  });
-
-  it('is unknown when the text tells none', () => {
-    const nowhere = { placeholder: undefined, pointer: undefined, line: undefined };
-    assert.deepEqual(locateFault(payload, 'the processor public key is not configured'), nowhere);
-    assert.equal(locateFault('{}', '/a: placeholder 3: no such token').line, undefined);
   });
 });
 

@@ -6,8 +6,6 @@ import { ENVIRONMENTS, type Environment, type Tenant } from '../../src/kernel/en
 import { Failure } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { subscriberNetwork } from '../../src/kernel/network.ts';
-import { OperatorError } from '../../src/kernel/operator-error.ts';
-import { StorageError } from '../../src/storage/database.ts';
 import { anonymousOrigin, type ClientContext, personOrigin } from '../people/client-context.ts';
 import type { Profile } from '../people/people.ts';
 import { can, type Role } from '../people/roles.ts';
@@ -242,10 +240,8 @@ const toOriginHeaders = (method: string, request: RawRequest) => ({
   site: request.header('sec-fetch-site'),
 });
 
-/** What the use cases say to operators is for people here too; it names what cannot be done, and no values. */
+/** `usage` is a code of the command line; here a change that the use case rejects is not possible. */
 function toFailure(error: unknown): unknown {
-  if (error instanceof Failure && error.code === 'usage' && error.reason !== undefined)
-    return new Failure('not_possible', { reason: error.reason, values: error.values }, { cause: error });
-  if (error instanceof StorageError || !(error instanceof OperatorError)) return error;
-  return new Failure('not_possible', { message: error.message, cause: error });
+  if (!(error instanceof Failure) || error.code !== 'usage' || error.reason === undefined) return error;
+  return new Failure('not_possible', { reason: error.reason, values: error.values }, { cause: error });
 }

@@ -30,7 +30,5 @@ function translate(error: unknown, fieldNames: Readonly<Record<string, string>>)
   if (explanation !== undefined && field !== '' && (error.code === 'usage' || error.code === 'not_possible'))
     return new Failure('invalid_field', explanation, { field: name ?? field, cause: error });
   if (error.code === 'usage') return new Failure('not_possible', explanation, { cause: error });
-  if (name === undefined) return error;
-  if (explanation !== undefined) return new Failure(error.code, explanation, { field: name, cause: error });
-  return new Failure(error.code, { field: name, message: error.message.slice(`${field}: `.length), cause: error });
+  return name === undefined ? error : new Failure(error.code, explanation, { field: name, cause: error });
 }

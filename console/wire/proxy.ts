@@ -103,7 +103,11 @@ export const tryPayload = define({
     /** The body of the endpoint's response. */
     answer: output.text('JSON text'),
     error: orNull(
-      object({ code: output.text('Code of the failure'), description: output.text('As the endpoint would tell it') }),
+      object({
+        code: output.text('Code of the failure'),
+        explanation: output.nullableExplanation('Line and column are of the payload'),
+        field: output.nullableText('Where, as the endpoint would name it'),
+      }),
     ),
     duration_ms: output.integer('How long it took'),
   }),

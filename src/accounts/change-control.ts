@@ -1,7 +1,7 @@
 import type { Actor, Origin } from '../audit/audit.ts';
 import type { PreparedWrites } from '../idempotency/transaction.ts';
 import type { Tenant } from '../kernel/environment.ts';
-import { Failure } from '../kernel/failure.ts';
+import { Failure, notPossible } from '../kernel/failure.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import { assertNoDualControl } from './account-store.ts';
 import type { Accounts } from './accounts.ts';
@@ -41,7 +41,7 @@ export interface RequestingOperator extends Pick<Actor, 'id' | 'name'> {
  */
 export interface ApprovalService {
   /**
-   * Stores the change of an operator until a member of the account approves it. Throws `OperatorError` when no member
+   * Stores the change of an operator until a member of the account approves it. Throws `not_possible` when no member
    * could.
    */
   requestByOperator(tenant: Tenant, change: RestrictedChange, origin: Origin): Promise<string>;
@@ -65,12 +65,6 @@ export class ApprovalRequired extends OperatorError {
     this.details = { approval_id: approval };
   }
 }
-
-class ChangeControlError extends OperatorError {
-  override readonly name = 'ChangeControlError';
-}
-
-const NO_CONSOLE = 'this account is under dual control, and without the console no member can approve the change';
 
 /**
  * Dual control of the settings that decide where card data goes: no single person changes them in production. The vault
@@ -97,7 +91,7 @@ export class ChangeControl {
 
   /**
    * Returns the writes to commit with the change. Throws `ApprovalRequired` after it stored the request of an operator,
-   * and `OperatorError` when no member could approve it.
+   * and `not_possible` when no member could approve it.
    */
   async permit(
     tenant: Tenant,
@@ -113,7 +107,7 @@ export class ChangeControl {
     if (!(await this.isRequired(tenant.account))) return { writes: [assertNoDualControl(tenant.account)], journal: [] };
     // The account came under dual control after the member's call had passed its check.
     if (isMember) throw new Failure('changed_meanwhile');
-    if (this.#approvals === undefined) throw new ChangeControlError(NO_CONSOLE);
+    if (this.#approvals === undefined) throw notPossible('noMemberApproves');
     throw new ApprovalRequired(await this.#approvals.requestByOperator(tenant, change, origin));
   }
 }

@@ -19,7 +19,7 @@ const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const PKCS8 = privateKey.export({ type: 'pkcs8', format: 'der' });
 const PKCS1 = privateKey.export({ type: 'pkcs1', format: 'der' });
 const PASSPHRASE = 'correct horse';
-const REFUSED = 'the private key cannot be read, its passphrase is another one, or it takes too much work to open';
+const REFUSED = 'the private key cannot be read, the passphrase is incorrect, or the key takes too much work to open';
 const MOST = LIMITS.keyIterations;
 
 const SALT = Buffer.alloc(16, 0x5a);

@@ -158,7 +158,7 @@ describe('text before PEM', () => {
 });
 
 describe('PKCS#12', () => {
-  const HINT = 'this is PKCS#12; turn its key into PEM first: openssl pkcs12 -in FILE -nocerts -nodes';
+  const HINT = 'this is PKCS#12; convert its key to PEM first: openssl pkcs12 -in FILE -nocerts -nodes';
   const rest = Buffer.alloc(300, 0x30);
   const begun = (...bytes: readonly number[]): Buffer => Buffer.concat([Buffer.from(bytes), rest]);
 

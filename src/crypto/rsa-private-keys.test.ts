@@ -52,7 +52,7 @@ describe('a private key', () => {
         const message = keyError(() => parsePrivateKey(bytes, passphrase));
         assert.equal(
           message,
-          'the private key cannot be read, its passphrase is another one, or it takes too much work to open',
+          'the private key cannot be read, the passphrase is incorrect, or the key takes too much work to open',
         );
       }
     }
@@ -111,7 +111,7 @@ describe('a private key', () => {
       assert.equal(without, 'expected an RSA private key: PEM, DER or JWK');
       assert.equal(
         withOne,
-        'the private key cannot be read, its passphrase is another one, or it takes too much work to open',
+        'the private key cannot be read, the passphrase is incorrect, or the key takes too much work to open',
       );
     }
     assert.equal(

@@ -24,7 +24,7 @@ export const cardNumber: Field<Pan> = {
     const digits = digitsOf(value);
     const pan =
       digits === undefined || (typeof value !== 'string' && !/^[0-9]+$/.test(digits)) ? undefined : parsePan(digits);
-    if (pan === undefined) throw new FieldMismatch('expected a card number of 12 to 19 digits');
+    if (pan === undefined) throw new FieldMismatch(explain('cardNumber', LIMITS.panDigits));
     return pan;
   },
 };
@@ -36,7 +36,7 @@ export const verificationCode: Field<string> = {
   },
   parse(value) {
     const digits = digitsOf(value);
-    if (digits === undefined || !/^[0-9]{3,4}$/.test(digits)) throw new FieldMismatch('expected 3 or 4 digits');
+    if (digits === undefined || !/^[0-9]{3,4}$/.test(digits)) throw new FieldMismatch(explain('securityCode'));
     return digits;
   },
 };
@@ -45,7 +45,7 @@ export const expiry: Field<Expiry> = {
   schema: { type: 'string', pattern: '^(0[1-9]|1[0-2])/[0-9]{2}$', description: 'Expiry, MM/YY' },
   parse(value) {
     const read = typeof value === 'string' ? parseExpiry(value) : undefined;
-    if (read === undefined) throw new FieldMismatch('expected MM/YY');
+    if (read === undefined) throw new FieldMismatch(explain('expiryShort'));
     return read;
   },
 };
@@ -58,7 +58,7 @@ export const track2: Field<Track2> = {
   },
   parse(value) {
     const read = typeof value === 'string' ? parseTrack2(value) : undefined;
-    if (read === undefined) throw new FieldMismatch('expected track 2 data');
+    if (read === undefined) throw new FieldMismatch(explain('track2'));
     return read;
   },
 };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fastJson from 'fast-json-stringify';
 import { faultsOf } from '../../test/fixtures/json-schema.ts';
-import { Failure, invalid } from '../kernel/failure.ts';
+import { Failure, invalidField } from '../kernel/failure.ts';
 import { ENVELOPES, type Family } from './envelopes.ts';
 
 const FAMILIES = Object.keys(ENVELOPES) as Family[];
@@ -23,8 +23,8 @@ describe('the envelope of a family', () => {
   });
 
   it('names a failure', () => {
-    const failure = invalid('amount', 'expected an integer');
-    const message = 'amount: expected an integer';
+    const failure = invalidField('amount', 'bytesUpTo', { max: 7 });
+    const message = 'amount: expected at most 7 bytes';
     assert.deepEqual(
       FAMILIES.map((family) => [family, ENVELOPES[family].failure(failure, 400)]),
       [
@@ -34,7 +34,16 @@ describe('the envelope of a family', () => {
           'payments',
           { status: 'Fail', message, data: { code: 'invalid_field', description: message, path: 'amount' } },
         ],
-        ['console', { code: 'invalid_field', message: 'expected an integer', field: 'amount' }],
+        [
+          'console',
+          {
+            code: 'invalid_field',
+            reason: 'bytesUpTo',
+            values: { max: 7 },
+            message: 'expected at most 7 bytes',
+            field: 'amount',
+          },
+        ],
       ],
     );
     const ours = ENVELOPES.payments.failure(new Failure('internal'), 500);

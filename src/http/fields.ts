@@ -22,12 +22,11 @@ export type ValueOf<F> = F extends Field<infer T> ? T : never;
 /** A value that does not fit; the path grows on its way up. */
 export class FieldMismatch extends Error {
   path: string;
-  /** Absent where only a machine reads the text. */
-  readonly explanation: Explanation | undefined;
+  readonly explanation: Explanation;
 
-  constructor(expectation: Explanation | string, path = '') {
-    super(typeof expectation === 'string' ? expectation : formatReason(expectation));
-    this.explanation = typeof expectation === 'string' ? undefined : expectation;
+  constructor(explanation: Explanation, path = '') {
+    super(formatReason(explanation));
+    this.explanation = explanation;
     this.path = path;
   }
 }

@@ -30,7 +30,7 @@ const expiry: Field<Expiry> = {
   schema: { type: 'string', pattern: '^(0[1-9]|1[0-2])/(20)?[0-9]{2}$', description: 'Expiry, MM/YYYY or MM/YY' },
   parse(value) {
     const read = typeof value === 'string' ? parseAnyExpiry(value) : undefined;
-    if (read === undefined) throw new FieldMismatch('expected MM/YYYY or MM/YY');
+    if (read === undefined) throw new FieldMismatch(explain('expiry'));
     return read;
   },
 };

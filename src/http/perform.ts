@@ -1,8 +1,9 @@
 import type { KeyedRequest, StoredResponse } from '../idempotency/idempotency-keys.ts';
 import type { FailureResponse, Transaction, TransactionScope, Transactions } from '../idempotency/transaction.ts';
 import type { Tenant } from '../kernel/environment.ts';
-import { Failure, invalid } from '../kernel/failure.ts';
+import { Failure, invalidField } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { explain } from '../kernel/reasons.ts';
 import type { ScanQueue } from '../storage/scan-queue.ts';
 import type { AccessGrant } from './api-door.ts';
 import type { Endpoint, RouteCall, Services } from './endpoint.ts';
@@ -25,8 +26,6 @@ export interface Incoming {
 export interface Performed extends StoredResponse {
   readonly isReplay: boolean;
 }
-
-const NOT_KNOWN_YET = 'The outcome of this request is not known yet; it is being resolved.';
 
 /** Executes requests of one endpoint: claims the Idempotency-Key, reads the body, runs the handler, renders the response. */
 export class Performer {
@@ -111,7 +110,7 @@ export class Performer {
     const { method, headers: named = {} } = this.#endpoint;
     if (key === undefined || method === 'GET') return undefined;
     if (!/^[\x21-\x7e]+$/.test(key) || key.length > LIMITS.idempotencyKeyCharacters) {
-      throw invalid('Idempotency-Key', `expected 1 to ${LIMITS.idempotencyKeyCharacters} visible ASCII characters`);
+      throw invalidField('Idempotency-Key', 'asciiCharacters', { min: 1, max: LIMITS.idempotencyKeyCharacters });
     }
     // No line of it can hold a line feed, so that two different requests never read the same.
     const lines = [query, ...Object.keys(named).map((name) => headers[name] ?? '')];
@@ -122,7 +121,7 @@ export class Performer {
   /** Returns the response of the operation that the key is bound to. Throws `operation_in_progress` until it has a result. */
   async #replay(tenant: Tenant, boundTo: string): Promise<StoredResponse> {
     const data = await this.#endpoint.staged?.replay(this.#services, tenant, boundTo);
-    if (data === undefined) throw new Failure('operation_in_progress', { message: NOT_KNOWN_YET });
+    if (data === undefined) throw new Failure('operation_in_progress', explain('outcomePending'));
     return this.#success(data);
   }
 

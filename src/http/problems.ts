@@ -1,4 +1,4 @@
-import { Failure, type FailureCode, invalid } from '../kernel/failure.ts';
+import { Failure, type FailureCode } from '../kernel/failure.ts';
 import { StorageError } from '../storage/database.ts';
 import { FieldMismatch } from './fields.ts';
 
@@ -50,11 +50,8 @@ export const PROBLEMS: Readonly<Record<FailureCode, Problem>> = {
 /** What went wrong, for the caller: anything unexpected is `internal`, and its own text stays inside. */
 export function toFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
-  if (error instanceof FieldMismatch) {
-    const field = error.path === '' ? 'body' : error.path;
-    if (error.explanation === undefined) return invalid(field, error.message);
-    return new Failure('invalid_field', error.explanation, { field });
-  }
+  if (error instanceof FieldMismatch)
+    return new Failure('invalid_field', error.explanation, { field: error.path === '' ? 'body' : error.path });
   if (error instanceof StorageError) return new Failure('unavailable', { cause: error });
   return toFastifyFailure(error) ?? new Failure('internal', { cause: error });
 }

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Failure, invalidField } from '../kernel/failure.ts';
 import { parseJson } from '../kernel/json.ts';
+import { explain } from '../kernel/reasons.ts';
 import type { Endpoint, RouteCall, TextBody } from './endpoint.ts';
 import type { Field } from './fields.ts';
 
@@ -14,7 +15,7 @@ export const parseBody = ({ body: field, text }: Pick<Endpoint, 'body' | 'text'>
   field === undefined ? parseTextBody(body, text) : parseJsonBody(body, field);
 
 function parseJsonBody(body: Buffer, field: Field<unknown>): ParsedBody {
-  if (!isUtf8(body)) throw new Failure('malformed_json', { message: 'malformed JSON: the body is not UTF-8' });
+  if (!isUtf8(body)) throw new Failure('malformed_json', explain('notUtf8', { format: 'JSON' }));
   const text = body.toString('utf8');
   const { value, spans } = parseJson(text);
   return { source: { text, spans }, body: field.parse(value) };
@@ -23,6 +24,6 @@ function parseJsonBody(body: Buffer, field: Field<unknown>): ParsedBody {
 function parseTextBody(body: Buffer, text: TextBody | undefined): ParsedBody {
   if (text === undefined) return { source: NO_SOURCE, body: undefined };
   if (isUtf8(body)) return { source: { ...NO_SOURCE, text: body.toString('utf8') }, body: undefined };
-  if (text.media === 'xml') throw new Failure('malformed_xml', { message: 'malformed XML: the body is not UTF-8' });
+  if (text.media === 'xml') throw new Failure('malformed_xml', explain('notUtf8', { format: 'XML' }));
   throw invalidField('body', 'expectedUtf8');
 }

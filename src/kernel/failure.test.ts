@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { FAILURES, Failure, type FailureCode, invalid } from './failure.ts';
+import { FAILURES, Failure, type FailureCode, invalidField } from './failure.ts';
 
 describe('a failure', () => {
   it('contains the text of its code', () => {
@@ -15,7 +15,7 @@ describe('a failure', () => {
   });
 
   it('of a field starts with the path of the field', () => {
-    const failure = invalid('chd[3].exp', 'expected MM/YY');
+    const failure = invalidField('chd[3].exp', 'expiryShort');
     assert.equal(failure.message, 'chd[3].exp: expected MM/YY');
     assert.equal(failure.field, 'chd[3].exp');
     assert.equal(failure.code, 'invalid_field');

@@ -1,8 +1,8 @@
 import { type Explanation, explain, formatReason, type Reason, type Values, type ValuesArgument } from './reasons.ts';
 
 /**
- * The closed list of everything that can go wrong for a caller. A failure carries a text that is safe to show: it
- * names fields, never values. The private cause, if any, is for the log of an operator and is never derived from it.
+ * The closed list of everything that can go wrong for a caller. The text of a failure is safe to show: it is the reason's, or
+ * that of the code, and it names fields, never values. The private cause, if any, is for the log of an operator and is never derived from it.
  *
  * What a failure means on the wire stands in `http/problems.ts`, its explanation for users in `docs/errors.md`.
  */
@@ -43,17 +43,17 @@ export const FAILURES = {
 /** `usage` is for the command line alone: the command is wrong, and its exit code says so. */
 export type FailureCode = keyof typeof FAILURES | 'usage';
 
-/** Where the failure lies and what caused it; `message` is a text that has no reason of its own. */
 interface FailureOptions {
+  /** Where in the request, as `chd[3].exp`. */
   readonly field?: string | undefined;
-  readonly message?: string;
+  /** For an operator's log. */
   readonly cause?: unknown;
 }
 
 export class Failure extends Error {
   override readonly name: string = 'Failure';
   readonly code: FailureCode;
-  /** Absent where the code says all, or where only a machine reads the text. */
+  /** Absent where the code says all. */
   readonly reason: Reason | undefined;
   readonly values: Values;
   /** Where in the request, as `chd[3].exp`, when the failure is about one place. */
@@ -61,8 +61,8 @@ export class Failure extends Error {
 
   constructor(code: FailureCode, explanation?: Explanation | FailureOptions, options: FailureOptions = {}) {
     const explained = explanation !== undefined && 'reason' in explanation ? explanation : undefined;
-    const { field, message, cause } = explained === undefined ? ((explanation ?? options) as FailureOptions) : options;
-    super(formatFailure(code, field, explained, message), { cause });
+    const { field, cause } = explained === undefined ? ((explanation ?? options) as FailureOptions) : options;
+    super(formatFailure(code, field, explained), { cause });
     this.code = code;
     this.reason = explained?.reason;
     this.values = explained?.values ?? {};
@@ -73,20 +73,10 @@ export class Failure extends Error {
 /** Codes whose texts name no field: forms know it, people on a command line do not. */
 const WITHOUT_FIELD: readonly FailureCode[] = ['usage', 'not_possible'];
 
-function formatFailure(
-  code: FailureCode,
-  field: string | undefined,
-  explanation: Explanation | undefined,
-  message: string | undefined,
-): string {
-  const text =
-    explanation === undefined ? (message ?? FAILURES[code as keyof typeof FAILURES]) : formatReason(explanation);
+function formatFailure(code: FailureCode, field: string | undefined, explanation: Explanation | undefined): string {
+  const text = explanation === undefined ? FAILURES[code as keyof typeof FAILURES] : formatReason(explanation);
   return field === undefined || WITHOUT_FIELD.includes(code) ? text : `${field}: ${text}`;
 }
-
-/** A field that is missing or malformed, with a text that only machines read: `invalid('chd[3].exp', 'expected MM/YY')`. */
-export const invalid = (field: string, expectation: string): Failure =>
-  new Failure('invalid_field', { field, message: expectation });
 
 /** A field that is missing or malformed: `invalidField('tags', 'entries', { min: 1, max: 50 })`. */
 export const invalidField = <R extends Reason>(field: string, reason: R, ...values: ValuesArgument<R>): Failure =>

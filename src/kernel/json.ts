@@ -1,5 +1,7 @@
 import { Failure } from './failure.ts';
 import { LIMITS } from './limits.ts';
+import { explain, type Reason, type ValuesArgument } from './reasons.ts';
+import { positionAt } from './text-position.ts';
 
 /**
  * A value of JSON (RFC 8259), parsed so that nothing is lost and nothing is ambiguous: a number that a JavaScript
@@ -88,13 +90,13 @@ class JsonParser {
   document(): Json {
     const value = this.#value();
     this.#skipBlanks();
-    if (this.#at < this.#text.length) throw this.#fault('expected the end of the body');
+    if (this.#at < this.#text.length) throw this.#fault('jsonEnd');
     return value;
   }
 
   #value(): Json {
     this.#skipBlanks();
-    if (++this.#values > LIMITS.jsonValues) throw this.#fault(`more than ${LIMITS.jsonValues} values`);
+    if (++this.#values > LIMITS.jsonValues) throw this.#fault('tooManyValues', { max: LIMITS.jsonValues });
     switch (this.#text.charCodeAt(this.#at)) {
       case LEFT_BRACE:
         return this.#object();
@@ -121,7 +123,7 @@ class JsonParser {
   }
 
   #descend(): void {
-    if (++this.#depth > LIMITS.jsonDepth) throw this.#fault(`nested deeper than ${LIMITS.jsonDepth} levels`);
+    if (++this.#depth > LIMITS.jsonDepth) throw this.#fault('tooDeep', { max: LIMITS.jsonDepth });
     this.#at++;
   }
 
@@ -142,14 +144,14 @@ class JsonParser {
   }
 
   #member(object: { [key: string]: Json }): void {
-    if (this.#peek() !== QUOTE) throw this.#fault('expected a key');
+    if (this.#peek() !== QUOTE) throw this.#fault('jsonKey');
     const keyAt = this.#at;
     const key = this.#string();
     if (Object.hasOwn(object, key)) {
       this.#at = keyAt;
-      throw this.#fault('duplicate key');
+      throw this.#fault('jsonDuplicateKey');
     }
-    if (this.#peek() !== COLON) throw this.#fault('expected a colon');
+    if (this.#peek() !== COLON) throw this.#fault('jsonColon');
     this.#at++;
     this.#skipBlanks();
     const start = this.#at;
@@ -179,7 +181,7 @@ class JsonParser {
   #continues(close: number): boolean {
     const sign = this.#peek();
     if (sign === close) return false;
-    if (sign !== COMMA) throw this.#fault(`expected a comma or ${String.fromCharCode(close)}`);
+    if (sign !== COMMA) throw this.#fault('jsonComma', { close: String.fromCharCode(close) });
     this.#at++;
     return true;
   }
@@ -197,8 +199,7 @@ class JsonParser {
         this.#at++;
         return value === '' ? text.slice(start, end) : value + text.slice(start, end);
       }
-      if (code !== BACKSLASH)
-        throw this.#fault(end >= text.length ? 'unterminated string' : 'control character in a string');
+      if (code !== BACKSLASH) throw this.#fault(end >= text.length ? 'jsonUnterminated' : 'jsonControlCharacter');
       value += text.slice(start, end) + this.#escape();
     }
   }
@@ -208,19 +209,19 @@ class JsonParser {
     const letter = this.#text[++this.#at] ?? '';
     if (letter === 'u') {
       const digits = this.#text.slice(this.#at + 1, this.#at + 5);
-      if (!/^[0-9a-fA-F]{4}$/.test(digits)) throw this.#fault('malformed escape');
+      if (!/^[0-9a-fA-F]{4}$/.test(digits)) throw this.#fault('jsonEscape');
       this.#at += 4;
       return String.fromCharCode(Number.parseInt(digits, 16));
     }
     const character = Object.hasOwn(ESCAPED, letter) ? ESCAPED[letter] : undefined;
-    if (character === undefined) throw this.#fault('malformed escape');
+    if (character === undefined) throw this.#fault('jsonEscape');
     return character;
   }
 
   #number(): Json {
     NUMBER.lastIndex = this.#at;
     const [literal, fraction, exponent] = NUMBER.exec(this.#text) ?? [];
-    if (literal === undefined) throw this.#fault('expected a value');
+    if (literal === undefined) throw this.#fault('expectedValue');
     this.#at += literal.length;
     const number = Number(literal);
     const exact =
@@ -229,7 +230,7 @@ class JsonParser {
   }
 
   #word<T>(word: string, value: T): T {
-    if (!this.#text.startsWith(word, this.#at)) throw this.#fault('expected a value');
+    if (!this.#text.startsWith(word, this.#at)) throw this.#fault('expectedValue');
     this.#at += word.length;
     return value;
   }
@@ -247,7 +248,9 @@ class JsonParser {
     this.#at = BLANKS.lastIndex;
   }
 
-  #fault(what: string): Failure {
-    return new Failure('malformed_json', { message: `malformed JSON at character ${this.#at + 1}: ${what}` });
+  #fault<R extends Reason>(reason: R, ...values: ValuesArgument<R>): Failure {
+    const problem = explain(reason, ...values);
+    const position = positionAt(this.#text, this.#at);
+    return new Failure('malformed_json', explain('malformedJson', { character: this.#at + 1, problem, ...position }));
   }
 }

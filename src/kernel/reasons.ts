@@ -1,16 +1,24 @@
+import type { TextPosition } from './text-position.ts';
+
 /**
  * The closed catalogue of reasons: why a request was rejected, what a setting accepts, and what is wrong with the audit log. The
- * English here is the text of the API and the command line; the console has its own sentence for each reason in every
- * language (`console/web/src/text/LANGUAGE/reasons.ts`). A placeholder names a value.
+ * English here is the text of the API and the command line. The console translates each reason, and words some of them
+ * in other English (`console/web/src/text/LANGUAGE/reasons.ts`). A placeholder names a value.
  */
 export const REASONS = {
   // Values of requests, for every folder.
   required: 'required',
   expectedObject: 'expected an object',
+  expectedJsonObject: 'expected a JSON object',
   expectedArray: 'expected an array',
   expectedString: 'expected a string',
   expectedBoolean: 'expected true or false',
+  expectedNumber: 'expected a number',
+  expectedValue: 'expected a value',
+  expectedSign: 'expected {sign}',
   expectedUtf8: 'expected UTF-8 text',
+  notUtf8: 'malformed {format}: the body is not UTF-8',
+  membersOnly: 'expected no other members than {names}',
   entries: 'expected {min} to {max} entries',
   allowListEntries: 'an allow-list has at most {max} entries',
   plainCharacters: 'expected a string of {min} to {max} characters without control characters',
@@ -19,10 +27,13 @@ export const REASONS = {
   choice: 'expected one of {words}',
   environmentChoice: 'expected {words}',
   literal: 'expected "{words}"',
+  choiceOnce: 'expected one of {words}, given once',
   integer: 'expected an integer of {min} to {max}',
+  integerFrom: 'expected an integer from {min}',
+  capitals: 'expected three capital letters',
   future: 'expected a time in the future',
-  order: 'expected a time behind from',
-  period: 'expected {days} days behind from at most',
+  order: 'expected a time after from',
+  period: 'expected at most {days} days after from',
   time: 'expected a time',
   isoTime: 'expected ISO 8601 with a zone, as 2027-01-31T00:00:00Z',
   settingTwice: 'expected each setting once',
@@ -36,22 +47,104 @@ export const REASONS = {
   amountTooMuch: 'more than is left of the payment',
   amountWhole: 'this processor captures in full only',
   fourDigits: 'expected 4 digits',
-  sixDigits: 'expected 6 or 8 digits',
   token: 'expected a token',
   tag: 'expected a tag',
-  action: 'expected an action, or the beginning of some, as key.',
+  action: 'expected an action, or the beginning of one, as key.',
   cursor: 'expected the cursor of a page',
+  asciiCharacters: 'expected {min} to {max} visible ASCII characters',
+  bytesUpTo: 'expected at most {max} bytes',
+  outcomePending: 'The outcome of this request is not known yet; it is being resolved.',
+
+  // Cards and captures.
+  cardNumber: 'expected a card number of {min} to {max} digits',
+  luhn: 'expected a card number that passes the Luhn check',
+  securityCode: 'expected 3 or 4 digits',
+  expiryShort: 'expected MM/YY',
+  expiry: 'expected MM/YYYY or MM/YY',
+  track2: 'expected track 2 data',
+  contradicts: 'contradicts {field}',
+  cardDataRequired: 'at least one of card, cvv and track_2 is required',
+  keyReserved: 'the key {name} is reserved',
+  eightDigitSchemes: 'works only with schemes {schemes}',
+
+  // Malformed bodies.
+  malformedJson: 'malformed JSON at character {character}: {problem}',
+  malformedXml: 'malformed XML at line {line}: {problem}',
+  jsonEnd: 'expected the end of the body',
+  jsonKey: 'expected a key',
+  jsonDuplicateKey: 'duplicate key',
+  jsonColon: 'expected a colon',
+  jsonComma: 'expected a comma or {close}',
+  jsonUnterminated: 'unterminated string',
+  jsonControlCharacter: 'control character in a string',
+  jsonEscape: 'malformed escape',
+  tooManyValues: 'more than {max} values',
+  tooDeep: 'nested deeper than {max} levels',
+  xmlDoctype: 'a DOCTYPE is not allowed',
+  xmlProcessingInstruction: 'a processing instruction is not allowed',
+  xmlEncoding: 'expected version 1.0 and encoding UTF-8',
+  xmlDeclaration: 'malformed XML declaration',
+  xmlDeclarationNotAtStart: 'an XML declaration not at the start',
+  xmlReservedName: 'misuse of a reserved prefix or namespace',
+  xmlUndeclaredPrefix: 'undeclared prefix',
+  xmlUnboundPrefix: 'a prefix bound to no namespace',
+  xmlUnknownEntity: 'unknown entity',
+  xmlReference: 'malformed reference',
+  xmlDuplicateAttribute: 'duplicate attribute',
+  xmlNoEndTag: 'an element without an end tag',
+  xmlNoStartTag: 'an end tag without its start tag',
+  xmlManyRoots: 'more than one root element',
+  xmlNoRoot: 'no root element',
+  xmlTextOutside: 'text outside the root element',
+  xmlCdataEnd: ']]> in text',
+  xmlName: 'malformed name',
+  xmlNotWellFormed: 'not well-formed',
+  xmlTooManyNodes: 'more than {max} elements and attributes',
+  xmlNamespaceLong: 'a namespace longer than {max} characters',
+  xmlNamespace: 'a namespace must be an absolute URI of ASCII characters without &',
+  xmlOneBody: 'expected one Body in the Envelope',
+  xmlOneElement: 'expected one element in the Body',
+  xmlCanonicalTooLong: 'malformed XML: too long in its canonical form',
+
+  // Placeholders and the proxy.
+  placeholder: 'placeholder {placeholder}: {problem}',
+  placeholderSyntax: 'placeholder {placeholder}: {position}: {problem}',
+  characterOfValue: 'character {character} of the value',
+  characterOfLine: 'character {character} of the line',
+  placeholdersUpTo: 'expected at most {max} placeholders',
+  placeholderEnd: 'expected | or {end}',
+  placeholderToken: 'expected a token, as {begin} begins a placeholder',
+  placeholderWord: 'expected one of {words}',
+  filterOrder: 'expected each filter once, extract before date before encrypt',
+  cvvOfCaptures: 'cvv is a part of captures only',
+  dateOfExpiration: 'date follows extract:expiration only',
+  onePlaceholder: 'expected exactly one placeholder and nothing beside it',
+  noFilters: 'takes no filters: the field decides the part',
+  tokenWithoutCvv: 'a permanent token has no verification code; expected a capture, {example}',
+  tokenUnknown: 'no such token',
+  captureUnknown: 'no such capture, or its ttl has ended',
+  noCardNumber: 'the record has no card number',
+  noExpiry: 'the record has no expiry',
+  noName: 'the record has no name',
+  noCvv: 'the record has no verification code',
+  valueNotWritable: 'the value cannot be written in this place',
+  valueTooLong: 'the value is too long for the encryption key',
+  encryptionType: 'expected RSA, RSA-OAEP or RSA-PKCS1',
+  encryptionKey: 'expected an RSA public key of {min} bits or more, PEM or base64 of DER',
+  processorKeyMissing: 'not configured for this account and environment: processor public key',
+  merchantKeyMissing: 'not configured for this account and environment: merchant private key',
+  keysMissing: 'not configured for this account and environment: processor public key and merchant private key',
 
   // People and their sign-in.
-  email: 'expected an e-mail address',
+  email: 'expected an email address',
   noCard: 'expected no card number',
   plainLetters: 'expected letters in their plain form',
   oneScript: 'expected letters of one script',
-  role: 'expected a role of the account',
-  samePassword: 'this is the present password; choose a different one',
-  signInAltered: 'The sign-in record was changed in the database. Reset the sign-in.',
-  weakPassword: 'expected a password that is harder to guess: longer, or less usual',
-  appCode: 'expected the code that the app shows now',
+  role: 'Choose a role of this account.',
+  samePassword: 'This is the current password. Choose a different one.',
+  signInAltered: 'The sign-in record was altered in the database. Reset the sign-in.',
+  weakPassword: 'This password is too easy to guess. Make it longer or less common.',
+  appCode: 'Enter the code that the app shows now.',
 
   // Keys and certificates.
   publicKey: 'expected an RSA public key: PEM, DER, JWK or certificate',
@@ -63,17 +156,18 @@ export const REASONS = {
   keyBytes: 'a key has at most {max} bytes',
   keyIsPrivate: 'this is a private key; expected a public one',
   passphraseNeeded: 'the private key is encrypted: its passphrase is needed',
-  passphraseWrong: 'the private key cannot be read, its passphrase is another one, or it takes too much work to open',
-  pkcs12: 'this is PKCS#12; turn its key into PEM first: openssl pkcs12 -in FILE -nocerts -nodes',
+  passphraseWrong:
+    'the private key cannot be read, the passphrase is incorrect, or the key takes too much work to open',
+  pkcs12: 'this is PKCS#12; convert its key to PEM first: openssl pkcs12 -in FILE -nocerts -nodes',
   publicKeyDamaged: 'the public key is damaged: it does not encrypt',
   privateKeyDamaged: 'the private key is damaged: its signature does not verify',
-  certificateInUseEnds: 'the merchant certificate in use ends before the overlap does',
+  certificateInUseEnds: 'the active merchant certificate expires before the overlap ends',
   certificateAlone: 'a certificate needs its private key: give both',
-  certificateWaits: 'another key waits already: a certificate cannot wait beside it',
+  certificateWaits: 'another key is pending: a certificate without a key cannot be pending beside it',
   certificateOfOther: 'the merchant certificate belongs to another private key',
   certificateTimes: 'the times of the {whose} certificate are malformed',
   certificateExpired: 'the {whose} certificate has expired',
-  certificateEndsBefore: 'the {whose} certificate ends before it comes into use',
+  certificateEndsBefore: 'the {whose} certificate expires before it becomes active',
   certificateEarly: 'the {whose} certificate is not valid yet',
 
   // Settings and processors.
@@ -89,11 +183,11 @@ export const REASONS = {
   processorNeeded: 'which processor? give --processor',
   processorUnknown: 'there is no such processor; there are {names}',
   sadErased: 'erase-sad: production always erases security codes and track data; set it to true',
-  simulatorInProduction: 'the simulator moves no money; to have it in production nevertheless, add --force',
+  simulatorInProduction: 'the simulator moves no money; to allow it in production, add --force',
   paymentsOff: 'payments are not enabled there',
   paymentsOffHere: 'Payments are not enabled for this account in this environment.',
-  requestWaits: 'A request for this environment waits already.',
-  sameMoment: 'somebody else changed this at the same moment; try again',
+  requestWaits: 'A request for this environment is pending already.',
+  sameMoment: 'another user changed this at the same time; try again',
 
   // Accounts and API keys.
   accountUnknown: 'there is no such account; see: cardvault account list',
@@ -105,48 +199,74 @@ export const REASONS = {
   accountNotAltered: 'the account was not altered in the database: suspend it without a name',
   keyUnknown: 'there is no such key; see: cardvault key list',
   keyRotated: 'the key was rotated already; rotate {successor}',
-  keyExpired: 'the key has expired; make a new one',
+  keyExpired: 'the key has expired; create a new one',
   keyAltered: 'the key was altered in the database: it can only be revoked; revoke it and create a new one',
   keyRevokedAlready: 'the key is revoked already',
-  keyRevoked: 'the key is revoked; make a new one',
+  keyRevoked: 'the key is revoked; create a new one',
   keysFull:
-    '{working} keys of an environment work at once at most, and {made} are made in 24 hours; revoke keys that are not needed any more',
-  damaged: 'The record cannot be opened: it was changed in the database.',
+    'an environment has at most {working} valid keys, and at most {made} are created in 24 hours; revoke keys that are no longer needed',
+  damaged: 'This record was altered in the database and cannot be opened. Tell your operator.',
 
   // Approvals.
-  tooLongToWait: 'This is too long to wait for approval. Do it in parts.',
-  tooManyWait: 'Too many changes wait for approval already.',
-  nobodyApproves: 'Nobody else in this account may approve this. An operator can invite an owner.',
-  otherDecides: 'Somebody else has to decide this.',
-  askerOnly: 'Only who asked for this can do that.',
-  changeGone: 'This change does not exist any more.',
+  tooLongToWait: 'This is too much for one approval. Do it in parts.',
+  tooManyWait: 'Too many changes are waiting for approval.',
+  nobodyApproves: 'No other user of this account can approve this. An operator can invite an owner.',
+  otherDecides: 'Another user has to decide this.',
+  askerOnly: 'Only the requester can do this.',
+  changeGone: 'This change no longer exists.',
   cameLater:
-    'This was asked for before you came, or before you had your present second factor. Have it asked for again.',
-  approverGone: 'Who approved this may not do so any more. Ask for it again.',
-  twoNeeded: 'This takes two people who may approve changes. Invite an owner or a developer first.',
+    'This was requested before you became a member, or before you set up your current second factor. It has to be requested again.',
+  approverGone: 'The approver no longer has the right to approve this. Request it again.',
+  twoNeeded: 'Two-person approval needs two users who can approve changes. Invite an owner or a developer first.',
 
   // Users.
-  verifying: 'The audit log is being verified already; try again when that has ended.',
-  emailIsHere: 'Somebody with this e-mail address is here already. Sign in, and open the link again.',
-  emailTaken: 'Somebody with this e-mail address is here already.',
-  emailIsMember: 'Somebody with this e-mail address is a member already.',
-  member: 'You are a member already.',
-  peopleFull: 'An account has {number} people at most, with those who are invited; remove some first.',
-  invitations: 'There are {number} open invitations already; revoke some first.',
-  linkBad: 'This link was used or revoked, or is too old. Ask for a new one.',
-  linkForPassword: 'This link is for a new password. Sign out, and open it again.',
-  linkForOther: 'This invitation is for somebody else.',
-  passkeyFailed: 'The passkey could not be made. Try again.',
-  passkeysFull: 'You have {number} passkeys; remove one first.',
+  verifying: 'The audit log is already being verified. Try again when the verification has ended.',
+  emailIsHere: 'This email address already has a sign-in. Sign in, then open the link again.',
+  emailTaken: 'Another user has this email address.',
+  emailIsMember: 'A member of this account has this email address.',
+  member: 'You are already a member.',
+  peopleFull: 'An account has at most {number} users, including invited ones. Remove some first.',
+  invitations: 'There are {number} pending invitations already. Revoke some first.',
+  linkBad: 'This link was used or revoked, or it has expired. Ask for a new one.',
+  linkForPassword: 'This link is for a new password. Sign out, then open it again.',
+  linkForOther: 'This invitation is for another user.',
+  passkeyFailed: 'The passkey could not be created. Try again.',
+  passkeysFull: 'You have {number} passkeys. Remove one first.',
   noPasskey: 'You have no passkey.',
-  lastFactor: 'This is your last second factor; add another one first.',
-  lastOwner: 'This is the last owner; make somebody else one first.',
-  lastOperator: 'This is the last operator; make somebody else one first.',
+  lastFactor: 'This is your last second factor. Add another one first.',
+  lastOwner: 'This is the last owner. Make another user an owner first.',
+  lastOperator: 'This is the last operator. Invite another one first.',
 
   // Payments.
   paymentBusy: 'operation in progress: the payment waits for the end of another one',
   paymentOperations: 'the payment has had too many operations',
   paymentRefunded: 'the payment is refunded in full',
+  cannotCapture: 'the payment is {status} and cannot be captured',
+  cannotRefund: 'the payment is {status} and cannot be refunded',
+  cannotVoid: 'the payment is {status} and cannot be voided',
+  cannotExpire: 'the payment is {status} and cannot expire',
+  payerRequired: 'required, or bill_to in its place',
+  noUnknownOutcome: 'there is no such transaction in doubt; see: cardvault payments doubtful',
+  otherUnknownOutcome: 'another transaction of the payment is in doubt: {transaction}',
+  statusDisallowsOutcome: 'a payment that is {status} does not allow that',
+  expiryNotRefusable: "the payment has expired: void it in the processor's console, then resolve it as accepted",
+  noMemberApproves: 'this account is under dual control, and without the console no member can approve the change',
+
+  // Limits of one processor.
+  processorCountry: 'expected two letters (ISO 3166-1) for this processor',
+  processorUpTo: 'expected at most {max} for this processor',
+  koinAmount: 'KOIN takes up to 10 digits and 2 decimal places',
+  koinCountry: 'expected the two letters of ISO 3166 for KOIN',
+  koinSecurityCode: 'expected 3 or 4 digits; KOIN needs it',
+  koinHolder: 'expected a name; KOIN needs it',
+  koinDocumentType: 'expected a type; KOIN needs the document in AR',
+  koinDocumentNumber: 'expected a number; KOIN needs the document in AR',
+  koinBrazilianDocument: 'expected the 11 digits of a CPF or the 14 characters of a CNPJ',
+  koinSession: "expected the session; KOIN's antifraud needs it",
+  koinEmail: "expected an e-mail; KOIN's antifraud needs it",
+  koinName: "expected a name; KOIN's antifraud needs it",
+  koinLineItems: "expected at least one; KOIN's antifraud needs them",
+  koinValue: "expected a value; KOIN's antifraud needs it",
 
   // What a setting accepts.
   valueDuration: '1s to {days}d, as 30s, 15m, 24h or 7d',
@@ -164,7 +284,7 @@ export const REASONS = {
 
   // Audit verification.
   logRegisterMissing: 'the register of lanes is missing',
-  logRegisterSeal: 'the seal of the register of lanes is not ours',
+  logRegisterSeal: 'the seal of the register of lanes is invalid',
   logRegisterEmpty: 'the register of lanes is empty',
   logUnregistered: '{place}: the lane was never registered',
   logOtherBeginning: '{place}: the first record is not the registered one',
@@ -172,7 +292,7 @@ export const REASONS = {
   logNoAnnouncer: '{place}: the chain that announces the others is missing',
   logAnnouncedTwice: '{place}: the chain was announced twice',
   logGone: '{place}: the chain was announced and is missing',
-  logSeal: '{place}: the seal of record {record} is not ours',
+  logSeal: '{place}: the seal of record {record} is invalid',
   logMissing: '{place}: missing',
   logChanged: '{place}: changed',
   logUnsealed: '{place}: {records} records, of which the head seals {sealed}',
@@ -184,8 +304,8 @@ export const REASONS = {
   placeLane: 'lane {lane}',
   placeAccountRecord: 'account {account}, lane {lane}, record {record}',
   placeAccountLane: 'account {account}, lane {lane}',
-  placeNoAccountRecord: 'an account that is none, lane {lane}, record {record}',
-  placeNoAccountLane: 'an account that is none, lane {lane}',
+  placeNoAccountRecord: 'an unknown account, lane {lane}, record {record}',
+  placeNoAccountLane: 'an unknown account, lane {lane}',
 } as const;
 
 export type Reason = keyof typeof REASONS;
@@ -204,12 +324,20 @@ type Placeholders<Text extends string> = Text extends `${string}{${infer Name}}$
   ? Name | Placeholders<Rest>
   : never;
 
+/** The reasons without placeholders. */
+export type PlainReason = { [R in Reason]: Placeholders<(typeof REASONS)[R]> extends never ? R : never }[Reason];
+
 /** The values that a reason takes, read from its text. */
 export type ValuesOf<R extends Reason> = { readonly [Name in Placeholders<(typeof REASONS)[R]>]: Value };
 
-/** The values as arguments: none for a reason without placeholders. */
+/**
+ * The values as arguments: none for a reason without placeholders. Line and column may be added, because the console names
+ * them where the text of the API gives the place in another way.
+ */
 export type ValuesArgument<R extends Reason> =
-  Placeholders<(typeof REASONS)[R]> extends never ? [values?: Record<string, never>] : [values: ValuesOf<R>];
+  Placeholders<(typeof REASONS)[R]> extends never
+    ? [values?: Record<string, never>]
+    : [values: ValuesOf<R> & Partial<TextPosition>];
 
 export const explain = <R extends Reason>(reason: R, ...[values]: ValuesArgument<R>): Explanation => ({
   reason,

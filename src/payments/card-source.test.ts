@@ -136,8 +136,8 @@ describe('reading a card', () => {
     assert.equal(asked.length, 1);
     const [[reader, marks] = assert.fail('nobody was asked')] = asked;
     assert.equal(reader, READER);
-    const seen = marks.map(({ location: place, number, placeholder }) => [
-      place,
+    const seen = marks.map(({ location, number, placeholder }) => [
+      location(),
       number,
       placeholder.part,
       placeholder.token,
@@ -166,7 +166,7 @@ describe('reading a card', () => {
     assert.deepEqual(read.card, { pan, expiry: { month: '12', year: '29' }, securityCode: '123', holder: undefined });
     assert.deepEqual([read.isInClear, read.captureIds], [false, ['cap-2']]);
     assert.deepEqual(
-      asked[0]?.[1].map(({ number, location: place }) => [number, place]),
+      asked[0]?.[1].map(({ number, location }) => [number, location()]),
       [
         [1, 'card.number'],
         [2, 'card.security_code'],

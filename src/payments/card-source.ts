@@ -1,7 +1,8 @@
 import type { Transaction } from '../idempotency/transaction.ts';
 import { type Expiry, parseExpiry } from '../kernel/expiry.ts';
-import { Failure, invalid } from '../kernel/failure.ts';
+import { Failure, invalidField } from '../kernel/failure.ts';
 import { type Pan, parsePan, passesLuhn } from '../kernel/pan.ts';
+import { type Explanation, explain } from '../kernel/reasons.ts';
 import {
   type ExtractPart,
   findPlaceholders,
@@ -50,24 +51,24 @@ export function parseCardPlaceholder(text: string, field: keyof CardSource): Pla
   const { path } = FIELDS[field];
   const [found, ...others] = placeholdersIn(text, path);
   if (found === undefined || others.length > 0 || !isBlankAround(text, found))
-    throw fault(path, 'expected exactly one placeholder and nothing beside it');
-  if (text.slice(found.start, found.end).includes('|'))
-    throw fault(path, 'takes no filters: the field decides the part');
+    throw fault(path, explain('onePlaceholder'));
+  if (text.slice(found.start, found.end).includes('|')) throw fault(path, explain('noFilters'));
   if (field === 'securityCode' && found.placeholder.source === 'detokenize')
-    throw fault(path, 'a permanent token has no verification code; expected a capture, {{…:transaction}}');
+    throw fault(path, explain('tokenWithoutCvv', { example: '{{…:transaction}}' }));
   return found.placeholder;
 }
 
 const isBlankAround = (text: string, { start, end }: { start: number; end: number }): boolean =>
   /^[ \t\r\n]*$/.test(text.slice(0, start) + text.slice(end));
 
-const fault = (path: string, message: string): Failure => new Failure('invalid_placeholder', { field: path, message });
+const fault = (path: string, explanation: Explanation): Failure =>
+  new Failure('invalid_placeholder', explanation, { field: path });
 
 function placeholdersIn(text: string, path: string): ReturnType<typeof findPlaceholders> {
   try {
     return findPlaceholders(text);
   } catch (error) {
-    throw error instanceof PlaceholderSyntaxError ? fault(path, error.message) : error;
+    throw error instanceof PlaceholderSyntaxError ? fault(path, error.explanation) : error;
   }
 }
 
@@ -83,7 +84,7 @@ export async function resolveCard(
 ): Promise<ResolvedCard> {
   const marks = marksOf(source);
   const filled = marks.length === 0 ? [] : await placeholders.resolve(transaction, reader, marks);
-  const values = new Map(filled.map(({ located: mark, value }) => [mark.location, value]));
+  const values = new Map(filled.map(({ located: mark, value }) => [mark.location(), value]));
   const fieldOf = <T>(name: keyof CardSource, read: (text: string) => T): T | undefined => {
     const field = source[name] as CardField<T> | undefined;
     if (field === undefined || 'literal' in field) return field?.literal;
@@ -92,9 +93,8 @@ export async function resolveCard(
   const text = (value: string): string => value;
   const pan = fieldOf<Pan | undefined>('number', parsePan);
   const expiry = fieldOf<Expiry | undefined>('expiry', parseExpiry);
-  if (pan === undefined || !passesLuhn(pan))
-    throw invalid(FIELDS.number.path, 'expected a card number that passes the Luhn check');
-  if (expiry === undefined) throw invalid(FIELDS.expiry.path, 'expected MM/YYYY or MM/YY');
+  if (pan === undefined || !passesLuhn(pan)) throw invalidField(FIELDS.number.path, 'luhn');
+  if (expiry === undefined) throw invalidField(FIELDS.expiry.path, 'expiry');
   const card = { pan, expiry, securityCode: fieldOf('securityCode', text), holder: fieldOf('holder', text) };
   const captures = marks.map(({ placeholder }) => placeholder).filter(({ source: from }) => from === 'transaction');
   return { card, isInClear: 'literal' in source.number, captureIds: [...new Set(captures.map(({ token }) => token))] };
@@ -108,7 +108,8 @@ function marksOf(source: CardSource): LocatedPlaceholder[] {
     const { path, part } = FIELDS[name];
     const placeholder = { ...field.placeholder, part };
     // Nothing is written back: the values go into fields of their own.
-    marks.push({ placeholder, location: path, number: marks.length + 1, start: 0, end: 0, encode: (value) => value });
+    const place = { location: () => path, position: () => undefined, start: 0, end: 0 };
+    marks.push({ placeholder, ...place, number: marks.length + 1, encode: (value) => value });
   }
   return marks;
 }

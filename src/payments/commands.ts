@@ -1,7 +1,8 @@
 import type { Currency } from '../kernel/currency.ts';
-import { Failure, invalid } from '../kernel/failure.ts';
+import { Failure, invalidField } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { parseAmount } from '../kernel/money.ts';
+import { explain } from '../kernel/reasons.ts';
 import type { Payment } from './payment.ts';
 import { isAllowedTransition } from './transitions.ts';
 
@@ -13,8 +14,6 @@ export interface RequestedAmount {
   /** Absent: that of the payment. */
   readonly currency: Currency | undefined;
 }
-
-export const AMOUNT_EXPECTED = `expected an amount above 0 with at most ${LIMITS.amountIntegerDigits} digits before the point and no more places than the currency has`;
 
 /** What a caller, or the clock, wants of a payment. */
 export type Command = (
@@ -28,8 +27,6 @@ export type Command = (
   readonly expectedOperations?: number | undefined;
 };
 
-const IN_PROGRESS = 'operation in progress: the payment waits for the end of another one';
-
 const GROUPS = { capture: 'capture_info', payment_refund: 'refund_info' } as const;
 
 /**
@@ -40,10 +37,10 @@ const GROUPS = { capture: 'capture_info', payment_refund: 'refund_info' } as con
 export function validateCommand(payment: Payment, command: Command, can: { readonly partialCapture: boolean }): bigint {
   if (command.expectedOperations !== undefined && command.expectedOperations !== payment.operationCount)
     throw new Failure('changed_meanwhile');
-  if (payment.operationInProgress !== undefined) throw new Failure('operation_in_progress', { message: IN_PROGRESS });
+  if (payment.operationInProgress !== undefined) throw new Failure('operation_in_progress', explain('paymentBusy'));
   assertTransitionAllowed(payment, command);
   if (payment.operationCount >= LIMITS.operationsPerPayment && command.type !== 'expiry')
-    throw new Failure('payment_state', { field: 'id', message: 'the payment has had too many operations' });
+    throw new Failure('payment_state', explain('paymentOperations'), { field: 'id' });
   switch (command.type) {
     case 'capture':
       return amountWithin(payment, command.amount, payment.authorized, GROUPS.capture, can.partialCapture);
@@ -62,22 +59,19 @@ const LEADS_TO = {
   expiry: { by: 'expiry', to: ['Voided', 'Cancelled'] },
 } as const;
 
-const WORDS = {
-  capture: 'captured',
-  payment_refund: 'refunded',
-  authorization_void: 'voided',
-  expiry: 'ended by the clock',
+const DISALLOWED = {
+  capture: 'cannotCapture',
+  payment_refund: 'cannotRefund',
+  authorization_void: 'cannotVoid',
+  expiry: 'cannotExpire',
 } as const;
 
 function assertTransitionAllowed({ status, collected, refunded }: Payment, { type }: Command): void {
   const { by, to } = LEADS_TO[type];
   if (!to.some((next) => isAllowedTransition(status, next, by)))
-    throw new Failure('payment_state', {
-      field: 'id',
-      message: `the payment is ${status} and cannot be ${WORDS[type]}`,
-    });
+    throw new Failure('payment_state', explain(DISALLOWED[type], { status }), { field: 'id' });
   if (type === 'payment_refund' && refunded >= collected)
-    throw new Failure('payment_state', { field: 'id', message: 'the payment is refunded in full' });
+    throw new Failure('payment_state', explain('paymentRefunded'), { field: 'id' });
 }
 
 function amountWithin(
@@ -90,11 +84,12 @@ function amountWithin(
   if (asked === undefined) return available;
   const field = `${group}.amount_details`;
   if (asked.currency !== undefined && asked.currency !== currency)
-    throw invalid(`${field}.currency`, 'expected the currency of the payment');
+    throw invalidField(`${field}.currency`, 'amountCurrency');
   const minor = parseAmount(asked.text, currency);
-  if (minor === undefined || minor === 0n) throw invalid(`${field}.total_amount`, AMOUNT_EXPECTED);
-  if (minor > available) throw invalid(`${field}.total_amount`, 'more than is left of the payment');
-  if (!inParts && minor !== available) throw invalid(`${field}.total_amount`, 'this processor captures in full only');
+  if (minor === undefined || minor === 0n)
+    throw invalidField(`${field}.total_amount`, 'amount', { digits: LIMITS.amountIntegerDigits });
+  if (minor > available) throw invalidField(`${field}.total_amount`, 'amountTooMuch');
+  if (!inParts && minor !== available) throw invalidField(`${field}.total_amount`, 'amountWhole');
   return minor;
 }
 

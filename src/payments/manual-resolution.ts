@@ -2,7 +2,7 @@ import type { Origin } from '../audit/audit.ts';
 import type { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import type { Transactions } from '../idempotency/transaction.ts';
 import type { Tenant } from '../kernel/environment.ts';
-import { OperatorError } from '../kernel/operator-error.ts';
+import { notPossible } from '../kernel/failure.ts';
 import type { PaymentSnapshot } from './payment.ts';
 import type { PaymentActivations } from './payment-activations.ts';
 import type { LoadedPayment, PaymentRepository } from './payment-repository.ts';
@@ -11,11 +11,6 @@ import { paymentAuditEvent } from './payments.ts';
 /** The outcome that an operator saw in the processor's own console. */
 export const MANUAL_OUTCOMES = ['accepted', 'refused'] as const;
 export type ManualOutcome = (typeof MANUAL_OUTCOMES)[number];
-
-/** A request of the operator that the state of the payment does not allow. */
-class ManualResolutionError extends OperatorError {
-  override readonly name = 'ManualResolutionError';
-}
 
 /** Sets the outcome of an operation that stays in doubt, on the responsibility of an operator. */
 export class ManualResolution {
@@ -41,13 +36,12 @@ export class ManualResolution {
     return this.#transactions.run({ origin, account: tenant.account }, async (transaction) => {
       const loaded = await this.#repository.load(tenant, transactionId);
       if (loaded === undefined || loaded.reconciliation.inDoubtSince === undefined)
-        throw new ManualResolutionError('there is no such transaction in doubt; see: cardvault payments doubtful');
+        throw notPossible('noUnknownOutcome');
       const configured = await this.#activations.configuredProcessor(tenant, loaded.payment.processor);
       assertResolvable(loaded, outcome);
       const event = { type: 'resolved-manually', outcome } as const;
       const after = await this.#repository.apply(transaction, loaded, event, configured);
-      if (after === undefined)
-        throw new ManualResolutionError(`a payment that is ${loaded.payment.status} does not allow that`);
+      if (after === undefined) throw notPossible('statusDisallowsOutcome', { status: loaded.payment.status });
       transaction.write(this.#idempotency.releaseBinding(tenant, loaded.operation.id));
       transaction.record(paymentAuditEvent('payment.resolved-manually', loaded, outcome));
       return after;
@@ -58,9 +52,7 @@ export class ManualResolution {
 function assertResolvable({ payment, operation }: LoadedPayment, outcome: ManualOutcome): void {
   const { operationInProgress } = payment;
   if (operationInProgress !== undefined && operationInProgress !== operation.id)
-    throw new ManualResolutionError(`another transaction of the payment is in doubt: ${operationInProgress}`);
+    throw notPossible('otherUnknownOutcome', { transaction: operationInProgress });
   if (operation.state === 'in_progress' && outcome === 'refused' && operation.type === 'expiry')
-    throw new ManualResolutionError(
-      "the payment has expired: void it in the processor's console, then resolve it as accepted",
-    );
+    throw notPossible('expiryNotRefusable');
 }

@@ -1,8 +1,10 @@
 import type { KeyObject } from 'node:crypto';
 import { type EncryptionPadding, encryptRsa, plaintextLimit } from '../crypto/rsa.ts';
 import { InvalidKeyError, keyBits, parsePublicKey } from '../crypto/rsa-keys.ts';
-import { Failure, invalid, invalidField } from '../kernel/failure.ts';
+import { Failure, invalidField } from '../kernel/failure.ts';
 import { isJsonObject, type Json, parseJson } from '../kernel/json.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { explain } from '../kernel/reasons.ts';
 import { type LocatedPlaceholder, placeholderFailure, type Substitution } from './located-placeholder.ts';
 
 /** How values are encrypted before they are put in. */
@@ -26,17 +28,17 @@ const PADDINGS: ReadonlyMap<Json | undefined, EncryptionPadding> = new Map([
 export function parseEncryption(header: string | undefined): ValueEncryption {
   const { key, type = 'RSA', is_partial: isPartial = true } = header === undefined ? {} : parseMembers(header);
   const padding = PADDINGS.get(type);
-  if (padding === undefined) throw invalid(`${HEADER}.type`, 'expected RSA, RSA-OAEP or RSA-PKCS1');
+  if (padding === undefined) throw invalidField(`${HEADER}.type`, 'encryptionType');
   if (typeof isPartial !== 'boolean') throw invalidField(`${HEADER}.is_partial`, 'expectedBoolean');
   return { key: key === undefined ? undefined : parseKey(key), padding, isPartial };
 }
 
 function parseMembers(header: string): Record<string, Json | undefined> {
   const value = tryParseJson(header);
-  if (!isJsonObject(value)) throw invalid(HEADER, 'expected a JSON object');
+  if (!isJsonObject(value)) throw invalidField(HEADER, 'expectedJsonObject');
   // A misspelled member would go unnoticed, and the value would be encrypted with another key.
   if (Object.keys(value).some((name) => !MEMBERS.includes(name)))
-    throw invalid(HEADER, `expected no other members than ${MEMBERS.join(', ')}`);
+    throw invalidField(HEADER, 'membersOnly', { names: MEMBERS.join(', ') });
   // A null member counts as absent.
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, member ?? undefined]));
 }
@@ -51,12 +53,12 @@ function tryParseJson(header: string): Json | undefined {
 }
 
 function parseKey(key: Json): KeyObject {
-  const expectation = 'expected an RSA public key of 2048 bits or more, PEM or base64 of DER';
-  if (typeof key !== 'string') throw invalid(`${HEADER}.key`, expectation);
+  const notKey = invalidField(`${HEADER}.key`, 'encryptionKey', { min: LIMITS.rsaBits.min });
+  if (typeof key !== 'string') throw notKey;
   try {
     return parsePublicKey(Buffer.from(key, 'latin1'));
   } catch (error) {
-    if (error instanceof InvalidKeyError) throw invalid(`${HEADER}.key`, expectation);
+    if (error instanceof InvalidKeyError) throw notKey;
     throw error;
   }
 }
@@ -75,7 +77,7 @@ export function encryptValues(
   return substitutions.map(({ located, value }) => {
     if (!isEncrypted(located, encryption)) return { located, value };
     const bytes = Buffer.from(value, 'utf8');
-    if (bytes.length > maxBytes) throw placeholderFailure(located, 'the value is too long for the encryption key');
+    if (bytes.length > maxBytes) throw placeholderFailure(located, explain('valueTooLong'));
     return { located, value: encryptRsa(padding, key, bytes).toString('base64') };
   });
 }

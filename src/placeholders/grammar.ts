@@ -1,4 +1,5 @@
 import { LIMITS } from '../kernel/limits.ts';
+import { type Explanation, explain, formatReason } from '../kernel/reasons.ts';
 
 /**
  * `{{ token : detokenize|transaction [| extract:PART] [| date:FORMAT] [| encrypt] }}` (decisions: Placeholders). Blanks
@@ -29,14 +30,16 @@ export interface Occurrence {
   readonly end: number;
 }
 
-/** A malformed placeholder and its offset. The message quotes nothing of the text. */
+/** A malformed placeholder and its offset. */
 export class PlaceholderSyntaxError extends Error {
+  override readonly name = 'PlaceholderSyntaxError';
+  readonly explanation: Explanation;
   readonly at: number;
   /** Counts from 1, within this text. */
   readonly number: number;
-  constructor(expectation: string, at: number, number: number) {
-    super(expectation);
-    this.name = 'PlaceholderFault';
+  constructor(explanation: Explanation, at: number, number: number) {
+    super(formatReason(explanation));
+    this.explanation = explanation;
     this.at = at;
     this.number = number;
   }
@@ -44,14 +47,14 @@ export class PlaceholderSyntaxError extends Error {
 
 /**
  * Returns all placeholders of a text, in order, at most `limit`. `{{` must begin one; `}}` alone is
- * text. Throws `PlaceholderFault`.
+ * text. Throws `PlaceholderSyntaxError`.
  */
 export function findPlaceholders(text: string, limit: number = LIMITS.placeholders): Occurrence[] {
   const found: Occurrence[] = [];
   for (let start = text.indexOf('{{'); start >= 0; start = text.indexOf('{{', found.at(-1)?.end)) {
     const number = found.length + 1;
     if (number > limit)
-      throw new PlaceholderSyntaxError(`expected at most ${LIMITS.placeholders} placeholders`, start, number);
+      throw new PlaceholderSyntaxError(explain('placeholdersUpTo', { max: LIMITS.placeholders }), start, number);
     const parser = new Parser(text, start, number);
     const placeholder = parser.placeholder();
     found.push({ placeholder, start, end: parser.at });
@@ -77,7 +80,7 @@ class Parser {
 
   placeholder(): Placeholder {
     this.#expect('{{');
-    const token = this.#match(TOKEN, 'a token, as {{ begins a placeholder');
+    const token = this.#match(TOKEN, explain('placeholderToken', { begin: '{{' }));
     this.#expect(':');
     const source = this.#oneOf(SOURCES);
     let part: ExtractPart | undefined;
@@ -89,13 +92,13 @@ class Parser {
       const at = this.at;
       const filter = this.#oneOf(['extract', 'date', 'encrypt']);
       const isInOrder = !encrypt && (filter === 'encrypt' || (date === undefined && (filter === 'date' || !part)));
-      if (!isInOrder) throw this.#error('expected each filter once, extract before date before encrypt', at);
+      if (!isInOrder) throw this.#error(explain('filterOrder'), at);
       if (filter === 'encrypt') encrypt = true;
       else this.#expect(':');
       if (filter === 'extract') part = this.#part(source);
       if (filter === 'date') date = this.#date(part, at);
     }
-    if (!this.#peek('}}')) throw this.#error('expected | or }}', this.at);
+    if (!this.#peek('}}')) throw this.#error(explain('placeholderEnd', { end: '}}' }), this.at);
     this.at += '}}'.length;
     return { token, source, part: part ?? 'card', date, encrypt };
   }
@@ -104,18 +107,18 @@ class Parser {
     this.#skipBlanks();
     const at = this.at;
     const part = this.#oneOf(PARTS, source === 'transaction' ? PARTS : TOKEN_PARTS);
-    if (part === 'cvv' && source === 'detokenize') throw this.#error('cvv is a part of captures only', at);
+    if (part === 'cvv' && source === 'detokenize') throw this.#error(explain('cvvOfCaptures'), at);
     return part;
   }
 
   #date(part: ExtractPart | undefined, filterAt: number): DateFormat {
-    if (part !== 'expiration') throw this.#error('date follows extract:expiration only', filterAt);
+    if (part !== 'expiration') throw this.#error(explain('dateOfExpiration'), filterAt);
     this.#skipBlanks();
     const at = this.at;
-    const expectation = `one of ${DATE_FORMATS.join(', ')}`;
+    const expectation = explain('placeholderWord', { words: DATE_FORMATS.join(', ') });
     const format = this.#match(DATE, expectation);
     const known = DATE_FORMATS.find((each) => each === format);
-    if (known === undefined) throw this.#error(`expected ${expectation}`, at);
+    if (known === undefined) throw this.#error(expectation, at);
     return known;
   }
 
@@ -123,24 +126,24 @@ class Parser {
   #oneOf<W extends string>(words: readonly W[], listed: readonly W[] = words): W {
     this.#skipBlanks();
     const at = this.at;
-    const expectation = `one of ${listed.join(', ')}`;
+    const expectation = explain('placeholderWord', { words: listed.join(', ') });
     const word = this.#match(WORD, expectation);
     const known = words.find((each) => each === word);
-    if (known === undefined) throw this.#error(`expected ${expectation}`, at);
+    if (known === undefined) throw this.#error(expectation, at);
     return known;
   }
 
-  #match(pattern: RegExp, expectation: string): string {
+  #match(pattern: RegExp, expectation: Explanation): string {
     this.#skipBlanks();
     pattern.lastIndex = this.at;
     const [match] = pattern.exec(this.#text) ?? [];
-    if (match === undefined) throw this.#error(`expected ${expectation}`, this.at);
+    if (match === undefined) throw this.#error(expectation, this.at);
     this.at += match.length;
     return match;
   }
 
   #expect(sign: string): void {
-    if (!this.#peek(sign)) throw this.#error(`expected ${sign}`, this.at);
+    if (!this.#peek(sign)) throw this.#error(explain('expectedSign', { sign }), this.at);
     this.at += sign.length;
   }
 
@@ -155,7 +158,7 @@ class Parser {
     this.at = BLANKS.lastIndex;
   }
 
-  #error(expectation: string, at: number): PlaceholderSyntaxError {
-    return new PlaceholderSyntaxError(expectation, at, this.#number);
+  #error(explanation: Explanation, at: number): PlaceholderSyntaxError {
+    return new PlaceholderSyntaxError(explanation, at, this.#number);
   }
 }

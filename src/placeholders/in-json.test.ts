@@ -176,7 +176,7 @@ describe('placeholders in JSON', () => {
   it('are told with numbers in the order of the document', () => {
     const text = `{"b":"${ONE}${ONE}","a":["${ONE}"]}`;
     assert.deepEqual(
-      locateInJson(text, new Set(['a', 'b'])).map(({ number, location: place }) => [number, place]),
+      locateInJson(text, new Set(['a', 'b'])).map(({ number, location }) => [number, location()]),
       [
         [1, '/b'],
         [2, '/b'],
@@ -187,8 +187,13 @@ describe('placeholders in JSON', () => {
 });
 
 describe('the place of a placeholder', () => {
+  it('is the line and the column of the payload, too', () => {
+    const [, mark] = locateInJson(`{"a": "${ONE}",\r\n "b": "\\n ${ONE}"}`, NONE);
+    assert.deepEqual(mark?.position(), { line: 2, column: 11 });
+  });
+
   const placeIn = (text: string, ...known: readonly string[]): string | undefined =>
-    locateInJson(text, new Set(known))[0]?.location;
+    locateInJson(text, new Set(known))[0]?.location();
 
   it('is a pointer with the keys that are known and a star for each other, and then the character, too', () => {
     const text = `{"cardData":{"4111111111111111":[0,{"pan":"${ONE}"}]}}`;

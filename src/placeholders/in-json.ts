@@ -1,5 +1,6 @@
 import { parseJson, type TextValue } from '../kernel/json.ts';
-import { type LocatedPlaceholder, locateIn, positionInValue } from './located-placeholder.ts';
+import { positionAt } from '../kernel/text-position.ts';
+import { characterOfValue, type LocatedPlaceholder, locateIn } from './located-placeholder.ts';
 
 /** Escapes as `JSON.stringify` does, without the quotes. */
 export const escapeForJson = (value: string): string => JSON.stringify(value).slice(1, -1);
@@ -19,11 +20,15 @@ export function locateInJson(text: string, known: ReadonlySet<string>): LocatedP
     if (!found.value.includes('{{')) return;
     const pointer = pointerOf(found, known);
     const offsetOf = mapOffsets(text, found);
-    const write = escapeForJson;
-    locateIn(
-      { text: found.value, offsetOf, locationOf: () => pointer, positionOf: positionInValue, encode: write },
-      located,
-    );
+    const span = {
+      text: found.value,
+      offsetOf,
+      positionOf: (index: number) => positionAt(text, offsetOf(index)),
+      locationOf: () => pointer,
+      characterOf: characterOfValue,
+      encode: escapeForJson,
+    };
+    locateIn(span, located);
   });
   return located;
 }

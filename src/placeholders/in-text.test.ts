@@ -36,7 +36,7 @@ describe('placeholders in a text of any form', () => {
   it('have the line as their place', () => {
     const text = `${ONE}\r\n\n ${ONE}${ONE}\n${ONE}\n`;
     assert.deepEqual(
-      locateInText(text).map(({ number, location: place }) => [number, place]),
+      locateInText(text).map(({ number, location }) => [number, location()]),
       [
         [1, 'line 1'],
         [2, 'line 3'],

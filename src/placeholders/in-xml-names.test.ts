@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { SaxesParser } from 'saxes';
-import { locateInXml } from './in-xml.ts';
+import { locateXml } from '../../test/fixtures/placeholder-fixtures.ts';
 import { substitute } from './located-placeholder.ts';
 
 const ONE = '{{a:detokenize}}';
@@ -114,7 +114,7 @@ describe('names with characters that JavaScript alone takes for blanks', () => {
     fc.assert(
       fc.property(element, fc.array(holders, { minLength: 1, maxLength: 4 }), (root, given) => {
         const text = written(root);
-        const marks = locateInXml(text, 1);
+        const marks = locateXml(text);
         // Every placeholder is found: none is taken for a part of a name.
         assert.equal(marks.length, text.split(ONE).length - 1);
         const valueAt = (index: number): string => given[index % given.length] ?? '';

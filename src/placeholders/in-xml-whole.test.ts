@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { locateXml } from '../../test/fixtures/placeholder-fixtures.ts';
 import { readXml } from '../../test/fixtures/xml-parsing.ts';
-import { locateInXml } from './in-xml.ts';
 import { substitute } from './located-placeholder.ts';
 
 const ONE = '{{a:detokenize}}';
@@ -85,7 +85,7 @@ describe('an element with its placeholders replaced', () => {
       fc.property(roots, fc.array(values, { minLength: 1, maxLength: 4 }), (inside, given) => {
         const root: Content = { kind: 'element', name: 'root', attributes: [], content: inside };
         const text = written(root, () => ONE);
-        const marks = locateInXml(text, 1);
+        const marks = locateXml(text);
         const valueAt = (index: number): string => given[index % given.length] ?? '';
         const result = substitute(
           text,

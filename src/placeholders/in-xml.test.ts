@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { withValues } from '../../test/fixtures/placeholder-fixtures.ts';
+import { locateXml, withValues } from '../../test/fixtures/placeholder-fixtures.ts';
 import { readXml } from '../../test/fixtures/xml-parsing.ts';
 import { Failure } from '../kernel/failure.ts';
-import { locateInXml } from './in-xml.ts';
 import { substitute } from './located-placeholder.ts';
 
 const ONE = '{{a:detokenize}}';
 
 const replaced = (text: string, ...values: readonly string[]): string =>
-  substitute(text, withValues(locateInXml(text, 1), values));
+  substitute(text, withValues(locateXml(text), values));
 
 function failure(act: () => unknown): Failure {
   try {
@@ -54,14 +53,14 @@ describe('placeholders in XML', () => {
 
   it('are not looked for in comments, names and namespace declarations', () => {
     const text = `<a xmlns="urn:${ONE}" xmlns:b='{{'><!-- ${ONE} {{ <x y="{{"> --><b:c xmlnsx="${ONE}"/><!--{{--></a>`;
-    assert.equal(locateInXml(text, 1).length, 1);
+    assert.equal(locateXml(text).length, 1);
     assert.equal(replaced(text, '7'), text.replace(`xmlnsx="${ONE}"`, 'xmlnsx="7"'));
   });
 
   it('are not looked for in comments that begin with what ends one', () => {
     for (const start of ['<!-->', '<!--->']) {
       for (const inside of ['{{', ONE, '&#123;{', '<b c="{{"/>']) {
-        assert.deepEqual(locateInXml(`<a>${start}${inside}--></a>`, 1), [], start + inside);
+        assert.deepEqual(locateXml(`<a>${start}${inside}--></a>`), [], start + inside);
       }
       // What opens here and never ends; the search for its end must not begin again at the start.
       assert.equal(replaced(`<a>${start}<![CDATA[<b c="--></a>`), `<a>${start}<![CDATA[<b c="--></a>`);
@@ -106,16 +105,16 @@ describe('placeholders in XML', () => {
 
   it('are no references where references mean nothing', () => {
     for (const text of ['<a><![CDATA[&#123;&#123;]]></a>', '<a>&amp;#123;&amp;#123;</a>', '<a>{&lt;{</a>']) {
-      assert.deepEqual(locateInXml(text, 1), [], text);
+      assert.deepEqual(locateXml(text), [], text);
     }
   });
 
   it('do not reach over the end of a text or section', () => {
     for (const text of ['<a>{<b/>{</a>', '<a>{<!-- -->{</a>', '<a>{<![CDATA[{]]></a>', '<a b="{" c="{"/>']) {
-      assert.deepEqual(locateInXml(text, 1), [], text);
+      assert.deepEqual(locateXml(text), [], text);
     }
     const cut = '<a>{{a:<!-- -->detokenize}}</a>';
-    assert.equal(failure(() => locateInXml(cut, 1)).code, 'invalid_placeholder');
+    assert.equal(failure(() => locateXml(cut)).code, 'invalid_placeholder');
   });
 
   it('never take what cannot stand in XML', () => {
@@ -136,7 +135,7 @@ describe('the place of a placeholder in XML', () => {
   it('is its line, counted from the first line of the element', () => {
     const text = `<a b="\n${ONE}">\r\n<!--\n\n-->${ONE}${ONE}<![CDATA[\n\n${ONE}]]>&#10;\n&#x7b;{a:detokenize}}</a>`;
     assert.deepEqual(
-      locateInXml(text, 10).map(({ number, location: place }) => [number, place]),
+      locateXml(text, 10).map(({ number, location }) => [number, location()]),
       [
         [1, 'line 11'],
         [2, 'line 14'],
@@ -149,7 +148,7 @@ describe('the place of a placeholder in XML', () => {
 
   it('is told of a malformed one, with the character in the decoded text', () => {
     const { code, field, message } = failure(() =>
-      locateInXml(`<a>${ONE}\n<b c="&#123;&#x7b;4111111111111111"/></a>`, 5),
+      locateXml(`<a>${ONE}\n<b c="&#123;&#x7b;4111111111111111"/></a>`, 5),
     );
     assert.equal(code, 'invalid_placeholder');
     assert.equal(field, 'line 6');
@@ -161,9 +160,9 @@ describe('a large document', () => {
   it('needs no step for each pair of its characters', () => {
     const many = 100_000;
     const attributes = Array.from({ length: many }, (_, index) => `a${index}=" "`).join(' ');
-    assert.deepEqual(locateInXml(`<a ${attributes}/>`, 1), []);
-    assert.deepEqual(locateInXml(`<a>${'<b/>&#32;'.repeat(many)}</a>`, 1), []);
-    assert.deepEqual(locateInXml(`<a${' '.repeat(many)}>${'<![CDATA[&#]]>'.repeat(many)}</a>`, 1), []);
-    assert.equal(locateInXml(`<a>${'&#32;\n'.repeat(many)}${ONE}</a>`, 1)[0]?.location, `line ${many + 1}`);
+    assert.deepEqual(locateXml(`<a ${attributes}/>`), []);
+    assert.deepEqual(locateXml(`<a>${'<b/>&#32;'.repeat(many)}</a>`), []);
+    assert.deepEqual(locateXml(`<a${' '.repeat(many)}>${'<![CDATA[&#]]>'.repeat(many)}</a>`), []);
+    assert.equal(locateXml(`<a>${'&#32;\n'.repeat(many)}${ONE}</a>`)[0]?.location(), `line ${many + 1}`);
   });
 });

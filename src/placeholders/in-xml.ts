@@ -1,13 +1,13 @@
-import { createLineCounter, type LocatedPlaceholder, locateIn, positionInValue } from './located-placeholder.ts';
+import type { TextPosition } from '../kernel/text-position.ts';
+import { characterOfValue, type DecodedSpan, type LocatedPlaceholder, locateIn } from './located-placeholder.ts';
 
 /**
  * The placeholders in the text, CDATA and attribute values of an element that was checked to be well-formed; names,
- * comments and namespace declarations are not looked at. `firstLine` is that of the element. Throws
- * `invalid_placeholder`.
+ * comments and namespace declarations are not looked at. `positionAt` returns where in the document an offset of the element
+ * is. Throws `invalid_placeholder`.
  */
-export function locateInXml(text: string, firstLine: number): LocatedPlaceholder[] {
+export function locateInXml(text: string, positionAt: (offset: number) => TextPosition): LocatedPlaceholder[] {
   const located: LocatedPlaceholder[] = [];
-  const lineOf = createLineCounter(text, firstLine);
   const hasBraces = createFinder(text, '{{');
   const hasReference = createFinder(text, '&#');
   for (const { start, end, write, isLiteral } of findSpans(text)) {
@@ -15,11 +15,16 @@ export function locateInXml(text: string, firstLine: number): LocatedPlaceholder
     const raw = text.slice(start, end);
     const decoded = isLiteral || !raw.includes('&') ? undefined : decode(raw);
     const offsetOf = (index: number): number => start + (decoded === undefined ? index : (decoded.offsets[index] ?? 0));
-    const placeOf = (index: number): string => lineOf(offsetOf(index));
-    locateIn(
-      { text: decoded?.text ?? raw, offsetOf, locationOf: placeOf, positionOf: positionInValue, encode: write },
-      located,
-    );
+    const positionOf = (index: number): TextPosition => positionAt(offsetOf(index));
+    const span: DecodedSpan = {
+      text: decoded?.text ?? raw,
+      offsetOf,
+      positionOf,
+      locationOf: (index) => `line ${positionOf(index).line}`,
+      characterOf: characterOfValue,
+      encode: write,
+    };
+    locateIn(span, located);
   }
   return located;
 }

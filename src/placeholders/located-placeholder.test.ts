@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
 import { withValues } from '../../test/fixtures/placeholder-fixtures.ts';
 import { Failure } from '../kernel/failure.ts';
+import { explain } from '../kernel/reasons.ts';
 import {
-  createLineCounter,
+  characterOfValue,
   type DecodedSpan,
   type LocatedPlaceholder,
   locateIn,
@@ -19,7 +19,8 @@ const stretch = (text: string, offset = 0): DecodedSpan => ({
   text,
   offsetOf: (index) => offset + index,
   locationOf: (index) => `place ${offset + index}`,
-  positionOf: (index) => `sign ${index}`,
+  positionOf: (index) => ({ line: 7, column: offset + index + 1 }),
+  characterOf: characterOfValue,
   encode: (value) => (value === 'impossible' ? undefined : `<${value}>`),
 });
 
@@ -43,7 +44,7 @@ describe('marks', () => {
   it('are numbered through all stretches of a payload', () => {
     const marks = marksOf(stretch(`x${ONE}${ONE}`), stretch('none'), stretch(ONE, 100));
     assert.deepEqual(
-      marks.map(({ number, start, end, location: place }) => [number, start, end, place]),
+      marks.map(({ number, start, end, location }) => [number, start, end, location()]),
       [
         [1, 1, 17, 'place 1'],
         [2, 17, 33, 'place 17'],
@@ -55,20 +56,27 @@ describe('marks', () => {
   it('are 100 at most over all stretches', () => {
     assert.equal(marksOf(stretch(ONE.repeat(100))).length, 100);
     const alone = failure(() => marksOf(stretch(ONE.repeat(101))));
-    assert.equal(alone.message, 'place 1600: placeholder 101: sign 1600: expected at most 100 placeholders');
+    assert.equal(
+      alone.message,
+      'place 1600: placeholder 101: character 1601 of the value: expected at most 100 placeholders',
+    );
     const [most, last] = [stretch(ONE.repeat(99)), stretch(ONE, 5000)];
     assert.equal(marksOf(most, last).length, 100);
     const { code, field, message } = failure(() => marksOf(most, last, stretch(`xx${ONE}`, 6000)));
     assert.equal(code, 'invalid_placeholder');
     assert.equal(field, 'place 6002');
-    assert.equal(message, 'place 6002: placeholder 101: sign 2: expected at most 100 placeholders');
+    assert.equal(message, 'place 6002: placeholder 101: character 3 of the value: expected at most 100 placeholders');
   });
 
   it('of a malformed text are none: the failure has number, place and character', () => {
-    const { code, field, message } = failure(() => marksOf(stretch(ONE), stretch(`..${ONE} {{b:x}}`, 50)));
+    const { code, field, message, values } = failure(() => marksOf(stretch(ONE), stretch(`..${ONE} {{b:x}}`, 50)));
+    assert.deepEqual([values['placeholder'], values['line'], values['column']], [3, 7, 74]);
     assert.equal(code, 'invalid_placeholder');
     assert.equal(field, 'place 73');
-    assert.equal(message, 'place 73: placeholder 3: sign 23: expected one of detokenize, transaction');
+    assert.equal(
+      message,
+      'place 73: placeholder 3: character 24 of the value: expected one of detokenize, transaction',
+    );
   });
 
   it('let other errors pass', () => {
@@ -99,26 +107,14 @@ describe('replacing', () => {
   });
 });
 
-describe('faultAt', () => {
+describe('placeholderFailure', () => {
   it('is of the kind that is asked for', () => {
-    const { code, field, message } = placeholderFailure(
-      { location: '/a', number: 7 },
-      'no such token',
+    const { code, field, message, values } = placeholderFailure(
+      { number: 7, location: () => '/a', position: () => ({ line: 2, column: 5 }) },
+      explain('tokenUnknown'),
       'unknown_token',
     );
     assert.deepEqual([code, field, message], ['unknown_token', '/a', '/a: placeholder 7: no such token']);
-  });
-});
-
-describe('lineCounter', () => {
-  it('counts line ends before an offset, for any ascending offsets', () => {
-    fc.assert(
-      fc.property(fc.stringMatching(/^[a\n]{0,30}$/), fc.array(fc.nat(30)), fc.nat(9), (text, offsets, first) => {
-        const lineOf = createLineCounter(text, first);
-        for (const offset of offsets.sort((one, other) => one - other)) {
-          assert.equal(lineOf(offset), `line ${first + text.slice(0, offset).split('\n').length - 1}`);
-        }
-      }),
-    );
+    assert.deepEqual(values, { placeholder: 7, problem: explain('tokenUnknown'), line: 2, column: 5 });
   });
 });

@@ -1,16 +1,20 @@
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { type Explanation, explain } from '../kernel/reasons.ts';
+import type { TextPosition } from '../kernel/text-position.ts';
 import { findPlaceholders, type Placeholder, PlaceholderSyntaxError } from './grammar.ts';
 
-/** A decoded part of a payload that may contain placeholders. */
+/** A decoded part of a payload that may contain placeholders. Indexes count in `text`. */
 export interface DecodedSpan {
   readonly text: string;
-  /** Where the character at this index of `text` begins in the payload; defined for the index after the last, too. */
+  /** Where the character at this index begins in the payload; defined for the index after the last, too. */
   offsetOf(index: number): number;
-  /** Returns the location of the character at this index: a JSON pointer, or `line 7`. */
+  /** Returns where in the payload the character is. */
+  positionOf(index: number): TextPosition;
+  /** Returns the location of the character as failures name it: a JSON pointer, or `line 7`. */
   locationOf(index: number): string;
-  /** Where the character at this index is, counted as people do: `character 5 of the value`. */
-  positionOf(index: number): string;
+  /** Returns which character of its value or line it is. */
+  characterOf(index: number): Explanation;
   /** Returns the value as it must be written there; undefined when it cannot be written there. */
   encode(value: string): string | undefined;
 }
@@ -21,9 +25,12 @@ export interface LocatedPlaceholder {
   /** Offsets in the payload, [start, end). */
   readonly start: number;
   readonly end: number;
-  readonly location: string;
   /** Counts from 1, in the order of the payload. */
   readonly number: number;
+  /** Returns the location as failures name it: a field, a JSON pointer, or `line 7`. */
+  location(): string;
+  /** Returns where in the payload it begins; undefined when it is a field of its own. */
+  position(): TextPosition | undefined;
   encode(value: string): string | undefined;
 }
 
@@ -32,24 +39,33 @@ export function locateIn(decoded: DecodedSpan, located: LocatedPlaceholder[]): v
   const before = located.length;
   try {
     for (const { placeholder, start, end } of findPlaceholders(decoded.text, LIMITS.placeholders - before)) {
-      const number = located.length + 1;
-      const encode = (value: string): string | undefined => decoded.encode(value);
-      const span = { start: decoded.offsetOf(start), end: decoded.offsetOf(end) };
-      located.push({ placeholder, ...span, location: decoded.locationOf(start), number, encode });
+      located.push({
+        placeholder,
+        start: decoded.offsetOf(start),
+        end: decoded.offsetOf(end),
+        number: located.length + 1,
+        location: () => decoded.locationOf(start),
+        position: () => decoded.positionOf(start),
+        encode: (value) => decoded.encode(value),
+      });
     }
   } catch (error) {
     if (!(error instanceof PlaceholderSyntaxError)) throw error;
-    const at = { location: decoded.locationOf(error.at), number: before + error.number };
-    throw placeholderFailure(at, `${decoded.positionOf(error.at)}: ${error.message}`);
+    const { at, explanation: problem } = error;
+    const values = { placeholder: before + error.number, position: decoded.characterOf(at), problem };
+    throw new Failure('invalid_placeholder', explain('placeholderSyntax', { ...values, ...decoded.positionOf(at) }), {
+      field: decoded.locationOf(at),
+    });
   }
 }
 
 /** Builds a failure that names number and location of a placeholder, and nothing of its text. */
 export const placeholderFailure = (
-  { location, number }: Pick<LocatedPlaceholder, 'location' | 'number'>,
-  what: string,
+  { number, location, position }: Pick<LocatedPlaceholder, 'number' | 'location' | 'position'>,
+  problem: Explanation,
   code: 'invalid_placeholder' | 'unknown_token' | 'unknown_capture' = 'invalid_placeholder',
-): Failure => new Failure(code, { field: location, message: `placeholder ${number}: ${what}` });
+): Failure =>
+  new Failure(code, explain('placeholder', { placeholder: number, problem, ...position() }), { field: location() });
 
 /** A placeholder and the value that replaces it. */
 export interface Substitution {
@@ -63,23 +79,12 @@ export function substitute(payload: string, substitutions: readonly Substitution
   let at = 0;
   for (const { located, value } of substitutions) {
     const written = located.encode(value);
-    if (written === undefined) throw placeholderFailure(located, 'the value cannot be written in this place');
+    if (written === undefined) throw placeholderFailure(located, explain('valueNotWritable'));
     result += payload.slice(at, located.start) + written;
     at = located.end;
   }
   return result + payload.slice(at);
 }
 
-/** Formats a position within one value. */
-export const positionInValue = (index: number): string => `character ${index + 1} of the value`;
-
-/** Counts lines; asked for ascending offsets it reads the text once. */
-export function createLineCounter(text: string, firstLine: number): (offset: number) => string {
-  const ends = text.matchAll(/\r\n|\r|\n/g);
-  let line = firstLine;
-  let next = ends.next();
-  return (offset) => {
-    for (; next.done !== true && next.value.index < offset; next = ends.next()) line++;
-    return `line ${line}`;
-  };
-}
+/** Returns the place of a character within one value. */
+export const characterOfValue = (index: number): Explanation => explain('characterOfValue', { character: index + 1 });

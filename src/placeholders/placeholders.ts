@@ -4,6 +4,7 @@ import type { Transaction } from '../idempotency/transaction.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Expiry } from '../kernel/expiry.ts';
 import { Failure } from '../kernel/failure.ts';
+import { explain, type Reason } from '../kernel/reasons.ts';
 import type { Vault } from '../vault/vault.ts';
 import { formatExpiryAs } from './format-expiry.ts';
 import type { ExtractPart, Placeholder } from './grammar.ts';
@@ -112,20 +113,20 @@ const listIds = (located: readonly LocatedPlaceholder[], source: Placeholder['so
 
 const unknownRecord = (mark: LocatedPlaceholder): Failure =>
   mark.placeholder.source === 'detokenize'
-    ? placeholderFailure(mark, 'no such token', 'unknown_token')
-    : placeholderFailure(mark, 'no such capture, or its ttl has ended', 'unknown_capture');
+    ? placeholderFailure(mark, explain('tokenUnknown'), 'unknown_token')
+    : placeholderFailure(mark, explain('captureUnknown'), 'unknown_capture');
 
 function extractPart(mark: LocatedPlaceholder, values: RecordValues): string {
   const { part, date } = mark.placeholder;
   const value = part === 'expiration' ? values.expiry && formatExpiryAs(values.expiry, date) : values[part];
-  if (value === undefined) throw placeholderFailure(mark, `the record has no ${PART_NAMES[part]}`);
+  if (value === undefined) throw placeholderFailure(mark, explain(MISSING_PART[part]));
   return value;
 }
 
-const PART_NAMES: Readonly<Record<ExtractPart, string>> = {
-  card: 'card number',
-  expiration: 'expiry',
-  name: 'name',
-  token: 'token',
-  cvv: 'verification code',
-};
+const MISSING_PART = {
+  card: 'noCardNumber',
+  expiration: 'noExpiry',
+  name: 'noName',
+  token: 'tokenUnknown',
+  cvv: 'noCvv',
+} as const satisfies Record<ExtractPart, Reason>;

@@ -66,7 +66,7 @@ async function refusal(act: () => unknown): Promise<string> {
 
 const ALONE = 'a certificate needs its private key: give both';
 const ANOTHER = 'the merchant certificate belongs to another private key';
-const WAITS = 'another key waits already: a certificate cannot wait beside it';
+const WAITS = 'another key is pending: a certificate without a key cannot be pending beside it';
 
 /** Active and pending values afterwards, without and with an overlap of 10 minutes; or the error. */
 type Outcome = string;
@@ -166,7 +166,7 @@ describe('a merchant’s key or certificate is rejected', () => {
       filesOf({ certificate: await newCertificate(PAIRS.a, end - DAY) }),
     ]) {
       const replace = (from: number) => rotateMerchantKey(state, files, { now: end - MINUTE, from });
-      const message = 'the merchant certificate in use ends before the overlap does';
+      const message = 'the active merchant certificate expires before the overlap ends';
       assert.equal(await refusal(() => replace(end + 1)), message);
       await replace(end);
       await replace(end - MINUTE);
@@ -176,7 +176,7 @@ describe('a merchant’s key or certificate is rejected', () => {
   it('when a certificate would expire before it becomes active', async () => {
     const lasts = expiryOf(FIRST.a) - NOW;
     const short = (name: Name) => newCertificate(PAIRS[name], NOW - lasts + MINUTE);
-    const message = 'the merchant certificate ends before it comes into use';
+    const message = 'the merchant certificate expires before it becomes active';
     for (const files of [
       filesOf({ key: 'c', certificate: await short('c') }),
       filesOf({ certificate: await short('a') }),

@@ -3,6 +3,7 @@ import type { Transaction } from '../idempotency/transaction.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
+import { explain } from '../kernel/reasons.ts';
 import { encryptValues, isEncrypted, type ValueEncryption } from '../placeholders/encryption.ts';
 import { locateInJson } from '../placeholders/in-json.ts';
 import { locateInText } from '../placeholders/in-text.ts';
@@ -68,8 +69,8 @@ export class PayloadProxy {
 
   /** Secures a SOAP envelope. Throws what `#substitute` and `#messageSecurity` throw, and `malformed_xml`. */
   async wssec(transaction: Transaction, payload: Payload): Promise<string> {
-    const { text, line } = parseDocument(payload.text);
-    const marks = locateInXml(text, line);
+    const { text, positionAt } = parseDocument(payload.text);
+    const marks = locateInXml(text, positionAt);
     const configuration = await this.#configuration(payload);
     const security = this.#messageSecurity(configuration);
     const element = await this.#substitute(transaction, text, marks, { ...payload, use: 'wssec', configuration });
@@ -92,11 +93,8 @@ export class PayloadProxy {
   #messageSecurity({ merchant, processor, settings }: ProxyConfiguration): MessageSecurity {
     const now = this.#clock();
     if (merchant === undefined || processor === undefined) {
-      const missing = [
-        ...(processor === undefined ? ['processor public key'] : []),
-        ...(merchant === undefined ? ['merchant private key'] : []),
-      ];
-      throw notConfigured(missing.join(' and '));
+      if (processor !== undefined) throw notConfigured('merchantKeyMissing');
+      throw notConfigured(merchant === undefined ? 'keysMissing' : 'processorKeyMissing');
     }
     const parties: Parties = { merchant: active(merchant, now), processor: active(processor, now) };
     return { parties, settings: effectiveSettings(settings), now, random: this.#random };
@@ -121,10 +119,10 @@ export class PayloadProxy {
 
   #encryptionKey({ key }: ValueEncryption, { processor }: ProxyConfiguration): KeyObject {
     const publicKey = key ?? (processor && active(processor, this.#clock()).key);
-    if (publicKey === undefined) throw notConfigured('processor public key');
+    if (publicKey === undefined) throw notConfigured('processorKeyMissing');
     return publicKey;
   }
 }
 
-const notConfigured = (missing: string): Failure =>
-  new Failure('proxy_not_configured', { message: `not configured for this account and environment: ${missing}` });
+const notConfigured = (reason: 'keysMissing' | 'merchantKeyMissing' | 'processorKeyMissing'): Failure =>
+  new Failure('proxy_not_configured', explain(reason));

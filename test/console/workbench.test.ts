@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { listAudit } from '../../console/wire/audit.ts';
 import { tryPayload } from '../../console/wire/proxy.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
+import { formatReason } from '../../src/kernel/reasons.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { newSender, openJose, openWssec, type Sender } from '../interface/proxy-requests.ts';
 import { VISA } from '../interface/vault-requests.ts';
@@ -69,7 +70,25 @@ describe('the workbench', { timeout: 120_000 }, () => {
       assert.equal(error.code, code, answer);
       assert.equal(status, sent.status);
       assert.deepEqual(JSON.parse(answer), sent.json);
-      assert.equal(error.description, sent.json.description);
+      assert.equal(`${error.field}: ${formatReason(error.explanation)}`.replace(/^null: /, ''), sent.json.description);
+    }
+  });
+
+  test('a fault has line and column in the payload, whatever the endpoint names', async () => {
+    const envelope = (body: string): string =>
+      `<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/">\n<s:Body>${body}</s:Body></s:Envelope>`;
+    const cases = [
+      { kind: 'jose', payload: '{\n "a": 1,\n "a": 2}', at: [3, 2] },
+      { kind: 'jose', payload: '{"cardNumber":\r\n  "\\n{{x | y}}"}', at: [2, 10] },
+      { kind: 'jose', payload: '\n{"cardNumber":"{{4111111111111112:detokenize}}"}', at: [2, 16] },
+      { kind: 'wssec', payload: '<a>\n  <b></a>', at: [2, 9] },
+      { kind: 'wssec', payload: '<a>\n&#32;{{x | y}}</a>', at: [2, 10] },
+      { kind: 'wssec', payload: envelope('<a b="{{x}}"/>'), at: [2, 18] },
+      { kind: 'hash', hash_type: 'SHA256', payload: 'one\rtwo {{x | y}}', at: [2, 9] },
+    ];
+    for (const { at, ...body } of cases) {
+      const { line, column } = (await tried(body)).error.explanation.values;
+      assert.deepEqual([line, column], at, body.payload);
     }
   });
 

@@ -125,7 +125,7 @@ describe('cardvault operator', () => {
   test('tells what is wrong with an address, without repeating it', async () => {
     const wrong = await run('invite', '--email', 'not an address', '--json');
     assert.equal(wrong.code, 1);
-    assert.equal(JSON.parse(wrong.err).error, 'email: expected an e-mail address');
+    assert.equal(JSON.parse(wrong.err).error, 'email: expected an email address');
   });
 
   test('leaves a trail in the audit log, with the system user', async () => {

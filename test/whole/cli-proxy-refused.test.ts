@@ -93,7 +93,7 @@ describe('cardvault proxy configure refuses, and nothing changes:', () => {
     [
       'another passphrase',
       () => ['--merchant-private-key', encryptedKey(), '--passphrase-file', file('another')],
-      /passphrase is another one/,
+      /passphrase is incorrect/,
     ],
     [
       'a missing passphrase file',

@@ -1,6 +1,13 @@
 import { runInWorkbench } from '../../../src/http/workbench.ts';
+import type { Failure } from '../../../src/kernel/failure.ts';
 import { tryPayload } from '../../wire/proxy.ts';
 import { type Route, route } from '../route.ts';
+
+const toErrorView = ({ code, reason, values, field }: Failure) => ({
+  code,
+  explanation: reason === undefined ? null : { reason, values },
+  field: field ?? null,
+});
 
 export const workbenchRoutes: readonly Route[] = [
   route(tryPayload, async (call) => {
@@ -26,7 +33,7 @@ export const workbenchRoutes: readonly Route[] = [
     return {
       status,
       answer,
-      error: failure === undefined ? null : { code: failure.code, description: failure.message },
+      error: failure === undefined ? null : toErrorView(failure),
       duration_ms: Math.max(0, clock() - now),
     };
   }),

@@ -31,22 +31,20 @@ type Body = ValueOf<typeof body>;
 function toCard({ chd }: Body): Pick<NewCapture, 'pan' | 'name' | 'expiry' | 'sad'> {
   const { card, name, exp, cvv, track_2: track } = chd;
   if (card === undefined && cvv === undefined && track === undefined) {
-    throw new FieldMismatch('at least one of card, cvv and track_2 is required', 'chd');
+    throw new FieldMismatch(explain('cardDataRequired'), 'chd');
   }
   if (card !== undefined && track !== undefined && card !== track.pan)
-    throw new FieldMismatch('contradicts track_2', 'chd.card');
+    throw new FieldMismatch(explain('contradicts', { field: 'track_2' }), 'chd.card');
   const pan = card ?? track?.pan;
   if (pan !== undefined && !passesLuhn(pan)) {
-    throw new FieldMismatch(
-      'expected a card number that passes the Luhn check',
-      card === undefined ? 'chd.track_2' : 'chd.card',
-    );
+    throw new FieldMismatch(explain('luhn'), card === undefined ? 'chd.track_2' : 'chd.card');
   }
   return { pan, name, expiry: exp ?? track?.expiry, sad: { cvv, track2: track?.data } };
 }
 
 function toTtl({ ttl: lower, TTL: upper }: Body): number {
-  if (lower !== undefined && upper !== undefined && lower !== upper) throw new FieldMismatch('contradicts TTL', 'ttl');
+  if (lower !== undefined && upper !== undefined && lower !== upper)
+    throw new FieldMismatch(explain('contradicts', { field: 'TTL' }), 'ttl');
   const minutes = lower ?? upper;
   if (minutes === undefined) throw new FieldMismatch(explain('required'), 'ttl');
   return minutes;
@@ -56,9 +54,10 @@ function toAdditionalInfo(call: Pick<RouteCall<Body>, 'body' | 'source'>): Body[
   const { additional_info: info } = call.body;
   const [start, end] = call.source.spans.get('additional_info') ?? [0, 0];
   if (Buffer.byteLength(call.source.text.slice(start, end)) > LIMITS.additionalInfoBytes) {
-    throw new FieldMismatch(`expected at most ${LIMITS.additionalInfoBytes} bytes`, 'additional_info');
+    throw new FieldMismatch(explain('bytesUpTo', { max: LIMITS.additionalInfoBytes }), 'additional_info');
   }
-  if (Object.hasOwn(info, 'pan_index')) throw new FieldMismatch('the key pan_index is reserved', 'additional_info');
+  if (Object.hasOwn(info, 'pan_index'))
+    throw new FieldMismatch(explain('keyReserved', { name: 'pan_index' }), 'additional_info');
   return info;
 }
 

@@ -1,4 +1,5 @@
 import { LIMITS } from '../../kernel/limits.ts';
+import { explain } from '../../kernel/reasons.ts';
 import type { NewPayment } from '../../payments/payments.ts';
 import { defineEndpoint } from '../endpoint.ts';
 import { anyJson, FieldMismatch, integer, list, object, oneOf, optional, plainText, type ValueOf } from '../fields.ts';
@@ -36,7 +37,7 @@ const body = object({
 function toNewPayment(body_: ValueOf<typeof body>): NewPayment {
   const { transaction_info: info, order_info: order, cardholder_info: cardholder, bill_to: billTo } = body_;
   if (cardholder === undefined && billTo === undefined)
-    throw new FieldMismatch('required, or bill_to in its place', 'cardholder_info');
+    throw new FieldMismatch(explain('payerRequired'), 'cardholder_info');
   const { total_amount: total, currency, items_amount: items } = order.amount_details;
   const path = 'order_info.amount_details';
   return {

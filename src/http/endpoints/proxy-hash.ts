@@ -1,4 +1,4 @@
-import { invalid } from '../../kernel/failure.ts';
+import { invalidField } from '../../kernel/failure.ts';
 import { HASH_TYPES, type HashType } from '../../proxy/hash.ts';
 import { defineEndpoint } from '../endpoint.ts';
 import { object, output } from '../fields.ts';
@@ -38,7 +38,6 @@ export const proxyHash = defineEndpoint({
 function parseHashType(query: string): HashType {
   const [given, ...more] = new URLSearchParams(query).getAll('type');
   const type = HASH_TYPES.find((each) => each === given);
-  if (type === undefined || more.length > 0)
-    throw invalid('type', `expected one of ${HASH_TYPES.join(', ')}, given once`);
+  if (type === undefined || more.length > 0) throw invalidField('type', 'choiceOnce', { words: HASH_TYPES.join(', ') });
   return type;
 }

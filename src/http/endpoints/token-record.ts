@@ -68,7 +68,7 @@ type FormatRequest = ObjectValue<typeof formatMembers>;
 export function toTokenFormat(request: FormatRequest, key: ApiKey): Omit<Tokenization, 'cards'> {
   const isEightDigits = request.isEightDigitsBin === true;
   if (isEightDigits && !SCHEMES[request.scheme].eightDigitBin) {
-    throw new FieldMismatch(`works only with schemes ${EIGHT_DIGIT_SCHEMES}`, 'isEightDigitsBin');
+    throw new FieldMismatch(explain('eightDigitSchemes', { schemes: EIGHT_DIGIT_SCHEMES }), 'isEightDigitsBin');
   }
   const format: TokenFormat = { scheme: request.scheme, bin: isEightDigits ? 8 : 6 };
   const creator = { id: key.id, name: key.name };

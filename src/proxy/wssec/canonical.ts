@@ -1,6 +1,7 @@
 import { type SaxesAttributeNS, SaxesParser, type SaxesTagNS } from 'saxes';
 import { Failure } from '../../kernel/failure.ts';
 import { LIMITS } from '../../kernel/limits.ts';
+import { explain } from '../../kernel/reasons.ts';
 
 /**
  * Exclusive XML Canonicalization 1.0 without comments (http://www.w3.org/2001/10/xml-exc-c14n#), without inclusive
@@ -63,7 +64,7 @@ class CanonicalWriter {
 
   #assertWithinLimit(): void {
     if (this.#output.length > LIMITS.xmlCanonicalCharacters)
-      throw new Failure('malformed_xml', { message: 'malformed XML: too long in its canonical form' });
+      throw new Failure('malformed_xml', explain('xmlCanonicalTooLong'));
   }
 
   #open(tag: SaxesTagNS): void {

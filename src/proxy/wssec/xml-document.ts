@@ -1,14 +1,16 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes';
 import { Failure } from '../../kernel/failure.ts';
 import { LIMITS } from '../../kernel/limits.ts';
-import { DECLARATION, DOCTYPE, describeParserError, PROCESSING_INSTRUCTION } from './parser-messages.ts';
+import { explain, type Reason, type ValuesArgument } from '../../kernel/reasons.ts';
+import { positionAt, type TextPosition } from '../../kernel/text-position.ts';
+import { describeParserError } from './parser-messages.ts';
 
 /** The element of a merchant's document that is sent to the processor. */
 export interface OutboundElement {
   /** The element as written, from `<` of its start tag to `>` of its end tag. */
   readonly text: string;
-  /** Line of the request (from 1) at which it starts. */
-  readonly line: number;
+  /** Returns where in the document an offset of `text` is. */
+  positionAt(offset: number): TextPosition;
 }
 
 /**
@@ -23,7 +25,8 @@ export interface OutboundElement {
 export function parseDocument(text: string): OutboundElement {
   const outline = new XmlOutlineParser(text).parse();
   const { root } = outline;
-  if (!isEnvelope(root.tag)) return { text: text.slice(root.start, root.end), line: lineAt(text, root.start) };
+  if (!isEnvelope(root.tag))
+    return { text: text.slice(root.start, root.end), positionAt: (offset) => positionAt(text, root.start + offset) };
   return extractContent(text, outline);
 }
 
@@ -73,8 +76,8 @@ class XmlOutlineParser {
     const parser = this.#parser;
     // Six handlers at most: from the seventh on, V8 represents the parser as a dictionary, several times slower.
     parser.on('error', ({ message }) => this.#fail(describeParserError(message)));
-    parser.on('doctype', () => this.#fail(DOCTYPE));
-    parser.on('processinginstruction', () => this.#fail(PROCESSING_INSTRUCTION));
+    parser.on('doctype', () => this.#fail('xmlDoctype'));
+    parser.on('processinginstruction', () => this.#fail('xmlProcessingInstruction'));
     parser.on('attribute', ({ name, prefix, local, value }) => {
       this.#countNode();
       if (prefix !== '') this.#assertLocalName(local);
@@ -87,28 +90,27 @@ class XmlOutlineParser {
   parse(): Outline {
     // The parser drops a leading U+FEFF and counts it in its offsets.
     this.#parser.write(this.#text).close();
-    if (this.#root === undefined) return this.#fail('no root element');
+    if (this.#root === undefined) return this.#fail('xmlNoRoot');
     return { root: this.#root, body: this.#body, content: this.#content };
   }
 
   #countNode(): void {
-    if (++this.#nodes > LIMITS.xmlNodes) this.#fail(`more than ${LIMITS.xmlNodes} elements and attributes`);
+    if (++this.#nodes > LIMITS.xmlNodes) this.#fail('xmlTooManyNodes', { max: LIMITS.xmlNodes });
   }
 
   #assertNamespace(uri: string): void {
-    const longest = LIMITS.xmlNamespaceCharacters;
-    if (uri.length > longest) this.#fail(`a namespace longer than ${longest} characters`);
-    if (uri !== '' && !ABSOLUTE_URI.test(uri))
-      this.#fail('a namespace must be an absolute URI of ASCII characters without &');
+    const max = LIMITS.xmlNamespaceCharacters;
+    if (uri.length > max) this.#fail('xmlNamespaceLong', { max });
+    if (uri !== '' && !ABSOLUTE_URI.test(uri)) this.#fail('xmlNamespace');
   }
 
   #assertLocalName(local: string): void {
-    if (INVALID_NAME_START.test(local)) this.#fail('malformed name');
+    if (INVALID_NAME_START.test(local)) this.#fail('xmlName');
   }
 
   #open(tag: SaxesTagNS): void {
     this.#countNode();
-    if (++this.#depth > LIMITS.xmlDepth) this.#fail(`nested deeper than ${LIMITS.xmlDepth} levels`);
+    if (++this.#depth > LIMITS.xmlDepth) this.#fail('tooDeep', { max: LIMITS.xmlDepth });
     if (tag.prefix !== '') this.#assertLocalName(tag.local);
     if (this.#depth === 1) this.#openRoot(tag);
     else if (this.#depth <= 3 && this.#root !== undefined && isEnvelope(this.#root.tag)) {
@@ -118,16 +120,16 @@ class XmlOutlineParser {
 
   #openRoot(tag: SaxesTagNS): void {
     const { version = '1.0', encoding = 'utf-8' } = this.#parser.xmlDecl;
-    if (version !== '1.0' || !/^utf-8$/i.test(encoding)) throw fault(1, DECLARATION);
+    if (version !== '1.0' || !/^utf-8$/i.test(encoding)) throw fault({ line: 1, column: 1 }, 'xmlEncoding');
     this.#root = this.#span(tag);
   }
 
   #openInEnvelope(tag: SaxesTagNS, soap: string): void {
     if (this.#depth === 2 && tag.local === 'Body' && tag.uri === soap) {
-      if (this.#body !== undefined) this.#fail(ONE_BODY);
+      if (this.#body !== undefined) this.#fail('xmlOneBody');
       this.#body = this.#span(tag);
     } else if (this.#depth === 3 && this.#body?.end === 0) {
-      if (this.#content !== undefined) this.#fail(ONE_ELEMENT);
+      if (this.#content !== undefined) this.#fail('xmlOneElement');
       this.#content = this.#span(tag);
     }
   }
@@ -146,23 +148,29 @@ class XmlOutlineParser {
     if (part?.end === 0) part.end = this.#parser.position;
   }
 
-  #fail(what: string): never {
-    throw fault(this.#parser.line, what);
+  #fail<R extends Reason>(reason: R, ...values: ValuesArgument<R>): never {
+    const { line, columnIndex } = this.#parser;
+    throw fault({ line, column: Math.max(columnIndex, 1) }, reason, ...values);
   }
 }
 
 function extractContent(text: string, { root, body, content }: Outline): OutboundElement {
-  if (body === undefined) throw fault(lineAt(text, root.start), ONE_BODY);
-  if (content === undefined) throw fault(lineAt(text, body.start), ONE_ELEMENT);
+  if (body === undefined) throw fault(positionAt(text, root.start), 'xmlOneBody');
+  if (content === undefined) throw fault(positionAt(text, body.start), 'xmlOneElement');
   const before = skipWhitespaceAndComments(text, body.contentStart);
   const after = skipWhitespaceAndComments(text, content.end);
-  if (before !== content.start) throw fault(lineAt(text, before), ONE_ELEMENT);
-  if (!text.startsWith('</', after)) throw fault(lineAt(text, after), ONE_ELEMENT);
-  const nameEnd = content.start + 1 + content.tag.name.length;
+  if (before !== content.start) throw fault(positionAt(text, before), 'xmlOneElement');
+  if (!text.startsWith('</', after)) throw fault(positionAt(text, after), 'xmlOneElement');
+  const nameLength = 1 + content.tag.name.length;
+  const nameEnd = content.start + nameLength;
   const declarations = inheritedDeclarations(content.tag, { ...root.tag.ns, ...body.tag.ns });
   return {
     text: text.slice(content.start, nameEnd) + declarations + text.slice(nameEnd, content.end),
-    line: lineAt(text, content.start),
+    positionAt: (offset) =>
+      positionAt(
+        text,
+        content.start + (offset <= nameLength ? offset : Math.max(nameLength, offset - declarations.length)),
+      ),
   };
 }
 
@@ -190,17 +198,5 @@ function skipWhitespaceAndComments(text: string, start: number): number {
   }
 }
 
-function lineAt(text: string, offset: number): number {
-  let line = 1;
-  for (let at = 0; at < offset; at++) {
-    const code = text.charCodeAt(at);
-    if (code === 10 || (code === 13 && text.charCodeAt(at + 1) !== 10)) line++;
-  }
-  return line;
-}
-
-const ONE_BODY = 'expected one Body in the Envelope';
-const ONE_ELEMENT = 'expected one element in the Body';
-
-const fault = (line: number, what: string): Failure =>
-  new Failure('malformed_xml', { message: `malformed XML at line ${line}: ${what}` });
+const fault = <R extends Reason>(position: TextPosition, reason: R, ...values: ValuesArgument<R>): Failure =>
+  new Failure('malformed_xml', explain('malformedXml', { ...position, problem: explain(reason, ...values) }));

@@ -14,7 +14,7 @@ interface ErrorAlertProps {
 }
 
 /** Returns the text of an error in the user's language. */
-export function useErrorText(): (error: CallError) => string {
+export function useErrorText(): (error: Pick<CallError, 'code' | 'message' | 'explanation'>) => string {
   const { t, i18n } = useTranslation('errors');
   const reasonText = useReasonText();
   return ({ code, message, explanation }) => {

@@ -1,4 +1,4 @@
-import { invalid } from '../../../kernel/failure.ts';
+import { invalidField } from '../../../kernel/failure.ts';
 import type { Money } from '../../../kernel/money.ts';
 import { type Explanation, explain } from '../../../kernel/reasons.ts';
 import {
@@ -82,9 +82,9 @@ export class CyberSource implements Processor {
     const { country } = resolvePayer(order);
     const party = order.cardholder?.country === undefined ? 'bill_to' : 'cardholder_info';
     if (country !== undefined && !/^[A-Za-z]{2}$/.test(country))
-      throw invalid(`${party}.country`, 'expected two letters (ISO 3166-1) for this processor');
+      throw invalidField(`${party}.country`, 'processorCountry');
     if ((order.installments ?? 1) > MAX_INSTALLMENTS)
-      throw invalid('order_info.installments', `expected at most ${MAX_INSTALLMENTS} for this processor`);
+      throw invalidField('order_info.installments', 'processorUpTo', { max: MAX_INSTALLMENTS });
   }
 
   async authorize(call: ProcessorCall, order: Order, card: CardData): Promise<Outcome> {

@@ -1,4 +1,4 @@
-import { invalid } from '../../../kernel/failure.ts';
+import { invalidField } from '../../../kernel/failure.ts';
 import { isExactNumber, isJsonObject, type Json } from '../../../kernel/json.ts';
 import { formatNumber, type Money } from '../../../kernel/money.ts';
 import {
@@ -180,54 +180,50 @@ const omitIfIncomplete = (body: { readonly [key: string]: Json | undefined }): B
 export function checkOrder(order: Order, card: CardData, settings: ProcessorSettings): void {
   checkCard(card);
   if (!/^[0-9]{1,10}(\.[0-9]{1,2})?$/.test(formatNumber(order.amount)))
-    throw invalid('order_info.amount_details.total_amount', 'KOIN takes up to 10 digits and 2 decimal places');
+    throw invalidField('order_info.amount_details.total_amount', 'koinAmount');
   const country = resolveCountry(order, settings);
-  if (country === undefined) throw invalid('cardholder_info.country', 'expected the two letters of ISO 3166 for KOIN');
+  if (country === undefined) throw invalidField('cardholder_info.country', 'koinCountry');
   checkDocument(order, country);
   if (hasAntifraud(settings)) checkAntifraud(order);
 }
 
 function checkCard({ securityCode, holder }: CardData): void {
   if (securityCode === undefined || !/^[0-9]{3,4}$/.test(securityCode))
-    throw invalid('card.security_code', 'expected 3 or 4 digits; KOIN needs it');
-  if (holder === undefined || holder.trim() === '') throw invalid('card.holder', 'expected a name; KOIN needs it');
+    throw invalidField('card.security_code', 'koinSecurityCode');
+  if (holder === undefined || holder.trim() === '') throw invalidField('card.holder', 'koinHolder');
 }
 
 function checkDocument(order: Order, country: string): void {
   const { type, number, pattern } = resolveDocument(resolvePayer(order));
-  if (country === 'AR' && type === undefined)
-    throw invalid('cardholder_info.document.type', 'expected a type; KOIN needs the document in AR');
+  if (country === 'AR' && type === undefined) throw invalidField('cardholder_info.document.type', 'koinDocumentType');
   if (country === 'AR' && number === undefined)
-    throw invalid('cardholder_info.document.number', 'expected a number; KOIN needs the document in AR');
+    throw invalidField('cardholder_info.document.number', 'koinDocumentNumber');
   if (pattern !== undefined && number !== undefined && !pattern.test(number))
-    throw invalid('cardholder_info.document.number', 'expected the 11 digits of a CPF or the 14 characters of a CNPJ');
+    throw invalidField('cardholder_info.document.number', 'koinBrazilianDocument');
 }
 
 function checkAntifraud(order: Order): void {
   const { email, firstName, lastName } = resolvePayer(order);
-  if (order.fingerprintSessionId === undefined)
-    throw invalid('device_info.fingerprint_session_id', "expected the session; KOIN's antifraud needs it");
-  if (email === undefined) throw invalid('cardholder_info.email', "expected an e-mail; KOIN's antifraud needs it");
-  if (firstName === undefined)
-    throw invalid('cardholder_info.first_name', "expected a name; KOIN's antifraud needs it");
-  if (lastName === undefined) throw invalid('cardholder_info.last_name', "expected a name; KOIN's antifraud needs it");
-  if (order.lineItems.length === 0) throw invalid('line_items', "expected at least one; KOIN's antifraud needs them");
+  if (order.fingerprintSessionId === undefined) throw invalidField('device_info.fingerprint_session_id', 'koinSession');
+  if (email === undefined) throw invalidField('cardholder_info.email', 'koinEmail');
+  if (firstName === undefined) throw invalidField('cardholder_info.first_name', 'koinName');
+  if (lastName === undefined) throw invalidField('cardholder_info.last_name', 'koinName');
+  if (order.lineItems.length === 0) throw invalidField('line_items', 'koinLineItems');
   for (const [index, item] of order.lineItems.entries()) checkItem(item, `line_items[${index}]`);
 }
 
 function checkItem(item: Json, path: string): void {
   for (const field of ITEM_FIELDS) {
-    if ((valueAt(item, field) ?? null) === null)
-      throw invalid(`${path}.${field}`, "expected a value; KOIN's antifraud needs it");
+    if ((valueAt(item, field) ?? null) === null) throw invalidField(`${path}.${field}`, 'koinValue');
   }
   const quantity = valueAt(item, 'quantity');
-  if (typeof quantity !== 'number' || quantity < 1) throw invalid(`${path}.quantity`, 'expected an integer from 1');
+  if (typeof quantity !== 'number' || quantity < 1) throw invalidField(`${path}.quantity`, 'integerFrom', { min: 1 });
   if (!/^[A-Z]{3}$/.test(textAt(item, 'price', 'currency_code') ?? ''))
-    throw invalid(`${path}.price.currency_code`, 'expected three capital letters');
+    throw invalidField(`${path}.price.currency_code`, 'capitals');
   const value = valueAt(item, 'price', 'value');
-  if (typeof value !== 'number' && !isExactNumber(value)) throw invalid(`${path}.price.value`, 'expected a number');
+  if (typeof value !== 'number' && !isExactNumber(value)) throw invalidField(`${path}.price.value`, 'expectedNumber');
   for (const field of ['id', 'name']) {
     if ((valueAt(item, 'category', field) ?? null) === null)
-      throw invalid(`${path}.category.${field}`, 'expected a value');
+      throw invalidField(`${path}.category.${field}`, 'expectedValue');
   }
 }

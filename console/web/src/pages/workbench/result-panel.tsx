@@ -3,20 +3,18 @@ import { CircleCheck, CircleX } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { CodeBlock } from '../../parts/code-block.tsx';
+import { useErrorText } from '../../parts/error-alert.tsx';
 import { formatNumber } from '../../parts/number.ts';
 import { Panel } from '../../parts/panel.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
 import { useTenant } from '../../session/tenant.ts';
-import { locateFault } from './fault-location.ts';
-import type { WorkbenchRun } from './workbench-run.ts';
+import { faultPosition, type WorkbenchRun } from './workbench-run.ts';
 
 const EXPLAINED_CODES = [
   'invalid_placeholder',
   'unknown_token',
   'unknown_capture',
   'proxy_not_configured',
-  'malformed_json',
-  'malformed_xml',
   'access_denied',
   'invalid_field',
 ] as const;
@@ -35,11 +33,9 @@ function indentJson(answer: string): string {
 
 interface ResultPanelProps {
   readonly outcome: WorkbenchRun | undefined;
-  /** Payload that was sent. */
-  readonly payload: string;
 }
 
-export function ResultPanel({ outcome, payload }: ResultPanelProps) {
+export function ResultPanel({ outcome }: ResultPanelProps) {
   const { t, i18n } = useTranslation('workbench');
   return (
     <Panel
@@ -59,7 +55,7 @@ export function ResultPanel({ outcome, payload }: ResultPanelProps) {
           </Text>
         ) : (
           <Stack gap="md">
-            <ResultAlert outcome={outcome} payload={payload} />
+            <ResultAlert outcome={outcome} />
             <CodeBlock label={t('answer')} code={indentJson(outcome.answer)} maxHeight={420} />
           </Stack>
         )}
@@ -68,14 +64,9 @@ export function ResultPanel({ outcome, payload }: ResultPanelProps) {
   );
 }
 
-function ResultAlert({
-  outcome: { error, status },
-  payload,
-}: {
-  readonly outcome: WorkbenchRun;
-  readonly payload: string;
-}) {
+function ResultAlert({ outcome: { error, status } }: { readonly outcome: WorkbenchRun }) {
   const { t } = useTranslation('workbench');
+  const errorText = useErrorText();
   const { account, environment } = useTenant();
   if (error === null) {
     return (
@@ -84,21 +75,20 @@ function ResultAlert({
       </Alert>
     );
   }
-  const { placeholder, pointer, line } = locateFault(payload, error.description);
+  const { code, explanation, field } = error;
+  const position = faultPosition(error);
   return (
     <Alert color="red" icon={<CircleX size={18} aria-hidden />} title={t('failed', { status })}>
       <Stack gap={8}>
-        <Text size="sm">{t(`guide.${isExplained(error.code) ? error.code : 'other'}`)}</Text>
+        <Text size="sm">{t(`guide.${isExplained(code) ? code : 'other'}`)}</Text>
         <Group gap={6}>
-          {placeholder !== undefined && <Badge tone="bad">{t('placeholder', { number: placeholder })}</Badge>}
-          {line !== undefined && <Badge tone="bad">{t('line', { line })}</Badge>}
-          {pointer !== undefined && <Badge tone="quiet">{pointer}</Badge>}
+          {position !== undefined && <Badge tone="bad">{t('position', { ...position })}</Badge>}
+          {field?.startsWith('/') && <Badge tone="quiet">{field.split(' ', 1)}</Badge>}
         </Group>
-        {/* The description of the endpoint is always English. */}
-        <Text size="sm" ff="monospace" lang="en" style={{ overflowWrap: 'anywhere' }}>
-          {error.description}
+        <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+          {errorText({ code, message: '', explanation: explanation ?? undefined })}
         </Text>
-        {error.code === 'proxy_not_configured' && (
+        {code === 'proxy_not_configured' && (
           <Anchor component={Link} to={`/a/${account}/${environment}/proxy`} size="sm">
             {t('toProxy')}
           </Anchor>

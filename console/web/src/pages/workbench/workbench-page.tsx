@@ -13,9 +13,9 @@ import { PageHeader } from '../../parts/page-header.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { EXAMPLES, type ExampleName, KINDS, type Kind, PAYLOADS } from './examples.ts';
-import { locateFault } from './fault-location.ts';
 import { PayloadEditor } from './payload-editor.tsx';
 import { ResultPanel } from './result-panel.tsx';
+import { faultPosition } from './workbench-run.ts';
 
 const HASH_TYPES = ['SHA256', 'SHA384', 'SHA512'] as const;
 type HashType = (typeof HASH_TYPES)[number];
@@ -97,7 +97,7 @@ function Workbench() {
             value={payload}
             onChange={setTyped}
             onRun={run}
-            faultLine={error !== null && sent === payload ? locateFault(sent, error.description).line : undefined}
+            faultLine={sent === payload ? faultPosition(error)?.line : undefined}
             error={fault && t(fault)}
           />
           <Group gap="sm">
@@ -127,7 +127,7 @@ function Workbench() {
       <Grid.Col span={{ base: 12, lg: 5 }}>
         <Stack gap="md">
           {change.error !== null && <ErrorAlert error={change.error} />}
-          <ResultPanel outcome={change.data} payload={sent} />
+          <ResultPanel outcome={change.data} />
         </Stack>
       </Grid.Col>
     </Grid>
