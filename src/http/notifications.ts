@@ -5,25 +5,28 @@ import { LIMITS } from '../kernel/limits.ts';
 import type { ProcessorNotifications } from '../payments/processor-notifications.ts';
 import { rejectOtherMethods } from './server.ts';
 
-const PATH = '/notifications/koin/:secret';
-
 /**
- * Where processors send news to (decisions: Payments). There is no key: the secret in the path names the payment, and
- * what is sent is not even read, because only the processor's answer to an inquiry is believed.
+ * Serves the addresses that processors send notifications to. There is no key: the secret in the path names the payment.
+ * The body is not read, because only the processor's response to an inquiry is trusted.
  */
 export function addNotifications(
   app: FastifyInstance,
   environment: Environment,
   notifications: ProcessorNotifications,
 ): void {
-  app.post<{ Params: { secret: string } }>(
-    PATH,
-    { bodyLimit: LIMITS.notificationBytes, config: { family: 'payments' } },
-    async (request, reply) => {
-      const isKnown = await notifications.accept(environment, request.params.secret);
-      if (!isKnown) throw new Failure('unknown_path');
-      return reply.code(204).send();
-    },
+  const paths = notifications.senders.map((processor) => `/notifications/${processor}/:secret`);
+  for (const path of paths)
+    app.post<{ Params: { secret: string } }>(
+      path,
+      { bodyLimit: LIMITS.notificationBytes, config: { family: 'payments' } },
+      async (request, reply) => {
+        const isKnown = await notifications.accept(environment, request.params.secret);
+        if (!isKnown) throw new Failure('unknown_path');
+        return reply.code(204).send();
+      },
+    );
+  rejectOtherMethods(
+    app,
+    paths.map((path) => ({ path, method: 'POST', family: 'payments' }) as const),
   );
-  rejectOtherMethods(app, [{ path: PATH, method: 'POST', family: 'payments' }]);
 }

@@ -168,6 +168,11 @@ export class PaymentActivations {
     return { name, processor, settings: settings.get(name) ?? effectiveSettings(this.#table(name), {}) };
   }
 
+  /** Returns a processor with default settings: enough to store a hint about a payment, and never to send anything. */
+  processorWithDefaults(name: string): ConfiguredProcessor {
+    return { name, processor: this.#processor(name), settings: effectiveSettings(this.#table(name), {}) };
+  }
+
   /**
    * Throws `SettingError` or another error for the operator, `ApprovalRequired` when a member of the account has to approve it
    * first, and `changed_meanwhile` when what goes along conflicts; then nothing has changed.

@@ -10,6 +10,9 @@ import type { PaymentRepository } from './payment-repository.ts';
 import { findByNotificationSecret } from './payment-store.ts';
 import type { ProcessorNotification } from './processor.ts';
 
+/** The setting of processors that send notifications: the public address of this service. */
+const URL_SETTING = 'notification-url';
+
 /** Random bytes of the secret in the address for notifications about a payment. */
 const SECRET_BYTES = 32;
 
@@ -44,12 +47,19 @@ export class ProcessorNotifications {
     this.#repository = options.repository;
   }
 
+  /** Names of the processors that send notifications over the network. */
+  get senders(): readonly string[] {
+    return Object.entries(this.#processors).flatMap(([name, { settings }]) =>
+      Object.hasOwn(settings, URL_SETTING) ? [name] : [],
+    );
+  }
+
   /** Returns a new address for one payment, where the setting `notification-url` says how this service is reached. */
   async createCallbackUrl(
     environment: Environment,
     { name, settings }: ConfiguredProcessor,
   ): Promise<{ url: string; digest: Uint8Array } | undefined> {
-    const base = settings['notification-url'];
+    const base = settings[URL_SETTING];
     if (base === undefined) return undefined;
     const secret = Buffer.from(this.#random.bytes(SECRET_BYTES)).toString('base64url');
     const url = `${base.replace(/\/+$/, '')}/notifications/${name}/${secret}`;
@@ -79,7 +89,8 @@ export class ProcessorNotifications {
     return this.#transactions.run({ origin: SERVICE_ORIGIN, account: tenant.account }, async (transaction) => {
       const loaded = await this.#repository.load(tenant, operationRef);
       if (loaded === undefined || loaded.operation.id !== loaded.payment.id) return;
-      const configured = await this.#activations.configuredProcessor(tenant, loaded.payment.processor);
+      // A hint is stored also when the settings were altered: it only moves the time of the next inquiry.
+      const configured = this.#activations.processorWithDefaults(loaded.payment.processor);
       await this.#repository.apply(transaction, loaded, { type: 'notified' }, configured);
     });
   }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { MINUTE } from '../../src/kernel/clock.ts';
+import { commitOrThrow, write } from '../../src/storage/database.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { type CallOptions, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import { FakeKoin } from '../processors/fake-koin.ts';
@@ -149,6 +151,32 @@ describe('news from KOIN', () => {
       (await me.standing(id)).amounts['refunded_amount'],
       (await me.standing(id)).amounts['collected_amount'],
     );
+  });
+
+  test('are recorded while the settings fail authentication, and the inquiry follows once they are restored', async () => {
+    const { id, secret } = await open();
+    koin.turn(id, 'Authorized');
+    const alter = async (by: number): Promise<void> => {
+      const sql = 'update processor_configurations set revision = revision + ? where account = ?';
+      await commitOrThrow(service.core.database, { writes: [write(sql, [by, me.account])] });
+      // Settings are cached for some seconds.
+      service.advance(5000);
+    };
+    const dueAt = async (): Promise<number> => {
+      const [row] = await service.core.database.read('select due_at from payments where id = ?', id);
+      return Number(row?.['due_at']);
+    };
+    await alter(7);
+    const before = await dueAt();
+    const asked = koin.requests.length;
+    assert.equal((await tell(secret)).status, 204);
+    assert.ok((await dueAt()) !== before, 'the hint moved the time of the next inquiry');
+    // A job that cannot open the settings leaves the payment for a minute.
+    await eventually(async () => service.log.some((line) => line.includes(id) && line.includes('payment deferred')));
+    assert.equal(koin.requests.length, asked, 'nothing is sent with altered settings');
+    await alter(-7);
+    service.advance(MINUTE);
+    await eventually(async () => (await me.standing(id)).status === 'Authorized');
   });
 
   test('leave their secret in no log line', async () => {
