@@ -11,11 +11,7 @@ import { listServiceAudit } from '../console/wire/audit.ts';
 import { RESTRICTED_ACTIONS } from '../src/accounts/change-control.ts';
 import { PERMISSIONS } from '../src/accounts/permission.ts';
 import { AUDIT_ACTIONS } from '../src/audit/audit.ts';
-import { systemRandom } from '../src/crypto/random.ts';
 import { FAILURES } from '../src/kernel/failure.ts';
-import { ProcessorHosts } from '../src/payments/processor-hosts.ts';
-import { createProcessors } from '../src/payments/processors.ts';
-import { COMMON_SETTINGS } from '../src/payments/settings.ts';
 import { REASONS, STATUSES } from '../src/payments/transitions.ts';
 import { listSettings as settingsOfProxy } from '../src/proxy/settings.ts';
 
@@ -64,15 +60,6 @@ describe('the texts of the console', () => {
 });
 
 describe('what the service tells as a word has a text', () => {
-  const processors = Object.entries(
-    createProcessors({
-      database: undefined as never,
-      clock: Date.now,
-      random: systemRandom(),
-      hosts: new ProcessorHosts(),
-    }).byName,
-  );
-
   for (const [what, keys] of [
     ['every failure', Object.keys(FAILURES).map((code) => `errors.${code}`)],
     ['every finding of health', Object.keys(FINDINGS).map((finding) => `health.findings.${finding}`)],
@@ -94,15 +81,6 @@ describe('what the service tells as a word has a text', () => {
     [
       'every reason of a payment',
       Object.values(REASONS).flatMap((words) => words.map((word) => `payments.reason.${word}`)),
-    ],
-    ['every setting of all processors', Object.keys(COMMON_SETTINGS).map((name) => `processors.about.common.${name}`)],
-    [
-      'every setting of one processor',
-      processors.flatMap(([processor, { settings }]) =>
-        Object.keys(settings)
-          .filter((name) => !Object.hasOwn(COMMON_SETTINGS, name))
-          .map((name) => `processors.about.${processor}.${name}`),
-      ),
     ],
     ['every setting of the proxy', settingsOfProxy({}).map(({ name }) => `proxy.settings.about.${name}`)],
   ] as const)

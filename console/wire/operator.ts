@@ -9,7 +9,7 @@ import { define, done, orNull } from './definition.ts';
 
 const setting = object({
   name: output.text('Name'),
-  about: output.text('What it decides'),
+  about: object({ en: output.text('What it decides, in English'), es: output.text('In Spanish') }),
   value: output.nullableText('As set; null: not set, or secret'),
   is_set: output.bool('A value is set'),
   fallback: output.nullableText('In force when not set'),

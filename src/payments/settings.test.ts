@@ -18,9 +18,17 @@ import {
 
 const TABLE: SettingTable = {
   ...COMMON_SETTINGS,
-  'merchant-id': text('Merchant', /^[a-z0-9_]{1,30}$/, explain('valueVisibleUpTo', { max: 30 }), { required: true }),
-  'shared-secret': text('Secret', /^[A-Za-z0-9+/=]+$/, explain('valueSharedSecret'), { required: true, secret: true }),
-  'base-url': url('Where it is', { defaultValue: 'https://example.com' }),
+  'merchant-id': text(
+    { en: 'Merchant', es: 'Merchant' },
+    /^[a-z0-9_]{1,30}$/,
+    explain('valueVisibleUpTo', { max: 30 }),
+    { required: true },
+  ),
+  'shared-secret': text({ en: 'Secret', es: 'Secret' }, /^[A-Za-z0-9+/=]+$/, explain('valueSharedSecret'), {
+    required: true,
+    secret: true,
+  }),
+  'base-url': url({ en: 'Where it is', es: 'Where it is' }, { defaultValue: 'https://example.com' }),
 };
 const GIVEN = { 'merchant-id': 'shop', 'shared-secret': 'c2VjcmV0' };
 
@@ -85,7 +93,7 @@ describe('merging settings', () => {
   });
 
   it('takes values up to the limit, well-formed and without control characters', () => {
-    const table: SettingTable = { any: text('Any', /./s, explain('valueVisible'), {}) };
+    const table: SettingTable = { any: text({ en: 'Any', es: 'Any' }, /./s, explain('valueVisible'), {}) };
     const longest = 'a'.repeat(LIMITS.processorSettingCharacters);
     assert.deepEqual(mergeSettings(table, {}, { any: longest }), { any: longest });
     for (const value of [`${longest}a`, 'a\nb', '\ud800', '\u007f'])
@@ -188,7 +196,7 @@ describe('other forms', () => {
   });
 
   it('of some words are exactly those', () => {
-    const { accepts, expected } = oneOf('x', ['jwt', 'http-signature'], {});
+    const { accepts, expected } = oneOf({ en: 'x', es: 'x' }, ['jwt', 'http-signature'], {});
     assert.deepEqual(['jwt', 'http-signature', 'JWT', 'jwt ', '', 'jwt,http-signature'].map(accepts), [
       true,
       true,
@@ -201,7 +209,7 @@ describe('other forms', () => {
   });
 
   it('of a URL are https, and http for this machine alone', () => {
-    const { accepts } = url('x', {});
+    const { accepts } = url({ en: 'x', es: 'x' }, {});
     for (const good of [
       'https://api.example.com',
       'https://api.example.com:8443/v1/',

@@ -5,8 +5,14 @@ import { type Explanation, explain } from '../kernel/reasons.ts';
 
 /** Settings of `cardvault payments enable --setting` (decisions: Payments): closed lists, one of all processors and one of each. */
 
+/** What a setting decides, in the languages of the console. */
+export interface SettingDescription {
+  readonly en: string;
+  readonly es: string;
+}
+
 export interface Setting {
-  readonly description: string;
+  readonly description: SettingDescription;
   /** In force when nothing is set. Absent: then the setting is, too. */
   readonly defaultValue?: string;
   readonly required?: true;
@@ -31,28 +37,33 @@ export const parseDuration = (duration: string): number =>
 
 type Options = Pick<Setting, 'defaultValue' | 'required' | 'secret' | 'destination'>;
 
-const duration = (description: string, max: number, options: Options): Setting => ({
+const duration = (description: SettingDescription, max: number, options: Options): Setting => ({
   description,
   ...options,
   expected: explain('valueDuration', { days: max / DAY }),
   accepts: (text) => /^[1-9][0-9]{0,6}[smhd]$/.test(text) && parseDuration(text) <= max,
 });
 
-const wholeNumber = (description: string, min: number, max: number, options: Options): Setting => ({
+const wholeNumber = (description: SettingDescription, min: number, max: number, options: Options): Setting => ({
   description,
   ...options,
   expected: explain('valueWholeNumber', { min, max }),
   accepts: (text) => /^(0|[1-9][0-9]{0,8})$/.test(text) && Number(text) >= min && Number(text) <= max,
 });
 
-export const oneOf = (description: string, words: readonly string[], options: Options): Setting => ({
+export const oneOf = (description: SettingDescription, words: readonly string[], options: Options): Setting => ({
   description,
   ...options,
   expected: explain('valueChoice', { words: words.join(', ') }),
   accepts: (text) => words.includes(text),
 });
 
-export const text = (description: string, pattern: RegExp, expected: Explanation, options: Options): Setting => ({
+export const text = (
+  description: SettingDescription,
+  pattern: RegExp,
+  expected: Explanation,
+  options: Options,
+): Setting => ({
   description,
   ...options,
   expected,
@@ -60,7 +71,7 @@ export const text = (description: string, pattern: RegExp, expected: Explanation
 });
 
 /** Without query and fragment; plain HTTP for loopback only. */
-export const url = (description: string, options: Options): Setting => ({
+export const url = (description: SettingDescription, options: Options): Setting => ({
   description,
   ...options,
   expected: explain('valueUrl'),
@@ -78,26 +89,63 @@ function isAcceptedUrl(value: string): boolean {
 
 /** Of every processor. */
 export const COMMON_SETTINGS = {
-  'opened-expiry': duration('How long a payment may stay Opened', 30 * DAY, { defaultValue: '24h' }),
-  'authorization-expiry': duration('How long an authorization is kept', 60 * DAY, { defaultValue: '7d' }),
-  'erase-sad': oneOf('Erase cvv and track 2 of a capture that an authorization used', ['true', 'false'], {
-    defaultValue: 'true',
-  }),
-  'payment-scheme': oneOf('Token format for cards that a payment brings', ['1', '3', '7', '8'], { defaultValue: '7' }),
-  'timeout-ms': wholeNumber('How long a processor may take to answer, milliseconds', 50, 300_000, {
-    defaultValue: '30000',
-  }),
+  'opened-expiry': duration(
+    { en: 'Time until an opened payment expires', es: 'Tiempo hasta que vence un pago abierto' },
+    30 * DAY,
+    { defaultValue: '24h' },
+  ),
+  'authorization-expiry': duration(
+    { en: 'Time until an authorization expires', es: 'Tiempo hasta que vence una autorización' },
+    60 * DAY,
+    { defaultValue: '7d' },
+  ),
+  'erase-sad': oneOf(
+    {
+      en: 'Delete CVV and track 2 data of a capture after an authorization has used it',
+      es: 'Eliminar el CVV y la pista 2 de una captura después de que una autorización los use',
+    },
+    ['true', 'false'],
+    {
+      defaultValue: 'true',
+    },
+  ),
+  'payment-scheme': oneOf(
+    { en: 'Format of the tokens for cards in payments', es: 'Formato de los tokens para las tarjetas de los pagos' },
+    ['1', '3', '7', '8'],
+    { defaultValue: '7' },
+  ),
+  'timeout-ms': wholeNumber(
+    {
+      en: 'Time the processor has to respond, in milliseconds',
+      es: 'Tiempo que tiene el procesador para responder, en milisegundos',
+    },
+    50,
+    300_000,
+    {
+      defaultValue: '30000',
+    },
+  ),
   'recovery-delay-ms': wholeNumber(
-    'How long to wait before an unknown outcome is looked into, milliseconds',
+    {
+      en: 'Wait before an unknown outcome is checked, in milliseconds',
+      es: 'Espera antes de consultar un resultado desconocido, en milisegundos',
+    },
     0,
     600_000,
     {
       defaultValue: '60000',
     },
   ),
-  'recovery-max': duration('How long an authorization may stay unconfirmed until it is reversed', 7 * DAY, {
-    defaultValue: '1h',
-  }),
+  'recovery-max': duration(
+    {
+      en: 'Time an authorization may stay unconfirmed before it is reversed',
+      es: 'Tiempo que puede quedar sin confirmar una autorización antes del reverso',
+    },
+    7 * DAY,
+    {
+      defaultValue: '1h',
+    },
+  ),
 } satisfies SettingTable;
 
 /** Changes merge into what was set; an empty value removes. Throws `SettingError`. */

@@ -11,7 +11,6 @@ import { operator } from './en/operator.ts';
 import { overview } from './en/overview.ts';
 import { parts } from './en/parts.ts';
 import { payments } from './en/payments.ts';
-import { processors } from './en/processors.ts';
 import { profile } from './en/profile.ts';
 import { proxy } from './en/proxy.ts';
 import { reasons } from './en/reasons.ts';
@@ -39,7 +38,6 @@ export const en = {
   overview,
   parts,
   payments,
-  processors,
   profile,
   proxy,
   reasons,

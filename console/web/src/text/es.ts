@@ -12,7 +12,6 @@ import { operator } from './es/operator.ts';
 import { overview } from './es/overview.ts';
 import { parts } from './es/parts.ts';
 import { payments } from './es/payments.ts';
-import { processors } from './es/processors.ts';
 import { profile } from './es/profile.ts';
 import { proxy } from './es/proxy.ts';
 import { reasons } from './es/reasons.ts';
@@ -40,7 +39,6 @@ export const es: typeof en = {
   overview,
   parts,
   payments,
-  processors,
   profile,
   proxy,
   reasons,

@@ -16,16 +16,20 @@ export const CYBERSOURCE_HOSTS = {
   sandbox: ['https://apitest.cybersource.com'],
 } as const satisfies Record<Environment, readonly string[]>;
 
-const [DEFAULT_HOST] = CYBERSOURCE_HOSTS.production;
-const [SANDBOX_HOST] = CYBERSOURCE_HOSTS.sandbox;
 const DESTINATION: Destination = { processor: 'cybersource', documentedOrigins: CYBERSOURCE_HOSTS.production };
 
 export const CYBERSOURCE_SETTINGS = {
-  'base-url': url(`Where CyberSource answers; ${DEFAULT_HOST}, in the sandbox ${SANDBOX_HOST}, when not set`, {
-    destination: true,
-  }),
+  'base-url': url(
+    {
+      en: 'Address of CyberSource. Default: the address of the environment',
+      es: 'Dirección de CyberSource. Predeterminada: la del entorno',
+    },
+    {
+      destination: true,
+    },
+  ),
   'merchant-id': text(
-    'The merchant id of the transactions',
+    { en: 'Merchant id of the transactions', es: 'Id de comercio de las transacciones' },
     /^[A-Za-z0-9_.-]{1,64}$/,
     explain('valueOfCharacters', { min: 1, max: 64, signs: '_ . -' }),
     {
@@ -33,25 +37,33 @@ export const CYBERSOURCE_SETTINGS = {
     },
   ),
   'key-id': text(
-    'The id of the REST key',
+    { en: 'Id of the REST key', es: 'Id de la clave REST' },
     /^[A-Za-z0-9_-]{1,64}$/,
     explain('valueOfCharacters', { min: 1, max: 64, signs: '_ -' }),
     { required: true },
   ),
   'shared-secret': text(
-    'The shared secret of the REST key',
+    { en: 'Shared secret of the REST key', es: 'Secreto compartido de la clave REST' },
     /^(?:[A-Za-z0-9+/]{4}){4,128}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/,
     explain('valueSharedSecret'),
     { required: true, secret: true },
   ),
-  auth: oneOf('How requests are signed', ['jwt', 'http-signature'], { defaultValue: 'jwt' }),
+  auth: oneOf({ en: 'How requests are signed', es: 'Cómo se firman las solicitudes' }, ['jwt', 'http-signature'], {
+    defaultValue: 'jwt',
+  }),
   'mle-certificate': {
-    description: 'The certificate for message-level encryption; needs auth=jwt',
+    description: {
+      en: 'Certificate for message-level encryption; needs auth=jwt',
+      es: 'Certificado para el cifrado de mensajes; necesita auth=jwt',
+    },
     expected: explain('valueCertificate'),
     accepts: (value) => parseRecipient(value) !== undefined,
   },
   'soft-decline': oneOf(
-    'What becomes of an authorization that the issuer approved and CyberSource marked for its AVS or card code result',
+    {
+      en: 'Action for an authorization that the issuer approved and CyberSource declined because of its address or card code check',
+      es: 'Acción para una autorización que el emisor aprobó y CyberSource rechazó por la verificación de dirección o del código de la tarjeta',
+    },
     ['reverse', 'accept'],
     { defaultValue: 'reverse' },
   ),

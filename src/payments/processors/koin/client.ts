@@ -18,22 +18,75 @@ import { type KoinOrder, type KoinRefund, parseOrder, parseRefund } from './mapp
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,64}$/;
 
 export const KOIN_SETTINGS = {
-  'base-url': url('KOIN payments API; absent: that of the environment', { destination: true }),
-  'tokenize-url': url('Where cards are exchanged for a secure token; absent: base-url, or that of the environment', {
-    destination: true,
-  }),
-  'private-key': text('Private key that KOIN issued', /^[\x21-\x7e]{1,512}$/, explain('valueVisible'), {
-    required: true,
-    secret: true,
-  }),
-  account: text('Account number that KOIN gave', VISIBLE_ASCII, explain('valueVisibleUpTo', { max: 64 }), {
-    required: true,
-  }),
-  'store-code': text('Store code that KOIN gave', VISIBLE_ASCII, explain('valueVisibleUpTo', { max: 64 }), {}),
-  'store-category': text('Merchant category code, sent with antifraud', /^[0-9]{4}$/, explain('valueFourDigits'), {}),
-  'country-code': text('Country of the payments; absent: that of the payer', /^[A-Z]{2}$/, explain('valueCountry'), {}),
-  'notification-url': url('Public address of this service, for notifications; absent: none are asked for', {}),
-  antifraud: oneOf("Payments go through KOIN's antifraud", ['true', 'false'], { defaultValue: 'false' }),
+  'base-url': url(
+    {
+      en: 'Address of the KOIN payments API. Default: the address of the environment',
+      es: 'Dirección de la API de pagos de KOIN. Predeterminada: la del entorno',
+    },
+    { destination: true },
+  ),
+  'tokenize-url': url(
+    {
+      en: 'Address where cards are exchanged for a secure token. Default: base-url, or the address of the environment',
+      es: 'Dirección donde las tarjetas se cambian por un token seguro. Predeterminada: base-url, o la del entorno',
+    },
+    {
+      destination: true,
+    },
+  ),
+  'private-key': text(
+    { en: 'Private key that KOIN gave you', es: 'Clave privada que le dio KOIN' },
+    /^[\x21-\x7e]{1,512}$/,
+    explain('valueVisible'),
+    {
+      required: true,
+      secret: true,
+    },
+  ),
+  account: text(
+    { en: 'Account number that KOIN gave you', es: 'Número de cuenta que le dio KOIN' },
+    VISIBLE_ASCII,
+    explain('valueVisibleUpTo', { max: 64 }),
+    {
+      required: true,
+    },
+  ),
+  'store-code': text(
+    { en: 'Store code that KOIN gave you', es: 'Código de tienda que le dio KOIN' },
+    VISIBLE_ASCII,
+    explain('valueVisibleUpTo', { max: 64 }),
+    {},
+  ),
+  'store-category': text(
+    {
+      en: 'Merchant category code; sent with antifraud',
+      es: 'Código de categoría del comercio; se envía con el antifraude',
+    },
+    /^[0-9]{4}$/,
+    explain('valueFourDigits'),
+    {},
+  ),
+  'country-code': text(
+    {
+      en: 'Country of the payments. Default: the country of the payer',
+      es: 'País de los pagos. Predeterminado: el del pagador',
+    },
+    /^[A-Z]{2}$/,
+    explain('valueCountry'),
+    {},
+  ),
+  'notification-url': url(
+    {
+      en: 'Public address of this service for notifications. When not set, none are requested',
+      es: 'Dirección pública de este servicio para notificaciones. Si no se define, no se solicitan',
+    },
+    {},
+  ),
+  antifraud: oneOf(
+    { en: 'Send payments through the antifraud of KOIN', es: 'Enviar los pagos por el antifraude de KOIN' },
+    ['true', 'false'],
+    { defaultValue: 'false' },
+  ),
 } satisfies SettingTable;
 
 /** The hosts that `docs/processors/koin.md` names. */

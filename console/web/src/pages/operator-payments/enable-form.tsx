@@ -88,7 +88,6 @@ export function EnableForm(props: EnableFormProps) {
         />
       )}
       <SettingFields
-        processor={name ?? ''}
         settings={settings}
         changes={changes}
         onChange={setChanges}
@@ -101,7 +100,6 @@ export function EnableForm(props: EnableFormProps) {
 }
 
 interface SettingFieldsProps {
-  readonly processor: string;
   readonly settings: readonly Setting[];
   readonly changes: Changes;
   readonly onChange: (changes: Changes) => void;
@@ -110,10 +108,10 @@ interface SettingFieldsProps {
 }
 
 /** Shows required and set settings; the others on request. */
-function SettingFields({ processor, settings, changes, onChange, error, atFault }: SettingFieldsProps) {
+function SettingFields({ settings, changes, onChange, error, atFault }: SettingFieldsProps) {
   const { t } = useTranslation('operator');
   const textOf = useErrorText();
-  const { helpText } = useSettingText(processor);
+  const { helpText } = useSettingText();
   const [showsAll, setShowsAll] = useState(false);
   const isAlwaysShown = ({ name, is_required, is_set, is_secret }: Setting): boolean =>
     is_required || is_set || is_secret || Object.hasOwn(changes, name) || name === atFault;

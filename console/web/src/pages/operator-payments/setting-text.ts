@@ -1,10 +1,11 @@
 import { useTranslation } from 'react-i18next';
 import type { Explanation } from '../../../../../src/kernel/reasons.ts';
 import { useReasonText } from '../../parts/reason-text.ts';
+import { isLanguage, type Language } from '../../text/index.ts';
 
 interface Setting {
   readonly name: string;
-  readonly about: string;
+  readonly about: Readonly<Record<Language, string>>;
   readonly expected: Explanation;
   readonly is_secret: boolean;
 }
@@ -13,16 +14,11 @@ interface Setting {
 export const choicesIn = ({ reason, values }: Explanation): readonly string[] =>
   reason === 'valueChoice' ? String(values['words']).split(', ') : [];
 
-/** Returns texts for the settings of a processor; unknown ones keep the text of the service. */
-export function useSettingText(processor: string) {
-  const { t, i18n } = useTranslation(['processors', 'operator']);
+/** Returns texts for the settings of a processor, which brings their descriptions in each language. */
+export function useSettingText() {
+  const { t, i18n } = useTranslation('operator');
   const expectedText = useReasonText();
-  const aboutText = ({ name, about }: Setting): string => {
-    const key = [`about.${processor}.${name}`, `about.common.${name}`].find((each) =>
-      i18n.exists(`processors:${each}`),
-    );
-    return key === undefined ? about : t(key as 'about.common.timeout-ms');
-  };
+  const aboutText = ({ about }: Setting): string => about[isLanguage(i18n.language) ? i18n.language : 'en'];
   return {
     aboutText,
     expectedText: ({ expected }: Setting) => expectedText(expected),
@@ -30,6 +26,6 @@ export function useSettingText(processor: string) {
     helpText: (setting: Setting): string =>
       choicesIn(setting.expected).length > 0 || setting.is_secret
         ? aboutText(setting)
-        : `${aboutText(setting)}. ${t('operator:enable.expected', { expected: expectedText(setting.expected) })}`,
+        : `${aboutText(setting)}. ${t('enable.expected', { expected: expectedText(setting.expected) })}`,
   };
 }

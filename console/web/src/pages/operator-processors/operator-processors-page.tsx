@@ -71,7 +71,7 @@ function ProcessorPanel({ processor }: { readonly processor: Processor }) {
     >
       <DataTable
         caption={t('processors.settingsOf', { name })}
-        columns={useColumns(name)}
+        columns={useColumns()}
         rows={settings}
         rowKey={(setting) => setting.name}
         empty={null}
@@ -80,9 +80,9 @@ function ProcessorPanel({ processor }: { readonly processor: Processor }) {
   );
 }
 
-function useColumns(processor: string): readonly Column<Setting>[] {
+function useColumns(): readonly Column<Setting>[] {
   const { t } = useTranslation('operator');
-  const { aboutText, expectedText } = useSettingText(processor);
+  const { aboutText, expectedText } = useSettingText();
   return [
     {
       name: 'name',
