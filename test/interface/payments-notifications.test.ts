@@ -14,33 +14,40 @@ describe('news from KOIN', () => {
   let service: TestService;
   let koin: FakeKoin;
   let me: Merchant;
+  let settings: Readonly<Record<string, string>>;
   before(async () => {
     koin = new FakeKoin({ privateKey: 'sk_of_this_test', account: 'ACC' });
     const { url } = await koin.start();
     service = await startTestService();
-    me = await newMerchant(service);
-    const settings = {
+    settings = {
       'base-url': url,
       'private-key': 'sk_of_this_test',
       account: 'ACC',
       'notification-url': 'https://vault.example/pay/',
     };
-    await service.enablePayments(me.account, settings, 'koin');
-    service.advance(5000);
+    me = await newKoinMerchant();
   });
   after(async () => {
     await service.stop();
     await koin.stop();
   });
 
+  async function newKoinMerchant(): Promise<Merchant> {
+    const merchant = await newMerchant(service);
+    await service.enablePayments(merchant.account, settings, 'koin');
+    // Settings are cached for some seconds.
+    service.advance(5000);
+    return merchant;
+  }
+
   const tell = (secret: string, options: CallOptions = {}): Promise<TestResponse> =>
     service.call('POST', `${PATH}/${secret}`, { body: { status: 'anything' }, ...options });
 
   /** An order that KOIN still thinks about, and the secret in the address that it was given. */
-  async function open(): Promise<{ id: string; secret: string }> {
+  async function open(merchant = me): Promise<{ id: string; secret: string }> {
     koin.inject({ on: 'create', do: { becomes: 'Opened' } });
     const body = { ...order(), bill_to: { ...order().bill_to, country: 'BR' } };
-    const answer = await me.send('POST', PAYMENTS, body);
+    const answer = await merchant.send('POST', PAYMENTS, body);
     assert.equal(answer.json.message, 'Authorization in progress', `${answer.text} ${koin.violations}`);
     const id = idOf(answer);
     const [url = ''] = koin.books.orders.get(id)?.notificationUrls ?? assert.fail('no order');
@@ -154,12 +161,12 @@ describe('news from KOIN', () => {
   });
 
   test('are recorded while the settings fail authentication, and the inquiry follows once they are restored', async () => {
-    const { id, secret } = await open();
+    const own = await newKoinMerchant();
+    const { id, secret } = await open(own);
     koin.turn(id, 'Authorized');
     const alter = async (by: number): Promise<void> => {
       const sql = 'update processor_configurations set revision = revision + ? where account = ?';
-      await commitOrThrow(service.core.database, { writes: [write(sql, [by, me.account])] });
-      // Settings are cached for some seconds.
+      await commitOrThrow(service.core.database, { writes: [write(sql, [by, own.account])] });
       service.advance(5000);
     };
     const dueAt = async (): Promise<number> => {
@@ -176,7 +183,7 @@ describe('news from KOIN', () => {
     assert.equal(koin.requests.length, asked, 'nothing is sent with altered settings');
     await alter(-7);
     service.advance(MINUTE);
-    await eventually(async () => (await me.standing(id)).status === 'Authorized');
+    await eventually(async () => (await own.standing(id)).status === 'Authorized');
   });
 
   test('leave their secret in no log line', async () => {
