@@ -61,7 +61,7 @@ describe('every page can be used by everybody', { skip: whyNoChromium() }, () =>
     });
 });
 
-/** What a screen reader goes by. */
+/** The names that a screen reader uses. */
 async function assertOutline(page: Page, heading: string | RegExp): Promise<void> {
   await headed(page, heading);
   await settled(page);

@@ -1,6 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 
-/** What people do on every page, by the words that they see. */
+/** Actions of users on every page, by the visible texts. */
 
 export const press = (within: Page | Locator, name: string | RegExp): Promise<void> =>
   within

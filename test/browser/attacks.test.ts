@@ -60,7 +60,7 @@ describe('attacks on the console, in the browser', { skip: whyNoChromium() }, ()
       [url, options] as const,
     );
 
-  /** Of each request of that origin from now on, whether the cookie goes along. */
+  /** Records for each request of that origin whether it contained the cookie. */
   const requestsFrom = async (page: Page, origin: string): Promise<boolean[]> => {
     const sent: boolean[] = [];
     const session = await page.context().newCDPSession(page);
@@ -78,7 +78,7 @@ describe('attacks on the console, in the browser', { skip: whyNoChromium() }, ()
       const origin = `https://${host}:${site.port}`;
       const sent = await requestsFrom(page, origin);
       await page.goto(origin);
-      // What a page may send without asking first. Not even that there was an answer reaches it.
+      // A request that a page may send without a preflight. The page cannot even read that there was a response.
       const simple = { method: 'POST', mode: 'no-cors', credentials: 'include' };
       for (const [url, options] of [
         [keysUrl(), { ...simple, body: forged }],
@@ -86,7 +86,7 @@ describe('attacks on the console, in the browser', { skip: whyNoChromium() }, ()
         [`${browser.origin}/api/sign-out`, simple],
       ] as const)
         assert.equal(await tryFetch(page, url, options), 'TypeError');
-      // For the browser another port is the same site, so that the cookie went along; from another site it does not.
+      // For the browser another port is the same site, so the cookie was sent; from another site it is not.
       const isSameSite = host === 'localhost';
       assert.deepEqual(sent.splice(0), [isSameSite, isSameSite, isSameSite]);
       const json = { 'content-type': 'application/json', 'x-csrf-token': vera.csrf };
@@ -159,7 +159,7 @@ describe('attacks on the console, in the browser', { skip: whyNoChromium() }, ()
     complaints.expect(/^403: GET/);
   });
 
-  it('a cookie that was planted before is nobody after signing in', async () => {
+  it('a cookie that was planted before the sign-in has no session', async () => {
     const { page } = await browser.newVisitor();
     const value = 'A'.repeat(43);
     const traits = { httpOnly: true, secure: true, sameSite: 'Strict' } as const;

@@ -1,10 +1,10 @@
 import type { CDPSession } from 'playwright-core';
 
-/** A device that holds passkeys, such as a phone, without a person: it says yes by itself. */
+/** A device with passkeys, such as a phone, without a user: it confirms automatically. */
 export interface Authenticator {
   /** How many passkeys it holds. */
   count(): Promise<number>;
-  /** Whether it recognises its owner from now on. */
+  /** True when it recognizes its owner from now on. */
   recognise(owner: boolean): Promise<void>;
   remove(): Promise<void>;
 }

@@ -3,10 +3,10 @@ import type { CDPSession } from 'playwright-core';
 
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-/** What axe-core finds wrong with the page as it is shown now, one readable piece for each rule. */
+/** Returns axe-core's findings on the present page, one readable text for each rule. */
 export async function accessibilityViolations(session: CDPSession): Promise<string[]> {
   const run = `axe.run(document, { runOnly: ${JSON.stringify(TAGS)}, resultTypes: ['violations'] })`;
-  // As a debugger does it: the policy of the page lets no foreign script in.
+  // As a debugger does it: the content security policy of the page blocks foreign scripts.
   await evaluate(session, `globalThis.axe ??= (() => { ${axe.source}; return globalThis.axe; })(); undefined`);
   const { violations } = (await evaluate(session, run)) as AxeResults;
   return violations.map(({ id, impact, help, nodes }) =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { BrowserContext, Response } from 'playwright-core';
 
-/** What scripts ask for, and can tell people about when it is refused. */
+/** Requests of scripts, whose rejection the page can report to the user. */
 const ASKED_BY_SCRIPT = new Set(['fetch', 'xhr']);
 
 /** Everything that went wrong in the pages of a person without being shown to them. */
@@ -9,10 +9,12 @@ export class BrowserErrors {
   #found: string[] = [];
   #refused: string[] = [];
 
-  /** Also of pages that are opened later. What breaks the content security policy is told on the console. */
+  /**
+   * Also of pages that are opened later. The browser reports violations of the content security policy on its console.
+   */
   watch(context: BrowserContext): void {
     context.on('console', (message) => {
-      // What could not be loaded is told below, with its address.
+      // Failed requests are reported below, with their address.
       if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
         this.#found.push(`console: ${message.text()}`);
     });
@@ -23,7 +25,7 @@ export class BrowserErrors {
     context.on('response', (response) => this.#hear(response));
     context.on('requestfailed', (request) => {
       const text = request.failure()?.errorText ?? '';
-      // A page that is left gives up what it asked for.
+      // A page that is left aborts its requests.
       if (text !== 'net::ERR_ABORTED') this.#found.push(`not loaded: ${request.method()} ${request.url()}: ${text}`);
     });
   }
@@ -37,7 +39,7 @@ export class BrowserErrors {
     told.push(`${status}: ${response.request().method()} ${response.url()}`);
   }
 
-  /** Fails when the service refused anything that scripts asked for but this, and forgets it: nobody asked for that. */
+  /** Fails when the service rejected any request of a script but the expected one, and removes it from the list. */
   checkRefusals(expected: RegExp): void {
     const refused = this.#refused.filter((text) => !expected.test(text));
     this.#refused = [];

@@ -22,7 +22,7 @@ import { untilPasses, WITHIN_MS } from './until-passes.ts';
 export interface TestBrowser {
   /** `https://localhost:PORT`; passkeys need a name, not an address. */
   readonly origin: string;
-  /** Somebody at a machine of their own: nothing is shared with other visitors. */
+  /** A user with a browser of their own: nothing is shared with other visitors. */
   newVisitor(options?: VisitorOptions): Promise<Visitor>;
   /** Fails when a page of any visitor had an error or broke its content security policy since the last time. */
   check(): void;
@@ -44,7 +44,7 @@ export interface Visitor {
   readonly complaints: BrowserErrors;
   /** Plugs in a device that holds passkeys. */
   newAuthenticator(): Promise<Authenticator>;
-  /** Fails with what people who see, hear or move otherwise could not use of the page as it is shown now. */
+  /** Fails with the accessibility findings of the present page. */
   checkAccessibility(): Promise<void>;
   /** Writes docs/console/NAME-SCHEME.webp for each scheme, when UPDATE_SCREENSHOTS is set. */
   takePictures(name: string, schemes: readonly ColorScheme[]): Promise<void>;
@@ -61,7 +61,7 @@ const SETTLES_WITHIN_MS = 3000;
 const SLOWNESS = Number(process.env['TEST_BROWSER_SLOWNESS'] ?? '1');
 const ARGUMENTS = [
   '--disable-gpu',
-  // As windows show letters; without them they would stand unevenly in pictures.
+  // With the font hinting of Windows; without it, letters are spaced unevenly in pictures.
   '--font-render-hinting=none',
   '--disable-quic',
   '--no-first-run',
@@ -99,7 +99,7 @@ export async function openBrowser(port: number): Promise<TestBrowser> {
   };
 }
 
-/** As the browser wants it: the SHA-256 of the public key. */
+/** In the format of the browser: the SHA-256 of the public key. */
 function keyDigest(port: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', servername: 'localhost', port, rejectUnauthorized: false }, () => {

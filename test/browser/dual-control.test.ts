@@ -49,7 +49,7 @@ describe('dual control, in the browser', { skip: whyNoChromium() }, () => {
     assert.equal((await service.core.accounts.get(account)).dualControl, true);
   });
 
-  it('the change of an operator takes effect with the approval, and the overview tells of it', async () => {
+  it('the change of an operator takes effect with the approval, and the overview shows it', async () => {
     const { page } = visitor;
     const tenant = { account, environment: 'production' } as const;
     const request = { processor: 'simulator', settings: {}, force: true };

@@ -71,7 +71,7 @@ describe('the harness of tests in a browser', { skip: whyNoChromium() }, () => {
   const visit = async (path: string): Promise<Visitor> => {
     await visitor.page.goto(path);
     await visitor.page.getByText('nothing yet').waitFor({ state: 'hidden' });
-    // What a timer of the page throws comes after it.
+    // The error of a timer is reported after it.
     await visitor.page.evaluate('new Promise((resolve) => setTimeout(resolve))');
     return visitor;
   };
@@ -110,7 +110,7 @@ describe('the harness of tests in a browser', { skip: whyNoChromium() }, () => {
     browser.check();
   });
 
-  it('tells what of a page is not accessible, and where', async () => {
+  it('reports what is not accessible on a page, and where', async () => {
     const { checkAccessibility } = await visit('/picture');
     await assert.rejects(checkAccessibility(), /image-alt \(critical\)[\s\S]*<img>/);
   });

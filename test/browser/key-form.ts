@@ -1,6 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 
-/** The form that makes an API key, as people fill it in. */
+/** The form that creates an API key, as users fill it in. */
 export const keyForm = (page: Page): Locator => page.getByRole('dialog', { name: 'Create an API key' });
 
 export async function fillKey(page: Page, name: string, preset = 'Read only'): Promise<void> {

@@ -28,7 +28,7 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
 
   const account = (): string => `/a/${filled.harbour.account}`;
 
-  it('somebody signs in by the keyboard alone', async () => {
+  it('a user signs in by the keyboard alone', async () => {
     const { auditor } = filled.harbour;
     const { page } = await browser.newVisitor();
     await visit(page, '/sign-in');
@@ -81,7 +81,7 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
     await page.getByRole('heading', { name: 'Your new key' }).waitFor();
     await untilPasses(async () => assert.equal(await focused(page), 'Copy'));
     await owner.checkAccessibility();
-    // What is shown this one time does not go away by a stray key.
+    // A secret that is shown once must not disappear by an accidental key.
     await page.keyboard.press('Escape');
     await tabTo(page, 'I have stored it');
     await page.keyboard.press('Space');
@@ -102,7 +102,7 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
     await page.getByRole('option', { name: /^Payments/ }).waitFor({ state: 'detached' });
     await page.keyboard.press('Enter');
     await headed(page, 'Captures');
-    // The new page is where the keyboard goes on.
+    // The focus moves to the new page.
     await untilPasses(async () => assert.equal(await page.getByRole('main').evaluate(HAS_FOCUS), true));
     await page.keyboard.press('Control+k');
     await field.waitFor();

@@ -9,16 +9,16 @@ import { totp } from '../fixtures/totp.ts';
 import type { TestBrowser, Visitor, VisitorOptions } from './browser.ts';
 import type { Credentials } from './sign-in-steps.ts';
 
-/** Somebody who belongs to an account, or looks after the service, with an authenticator app at hand. */
+/** A member of an account, or an operator, with an authenticator app. */
 export interface Member extends Credentials {
   readonly id: string;
   readonly name: string;
   /** A call of the console that must go well; of what it answers. */
   // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
   call(definition: Definition, params: Readonly<Record<string, string>>, body?: unknown): Promise<any>;
-  /** Signs in anew, as after a night. */
+  /** Signs in again, as after the session expired. */
   signIn(): Promise<void>;
-  /** So that nothing asks for the second factor for some minutes, in the browser either. */
+  /** No further step-up is required for some minutes, in the browser either. */
   stepUp(): Promise<void>;
   /** A code that was not used before. */
   code(): string;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 
-/** Everything that a page was told by the service, and what it showed when it was looked at. */
+/** Everything that a page got from the service, and what it showed at each check. */
 export class Memory {
   readonly #page: Page;
   readonly #answers: Promise<{ readonly from: string; readonly text: string }>[] = [];
@@ -31,7 +31,10 @@ export class Memory {
     this.#shown.push({ from: new URL(this.#page.url()).pathname, text });
   }
 
-  /** Fails when one of them was ever told or shown, also in groups of digits; and when nothing was told at all. */
+  /**
+   * Fails when one of the values was ever received or shown, also in groups of digits; and when nothing was received at
+   * all.
+   */
   async assertNever(secrets: readonly string[]): Promise<void> {
     const answers = await Promise.all(this.#answers);
     assert.ok(answers.some(({ text }) => text !== '') && this.#shown.length > 0, 'nothing was looked at');

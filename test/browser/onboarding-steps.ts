@@ -9,12 +9,12 @@ import { onPath } from '../receivers/install.ts';
 import { askForKey, fillKey, keyForm } from './key-form.ts';
 import { button, saveSecret } from './sign-in-steps.ts';
 
-/** What owners and operators do on the way to live payments. */
+/** Actions of owners and operators from a new account to live payments. */
 
 export const goTo = (page: Page, name: string): Promise<void> =>
   page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true }).click();
 
-/** With what has happened outside of this browser meanwhile. */
+/** With the changes that happened outside of this browser. */
 export async function goToNews(page: Page, name: string): Promise<void> {
   await goTo(page, name);
   await page.reload();
@@ -68,7 +68,7 @@ export async function askFor(page: Page, environment: string, note: string): Pro
 }
 
 interface Approval {
-  /** What the merchant wrote. */
+  /** The texts that the merchant entered. */
   readonly note: string;
   readonly answer: string;
   /** It is refused first. */

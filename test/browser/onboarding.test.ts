@@ -19,7 +19,7 @@ const SERVER = '127.0.0.2';
 /** The simulator in production has to be forced. */
 const EXPECTED_REFUSAL = /^400: POST .*\/approve$/;
 
-/** One story, told in order: from an empty service to the first call with a real card. */
+/** One scenario in order: from an empty service to the first call with a real card. */
 describe('from an empty service to live, in the browser', { skip: whyNoChromium() }, () => {
   let service: TestService;
   let browser: TestBrowser;
@@ -47,7 +47,7 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
   });
 
   let isBroken = false;
-  /** What comes after a part that failed is not told. */
+  /** After a failed part, the rest is skipped. */
   const part = (name: string, tell: () => Promise<void>): Promise<void> =>
     it(name, async (test) => {
       if (isBroken) return test.skip('an earlier part failed');
@@ -64,7 +64,7 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
       headers: { 'idempotency-key': `story${path}` },
     });
   const accepted = ({ status, text }: TestResponse): void => assert.equal(status, 200, text);
-  /** The service writes what keys were used for every few seconds, and counts records anew every minute. */
+  /** The service stores the use of keys every few seconds, and counts records again every minute. */
   async function untilDone(title: string): Promise<void> {
     service.advance(MINUTE);
     await goTo(owner.page, 'Onboarding');
@@ -97,7 +97,7 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     await dialog.getByLabel('Name').fill('Corner shop');
     await dialog.getByLabel('Email of the owner').fill(OWNER);
     await dialog.getByRole('button', { name: 'Create account', exact: true }).click();
-    // A browser without windows asks nobody.
+    // A browser without windows shows no permission dialogs.
     await page.context().grantPermissions(['clipboard-write']);
     await dialog.getByRole('button', { name: 'Copy', exact: true }).click();
     await dialog.getByRole('button', { name: 'Copied', exact: true }).waitFor();
@@ -158,7 +158,7 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     await approve(operator.page, { note: 'contract 7', answer: 'Have fun.', isForced: false });
     await owner.page.reload();
     await step(owner.page, 'Request payments', 'Done');
-    // What is asked for in the sandbox alone is not enough to go live.
+    // A request for the sandbox alone is not sufficient to go live.
     await stepOf(owner.page, 'Go live').getByText('Production payments: not requested yet').waitFor();
     await askFor(owner.page, 'Production', 'contract 8, for the shop');
     await approve(operator.page, { note: 'contract 8', answer: 'Welcome to production.', isForced: true });

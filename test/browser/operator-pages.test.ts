@@ -8,7 +8,7 @@ import { CARDS } from './seed-data.ts';
 import { type SeededService, startSeededService } from './seeded-service.ts';
 import { headed, settled, visit, visitWithin } from './tour.ts';
 
-/** What each page of operators is for, done once. */
+/** The main task of each operator page, executed once. */
 describe('the pages of operators at work', { skip: whyNoChromium() }, () => {
   let filled: SeededService;
   let browser: TestBrowser;
@@ -83,7 +83,7 @@ describe('the pages of operators at work', { skip: whyNoChromium() }, () => {
       await page.getByRole('main').getByText(text, { exact: true }).first().waitFor();
   });
 
-  it('accounts are found by name, and their people and requests are listed', async () => {
+  it('accounts are found by name, and their users and requests are listed', async () => {
     const page = await open('/operator/accounts', 'Accounts');
     await page.getByLabel('Find an account').fill('north');
     await page.getByRole('row').filter({ hasText: 'Harbour Books' }).waitFor({ state: 'detached' });

@@ -17,11 +17,11 @@ import { saveSecret } from './sign-in-steps.ts';
 import { headed, settled, visit, visitWithin, type Who, whoIs } from './tour.ts';
 import { untilPasses } from './until-passes.ts';
 
-/** As the console shows it. */
+/** The format of the console. */
 const fingerprintOf = ({ publicKey }: ReturnType<typeof newKeyPair>): string =>
   (keyFingerprint(publicKey).match(/.{1,4}/g) ?? []).join(' ');
 
-/** What each page is for, done once by the person whom it concerns. */
+/** The main task of each page, executed once by a user of the role concerned. */
 describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
   let filled: SeededService;
   let browser: TestBrowser;
@@ -58,7 +58,7 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
     return page;
   };
 
-  it('the overview counts what is there, and leads to what nobody knows the outcome of', async () => {
+  it('the overview counts the records, and leads to payments with an unknown outcome', async () => {
     const page = await open('owner', sandbox('overview'), 'Overview');
     for (const text of ['Captures created', 'One payment has an unknown outcome', '21 in total'])
       await page.getByRole('main').getByText(text).waitFor();
@@ -90,7 +90,7 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
     await page.getByRole('main').getByText('Shop server').waitFor();
   });
 
-  it('captures tell how long they last, and one can be ended at once', async () => {
+  it('captures show their expiry, and one can be deleted immediately', async () => {
     const page = await open('developer', sandbox('captures'), 'Captures');
     const rows = page.getByRole('table', { name: 'Captures' }).getByRole('row');
     await untilPasses(async () => assert.equal(await rows.count(), 5));
@@ -102,7 +102,7 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
     await page.getByRole('row').nth(4).waitFor({ state: 'detached' });
   });
 
-  it('a refund by hand stands in the history of the payment', async () => {
+  it('a manual refund is listed in the history of the payment', async () => {
     await filled.harbour.analyst.stepUp();
     const page = await open('analyst', sandbox(`payments/${filled.harbour.payments.get('HB-1003')}`), /118\.00/);
     await press(page, 'Refund payment');
@@ -257,7 +257,7 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
     assert.ok(!(await page.content()).includes(link));
   });
 
-  it('two people change production: one asks, another approves, the first carries it out', async () => {
+  it('two users change production: one requests, another approves, the first executes', async () => {
     const [owner, developer] = [of('owner'), of('developer')];
     const title = 'Create an API key';
     await filled.harbour.owner.stepUp();

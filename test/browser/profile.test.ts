@@ -8,10 +8,10 @@ import { totp } from '../fixtures/totp.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { button, enterCode, enterPassword, newCode, signIn, signOut } from './sign-in-steps.ts';
 
-/** Who signs in with what does not work any more, and what is no name or address. */
+/** Failed sign-ins with earlier credentials, and rejected names and addresses. */
 const EXPECTED = /^403: POST .*\/api\/sign-in(\/code)?$|^400: POST .*\/api\/profile\/(email|factors\/.*)$/;
 
-/** What people look after themselves: one story, told in order. */
+/** The tasks of users in their profile: one scenario, in order. */
 describe('a profile, in the browser', { skip: whyNoChromium() }, () => {
   let service: TestService;
   let browser: TestBrowser;

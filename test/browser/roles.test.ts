@@ -26,7 +26,7 @@ const IN_ACCOUNT = {
 };
 const OF_OPERATORS = ['Accounts', 'Requests', 'Processors', 'Encryption keys', 'Health', 'Audit log', 'Operators'];
 
-/** What is not in the navigation of a role. */
+/** Pages that are not in the navigation of a role. */
 const HIDDEN: Readonly<Record<Role, readonly string[]>> = {
   owner: [],
   developer: ['Settings'],
@@ -34,7 +34,7 @@ const HIDDEN: Readonly<Record<Role, readonly string[]>> = {
   auditor: ['Workbench', 'Settings'],
 };
 
-describe('what people see of the console, by their role', { skip: whyNoChromium() }, () => {
+describe('the pages that a role sees', { skip: whyNoChromium() }, () => {
   let filled: SeededService;
   let browser: TestBrowser;
   const visitors = new Map<string, Visitor>();
@@ -56,7 +56,7 @@ describe('what people see of the console, by their role', { skip: whyNoChromium(
     pageOf(who).getByRole('navigation', { name: 'Main' }).getByRole('link').allTextContents();
 
   for (const role of ROLES)
-    it(`somebody in the role ${role} is led to the pages of the role, and to no other`, async () => {
+    it(`the navigation of the role ${role} has the pages of the role, and no other`, async () => {
       await visit(pageOf(role), `${sandbox()}/overview`);
       const all = [...Object.keys(IN_ENVIRONMENT), ...Object.keys(IN_ACCOUNT)];
       assert.deepEqual(
@@ -78,7 +78,7 @@ describe('what people see of the console, by their role', { skip: whyNoChromium(
   });
 
   for (const role of ROLES.filter((each) => HIDDEN[each].length > 0))
-    it(`somebody in the role ${role} who types the address of another page is told so`, async () => {
+    it(`a user in the role ${role} who types the address of another page gets an explanation`, async () => {
       for (const name of HIDDEN[role]) {
         const inside = (IN_ENVIRONMENT as Record<string, string>)[name];
         const path =
@@ -106,7 +106,8 @@ describe('what people see of the console, by their role', { skip: whyNoChromium(
       [`${account()}/audit`, 'Verify log', ['owner', 'developer', 'auditor']],
       [`${account()}/settings`, 'Turn off two-person approval', ['owner']],
     ];
-    // Of those who may the least, and of those who may not the most powerful: `rights.test.ts` has all of them.
+    // For the role with the fewest rights, and for the most powerful page that the others may not open:
+    // `rights.test.ts` has all of them.
     const who = (roles: readonly Role[]): Role[] =>
       [roles.at(-1), ROLES.find((role) => !roles.includes(role))].filter((role) => role !== undefined);
     for (const [path, button, roles] of offers)
@@ -119,7 +120,7 @@ describe('what people see of the console, by their role', { skip: whyNoChromium(
       }
   });
 
-  it('pages of another account, and of operators, are not there for anybody else', async () => {
+  it('pages of another account, and of operators, do not exist for other users', async () => {
     const theirs = `/a/${filled.northwind.account}`;
     const pages = [
       ...Object.values(IN_ENVIRONMENT).map((page) => `${theirs}/sandbox/${page}`),

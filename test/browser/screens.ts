@@ -60,14 +60,14 @@ async function charts(visitor: Visitor): Promise<void> {
   await visitor.takePictures('overview-charts', listSchemes('overview-charts'));
 }
 
-/** What no clock of ours sets: when this process began, and what it takes. */
+/** Values that no clock of ours controls: the start of this process, and its resources. */
 async function sameHealth({ page }: Visitor): Promise<void> {
   const health = await filled.operator.call(showHealth, {});
   const same = { ...health, started_at: formatIso8601(TODAY - 14 * DAY), memory_mib: 240 };
   await page.route('**/api/operator/health', (route) => route.fulfill({ json: same }));
 }
 
-/** What is seen before anybody is signed in. */
+/** Pages before the sign-in. */
 async function waysIn(visitor: Visitor): Promise<void> {
   const { page } = visitor;
   const { harbour } = filled;

@@ -11,7 +11,7 @@ import { order, PAYMENTS } from '../interface/payment-requests.ts';
 import { CAPTURES, capture, card, cards, TOKENIZE, VISA } from '../interface/vault-requests.ts';
 import { type Member, newMember } from './member.ts';
 
-/** What would call `canary` if a page took it for more than text; its name tells where it was planted. */
+/** Texts that would call `canary` if a page took them for markup; the argument names their origin. */
 const typed = (name: string): string =>
   `"'><img src=x onerror=canary('${name}')></script><script>canary('${name}')</script>` +
   `{{constructor.constructor('canary(0)')()}}$t(title) javascript:canary(0) dne`;
@@ -19,11 +19,11 @@ const typed = (name: string): string =>
 export const scriptCanary = (name: string): string => `${typed(name)} \u202Edne`;
 /** For texts of 100 characters. */
 const shortly = (name: string): string => `"><img src=x onerror=canary('${name}')>{{x}}$t(title)dne`;
-/** For e-mail addresses, which take no angle brackets. */
+/** For email addresses, which may not contain angle brackets. */
 const asEmail = (name: string): string =>
   `javascript:canary('${name}')&lt;img/onerror=canary(0)&gt;{{x}}$t(t)@x.example`;
 
-/** As a page shows it when it is nothing but text. */
+/** Returns the form in which a page shows a text that is only text. */
 export const displayedCanary = (name: string): string => `canary('${name}')`;
 
 /** A service in which every text that others can write holds a script. */
@@ -99,7 +99,7 @@ async function newRecords(service: TestService, account: string, key: string) {
 
 type Writers = Pick<ServiceWithScripts, 'owner' | 'operator'>;
 
-/** What people write to each other. */
+/** Texts that users write to each other. */
 async function letters(service: TestService, account: string, { owner, operator }: Writers): Promise<void> {
   const ask = (note: string): Promise<{ id: string }> =>
     owner.call(requestActivation, { account }, { environment: 'production', processor: 'simulator', note });

@@ -5,7 +5,7 @@ import type { TestResponse, TestService } from '../fixtures/test-service.ts';
 import { type FollowOn, followOnRequest, order, PAYMENTS } from '../interface/payment-requests.ts';
 import { CAPTURES, TOKENIZE } from '../interface/vault-requests.ts';
 
-/** What a merchant's servers send over the days, as far as the console shows it. */
+/** Requests of a merchant's servers over several days, as far as the console shows their results. */
 
 /** Test numbers that are known as such. */
 export const CARDS = [
@@ -155,7 +155,7 @@ const SALES: Readonly<Record<number, readonly Sale[]>> = {
   ],
 };
 
-/** Those of one day; ids by reference go into `ids`. */
+/** The requests of one day; `ids` gets the ids by reference. */
 export async function createPayments(daysAgo: number, send: ApiClient, ids: Map<string, string>): Promise<void> {
   for (const { reference, amount, currency = 'USD', type = 'authorization', card = 0, words = '', moves = [] } of SALES[
     daysAgo
@@ -178,7 +178,7 @@ export async function createPayments(daysAgo: number, send: ApiClient, ids: Map<
   }
 }
 
-/** What thousands of calls over the days would have counted. */
+/** The counters of thousands of calls over several days. */
 export async function seedUsageDays(
   service: TestService,
   account: string,

@@ -12,11 +12,11 @@ import { startTestService, type TestService } from '../fixtures/test-service.ts'
 import { type Member, newMember } from './member.ts';
 import { type ApiClient, createPayments, newApiClient, seedUsageDays, storeCaptures, storeCards } from './seed-data.ts';
 
-/** A service in the middle of its work: two merchants, their people, and what gathers in two weeks. */
+/** A service in use: two merchants, their users, and the records of two weeks. */
 export interface SeededService {
   readonly service: TestService;
   readonly harbour: Harbour;
-  /** It has just begun: it has no key yet, and has asked for payments. */
+  /** A new account: it has no key yet, and has requested payments. */
   readonly northwind: { readonly account: string; readonly owner: Member };
   readonly operator: Member;
 }
@@ -32,7 +32,7 @@ interface Harbour extends People {
   readonly account: string;
   /** Payments of the sandbox, by their reference. */
   readonly payments: ReadonlyMap<string, string>;
-  /** Of the sandbox. */
+  /** Records of the sandbox. */
   readonly token: string;
   readonly capture: string;
   /** Collected. */
@@ -168,7 +168,7 @@ async function newcomer(service: TestService) {
 
 type Workers = People & Pick<Harbour, 'account' | 'payments' | 'productionPayment'>;
 
-/** What people do in the console: the proxy, the team, and changes in production by two. */
+/** Changes of users in the console: the proxy, the team, and changes in production under dual control. */
 async function workOfToday(service: TestService, operator: Member, workers: Workers): Promise<void> {
   const { account, owner, developer, payments, productionPayment } = workers;
   const tenant = (environment: string, more: object = {}) => ({ account, environment, ...more });

@@ -29,7 +29,7 @@ describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
   const keysMade = async (): Promise<number> => (await service.core.accounts.listKeys(account)).length;
   const atSignIn = (page: Page): Promise<void> => page.getByRole('heading', { name: 'Sign in' }).waitFor();
   const isInside = (page: Page): Promise<void> => page.getByRole('navigation', { name: 'Main' }).waitFor();
-  /** A new machine on which somebody has just signed in. */
+  /** A new machine on which a user has just signed in. */
   const newVisit = async (person: UserClient, path: string): Promise<Visitor> => {
     const visitor = await browser.newVisitor();
     await visitor.page.goto(path);
@@ -96,7 +96,7 @@ describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
     assert.equal(await keysMade(), before + 1);
   });
 
-  it('who signs out by hand is not told that the session has ended', async () => {
+  it('a user who signs out is not told that the session has expired', async () => {
     const ana = await newPerson(service, account, 'owner');
     const page = await newSession(ana, '/profile');
     await page.getByRole('button', { name: /Your menu$/ }).click();
@@ -105,7 +105,7 @@ describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
     assert.equal(await page.getByText('Your session has ended.').count(), 0);
   });
 
-  it('a page of the account that is loaded anew keeps the environment one was in', async () => {
+  it('a page of the account that is reloaded keeps the environment', async () => {
     const ana = await newPerson(service, account, 'owner');
     const page = await newSession(ana, `/a/${account}/production/keys`);
     await link(page, 'Team').click();
@@ -131,7 +131,7 @@ describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
     complaints.expect(/CONNECTION_REFUSED|console: CallError/);
   });
 
-  it('what was read stays while the service is away, and is read anew once it is there', async () => {
+  it('data stays visible while the service is unavailable, and is loaded again afterwards', async () => {
     const ana = await newPerson(service, account, 'owner');
     await service.newKey(account);
     const { page, complaints } = await newVisit(ana, keysUrl());

@@ -2,20 +2,20 @@ import type { Locator, Page } from 'playwright-core';
 import type { TestService } from '../fixtures/test-service.ts';
 import { totp } from '../fixtures/totp.ts';
 
-/** What people do in a browser to get in, by the words that they see (in English). */
+/** Steps of the sign-in in a browser, by the visible texts (in English). */
 
-/** What somebody knows, or has on a telephone. */
+/** The credentials of a user. */
 export interface Credentials {
   readonly email: string;
   readonly password: string;
-  /** Of the authenticator app, base32; absent for who has a passkey. */
+  /** The secret of the authenticator app, base32; absent with a passkey. */
   readonly totpSecret: string;
 }
 
 interface Joining {
   readonly name: string;
   readonly password: string;
-  /** Typed by who followed a link that is for anybody. */
+  /** Typed by users of a link without an email address. */
   readonly email?: string;
 }
 
@@ -23,7 +23,7 @@ interface Joining {
 export const button = (within: Page | Locator, name: string | RegExp): Locator =>
   within.getByRole('button', typeof name === 'string' ? { name, exact: true } : { name });
 
-/** The app shows a new code every 30 seconds, and each is good once: the clock goes on. */
+/** The app shows a new code every 30 seconds, and each is valid once, so the clock is advanced. */
 export function newCode(service: TestService, secret: string): string {
   service.advance(30_000);
   return totp(secret, service.now());
@@ -48,7 +48,7 @@ export async function setUpAuthenticatorApp(page: Page, service: TestService): P
   return secret;
 }
 
-/** Answers the recovery codes, and goes on. */
+/** Confirms the recovery codes, and continues. */
 export async function saveRecoveryCodes(page: Page): Promise<string[]> {
   await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor();
   const codes = await page.getByRole('listitem').locator('code').allTextContents();
@@ -81,7 +81,7 @@ export async function signOut(page: Page): Promise<void> {
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
 }
 
-/** What is shown this one time, stored and put away. */
+/** Confirms that the codes, which are shown once, were stored. */
 export async function saveSecret(page: Page): Promise<string> {
   const kept = /^I have (stored|sent) it$/;
   const dialog = page.getByRole('dialog').filter({ has: page.getByLabel(kept) });

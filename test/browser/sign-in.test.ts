@@ -55,7 +55,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
   const refusal = async (page: Page): Promise<string> => (await page.getByRole('alert').textContent()) ?? '';
   const atSignIn = (page: Page): Promise<void> => page.getByRole('heading', { name: 'Sign in' }).waitFor();
   const isInside = (page: Page): Promise<void> => page.getByRole('navigation', { name: 'Main' }).waitFor();
-  /** A new machine on which somebody has just signed in. */
+  /** A new machine on which a user has just signed in. */
   const newSession = async (person: UserClient, path = '/'): Promise<Page> => {
     const { page } = await newVisitor();
     await page.goto(path);
@@ -92,7 +92,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     assert.deepEqual(new Set(told), new Set([told[0]]));
   });
 
-  it('ten wrong passwords lock the person for half an hour, and nobody is told', async () => {
+  it('ten wrong passwords lock the user for half an hour, without a notice', async () => {
     const ana = await newPerson(service, account, 'owner');
     const { page } = await newVisitor();
     await page.goto('/sign-in');
@@ -237,7 +237,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     await isInside(own);
   });
 
-  it('a page that has the word of another session reads it anew, and signs out', async () => {
+  it('a page with the token of another session loads it again, and signs out', async () => {
     const { page } = await newVisitor();
     await page.goto('/');
     await signIn(page, service, await newPerson(service, account, 'owner'));
@@ -251,7 +251,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     page.on('response', (response) => response.url().endsWith('/sign-out') && statuses.push(response.status()));
     await signOut(page);
     assert.deepEqual(statuses, [403, 200]);
-    // What is left makes the browser known, and lets nobody in.
+    // The remaining cookie identifies the browser, and grants no access.
     const left = (await page.context().cookies()).map(({ name }) => name);
     assert.deepEqual(left, ['__Host-cardvault-browser']);
   });

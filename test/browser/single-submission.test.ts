@@ -24,7 +24,7 @@ const clickTwice = async (what: Locator): Promise<void> => {
   });
 };
 
-/** What is done once, and what is shown once. */
+/** Actions that must happen once, and values that are shown once. */
 describe('once, in the browser', { skip: whyNoChromium() }, () => {
   let service: TestService;
   let browser: TestBrowser;
@@ -112,7 +112,7 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
     );
   });
 
-  it('what is shown once is not lost by going back or by loading the page anew', async () => {
+  it('a value that is shown once is not lost by going back or by reloading the page', async () => {
     await page.goto(`/a/${account}/sandbox/keys`);
     await button(page, 'Create key').click();
     await fillKey(page, 'held');
@@ -156,7 +156,7 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
     );
   });
 
-  it('a link that is opened again goes on, until its work is done', async () => {
+  it('a link that is opened again continues, until it was redeemed', async () => {
     const to = { account, role: 'developer', email: 'joining@example.com' } as const;
     const link = await service.console.people.invitations.invite(to, { account, role: 'owner' }, BY_TEST);
     const url = formatJoinUrl(browser.origin, link);
@@ -177,7 +177,7 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
     await close();
   });
 
-  it('a phone tells the role of each person once', async () => {
+  it('a phone shows the role of each user once', async () => {
     await page.setViewportSize({ width: 390, height: 800 });
     await page.goto(`/a/${account}/team`);
     const row = page.getByRole('table', { name: 'Users' }).getByRole('row').filter({ hasText: 'Ben Lost' });

@@ -19,19 +19,19 @@ const textsOf = (texts: Texts): string[] =>
   Object.values(texts).flatMap((text) => (typeof text === 'string' ? [text] : textsOf(text)));
 
 const SPANISH = new Set(textsOf(es));
-/** All that the console says in English and says otherwise in Spanish, and what the service says. */
+/** The texts of the console in English that differ in Spanish, and the texts of the service. */
 const ENGLISH = new Set(
   [...textsOf(en), ...Object.values(FINDINGS), ...Object.values(FAILURES)].filter((text) => !SPANISH.has(text)),
 );
 
-/** No word of these is Spanish; English dates are told by their months and by how long ago. */
+/** No word of these is Spanish; English dates are recognized by their months and by relative times. */
 const ENGLISH_WORDS =
   /\b(?:the|of|and|or|with|without|is|are|was|were|this|that|not|be|to|from|by|how|what|when|which|ago|yesterday|tomorrow|AM|PM|Jan|Apr|Aug|Dec)\b/;
 
-/** Of a text that nobody wrote. */
+/** A text that no user wrote. */
 const NAME_OF_TEXT = /^(?:list|detail|columns|empty|filters|form|act|keys|line|value)\.[a-z]\w+$/;
 
-/** What people of the service wrote themselves. */
+/** Texts that users of the service wrote themselves. */
 const WRITTEN: readonly string[] = [
   'Laptop of Dev',
   'Everything, to try',
@@ -42,7 +42,7 @@ const WRITTEN: readonly string[] = [
   'We sell train journeys.',
 ];
 
-/** Texts and names that are there for people, but for those that say that they are English, and code. */
+/** Visible texts and accessible names, without code and texts that are marked as English. */
 const TEXTS_SHOWN = `(() => {
   const found = new Set();
   const isAside = (element) => element.closest('[lang="en"], code, pre, script, style, textarea') !== null;
@@ -97,7 +97,7 @@ describe('the console in Spanish, in a browser that speaks English', { skip: why
 
   it('says nothing in English on any page', async () => {
     const faults: string[] = [];
-    // The same page in the other environment does not name itself anew.
+    // The same page in the other environment does not announce itself again.
     const stops = stopsIn(filled).filter(({ name }) => name !== 'keys-production');
     for (const { name, who, path } of stops) {
       const page = await open(who, path);
@@ -112,7 +112,7 @@ describe('the console in Spanish, in a browser that speaks English', { skip: why
     assert.deepEqual(faults, []);
   });
 
-  it('tells settings of processors and what is wrong with them in Spanish', async () => {
+  it('shows settings of processors and their errors in Spanish', async () => {
     const page = await open('operator', `/operator/accounts/${filled.harbour.account}`);
     await page.getByRole('button', { name: 'Cambiar configuración', exact: true }).first().click();
     const dialog = dialogOf(page);
@@ -124,7 +124,7 @@ describe('the console in Spanish, in a browser that speaks English', { skip: why
     assert.deepEqual(await englishOn(page), []);
   });
 
-  it('tells what a record of the audit log holds in Spanish', async () => {
+  it('shows the details of a record of the audit log in Spanish', async () => {
     const page = await open('owner', `/a/${filled.harbour.account}/audit`);
     await press(page.getByRole('main'), 'Ver detalles de Clave de API creada');
     await page.getByRole('term').filter({ hasText: 'Direcciones permitidas' }).waitFor();
@@ -132,7 +132,7 @@ describe('the console in Spanish, in a browser that speaks English', { skip: why
     assert.deepEqual(await englishOn(page), []);
   });
 
-  it('tells what is wrong with a key in Spanish', async () => {
+  it('shows the errors of a key in Spanish', async () => {
     const page = await open('owner', `/a/${filled.harbour.account}/sandbox/proxy`);
     await press(page.getByRole('main'), /^(?:Subir|Reemplazar)/);
     await dialogOf(page).getByRole('textbox').first().fill('no key');

@@ -6,7 +6,7 @@ import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { displayedCanary, type ServiceWithScripts, scriptCanary, startServiceWithScripts } from './script-canaries.ts';
 import { moveTo, visit } from './tour.ts';
 
-/** What would be there if a text had become more than text. */
+/** Elements that would exist if a text had become markup. */
 const GROWN = 'img[src="x"], script:not([src]), a[href^="javascript:" i], [onerror], iframe';
 
 describe('what others wrote stays text on every page', { skip: whyNoChromium() }, () => {
@@ -90,7 +90,7 @@ describe('what others wrote stays text on every page', { skip: whyNoChromium() }
     await show('operator', '/operator/requests', 'account', 'asked', 'answer', 'asked-again', 'owner', 'operator');
   });
 
-  it('people, invitations and approvals', async () => {
+  it('users, invitations and approvals', async () => {
     await show('owner', `/a/${place.account}/team`, 'owner', 'owner-mail', 'invited');
     await show('owner', `/a/${place.account}/approvals`, 'wanted', 'owner');
     await show('owner', `/a/${place.account}/settings`, 'account');

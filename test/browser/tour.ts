@@ -6,7 +6,7 @@ import type { SeededService } from './seeded-service.ts';
 export type Who = 'owner' | 'developer' | 'analyst' | 'auditor' | 'newcomer' | 'operator';
 
 export interface Stop {
-  /** As its picture is called. */
+  /** The name of its picture. */
   readonly name: string;
   readonly who: Who;
   readonly path: string;
@@ -72,7 +72,7 @@ export async function visit(page: Page, path: string): Promise<void> {
   await settled(page);
 }
 
-/** As links do it, without loading everything again. */
+/** As links do it, without reloading the application. */
 export async function visitWithin(page: Page, path: string): Promise<void> {
   await page.evaluate(
     `history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate', { state: null }))`,
@@ -80,8 +80,8 @@ export async function visitWithin(page: Page, path: string): Promise<void> {
 }
 
 /**
- * The same, until the page is there: each names itself, so nothing of the one before is looked at. Not for the same page
- * in the other environment, which keeps its name.
+ * Does the same and waits for the page: each page announces its name, so the previous one is not checked by mistake.
+ * Not for the same page in the other environment, which has the same name.
  */
 export async function moveTo(page: Page, path: string): Promise<void> {
   const isThere = page.url().endsWith(path);

@@ -6,12 +6,12 @@ import { CAPTURES, capture, dataOf, TOKENIZE, tokensIn, VISA } from '../interfac
 /** Stands in every record of the victim. */
 export const MARK = 'marked-as-hers';
 
-/** Somebody with records, and somebody who belongs to another account. */
+/** A member of an account with records, and a member of another account. */
 export interface Victim {
   readonly service: TestService;
   readonly account: string;
   readonly vera: UserClient;
-  /** Of the sandbox. */
+  /** Records of the sandbox. */
   readonly ids: Readonly<Record<'key' | 'token' | 'capture' | 'payment', string>>;
   /** Owns another account. */
   readonly mallory: UserClient;

@@ -5,7 +5,7 @@ import type { Environment } from '../../src/kernel/environment.ts';
 import type { TestResponse, TestService } from '../fixtures/test-service.ts';
 import { newPerson, type UserClient } from './console-client.ts';
 
-/** Somebody at work in one account and environment, and how the answers are judged. */
+/** A user in one account and environment, and checks of the responses. */
 export interface AccountUser {
   readonly person: UserClient;
   readonly account: string;
@@ -37,7 +37,7 @@ export function successData(answer: TestResponse): any {
   return answer.json;
 }
 
-/** A change that waited for nobody. */
+/** A change that awaited no approval. */
 export function executedResult(answer: TestResponse): ReturnType<typeof successData> {
   const { approval, result } = successData(answer);
   assert.equal(approval, null);
@@ -51,7 +51,7 @@ export function assertRefused(answer: TestResponse, code: string, field?: string
   if (sent !== undefined) assert.ok(!answer.text.includes(sent), answer.text);
 }
 
-/** What nobody may tell apart: a record that is not there, and one of somebody else. */
+/** Cases with indistinguishable responses: a record that does not exist, and one of another account. */
 export function assertUnknown(...answers: readonly TestResponse[]): void {
   for (const answer of answers) {
     assert.equal(answer.status, 404, answer.text);

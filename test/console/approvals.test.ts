@@ -144,7 +144,7 @@ describe('a change in production that takes two', () => {
         { ...first, more_lines: 0 },
       );
     }
-    // What ended is listed in the same way, and nothing of it is lost by that.
+    // Completed requests are listed in the same way, and remain complete.
     const before = (await shownOne(ben, long)).summary;
     await ben.call(decline, { params: of(long) });
     assert.ok((await listed(ben))[0].more_lines > 0);
@@ -218,7 +218,7 @@ describe('a change in production that takes two', () => {
 });
 
 describe('deciding', () => {
-  test('is for somebody else than who asked', async () => {
+  test('is decided by another user than the requester', async () => {
     const id = await ask(ana);
     for (const verdict of [approve, decline]) {
       const answer = await ana.call(verdict, { params: of(id) });
@@ -274,7 +274,7 @@ describe('carrying out', () => {
     assert.equal(await keysMade(), 0);
   });
 
-  test('does not rest on somebody who could not approve it any more', async () => {
+  test('is not valid with the approval of a user who may no longer approve', async () => {
     const id = await ask(ana);
     await ben.call(approve, { params: of(id) });
     await service.console.people.team.changeRole(account, ben.id, 'auditor', OPERATOR);
@@ -300,7 +300,7 @@ describe('carrying out', () => {
     );
   });
 
-  test('an edit carries out what was approved, and tells what that was', async () => {
+  test('an edit executes what was approved, and returns what that was', async () => {
     const key = await service.newKey(account, { environment: 'production', name: 'old name' });
     const params = { ...production(), id: key.id };
     const body = { ...TRAITS, name: 'new name', allow_list: [{ cidr: '127.0.0.1' }], revision: 1 };

@@ -50,7 +50,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
   const records = async (body: object = {}) => successData(await desk.call(listAudit, { body })).records;
   const actions = async (body: object): Promise<string[]> => (await records(body)).map(({ action }: Shown) => action);
 
-  test('a record tells who did what to which record, from where and when', async () => {
+  test('a record states actor, action, records concerned, address and time', async () => {
     const [deleted] = await records({ action: 'capture.deleted' });
     const { lane, sequence, at, address, request_id, hash, ...rest } = deleted;
     assert.ok(lane >= 1 && sequence >= 1);
@@ -71,7 +71,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     });
   });
 
-  test('what a record tells beside that is text', async () => {
+  test('further details of a record are shown as text', async () => {
     const details = (await records()).flatMap(({ detail }: { detail: { name: string; value: string }[] }) => detail);
     assert.ok(details.length > 0);
     for (const { name, value } of details) assert.deepEqual([typeof name, typeof value], ['string', 'string']);
@@ -176,7 +176,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
       .filter(({ action }) => action === 'audit.read' || action === 'audit.exported')
       .map(({ action, actor, detail }) => `${actor.id} ${action} ${detail.of} ${detail.filters ?? '-'}`);
 
-  test('whoever reads it is on record: each look once in five minutes, on however many pages', async () => {
+  test('every reading is recorded: once in five minutes, on however many pages', async () => {
     const caller = await newCaller(service);
     for (let count = 0; count < 60; count++) await caller.send('DELETE', '/transactions/requests/none/');
     const { account } = caller;
@@ -226,7 +226,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     assert.ok(!JSON.stringify(all).includes(VISA));
   });
 
-  test('a person has few looks at it under way, and the next one when one of them has ended', async () => {
+  test('a user has few readings in progress, and may start the next when one has ended', async () => {
     const [auditor, other] = await Promise.all(
       [1, 2].map(() => newAccountUser(service, desk.account, { role: 'auditor' })),
     );
@@ -246,7 +246,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     ends.at(-1)?.();
   });
 
-  test('one verification runs at a time, whoever asks, and the next one when it has ended', async () => {
+  test('one verification runs at a time for all users, and the next one when it has ended', async () => {
     const { database } = service.core;
     const { promise, resolve } = Promise.withResolvers<void>();
     const busy = withVerificationLock(database, () => promise);
@@ -263,7 +263,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     assert.equal(await withVerificationLock(database, () => Promise.resolve(7)), 7);
   });
 
-  test('verifying tells that all is in order, and where the first fault lies', async () => {
+  test('a verification reports an intact log, and the position of the first fault', async () => {
     const good = successData(await desk.call(verifyAudit));
     assert.deepEqual([good.ok, good.fault], [true, null]);
     assert.ok(good.records >= (await records()).length);
@@ -280,7 +280,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
       assert.ok(fault !== null);
       assert.match(formatReason(fault), new RegExp(`account ${desk.account}, lane [0-9]+, record 1: changed`));
     }
-    // It is still listed and exported, so that it can be looked at.
+    // The record is still listed and exported, so that it can be inspected.
     const changed = (await records()).at(-1);
     assert.deepEqual([changed.sequence, changed.action, changed.actor_type], [1, '', 'unknown']);
     const { text } = await desk.call(exportAudit);

@@ -13,7 +13,7 @@ import { newClient, newPerson, pathOf, type UserClient } from './console-client.
 const definitions = routes.map(({ definition }) => definition);
 const lineOf = ({ method, path }: Definition): string => `${method} ${path}`;
 const MADE_UP = `__Host-cardvault-session=${'A'.repeat(43)}`;
-/** Tries are counted, so they are read; and `anybody` is nobody. */
+/** Attempts are counted, so their bodies are read; `public` calls have no session. */
 const askedFirst = definitions.filter(({ access }) => !['public', 'signing-in', 'enrolling'].includes(access));
 const long = definitions.filter(({ largeBody: longBody }) => longBody === true);
 
@@ -48,13 +48,13 @@ async function announce(
 const own = () => ({ cookie: owner.cookie ?? '', 'x-csrf-token': owner.csrf });
 
 describe('before its body is read, a call', () => {
-  test('of nobody is refused, whatever it needs a session for', async () => {
+  test('without a session is rejected, where one is required', async () => {
     assert.ok(askedFirst.length > 60, `${askedFirst.length}`);
     for (const definition of askedFirst)
       assert.deepEqual(await announce(definition, {}), { status: 401, code: 'not_signed_in' }, lineOf(definition));
   });
 
-  test('of another site is refused, whoever is signed in', async () => {
+  test('of another site is rejected, in every session', async () => {
     const away = { ...own(), origin: 'https://evil.example' };
     for (const definition of definitions)
       assert.deepEqual(await announce(definition, away), { status: 403, code: 'cross_site' }, lineOf(definition));
@@ -87,7 +87,7 @@ describe('a body that is too large', () => {
     assert.deepEqual(answer, { status: 413, code: 'body_too_large' }, lineOf(definition));
   };
 
-  test('is told by its length, for each call by its own limit', async () => {
+  test('is limited by its length, for each call by its own limit', async () => {
     for (const definition of definitions.filter(({ method }) => method !== 'GET')) {
       const limit = definition.largeBody === true ? LIMITS.bodyBytes : LIMITS.consoleBodyBytes;
       await assertTooLarge(definition, limit + 1);
@@ -113,14 +113,14 @@ interface Schema {
   readonly enum?: readonly string[];
 }
 
-/** Of JSON text as browsers write it; a character has at most four bytes. */
+/** Size of JSON text as browsers write it; a character has four bytes at most. */
 function mostBytes({ type, properties, items, maxItems = 0, maxLength, enum: words }: Schema): number {
   if (properties !== undefined)
     return sum(Object.entries(properties).map(([name, of]) => name.length + 4 + mostBytes(of)));
   if (type === 'object') return CREDENTIAL_BYTES;
   if (items !== undefined) return maxItems * (mostBytes(items) + 1);
   if (words !== undefined) return Math.max(...words.map(({ length }) => length)) + 2;
-  // What has no length of its own is where a page ended.
+  // A body without a declared length of its own ends with the connection.
   return type === 'string' ? 2 + (maxLength === undefined ? LIMITS.cursorCharacters : 4 * maxLength) : DIGITS;
 }
 
@@ -129,7 +129,7 @@ const DIGITS = 20;
 
 const { credentialIdCharacters: idBytes, credentialMemberCharacters: memberBytes } = LIMITS;
 /**
- * Of a new passkey, which is longer than one that is used: its id, twice; the attestation; what stands in that and is sent
- * once more, the authenticator's data, and in them, beside the id, the public key; what the browser says, with names.
+ * Size of a new passkey, which is longer than one that is used: its id, twice; the attestation, with the
+ * authenticator's data and in it, beside the id, the public key; the data of the browser, with names.
  */
 const CREDENTIAL_BYTES = 2 * idBytes + memberBytes + memberBytes + (memberBytes - idBytes) + 1500;

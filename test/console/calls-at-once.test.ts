@@ -24,7 +24,7 @@ const BY_TEST = { actor: { type: 'operator' } } as const;
 const params = () => ({ account, environment: 'sandbox' });
 const keysPath = () => pathOf(listKeys, { params: params() });
 
-/** A connection on which so many calls are sent in one go, so that all of them are under way at once. */
+/** A connection that sends this number of calls at once, so that all of them are concurrent. */
 function sendAtOnce(number: number, path: string, whose = person): Promise<TLSSocket> {
   const host = `localhost:${service.ports.console}`;
   const call = `GET ${path} HTTP/1.1\r\nhost: ${host}\r\nuser-agent: test\r\ncookie: ${whose.cookie}\r\n\r\n`;
@@ -54,7 +54,7 @@ function statusesOn(socket: TLSSocket, number: number): Promise<number[]> {
   });
 }
 
-/** Those of lists of keys. */
+/** Calls of lists of keys. */
 async function statusesAtOnce(number: number, whose = person): Promise<number[]> {
   const socket = await sendAtOnce(number, keysPath(), whose);
   const statuses = await statusesOn(socket, number);
@@ -68,13 +68,13 @@ async function untilAllAreLetIn(): Promise<void> {
     const statuses = await statusesAtOnce(MOST);
     if (statuses.every((status) => status === 200)) return;
     assert.ok(tries < 20, `${statuses}`);
-    // The calls of a minute are not what is looked at here.
+    // The limit of calls in a minute is not tested here.
     service.advance(5000);
   }
 }
 
-describe('the calls of a person that are under way', () => {
-  test('are a number at most; more are refused, and nobody else is', async () => {
+describe('the concurrent calls of a user', () => {
+  test('are limited; more are rejected, and other users are not affected', async () => {
     const other = await newPerson(service, account, 'auditor');
     const [statuses, others] = await Promise.all([statusesAtOnce(2 * MOST), statusesAtOnce(MOST, other)]);
     const refused = statuses.filter((status) => status === 429).length;
@@ -95,7 +95,7 @@ describe('the calls of a person that are under way', () => {
     await untilAllAreLetIn();
   });
 
-  test('are under way until their answers are sent, not only made', async () => {
+  test('are in progress until their responses are sent, not only computed', async () => {
     const allowList = Array.from({ length: LIMITS.allowListEntries }, (_, index) => ({
       cidr: `2001:db8::${index.toString(16)}/128`,
       note: '\u4e00'.repeat(LIMITS.allowListNoteCharacters),
@@ -103,7 +103,7 @@ describe('the calls of a person that are under way', () => {
     const traits = { name: 'large', description: '', permissions: [], allowList, expiresAt: undefined };
     const { key } = await service.core.accounts.createKey(account, 'sandbox', traits, BY_TEST);
     const path = pathOf(showKey, { params: { ...params(), id: key.id } });
-    // More than the machine takes from the service for somebody who reads nothing.
+    // More bytes than the machine buffers for a client that reads nothing.
     const unread = await sendAtOnce(MOST, path);
     unread.pause();
     // In that time all of them are made.

@@ -27,7 +27,7 @@ describe('captures in the console', { timeout: 120_000 }, () => {
   const all = async (of: AccountUser): Promise<string[]> =>
     successData(await of.call(listCaptures)).captures.map((each: { id: string }) => each.id);
 
-  test('a capture is told without its card number and verification code', async () => {
+  test('a capture is shown without its card number and security code', async () => {
     const { captures, next } = successData(await desk.call(listCaptures));
     assert.equal(next, null);
     const [{ created_at, expires_at, ...rest }] = captures;
@@ -82,7 +82,7 @@ describe('captures in the console', { timeout: 120_000 }, () => {
     assert.deepEqual(await all(other), []);
   });
 
-  test('a capture of another account, of the other environment, or of nobody is unknown, and stays', async () => {
+  test('a capture of another account, of the other environment, or that never existed is unknown, and remains', async () => {
     const stranger = await newAccountUser(service, await service.newAccount());
     for (const definition of [showCapture, deleteCapture]) {
       assertUnknown(

@@ -23,7 +23,7 @@ export interface Args {
   readonly body?: unknown;
 }
 
-/** Somebody who is signed in, with all that is needed to sign in again. */
+/** A user who is signed in, with everything that is needed to sign in again. */
 export interface UserClient extends ConsoleClient {
   readonly id: string;
   readonly email: string;
@@ -32,7 +32,7 @@ export interface UserClient extends ConsoleClient {
   /** Base32. */
   readonly totpSecret: string;
   readonly recoveryCodes: readonly string[];
-  /** A code that was not used yet: time goes on by a step. */
+  /** A code that was not used yet: the clock is advanced by a step. */
   code(): string;
   /** Confirms with a code. */
   stepUp(): Promise<void>;
@@ -48,7 +48,7 @@ export const pathOf = ({ path }: Pick<Definition, 'path'>, { params = {}, query 
   return Object.keys(query).length === 0 ? filled : `${filled}?${new URLSearchParams(query)}`;
 };
 
-/** Nobody, before signing in. */
+/** A client before the sign-in. */
 export function newClient(service: TestService): ConsoleClient {
   const client: ConsoleClient = {
     service,
@@ -101,7 +101,7 @@ export async function newPerson(service: TestService, account: string, role: Rol
   const { invitations, enrollment } = service.console.people;
   const number = ++people;
   const email = `person${number}@example.com`;
-  // Whoever has a command line may invite heads; other roles come from an owner.
+  // An operator on the command line may invite owners; other roles are invited by an owner.
   const by = role === 'owner' || role === 'operator' ? OPERATOR : ({ account, role: 'owner' } as const);
   const link = await invitations.invite({ account, role, email }, by, ORIGIN);
   const own = { name: name ?? `Person ${number}`, password: PASSWORD, language: 'en' };
@@ -113,7 +113,7 @@ export async function newPerson(service: TestService, account: string, role: Rol
   return withCodes(newClient(service), known, { cookie: joined.secret, csrf: joined.session.csrf });
 }
 
-/** Somebody who is here already becomes a member of another account, too. */
+/** An existing user becomes a member of another account, too. */
 export async function joinAccount(person: UserClient, account: string, role: Role): Promise<void> {
   const { invitations, enrollment, sessions } = person.service.console.people;
   const by = role === 'owner' ? OPERATOR : ({ account, role: 'owner' } as const);

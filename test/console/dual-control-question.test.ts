@@ -6,7 +6,9 @@ import { startTestService, type TestService } from '../fixtures/test-service.ts'
 import { assertRefused, successData } from './account-user.ts';
 import { joinAccount, newPerson, type UserClient } from './console-client.ts';
 
-/** Once a second person may approve changes, the owner is asked whether changes in production take two people. */
+/**
+ * Once a second user may approve changes, the owner is asked whether changes in production require two-person approval.
+ */
 
 let service: TestService;
 let account: string;
@@ -38,7 +40,7 @@ async function edits() {
   return records.filter(({ action }) => action === 'account.edited');
 }
 
-describe('the question whether changes in production take two people', () => {
+describe('the question about two-person approval in production', () => {
   test('is asked once a second person may approve, and of owners alone', async () => {
     assert.deepEqual(await question(), { is_asked: false, is_recommended: false });
     assertRefused(await answer(true), 'changed_meanwhile');

@@ -36,7 +36,7 @@ async function invited(email: string, role = 'developer'): Promise<string> {
 }
 
 describe('an invitation', () => {
-  test('tells what it is for, and brings a new person in', async () => {
+  test('shows its account and role, and enrolls a new user', async () => {
     const invitation = await invited('eva@example.com');
     const client = newClient(service);
     const look = await client.call(showInvitation, { body: { invitation } });
@@ -90,7 +90,7 @@ describe('an invitation', () => {
     assert.equal((await client.call(showSession)).json.stage, 'enrolling');
   });
 
-  test('is accepted by somebody who is here already, and by nobody else', async () => {
+  test('is accepted by an existing user when it is theirs, and by no other', async () => {
     const other = await newPerson(service, await service.newAccount('Other'), 'analyst');
     const invitation = await invited(other.email, 'auditor');
     assert.equal((await newClient(service).call(showInvitation, { body: { invitation } })).json.is_known, true);

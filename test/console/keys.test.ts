@@ -136,7 +136,7 @@ describe('what cannot be', () => {
 });
 
 describe('keys of others', () => {
-  test('are as good as none: of another account, or of the other environment', async () => {
+  test('are unknown in another account, or in the other environment', async () => {
     const { key } = await made();
     const stranger = await newPerson(service, await service.newAccount('Other'), 'owner');
     const [theirs] = await stranger.service.console.people.team.listMembershipsOf(stranger.id);
@@ -177,7 +177,7 @@ describe('a key that was altered in the database', () => {
     assert.deepEqual([record.targets, record.actor], [[`key:${params.id}`], { type: 'service' }]);
   });
 
-  test('does not become genuine by being edited or rotated, and is revoked for good', async () => {
+  test('does not become authentic by being edited or rotated, and is revoked permanently', async () => {
     const { params, secret } = await altered();
     const body = {
       ...TRAITS,

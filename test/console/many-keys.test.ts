@@ -7,7 +7,7 @@ import { startTestService, type TestService } from '../fixtures/test-service.ts'
 import { assertRefused, successData } from './account-user.ts';
 import { newPerson, type UserClient } from './console-client.ts';
 
-/** As many keys as there may be, each with as long an allow-list as there may be. */
+/** The maximum number of keys, each with an allow-list of the maximum length. */
 
 const MAX = LIMITS.keysPerEnvironment;
 const BY_TEST = { actor: { type: 'operator', name: 'test' } } as const;

@@ -63,10 +63,10 @@ describe('onboarding', () => {
     assert.equal((await onboarding(owner, account)).account.status, 'sandbox');
     const called = await service.call('GET', '/v1/account', { key: production.secret, environment: 'production' });
     assert.equal(called.status, 200);
-    // What the service does by itself every few seconds.
+    // Runs the periodic work of the service.
     const uses = [sandbox, production].map(({ id }) => ({ account, id, at: service.now() }));
     await service.core.database.commit({ writes: [recordLastUses(uses)] });
-    // Totals are counted anew now and then.
+    // Totals are counted again periodically.
     service.advance(60_000);
     const steps = await stepsOf(owner, account);
     assert.deepEqual(
@@ -137,7 +137,7 @@ describe('a request for activation', () => {
     assert.equal((await operator.call(approveActivation, { params, body: forced })).status, 200);
   });
 
-  test('is approved with what it asks for, or not at all: what was withdrawn meanwhile enables nothing', async () => {
+  test('is approved with its content, or not at all: a request that was withdrawn enables nothing', async () => {
     const { account, owner } = await merchant();
     const wanted = { environment: 'sandbox', processor: 'simulator', note: '' } as const;
     const id = await asked(owner, account, wanted);
@@ -159,7 +159,7 @@ describe('a request for activation', () => {
     assert.ok(!actions.includes('payments.enabled') && !actions.includes('activation.approved'));
   });
 
-  test('is approved, declined or withdrawn, whoever acts at the same moment', async () => {
+  test('is approved, declined or withdrawn, whichever of concurrent decisions is first', async () => {
     await operator.stepUp();
     for (let round = 0; round < 6; round++) {
       const { account, owner } = await merchant();
@@ -169,7 +169,7 @@ describe('a request for activation', () => {
       const declining = () => operator.call(declineActivation, { params, body: { answer: 'no' } });
       const withdrawing = () => owner.call(withdrawActivationRequest, { params: { account, id } });
       const all = [approving, declining, withdrawing];
-      // Each of them begins first now and then.
+      // Each of them starts first in some rounds.
       const answers = await Promise.all([...all.slice(round % 3), ...all.slice(0, round % 3)].map((act) => act()));
       assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409, 409]);
       const { requests, payments } = await onboarding(owner, account);

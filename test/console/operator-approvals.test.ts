@@ -77,7 +77,7 @@ async function recorded(action: string) {
 }
 
 describe('a command of an operator', () => {
-  test('enables payments once a member approved it, and tells which approval it waits for', async () => {
+  test('enables payments after a member approved it, and reports the approval that it awaits', async () => {
     const id = await waits(run(...SIMULATOR, '--setting', 'payment-scheme=3'));
     assert.equal(await isEnabled(), false);
     const { by_operator, may_decide, action, status, summary } = await shown(id);
@@ -99,7 +99,7 @@ describe('a command of an operator', () => {
     assertRefused(await ana.call(approve, of(id)), 'changed_meanwhile');
   });
 
-  test('that enables a processor again tells the settings that it had', async () => {
+  test("that enables a processor again shows the processor's earlier settings", async () => {
     successData(await ana.call(approve, of(await waits(run(...SIMULATOR, '--setting', 'payment-scheme=3')))));
     const { summary } = await shown(await waits(run(...SIMULATOR, '--setting', 'timeout-ms=500')));
     const names = (lines: readonly { readonly name: string }[]) => lines.map(({ name }) => name);
@@ -150,7 +150,7 @@ describe('a command of an operator', () => {
     assert.equal((await configurations.get(tenant())).merchant, undefined);
   });
 
-  test('has no effect when it is declined, and its private key is erased; in the sandbox it waits for nobody', async () => {
+  test('has no effect when it is declined, and its private key is erased; in the sandbox it awaits no approval', async () => {
     const file = join(service.directory, 'merchant.pem');
     writeFileSync(file, privatePem(PAIR));
     const id = await waits(run('proxy', 'configure', '--merchant-private-key', file));
@@ -162,7 +162,7 @@ describe('a command of an operator', () => {
     assert.equal((await shell.run('payments', 'enable', ...sandbox)).code, 0);
   });
 
-  test('is refused with a mistake before anybody is asked, and where nobody may approve', async () => {
+  test('with an error is rejected before an approval is requested, and where no user may approve', async () => {
     const wrong = await run('payments', 'enable', '--processor', 'koin', '--setting', 'base-url=https://evil.example');
     assert.equal(wrong.code, 2);
     const { team } = service.console.people;

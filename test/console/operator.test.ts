@@ -174,7 +174,7 @@ async function goodSettings(name: string): Promise<{ name: string; value: string
 }
 
 describe('the service', () => {
-  test('tells its processors with their settings, and how many use them', async () => {
+  test('lists its processors with their settings, and the number of accounts that use each', async () => {
     const id = await service.newAccount();
     await service.enablePayments(id);
     const { processors, doubtful } = (await operator.call(listProcessors)).json;
@@ -185,7 +185,7 @@ describe('the service', () => {
     assert.deepEqual(doubtful, []);
   });
 
-  test('tells its keys, each with its newest version', async () => {
+  test('lists its keys, each with its newest version', async () => {
     const { keys } = (await operator.call(showKeyring)).json;
     const names = keys.map(
       (key: Record<string, string>) => `${key['environment']}/${key['account']}/${key['purpose']}`,
@@ -204,7 +204,7 @@ describe('the service', () => {
     assert.ok(json.schema >= 1 && json.memory_mib > 10);
     assert.ok(Math.abs(Date.parse(json.now) - service.now()) < 60_000);
     assert.ok(Date.parse(json.certificate_expires_at) > service.now());
-    // Whether core dumps are allowed is up to the process that started the tests.
+    // Whether core dumps are allowed depends on the process that started the tests.
     const checks = json.checks.filter(({ finding }: { finding: string }) => !finding.startsWith('dumps-'));
     const states = checks.map(({ state }: { state: string }) => state);
     assert.deepEqual(
@@ -216,7 +216,7 @@ describe('the service', () => {
     assert.equal(told.ends_at, json.certificate_expires_at);
   });
 
-  test('tells of its health though the certificate cannot be read', async () => {
+  test('reports its health though the certificate cannot be read', async () => {
     const file = join(service.directory, 'tls', 'server.pem');
     const certificate = readFileSync(file);
     writeFileSync(file, 'no certificate');

@@ -118,7 +118,7 @@ describe('the overview', { timeout: 120_000 }, () => {
     for (const point of shown.slice(0, -2)) assert.deepEqual(point, { ...nothing, median_ms: null, p95_ms: null });
   });
 
-  test('tells as much of the time before, up to the same hour, to compare with', async () => {
+  test('also shows the previous period up to the same hour, for comparison', async () => {
     const account = await service.newAccount();
     // In the middle of a day, so that the days before have hours that were not yet today.
     service.advance(DAY + 12 * HOUR - (service.now() % DAY));
@@ -142,7 +142,7 @@ describe('the overview', { timeout: 120_000 }, () => {
     assert.deepEqual(await made('2'), [1000, 111]);
   });
 
-  test('tells the records there are, payments by outcome, and those in doubt', async () => {
+  test('shows the number of records, payments by outcome, and those in doubt', async () => {
     const merchant = await newMerchant(service, { 'timeout-ms': '1000' });
     const desk = await newAccountUser(service, merchant.account);
     await merchant.tokenize(cards([VISA]));
@@ -157,7 +157,7 @@ describe('the overview', { timeout: 120_000 }, () => {
     assert.deepEqual([sum('approved'), sum('not_approved')], [1, 1]);
   });
 
-  test('is read once, however many ask at once and in the seconds after, and anew then', async () => {
+  test('is computed once for all concurrent readers and the seconds after, and then again', async () => {
     const account = await service.newAccount();
     await count(account, { tokens: 1 });
     const desks = await Promise.all([newAccountUser(service, account), newAccountUser(service, account)]);

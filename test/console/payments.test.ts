@@ -45,7 +45,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
     successData(await of.call(listPayments, { body })).payments.map(({ id }: Named) => id);
 
   describe('listing', () => {
-    test('a payment is told with its truncated card and decimal amounts', async () => {
+    test('a payment is shown with its truncated card and decimal amounts', async () => {
       const own = await newMerchant(service);
       const other = await newAccountUser(service, own.account);
       const id = await own.opened('authorization', { reference: `A ${VISA}` });
@@ -145,7 +145,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
   });
 
   describe('a payment', () => {
-    test('tells what was done, and what can be done', async () => {
+    test('shows the operations, and those that are allowed', async () => {
       const id = await merchant.opened('authorization', { reference: 'A-7' });
       const { operations, can, expected_operations: expected, ...payment } = await shown(id);
       assert.deepEqual(can, {
@@ -218,7 +218,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
     });
   });
 
-  test('people of a suspended account see its records, and do with them no more than its keys', async () => {
+  test('users of a suspended account see its records, and have no more rights than its keys', async () => {
     const own = await newMerchant(service);
     const other = await newAccountUser(service, own.account);
     const id = await own.opened();
@@ -242,7 +242,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
     successData(await other.call(showCapture, { params: { id: capture } }));
   });
 
-  describe('by hand', () => {
+  describe('a manual operation', () => {
     test('captured in part, then refunded in parts: each answers the payment as it is then', async () => {
       const id = await merchant.opened();
       await desk.person.stepUp();
@@ -300,7 +300,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       assert.equal((await shown(id)).refunded_amount, '1.00');
     });
 
-    test('an outcome that nobody knows is no failure: the payment says so', async () => {
+    test('an unknown outcome is no failure: the payment shows it', async () => {
       const own = await newMerchant(service, { 'timeout-ms': '1000' });
       const other = await newAccountUser(service, own.account);
       const id = await own.opened('authorization', { words: '_capture_timeout' });
@@ -348,7 +348,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
         );
     });
 
-    test('a payment of another account, of the other environment, or of nobody is unknown, and stays', async () => {
+    test('a payment of another account, of the other environment, or that never existed is unknown, and remains', async () => {
       const id = await merchant.opened();
       const stranger = await newAccountUser(service, (await newMerchant(service)).account);
       await desk.person.stepUp();
@@ -363,7 +363,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       assert.equal((await shown(id)).status, 'Authorized');
     });
 
-    test('in production another person agrees first, and is told the card and the amount', async () => {
+    test('in production another user approves first, and sees the card and the amount', async () => {
       const { account, send } = await newCaller(service, { environment: 'production' });
       const tenant = { account, environment: 'production' } as const;
       const request = { processor: 'simulator', settings: {}, force: true };

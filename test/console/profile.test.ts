@@ -43,7 +43,7 @@ describe('a profile', () => {
     for (const secret of [second.csrf, ana.csrf, ana.totpSecret]) assert.ok(!answer.text.includes(secret));
   });
 
-  test('keeps a card number out of a name, which the audit log would keep for good', async () => {
+  test('rejects a card number in a name, which the audit log would store permanently', async () => {
     const answer = await ana.call(editProfile, { body: { name: 'Ana 4111-1111 1111 1111' } });
     assert.deepEqual([answer.status, answer.json.field], [400, 'name']);
     assert.ok(!answer.text.includes('4111'));
@@ -106,7 +106,7 @@ describe('second factors', () => {
     assert.deepEqual((await ana.call(addPasskey, { body })).json.code, 'not_possible');
   });
 
-  test('a passkey gets another name, and an app or what is somebody else’s none', async () => {
+  test('a passkey gets another name; an app, and a factor of another user, get none', async () => {
     const [first, second] = [await newPerson(service, await service.newAccount(), 'owner'), ana];
     const origin = `https://localhost:${service.ports.console}`;
     const { options } = (await first.call(beginPasskey)).json;
@@ -156,7 +156,7 @@ describe('an e-mail address', () => {
     assert.ok(await signIn({ ...person, email: email.toLowerCase() }));
   });
 
-  test('is one, and nobody else’s', async () => {
+  test('lists the factors of the user, and of no other', async () => {
     const person = await newPerson(service, await service.newAccount(), 'owner');
     const wrong = await person.call(changeEmail, { body: { email: 'no-address-at-all' } });
     assert.deepEqual([wrong.status, wrong.json.field, wrong.text.includes('no-address')], [400, 'email', false]);
@@ -167,7 +167,7 @@ describe('an e-mail address', () => {
 });
 
 describe('sessions', () => {
-  test('of oneself are ended, one or all others; those of somebody else are not there', async () => {
+  test('a user ends one or all of their other sessions; those of other users do not exist', async () => {
     const person = await newPerson(service, await service.newAccount(), 'owner');
     const [first, second] = [await signIn(person), await signIn(person)];
     const own = (await second.call(showProfile)).json.sessions[0].id;

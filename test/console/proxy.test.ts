@@ -101,7 +101,7 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
         ['wssec.preset', 'redeban'],
       ],
     );
-    // What the preset decides is in force for what is not set.
+    // Values of the preset are effective where no setting overrides them.
     assert.equal(shown.settings.find(({ name }: Setting) => name === 'wssec.content').fallback, 'AES-256-CBC');
     assert.ok(!answer.text.includes('PRIVATE KEY') && !answer.text.includes(SECRET));
   });
@@ -217,7 +217,7 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
     assertRefused(await desk.call(removeProxy), 'step_up_required');
   });
 
-  test('in production another person agrees first, and is told fingerprints and values that are no secret', async () => {
+  test('in production another user approves first, and sees fingerprints and values that are not secret', async () => {
     const account = await service.newAccount();
     const environment = 'production';
     const [owner, second] = [
@@ -252,7 +252,7 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
     successData(await owner.call(executeApproval, { params: { id: asked.approval } }));
     const shown = successData(await owner.call(showProxy));
     assert.equal(shown.merchant_private_keys[0].fingerprint, keyFingerprint(MERCHANT.publicKey));
-    // What goes is told as well: nobody agrees to it unseen.
+    // Removals are listed as well, so that the approver sees them.
     const gone = [{ name: 'wssec.username' }, { name: 'wssec.password', value: '' }];
     const removal = successData(await owner.call(configureProxy, { body: { settings: gone } }));
     const told = successData(await second.call(listApprovals)).approvals.find(

@@ -50,7 +50,7 @@ describe('the lines of the interface', () => {
       if (method === 'GET') assert.deepEqual([stepUp, dualControl], [undefined, undefined]);
   });
 
-  test('that take two people need the second factor, and answer an approval or a result', () => {
+  test('that require two-person approval need the second factor, and return an approval or a result', () => {
     for (const definition of definitions.filter(({ dualControl }) => dualControl !== undefined)) {
       assert.equal(definition.stepUp, true, lineOf(definition));
       const properties = Object.keys((definition.data.schema as { properties: object }).properties);
@@ -64,7 +64,7 @@ describe('the lines of the interface', () => {
   });
 });
 
-describe('nobody', () => {
+describe('without a session', () => {
   for (const definition of definitions.filter(({ access }) => access !== 'public'))
     test(`is not let in to ${lineOf(definition)}`, async () => {
       const answer = await newClient(service).send(definition.method, pathOf(definition, { params: paramsOf() }));
@@ -157,7 +157,7 @@ describe('roles', () => {
       for (const definition of definitions.filter(({ path }) => path.includes(':'))) {
         const client = the(definition.access === 'operate' ? 'operator' : 'owner');
         const own = { ...Object.fromEntries(names.map((name) => [name, odd])), ...paramsOf() };
-        // Those of the account itself have no other id.
+        // Definitions of the account itself have no other id.
         if (!Object.keys(own).some((name) => !(name in paramsOf()) && definition.path.includes(`:${name}`))) continue;
         const answer = await client.call(definition, { params: own });
         assert.ok([400, 403, 404].includes(answer.status), `${lineOf(definition)} ${odd} ${answer.text}`);
@@ -199,7 +199,7 @@ describe('roles', () => {
         .filter(({ action, actor }) => action === 'access.denied' && actor.id === analyst.id)
         .map(({ detail }) => detail);
     const statuses = new Set<number>();
-    // As many at once as one person may have under way.
+    // The maximum number of concurrent calls of a user.
     for (let round = 0; round < 10; round++) {
       const own = Array.from({ length: 6 }, () => analyst.send('GET', `/api/accounts/${account}/sandbox/keys`));
       const others = Array.from({ length: 6 }, (_, index) => analyst.send('GET', `/api/accounts/acct_${index}/team`));

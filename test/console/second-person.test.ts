@@ -23,7 +23,7 @@ import { totp } from '../fixtures/totp.ts';
 import { assertRefused, assertUnknown, executedResult, successData } from './account-user.ts';
 import { type ConsoleClient, joinAccount, newClient, newPerson, PASSWORD, type UserClient } from './console-client.ts';
 
-/** Where production takes two people, one of them alone cannot become both. */
+/** Under dual control, one user alone cannot become two. */
 
 let service: TestService;
 let account: string;
@@ -69,7 +69,7 @@ const shown = async (client: ConsoleClient, id: string) =>
 
 const secretOf = ({ url }: { url: string }): string => url.split('#')[1] ?? '';
 
-/** Whoever holds a link follows it. */
+/** Opens the link as any holder of it can. */
 async function follow(invitation: string, name?: string): Promise<ConsoleClient> {
   const client = newClient(service);
   // A credential reset takes another password than the present one.
@@ -219,7 +219,7 @@ describe('who came after something was asked for', () => {
     assert.equal((await shown(taken, await askForKey())).may_decide, true);
   });
 
-  test('but somebody who adds a second factor is who they were', async () => {
+  test('but a user who adds a second factor remains the same user', async () => {
     const id = await askForKey();
     const { options } = successData(await ben.call(beginPasskey));
     const credential = new Authenticator(`https://localhost:${service.ports.console}`).create(options);
@@ -253,7 +253,7 @@ describe('links that one person made', () => {
 });
 
 describe('operators', () => {
-  test('are the way out when there is nobody left to agree: they invite an owner at once, on record', async () => {
+  test('are possible when no approver is left: an operator invites an owner immediately, which is recorded', async () => {
     const id = await askForKey();
     successData(await ana.call(removeFromTeam, whom(ben)));
     const alone = await ana.call(createKey, { params: { account, environment: 'production' }, body: TRAITS });
@@ -273,7 +273,7 @@ describe('operators', () => {
 });
 
 describe('the list of what waits', () => {
-  test('tells people by their addresses too, because anybody may take any name', async () => {
+  test('name users by their addresses too, because a user may choose any name', async () => {
     successData(await ben.call(editProfile, { body: { name: 'Ana' } }));
     const id = await askForKey(ben);
     const waiting = await shown(ana, id);
@@ -284,7 +284,7 @@ describe('the list of what waits', () => {
     assert.deepEqual([declined.decided_by, declined.decided_by_email], ['Ana', ana.email]);
   });
 
-  test('tells no address of who is no member any more', async () => {
+  test('name no address of former members', async () => {
     const id = await askForKey(ben);
     await joinAccount(ben, await service.newAccount(), 'owner');
     await service.console.people.team.remove(account, ben.id, BY_TEST);

@@ -64,7 +64,7 @@ describe('signing in', () => {
     }
   });
 
-  test('tells who it is, what they may do where, and for how long', async () => {
+  test('returns the user, the rights in each account, and the expiry', async () => {
     const client = await signIn(ana);
     const { json } = await client.call(showSession);
     assert.deepEqual(json.session.person, { id: ana.id, name: 'Ana', email: ana.email, language: 'en' });
@@ -179,7 +179,8 @@ describe('signing out', () => {
     }
   });
 
-  test('of nobody is no failure', async () => assert.equal((await newClient(service).call(signOut)).status, 200));
+  test('without a session is no failure', async () =>
+    assert.equal((await newClient(service).call(signOut)).status, 200));
 });
 
 describe('an address that has tried too often', () => {
@@ -273,7 +274,7 @@ describe('a stranger with wrong passwords', () => {
 describe('the cookie', () => {
   const keys = () => ({ account, environment: 'sandbox' });
   const newKey = { name: 'till', permissions: ['account:read'], allow_list: [] };
-  /** Somebody else who has what the browser had. */
+  /** Another client with a copy of the browser's cookie. */
   const copyOf = (client: ConsoleClient): ConsoleClient =>
     Object.assign(newClient(service), { cookie: client.cookie, csrf: client.csrf });
 
@@ -316,7 +317,7 @@ describe('the cookie', () => {
     assert.equal((await tab.call(createKey, { params: keys(), body: newKey })).status, 200);
   });
 
-  test('that was replaced ends the session too, when somebody signs out with it', async () => {
+  test('that was replaced ends the session too, when it is used to sign out', async () => {
     const client = await signIn(ana);
     const tab = copyOf(client);
     assert.equal((await client.call(stepUpByCode, { body: { code: ana.code() } })).status, 200);
@@ -325,8 +326,8 @@ describe('the cookie', () => {
   });
 });
 
-describe('somebody who calls without end', () => {
-  test('is told to wait, and nobody else', async () => {
+describe('a user who calls without end', () => {
+  test('is rejected until later, without effect on other users', async () => {
     const [client, other] = [
       await newPerson(service, account, 'analyst'),
       await newPerson(service, account, 'analyst'),
@@ -336,7 +337,7 @@ describe('somebody who calls without end', () => {
       const answers = await Promise.all(Array.from({ length: 10 }, () => client.call(showSession)));
       statuses.push(...answers.map(({ status }) => status));
     }
-    // Some more flow in meanwhile.
+    // Some more calls become available in between.
     while (statuses.at(-1) === 200 && statuses.length < 2 * LIMITS.callsPerMinute)
       statuses.push((await client.call(showSession)).status);
     assert.equal(statuses.at(-1), 429);
@@ -348,7 +349,7 @@ describe('somebody who calls without end', () => {
 });
 
 describe('a session', () => {
-  test('ends when nobody calls, and calls that the browser makes by itself do not count', async () => {
+  test('expires without activity, and automatic calls of the browser do not count', async () => {
     const client = await signIn(ana);
     const ask = async (headers: Record<string, string> = {}) =>
       (await client.send('GET', '/api/session', undefined, headers)).json.stage;

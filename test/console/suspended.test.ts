@@ -10,10 +10,10 @@ import { startTestService, type TestService } from '../fixtures/test-service.ts'
 import { successData } from './account-user.ts';
 import { newPerson, type UserClient } from './console-client.ts';
 
-/** What people of a suspended account can do, line by line of the interface. */
+/** The calls that a suspended account allows, for each definition of the interface. */
 
 const OPERATOR = { actor: { type: 'operator' } } as const;
-/** Of those that are no GET: they look something up, or take access away. */
+/** Allowed calls other than GET: they search, or revoke access. */
 const GOES_ON = [
   'DELETE /api/accounts/:account/activation-requests/:id',
   'DELETE /api/accounts/:account/approvals/:id',
@@ -53,7 +53,7 @@ const isRefused = async (definition: Definition, params: object = {}): Promise<b
   return code === 'not_possible' && message === 'The account is suspended.';
 };
 
-describe('the people of a suspended account', () => {
+describe('users of a suspended account', () => {
   test('look at everything and take access away, and do nothing else', async () => {
     await service.core.accounts.suspend(account, OPERATOR);
     for (const definition of inAccount)
@@ -62,7 +62,7 @@ describe('the people of a suspended account', () => {
     for (const definition of inAccount) assert.equal(await isRefused(definition), false, lineOf(definition));
   });
 
-  test('are told so before they have to show anything', async () => {
+  test('get the reason before any other check', async () => {
     await service.core.accounts.suspend(account, OPERATOR);
     service.advance(6 * 60_000);
     for (const definition of inAccount.filter((each) => each.stepUp === true && !mayGoOn(each)))
@@ -71,7 +71,7 @@ describe('the people of a suspended account', () => {
     await service.core.accounts.resume(account, OPERATOR);
   });
 
-  test('revoke keys, withdraw invitations and remove people, also where production takes two', async () => {
+  test('revoke keys, withdraw invitations and remove users, also under dual control', async () => {
     const other = await newPerson(service, account, 'developer');
     const key = await service.newKey(account, { environment: 'production' });
     const to = { account, role: 'auditor', email: 'link@example.com' } as const;

@@ -83,7 +83,7 @@ describe('a team', () => {
     await assert.rejects(signIn(person), /sign_in_refused/);
   });
 
-  test('reaches nobody of another account', async () => {
+  test('concerns no user of another account', async () => {
     const params = { account, person: stranger.id };
     const none = { account, person: 'person_00000000000000' };
     for (const definition of [changeRole, removeFromTeam, resetMember]) {
@@ -95,7 +95,7 @@ describe('a team', () => {
     assert.equal(await service.console.people.team.findRole(other, stranger.id), 'owner');
   });
 
-  test('gives no way in to somebody who belongs to another account, too', async () => {
+  test('does not reset the credentials of a user who belongs to another account, too', async () => {
     const both = await newPerson(service, account, 'analyst');
     await joinAccount(both, other, 'auditor');
     const { people } = await team();
@@ -190,7 +190,7 @@ describe('operators', () => {
     assert.deepEqual(codeOf(await second.call(showOperators)), [401, 'not_signed_in']);
   });
 
-  test('see the people of an account, invite its owner, and help its people', async () => {
+  test('list the users of an account, invite its owner, and help its users', async () => {
     const { json } = await operator.call(showAccountTeam, { params: { id: account } });
     assert.ok(json.people.some(({ id }: { id: string }) => id === owner.id));
     const body = { email: 'owner.two@example.com' };

@@ -35,7 +35,7 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
   const found = async (body: object): Promise<string[]> =>
     (await list(body)).tokens.map((each: { token: string }) => each.token);
 
-  test('a token is told without its card number', async () => {
+  test('a token is shown without its card number', async () => {
     const answer = await desk.call(showToken, { params: { token } });
     const { created_at, ...rest } = successData(answer);
     assert.match(created_at, TIME);
@@ -111,7 +111,7 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
     assert.deepEqual(times, [...times].sort().reverse());
   });
 
-  test('a record that was changed in the database is told as damaged, and nothing of it', async () => {
+  test('a record that was altered in the database is shown as altered, without its content', async () => {
     const caller = await newCaller(service);
     const [damaged = ''] = tokensIn(await caller.tokenize(cards([VISA])));
     await service.core.database.commit({
@@ -123,7 +123,7 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
     assert.equal(successData(await other.call(listTokens, { body: {} })).tokens[0].is_damaged, true);
   });
 
-  test('a token of another account, of the other environment, or of nobody is unknown, and stays', async () => {
+  test('a token of another account, of the other environment, or that never existed is unknown, and remains', async () => {
     const stranger = await newAccountUser(service, await service.newAccount());
     const production = { environment: 'production' };
     for (const definition of [showToken, deleteToken]) {
@@ -163,7 +163,7 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
     );
   });
 
-  test('in production another person agrees first, and is told what would be deleted', async () => {
+  test('in production another user approves first, and sees what would be deleted', async () => {
     const caller = await newCaller(service, { environment: 'production' });
     const [own = ''] = tokensIn(await caller.tokenize(cards([VISA])));
     const [owner, second] = [

@@ -12,7 +12,10 @@ import { startTestService } from '../fixtures/test-service.ts';
 import { assertRefused, executedResult, successData } from './account-user.ts';
 import { newPerson, type UserClient } from './console-client.ts';
 
-/** What people type for other people to read holds no card number and no sign that is not seen, and is never kept with one. */
+/**
+ * Texts that users type for other users contain no card number and no invisible character, and none with one is ever
+ * stored.
+ */
 
 const VISA = '4111111111111111';
 const CARDS = [VISA, '4111 1111 1111 1111', '4111-1111-1111-1111', '3782-822463-10005', '4 1 1 1-1111 1111 1111'];
@@ -74,7 +77,7 @@ const EMAILS: typeof FIELDS = [
   ['oneself', 'email', (email) => owner.call(changeEmail, { body: { email } })],
 ];
 
-/** As the whole database has it, the audit log above all. */
+/** The text of the entire database, in particular the audit log. */
 async function kept(): Promise<string> {
   const tables = ['accounts', 'api_keys', 'journal', 'approvals', 'people', 'invitations', 'activation_requests'];
   const rows = await Promise.all(tables.map((table) => service.core.database.read(`select * from ${table}`)));

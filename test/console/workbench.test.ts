@@ -92,7 +92,7 @@ describe('the workbench', { timeout: 120_000 }, () => {
     }
   });
 
-  test('missing keys are told as the endpoint tells them', async () => {
+  test("missing keys are reported with the endpoint's error", async () => {
     const other = await newAccountUser(service, await service.newAccount());
     const { status, error } = await tried({ kind: 'jose', payload: '{}' }, other);
     assert.deepEqual([status, error.code], [400, 'proxy_not_configured']);

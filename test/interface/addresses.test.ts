@@ -33,7 +33,7 @@ describe('allow-lists', () => {
     test(`[${list.join(', ')}] answers ${from} with ${status}`, async () => {
       const { secret } = await service.newKey(account, { allow: list });
       assert.equal((await service.call('GET', '/v1/account', { key: secret, from })).status, status);
-      // What was decided for one address is not taken for another one.
+      // The decision about one address must not apply to another one.
       const other = list.includes('127.0.0.1') || list.includes('0.0.0.0/0') ? 200 : 403;
       if (list.length === 1 && !list[0]?.startsWith('127.0.0.0') && !list[0]?.startsWith('127.0.0.1/'))
         assert.equal((await service.call('GET', '/v1/account', { key: secret, from: '127.0.0.1' })).status, other);
@@ -59,7 +59,7 @@ describe('allow-lists', () => {
     });
   }
 
-  test('no forwarding header is believed while no proxy is trusted', async () => {
+  test('no forwarding header is used while no proxy is trusted', async () => {
     const listed = await service.newKey(account, { allow: ['127.0.0.1'] });
     const elsewhere = await service.newKey(account, { allow: ['203.0.113.7'] });
     const headers = { 'x-forwarded-for': '203.0.113.7' };

@@ -57,7 +57,7 @@ describe('a key whose row was changed in the database', () => {
   };
   const run = (sql: string, ...values: Value[]): Promise<void> =>
     commitOrThrow(core.database, { writes: [write(sql, values, 1)] });
-  /** Of authentication that remembers nothing. Undefined when the key is accepted. */
+  /** Authenticates without a cache. Undefined when the key is accepted. */
   const denialOf = async (secret: string): Promise<string | undefined> => {
     const { database, keyring, clock, random } = core;
     const authentication = new Authentication({ database, keyring, clock, random, environment: 'sandbox' });
@@ -69,7 +69,10 @@ describe('a key whose row was changed in the database', () => {
       .filter(({ targets }) => targets?.includes(`key:${id}`));
   const detections = async (id: string) => (await recordsOf(id)).filter(({ action }) => action === 'record.altered');
 
-  /** Neither edited nor rotated into a genuine key; revoked for good, without anything of it. */
+  /**
+   * The key can be neither edited nor rotated into an authentic key. It is revoked permanently, and its altered
+   * attributes are dropped.
+   */
   async function onlyEnds(id: string, of: string, secrets: readonly string[]): Promise<void> {
     const { accounts } = core;
     assert.equal((await accounts.getKey(id)).isTampered, true);
@@ -127,7 +130,7 @@ describe('a key whose row was changed in the database', () => {
     await assert.rejects(core.accounts.editKey(id, { description: 'mine' }, BY_OPERATOR), REFUSED);
   });
 
-  test('gives nobody another account by its digest, its MAC or its account', async () => {
+  test('gives access to no other account by its digest, its MAC or its account', async () => {
     const [mine, theirs] = [await newKey(), await newKey(victim)];
     // The row of the victim takes the digest of the attacker's key, whose owner could then act in the victim's account.
     const digestOf = async (id: string) =>

@@ -52,7 +52,7 @@ describe('payments whose rows were changed in the database', () => {
   };
   const run = async (sql: string, ...values: Value[]): Promise<void> => {
     await commitOrThrow(core.database, { writes: [write(sql, values, 1)] });
-    // What was read before is remembered for seconds.
+    // The earlier rows are cached for seconds.
     now += MINUTE;
   };
   const enabledIn = async (tenant: Tenant) => (await core.activations.enabledProcessor(tenant))?.name;

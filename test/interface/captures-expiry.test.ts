@@ -51,7 +51,7 @@ describe('the end of a capture', () => {
         const alive = answer.status === 200 && answer.json.data.status !== 'fail';
         if (alive) seen.alive++;
         else seen.gone++;
-        // An answer that was under way at the end may be either.
+        // A response that was in progress at the expiry may be either.
         if (service.now() < end) assert.ok(alive, answer.text);
         if (from >= end) assert.ok(!alive, answer.text);
       }

@@ -26,7 +26,7 @@ after(() => service.stop());
 
 const create = (body: unknown) => me.send('POST', CAPTURES, body);
 const retrieve = async (id: string) => dataOf(await me.send('GET', `${CAPTURES}/${id}`));
-/** What comes back of a capture that was just made. */
+/** The retrieved data of a new capture. */
 const kept = async (more: object) => retrieve(await me.capture(more));
 const isRow = (row: object): row is { expires_at: number; created_at: number } => 'expires_at' in row;
 

@@ -25,7 +25,7 @@ describe('a clock that jumps', () => {
   });
   after(() => service.stop());
 
-  /** What the sweeper of the service does every 5 seconds. */
+  /** Runs what the sweeper of the service runs every 5 seconds. */
   async function sweep(): Promise<number> {
     const vault = new Vault(service.core);
     const captures = new Captures({ ...service.core, vault });
@@ -105,7 +105,7 @@ describe('a clock that jumps', () => {
       assert.ok(Number((await service.core.database.read(sql, me.account))[0]?.['number']) > 0);
     });
 
-  test('is told by readiness and the log, and no longer when time agrees again', async () => {
+  test('is reported by readiness and the log, and no longer when time agrees again', async () => {
     assert.equal(await warnings(), undefined);
     service.jump(JUMP);
     const [warning] = (await warnings()) as { code: string; message: string }[];

@@ -7,14 +7,14 @@ import { dial, exchange, requestText, untilClosed, type WireAnswer } from '../fi
 const LISTENERS = ['production', 'sandbox', 'console'] as const;
 type Listener = (typeof LISTENERS)[number];
 
-/** A service that people reach by a name of its own, so that browsers can be told to keep to TLS. */
+/** A service under a host name of its own, so that browsers can be told to use TLS only. */
 const HOST = 'vault.example';
 const json = { 'content-type': 'application/json', 'content-length': '2' };
 
 interface Asked {
   readonly text: string;
   readonly status: number | Readonly<Record<Listener, number>>;
-  /** Node finds it malformed; nobody knows which host is meant. */
+  /** Node rejects it as malformed; the requested host is unknown. */
   readonly isRaw?: true;
 }
 

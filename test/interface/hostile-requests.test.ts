@@ -56,7 +56,7 @@ describe('requests that are not as they should be', () => {
     }
   });
 
-  test('a very long path is refused, whoever sends it', async () => {
+  test('a very long path is rejected, with and without a valid key', async () => {
     const answers = await exchange(service, requestText(`GET /v1/tokens/${'a'.repeat(10_000)}/inspect`, headers()));
     assert.ok([400, 404, 414].includes(answers[0]?.status ?? 0), `${answers[0]?.status}`);
     assert.ok(answers[0]?.headers['x-request-id']);
@@ -179,7 +179,7 @@ describe('requests that are not as they should be', () => {
     assert.match(await received, /^HTTP\/1\.1 200 /);
   });
 
-  test('requests that are given up half-way leave nothing behind but a log line', async () => {
+  test('requests that are aborted half-way leave nothing but a log line', async () => {
     const count = 40;
     const read = async (): Promise<number> =>
       Number((await service.core.database.read('select count(*) as n from tokens'))[0]?.['n']);

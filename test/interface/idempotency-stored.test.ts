@@ -157,7 +157,7 @@ describe('answers that are not kept', () => {
 describe('409', () => {
   const RUNNING = 'The same request is still being processed.';
 
-  test('while the first request is under way; then its answer', async () => {
+  test('while the first request is in progress; then its response', async () => {
     const headers = newKey();
     const send = (amount = 1) => me.send('POST', CAPTURES, capture({ amount }), headers);
     const before = await me.count('captures');

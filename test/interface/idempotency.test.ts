@@ -181,7 +181,7 @@ for (const [name, requestOf] of Object.entries(ENDPOINTS)) {
   });
 }
 
-test('paths, methods and keys are told apart, letters of keys too', async () => {
+test('paths, methods and keys are distinguished, including the case of keys', async () => {
   const headers = keyed(newKey());
   const token = dataOf(await me.tokenize(cards([VISA]), headers)).tokens[0].token;
   const [one, two] = [await me.capture(), await me.capture()];
@@ -204,7 +204,7 @@ test('GET does not look at the header', async () => {
     assert.equal(isReplay(await me.send('GET', `${CAPTURES}/${id}`, undefined, keyed(key))), false);
 });
 
-test('answers are kept for 24 hours from their making, then the request is carried out anew', async () => {
+test('responses are stored for 24 hours, then the request is executed again', async () => {
   const headers = keyed(newKey());
   const request = () => me.tokenize(cards([VISA]), headers);
   const first = await request();

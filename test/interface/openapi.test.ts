@@ -29,7 +29,7 @@ const INTERFACE: readonly [method: string, path: string, needs?: Needs][] = [
   ['post', '/v1/account'],
   ['get', '/v1/account'],
 ];
-/** What a body is, where it is not JSON. */
+/** The schemas of bodies that are not JSON. */
 const MEDIA: Readonly<Record<string, string>> = { '/proxy/wssec': 'application/xml', '/proxy/hash': '*/*' };
 const mediaOf = (path: string): string => MEDIA[path] ?? 'application/json';
 const isProxy = (path: string): boolean => path.startsWith('/proxy/');

@@ -3,7 +3,7 @@ import { eventually } from '../fixtures/eventually.ts';
 import type { TestResponse, TestService } from '../fixtures/test-service.ts';
 import { type Caller, newCaller, VISA } from './vault-requests.ts';
 
-/** What the tests of payments share: requests that are good, who sends them, and how answers are judged. */
+/** Helpers of the payment tests: valid requests, their callers, and checks of the responses. */
 export const PAYMENTS = '/v1/payments';
 export const ID = /^[a-z]{25}$/;
 export const UNKNOWN = 'Outcome unknown, being resolved';
@@ -67,7 +67,7 @@ export interface Merchant extends Caller {
   operations(): Promise<number>;
 }
 
-/** Somebody whose payments go to the simulator. */
+/** A merchant whose payments go to the simulator. */
 export async function newMerchant(
   service: TestService,
   settings: Readonly<Record<string, string>> = {},
@@ -140,7 +140,7 @@ export function assertRefused(
   if (value !== undefined && value.length > 3) assert.ok(!answer.text.includes(value), `${message} repeats ${value}`);
 }
 
-/** Lets the time pass after which the service looks into an unknown outcome, and waits until that is done. */
+/** Waits until recovery has processed an unknown outcome. */
 export async function waitForRecovery(service: TestService, isResolved: () => Promise<boolean>): Promise<void> {
   service.advance(UNTIL_RECOVERY);
   await eventually(isResolved);

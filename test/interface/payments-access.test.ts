@@ -180,7 +180,7 @@ describe('who may use payments', () => {
       return false;
     };
 
-    test('is told about the fields first, and about unknown tokens never', async () => {
+    test('gets errors of the fields first, and never of unknown tokens', async () => {
       const other = await newCaller(service);
       assertRefused(await other.send('POST', PAYMENTS, order('payment', { amount: 0 })), {
         path: 'order_info.amount_details.total_amount',
@@ -217,7 +217,7 @@ describe('who may use payments', () => {
   });
 
   describe('when payments are disabled', () => {
-    test('every POST is 403 within 5 seconds, the lookup answers, and what was begun is brought to its end', async () => {
+    test('every POST is 403 within 5 seconds, the lookup works, and operations in progress are completed', async () => {
       const own = await newMerchant(service, { 'timeout-ms': '400' });
       const paid = await own.opened('payment');
       const authorized = await own.opened();
@@ -257,7 +257,7 @@ describe('who may use payments', () => {
     });
   });
 
-  test('a suspended account gets 403 everywhere, and goes on when it is resumed', async () => {
+  test('a suspended account gets 403 everywhere, and works again when it is resumed', async () => {
     const own = await newMerchant(service);
     const id = await own.opened();
     await service.core.accounts.suspend(own.account, OPERATOR);

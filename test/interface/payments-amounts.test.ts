@@ -19,13 +19,13 @@ const CURRENCIES = LETTERS.flatMap((one) => LETTERS.flatMap((two) => LETTERS.map
   .map(parseCurrency)
   .filter((currency): currency is Currency => currency !== undefined);
 
-/** Minor units as people write them, with all places. */
+/** Minor units as a decimal with all decimals of the currency. */
 function written(minor: bigint, places: number): string {
   const unit = 10n ** BigInt(places);
   return places === 0 ? `${minor}` : `${minor / unit}.${String(minor % unit).padStart(places, '0')}`;
 }
 
-/** As JSON numbers are written: without zeros at the end. */
+/** The format of JSON numbers: without zeros at the end. */
 const bare = (text: string): string => (text.includes('.') ? text.replace(/0+$/, '').replace(/\.$/, '') : text);
 
 /** Amounts that the simulator approves: whole units of 1 to 5000, or more than 70000. */

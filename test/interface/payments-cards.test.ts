@@ -15,7 +15,7 @@ import {
 } from './payment-requests.ts';
 import { capture, dataOf, newCaller } from './vault-requests.ts';
 
-/** The simulator declines it as rejected, so that the answer tells whether it was the card. */
+/** The simulator declines this card as rejected, so that the response shows whether it was used. */
 const REJECTED_CARD = '4000000000000002';
 const UNKNOWN_CAPTURE = '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c';
 
@@ -171,7 +171,7 @@ describe('the card of a payment', () => {
       await refused({ ...CARD, number: `{{${captured}:detokenize}}` }, 'unknown_token', 'card.number', captured);
     });
 
-    test('tokens and captures of somebody else', async () => {
+    test('tokens and captures of another account', async () => {
       const other = await newMerchant(service);
       const production = await newCaller(service, { account: me.account, environment: 'production' });
       for (const caller of [other, production]) {

@@ -75,7 +75,7 @@ describe('sensitive authentication data of a capture', () => {
     assert.equal(await holds(id), false);
   });
 
-  test('stays while nobody knows the outcome, and is erased when it is known', async () => {
+  test('remains while the outcome is unknown, and is erased when it is known', async () => {
     const id = await me.capture({ chd: CHD });
     const payment = await used(id, { amount: TIMES_OUT });
     assert.equal(await holds(id), true);

@@ -146,7 +146,7 @@ describe('the clock ends payments', () => {
     assert.equal(await me.operations(), 2, 'one authorization and one expiry');
   });
 
-  test('goes on when payments have been disabled, and with the settings that were in force', async () => {
+  test('continues when payments have been disabled, and with the settings of that time', async () => {
     const me = await newMerchant(service, SHORT);
     const id = await me.opened();
     const operator = { actor: { type: 'operator' as const, name: 'test' } };

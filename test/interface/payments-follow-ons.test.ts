@@ -170,7 +170,7 @@ describe('what becomes of a payment', () => {
     }
   });
 
-  describe('while nobody knows the outcome', () => {
+  describe('while the outcome is unknown', () => {
     const assertBusy = async (id: string): Promise<void> => {
       for (const move of ['capture', 'refund', 'void'] as const) {
         const answer = await me.move(move, id);

@@ -171,8 +171,8 @@ describe('the Idempotency-Key of payments', () => {
     assert.notEqual(idOf(await send()), idOf(first));
   });
 
-  describe('of an outcome that nobody knows is 409 until it is known, then the answer is that', () => {
-    // With an account of its own, in which nothing else happens by itself.
+  describe('of an unknown outcome is 409 until it is known, then the response states it', () => {
+    // On an account of its own, so that nothing else happens.
     let one: Merchant;
     beforeEach(async () => {
       one = await newMerchant(service, { 'timeout-ms': '400' });
@@ -318,7 +318,7 @@ describe('the Idempotency-Key of payments', () => {
       ['a payment', undefined],
       ['a refund', 'refund'],
     ] as const satisfies readonly (readonly [string, FollowOn | undefined])[]) {
-      test(`${what} of which nobody knows the outcome stays 409 until it is known, and is done once`, async () => {
+      test(`${what} with an unknown outcome remains 409 until it is known, and is executed once`, async () => {
         const { account, key, opened } = await newMerchant(own, { 'timeout-ms': '400' });
         const id = move === undefined ? '' : await opened('payment', { words: '_refund_timeout' });
         const body = move === undefined ? order('payment', { amount: TIMES_OUT }) : followOnRequest(move, 10);

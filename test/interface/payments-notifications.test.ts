@@ -10,7 +10,7 @@ import { assertRefused, idOf, infoOf, type Merchant, newMerchant, order, PAYMENT
 const PATH = '/notifications/koin';
 const KIB = 1024;
 
-describe('news from KOIN', () => {
+describe('notifications from KOIN', () => {
   let service: TestService;
   let koin: FakeKoin;
   let me: Merchant;
@@ -121,7 +121,7 @@ describe('news from KOIN', () => {
     }
   });
 
-  test('in any number keep nobody from changing the payment', async () => {
+  test('in any number prevent no change of the payment', async () => {
     const { id, secret } = await open();
     koin.turn(id, 'Authorized');
     await tell(secret);
@@ -138,7 +138,7 @@ describe('news from KOIN', () => {
     assert.ok((await revision()) - before < 40, 'most of them had nothing to note');
   });
 
-  test('that speak of a capture under way leave it to its own end', async () => {
+  test('about a capture in progress do not interfere with it', async () => {
     const { id, secret } = await open();
     koin.turn(id, 'Authorized');
     await tell(secret);

@@ -74,10 +74,10 @@ describe('operations on one payment at once', () => {
       assert.equal((await me.standing(id)).amounts['collected_amount'], total);
     }));
 
-  test('refunds: never more than was collected, and all that was said is in the books', () =>
+  test('refunds: never more than was captured, and all successful ones are stored', () =>
     rounds(async () => {
       const id = await me.opened('payment', { amount: 100 });
-      // Repeated, since refunds that meet each other are told to come again.
+      // Repeated, since concurrent refunds are told to try again.
       let refunds = 0;
       for (let wave = 0; wave < 20 && refunds < 3; wave++)
         refunds += won(await times(MANY, () => me.move('refund', id, 30))).length;

@@ -130,7 +130,7 @@ describe('a payment request that does not fit', () => {
     describe(move, () => {
       const good = { transaction_info: { type }, ...(group && { [group]: { amount_details: { total_amount: 1 } } }) };
       for (const [place, values] of wrong) {
-        // What is expected there is itself a word of the interface, and part of others.
+        // The expected value there is itself a word of the interface, and part of others.
         const sent = (value: unknown): unknown => (place === 'transaction_info.type' ? undefined : value);
         test(`${place}: ${values.map((value) => JSON.stringify(value)?.slice(0, 20) ?? 'missing').join(', ')}`, () =>
           assertNothingMade(async () => {
@@ -184,7 +184,7 @@ describe('a payment request that does not fit', () => {
     assertRefused(await me.send('POST', PAYMENTS, body), { path: 'card.number' });
   });
 
-  test('other members are not looked at, also where a card number would be', async () => {
+  test('other members are ignored, also where a card number would be', async () => {
     const more = { card_number: '4111111111111112', extra: { type: 1 }, void_info: 1, capture_info: 'x' };
     processed(await me.send('POST', PAYMENTS, { ...order(), ...more }));
     const id = await me.opened();

@@ -125,7 +125,7 @@ describe('the token of a payment', () => {
     for (const { json } of answers) assert.equal(json.data.transaction_info.status, 'Collected');
   });
 
-  test('is made anew after it was deleted', async () => {
+  test('is created again after it was deleted', async () => {
     const card = { ...CARD, number: luhnPan('411111') };
     const { token } = cardIn(await me.order('payment', { card }));
     await me.send('DELETE', '/v1/tokens', { tokens: [token] });

@@ -222,7 +222,7 @@ describe('answers about payments', () => {
         assert.deepEqual(found, answered('Error', `${what} failed at the processor`, info));
       });
 
-      test(`${move} of which nobody knows the outcome yet`, async () => {
+      test(`${move} with an unknown outcome`, async () => {
         const [answer, found] = await shapedMove('timeout');
         assert.deepEqual(found, answered('Error', UNKNOWN, { reconciliation_id: idOf(answer) }));
       });
@@ -317,7 +317,7 @@ describe('answers about payments', () => {
       assert.deepEqual(shaped(await me.show(idOf(answer))), details('authorization', info, amounts, {}));
     });
 
-    test('of what is under way', async () => {
+    test('of an operation in progress', async () => {
       const id = await me.opened('payment', { amount: TIMES_OUT });
       const { operation_status: state, status, response_code: code } = infoOf(await me.show(id));
       assert.deepEqual([state, status, code], ['in_progress', 'Opened', undefined]);

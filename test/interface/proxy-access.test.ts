@@ -97,7 +97,7 @@ for (const { name, path, type, around } of ENDPOINTS) {
       });
       proxied(await post(only.key, ofToken));
       const reads = (await me.reads()).length;
-      // As if nothing else was known: an unknown record, and one that the key may not read.
+      // Like an unknown record, and one that the key may not read.
       const nobody = '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c';
       for (const body of [
         ofToken,

@@ -27,7 +27,10 @@ describe('the reads of one request', () => {
   });
   after(() => service.stop());
 
-  /** What a request did, in order: units with reads, the end of each, the answer; and how many reads each unit had. */
+  /**
+   * The actions of a request, in order: units with reads, the end of each, the response; and how many reads each unit
+   * had.
+   */
   async function watch(
     send: () => Promise<TestResponse>,
   ): Promise<{ answer: TestResponse; order: string[]; reads: number[] }> {

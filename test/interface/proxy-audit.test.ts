@@ -31,7 +31,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-/** What one request adds to the audit log. */
+/** The records that one request adds to the audit log. */
 async function added(send: () => Promise<TestResponse>): Promise<AuditRecord[]> {
   const before = (await me.reads()).length;
   await send();
@@ -135,7 +135,7 @@ test('an endpoint that is not configured reads nothing', async () => {
   assert.deepEqual(await bare.reads(), []);
 });
 
-/** What was configured, oldest first. */
+/** The records of configuration changes, oldest first. */
 async function configured({ account }: Sender) {
   const records = [];
   for await (const link of exportJournal(service.core.database))

@@ -160,7 +160,7 @@ test('/v1/account says what is enabled, in each environment for itself', async (
   assert.deepEqual([await enabled(me), await enabled(there)], [false, true]);
 });
 
-test('two changes at once: both are made, or one is told', async () => {
+test('of two concurrent changes, both are stored, or one reports a conflict', async () => {
   const me = await newSender(service);
   const settings = [{ 'jose.payload': 'plain' }, { 'jose.signature': 'PS256' }, { 'jose.content': 'A128GCM' }];
   const results = await Promise.allSettled(settings.map((each) => configure(service, me, { settings: each })));

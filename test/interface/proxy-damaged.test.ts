@@ -145,7 +145,7 @@ describe('a configuration that was damaged in the database', () => {
     assert.ok(outcome.committed);
   }
 
-  test('cannot be shown or changed, but removed, and made anew', async () => {
+  test('cannot be shown or changed, but removed and created again', async () => {
     const me = await newSender(service);
     const other = await newSender(service);
     await works(me);

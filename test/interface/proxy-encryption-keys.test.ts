@@ -81,7 +81,7 @@ describe('the header ft-encryption', () => {
     test(`has no other members than those there are: ${what}`, () => refusesEverywhere(value(), MEMBERS));
   }
 
-  test('with a PEM that says it is encrypted is refused, and the service goes on', async () => {
+  test('with a PEM that claims to be encrypted is rejected, and the service continues to run', async () => {
     const locked = 'Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00112233445566778899AABBCCDDEEFF\n\n';
     for (const pem of [publicPem(OTHER), OTHER.publicKey.export({ type: 'pkcs1', format: 'pem' }).toString()])
       await refusesEverywhere({ key: pem.replace('KEY-----\n', `KEY-----\n${locked}`) }, KEY);

@@ -5,8 +5,9 @@ import { startTestService, type TestService } from '../fixtures/test-service.ts'
 import { MERCHANT, newSender, PROCESSOR, proxied, type Sender } from './proxy-requests.ts';
 
 /**
- * Whoever sends a payload knows all of it but the hidden digits of the card. If anything in the answer was a function of
- * the plaintext alone, they could try the digits until it fits; so nothing may fit the true ones.
+ * A client that sends a payload knows all of it but the hidden digits of the card. If any part of the response were a
+ * function of the plaintext alone, the client could try the digits until it matches; so no part of it may match the
+ * true ones.
  */
 const PAN = '4111115678901236';
 

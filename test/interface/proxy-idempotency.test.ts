@@ -110,7 +110,7 @@ for (const { name, around } of ENDPOINTS) {
       assert.equal((await send(good(), headers)).text, first.text);
     });
 
-    test('a header that is missing and one that is added are told apart from each other', async () => {
+    test('a missing header and an added one are distinguished', async () => {
       const headers = keyed();
       proxied(await send(good(), headers));
       assertRefused(await send(good(), { ...headers, 'ft-encryption': '{"is_partial":false}' }), REUSED);
@@ -164,7 +164,7 @@ test('the same key is another request on another endpoint, not with another quer
 
 test('a body cannot pass for a header', async () => {
   const headers = keyed();
-  // What is compared is query, header and body; these would read the same if they stood end to end.
+  // Query, header and body are compared; these would be equal if they were concatenated.
   proxied(await me.hash('{}\na', headers));
   assertRefused(await me.hash('a', { ...headers, 'ft-encryption': '{}' }), REUSED);
 });

@@ -30,7 +30,7 @@ describe('POST /proxy/jose', () => {
   });
   after(() => service.stop());
 
-  /** What the processor reads when this is sent. */
+  /** Returns what the processor decrypts when this is sent. */
   const received = async (body: string, headers?: Headers): Promise<string> =>
     openJose(proxied(await me.jose(body, headers)));
   const value = async (placeholder: string): Promise<string> =>
@@ -123,7 +123,7 @@ describe('POST /proxy/jose', () => {
       assert.equal(await received(text), `{"a":"\\n\\u00e9${PAN}\\t\\/","b":"${PAN}"}`);
     });
 
-    test('keys and numbers are not looked at', async () => {
+    test('keys and numbers are not searched', async () => {
       const text = `{"{{x":1,"{{${token}:detokenize}}":"{{${token}:detokenize}}"}`;
       assert.equal(await received(text), `{"{{x":1,"{{${token}:detokenize}}":"${PAN}"}`);
     });

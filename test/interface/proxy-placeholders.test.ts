@@ -8,7 +8,7 @@ import { newCaller } from './vault-requests.ts';
 const PAN = '4111111111111111';
 const NOBODY = '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c';
 
-/** How a text is put into a payload of each endpoint, and how its place is told. */
+/** How a text is put into a payload of each endpoint, and how its position is reported. */
 const PLACES: readonly [name: string, place: string, send: (me: Sender, text: string) => Promise<TestResponse>][] = [
   ['jose', '/cardData/cardNumber', (me, text) => me.jose({ cardData: { cardNumber: text } })],
   ['wssec, text', 'line 2', (me, text) => me.wssec(`<a>\n<b>${escaped(text)}</b></a>`)],
@@ -35,7 +35,8 @@ const fill = (text: string): string => text.replace(/\bT\b/, token).replace(/\bC
 
 for (const [name, place, send] of PLACES) {
   describe(`a placeholder that is none: ${name}`, () => {
-    // Of each kind one: what begins none, a word that there is not, and what does not end. The grammar has tests of its own.
+    // One of each kind: a text that starts no placeholder, an unknown word, and a placeholder without an end. The
+    // grammar has tests of its own.
     const malformed: readonly [text: string, expectation: string][] = [
       ['{{<script>:detokenize}}', 'expected a token, as {{ begins a placeholder'],
       ['{{T:detokenize | extract:pan}}', 'expected one of card, expiration, name, token'],
@@ -61,7 +62,7 @@ for (const [name, place, send] of PLACES) {
       );
     });
 
-    test('unknown records: of nobody, deleted, of another account, of the other environment, of the other kind', async () => {
+    test('unknown records: never created, deleted, of another account, of the other environment, of the other type', async () => {
       const other = await newSender(service);
       const production = await newSender(service, { account: me.account, environment: 'production' });
       const deleted = await me.token(PAN);
@@ -86,12 +87,12 @@ for (const [name, place, send] of PLACES) {
           await send(me, `{{${unknown}:transaction}}`),
           `${place}: placeholder 1: no such capture, or its ttl has ended`,
         );
-      // What is unknown here is known there.
+      // The records that are unknown here exist there.
       const theirs = await other.token(PAN);
       proxied(await send(other, `{{${theirs}:detokenize}}`));
     });
 
-    test('a card number in the place of a token is told nowhere', async () => {
+    test('a card number in place of a token is never repeated', async () => {
       const pan = luhnPan('542418');
       for (const text of [
         `{{${pan}:detokenize}}`,

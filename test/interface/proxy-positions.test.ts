@@ -31,7 +31,7 @@ describe('the place of a placeholder', () => {
   ];
   for (const [body, pointer] of pointers) {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
-    // Where a key is hidden, the character of the body tells which it is.
+    // Where a key is hidden, the position in the body identifies it.
     const place = pointer.includes('*') ? `${pointer} (character ${text.indexOf('"{{x"') + 1} of the body)` : pointer;
     test(`${text} is at ${place}`, async () => {
       assertRefused(await me.jose(text), `${place}: placeholder 1: character 4 of the value: expected :`);
@@ -60,7 +60,7 @@ describe('the place of a placeholder', () => {
     assertRefused(await me.hash('\n'.repeat(5000).concat('{{x')), /^line 5001: placeholder 1: /);
   });
 
-  test('numbers go on from value to value', async () => {
+  test('numbers continue from value to value', async () => {
     const good = `{{${token}:detokenize}}`;
     const body = { cvv: `${good}${good}`, brandId: good, mcc: `${good}{{x` };
     assertRefused(await me.jose(body), /^\/mcc: placeholder 5: /);
@@ -89,7 +89,7 @@ describe('the place of a placeholder', () => {
     }
   });
 
-  test('the first fault in the payload is told, and nothing was read when one is malformed', async () => {
+  test('the first fault in the payload is reported, and nothing was read when one is malformed', async () => {
     const before = (await me.reads()).length;
     const unknown = `{{${NOBODY}:detokenize}}`;
     assertRefused(await me.jose({ cvv: unknown, mcc: '{{x' }), /^\/mcc: placeholder 2: character/);

@@ -10,7 +10,7 @@ import { openJose as receiveJose } from '../receivers/node-jose.ts';
 import { openEnvelope } from '../receivers/node-receiver.ts';
 import { CAPTURES, capture, dataOf, TOKENIZE } from './vault-requests.ts';
 
-/** What the tests of the proxy share: configured accounts, and receivers that open what they are sent. */
+/** Helpers of the proxy tests: configured accounts, and receivers that decrypt what they get. */
 export const JOSE = '/proxy/jose';
 export const WSSEC = '/proxy/wssec';
 export const HASH = '/proxy/hash';
@@ -60,7 +60,7 @@ export const removeConfiguration = (service: TestService, { account, environment
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** Somebody who sends payloads: an account with keys of the proxy, tokens and captures. */
+/** A merchant who sends payloads: an account with keys of the proxy, tokens and captures. */
 export interface Sender extends Tenant {
   readonly service: TestService;
   readonly key: string;
@@ -155,7 +155,7 @@ export function assertRefused(answer: TestResponse, description: string | RegExp
   else assert.match(text, description);
 }
 
-/** What the processor gets: the payload, after all signatures were verified. */
+/** The payload that the processor gets, after all signatures were verified. */
 export async function openJose(
   // biome-ignore lint/suspicious/noExplicitAny: of every shape before it is checked
   data: any,
@@ -170,7 +170,7 @@ export async function openJose(
 export const joseHeader = (compact: string): Record<string, string> =>
   JSON.parse(Buffer.from(compact.split('.')[0] ?? '', 'base64url').toString());
 
-/** What the processor gets of an envelope (encrypt, then sign), as it was written, after the signature was verified. */
+/** The envelope that the processor gets (encrypt, then sign), as it was written, after the signature was verified. */
 export function openWssec(xml: string, { processor = PROCESSOR, merchant = MERCHANT }: Setup = {}): string {
   assert.ok(xml.startsWith('<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/">'), xml);
   const [, token = ''] = /<wsse:BinarySecurityToken [^>]*>([^<]+)</.exec(xml) ?? [];

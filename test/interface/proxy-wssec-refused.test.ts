@@ -127,7 +127,7 @@ describe('POST /proxy/wssec', () => {
     }
   });
 
-  test('answers in time whatever a document repeats, and goes on', async () => {
+  test('responds in time whatever a document repeats, and continues to run', async () => {
     const attributes = Array.from({ length: 40_000 }, (_, index) => `a${index}="${index}"`).join(' ');
     const namespaces = Array.from({ length: 5000 }, (_, index) => `xmlns:p${index}="urn:x${index}"`).join(' ');
     for (const document of [

@@ -21,7 +21,7 @@ describe('POST /proxy/wssec', () => {
   });
   after(() => service.stop());
 
-  /** What the processor reads in the Body when this is sent. */
+  /** Returns the Body that the processor decrypts when this is sent. */
   const received = async (document: string | Uint8Array, headers?: Headers): Promise<string> =>
     openWssec(proxied(await me.wssec(document, headers)).xml);
   const name = () => `{{${token}:detokenize | extract:name}}`;
@@ -78,7 +78,7 @@ describe('POST /proxy/wssec', () => {
       assert.equal(await received(literal), literal);
     });
 
-    test('comments are not looked at, and no > in a value ends a tag', async () => {
+    test('comments are not searched, and no > in a value ends a tag', async () => {
       const document = `<a xmlns:x="urn:x"><!-- {{x --><b xmlns='urn:y'/></a>`;
       assert.equal(await received(document), document);
       const wild = `<a xmlns:x="urn:x" c=' > {{${token}:detokenize}} /> '><!-- <b c="{{x"> --><b/>{{${token}:detokenize}}</a>`;

@@ -23,7 +23,7 @@ describe('the limit of a key', () => {
   const burst = async (key: string, count: number): Promise<TestResponse[]> =>
     Promise.all(Array.from({ length: count }, () => show({ key })));
 
-  test('is told on every answer to a valid key', async () => {
+  test('is stated in every response to a valid key', async () => {
     const { secret } = await service.newKey(account);
     const answers = [
       await show({ key: secret }),
@@ -46,7 +46,7 @@ describe('the limit of a key', () => {
     assert.equal(remaining(answers[0] as TestResponse), 9);
   });
 
-  test('is not told to anybody else', async () => {
+  test('is not stated to other callers', async () => {
     const elsewhere = await service.newKey(account, { allow: ['203.0.113.7'] });
     for (const key of ['wrong', elsewhere.secret]) {
       const { status, headers } = await show({ key });

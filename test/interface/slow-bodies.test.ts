@@ -10,7 +10,7 @@ import { ENDPOINTS, newSender, type Sender } from './proxy-requests.ts';
 
 const PAN = '4111111111111111';
 const OPERATOR = { actor: { type: 'operator' as const, name: 'test' } };
-/** Longer than anybody remembers a key. */
+/** Longer than a key is cached. */
 const LATER_MS = 5000;
 
 describe('while the body of a request trickles in', () => {
@@ -26,7 +26,7 @@ describe('while the body of a request trickles in', () => {
     readonly body: string;
   }
 
-  /** The head and a half of the body, what happens `meanwhile`, the rest; returns the answer. */
+  /** Sends the head and half of the body, runs `meanwhile`, sends the rest; returns the response. */
   async function trickle(me: Sender, { path, type, body }: Slow, meanwhile: () => Promise<unknown>): Promise<string> {
     const socket = await dial(service);
     const received = untilClosed(socket);
@@ -96,7 +96,7 @@ describe('while the body of a request trickles in', () => {
       assert.deepEqual(await outcomes(me), ['token.detokenized success']);
     });
 
-    test(`a permission that was given meanwhile is there, on ${name}`, async () => {
+    test(`a permission that was granted in between is valid, on ${name}`, async () => {
       const { me, text } = await withToken();
       await service.core.accounts.editKey(me.keyId, { permissions: without('tokens:detokenize') }, OPERATOR);
       service.advance(LATER_MS);

@@ -7,7 +7,7 @@ import { createServer, type SecureContextOptions, type TLSSocket } from 'node:tl
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { dial, exchange, requestText, type WireOptions } from '../fixtures/wire.ts';
 
-/** What a client needs to speak versions and suites that are out of use. */
+/** Settings of a client that offers obsolete versions and suites. */
 const OLD = '@SECLEVEL=0';
 
 const LISTENERS = ['production', 'sandbox', 'console'] as const;

@@ -5,10 +5,10 @@ import { SECOND } from '../../src/kernel/clock.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { assertUnreadable, dial, exchange, requestText, untilClosed } from '../fixtures/wire.ts';
 
-/** How long the head of a request may take, and how often that is looked at. */
+/** The deadline of a request's head, and the interval of its check. */
 const HEAD_MS = 20 * SECOND;
 const LOOK_MS = 5 * SECOND;
-/** What a busy machine may be late by. */
+/** Delay of a busy machine. */
 const SPARE_MS = 4 * SECOND;
 
 describe('a connection on which nothing was asked', { concurrency: true }, () => {
@@ -31,7 +31,7 @@ describe('a connection on which nothing was asked', { concurrency: true }, () =>
     const socket = await dial(service);
     const received = untilClosed(socket);
     await sleep(HEAD_MS - SPARE_MS);
-    // What is overdue is looked at next, before anything is read.
+    // The next check finds the deadline exceeded, before anything is read.
     await immediate();
     socket.write(requestText('GET /healthz'));
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SPARE_MS + LOOK_MS + SECOND);

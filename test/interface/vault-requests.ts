@@ -3,7 +3,7 @@ import type { Permission } from '../../src/accounts/permission.ts';
 import type { Environment } from '../../src/kernel/environment.ts';
 import type { TestResponse, TestService } from '../fixtures/test-service.ts';
 
-/** What the tests of tokens and captures share: paths, requests that are good, and how answers are judged. */
+/** Helpers of the tests of tokens and captures: paths, valid requests, and checks of the responses. */
 export const TOKENIZE = '/v1/tokenization/simple';
 export const TOKENS = '/v1/tokens';
 export const CAPTURES = '/transactions/requests';
@@ -85,7 +85,7 @@ interface CallerOptions {
   readonly permissions?: readonly Permission[];
 }
 
-/** Somebody with a key; of a new account unless one is given. */
+/** A caller with a key; of a new account unless one is given. */
 export async function newCaller(service: TestService, options: CallerOptions = {}): Promise<Caller> {
   const { environment = 'sandbox', ...traits } = options;
   const account = options.account ?? (await service.newAccount());

@@ -57,7 +57,7 @@ describe('routes on the wire', () => {
       });
     }
 
-    test('an encoded slash separates nothing, and two slashes are no one slash', async () => {
+    test('an encoded slash separates nothing, and two slashes do not equal one', async () => {
       for (const path of [
         '/v1%2Faccount',
         '/v1/tokenization%2fsimple',
