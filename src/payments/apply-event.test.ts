@@ -625,8 +625,9 @@ describe('a later word about an operation that has ended', () => {
     }
     for (const status of STATUSES) {
       for (const word of FINDINGS) {
-        // News of an authorization are asked about until there is an answer.
-        const expected = status === 'Opened' || (status === 'Authorized' && word === 'unknown');
+        // A notified authorization is inquired about until there is an answer that is about it.
+        const isUnanswered = word === 'unknown' || word === 'not-found';
+        const expected = status === 'Opened' || (status === 'Authorized' && isUnanswered);
         assert.equal(
           more(ended(PAYMENT_STATES[status], { type: 'payment' }), word, NOW + 99),
           expected,

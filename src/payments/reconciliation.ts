@@ -121,8 +121,8 @@ export function needsRecheck(
     const isDue = now < recheckUntil(operation, recoveryMax) || result.kind === 'unknown';
     return isDue && (isVoid(operation) ? isHeld(payment) : result.kind !== 'refused');
   }
-  // A notification scheduled the recheck, and the inquiry was not answered.
-  const isUnanswered = result.kind === 'unknown' && payment.status === 'Authorized';
+  // A notification scheduled the recheck, and the inquiry was not answered, or the records of the processor lag behind.
+  const isUnanswered = ['unknown', 'not-found'].includes(result.kind) && payment.status === 'Authorized';
   if (operation.id === payment.id) return payment.status === 'Opened' || isUnanswered;
   return operation.type === 'payment_refund' && result.kind !== 'approved';
 }
