@@ -170,7 +170,7 @@ describe('POST /transactions/requests/{transactionID}/tokenize', () => {
   describe('400', () => {
     test('a capture without a card number', async () => {
       const id = await me.capture({ chd: { cvv: '123', name: 'Ana Lopez' } });
-      assertRefused(await tokenize(id), 'id: the capture holds no card number', id);
+      assertRefused(await tokenize(id), 'id: the capture contains no card number', id);
     });
 
     test('no capture: missing, of another form, account or environment', async () => {

@@ -128,7 +128,7 @@ describe('answers that are not kept', () => {
         (unit, go) => (writesTo(unit, table) ? Promise.reject(new StorageError('away')) : go(unit)),
         () => send(headers),
       );
-      assertRefused(failed, 'The service cannot do this just now.', undefined, 503);
+      assertRefused(failed, 'The service cannot do this at the moment.', undefined, 503);
       assert.ok(Number(failed.headers['retry-after']) > 0);
       assert.deepEqual([await me.count('tokens'), await me.count('captures')], rows);
       const answer = await send(headers);
