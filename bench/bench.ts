@@ -74,7 +74,7 @@ export class Bench {
     this.#ready.set('bare', [{ ...ready, port: ready.barePort }]);
   }
 
-  /** The nodes over PostgreSQL; tells why there are none. */
+  /** Starts the nodes over PostgreSQL; returns the reason when there are none. */
   async startPostgres(): Promise<string | undefined> {
     const database = await DatabaseServer.start();
     if ('why' in database) return database.why;

@@ -30,7 +30,7 @@ export class DatabaseServer {
     this.#client = new Client({ connectionString: address });
   }
 
-  /** Tells why there is none. Nothing is installed. */
+  /** Returns the reason when PostgreSQL is missing. Nothing is installed. */
   static async start(): Promise<DatabaseServer | { readonly why: string }> {
     if (findPostgres() === undefined) return { why: 'no PostgreSQL on this machine' };
     const postgres = await startPostgres({ settings: SETTINGS });

@@ -79,7 +79,7 @@ async function measureScenario(bench: Bench, scenario: Scenario, settings: Setti
   return { scenario, durable, comparison };
 }
 
-/** On one core where the machine can be told so; the figures are of its time in any case. */
+/** Pinned to one core where the machine supports it; the figures are CPU time in any case. */
 const ONE_CORE = existsSync('/usr/bin/taskset')
   ? { execPath: '/usr/bin/taskset', execArgv: ['-c', '0', process.execPath] }
   : {};

@@ -11,6 +11,6 @@ export function withSection(page: string, name: string, text: string): string {
   return page.replace(old, () => marked(name, text));
 }
 
-/** A page that is written anew, with the sections of the old one. */
+/** Returns a new page with the sections of the old one. */
 export const withSectionsOf = (page: string, old: string): string =>
   [page.trimEnd(), ...[...old.matchAll(SECTION)].map(([section]) => section.trimEnd())].join('\n\n').concat('\n');

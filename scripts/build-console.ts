@@ -87,10 +87,10 @@ async function compressFile(file: string): Promise<void> {
 }
 
 async function build(vite: typeof import('vite')): Promise<void> {
-  // A folder of its own until it is whole: somebody may be starting from the one that is there.
+  // A separate folder until it is complete: another process may start from the existing one.
   const made = `${dist}-${process.pid}`;
   mkdirSync(made);
-  // Before the build reads them: what is changed meanwhile is built again the next time.
+  // Computed before the build reads the sources: a change during the build causes another build the next time.
   const own = digestOfOwn();
   try {
     const configFile = join(web, 'vite.config.ts');
@@ -129,7 +129,7 @@ function replace(made: string): void {
 }
 
 const began = performance.now();
-// Whatever the shell says: libraries carry checks for who develops them, which nobody is to load.
+// Regardless of the shell: libraries contain checks for their developers, which must not reach a browser.
 process.env['NODE_ENV'] = 'production';
 const isThere = isBuilt();
 const vite = isThere ? undefined : await loadVite();

@@ -36,8 +36,8 @@ const PLACES = [
 ] as const;
 
 /**
- * What the console may import of the vault: `kernel`, and the files that are listed. A new entry is a decision: use cases and
- * queries rather than stores, so that the console changes nothing behind the vault's back.
+ * The files of the vault that the console may import: `kernel`, and those in this list. A new entry needs a decision:
+ * use cases and queries rather than stores, so that the console cannot change records behind a use case.
  */
 const SHARED_WITH_CONSOLE: readonly string[] = [
   'src/idempotency/transaction.ts',
@@ -126,7 +126,7 @@ const CONSOLE_TABLES: ReadonlySet<string> = new Set([
 
 const ROOT = join(import.meta.dirname, '..');
 
-/** What may be written in one place only, and what to use elsewhere. */
+/** Calls that only one place may contain, and their replacement. */
 const BANNED: readonly { pattern: RegExp; home: string; instead: string }[] = [
   { pattern: /\bDate\.now\b/, home: 'src/main.ts', instead: 'the clock that is passed in' },
   { pattern: /\bnew Date\(\s*\)/, home: '', instead: 'the clock that is passed in' },
@@ -158,7 +158,7 @@ interface Source {
 
 interface Import {
   readonly from: string;
-  /** Of types alone: nothing of it is left when the code runs. */
+  /** An import of types alone does not exist at run time. */
   readonly isType: boolean;
   readonly names: readonly string[];
 }
@@ -175,7 +175,7 @@ function importsOf(text: string): Import[] {
           .replace(/^type\s+/, '')
           .split(/\s+as\s+/)[0] ?? '',
     );
-    // What a lazy import takes of a file is not seen here.
+    // The names that a lazy import uses are not checked.
     const rest = clause.includes('*') || lazily !== undefined ? ['*'] : [];
     return {
       from: from || lazily,

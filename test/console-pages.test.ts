@@ -12,11 +12,11 @@ import { findFault, toSearch } from '../console/web/src/pages/tokens/search.ts';
 import { parseCidr } from '../src/accounts/allow-list.ts';
 import { PERMISSIONS } from '../src/accounts/permission.ts';
 
-/** What the pages of keys, tokens, captures and the first steps work out by themselves. */
+/** The computations of the pages of keys, tokens, captures and onboarding. */
 
 const NOW = Date.parse('2026-11-22T10:00:00.000Z');
 
-describe('an allow-list as people type it', () => {
+describe('a typed allow-list', () => {
   it('takes the networks that the service takes, and no others', () => {
     const octet = fc.oneof(fc.integer({ min: 0, max: 300 }).map(String), fc.constantFrom('', '01', '0x1', '-1'));
     const bits = fc.option(fc.oneof(fc.integer({ min: 0, max: 130 }).map(String), fc.constantFrom('', '-1', 'x')));
@@ -50,7 +50,7 @@ describe('an allow-list as people type it', () => {
     assert.equal(parseNetwork('2001::/31')?.addresses, undefined);
   });
 
-  it('tells what a network means of which more was typed than counts', () => {
+  it('shows the effective network when more bits were typed', () => {
     const meant = (text: string) => {
       const { network, hasHostBits } = parseNetwork(text) ?? {};
       return [network, hasHostBits];
@@ -64,7 +64,7 @@ describe('an allow-list as people type it', () => {
     assert.deepEqual(meant('::ffff:192.0.2.1/120'), ['192.0.2.0/24', true]);
   });
 
-  it('reads many lines with notes, and tells the lines that are none', () => {
+  it('parses many lines with notes, and reports invalid lines', () => {
     const text = '203.0.113.7  shop server\n\n# office\n198.51.100.0/24, office; 2nd floor\r\nnonsense\n::1';
     assert.deepEqual(parseList(text), {
       rows: [
@@ -76,7 +76,7 @@ describe('an allow-list as people type it', () => {
     });
   });
 
-  it('reads several networks in one line, and no line of which nobody can tell what is meant', () => {
+  it('parses several networks in one line, and no ambiguous line', () => {
     const text = '10.0.0.0/8, 10.9.9.9\n::1 ::2;::3 \n10.0.0.1 10.0.0.2 was it before\n10.0.0.3 (10.0.0.4 before)';
     assert.deepEqual(parseList(text), {
       rows: [
@@ -102,7 +102,7 @@ describe('an allow-list as people type it', () => {
     ]);
   });
 
-  it('tells rows that are none, and those that are there already', () => {
+  it('reports invalid rows, and duplicates', () => {
     const rows = ['::1', '', 'x', '::1', ' '].map((cidr) => ({ cidr, note: '' }));
     const faults = rows.map((_, index) => findAddressFault(rows, index));
     assert.deepEqual(faults, [undefined, undefined, 'address', 'twice', undefined]);
@@ -144,7 +144,7 @@ describe('the form of a key', () => {
     assert.equal(ends('date', '2026-12-31'), new Date(2026, 11, 31, 23, 59, 59, 999).toISOString());
   });
 
-  it('has every permission in one group, and presets that are told apart', () => {
+  it('has every permission in one group, and presets that are all different', () => {
     assert.deepEqual(GROUPS.flatMap(listPermissions).sort(), [...PERMISSIONS].sort());
     for (const preset of ['all', 'store', 'payments', 'read', 'none'] as const) {
       const same = (['all', 'store', 'payments', 'read', 'none'] as const).filter((each) =>

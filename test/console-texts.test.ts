@@ -109,7 +109,7 @@ describe('what the audit log tells as a word has a text', () => {
     assert.deepEqual(missing([...outcomes].map((outcome) => `audit.outcomes.${outcome}`)), []);
   });
 
-  it('every name of a detail', () => {
+  it('every closed value of the audit log has a text', () => {
     const ofKeys = ['name', 'prefix', 'permissions', 'allow_list'];
     const ofProxies = ['processor_public_key', 'merchant_private_key', 'merchant_certificate'];
     const others = [

@@ -68,7 +68,7 @@ describe('changes of settings', () => {
     assert.deepEqual(withChange(changes, setting({}), 'jwt'), { 'key-id': '' });
   });
 
-  it('take a secret anew although nobody knows whether it differs', () => {
+  it('send a secret again although it is unknown whether it differs', () => {
     assert.deepEqual(withChange({}, setting({ value: null, is_secret: true }), 's'), { auth: 's' });
   });
 

@@ -51,6 +51,6 @@ test('a file that holds the loop is killed from outside', { ...PATIENCE, skip: n
   }
 });
 
-test('a file that ends by itself is not', PATIENCE, async () => {
+test('a file that ends in time is not killed', PATIENCE, async () => {
   assert.deepEqual(await ending(`test('it', () => {});`), { code: 0, signal: null, err: '' });
 });

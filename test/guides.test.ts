@@ -64,7 +64,7 @@ const WSSEC: readonly Program[] = [
   },
 ];
 
-/** A program that is told whom to trust by an argument or by a variable. */
+/** A program that gets the trusted CA by an argument or by a variable. */
 interface Sender {
   readonly file: string;
   readonly skip: string | false;
@@ -248,7 +248,7 @@ describe('guides', () => {
         assert.equal(opened.out, body.replace(/\{\{.*?\}\}/, VISA));
       });
 
-      test(`${sender.file} tells a refusal`, { skip }, async () => {
+      test(`${sender.file} reports a rejection`, { skip }, async () => {
         const ran = await send(sender, '{"cardData": 1}', service.authority);
         assertRefused(ran);
         assert.match(ran.err, /400 .*cardData: expected an object/);
@@ -307,7 +307,7 @@ describe('guides', () => {
   };
 
   describe('open an envelope of POST /proxy/wssec', { concurrency: 2 }, () => {
-    /** What becomes of an envelope on a bad way; each one keeps a signature that holds over something. */
+    /** Changes of an envelope; each one keeps a signature that is valid over some part. */
     const attacks: readonly (readonly [name: string, change: (envelope: string) => string])[] = [
       ['with the signed Body elsewhere', (envelope) => wrapped(envelope, (body) => newIds(body))],
       ['whose Body was changed', (envelope) => envelope.replace(/(<soapenv:Body .*<xenc:CipherValue>)..../, '$1AAAA')],
@@ -429,7 +429,7 @@ function newcomer(folder: string): NodeJS.ProcessEnv {
   return { ...withoutSettings(process.env), HOME: folder, PATH: path };
 }
 
-/** Ended as programs end that found a fault, and told nothing of what is inside. */
+/** Exited with an error status, without output about the content. */
 function assertRefused({ code, out, err }: Ran): void {
   assert.deepEqual({ code, out }, { code: 1, out: '' }, err);
 }

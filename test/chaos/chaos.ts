@@ -19,9 +19,9 @@ import { Stage, type StageOptions } from './stage.ts';
 /** Milliseconds of load around each fault. */
 interface Pace {
   readonly warmUp: number;
-  /** After the first write: what was put off meanwhile may still come late. */
+  /** After the first write: delayed messages may still arrive late. */
   readonly settles: number;
-  /** Then so long nothing may go wrong any more. */
+  /** From then on, nothing may fail. */
   readonly calm: number;
 }
 
@@ -33,7 +33,7 @@ export const PACE = {
 export interface Options extends StageOptions {
   /** Faults by name; empty: all that can be done. */
   readonly only: readonly string[];
-  /** Rounds are begun until so many milliseconds have gone by; 0: one round. */
+  /** Rounds start until this number of milliseconds has passed; 0: one round. */
   readonly lasts: number;
   readonly clients: number;
   readonly pace: Pace;
@@ -50,7 +50,7 @@ export interface Injected extends Hit {
 
 export interface Outcome {
   readonly options: Options;
-  /** Of PostgreSQL; undefined with SQLite. */
+  /** The PostgreSQL servers; undefined with SQLite. */
   readonly release: string | undefined;
   readonly injected: readonly Injected[];
   readonly skipped: readonly { readonly name: string; readonly why: string }[];
@@ -61,7 +61,7 @@ export interface Outcome {
   readonly findings: readonly string[];
 }
 
-/** Everything works again by itself within this time, or it is a finding. */
+/** Everything has to work again within this time, otherwise the run fails. */
 const RECOVERS_WITHIN_MS = 30_000;
 const ANSWERED_WITHIN_MS = 60_000;
 const ENDED_WITHIN_MS = 90_000;
@@ -172,7 +172,7 @@ async function recovered({ ledger }: Stage, fault: Fault, probe: Probe, ended: n
   }
 }
 
-/** What was acknowledged is there, and nothing else is. */
+/** Everything acknowledged is stored, and nothing else is. */
 export async function checkAll(stage: Stage, tell: Options['tell']): Promise<void> {
   const steps: readonly [string, () => Promise<void>][] = [
     ['every key is answered', () => checkKeysAnswered(stage, ANSWERED_WITHIN_MS)],

@@ -5,7 +5,7 @@ import { nameOf, type Payment, type PlannedRequest, type Request } from './ledge
 import { infoOf, isFinal, PAYMENTS } from './payment-requests.ts';
 import type { Stage } from './stage.ts';
 
-/** The books at the end: ours, the simulator's and what clients were told must say the same. */
+/** Compares the records at the end: ours, the simulator's and the responses that clients got must agree. */
 
 const KINDS: readonly Payment[] = ['authorization', 'payment', 'capture', 'payment_refund', 'authorization_void'];
 const UNDER_WAY = 'payments where operation_in_progress is not null or in_doubt_since is not null';
@@ -75,7 +75,7 @@ function operationsAreUnique(
   }
 }
 
-/** What a client was told, and is not so. */
+/** Describes a response that does not agree with the records. */
 function falsehood({ answer }: Request, looks: ReadonlyMap<string, Look>): string | undefined {
   if (answer === undefined) return undefined;
   const { transaction_id: id, status: told } = infoOf(answer);
@@ -128,7 +128,7 @@ function standing(row: Row | undefined): readonly string[] {
   const units = (minor: unknown): string => String(Number(minor) / 100);
   if (row === undefined || row['outcome'] === 'closed') return ['ProcessorError 0 0 0'];
   if (row['outcome'] === 'refused') return ['Declined 0 0 0'];
-  // Voided, or given up before anybody was told of it.
+  // True for a payment that was voided, or reversed before a client learned of it.
   if (Number(row['reversed']) === 1)
     return [`Voided ${units(row['amount'])} 0 0`, 'ProcessorError 0 0 0', 'Cancelled 0 0 0'];
   const captured = row['captured'] ?? (Number(row['sale']) === 1 ? row['amount'] : null);

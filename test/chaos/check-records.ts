@@ -4,7 +4,7 @@ import type { Node } from './node.ts';
 import type { Stage } from './stage.ts';
 import { HASH, storedRecord, VaultRequests } from './vault-requests.ts';
 
-/** What stands of tokens and captures after a run. Each check adds to the findings of the ledger. */
+/** Checks the tokens and captures after a run. Each check adds its findings to the ledger. */
 
 const AT_ONCE = 16;
 /** Tokens read with one request. */
@@ -38,7 +38,7 @@ export async function checkResponsesStored({ ledger, courier, nodes, dice }: Sta
   });
 }
 
-/** Every token that was acknowledged gives back its card, on every node, unless somebody wanted it deleted. */
+/** Every acknowledged token returns its card, on every node, unless a client requested its deletion. */
 export async function checkTokensExist(stage: Stage): Promise<void> {
   const { ledger, stock, nodes } = stage;
   const held = ledger
@@ -92,7 +92,7 @@ export async function checkCapturesExist({ ledger, stock, courier, nodes, dice }
   });
 }
 
-/** What was deleted stays deleted, on every node. */
+/** Deleted records stay deleted, on every node. */
 export async function checkDeletions({ ledger, courier, nodes }: Stage): Promise<void> {
   const gone = ledger.acknowledged('delete token', 'delete capture').map(({ wish }) => wish);
   for (const node of nodes)
@@ -107,7 +107,7 @@ export async function checkDeletions({ ledger, courier, nodes }: Stage): Promise
     });
 }
 
-/** As many tokens are in the table as were acknowledged, and only lost answers leave room for more. */
+/** The table contains the acknowledged tokens, and more only for lost responses. */
 export async function checkTokenCounts(stage: Stage): Promise<void> {
   const { ledger, stock } = stage;
   const sizeOf = (requests: readonly Request[]): number =>
@@ -154,7 +154,7 @@ function endsInTime(request: Request, expiresAt: number): boolean {
   return expiresAt >= request.sentAt + ttl - TOLERANCE_MS && expiresAt <= latest + ttl + TOLERANCE_MS;
 }
 
-/** A request whose answer was given up can be carried out this much later. */
+/** A request without a response may be executed this much later. */
 const LATE_MS = 60_000;
 
 /** Nothing is left in the table of a capture whose time has ended. */

@@ -8,7 +8,7 @@ import { Stage } from './stage.ts';
 
 /** A checker that finds nothing proves nothing: here something is wrong in the database, and each of it must be found. */
 const LOOK_EVERY_MS = 250;
-/** What there must be before anything can be wrong with it, as rows of the database. */
+/** The rows of a database in which the checks can find faults. */
 const NEEDED = [
   'tokens where format is null and deleted_at is null and scheme in (3, 7)',
   'captures',

@@ -85,7 +85,7 @@ export class Cluster {
     return `postgres://cardvault:${this.#passwords.cardvault}@${hosts}/${DATABASE}`;
   }
 
-  /** As the superuser, of the server that takes writes. */
+  /** Runs as the superuser, on the server that accepts writes. */
   query(sql: string): Promise<Row[]> {
     return this.#query(this.#at(this.#primary), sql, DATABASE);
   }
@@ -102,7 +102,7 @@ export class Cluster {
     this.#primary = 1 - this.#primary;
   }
 
-  /** The server that is not the primary begins anew as its standby; resolves when commits wait for it. */
+  /** Starts the server that is not the primary again as its standby; resolves when commits wait for it. */
   async addStandby(): Promise<void> {
     const primary = this.#at(this.#primary);
     const standby = this.#at(1 - this.#primary);
@@ -117,7 +117,7 @@ export class Cluster {
     await this.#waitForCommits(primary, standby);
   }
 
-  /** Of the primary's data. */
+  /** Copies the primary's data. */
   fillDisk(): void {
     fill(this.#at(this.#primary).data);
   }
@@ -164,7 +164,7 @@ export class Cluster {
     throw new Error('the standby does not keep up');
   }
 
-  /** What changes with the role of a server. Everything else is on its command line. */
+  /** Settings that change with the role of a server. All others are on its command line. */
   #configure({ data }: Member, settings: Readonly<Record<string, string>>): void {
     const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`);
     this.#write(join(data, 'postgresql.auto.conf'), lines.join(''));
@@ -189,7 +189,7 @@ export class Cluster {
     await client.connect();
     try {
       const { rows, fields } = await client.query(sql);
-      // Of the types that have no number of their own: bigint.
+      // Types without a JavaScript number: bigint.
       const wide = fields.filter(({ dataTypeID }) => dataTypeID === 20).map(({ name }) => name);
       for (const row of rows) for (const name of wide) if (row[name] !== null) row[name] = Number(row[name]);
       return rows;
@@ -210,7 +210,7 @@ const SETTINGS = {
   fsync: 'on',
 };
 
-/** Runs a program as the servers' user while everything else goes on. */
+/** Runs a program as the servers' user, without blocking the event loop. */
 async function runBeside(home: Home, program: string, args: readonly string[]): Promise<void> {
   const child = spawn(program, args, { ...home.options(), stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';

@@ -6,7 +6,7 @@ import type { CaptureData, ChaosResponse } from './ledger.ts';
 /** Times of captures are the database's, and clients learn them a little early or late. Milliseconds. */
 export const TOLERANCE_MS = 1000;
 
-/** A token that somebody has, and the card behind it. */
+/** A token that a client got, and its card. */
 export interface ExpectedToken {
   readonly token: string;
   readonly card: string;
@@ -21,16 +21,16 @@ export interface ExpectedCapture extends CaptureData {
 
 const BINS = ['411111', '455667', '520082', '555555', '370000'];
 
-/** What is in the vault as far as clients know. */
+/** The records of the vault as far as clients know them. */
 export class ExpectedRecords {
   readonly #dice: Dice;
   readonly #cards = new Set<string>();
-  /** Tokens that are not persistent, and that nobody wants to delete. */
+  /** Tokens that are not persistent, and that no client wants to delete. */
   readonly tokens: ExpectedToken[] = [];
   readonly captures: ExpectedCapture[] = [];
   /** When the deletion of a token or capture was sent. */
   readonly deletions = new Map<string, number>();
-  /** The token of a card that has one for good, by scheme and card. */
+  /** The persistent token of a card, by scheme and card. */
   readonly persistent = new Map<string, { readonly token: string; readonly by: number }>();
   /** Everything that was ever sent to become a persistent token. */
   readonly wantedPersistent = new Set<string>();
@@ -39,7 +39,9 @@ export class ExpectedRecords {
   readonly #seen = new Map<string, number>();
   #amount = 0;
 
-  /** Whether captures may seem to have ended for a request that was under way in this time, or end late when it made them. */
+  /**
+   * True when a capture may seem expired to a request of this time, or expires late because of a fault at its creation.
+   */
   isClockAhead(from: number, to: number): boolean {
     return this.clockAhead.some((jump) => from <= jump.to && to >= jump.from);
   }
@@ -72,7 +74,7 @@ export class ExpectedRecords {
     return take(this.captures, this.#dice);
   }
 
-  /** The tokens of an answer; tells what is wrong with them. */
+  /** Returns the tokens of a response, or its fault. */
   tokenized(by: number, cards: readonly string[], scheme: number, answer: ChaosResponse): string | undefined {
     const records = answer.json?.data?.tokens;
     if (!Array.isArray(records) || records.length !== cards.length) return 'has another number of tokens';

@@ -19,7 +19,7 @@ export interface Fault {
   readonly lacks?: (stage: Stage) => string | undefined;
   /** Breaks something and makes it whole again. */
   run(stage: Stage, dice: Dice): Promise<Hit>;
-  /** What somebody has to do afterwards, while all goes on. */
+  /** Steps that an operator has to take afterwards, while the service runs. */
   repair?(stage: Stage): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ const needsCluster = ({ cluster }: Stage): string | undefined =>
 const clusterOf = ({ cluster }: Stage): Cluster => cluster as Cluster;
 const named = ({ number }: Node): string => `node ${number}`;
 
-/** What is broken from its begin until its end. */
+/** A fault from its start until its end. */
 async function between(whom: string, begin: () => unknown, lasts: number, end: () => unknown): Promise<Hit> {
   const began = Date.now();
   await begin();

@@ -1,4 +1,4 @@
-/** What a client wants, and whatever it was told. Nothing is forgotten: the checker goes by it. */
+/** The requests of the clients and all responses to them. Nothing is removed: the checks rely on it. */
 export type Kind =
   | 'tokenize'
   | 'persistent'
@@ -22,7 +22,7 @@ export interface ChaosResponse {
   readonly json: any;
 }
 
-/** `refused`: nobody listens; `reset`: the connection broke; `silence`: no answer in time. */
+/** `refused`: nothing listens; `reset`: the connection broke; `silence`: no response in time. */
 export type Interruption = 'refused' | 'reset' | 'silence';
 
 export interface Attempt {
@@ -44,7 +44,7 @@ export interface CaptureData {
   readonly amount: number;
 }
 
-/** What is asked for, before it is in the ledger. */
+/** A request, before it is in the ledger. */
 export interface PlannedRequest {
   readonly kind: Kind;
   readonly method: 'GET' | 'POST' | 'DELETE';
@@ -57,11 +57,11 @@ export interface PlannedRequest {
   readonly cards?: readonly string[];
   readonly scheme?: number;
   readonly capture?: CaptureData;
-  /** What is read or deleted. */
+  /** The record that is read or deleted. */
   readonly target?: string;
   /** The caller's reference of a payment or operation. */
   readonly reference?: string;
-  /** What is wrong with the first answer of status 200 to the request of this number. */
+  /** Returns the fault of the first response of status 200 to the request of this number. */
   readonly fault: (answer: ChaosResponse, by: number) => string | undefined;
   /** Is a status 400 right? */
   readonly refusal?: (answer: ChaosResponse, attempt: Attempt) => boolean;
@@ -81,7 +81,7 @@ export class Request {
     this.wish = wish;
   }
 
-  /** It may have had its effect, and nobody was told. */
+  /** True when it may have had an effect without a response. */
   get isUnknown(): boolean {
     return this.answer === undefined && !this.isRefused;
   }
@@ -101,14 +101,15 @@ export class Request {
     const { end } = attempt;
     if (typeof end !== 'object') return;
     if (end.status === 200) this.answer ??= end;
-    // Without an Idempotency-Key a 409 comes from another operation; with one the first attempt may still be under way.
+    // Without an Idempotency-Key a 409 comes from another operation; with one the first attempt may still be in
+    // progress.
     else if (end.status === 400 || (end.status === 409 && this.wish.isKeyed !== true)) this.isRefused = true;
   }
 }
 
 /** Something that must not be. Holds ids, never card numbers. */
 export interface Finding {
-  /** What was broken, or had been shortly before; empty: nothing. */
+  /** The faults that are active, or were active shortly before; empty: none. */
   readonly during: string;
   readonly what: string;
   /** The attempt that showed it last, when it was one. */
@@ -120,7 +121,7 @@ export interface Finding {
 export class Ledger {
   readonly requests: Request[] = [];
   readonly #findings = new Map<string, Finding>();
-  /** What is broken. */
+  /** The active faults. */
   during = '';
 
   enter(wish: PlannedRequest): Request {
@@ -153,5 +154,5 @@ export class Ledger {
   }
 }
 
-/** As findings name a request. */
+/** The name of a request in findings. */
 export const nameOf = ({ number, wish }: Request): string => `request ${number} (${wish.kind})`;

@@ -40,7 +40,7 @@ export class Link {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** For what is sent from now on. */
+  /** Applies to bytes that are sent from now on. */
   delay(milliseconds: number): void {
     this.#delayMs = milliseconds;
   }

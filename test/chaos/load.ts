@@ -10,19 +10,19 @@ import { storedRecord, VaultRequests } from './vault-requests.ts';
 
 const REGULARS = 60;
 const PAYING_CARDS = 8;
-/** Of the requests that are answered, so many of a hundred are sent again to another node. */
+/** Percentage of the requests with a response that are sent again to another node. */
 const REPEATED = 8;
 /**
- * Of a client's requests, so many of a hundred are payments, and so many send a new card through all nodes at once. So
- * many captures end soon.
+ * Percentages of a client's requests that are payments, that send a new card through all nodes concurrently, and of
+ * captures that expire soon.
  */
 const SHARE = { payments: 25, duels: 4, shortCaptures: 30 };
 /** Between two requests of one client, milliseconds. */
 const THINKING = { least: 10, most: 120 };
-/** How long before its end a capture is looked at, and then again after it. */
+/** How long before and after its expiry a capture is read, in milliseconds. */
 const BEFORE_END_MS = 3000;
 const SPREAD_MS = 500;
-/** Then a client turns to something else. */
+/** Then a client continues with another request. */
 const ASKS_FOR_MS = 30_000;
 
 export interface LoadParts {
@@ -64,7 +64,7 @@ export class Load {
     await this.#working;
   }
 
-  /** Resolves when every capture that ends soon has been looked at after its end. */
+  /** Resolves when every capture that expires soon has been read after its expiry. */
   async captureEnds(): Promise<void> {
     await Promise.all(this.#watches);
   }

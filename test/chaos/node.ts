@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { runCommand, type ServiceProcess, startProcess } from '../fixtures/service-process.ts';
 import type { Attempt, ChaosResponse, Interruption, PlannedRequest } from './ledger.ts';
 
-/** As long as a client waits for an answer. */
+/** How long a client waits for a response. */
 export const PATIENCE_MS = 10_000;
 /** A supervisor starts a process again that has ended. */
 const RESTART_AFTER_MS = 500;
@@ -22,11 +22,11 @@ interface Span {
   to?: number;
 }
 
-/** What a request brings along. */
+/** The content of a request. */
 interface Letter {
   /** The API key. */
   readonly key: string;
-  /** For x-request-id. */
+  /** Sent as x-request-id. */
   readonly id: string;
   readonly idempotencyKey: string | undefined;
 }
@@ -37,14 +37,14 @@ process.on('exit', () => {
   for (const child of LIVING) child.kill('SIGKILL');
 });
 
-/** One cardvault process with a data folder of its own, and whoever starts it again when it ends. */
+/** One cardvault process with its own data folder, and a supervisor that starts it again when it ends. */
 export class Node {
   /** From 1. */
   readonly number: number;
   readonly directory: string;
   /** Its settings. */
   readonly variables: Readonly<Record<string, string>>;
-  /** What it said when it ended without being killed. */
+  /** Its output when it ended without being killed. */
   readonly endings: string[] = [];
   readonly #downs: Span[] = [];
   /** Lines of the log, by request id. */
@@ -96,7 +96,7 @@ export class Node {
     this.#lastWords = line;
   }
 
-  /** What its log said about a request that failed. */
+  /** Its log lines about a request that failed. */
   logged(id: string): string | undefined {
     return this.#failures.get(id);
   }
@@ -115,7 +115,7 @@ export class Node {
       try {
         return await this.#serve();
       } catch {
-        // The supervisor goes on.
+        // The supervisor starts it again.
       }
     }
   }
@@ -147,7 +147,7 @@ export class Node {
     return serving.stop();
   }
 
-  /** The whole process stands still, and goes on. */
+  /** Stops the process with SIGSTOP, and continues it. */
   pause(): void {
     this.#serving?.child.kill('SIGSTOP');
   }

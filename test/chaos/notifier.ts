@@ -14,7 +14,7 @@ import { infoOf, isFinal } from './payment-requests.ts';
 
 /** A client asks again after so long. */
 const AGAIN_MS = { least: 150, most: 600 };
-/** How much of an answer that is wrong is told. Such answers hold no card numbers. */
+/** Characters of a wrong response that are reported. Such responses contain no card numbers. */
 const TOLD = 300;
 
 /** Carries requests to the nodes, again and again where that is right, and judges every answer. */
@@ -38,7 +38,7 @@ export class Notifier {
     for (let node = first; ; ) {
       const { end } = await this.attempt(request, node);
       if (!request.isUnknown || request.wish.isKeyed !== true || Date.now() > until) return;
-      // Who gets no answer, or none that helps, tries elsewhere.
+      // A client without a usable response tries another node.
       if (typeof end !== 'object' || this.#dice.percent(50)) node = this.other(node);
       await wait(this.#dice.between(AGAIN_MS.least, AGAIN_MS.most));
     }

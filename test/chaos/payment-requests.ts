@@ -4,7 +4,7 @@ import type { ChaosResponse, Payment, PlannedRequest, Request } from './ledger.t
 
 export const PAYMENTS = '/v1/payments';
 
-/** So that what is in doubt is known within the time of a run. */
+/** Short, so that unknown outcomes are resolved within a run. */
 export const SETTINGS = { 'timeout-ms': '400', 'recovery-delay-ms': '400', 'recovery-max': '20s' };
 
 /** The setting `payment-scheme`, as it is without one. */
@@ -23,7 +23,7 @@ export const infoOf = (answer: ChaosResponse) => answer.json?.data?.transaction_
 export const isFinal = (answer: ChaosResponse): boolean =>
   answer.json?.message !== 'Outcome unknown, being resolved' && infoOf(answer).status !== 'Opened';
 
-/** What one client wants of its own payments: it captures, gives back and voids them in any order. */
+/** The requests of one client for its own payments: it captures, refunds and voids them in any order. */
 export class PaymentRequests {
   readonly #dice: Dice;
   readonly #stock: ExpectedRecords;
@@ -55,7 +55,7 @@ export class PaymentRequests {
       return { ...shared, kind, path: PAYMENTS, body: this.#order(transaction_info, card), fault };
     }
     const fault = (answer: ChaosResponse) => wrongReference(answer, reference);
-    // What is left to be given back may be less than this client thinks.
+    // The refundable amount may be smaller than this client knows.
     const refusal: PlannedRequest['refusal'] = ({ json }) =>
       json?.data?.code === 'payment_state' || (kind === 'payment_refund' && json?.data?.path === REFUNDED);
     const later = { ...shared, kind, fault, refusal, target: payment as string };

@@ -7,7 +7,7 @@ import type { Notifier } from './notifier.ts';
 import { VaultRequests } from './vault-requests.ts';
 
 const EVERY_MS = 50;
-/** So that one write that hangs does not hide the next that would not. */
+/** So that one write that hangs does not hide a later one that would not. */
 const PATIENCE_MS = 2000;
 
 interface Success {

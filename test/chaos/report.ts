@@ -3,7 +3,7 @@ import { aligned, type Table } from '../../bench/report.ts';
 import type { Injected, Outcome } from './chaos.ts';
 import type { Attempt } from './ledger.ts';
 
-/** What clients see beside answers of status 200 and 400, in this order. */
+/** Results for clients other than responses of status 200 and 400, in this order. */
 const SEEN: readonly string[] = ['409', '503', 'refused', 'reset', 'silence', 'other'];
 
 const seen = ({ end }: Attempt): string => {

@@ -10,8 +10,9 @@ import { FAULTS } from './faults.ts';
 import { errorTable, recoveryTable, section, summary } from './report.ts';
 
 /**
- * `npm run chaos`: breaks what two nodes over PostgreSQL stand on, and checks that nothing was lost. Runs itself again in
- * a mount namespace of its own, so that disks can be mounted that nobody else sees and that go with the last process.
+ * `npm run chaos`: injects faults under two nodes over PostgreSQL, and checks that nothing was lost. Runs itself again
+ * in a separate mount namespace, so that it can mount disks that no other process sees and that disappear with the last
+ * process.
  */
 const MINUTE_MS = 60_000;
 const SHOWN_FINDINGS = 60;
@@ -40,7 +41,7 @@ if (unknown.length > 0 || !(minutes >= 0) || !Number.isInteger(seed) || !(client
   process.exit(2);
 }
 
-/** As root, or as who we are with the right to mount in this namespace alone. */
+/** As root, or as the present user with the right to mount in this namespace alone. */
 const UNSHARE = process.getuid?.() === 0 ? ['--mount'] : ['--user', '--map-current-user', '--keep-caps', '--mount'];
 
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
@@ -53,7 +54,7 @@ if (!isAlone && !values.sqlite && spawnSync('unshare', [...UNSHARE, 'true']).sta
   const [code] = (await once(child, 'exit')) as [number | null];
   process.exit(code ?? 1);
 }
-// What has to go with this process goes when it exits.
+// Child processes and mounts end when this process exits.
 for (const signal of SIGNALS) process.on(signal, () => process.exit(1));
 
 const startedAt = performance.now();

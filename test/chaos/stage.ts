@@ -30,12 +30,12 @@ export class Stage {
   readonly dice: Dice;
   readonly nodes: readonly Node[];
   readonly cluster: Cluster | undefined;
-  /** Of each node, to each server. */
+  /** The links of each node, to each server. */
   readonly links: readonly (readonly Link[])[];
   readonly ledger = new Ledger();
   readonly stock: ExpectedRecords;
   readonly courier: Notifier;
-  /** Of the account that everything belongs to. */
+  /** The account of all records. */
   readonly key: string;
   readonly hasDisks: boolean;
   readonly #directory: string;

@@ -15,7 +15,7 @@ const TOKENIZE = '/v1/tokenization/simple';
 const CAPTURES = '/transactions/requests';
 export const HASH = '/proxy/hash?type=SHA256';
 
-/** What one client wants of tokens and captures. */
+/** The requests of one client for tokens and captures. */
 export class VaultRequests {
   readonly #dice: Dice;
   readonly #stock: ExpectedRecords;
@@ -29,8 +29,8 @@ export class VaultRequests {
   }
 
   /**
-   * Schemes 3 and 7 are asked for with an Idempotency-Key only: so many of their tokens as were acknowledged are in the
-   * table, and not one more. The others tell nothing after an answer that was lost.
+   * Schemes 3 and 7 are requested with an Idempotency-Key only: the table must contain exactly as many of their tokens
+   * as were acknowledged. The others allow no such count after a lost response.
    */
   tokenize(isKeyed = this.#dice.percent(60), size = this.#dice.pick([1, 1, 1, 2, 5])): PlannedRequest {
     const cards = Array.from({ length: size }, () => this.#stock.newCard());
@@ -41,7 +41,7 @@ export class VaultRequests {
     return { kind: 'tokenize', method: 'POST', path: TOKENIZE, body, isKeyed, cards, scheme, fault };
   }
 
-  /** The same cards again and again, by everybody; `fresh`: one that nobody has sent yet. */
+  /** A small set of cards that all clients send; `fresh`: one that was not sent before. */
   persistent(fresh: string | undefined = undefined): PlannedRequest {
     const some = Array.from({ length: this.#dice.between(1, 3) }, () => this.#dice.pick(this.#regulars));
     const cards = [...new Set([...(fresh === undefined ? [] : [fresh]), ...some])];
@@ -63,7 +63,7 @@ export class VaultRequests {
     return { kind: 'persistent', method: 'POST', path: TOKENIZE, body, isKeyed, cards, scheme, fault };
   }
 
-  /** `amount` tells captures apart in the table. */
+  /** `amount` identifies a capture in the table. */
   capture(isShort: boolean): PlannedRequest {
     const ttl = isShort ? TTL.short : TTL.long;
     const card = this.#stock.newCard();
@@ -116,7 +116,7 @@ export class VaultRequests {
     return { kind: 'delete capture', method: 'DELETE', path, isKeyed: true, target: id, fault, refusal };
   }
 
-  /** Of new captures so many of a hundred end soon. Undefined when nothing is there yet that could be read or deleted. */
+  /** Percentage of new captures that expire soon. Undefined when no record can be read or deleted yet. */
   next(shortCaptures: number): PlannedRequest | undefined {
     const { tokens, captures } = this.#stock;
     const kind = this.#dice.weighed({
@@ -158,7 +158,7 @@ export class VaultRequests {
   }
 }
 
-/** What a client knows of a capture that was made. */
+/** A client's knowledge of a capture that was created. */
 export function storedRecord(request: Request): ExpectedCapture | undefined {
   const { capture } = request.wish;
   const id = request.answer?.json.data.id;

@@ -120,7 +120,7 @@ describe('the SQLite driver', { timeout: 120_000 }, () => {
       await next.close();
     }));
 
-  test('a file that is no database is told as such, and closing is still possible', async () => {
+  test('a file that is no database is reported, and closing is still possible', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'cardvault-sqlite-'));
     const database = new SqliteDatabase(directory);
     await assert.rejects(database.migrate(clock), { name: 'StorageError' });

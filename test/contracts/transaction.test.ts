@@ -78,7 +78,7 @@ interface Place {
   remove(): Promise<void>;
 }
 
-/** What holds of transactions whatever the database, and wherever a process ends. */
+/** Guarantees of transactions with each database, and wherever a process ends. */
 function transactionContract(name: string, newPlace: () => Promise<Place>): void {
   describe(`transactions over ${name}`, { timeout: 240_000 }, () => {
     const clocks = new TestClock();

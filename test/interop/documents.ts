@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Documents as merchants write them, and as nobody should have to: a fragment with its root's declarations. */
+/** Documents as merchants write them, and a rare one: a fragment with its root's declarations. */
 
 const TEXTS = ['', 'O\'Brien "X" <&>', 'Ñandú é 漢字 😀', ']]>', ' two  blanks ', 'a\tb', 'x'.repeat(700)] as const;
 

@@ -17,9 +17,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What receivers and their test say to each other: lines of tab separated base64 fields. A line begins with the number of
- * the receiver that it is for. Its first line are its keys, every further one a message; each is answered by one line,
- * "ok" with fields or "no" with the reason.
+ * The protocol between receivers and their test: lines of tab separated base64 fields. A line starts with the number of
+ * the receiver. Its first line contains its keys, every further one a message; each has a response of one line, "ok"
+ * with fields or "no" with the reason.
  */
 final class Wire {
   interface Opener {
@@ -30,7 +30,7 @@ final class Wire {
     Opener make(Keys keys) throws Exception;
   }
 
-  /** What a receiver holds: its own key, and what it knows of the merchant. */
+  /** The keys of a receiver: its own key, and its knowledge of the merchant. */
   static final class Keys {
     final PrivateKey processorKey;
     final X509Certificate processorCertificate;
@@ -55,7 +55,7 @@ final class Wire {
   private Wire() {}
 
   static void serve(Maker maker) throws Exception {
-    // What libraries print must not get between the answers.
+    // Output of libraries must not mix with the responses.
     PrintStream answers = System.out;
     System.setOut(System.err);
     BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII), 1 << 16);

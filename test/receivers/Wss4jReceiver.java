@@ -86,7 +86,7 @@ public final class Wss4jReceiver implements Wire.Opener {
         report.user);
   }
 
-  /** WSS4J judges by the clock of the machine: another time is told to it as another age that it may tolerate. */
+  /** WSS4J uses the clock of the machine: another time is expressed as another tolerated age. */
   private List<WSSecurityEngineResult> process(Document document, long shift) throws Exception {
     WSSConfig config = WSSConfig.getNewInstance();
     config.setWsiBSPCompliant(true);
@@ -111,7 +111,7 @@ public final class Wss4jReceiver implements Wire.Opener {
     return engine.processSecurityHeader(WSSecurityUtil.getSecurityHeader(document, ""), data);
   }
 
-  /** What the engine found, in the order of the header. */
+  /** The findings of the engine, in the order of the header. */
   private static final class Report {
     final List<String> actions = new ArrayList<>();
     final List<Element> signed = new ArrayList<>();
@@ -153,7 +153,7 @@ public final class Wss4jReceiver implements Wire.Opener {
       return names;
     }
 
-    /** What the engine was told to tolerate. */
+    /** The tolerances of the engine. */
     void requireTime(long at) {
       boolean fits = created != null && created.getTime() <= at + CLOCK_SKEW_MS;
       require(fits && expires != null && expires.getTime() > at, "not at this time");

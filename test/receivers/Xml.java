@@ -114,7 +114,7 @@ final class Xml {
     }
   }
 
-  /** What is inside an element, as an ordinary serialiser writes it. */
+  /** The content of an element, as an ordinary serializer writes it. */
   static String inner(Element element) throws Exception {
     StringWriter out = new StringWriter();
     for (Node node = element.getFirstChild(); node != null; node = node.getNextSibling()) {
@@ -123,7 +123,7 @@ final class Xml {
     return out.toString();
   }
 
-  /** What is inside an element, each node in exclusive canonical form. */
+  /** The content of an element, each node in exclusive canonical form. */
   static String canonicalInner(Element element) throws Exception {
     StringBuilder out = new StringBuilder();
     for (Node node = element.getFirstChild(); node != null; node = node.getNextSibling()) {

@@ -29,12 +29,14 @@ export async function newIdentity(name: string, since?: Date): Promise<Identity>
   return identityOf(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), name, since);
 }
 
-/** Of a key that is there already; a processor who handed out its public key alone gets a certificate like this, too. */
+/**
+ * Creates a certificate for an existing key; a processor who published only a public key gets such a certificate, too.
+ */
 export async function identityOf(privateKey: string, name: string, since?: Date): Promise<Identity> {
   return { privateKey, publicKey: publicOf(privateKey), certificate: await selfSigned(privateKey, name, since) };
 }
 
-/** Of a private key, of a certificate, or of a public key itself, as SubjectPublicKeyInfo. */
+/** Returns the SubjectPublicKeyInfo of a private key, of a certificate, or of a public key. */
 export const publicOf = (pem: string): string =>
   createPublicKey(pem).export({ type: 'spki', format: 'pem' }).toString();
 

@@ -21,7 +21,7 @@ const PACKAGES: Readonly<Record<Tool, readonly string[]>> = {
   'python-xmlsec': ['python3-lxml', 'python3-xmlsec', 'python3-cryptography'],
 };
 
-/** What WSS4J and the library beneath it are made of; loggers that say nothing. */
+/** The parts of WSS4J and the library beneath it; the loggers are silent. */
 const LIBRARIES: Readonly<Partial<Record<Tool, readonly string[]>>> = {
   'java-wss4j': ['wss4j', 'xmlsec', 'commons-logging', 'commons-codec', 'slf4j-api', 'slf4j-nop'],
   'java-santuario': ['xmlsec', 'commons-codec', 'slf4j-api', 'slf4j-nop'],

@@ -10,11 +10,11 @@ export interface Program {
   readonly tool: Tool;
   /** The class to start, and the others that it needs. */
   readonly classes: readonly [string, ...string[]];
-  /** Of their sources; this one when missing. */
+  /** The folder of their sources; this one when missing. */
   readonly folder?: string;
 }
 
-/** Beside what other tools keep of this project, and out of its sources. */
+/** In the cache folder of other tools, and outside of the sources. */
 const CACHE = join(import.meta.dirname, '..', '..', 'node_modules', '.cache', 'cardvault-receivers');
 const run = promisify(execFile);
 
@@ -28,7 +28,7 @@ export async function javaCommand({ tool, classes, folder = import.meta.dirname 
 
 const started = new Map<string, Promise<LineProcess>>();
 
-/** All that start the same class speak to one process: a virtual machine takes seconds to become quick. */
+/** All receivers of one class share one process, because a virtual machine takes seconds to become fast. */
 export async function startJava(program: Program): Promise<Lines> {
   const [name] = program.classes;
   const process = started.get(name) ?? startProcess(program);
@@ -54,7 +54,7 @@ async function compile(tool: Tool, sources: readonly string[]): Promise<string> 
   return target;
 }
 
-/** Of two processes that compile at once, the later one finds the place taken and throws its own away. */
+/** Of two processes that compile concurrently, the later one finds the folder and discards its own. */
 function settle(draft: string, target: string): void {
   try {
     renameSync(draft, target);

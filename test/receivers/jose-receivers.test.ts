@@ -14,7 +14,7 @@ import {
   startReceiver,
 } from './receivers.ts';
 
-/** What a library sealed: every receiver opens it, and none opens what was changed on the way. */
+/** Messages that a library sealed: every receiver decrypts them, and none accepts a changed one. */
 const TRANSPORTS = ['RSA-OAEP', 'RSA-OAEP-256'];
 const CIPHERS = ['A128GCM', 'A256GCM', 'A128CBC-HS256', 'A256CBC-HS512'];
 const SIGNATURES = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'];

@@ -14,7 +14,7 @@ const encode = (fields: readonly string[]): string =>
   fields.map((field) => Buffer.from(field).toString('base64')).join('\t');
 const decode = (line: string): string[] => line.split('\t').map((field) => Buffer.from(field, 'base64').toString());
 
-/** Of a process that many may write to: each line begins with a number of its own. */
+/** Lines of a process with several clients: each line starts with a number of its client. */
 export class Lines {
   static #count = 0;
   readonly #process: LineProcess;
@@ -30,8 +30,8 @@ export class Lines {
 }
 
 /**
- * A process that answers one line for each line, in their order; any number may be under way. While none is, it does
- * not keep this process running, and it ends with it.
+ * A process that responds to each line with one line, in their order; any number may be in progress. While none is, it
+ * does not keep this process running, and it ends with it.
  */
 export class LineProcess {
   readonly #child: ChildProcessWithoutNullStreams;

@@ -5,12 +5,12 @@ import { type Form, startSender } from './sender.ts';
 import { ENVELOPE, FORMS, USER, VECTORS } from './vectors.ts';
 
 /**
- * Makes test/vectors/wssec anew: envelopes sealed by WSS4J, for keys that exist for tests only. Keys that are there
- * are kept. Run it as `node test/receivers/make-vectors.ts`.
+ * Creates test/vectors/wssec again: envelopes sealed by WSS4J, for keys that exist for tests only. Existing keys are
+ * kept. Run it as `node test/receivers/make-vectors.ts`.
  */
 const MARK = 'For tests only: this key is published and protects nothing.\n';
 
-/** So early that the clock of no machine is behind it. */
+/** Early enough that no machine's clock is behind it. */
 const SINCE = new Date('2020-01-01T00:00:00Z');
 
 async function identity(name: 'merchant' | 'processor'): Promise<Identity> {

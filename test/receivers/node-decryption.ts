@@ -68,7 +68,7 @@ export function openKey(encryptedKey: Element, key: string): Buffer {
   return session;
 }
 
-/** Of the two kinds of OAEP, and of those only where label and mask are hashed alike: node:crypto has one hash. */
+/** Supports the two kinds of OAEP, and of those only equal hashes of label and mask: node:crypto has one hash. */
 function oaepHash(method: Element): 'sha1' | 'sha256' {
   const [digest] = childrenOf(method, DS, 'DigestMethod').map(algorithmOf);
   const [mask] = childrenOf(method, XENC11, 'MGF').map(algorithmOf);
@@ -78,7 +78,7 @@ function oaepHash(method: Element): 'sha1' | 'sha256' {
   throw new Error(`key transport ${is}`);
 }
 
-/** What is inside each EncryptedData of an envelope, as it was written, in the order of the document. */
+/** Returns the content of each EncryptedData of an envelope, as it was written, in the order of the document. */
 export function plaintextsOf(envelope: string, processorKey: string): string[] {
   const root = parseXml(envelope);
   const security = only(only(root, SOAP, 'Header'), WSSE, 'Security');

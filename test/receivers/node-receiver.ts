@@ -63,7 +63,7 @@ interface Processed {
   readonly encrypted: string[];
 }
 
-/** In the order of the header, which is the order that tells what was done last when it was made. */
+/** In the order of the header, which shows the last operation first. */
 function process(root: Element, security: Element, processorKey: string, certificate: X509Certificate): Processed {
   const done: Processed = { actions: [], signed: [], encrypted: [] };
   for (let index = 0; index < security.children.length; index++) {

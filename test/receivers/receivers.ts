@@ -15,7 +15,7 @@ export const JOSE_RECEIVERS = ['jdk', 'jwcrypto', 'node-jose'] as const;
 export type EnvelopeKind = (typeof ENVELOPE_RECEIVERS)[number];
 export type JoseKind = (typeof JOSE_RECEIVERS)[number];
 
-/** What a processor holds. */
+/** The keys of a processor. */
 export interface ReceiverKeys {
   /** PEM, PKCS#8. */
   readonly processorKey: string;
@@ -39,17 +39,17 @@ export interface EnvelopeMessage {
 }
 
 export interface OpenedEnvelope {
-  /** What the header held, in its order: `Timestamp`, `BinarySecurityToken`, `Signature`, `Encrypt`, … */
+  /** The elements of the header, in its order: `Timestamp`, `BinarySecurityToken`, `Signature`, `Encrypt`, … */
   readonly actions: readonly string[];
   /** Local names of the signed elements; Body, Timestamp and tokens of the header are among them, or it is refused. */
   readonly signed: readonly string[];
   /** Local names of elements that were encrypted, whole or their content. Body is among them. */
   readonly encrypted: readonly string[];
-  /** What is inside the Body, as the receiver's own serialiser writes it. */
+  /** The content of the Body, as the receiver's own serializer writes it. */
   readonly content: string;
   /** The same, each node of it in exclusive canonical form: alike for all receivers. */
   readonly canonical: string;
-  /** Of the UsernameToken; empty without one. */
+  /** The UsernameToken's name; empty without one. */
   readonly user: string;
 }
 

@@ -8,7 +8,7 @@ export interface Form {
   /** `oaep-sha256` in the first order alone. */
   readonly transport: 'oaep' | 'rsa-1_5' | 'oaep-sha256';
   readonly digest: 'sha256' | 'sha512';
-  /** Whether the signature points at the BinarySecurityToken, or names the key. */
+  /** True when the signature points at the BinarySecurityToken; otherwise it names the key. */
   readonly signer: 'token' | 'identifier';
   readonly user: '' | 'digest' | 'text';
 }

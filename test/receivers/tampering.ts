@@ -1,7 +1,7 @@
 import { USER } from './vectors.ts';
 import { WSU } from './ws-names.ts';
 
-/** Changes that whoever carries a message could make to it, and that no receiver may overlook. */
+/** Changes that an attacker on the network could make, and that every receiver must detect. */
 export type Tamper = (envelope: string) => string;
 
 /** Fails when there was nothing to change, which would let the test pass for nothing. */
@@ -52,6 +52,6 @@ const wrapped = (envelope: string, attributes: string): string =>
     (end) => `${end}<soapenv:Body${attributes}><pay/></soapenv:Body>`,
   );
 
-/** For envelopes that carry a BinarySecurityToken. */
+/** For envelopes with a BinarySecurityToken. */
 export const withCertificate = (envelope: string, pem: string): string =>
   change(envelope, /(<wsse:BinarySecurityToken[^>]*>)[^<]*/, (start) => start + pem.replace(/-----[^-]+-----|\s/g, ''));

@@ -8,7 +8,7 @@ export interface AcquirerBehavior {
   readonly partialCapture: boolean;
   /** 1: asking after an unknown key closes it, so that one answer is enough. */
   readonly absences: number;
-  /** What giving a capture up undoes; with `nothing` it is refused, as that of a refund is. */
+  /** The effect of reversing a capture; with `nothing` it is refused, as that of a refund is. */
   readonly undoing: 'capture' | 'authorization' | 'nothing';
   /** Milliseconds until inquiries know what was done. */
   readonly indexDelay: number;
@@ -30,12 +30,12 @@ export interface PaymentEntry {
   state: 'pending' | 'approved' | 'refused' | 'reversed';
   capture: { readonly key: string; readonly amount: bigint; readonly at: number } | undefined;
   readonly refunds: RefundEntry[];
-  /** Changes by itself later. */
+  /** The payment changes later, without a request. */
   turn: { readonly at: number; readonly to: 'approved' | 'refused' } | undefined;
   hasTurned: boolean;
-  /** Nobody is told when it does. */
+  /** The change causes no notification. */
   readonly silent: boolean;
-  /** News are to be told. */
+  /** Notifications are pending. */
   untold: boolean;
 }
 
@@ -56,7 +56,7 @@ const MINUTE = 60_000;
 
 export class AcquirerLedger {
   readonly payments = new Map<string, PaymentEntry>();
-  /** What should never have been asked. */
+  /** Requests that must never occur. */
   readonly violations: string[] = [];
   /** No more whims: what the rules allow is done. */
   isCalm = false;
@@ -181,12 +181,12 @@ export class AcquirerLedger {
     return { kind: 'reversed' };
   }
 
-  /** What changes by itself has changed. */
+  /** The delayed change has happened. */
   settle(): void {
     for (const payment of this.payments.values()) this.#turn(payment);
   }
 
-  /** Returns the payments that have news to tell. */
+  /** Returns the payments with a pending notification. */
   news(): string[] {
     this.settle();
     const told = [...this.payments.values()].filter(({ untold, silent }) => untold && !silent);
@@ -194,7 +194,7 @@ export class AcquirerLedger {
     return told.map(({ key }) => key);
   }
 
-  /** When something changes by itself next. */
+  /** The time of the next delayed change. */
   nextTurn(): number | undefined {
     const turns = [...this.payments.values()].flatMap(({ turn }) => (turn === undefined ? [] : [turn.at]));
     return turns.length === 0 ? undefined : Math.min(...turns);

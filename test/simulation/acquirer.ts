@@ -14,7 +14,7 @@ import { type AcquirerBehavior, AcquirerLedger, type AcquirerResponse } from './
 import type { Dice } from './dice.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-/** What becomes of a request on its way. */
+/** The fate of a request. */
 const FATES = {
   good: 66,
   /** Surely not sent. */
@@ -23,9 +23,9 @@ const FATES = {
   lost: 6,
   /** Done, and never answered. */
   unanswered: 9,
-  /** Arrives when nobody waits for it any more. */
+  /** Arrives when the caller has stopped waiting. */
   late: 7,
-  /** Done, and answered with something that nobody can read. */
+  /** Executed, and answered with an unreadable response. */
   garbled: 4,
   /** The client for this processor has a fault, before or after it was sent. */
   failed: 3,
@@ -78,7 +78,7 @@ export class Acquirer {
     this.books.isCalm = true;
   }
 
-  /** What one process sees of it; after its crash it asks and hears nothing any more. */
+  /** The acquirer as one process sees it; after its crash it sends and receives nothing. */
   seenBy(isDead: () => boolean, tenant: Tenant): Processor {
     const { sale, partialCapture, absences } = this.habits;
     const send = <Word extends Outcome | InquiryResult>(

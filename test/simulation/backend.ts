@@ -11,17 +11,17 @@ import { type AcquirerBehavior, refundedOf } from './acquirer-ledger.ts';
 import type { Dice } from './dice.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-/** How a payment stands in the books of a processor. */
+/** The state of a payment in the records of a processor. */
 export interface BackendState {
   readonly state: 'pending' | 'approved' | 'refused' | 'reversed';
   readonly amount: bigint;
   readonly captured: bigint;
   readonly refunded: bigint;
-  /** It changed by itself, and nobody was told. */
+  /** The payment changed without a request, and without a notification. */
   readonly isSecret: boolean;
 }
 
-/** What a process is to the processor. */
+/** The interface of a processor to a process. */
 export interface Process {
   readonly database: Database;
   readonly clock: Clock;
@@ -39,7 +39,7 @@ export interface Backend {
   calmDown(): void;
   /** Something is on its way between us and it. */
   isBusy(): boolean;
-  /** When something changes by itself. */
+  /** The time of the next delayed change. */
   nextTurn(): number | undefined;
   stands(database: Database): Promise<Map<string, BackendState>>;
   violations(): readonly string[];
@@ -57,7 +57,7 @@ export const SETTINGS: ConfiguredSettings = {
   'opened-expiry': '10m',
   'authorization-expiry': '1h',
 };
-/** Twice `recovery-max`: so long is looked for what nobody confirmed. */
+/** Twice `recovery-max`: unconfirmed operations are inquired about for that long. */
 const LATE_MOST = 110_000;
 
 function habitsOf(dice: Dice): AcquirerBehavior {
@@ -105,7 +105,7 @@ export function acquirerBackend(options: {
     isBusy: () => acquirer.onTheWay > 0,
     nextTurn: () => books.nextTurn(),
     stands: async () => {
-      // What is due to change has changed.
+      // The due changes have happened.
       books.settle();
       return new Map([...books.payments.keys()].map((key) => [key, standOf(key) as BackendState]));
     },

@@ -2,7 +2,7 @@ import type { Backend } from './backend.ts';
 import type { Dice } from './dice.ts';
 import type { EndpointName, Machine, SimulatedRequest, SimulatedResponse } from './machine.ts';
 
-/** A request as its sender knows it. Its reference tells it apart from all others. */
+/** A request as its sender knows it. Its reference identifies it. */
 export interface Request {
   readonly asked: SimulatedRequest;
   readonly reference: string;
@@ -13,7 +13,7 @@ export interface Request {
   sent: number;
 }
 
-/** A request that somebody waits for; the same one may be sent twice at once. */
+/** A request with a waiting sender; the same one may be sent twice concurrently. */
 interface Waiting {
   readonly machine: Machine;
 }
@@ -35,7 +35,7 @@ export class Clients {
   readonly #underWay = new Set<Waiting>();
   /** Captures that no request has used. */
   readonly #captures: string[];
-  /** The status that was told last. */
+  /** The last reported status. */
   readonly #payments = new Map<string, string>();
   #count = 0;
 
@@ -75,7 +75,7 @@ export class Clients {
     machine.ask(request.asked).then(done);
   }
 
-  /** Nobody waits any more for what this process was asked. */
+  /** Drops the requests that were sent to this process. */
   lost(machine: Machine): void {
     for (const each of this.#underWay) if (each.machine === machine) this.#underWay.delete(each);
   }
@@ -96,7 +96,7 @@ export class Clients {
     return this.#made({ endpoint: what, id, body, key }, reference);
   }
 
-  /** Mostly what fits the payment as it was told last, sometimes anything. */
+  /** Mostly an operation that the last reported status allows, sometimes any. */
   #wishesFor(id: string): Readonly<Record<EndpointName, number>> {
     const status = this.#payments.get(id);
     const all = { create: 36, capture: 8, refund: 8, void: 6, show: 6 };

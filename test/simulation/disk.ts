@@ -28,7 +28,7 @@ export class Disk {
     return this.#waiting.length;
   }
 
-  /** Of those, the ones whose process runs. */
+  /** The writes whose process runs. */
   get ready(): number {
     return this.#ready().length;
   }
@@ -69,7 +69,7 @@ export class Disk {
     }
   }
 
-  /** Of what a crashed process had handed over, some is still written. */
+  /** Some of the writes of a crashed process are still executed. */
   abandon(owner: CrashableDatabase): void {
     this.#waiting = this.#waiting.filter((each) => each.owner !== owner || this.#dice.percent(50));
   }

@@ -13,9 +13,9 @@ import { type Backend, type BackendState, type Process, SETTINGS } from './backe
 import type { Dice } from './dice.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-/** Real milliseconds after which a request over loopback counts as one that nobody answers. */
+/** Real milliseconds after which a request over loopback counts as one without a response. */
 const REACHES_WITHIN = 60;
-/** Of a hundred calls so many meet a fault. */
+/** Percentage of calls that meet a fault. */
 const FAULTS = 25;
 
 interface Parts {

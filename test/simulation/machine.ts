@@ -53,13 +53,13 @@ export interface SimulatedResponse {
   readonly status: number;
   readonly replayed: boolean;
   readonly text: string;
-  /** Of a failure. */
+  /** The process of a failure. */
   readonly cause: unknown;
 }
 
 const serializers = new Map<Endpoint, (envelope: unknown) => string>();
 
-/** As listeners have it; making one is slow. */
+/** Shared as by listeners, because creating one is slow. */
 function serializerOf(endpoint: Endpoint): (envelope: unknown) => string {
   const { family, data } = endpoint;
   const made =
@@ -155,13 +155,13 @@ export class Machine {
     this.#idempotency = idempotency;
   }
 
-  /** What the scheduler of the service does once a second. */
+  /** Runs what the scheduler of the service runs once a second. */
   async round(): Promise<void> {
     await this.notifications.collect();
     await this.recovery.runOnce();
   }
 
-  /** What the sweeper of the service does every 5 seconds. */
+  /** Runs what the sweeper of the service runs every 5 seconds. */
   async sweep(): Promise<void> {
     const now = this.#time.trustedNow();
     if (now === undefined) return;

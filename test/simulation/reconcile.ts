@@ -7,7 +7,7 @@ import type { Backend, BackendState } from './backend.ts';
 import { type Clients, jsonOf, type Request } from './clients.ts';
 import type { Machine, SimulatedResponse } from './machine.ts';
 
-/** The reckoning at the end: our books, the processor's books and what clients were told must tell the same. */
+/** Compares the records at the end: ours, the processor's and the responses that clients got must agree. */
 interface Look {
   readonly desk: Machine;
   readonly clients: Clients;
@@ -44,7 +44,7 @@ export async function reconcile(look: Look): Promise<string[]> {
   return faults;
 }
 
-/** What a payment may be here when it stands so at the processor. */
+/** The allowed statuses of a payment here for each state at the processor. */
 const FITTING: Readonly<Record<BackendState['state'] | 'captured' | 'none', readonly Status[]>> = {
   none: ['ProcessorError', 'Declined', 'Cancelled'],
   pending: ['Opened'],
@@ -76,7 +76,7 @@ function disagreements({ payment, reconciliation, stand, operations }: Known, is
   return faults;
 }
 
-/** A void, an expiry, or a capture that was given up together with its authorization. */
+/** A void, an expiry, or a capture that was reversed together with its authorization. */
 const endsIt = ({ type, state }: Operation): boolean =>
   type === 'authorization_void' || type === 'expiry' || (type === 'capture' && state === 'refused');
 

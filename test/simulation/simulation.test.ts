@@ -5,13 +5,16 @@ import { inScope, isLong } from '../scope.ts';
 import { traceOf } from './report.ts';
 import { type Plan, simulate } from './simulation.ts';
 
-/** Whatever gets lost and whoever crashes: our books, the processor's and what clients were told agree in the end. */
+/**
+ * Whatever messages are lost and processes crash, our records, the processor's and the clients' responses agree in the
+ * end.
+ */
 const REQUESTS = 60;
 const PROCESSORS = ['acquirer', 'simulator'] as const;
 /** Over HTTP, which takes its real time. */
 const STAND_INS = ['koin', 'cybersource'] as const;
 
-/** Those that found a fault once, some others, and one that nobody has tried. */
+/** Seeds that found a fault once, some others, and a new one on every run. */
 const given = process.env['CARDVAULT_TEST_SEED'];
 /** Fewer over PostgreSQL: what they find is about the payments, not the database. */
 const KNOWN = inScope({
@@ -21,14 +24,14 @@ const KNOWN = inScope({
 });
 const SEEDS = given === undefined ? [...KNOWN, Date.now() % 2 ** 31] : [Number(given)];
 
-/** By hand, and for one seed: `test/simulation/soak.ts --from SEED --seeds 1`. */
+/** Manually, for one seed: `test/simulation/soak.ts --from SEED --seeds 1`. */
 async function run(plan: Plan): Promise<ReturnType<typeof simulate>> {
   const report = await simulate(plan);
   if (report.faults.length > 0) assert.fail(`${plan.processor}, CARDVAULT_TEST_SEED=${plan.seed}\n${traceOf(report)}`);
   return report;
 }
 
-describe('payments agree with the books of', { timeout: 240_000 }, () => {
+describe('payments agree with the records of', { timeout: 240_000 }, () => {
   for (const processor of PROCESSORS)
     test(`the ${processor}, after crashes and lost messages`, async () => {
       const totals = { crashes: 0, payments: 0, acknowledged: 0 };
@@ -42,7 +45,7 @@ describe('payments agree with the books of', { timeout: 240_000 }, () => {
     });
 });
 
-/** What these find is about payments, not about the database. */
+/** Their faults are about payments, not about the database. */
 const skip = isPostgres && !isLong && 'over PostgreSQL only in npm run test:long';
 
 describe('clocks that jump by hours for seconds', { skip, timeout: 240_000 }, () => {
@@ -67,7 +70,7 @@ describe('clocks that jump by hours for seconds', { skip, timeout: 240_000 }, ()
   });
 });
 
-describe('payments agree over HTTP with the books of', { skip, timeout: 240_000 }, () => {
+describe('payments agree over HTTP with the records of', { skip, timeout: 240_000 }, () => {
   for (const processor of STAND_INS)
     test(`${processor}, after crashes, broken connections and answers at fault`, async () => {
       for (const seed of SEEDS.slice(-2)) assert.ok((await run({ seed, processor, requests: 30 })).payments > 3);

@@ -27,14 +27,14 @@ export interface Plan {
   readonly processor: 'acquirer' | 'simulator' | 'koin' | 'cybersource';
   /** How many requests clients send. */
   readonly requests: number;
-  /** Of the acquirer. */
+  /** The habits of the acquirer. */
   readonly spoilt?: CorruptedResponse;
   /** The clocks of both nodes jump by hours for seconds. `trusted`: the nodes do not notice. */
   readonly clockJumps?: 'noticed' | 'trusted';
 }
 
 export interface Report {
-  /** What must not be; empty is good. */
+  /** Violations; empty when the run is correct. */
   readonly faults: readonly string[];
   readonly trace: readonly string[];
   readonly crashes: number;
@@ -51,11 +51,11 @@ const CLIENTS = 8;
 const CAPTURES = 30;
 const TENANT: Tenant = { account: 'acc_1', environment: 'sandbox' };
 const OPERATOR = { actor: { type: 'operator' as const, name: 'simulation' } };
-/** Of a thousand commits. */
+/** Per thousand commits. */
 const CRASHES = 12;
-/** Of a thousand steps. */
+/** Per thousand steps. */
 const HOLD_UPS = 4;
-/** Of a thousand steps. */
+/** Per thousand steps. */
 const CLOCK_JUMPS = 10;
 const CLOCK_JUMPS_MS = [200, -200, 12, -12].map((hours) => hours * HOUR);
 const REPEATS_IN_A_JUMP = 3;
@@ -64,7 +64,7 @@ const LONG_LIFETIMES = { 'opened-expiry': '12h', 'authorization-expiry': '7d' };
 /** Looks at the clock until payments must have ended. */
 const PATIENCE = 3000;
 const NO_PATIENCE = 30;
-/** The last news are told, crashed nodes are back. */
+/** The last notifications are sent, crashed nodes run again. */
 const NEWS_WITHIN = 40_000;
 
 /** Something is still to be found out about it. */
@@ -120,9 +120,9 @@ class Simulation {
   readonly #faults: string[] = [];
   #crashes = 0;
   #isCalm = false;
-  /** What is added to the clocks of all nodes. */
+  /** The difference of the clocks of all nodes. */
   #wrongBy = 0;
-  /** As the nodes store it in their database. */
+  /** The difference that the nodes store in their database. */
   #lastTrusted: number;
 
   private constructor(plan: Plan, parts: Parts) {
@@ -262,7 +262,7 @@ class Simulation {
     this.#time.after(this.#dice.between(0, 5000), () => this.#startNode(at));
   }
 
-  /** Others do its work meanwhile. */
+  /** The other nodes do its work in the meantime. */
   #holdUp(): void {
     const at = this.#dice.below(NODES);
     const database = this.#nodes[at]?.database;
@@ -326,7 +326,7 @@ class Simulation {
       await new Promise<void>((resolve) => laterInReality(resolve));
   }
 
-  /** One unit is committed, or time goes on. */
+  /** Commits one unit, or advances the time. */
   async #step(clients: Clients): Promise<void> {
     await this.#quiet();
     if (!this.#isCalm && this.#dice.below(1000) < HOLD_UPS) this.#holdUp();
@@ -352,7 +352,7 @@ class Simulation {
     if (this.#plan.clockJumps !== undefined) await this.#checkNothingDestroyed();
   }
 
-  /** So much time passes, and then as much as it takes until nothing is on its way. */
+  /** Advances the time by this much, and then until nothing is on its way. */
   async #pass(milliseconds: number, clients: Clients): Promise<void> {
     const until = this.#time.now + milliseconds;
     do await this.#step(clients);
@@ -364,7 +364,7 @@ class Simulation {
     const look = { desk, clients, backend: this.#backend, database: this.#real, tenant: TENANT };
     const settle = () => this.#settle(clients, () => this.#nextDue(desk, isUnsettled, this.#backend.nextTurn()));
     const stuck = await settle();
-    // What was opened while the clock was ahead takes longer to settle than an Idempotency-Key holds.
+    // A payment that was opened while the clock was ahead takes longer to resolve than an Idempotency-Key is stored.
     if (this.#plan.clockJumps === undefined) await this.#repeat(clients);
     const stuckAgain = await settle();
     faults.push(...[stuck, stuckAgain].filter((each) => each !== undefined));
@@ -375,7 +375,7 @@ class Simulation {
     return [...new Set(faults)];
   }
 
-  /** When one of these payments is to be looked at next; undefined when none is. */
+  /** Time at which the next of these payments is due; undefined when none is. */
   async #nextDue(desk: Machine, which: (loaded: LoadedPayment) => boolean, turn?: number): Promise<number | undefined> {
     const dues = turn === undefined ? [] : [turn];
     for (const row of await this.#real.read('select id from payments where due_at is not null')) {
@@ -390,7 +390,7 @@ class Simulation {
     return this.#plan.spoilt !== undefined || this.#plan.clockJumps === 'trusted';
   }
 
-  /** Lets time go on until nothing is left to wait for. */
+  /** Advances the time until nothing is left to wait for. */
   async #settle(clients: Clients, next: () => Promise<number | undefined>): Promise<string | undefined> {
     for (let looks = 0; looks < (this.#isFaulty ? NO_PATIENCE : PATIENCE); looks++) {
       const due = await next();
@@ -402,7 +402,7 @@ class Simulation {
     return `no end of ${rows.map(({ id }) => id).join(', ')}`;
   }
 
-  /** Everything with an Idempotency-Key is sent once more, where it was begun before. */
+  /** Sends every request with an Idempotency-Key and a response once more. */
   async #repeat(clients: Clients): Promise<void> {
     const [node] = this.#nodes.filter((each) => each !== undefined);
     if (node === undefined) return;

@@ -9,7 +9,7 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     requests: { type: 'string', default: '60' },
     processor: { type: 'string', default: 'acquirer,simulator' },
-    /** Goes on after a seed that fails. */
+    /** Continues after a seed that fails. */
     all: { type: 'boolean', default: false },
   },
 });

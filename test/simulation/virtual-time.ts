@@ -24,7 +24,7 @@ export class VirtualTime {
     return () => this.#timers.delete(timer);
   }
 
-  /** Goes on to the next timer, and runs it. */
+  /** Advances the time to the next timer, and runs it. */
   fire(): void {
     let next: Timer | undefined;
     for (const timer of this.#timers) if (next === undefined || timer.at < next.at) next = timer;
@@ -35,7 +35,7 @@ export class VirtualTime {
     next.run();
   }
 
-  /** All that was due meanwhile is late, as after a sleep of the machine. */
+  /** All due timers are late, as after a sleep of the machine. */
   jumpTo(time: number): void {
     this.now = Math.max(this.now, time);
   }

@@ -38,7 +38,7 @@ describe('PostgreSQL: a connection that breaks', { skip: whyNoPostgres(), timeou
       return sent;
     };
 
-    test(`at each message of a group ${kind}: done once, and told so`, async () => {
+    test(`at each message of a group ${kind}: committed once, and reported so`, async () => {
       const messages = await breakAt('cut', Number.POSITIVE_INFINITY);
       assert.ok(messages > 20 && messages < 200, `${messages} messages`);
       await breakAt('cut', 0);
@@ -104,7 +104,7 @@ describe('PostgreSQL: a connection that breaks', { skip: whyNoPostgres(), timeou
   ];
   for (const [what, sql] of answers) {
     for (const kind of ['at once', 'one by one']) {
-      test(`${what}, ${kind}: done once, and told so`, async () => {
+      test(`${what}, ${kind}: committed once, and reported so`, async () => {
         const id = `${what} ${kind}`;
         const { proxy, database } = await rig.throughProxy();
         // The writer has its lane from here on. Beginning one takes another sequence of transactions.

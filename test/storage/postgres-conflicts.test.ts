@@ -6,7 +6,7 @@ import type { PostgresDatabase } from '../../src/storage/postgres/postgres.ts';
 import { whyNoPostgres } from '../fixtures/postgres-binaries.ts';
 import { COMMITTED, INSERT, INSERT_NEW, insert, PostgresFixture, tell } from './postgres-fixture.ts';
 
-/** So many units are committed in the end, soon after the trouble at the latest. */
+/** All units are committed in the end, soon after the fault at the latest. */
 const ENOUGH = 6;
 const SOON_MS = 30_000;
 /** Not what the server itself does there, such as a vacuum, which only its superuser may touch. */
@@ -66,7 +66,7 @@ describe('PostgreSQL: trouble with the server', { skip: whyNoPostgres(), timeout
     ['connections that the operator ends', 'pg_terminate_backend'],
     ['statements that the operator cancels', 'pg_cancel_backend'],
   ]) {
-    test(`${what}: each unit once, and told so`, async () => {
+    test(`${what}: each unit once, and reported so`, async () => {
       const databases = [rig.open(), rig.open(undefined, { writers: 2 })];
       await load(databases, async () => {
         for (let time = 0; time < 25; time++) {
@@ -151,7 +151,7 @@ describe('PostgreSQL: trouble with the server', { skip: whyNoPostgres(), timeout
     proxy.close();
   });
 
-  test('no place for a connection: refused at once, and taken again by itself', async () => {
+  test('no free connection: rejected immediately, and accepted again later', async () => {
     const database = rig.open();
     const limit = (count: number) => rig.operate(`alter database ${rig.name} connection limit ${count}`, 'postgres');
     await limit(0);

@@ -59,7 +59,7 @@ describe('lanes over PostgreSQL', { skip: whyNoPostgres(), timeout: 120_000 }, (
     assert.equal((await verifyJournal(rig.eyes, rig.journalKey)).fault, anew);
   });
 
-  test('and their register removed are found, and the service goes on writing', async () => {
+  test('and their register removed are found, and the service continues to write', async () => {
     await rig.operate('delete from journal; delete from journal_heads; delete from lane_register');
     const node = rig.open();
     assert.deepEqual(await node.commit({ writes: [], journal: [entry('acct_later')] }), COMMITTED);

@@ -7,7 +7,7 @@ import { COMMITTED, insert, PostgresFixture } from './postgres-fixture.ts';
 const postgres = installPostgres();
 const isMissing = 'why' in postgres;
 
-test('a standby is promoted while the old primary goes on: nothing is asked of the old one any more', {
+test('a standby is promoted while the old primary runs: the old one is no longer used', {
   skip: isMissing && postgres.why,
   timeout: 120_000,
 }, async () => {

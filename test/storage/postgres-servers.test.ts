@@ -36,7 +36,7 @@ describe('PostgreSQL: servers that come and go', { skip: whyNoPostgres(), timeou
     }
   };
 
-  test('a server that is killed and starts again: each unit once, and told so', async () => {
+  test('a server that is killed and starts again: each unit once, and reported so', async () => {
     const database = rig.open();
     for (let round = 0; round < 3; round++) {
       const commits = Array.from({ length: 40 }, async (_, index) => {

@@ -102,7 +102,7 @@ describe('PostgreSQL with TLS', { skip: whyNoPostgres(), timeout: 120_000 }, () 
     await operate(postgres.ways.superuser, 'select pg_reload_conf()');
   });
 
-  test('a password file is read anew for each connection', async () => {
+  test('a password file is read for each connection', async () => {
     const path = file('password', `${passwordOf()}\n`);
     await ask('sslmode=require', '127.0.0.1', path);
     await operate(postgres.ways.superuser, `alter role cardvault password 'another one'`);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { write } from '../../src/storage/database.ts';
 import { PostgresFixture } from './postgres-fixture.ts';
 
-test('writers that were not seen for a day are forgotten, and one that is only idle goes on', async () => {
+test('rows of writers that were inactive for a day are deleted, and one that is only idle continues', async () => {
   const rig = await PostgresFixture.shared();
   const old = "insert into writers (account, id, epoch, last_group, last_seen_at) values ('', 'old', 1, 1, 1)";
   await rig.eyes.commit({ writes: [write(old, [], 1)] });

@@ -35,7 +35,7 @@ describe('a service that notes the heads of its audit log in a file', () => {
     assert.match(out, /, all in order\n2 noted heads found\nheads {2}SHA-256 /);
   });
 
-  test('is told by the command that an earlier copy was put back, and without the file is not', async () => {
+  test('shows with the command that an earlier copy was restored, which the database alone does not', async () => {
     copyFileSync(inFolder('vault.db'), inFolder('older.db'));
     await runWithSettings(variables, 'account', 'create', '--name', 'Later');
     const { out } = await verify('--json');

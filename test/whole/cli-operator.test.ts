@@ -122,7 +122,7 @@ describe('cardvault operator', () => {
     assert.equal(nobody.err.includes('nobody@'), false);
   });
 
-  test('tells what is wrong with an address, without repeating it', async () => {
+  test('reports the fault of an address, without repeating it', async () => {
     const wrong = await run('invite', '--email', 'not an address', '--json');
     assert.equal(wrong.code, 1);
     assert.equal(JSON.parse(wrong.err).error, 'email: expected an email address');

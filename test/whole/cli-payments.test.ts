@@ -44,7 +44,7 @@ describe('cardvault payments', () => {
     return finished;
   };
 
-  test('after another processor the sandbox does not go back to the simulator by itself', async () => {
+  test('after another processor the sandbox does not return to the simulator automatically', async () => {
     const account = await desk.newAccount();
     const koin = settings('account=SBX000', 'private-key=sk_0123456789abcdefghijklmnopqrstuv');
     await resultOf(payments('enable', account, '--processor', 'koin', ...koin, '--json'));

@@ -27,7 +27,7 @@ describe('beside a running service', () => {
   });
   after(() => fixture.stop());
 
-  test('commands of another process work, and the service goes on', async () => {
+  test('commands of another process work, and the service continues to run', async () => {
     const variables = { CARDVAULT_DATA_DIR: fixture.directory };
     const made = await runCommand(['account', 'create', '--name', 'Beside', '--json'], variables);
     assert.equal(made.stderr, '');

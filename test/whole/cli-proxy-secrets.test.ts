@@ -9,7 +9,7 @@ const SECRET = 'Canary-Of-What-Was-Typed';
 const merchant = newKeyPair();
 const processor = newKeyPair();
 
-/** For people and for programs. */
+/** Text and JSON output. */
 const FORMS = [
   { form: 'without --json', more: [] },
   { form: 'with --json', more: ['--json'] },
@@ -32,7 +32,7 @@ describe('cardvault proxy', () => {
     more.length > 0 ? JSON.parse(err).error : err.replace(/^cardvault: /, '');
 
   for (const { form, more } of FORMS) {
-    test(`remove ${form} removes nothing without --force, also when told no`, async () => {
+    test(`remove ${form} removes nothing without --force, also when the answer is no`, async () => {
       const before = await show();
       for (const given of [[], ['--no-force']]) {
         const ran = await desk.proxy('remove', account, ...given, ...more);
@@ -71,7 +71,7 @@ describe('cardvault proxy', () => {
       });
     }
 
-    test(`configure ${form} tells of an unknown setting by its number`, async () => {
+    test(`configure ${form} reports an unknown setting by its number`, async () => {
       const good = ['--setting', 'jose.payload=plain'];
       const first = await desk.proxy('configure', account, '--setting', `nosuch=${SECRET}`, ...good, ...more);
       assert.match(errorOf(first, more), /^setting 1 does not exist; there are jose\.content, /);

@@ -80,7 +80,7 @@ describe('cardvault proxy show', () => {
     assert.deepEqual(again.json, json);
   });
 
-  test('people read fingerprints, ends, settings and the certificate', async () => {
+  test('the text output has fingerprints, expiries, settings and the certificate', async () => {
     const { json } = await proxy('show', '--json');
     const { out } = await proxy('show');
     for (const part of [
@@ -107,7 +107,7 @@ describe('cardvault proxy show', () => {
     assert.match((await proxy('show', '--environment', 'production')).out, /processor public key +none/);
   });
 
-  test('with an overlap both are listed, for people too', async () => {
+  test('with an overlap both are listed, in text output too', async () => {
     const before = (await proxy('show', '--json')).json;
     const began = Date.now();
     const { json } = await configure(

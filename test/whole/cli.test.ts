@@ -254,7 +254,7 @@ describe('the command line', () => {
     }
 
     for (const group of [[], ...GROUPS.map((name) => [name])]) {
-      test(`a missing subcommand of ${['cardvault', ...group].join(' ')} is told with --json, and helped without`, async () => {
+      test(`a missing subcommand of ${['cardvault', ...group].join(' ')} is an error with --json, and prints the help without`, async () => {
         const inJson = await run(directory, ...group, '--json');
         assert.equal(inJson.code, 2);
         assert.match(JSON.parse(inJson.err).error, /^a subcommand is missing: [a-z]+/);
@@ -264,7 +264,7 @@ describe('the command line', () => {
       });
     }
 
-    test('a wrong setting is told with every other one', async () => {
+    test('an invalid setting is reported with every other one', async () => {
       const variables = { CARDVAULT_DATA_DIR: directory, CARDVAULT_SANDBOX_PORT: 'x', CARDVAULT_HOUST: '::1' };
       const { code, stdout, stderr } = await runCommand(['account', 'list', '--json'], variables);
       assert.notEqual(code, 0);
@@ -434,7 +434,7 @@ describe('the command line', () => {
       runWithSettings({ CARDVAULT_DATA_DIR: own, CARDVAULT_OPERATOR: name }, ...args);
     const actor = (name: string, source: string) => ({ id: `uid:${process.geteuid?.()}`, name, source });
 
-    test('is recorded by the name that is set, or as the user of the operating system, and is told so', async () => {
+    test('is recorded by the configured name, or as the user of the operating system, and the output says so', async () => {
       const named = await as('Ana López', 'account', 'create', '--name', 'A');
       const { username } = userInfo();
       const unnamed = await as('', 'account', 'create', '--name', 'B');
@@ -458,7 +458,7 @@ describe('the command line', () => {
       );
     });
 
-    test('is not told by commands that leave no record, nor by one that failed', async () => {
+    test('is not printed by commands that leave no record, nor by one that failed', async () => {
       for (const args of [
         ['account', 'list'],
         ['audit', 'verify'],
@@ -519,7 +519,7 @@ describe('the command line', () => {
     }
   });
 
-  test('restore replaces the present database only when told to', async () => {
+  test('restore replaces the present database only when an option says so', async () => {
     const own = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
     try {
       await run(own, 'account', 'create', '--name', 'Before');

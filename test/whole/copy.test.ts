@@ -178,7 +178,7 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
     }
   });
 
-  test('tells people what was copied and what to do next, and what it is when it is run again', async () => {
+  test('prints what was copied and the next step, and the state when it is run again', async () => {
     const to = await databases.address('SQLite');
     const { code, err, out } = await run(...copy(source, to));
     assert.deepEqual([code, err], [0, '']);
@@ -201,7 +201,7 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
     assert.doesNotMatch(later.err, /empty the target/);
   });
 
-  test('tells how far it is when it takes long, and nothing of it in JSON', async () => {
+  test('prints its progress when it takes long, but not in JSON', async () => {
     for (const json of [[], ['--json']]) {
       let now = Date.now();
       let [out, err] = ['', ''];
@@ -364,7 +364,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
         stdio: ['ignore', 'pipe', 'pipe'],
       });
 
-    test('goes on when it is run again, and ends with the same rows', async () => {
+    test('continues when it is run again, and ends with the same rows', async () => {
       const source = await databases.address(from);
       let target = await databases.address(to);
       const filled = databases.open(source);

@@ -198,7 +198,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
     await working;
   }
 
-  /** Whatever was begun under a key is answered in the end, and what was not begun can be. */
+  /** Every request that was sent under a key gets its response in the end, and a key without a request is free. */
   async function keysAreResolved(serving: ServiceProcess, key: string, all: readonly Sent[]): Promise<void> {
     const open = all.filter(({ answer, idempotencyKey }) => answer === undefined && idempotencyKey !== undefined);
     const startedAt = Date.now();

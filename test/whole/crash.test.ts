@@ -200,7 +200,7 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
     await tokensAreWhole(directory, known);
   }
 
-  /** Whatever a crashed process had begun under a key can be sent again; it is carried out once. */
+  /** Every request of a crashed process can be sent again under its key; it is executed once. */
   async function keysAreFree(
     serving: ServiceProcess,
     key: string,

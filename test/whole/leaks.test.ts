@@ -409,7 +409,7 @@ describe('nothing of a card leaves the vault by a side door', { timeout: 240_000
   });
 });
 
-/** Times, durations and ports hold any four digits now and then. */
+/** Times, durations and ports occasionally contain any four digits. */
 const withoutNumbers = (log: Buffer): Buffer =>
   Buffer.from(
     log

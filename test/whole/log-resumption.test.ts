@@ -38,7 +38,7 @@ describe('a vault that was backed up, restored and copied', () => {
     assert.deepEqual([restored.actor.name, restored.detail.what, more], ['Ana', 'backup.db', []]);
     assert.match(restored.detail.sha256, /^[0-9a-f]{64}$/);
     assert.equal((await records('vault.backed-up')).length, 1);
-    // The end in the backup, where the log goes on, and not that of the database that was replaced.
+    // The end in the backup, where the log continues, and not that of the database that was replaced.
     const [service = ''] = restored.detail.ends;
     assert.equal(service, `/1 ${made.sequence} ${made.hash}`);
     assert.ok(ends[0].sequence > made.sequence);

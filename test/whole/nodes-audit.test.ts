@@ -7,7 +7,7 @@ import { luhnPan } from '../fixtures/test-service.ts';
 import { CAPTURES, capture, cards, TOKENIZE } from '../interface/vault-requests.ts';
 
 const VERIFICATIONS = 2;
-/** Records that are written meanwhile, at least. */
+/** Minimum number of records that are written concurrently. */
 const WRITTEN = 60;
 
 describe('the audit log of many writers', { timeout: 240_000 }, () => {

@@ -14,7 +14,7 @@ describe('work that one node does for all', { timeout: 240_000 }, () => {
   before(async () => {
     nodes = await Nodes.overShared();
     caller = await nodes.newCaller();
-    // So that recovery follows at once.
+    // So that recovery follows immediately.
     const { activations } = await nodes.core();
     const settings = { 'timeout-ms': '300', 'recovery-delay-ms': '0' };
     const request = { processor: 'simulator', settings, force: false };
@@ -58,7 +58,7 @@ describe('work that one node does for all', { timeout: 240_000 }, () => {
   };
   const done = () => withDeadline(TAKEN_OVER_MS, left, ({ captures, open }) => captures === 0 && open === 0);
 
-  test('is taken over after a kill, goes on past a node that stood still, and is handed over at a stop', async () => {
+  test('is acquired by another node after a kill or a pause, and released at a stop', async () => {
     const first = await start();
     const { owner: one } = await heldByOther();
     const second = await start();

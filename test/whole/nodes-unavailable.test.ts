@@ -71,7 +71,7 @@ describe('a database that goes away and comes back', { timeout: 240_000 }, () =>
       (text) => text.includes(words),
     );
 
-  test('two nodes answer 503 meanwhile, go on by themselves, and lose nothing', async () => {
+  test('two nodes respond 503 in the meantime, recover automatically, and lose nothing', async () => {
     const both = await Promise.all([nodes.start(), nodes.start()]);
     const logs = both.map(logOf);
     const { key } = await nodes.newCaller();
@@ -116,7 +116,7 @@ describe('a database that goes away and comes back', { timeout: 240_000 }, () =>
       assert.ok(payments?.includes('status'));
     }
     await pause(AWAY_MS);
-    // Asked each second, and told the first time in a row and whenever the number of times has doubled.
+    // Read each second, and logged at the first of consecutive failures and whenever their number has doubled.
     const most = Math.log2((performance.now() - killed) / 1000) + 2;
     for (const log of logs) assert.ok(told(log, 'clock') > 0 && told(log, 'clock') < most, `${most} ${log.text}`);
     await postgres.start();
@@ -183,5 +183,5 @@ describe('a database that goes away and comes back', { timeout: 240_000 }, () =>
   });
 });
 
-/** Lines about one kind of work that comes round by itself. */
+/** Counts the lines of one periodic task. */
 const told = ({ text }: { text: string }, task: string): number => text.split(`"task":"${task}"`).length - 1;

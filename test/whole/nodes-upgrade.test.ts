@@ -121,7 +121,7 @@ describe('an upgrade without a stop', { timeout: 240_000 }, () => {
     await worksBeside(old, late);
   });
 
-  test('one that it cannot: old versions are refused from then on, and those that run go on', async () => {
+  test('with an incompatible one: old versions are rejected from then on, and running ones continue', async () => {
     const breaking = await newVersion('breaking', EXPANDS, BREAKS);
     const newer = await startOf(breaking);
     assert.equal(await schema(), PRESENT + 2);

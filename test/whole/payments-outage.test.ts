@@ -59,7 +59,7 @@ describe('a processor that is away for longer than recovery-max', () => {
   });
 });
 
-/** More than are looked into at once. */
+/** More than recovery processes concurrently. */
 const MANY = 160;
 
 test('an account whose gateway does not answer keeps no other waiting', { timeout: 60_000 }, async () => {

@@ -87,7 +87,7 @@ describe('a service over PostgreSQL that may only add to the audit log', {
     await assert.rejects(operate(address, 'drop table journal'), /must be owner/);
   });
 
-  test('is told who brings the schema up to date', async () => {
+  test('gets an error that names the role which updates the schema', async () => {
     await service.stop();
     const removed = await operate(owner, 'delete from schema_migrations where version = 1 returning *');
     const start = startTestService({ directory, variables: { CARDVAULT_DATABASE_URL: address } });

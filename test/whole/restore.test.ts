@@ -269,7 +269,7 @@ describe('restore', { timeout: 120_000 }, () => {
     assert.ok(existsSync(file('cardvault.db')));
   });
 
-  test('tells plainly where it cannot be made', async () => {
+  test('reports plainly where it cannot be created', async () => {
     const variables = { CARDVAULT_DATA_DIR: join(file('root.key'), 'below') };
     const { code, err } = await runWithSettings(variables, 'restore', '--from', backup(), '--json');
     assert.equal(code, 1);

@@ -151,7 +151,7 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     await assert.rejects(serveInProcess(directory), /can be read by others.*chmod 600/);
   });
 
-  test('SIGTERM lets a request under way end, takes no new one, and ends with 0', async () => {
+  test('SIGTERM lets a request in progress complete, accepts no new one, and ends with 0', async () => {
     const serving = await start();
     const { authority, ports, child, demoKey: key = '' } = serving;
     const body = JSON.stringify(tokenizeBody('4111111111111111'));
@@ -214,7 +214,7 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     assert.equal(existsSync(fresh), false, 'nothing is made');
   });
 
-  test('a port in use is told plainly, and the listeners opened before it are closed', async () => {
+  test('a port in use is reported plainly, and the listeners opened before it are closed', async () => {
     const holder = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => holder.on('listening', resolve));
     const { port } = holder.address() as AddressInfo;

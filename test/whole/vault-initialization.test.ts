@@ -38,7 +38,7 @@ describe('what a vault began with', () => {
     assert.equal(await faultOf(), undefined);
   });
 
-  test('is not begun again when its audit log was removed', async () => {
+  test('is not initialized again when its audit log was removed', async () => {
     inFile('delete from journal', 'delete from journal_heads');
     assert.equal(await faultOf(), 'lane 1: the chain that announces the others is missing');
     inFile('delete from lane_register');
@@ -53,7 +53,7 @@ describe('what a vault began with', () => {
     ['all keys of the service', "environment = 'service'", /the wrapping key of service was removed/],
     ['the key of an environment', "environment = 'production'", /the wrapping key of production was removed/],
   ] as const)
-    test(`is not begun again when ${what} was removed`, async () => {
+    test(`is not initialized again when ${what} was removed`, async () => {
       inFile('create table kept as select * from wrapped_keys', `delete from wrapped_keys where ${where}`);
       await assert.rejects(open(), (error: Error) => {
         assert.match(error.message, named);
@@ -63,7 +63,7 @@ describe('what a vault began with', () => {
       await (await open(false)).close();
     });
 
-  test('is not begun again when all keys were removed with the audit log, while anything else is there', async () => {
+  test('is not initialized again when all keys were removed with the audit log, while any other row exists', async () => {
     const core = await open();
     await core.accounts.create('Shop', { actor: { type: 'operator', name: 'test' } });
     await core.close();

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { withoutSettings } from '../fixtures/command.ts';
 
-/** A copy of the project without console/: what an auditor of the vault reads has to run by itself. */
+/** A copy of the project without console/: the vault that an auditor reads has to run without it. */
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const CARD = '4111111111111111';
