@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import { installPostgres } from '../fixtures/postgres-binaries.ts';
 import { PACE, runChaos } from './chaos.ts';
 
-/** `npm run chaos` in small: a node is killed, and the database, under load; nothing that was acknowledged is lost. */
+/** A short `npm run chaos`: a node and the database are killed under load; no acknowledged record is lost. */
 const postgres = installPostgres();
 const isMissing = 'why' in postgres;
 
 test('nodes and database are killed under load', { skip: isMissing && postgres.why, timeout: 180_000 }, async () => {
   const told: string[] = [];
   const seed = Number(process.env['CARDVAULT_TEST_SEED'] ?? Date.now() % 2 ** 31);
-  const { findings, injected, stage } = await runChaos({
+  const { findings, injected, testbed } = await runChaos({
     database: 'postgres',
     diskMegabytes: undefined,
     seed,
@@ -26,7 +26,7 @@ test('nodes and database are killed under load', { skip: isMissing && postgres.w
     injected.map(({ fault }) => fault.name),
     ['node-kill', 'primary-kill'],
   );
-  const { ledger } = stage;
+  const { ledger } = testbed;
   for (const kind of ['tokenize', 'persistent', 'create capture', 'delete token', 'payment', 'authorization'] as const)
     assert.ok(ledger.acknowledged(kind).length > 5, `${ledger.acknowledged(kind).length} of ${kind} are too few`);
   const attempts = ledger.requests.flatMap((request) => request.attempts);

@@ -14,7 +14,7 @@ import {
 import { FAULTS, type Fault, type Hit } from './faults.ts';
 import { Load } from './load.ts';
 import { Probe, type Recovery } from './probe.ts';
-import { Stage, type StageOptions } from './stage.ts';
+import { Testbed, type TestbedOptions } from './testbed.ts';
 
 /** Milliseconds of load around each fault. */
 interface Pace {
@@ -30,19 +30,19 @@ export const PACE = {
   quick: { warmUp: 1500, settles: 1500, calm: 1000 },
 };
 
-export interface Options extends StageOptions {
-  /** Faults by name; empty: all that can be done. */
+export interface Options extends TestbedOptions {
+  /** Names of the faults; empty: all that this machine supports. */
   readonly only: readonly string[];
   /** Rounds start until this number of milliseconds has passed; 0: one round. */
   readonly lasts: number;
   readonly clients: number;
   readonly pace: Pace;
-  /** Captures that end while the load runs; it takes a minute more to see them end. */
+  /** Captures that expire while the load runs; the run then takes a minute more. */
   readonly captureEnds: boolean;
   readonly tell: (line: string) => void;
 }
 
-/** One fault that was injected, and how each node came out of it. */
+/** An injected fault, and how each node recovered from it. */
 export interface Injected extends Hit {
   readonly fault: Fault;
   readonly recoveries: readonly Recovery[];
@@ -54,10 +54,10 @@ export interface Outcome {
   readonly release: string | undefined;
   readonly injected: readonly Injected[];
   readonly skipped: readonly { readonly name: string; readonly why: string }[];
-  /** When the load began and ended, milliseconds of the right clock. */
+  /** Start and end of the load, in milliseconds of the right clock. */
   readonly load: { readonly began: number; readonly ended: number };
-  readonly stage: Stage;
-  /** One line each. */
+  readonly testbed: Testbed;
+  /** One line for each finding. */
   readonly findings: readonly string[];
 }
 
@@ -66,45 +66,45 @@ const RECOVERS_WITHIN_MS = 30_000;
 const ANSWERED_WITHIN_MS = 60_000;
 const ENDED_WITHIN_MS = 90_000;
 const SWEPT_WITHIN_MS = 20_000;
-/** In the first minute no capture can end. */
+/** In the first minute no capture can expire. */
 const CLOCKS = ['clock-stops', 'clock-jumps'];
 const FIRST_ENDS_AFTER_MS = 58_000;
 
-/** Sets everything up, breaks one thing after the other under load, and checks what is left of it. */
+/** Starts the testbed, injects one fault after the other under load, and checks the records. */
 export async function runChaos(options: Options): Promise<Outcome> {
-  const stage = await Stage.set(options);
+  const testbed = await Testbed.set(options);
   try {
     const skipped: { name: string; why: string }[] = [];
     const plan = FAULTS.filter((fault) => {
       const isWanted = options.only.length === 0 || options.only.includes(fault.name);
-      const why = isWanted ? fault.lacks?.(stage) : undefined;
+      const why = isWanted ? fault.lacks?.(testbed) : undefined;
       if (why !== undefined) skipped.push({ name: fault.name, why });
       return isWanted && why === undefined;
     });
-    const { injected, load } = await underLoad(stage, plan, options);
-    await checkAll(stage, options.tell);
-    const { cluster } = stage;
-    return { options, release: cluster?.release, injected, skipped, load, stage, findings: findingsOf(stage) };
+    const { injected, load } = await underLoad(testbed, plan, options);
+    await checkAll(testbed, options.tell);
+    const { cluster } = testbed;
+    return { options, release: cluster?.release, injected, skipped, load, testbed, findings: findingsOf(testbed) };
   } finally {
-    await stage.clear();
+    await testbed.clear();
   }
 }
 
-async function underLoad(stage: Stage, plan: readonly Fault[], options: Options) {
-  const { nodes, ledger, courier, stock, dice } = stage;
-  const parts = { nodes, ledger, courier, stock, dice };
+async function underLoad(testbed: Testbed, plan: readonly Fault[], options: Options) {
+  const { nodes, ledger, retryingClient, expectedRecords, seeded } = testbed;
+  const parts = { nodes, ledger, retryingClient, expectedRecords, seeded };
   const clients = new Load(parts, options);
-  const probes = nodes.map((node) => new Probe(node, { ...parts, dice: dice.branch() }));
+  const probes = nodes.map((node) => new Probe(node, { ...parts, seeded: seeded.branch() }));
   const began = Date.now();
   clients.start();
   for (const probe of probes) probe.start();
   const injected: Injected[] = [];
   try {
     await wait(options.pace.warmUp);
-    for (let faults = plan; faults.length > 0; faults = shuffled(plan, stage)) {
+    for (let faults = plan; faults.length > 0; faults = shuffled(plan, testbed)) {
       for (const fault of faults) {
         if (CLOCKS.includes(fault.name)) await wait(Math.max(0, began + FIRST_ENDS_AFTER_MS - Date.now()));
-        injected.push(await inject(stage, fault, probes, options));
+        injected.push(await inject(testbed, fault, probes, options));
       }
       if (Date.now() - began >= options.lasts) break;
     }
@@ -119,27 +119,27 @@ async function underLoad(stage: Stage, plan: readonly Fault[], options: Options)
   return { injected, load: { began, ended } };
 }
 
-const shuffled = (plan: readonly Fault[], { dice }: Stage): Fault[] =>
+const shuffled = (plan: readonly Fault[], { seeded }: Testbed): Fault[] =>
   plan
-    .map((fault) => ({ fault, at: dice.below(2 ** 30) }))
+    .map((fault) => ({ fault, at: seeded.below(2 ** 30) }))
     .sort((one, other) => one.at - other.at)
     .map(({ fault }) => fault);
 
 async function inject(
-  stage: Stage,
+  testbed: Testbed,
   fault: Fault,
   probes: readonly Probe[],
   { pace, tell }: Options,
 ): Promise<Injected> {
-  const { courier, ledger, nodes, dice } = stage;
-  courier.calmSince = Number.POSITIVE_INFINITY;
+  const { retryingClient, ledger, nodes, seeded } = testbed;
+  retryingClient.calmSince = Number.POSITIVE_INFINITY;
   ledger.during = fault.name;
-  const hit = await fault.run(stage, dice.branch());
-  for (const probe of probes) await recovered(stage, fault, probe, hit.ended);
+  const hit = await fault.run(testbed, seeded.branch());
+  for (const probe of probes) await recovered(testbed, fault, probe, hit.ended);
   const recoveries = probes.map((probe) => probe.recovery(hit.began, hit.ended));
-  await fault.repair?.(stage);
+  await fault.repair?.(testbed);
   await wait(pace.settles);
-  courier.calmSince = Date.now();
+  retryingClient.calmSince = Date.now();
   await wait(pace.calm);
   for (const node of nodes)
     for (const how of node.endings.splice(0)) ledger.found(`node ${node.number} ended by itself: ${how}`);
@@ -149,8 +149,8 @@ async function inject(
   return { ...hit, fault, recoveries };
 }
 
-/** One line each, with what the log of the node says of it. */
-export function findingsOf({ ledger, nodes }: Stage): string[] {
+/** One line for each finding, with the node's log lines about it. */
+export function findingsOf({ ledger, nodes }: Testbed): string[] {
   return ledger.findings.map(({ during, what, attempt, times }) => {
     const log = attempt && nodes[attempt.node - 1]?.logged(attempt.id);
     return [
@@ -162,7 +162,7 @@ export function findingsOf({ ledger, nodes }: Stage): string[] {
   });
 }
 
-async function recovered({ ledger }: Stage, fault: Fault, probe: Probe, ended: number): Promise<void> {
+async function recovered({ ledger }: Testbed, fault: Fault, probe: Probe, ended: number): Promise<void> {
   while (probe.firstAfter(ended) === undefined) {
     if (Date.now() - ended > RECOVERS_WITHIN_MS) {
       ledger.found(`node ${probe.node.number} writes nothing ${RECOVERS_WITHIN_MS} ms after ${fault.name}`);
@@ -173,23 +173,23 @@ async function recovered({ ledger }: Stage, fault: Fault, probe: Probe, ended: n
 }
 
 /** Everything acknowledged is stored, and nothing else is. */
-export async function checkAll(stage: Stage, tell: Options['tell']): Promise<void> {
+export async function checkAll(testbed: Testbed, tell: Options['tell']): Promise<void> {
   const steps: readonly [string, () => Promise<void>][] = [
-    ['every key is answered', () => checkKeysAnswered(stage, ANSWERED_WITHIN_MS)],
-    ['every payment ends', () => checkPaymentsComplete(stage, ENDED_WITHIN_MS)],
-    ['tokens are there', () => checkTokensExist(stage)],
-    ['captures are there', () => checkCapturesExist(stage)],
-    ['what was deleted is gone', () => checkDeletions(stage)],
-    ['tokens are counted', () => checkTokenCounts(stage)],
-    ['captures are counted', () => checkCaptureCounts(stage)],
-    ['what has ended is swept', () => checkSwept(stage, SWEPT_WITHIN_MS)],
-    ['payments agree', () => checkPaymentsAgree(stage)],
-    ['answers are kept', () => checkResponsesStored(stage)],
-    ['the audit log is whole', () => checkAuditComplete(stage)],
+    ['every key is answered', () => checkKeysAnswered(testbed, ANSWERED_WITHIN_MS)],
+    ['every payment ends', () => checkPaymentsComplete(testbed, ENDED_WITHIN_MS)],
+    ['tokens are there', () => checkTokensExist(testbed)],
+    ['captures are there', () => checkCapturesExist(testbed)],
+    ['what was deleted is gone', () => checkDeletions(testbed)],
+    ['tokens are counted', () => checkTokenCounts(testbed)],
+    ['captures are counted', () => checkCaptureCounts(testbed)],
+    ['what has ended is swept', () => checkSwept(testbed, SWEPT_WITHIN_MS)],
+    ['payments agree', () => checkPaymentsAgree(testbed)],
+    ['answers are kept', () => checkResponsesStored(testbed)],
+    ['the audit log is whole', () => checkAuditComplete(testbed)],
   ];
   for (const [name, check] of steps) {
-    const [began, findings] = [Date.now(), stage.ledger.findings.length];
+    const [began, findings] = [Date.now(), testbed.ledger.findings.length];
     await check();
-    tell(`${name}: ${stage.ledger.findings.length - findings} findings, ${Date.now() - began} ms`);
+    tell(`${name}: ${testbed.ledger.findings.length - findings} findings, ${Date.now() - began} ms`);
   }
 }

@@ -3,7 +3,7 @@ import { count, eachOf } from './check-records.ts';
 import type { Row } from './cluster.ts';
 import { nameOf, type Payment, type PlannedRequest, type Request } from './ledger.ts';
 import { infoOf, isFinal, PAYMENTS } from './payment-requests.ts';
-import type { Stage } from './stage.ts';
+import type { Testbed } from './testbed.ts';
 
 /** Compares the records at the end: ours, the simulator's and the responses that clients got must agree. */
 
@@ -11,13 +11,13 @@ const KINDS: readonly Payment[] = ['authorization', 'payment', 'capture', 'payme
 const UNDER_WAY = 'payments where operation_in_progress is not null or in_doubt_since is not null';
 const LOOK_EVERY_MS = 250;
 
-/** Recovery brings every payment to its end, without any help. */
-export async function checkPaymentsComplete(stage: Stage, withinMs: number): Promise<void> {
+/** Time in which recovery resolves every payment. */
+export async function checkPaymentsComplete(testbed: Testbed, withinMs: number): Promise<void> {
   const until = Date.now() + withinMs;
-  while ((await count(stage, UNDER_WAY)) > 0) {
+  while ((await count(testbed, UNDER_WAY)) > 0) {
     if (Date.now() > until) {
-      const open = await stage.query(`select id from ${UNDER_WAY} order by id limit 20`);
-      stage.ledger.found(`still under way after ${withinMs} ms: ${open.map(({ id }) => id).join(', ')}`);
+      const open = await testbed.query(`select id from ${UNDER_WAY} order by id limit 20`);
+      testbed.ledger.found(`still under way after ${withinMs} ms: ${open.map(({ id }) => id).join(', ')}`);
       return;
     }
     await wait(LOOK_EVERY_MS);
@@ -25,45 +25,48 @@ export async function checkPaymentsComplete(stage: Stage, withinMs: number): Pro
 }
 
 /** A lookup of one transaction. */
-interface Look {
+interface PaymentView {
   readonly id: string;
   // biome-ignore lint/suspicious/noExplicitAny: an answer's data
   readonly data: any;
 }
 
-async function lookUp({ ledger, courier, nodes, dice }: Stage, id: string): Promise<Look | undefined> {
+async function lookUp(
+  { ledger, retryingClient, nodes, seeded }: Testbed,
+  id: string,
+): Promise<PaymentView | undefined> {
   const path = `${PAYMENTS}/transactions/${id}`;
-  const wish: PlannedRequest = { kind: 'look up', method: 'GET', path, target: id, fault: () => undefined };
-  const request = ledger.enter(wish);
-  await courier.attempt(request, dice.pick(nodes));
+  const planned: PlannedRequest = { kind: 'look up', method: 'GET', path, target: id, fault: () => undefined };
+  const request = ledger.enter(planned);
+  await retryingClient.attempt(request, seeded.pick(nodes));
   return request.answer && { id, data: request.answer.json.data };
 }
 
-export async function checkPaymentsAgree(stage: Stage): Promise<void> {
-  const { ledger } = stage;
-  const rows = await stage.query('select id from payments union all select id from payment_operations');
-  const looks = new Map<string, Look>();
+export async function checkPaymentsAgree(testbed: Testbed): Promise<void> {
+  const { ledger } = testbed;
+  const rows = await testbed.query('select id from payments union all select id from payment_operations');
+  const views = new Map<string, PaymentView>();
   await eachOf(rows, async ({ id }) => {
-    const look = await lookUp(stage, String(id));
-    if (look !== undefined) looks.set(look.id, look);
+    const look = await lookUp(testbed, String(id));
+    if (look !== undefined) views.set(look.id, look);
   });
-  const requests = new Map(ledger.of(...KINDS).map((request) => [request.wish.reference ?? '', request]));
-  operationsAreUnique(stage, looks, requests);
+  const requests = new Map(ledger.of(...KINDS).map((request) => [request.planned.reference ?? '', request]));
+  operationsAreUnique(testbed, views, requests);
   for (const request of ledger.acknowledged(...KINDS)) {
-    const fault = falsehood(request, looks);
+    const fault = falsehood(request, views);
     if (fault !== undefined) ledger.found(`${nameOf(request)}: ${fault}`);
   }
-  await booksAgree(stage, looks);
+  await recordsAgree(testbed, views);
 }
 
-/** Every request made one operation, and none that was refused made any. */
+/** Checks that every request made one operation, and a rejected one none. */
 function operationsAreUnique(
-  { ledger }: Stage,
-  looks: ReadonlyMap<string, Look>,
+  { ledger }: Testbed,
+  views: ReadonlyMap<string, PaymentView>,
   requests: ReadonlyMap<string, Request>,
 ): void {
   const made = new Map<string, string>();
-  for (const { id, data } of looks.values()) {
+  for (const { id, data } of views.values()) {
     const { reference_code: reference, operation } = data.transaction_info;
     const request = requests.get(reference);
     if (operation === 'expiry') continue;
@@ -76,10 +79,10 @@ function operationsAreUnique(
 }
 
 /** Describes a response that does not agree with the records. */
-function falsehood({ answer }: Request, looks: ReadonlyMap<string, Look>): string | undefined {
+function falsehood({ answer }: Request, views: ReadonlyMap<string, PaymentView>): string | undefined {
   if (answer === undefined) return undefined;
   const { transaction_id: id, status: told } = infoOf(answer);
-  const look = looks.get(id);
+  const look = views.get(id);
   if (look === undefined) return `transaction ${id} was acknowledged and is gone`;
   const { status, operation_status: ended } = look.data.transaction_info;
   if (ended === 'in_progress') return `transaction ${id} has not ended`;
@@ -92,16 +95,16 @@ function falsehood({ answer }: Request, looks: ReadonlyMap<string, Look>): strin
   return undefined;
 }
 
-/** The simulator's books, as they stand in the database. */
-async function booksAgree(stage: Stage, looks: ReadonlyMap<string, Look>): Promise<void> {
-  const { ledger } = stage;
+/** The simulator's records, as they are in the database. */
+async function recordsAgree(testbed: Testbed, views: ReadonlyMap<string, PaymentView>): Promise<void> {
+  const { ledger } = testbed;
   const books = new Map(
-    (await stage.query('select * from simulator_payments')).map((row) => [String(row['operation_ref']), row]),
+    (await testbed.query('select * from simulator_payments')).map((row) => [String(row['operation_ref']), row]),
   );
-  const movements = await stage.query('select * from simulator_modifications');
-  const payments = new Set((await stage.query('select id from payments')).map(({ id }) => String(id)));
+  const movements = await testbed.query('select * from simulator_modifications');
+  const payments = new Set((await testbed.query('select id from payments')).map(({ id }) => String(id)));
   for (const id of payments) {
-    const look = looks.get(id);
+    const look = views.get(id);
     if (look === undefined) {
       ledger.found(`payment ${id} cannot be looked up`);
       continue;
@@ -120,10 +123,10 @@ async function booksAgree(stage: Stage, looks: ReadonlyMap<string, Look>): Promi
     if (fault !== undefined) ledger.found(`payment ${id}: ${fault}`);
   }
   for (const { operation_ref } of movements)
-    if (!looks.has(String(operation_ref))) ledger.found(`transaction ${operation_ref} is known to the processor only`);
+    if (!views.has(String(operation_ref))) ledger.found(`transaction ${operation_ref} is known to the processor only`);
 }
 
-/** How a payment with such books may stand here: status, and what was authorized, collected and refunded. */
+/** The allowed states of a payment here: status, and the amounts that were authorized, captured and refunded. */
 function standing(row: Row | undefined): readonly string[] {
   const units = (minor: unknown): string => String(Number(minor) / 100);
   if (row === undefined || row['outcome'] === 'closed') return ['ProcessorError 0 0 0'];
@@ -136,7 +139,7 @@ function standing(row: Row | undefined): readonly string[] {
   return [`Collected ${units(row['amount'])} ${units(captured)} ${units(row['refunded'])}`];
 }
 
-/** Does the sum of what was booked one by one make what the payment says? */
+/** True when the sum of the operations equals the amounts of the payment. */
 function miscount(row: Row, booked: readonly Row[]): string | undefined {
   const sum = (type: string): number =>
     booked.filter((each) => each['type'] === type).reduce((total, each) => total + Number(each['amount']), 0);

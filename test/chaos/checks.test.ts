@@ -4,9 +4,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { checkAll, findingsOf } from './chaos.ts';
 import { count } from './check-records.ts';
 import { Load } from './load.ts';
-import { Stage } from './stage.ts';
+import { Testbed } from './testbed.ts';
 
-/** A checker that finds nothing proves nothing: here something is wrong in the database, and each of it must be found. */
+/** Shows that the checker finds faults: each test inserts one into the database, and the checker must find it. */
 const LOOK_EVERY_MS = 250;
 /** The rows of a database in which the checks can find faults. */
 const NEEDED = [
@@ -96,38 +96,41 @@ const TAMPERINGS: readonly { readonly what: string; readonly sql: string; readon
   },
 ];
 
-/** Resolves when there is enough of everything. */
-async function enough(stage: Stage): Promise<void> {
+/** Resolves when there are enough records of each kind. */
+async function enough(testbed: Testbed): Promise<void> {
   const until = Date.now() + ENOUGH_WITHIN_MS;
   for (const rows of NEEDED)
-    while ((await count(stage, rows)) < ENOUGH) {
+    while ((await count(testbed, rows)) < ENOUGH) {
       assert.ok(Date.now() < until, `within ${ENOUGH_WITHIN_MS} ms fewer than ${ENOUGH} of ${rows}`);
       await wait(LOOK_EVERY_MS);
     }
 }
 
 describe('the checker finds it when', { timeout: 120_000 }, () => {
-  let stage: Stage;
+  let testbed: Testbed;
   let sound: readonly string[];
   let findings: readonly string[];
 
   before(async () => {
-    stage = await Stage.set({ database: 'sqlite', diskMegabytes: undefined, seed: 1 });
-    const { nodes, ledger, courier, stock, dice } = stage;
-    const load = new Load({ nodes, ledger, courier, stock, dice }, { clients: 12, captureEnds: false });
+    testbed = await Testbed.set({ database: 'sqlite', diskMegabytes: undefined, seed: 1 });
+    const { nodes, ledger, retryingClient, expectedRecords, seeded } = testbed;
+    const load = new Load(
+      { nodes, ledger, retryingClient, expectedRecords, seeded },
+      { clients: 12, captureEnds: false },
+    );
     load.start();
     try {
-      await enough(stage);
+      await enough(testbed);
     } finally {
       await load.stop();
     }
-    await checkAll(stage, () => undefined);
-    sound = findingsOf(stage);
-    for (const { sql } of TAMPERINGS) await stage.query(sql);
-    await checkAll(stage, () => undefined);
-    findings = findingsOf(stage);
+    await checkAll(testbed, () => undefined);
+    sound = findingsOf(testbed);
+    for (const { sql } of TAMPERINGS) await testbed.query(sql);
+    await checkAll(testbed, () => undefined);
+    findings = findingsOf(testbed);
   });
-  after(() => stage?.clear());
+  after(() => testbed?.clear());
 
   test('nothing is wrong: then it finds nothing', () => assert.deepEqual(sound, []));
 

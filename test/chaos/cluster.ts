@@ -13,24 +13,24 @@ const DATABASE = 'vault';
 const WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 50;
 
-/** Rows as texts and numbers; whole numbers are numbers. */
+/** Rows as texts and numbers. */
 export type Row = Readonly<Record<string, unknown>>;
 
 interface Member {
   readonly name: string;
   readonly port: number;
   readonly data: string;
-  /** The write-ahead log has a disk of its own. */
+  /** The write-ahead log has a separate disk. */
   readonly log: string;
   readonly server: Server;
 }
 
 export interface ClusterOptions {
-  /** Megabytes of a disk of its own for each server's data; undefined: they are where everything is. */
+  /** Megabytes of a separate disk for each server's data; undefined: no separate disks. */
   readonly diskMegabytes: number | undefined;
 }
 
-/** Two PostgreSQL servers: one takes writes, and answers a commit when the other has it on disk as well. */
+/** Two PostgreSQL servers: the primary acknowledges a commit when the standby has it on disk as well. */
 export class Cluster {
   readonly release: string;
   readonly ports: readonly number[];
@@ -79,7 +79,7 @@ export class Cluster {
     }
   }
 
-  /** Where a node finds the database, by the ports at which it reaches the two servers. */
+  /** Returns the database address of a node, by the ports at which it reaches the two servers. */
   address(ports: readonly number[]): string {
     const hosts = ports.map((port) => `127.0.0.1:${port}`).join(',');
     return `postgres://cardvault:${this.#passwords.cardvault}@${hosts}/${DATABASE}`;
@@ -90,12 +90,12 @@ export class Cluster {
     return this.#query(this.#at(this.#primary), sql, DATABASE);
   }
 
-  /** The primary is gone, as after a loss of power. */
+  /** Kills the primary, as a loss of power does. */
   killPrimary(): Promise<void> {
     return this.#at(this.#primary).server.kill();
   }
 
-  /** The standby takes over, alone: it waits for no other. */
+  /** Promotes the standby, which then waits for no other. */
   async promote(): Promise<void> {
     const next = this.#at(1 - this.#primary);
     await this.#query(next, 'select pg_promote(true, 30)', 'postgres');

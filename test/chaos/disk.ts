@@ -2,13 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Small disks in memory. Needs a namespace in which we may mount them, see `run.ts`. */
+/** Small disks in memory. Mounting them needs a mount namespace, see `run.ts`. */
 
 const CHUNK = 4 << 20;
 const LEAST_CHUNK = 1024;
 const FILLER = 'filler';
 
-/** The folder is its user's alone, as PostgreSQL wants it. */
+/** Only its user may access the folder, as PostgreSQL requires. */
 export function mountDisk(user: { uid?: number; gid?: number }, folder: string, megabytes: number): void {
   mkdirSync(folder, { mode: 0o700 });
   const { uid = process.getuid?.(), gid = process.getgid?.() } = user;
@@ -22,7 +22,7 @@ export const unmountDisk = (folder: string): void => {
   spawnSync('umount', ['-l', folder]);
 };
 
-/** To the last byte. */
+/** Fills the disk to the last byte. */
 export function fill(folder: string): void {
   const file = openSync(join(folder, FILLER), 'w');
   const zeros = Buffer.alloc(CHUNK);

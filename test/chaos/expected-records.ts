@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import { passesLuhn, truncatePan } from '../../src/kernel/pan.ts';
-import type { Dice } from '../simulation/dice.ts';
+import type { SeededRandom } from '../simulation/seeded-random.ts';
 import type { CaptureData, ChaosResponse } from './ledger.ts';
 
-/** Times of captures are the database's, and clients learn them a little early or late. Milliseconds. */
+/**
+ * Tolerance of the times of captures, in milliseconds: they are the database's, and clients learn them a little early
+ * or late.
+ */
 export const TOLERANCE_MS = 1000;
 
 /** A token that a client got, and its card. */
@@ -12,7 +15,7 @@ export interface ExpectedToken {
   readonly card: string;
 }
 
-/** A capture that was acknowledged, and between which times it must end. */
+/** An acknowledged capture, and the times between which it must expire. */
 export interface ExpectedCapture extends CaptureData {
   readonly id: string;
   readonly endsAfter: number;
@@ -23,7 +26,7 @@ const BINS = ['411111', '455667', '520082', '555555', '370000'];
 
 /** The records of the vault as far as clients know them. */
 export class ExpectedRecords {
-  readonly #dice: Dice;
+  readonly #seeded: SeededRandom;
   readonly #cards = new Set<string>();
   /** Tokens that are not persistent, and that no client wants to delete. */
   readonly tokens: ExpectedToken[] = [];
@@ -32,9 +35,9 @@ export class ExpectedRecords {
   readonly deletions = new Map<string, number>();
   /** The persistent token of a card, by scheme and card. */
   readonly persistent = new Map<string, { readonly token: string; readonly by: number }>();
-  /** Everything that was ever sent to become a persistent token. */
+  /** All cards for which a persistent token was requested. */
   readonly wantedPersistent = new Set<string>();
-  /** When the clock that decides was ahead of the right one, milliseconds of the right clock. */
+  /** When the deciding clock was ahead of the right one, in milliseconds of the right clock. */
   readonly clockAhead: { readonly from: number; to: number }[] = [];
   readonly #seen = new Map<string, number>();
   #amount = 0;
@@ -46,14 +49,14 @@ export class ExpectedRecords {
     return this.clockAhead.some((jump) => from <= jump.to && to >= jump.from);
   }
 
-  constructor(dice: Dice) {
-    this.#dice = dice;
+  constructor(seeded: SeededRandom) {
+    this.#seeded = seeded;
   }
 
-  /** A card number that was never used before. */
+  /** Returns a card number that was never used before. */
   newCard(): string {
     for (;;) {
-      const digits = this.#dice.pick(BINS) + String(this.#dice.below(1e9)).padStart(9, '0');
+      const digits = this.#seeded.pick(BINS) + String(this.#seeded.below(1e9)).padStart(9, '0');
       const card = [...'0123456789'].map((check) => digits + check).find(passesLuhn) as string;
       if (this.#cards.has(card)) continue;
       this.#cards.add(card);
@@ -65,13 +68,13 @@ export class ExpectedRecords {
     return ++this.#amount;
   }
 
-  /** Takes a token out of the stock. */
+  /** Removes a token from the expected records. */
   takeToken(): ExpectedToken | undefined {
-    return take(this.tokens, this.#dice);
+    return take(this.tokens, this.#seeded);
   }
 
   takeCapture(): ExpectedCapture | undefined {
-    return take(this.captures, this.#dice);
+    return take(this.captures, this.#seeded);
   }
 
   /** Returns the tokens of a response, or its fault. */
@@ -89,7 +92,7 @@ export class ExpectedRecords {
     return undefined;
   }
 
-  /** A token that must be the only one of its card. */
+  /** Checks that a token is the only one of its card. */
   persisted(by: number, scheme: number, card: string, token: unknown): string | undefined {
     const known = this.persistent.get(`${scheme} ${card}`);
     if (known !== undefined)
@@ -104,9 +107,9 @@ export class ExpectedRecords {
   }
 }
 
-function take<T>(items: T[], dice: Dice): T | undefined {
+function take<T>(items: T[], seeded: SeededRandom): T | undefined {
   if (items.length === 0) return undefined;
-  const at = dice.below(items.length);
+  const at = seeded.below(items.length);
   const item = items[at] as T;
   items[at] = items.at(-1) as T;
   items.pop();
@@ -115,7 +118,7 @@ function take<T>(items: T[], dice: Dice): T | undefined {
 
 const SEPARATOR = '\n';
 
-/** A text with the card behind each of these tokens, and the digest it must have. */
+/** Returns a text with the card behind each of these tokens, and its expected digest. */
 export function cardsText(held: readonly ExpectedToken[]): { readonly text: string; readonly digest: string } {
   const text = held.map(({ token }) => `{{${token}:detokenize | extract:card}}`).join(SEPARATOR);
   const clear = held.map(({ card }) => card).join(SEPARATOR);

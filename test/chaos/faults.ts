@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Dice } from '../simulation/dice.ts';
+import type { SeededRandom } from '../simulation/seeded-random.ts';
 import type { Cluster } from './cluster.ts';
-import type { Link } from './link.ts';
+import type { NetworkLink } from './network-link.ts';
 import type { Node } from './node.ts';
-import type { Stage } from './stage.ts';
+import type { Testbed } from './testbed.ts';
 
-/** When a fault began and ended, milliseconds of the right clock, and whom it hit. */
+/** Start and end of a fault, in milliseconds of the right clock, and the affected nodes. */
 export interface Hit {
   readonly began: number;
   readonly ended: number;
@@ -15,31 +15,31 @@ export interface Hit {
 export interface Fault {
   readonly name: string;
   readonly about: string;
-  /** Why it cannot be done on this stage. */
-  readonly lacks?: (stage: Stage) => string | undefined;
-  /** Breaks something and makes it whole again. */
-  run(stage: Stage, dice: Dice): Promise<Hit>;
+  /** The reason why this testbed cannot have the fault; undefined when it can. */
+  readonly lacks?: (testbed: Testbed) => string | undefined;
+  /** Injects the fault and ends it. */
+  run(testbed: Testbed, seeded: SeededRandom): Promise<Hit>;
   /** Steps that an operator has to take afterwards, while the service runs. */
-  repair?(stage: Stage): Promise<void>;
+  repair?(testbed: Testbed): Promise<void>;
 }
 
 const SECOND = 1000;
 const HOUR = 3_600_000;
-/** A failover manager has noticed by then. */
+/** A failover manager has detected it by then. */
 const NOTICED_MS = 1000;
 const DOWN_MS = 2000;
-/** A node reads every 20 milliseconds what its clock is to be. */
+/** A node reads the offset of its clock every 20 milliseconds. */
 const OBEYS_WITHIN_MS = 500;
-/** Below and beyond what a node waits for a connection and an answer. */
+/** Below and beyond a node's timeouts for a connection and a response. */
 const HOLES_MS = [2000, 6000, 16_000];
 const DELAY_MS = 50;
-/** Longer than any lease that one node holds against another. */
+/** Longer than any lease of a node. */
 const PAUSED_MS = 14_000;
 const STOOD_STILL_MS = 10_000;
 
-const needsCluster = ({ cluster }: Stage): string | undefined =>
+const needsCluster = ({ cluster }: Testbed): string | undefined =>
   cluster === undefined ? 'it needs PostgreSQL' : undefined;
-const clusterOf = ({ cluster }: Stage): Cluster => cluster as Cluster;
+const clusterOf = ({ cluster }: Testbed): Cluster => cluster as Cluster;
 const named = ({ number }: Node): string => `node ${number}`;
 
 /** A fault from its start until its end. */
@@ -53,14 +53,17 @@ async function between(whom: string, begin: () => unknown, lasts: number, end: (
 }
 
 /** The links of one node, or of all. */
-function someLinks({ nodes, links }: Stage, dice: Dice): { readonly whom: string; readonly links: readonly Link[] } {
-  const one = dice.percent(50) ? dice.pick(nodes) : undefined;
+function someLinks(
+  { nodes, links }: Testbed,
+  seeded: SeededRandom,
+): { readonly whom: string; readonly links: readonly NetworkLink[] } {
+  const one = seeded.percent(50) ? seeded.pick(nodes) : undefined;
   return one === undefined
     ? { whom: 'all nodes', links: links.flat() }
     : { whom: named(one), links: links[one.number - 1] ?? [] };
 }
 
-const each = (links: readonly Link[], act: (link: Link) => void): void => {
+const each = (links: readonly NetworkLink[], act: (link: NetworkLink) => void): void => {
   for (const link of links) act(link);
 };
 
@@ -69,8 +72,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'node-kill',
     about: 'kill -9 of a node, which is started again',
-    async run({ nodes }, dice) {
-      const node = dice.pick(nodes);
+    async run({ nodes }, seeded) {
+      const node = seeded.pick(nodes);
       const began = Date.now();
       await node.kill();
       await wait(DOWN_MS);
@@ -83,25 +86,25 @@ export const FAULTS: readonly Fault[] = [
     name: 'primary-kill',
     about: 'kill -9 of the database, and its standby takes over; the old one comes back as the standby',
     lacks: needsCluster,
-    async run(stage) {
-      const cluster = clusterOf(stage);
+    async run(testbed) {
+      const cluster = clusterOf(testbed);
       const began = Date.now();
       await cluster.killPrimary();
       await wait(NOTICED_MS);
       await cluster.promote();
       return { began, ended: Date.now(), whom: 'all nodes' };
     },
-    repair: (stage) => clusterOf(stage).addStandby(),
+    repair: (testbed) => clusterOf(testbed).addStandby(),
   },
   {
     name: 'reset',
     about: 'all connections to the database are cut, five times',
     lacks: needsCluster,
-    async run({ links }, dice) {
+    async run({ links }, seeded) {
       const began = Date.now();
       for (let time = 0; time < 5; time++) {
         each(links.flat(), (link) => link.reset());
-        await wait(dice.between(100, 600));
+        await wait(seeded.between(100, 600));
       }
       each(links.flat(), (link) => link.reset());
       return { began, ended: Date.now(), whom: 'all nodes' };
@@ -111,13 +114,13 @@ export const FAULTS: readonly Fault[] = [
     name: 'black-hole',
     about: 'nothing gets through to the database and back; then all of it does',
     lacks: needsCluster,
-    async run(stage, dice) {
-      const { whom, links } = someLinks(stage, dice);
+    async run(testbed, seeded) {
+      const { whom, links } = someLinks(testbed, seeded);
       const trouble = (word: 'hole' | 'none') => each(links, (link) => link.trouble(word));
       return between(
         whom,
         () => trouble('hole'),
-        dice.pick(HOLES_MS),
+        seeded.pick(HOLES_MS),
         () => trouble('none'),
       );
     },
@@ -126,16 +129,16 @@ export const FAULTS: readonly Fault[] = [
     name: 'lost-answers',
     about: 'the database gets everything and its answers are lost; then the connections break',
     lacks: needsCluster,
-    async run(stage, dice) {
-      const { whom, links } = someLinks(stage, dice);
-      const end = (link: Link): void => {
+    async run(testbed, seeded) {
+      const { whom, links } = someLinks(testbed, seeded);
+      const end = (link: NetworkLink): void => {
         link.reset();
         link.trouble('none');
       };
       return between(
         whom,
         () => each(links, (link) => link.trouble('mute')),
-        dice.between(500, 4000),
+        seeded.between(500, 4000),
         () => each(links, end),
       );
     },
@@ -144,8 +147,8 @@ export const FAULTS: readonly Fault[] = [
     name: 'delay',
     about: 'everything to and from the database takes longer',
     lacks: needsCluster,
-    async run(stage, dice) {
-      const { whom, links } = someLinks(stage, dice);
+    async run(testbed, seeded) {
+      const { whom, links } = someLinks(testbed, seeded);
       const delay = (milliseconds: number) => each(links, (link) => link.delay(milliseconds));
       return between(
         whom,
@@ -158,10 +161,10 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'disk-full',
     about: 'the disk of the database is full, and then has room again',
-    lacks: (stage) =>
-      needsCluster(stage) ?? (stage.hasDisks ? undefined : 'no disk could be mounted for it on this machine'),
-    async run(stage) {
-      const cluster = clusterOf(stage);
+    lacks: (testbed) =>
+      needsCluster(testbed) ?? (testbed.hasDisks ? undefined : 'no disk could be mounted for it on this machine'),
+    async run(testbed) {
+      const cluster = clusterOf(testbed);
       return between(
         'all nodes',
         () => cluster.fillDisk(),
@@ -174,8 +177,8 @@ export const FAULTS: readonly Fault[] = [
     name: 'clock-stops',
     about: 'the wall clock of one node stands still',
     lacks: needsCluster,
-    async run({ nodes }, dice) {
-      const node = dice.pick(nodes);
+    async run({ nodes }, seeded) {
+      const node = seeded.pick(nodes);
       return between(
         named(node),
         () => node.clock('stop'),
@@ -188,8 +191,8 @@ export const FAULTS: readonly Fault[] = [
     name: 'clock-jumps',
     about: 'the wall clock of one node is an hour ahead, then an hour behind',
     lacks: needsCluster,
-    async run({ nodes }, dice) {
-      const node = dice.pick(nodes);
+    async run({ nodes }, seeded) {
+      const node = seeded.pick(nodes);
       const began = Date.now();
       for (const ahead of [HOUR, -HOUR]) {
         node.clock(String(ahead));
@@ -203,10 +206,10 @@ export const FAULTS: readonly Fault[] = [
     name: 'time-jumps',
     about: 'the clock that decides is 200 hours ahead for seconds',
     lacks: ({ cluster }) => (cluster === undefined ? undefined : 'the database tells the time'),
-    async run({ nodes, stock }, dice) {
-      const node = dice.pick(nodes);
+    async run({ nodes, expectedRecords }, seeded) {
+      const node = seeded.pick(nodes);
       const jump = { from: Date.now(), to: Infinity };
-      stock.clockAhead.push(jump);
+      expectedRecords.clockAhead.push(jump);
       const hit = await between(
         named(node),
         () => node.clock(String(200 * HOUR)),
@@ -220,8 +223,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'pause',
     about: 'a whole node stands still for longer than its leases, and goes on',
-    async run({ nodes }, dice) {
-      const node = dice.pick(nodes);
+    async run({ nodes }, seeded) {
+      const node = seeded.pick(nodes);
       return between(
         named(node),
         () => node.pause(),

@@ -26,7 +26,7 @@ export interface ChaosResponse {
 export type Interruption = 'refused' | 'reset' | 'silence';
 
 export interface Attempt {
-  /** Sent along as x-request-id. */
+  /** Sent as x-request-id. */
   readonly id: string;
   /** Number of the node. */
   readonly node: number;
@@ -51,9 +51,9 @@ export interface PlannedRequest {
   readonly path: string;
   /** Text is sent as it is. */
   readonly body?: unknown;
-  /** It is sent with an Idempotency-Key, and repeated until there is an answer. */
+  /** Undefined: sent without an Idempotency-Key. True: sent with one, and repeated until there is a response. */
   readonly isKeyed?: boolean;
-  /** Card numbers that tokens are made of, in their order. */
+  /** Card numbers whose tokens are requested, in their order. */
   readonly cards?: readonly string[];
   readonly scheme?: number;
   readonly capture?: CaptureData;
@@ -63,22 +63,22 @@ export interface PlannedRequest {
   readonly reference?: string;
   /** Returns the fault of the first response of status 200 to the request of this number. */
   readonly fault: (answer: ChaosResponse, by: number) => string | undefined;
-  /** Is a status 400 right? */
+  /** True when a status 400 is correct. */
   readonly refusal?: (answer: ChaosResponse, attempt: Attempt) => boolean;
 }
 
 export class Request {
   readonly number: number;
-  readonly wish: PlannedRequest;
+  readonly planned: PlannedRequest;
   readonly attempts: Attempt[] = [];
   /** The first answer of status 200. */
   answer: ChaosResponse | undefined;
-  /** It was answered 400, or surely not carried out: it has had no effect. */
+  /** True when it got 400, or was certainly not executed: it has had no effect. */
   isRefused = false;
 
-  constructor(number: number, wish: PlannedRequest) {
+  constructor(number: number, planned: PlannedRequest) {
     this.number = number;
-    this.wish = wish;
+    this.planned = planned;
   }
 
   /** True when it may have had an effect without a response. */
@@ -86,12 +86,12 @@ export class Request {
     return this.answer === undefined && !this.isRefused;
   }
 
-  /** Before it, nothing can have happened. */
+  /** Time before which it cannot have had an effect. */
   get sentAt(): number {
     return this.attempts[0]?.sentAt ?? Number.POSITIVE_INFINITY;
   }
 
-  /** After it, everything has. */
+  /** Time after which it has had all its effects. */
   get answeredAt(): number {
     return this.attempts.find(({ end }) => typeof end === 'object' && end.status === 200)?.endedAt ?? Number.NaN;
   }
@@ -103,34 +103,34 @@ export class Request {
     if (end.status === 200) this.answer ??= end;
     // Without an Idempotency-Key a 409 comes from another operation; with one the first attempt may still be in
     // progress.
-    else if (end.status === 400 || (end.status === 409 && this.wish.isKeyed !== true)) this.isRefused = true;
+    else if (end.status === 400 || (end.status === 409 && this.planned.isKeyed !== true)) this.isRefused = true;
   }
 }
 
-/** Something that must not be. Holds ids, never card numbers. */
+/** A violation. It contains ids, never card numbers. */
 export interface Finding {
   /** The faults that are active, or were active shortly before; empty: none. */
   readonly during: string;
   readonly what: string;
-  /** The attempt that showed it last, when it was one. */
+  /** The attempt that showed it last, if any. */
   attempt: Attempt | undefined;
   times: number;
 }
 
-/** Everything that was sent, and what is found to be wrong. */
+/** All requests, and the findings about them. */
 export class Ledger {
   readonly requests: Request[] = [];
   readonly #findings = new Map<string, Finding>();
   /** The active faults. */
   during = '';
 
-  enter(wish: PlannedRequest): Request {
-    const request = new Request(this.requests.length + 1, wish);
+  enter(planned: PlannedRequest): Request {
+    const request = new Request(this.requests.length + 1, planned);
     this.requests.push(request);
     return request;
   }
 
-  /** The same again counts as one finding. */
+  /** A repeated finding counts once. */
   found(what: string, attempt?: Attempt): void {
     const key = `${this.during} ${what}`;
     const known = this.#findings.get(key) ?? { during: this.during, what, attempt, times: 0 };
@@ -144,7 +144,7 @@ export class Ledger {
   }
 
   of(...kinds: readonly Kind[]): Request[] {
-    return this.requests.filter(({ wish }) => kinds.includes(wish.kind));
+    return this.requests.filter(({ planned }) => kinds.includes(planned.kind));
   }
 
   acknowledged(...kinds: readonly Kind[]): (Request & { readonly answer: ChaosResponse })[] {
@@ -155,4 +155,4 @@ export class Ledger {
 }
 
 /** The name of a request in findings. */
-export const nameOf = ({ number, wish }: Request): string => `request ${number} (${wish.kind})`;
+export const nameOf = ({ number, planned }: Request): string => `request ${number} (${planned.kind})`;

@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Dice } from '../simulation/dice.ts';
+import type { SeededRandom } from '../simulation/seeded-random.ts';
 import type { ExpectedRecords } from './expected-records.ts';
 import { type ExpectedCapture, TOLERANCE_MS } from './expected-records.ts';
 import type { Ledger, PlannedRequest } from './ledger.ts';
 import type { Node } from './node.ts';
-import type { Notifier } from './notifier.ts';
 import { PaymentRequests } from './payment-requests.ts';
+import type { RetryingClient } from './retrying-client.ts';
 import { storedRecord, VaultRequests } from './vault-requests.ts';
 
 const REGULARS = 60;
@@ -17,7 +17,7 @@ const REPEATED = 8;
  * captures that expire soon.
  */
 const SHARE = { payments: 25, duels: 4, shortCaptures: 30 };
-/** Between two requests of one client, milliseconds. */
+/** Pause between two requests of one client, in milliseconds. */
 const THINKING = { least: 10, most: 120 };
 /** How long before and after its expiry a capture is read, in milliseconds. */
 const BEFORE_END_MS = 3000;
@@ -28,12 +28,12 @@ const ASKS_FOR_MS = 30_000;
 export interface LoadParts {
   readonly nodes: readonly Node[];
   readonly ledger: Ledger;
-  readonly stock: ExpectedRecords;
-  readonly courier: Notifier;
-  readonly dice: Dice;
+  readonly expectedRecords: ExpectedRecords;
+  readonly retryingClient: RetryingClient;
+  readonly seeded: SeededRandom;
 }
 
-/** Clients of all nodes, who want something all the time. */
+/** Clients of all nodes, which send requests without pause. */
 export class Load {
   readonly #parts: LoadParts;
   readonly #clients: number;
@@ -48,17 +48,17 @@ export class Load {
     this.#parts = parts;
     this.#clients = clients;
     this.#shortCaptures = captureEnds ? SHARE.shortCaptures : 0;
-    this.#regulars = Array.from({ length: REGULARS }, () => parts.stock.newCard());
-    this.#payingCards = Array.from({ length: PAYING_CARDS }, () => parts.stock.newCard());
+    this.#regulars = Array.from({ length: REGULARS }, () => parts.expectedRecords.newCard());
+    this.#payingCards = Array.from({ length: PAYING_CARDS }, () => parts.expectedRecords.newCard());
   }
 
   start(): void {
-    const { nodes, dice } = this.#parts;
+    const { nodes, seeded } = this.#parts;
     const homes = Array.from({ length: this.#clients }, (_, index) => nodes[index % nodes.length] as Node);
-    this.#working = Promise.all(homes.map((home, index) => this.#work(index + 1, home, dice.branch())));
+    this.#working = Promise.all(homes.map((home, index) => this.#work(index + 1, home, seeded.branch())));
   }
 
-  /** Resolves when the last client has its answer, or its request must not be repeated. */
+  /** Resolves when the last client has its response, or its request must not be repeated. */
   async stop(): Promise<void> {
     this.#isOver = true;
     await this.#working;
@@ -69,70 +69,71 @@ export class Load {
     await Promise.all(this.#watches);
   }
 
-  async #work(number: number, home: Node, dice: Dice): Promise<void> {
-    const { stock } = this.#parts;
-    const vault = new VaultRequests(dice, stock, this.#regulars);
-    const payments = new PaymentRequests(dice, stock, number, this.#payingCards);
+  async #work(number: number, home: Node, seeded: SeededRandom): Promise<void> {
+    const { expectedRecords } = this.#parts;
+    const vault = new VaultRequests(seeded, expectedRecords, this.#regulars);
+    const payments = new PaymentRequests(seeded, expectedRecords, number, this.#payingCards);
     while (!this.#isOver) {
-      if (dice.percent(SHARE.payments)) await this.#pay(payments, home, dice);
-      else if (dice.percent(SHARE.duels)) await this.#duel(vault, dice);
-      else await this.#ask(vault.next(this.#shortCaptures), home, dice);
-      await wait(dice.between(THINKING.least, THINKING.most));
+      if (seeded.percent(SHARE.payments)) await this.#pay(payments, home, seeded);
+      else if (seeded.percent(SHARE.duels)) await this.#duel(vault, seeded);
+      else await this.#ask(vault.next(this.#shortCaptures), home, seeded);
+      await wait(seeded.between(THINKING.least, THINKING.most));
     }
   }
 
-  async #ask(wish: PlannedRequest | undefined, home: Node, dice: Dice): Promise<void> {
-    if (wish === undefined) return;
-    const { ledger, courier, stock } = this.#parts;
-    const request = ledger.enter(wish);
-    await courier.carryOut(request, home, Date.now() + ASKS_FOR_MS);
+  async #ask(planned: PlannedRequest | undefined, home: Node, seeded: SeededRandom): Promise<void> {
+    if (planned === undefined) return;
+    const { ledger, retryingClient, expectedRecords } = this.#parts;
+    const request = ledger.enter(planned);
+    await retryingClient.send(request, home, Date.now() + ASKS_FOR_MS);
     if (request.answer === undefined) return;
     const kept = storedRecord(request);
-    if (kept !== undefined) this.#keep(kept, stock, dice.branch());
-    if (wish.isKeyed === true && dice.percent(REPEATED)) await courier.attempt(request, courier.other(home));
+    if (kept !== undefined) this.#keep(kept, expectedRecords, seeded.branch());
+    if (planned.isKeyed === true && seeded.percent(REPEATED))
+      await retryingClient.attempt(request, retryingClient.other(home));
   }
 
-  async #pay(payments: PaymentRequests, home: Node, dice: Dice): Promise<void> {
-    const { ledger, courier } = this.#parts;
+  async #pay(payments: PaymentRequests, home: Node, seeded: SeededRandom): Promise<void> {
+    const { ledger, retryingClient } = this.#parts;
     const request = ledger.enter(payments.next());
-    await courier.carryOut(request, home, Date.now() + ASKS_FOR_MS);
+    await retryingClient.send(request, home, Date.now() + ASKS_FOR_MS);
     payments.heard(request);
-    if (request.answer !== undefined && request.wish.isKeyed === true && dice.percent(REPEATED))
-      await courier.attempt(request, courier.other(home));
+    if (request.answer !== undefined && request.planned.isKeyed === true && seeded.percent(REPEATED))
+      await retryingClient.attempt(request, retryingClient.other(home));
   }
 
-  /** Every node is asked at once for the token of a card that none has seen. */
-  async #duel(vault: VaultRequests, dice: Dice): Promise<void> {
-    const { nodes, ledger, courier, stock } = this.#parts;
-    const fresh = stock.newCard();
+  /** Requests the token of a new card from every node concurrently. */
+  async #duel(vault: VaultRequests, seeded: SeededRandom): Promise<void> {
+    const { nodes, ledger, retryingClient, expectedRecords } = this.#parts;
+    const fresh = expectedRecords.newCard();
     await Promise.all(
-      [...nodes, dice.pick(nodes)].map((node) =>
-        courier.carryOut(ledger.enter(vault.persistent(fresh)), node, Date.now() + ASKS_FOR_MS),
+      [...nodes, seeded.pick(nodes)].map((node) =>
+        retryingClient.send(ledger.enter(vault.persistent(fresh)), node, Date.now() + ASKS_FOR_MS),
       ),
     );
   }
 
-  #keep(kept: ExpectedCapture, stock: ExpectedRecords, dice: Dice): void {
-    if (kept.endsBefore - Date.now() > 2 * 60_000) stock.captures.push(kept);
+  #keep(kept: ExpectedCapture, expectedRecords: ExpectedRecords, seeded: SeededRandom): void {
+    if (kept.endsBefore - Date.now() > 2 * 60_000) expectedRecords.captures.push(kept);
     else {
-      const watch = this.#watch(kept, dice).finally(() => this.#watches.delete(watch));
+      const watch = this.#watch(kept, seeded).finally(() => this.#watches.delete(watch));
       this.#watches.add(watch);
     }
   }
 
-  /** Retrieves a capture a little before it ends, and from all nodes at once as soon as it must have ended. */
-  async #watch(kept: ExpectedCapture, dice: Dice): Promise<void> {
-    const { nodes, ledger, courier, stock } = this.#parts;
-    const wishes = new VaultRequests(dice, stock, this.#regulars);
+  /** Retrieves a capture shortly before it expires, and from all nodes concurrently after its expiry. */
+  async #watch(kept: ExpectedCapture, seeded: SeededRandom): Promise<void> {
+    const { nodes, ledger, retryingClient, expectedRecords } = this.#parts;
+    const plannedRequests = new VaultRequests(seeded, expectedRecords, this.#regulars);
     const until = async (time: number): Promise<void> => wait(Math.max(0, time - Date.now()));
     await until(kept.endsAfter - BEFORE_END_MS);
-    await courier.attempt(ledger.enter(wishes.retrieve(kept)), dice.pick(nodes));
-    await until(kept.endsBefore + dice.below(SPREAD_MS));
+    await retryingClient.attempt(ledger.enter(plannedRequests.retrieve(kept)), seeded.pick(nodes));
+    await until(kept.endsBefore + seeded.below(SPREAD_MS));
     for (const node of nodes) {
       const { id } = kept;
       const fault = () => `${id} was given out ${Date.now() - kept.endsBefore + TOLERANCE_MS} ms after its end`;
-      const wish: PlannedRequest = { ...wishes.retrieve(kept), fault };
-      await courier.attempt(ledger.enter(wish), node);
+      const planned: PlannedRequest = { ...plannedRequests.retrieve(kept), fault };
+      await retryingClient.attempt(ledger.enter(planned), node);
     }
   }
 }

@@ -8,15 +8,15 @@ import { runCommand, type ServiceProcess, startProcess } from '../fixtures/servi
 import type { Attempt, ChaosResponse, Interruption, PlannedRequest } from './ledger.ts';
 
 /** How long a client waits for a response. */
-export const PATIENCE_MS = 10_000;
-/** A supervisor starts a process again that has ended. */
+export const TIMEOUT_MS = 10_000;
+/** Pause after which a supervisor starts an ended process again. */
 const RESTART_AFTER_MS = 500;
 const REFUSED_AFTER_MS = 20;
-/** A cut may be noticed by a client a little before we know of the end of the process. */
+/** A client may notice a cut a little before the end of the process is known here. */
 const NOTICED_MS = 250;
 const CLOCK = pathToFileURL(join(import.meta.dirname, 'wall-clock.ts')).href;
 
-/** Milliseconds of the right clock; without an end it lasts. */
+/** Milliseconds of the right clock; without an end the span lasts. */
 interface Span {
   readonly from: number;
   to?: number;
@@ -177,16 +177,16 @@ export class Node {
     return runCommand(this.directory, args, this.variables);
   }
 
-  async attempt(wish: PlannedRequest, letter: Letter, patienceMs = PATIENCE_MS): Promise<Attempt> {
+  async attempt(planned: PlannedRequest, letter: Letter, timeoutMs = TIMEOUT_MS): Promise<Attempt> {
     const sentAt = Date.now();
-    const end = await this.#send(wish, letter, patienceMs);
+    const end = await this.#send(planned, letter, timeoutMs);
     return { id: letter.id, node: this.number, sentAt, endedAt: Date.now(), end };
   }
 
   async #send(
     { method, path, body }: PlannedRequest,
     { key, id, idempotencyKey }: Letter,
-    patienceMs: number,
+    timeoutMs: number,
   ): Promise<ChaosResponse | Interruption> {
     const serving = this.#serving;
     if (serving === undefined) {
@@ -224,7 +224,7 @@ export class Node {
       const timer = setTimeout(() => {
         end('silence');
         outgoing.destroy();
-      }, patienceMs);
+      }, timeoutMs);
       const end = (with_: ChaosResponse | Interruption): void => {
         clearTimeout(timer);
         resolve(with_);

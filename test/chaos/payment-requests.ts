@@ -1,4 +1,4 @@
-import type { Dice } from '../simulation/dice.ts';
+import type { SeededRandom } from '../simulation/seeded-random.ts';
 import type { ExpectedRecords } from './expected-records.ts';
 import type { ChaosResponse, Payment, PlannedRequest, Request } from './ledger.ts';
 
@@ -25,33 +25,35 @@ export const isFinal = (answer: ChaosResponse): boolean =>
 
 /** The requests of one client for its own payments: it captures, refunds and voids them in any order. */
 export class PaymentRequests {
-  readonly #dice: Dice;
-  readonly #stock: ExpectedRecords;
+  readonly #seeded: SeededRandom;
+  readonly #expectedRecords: ExpectedRecords;
   readonly #number: number;
   readonly #cards: readonly string[];
   readonly #payments: string[] = [];
   #count = 0;
 
-  constructor(dice: Dice, stock: ExpectedRecords, number: number, cards: readonly string[]) {
-    this.#dice = dice;
-    this.#stock = stock;
+  constructor(seeded: SeededRandom, expectedRecords: ExpectedRecords, number: number, cards: readonly string[]) {
+    this.#seeded = seeded;
+    this.#expectedRecords = expectedRecords;
     this.#number = number;
     this.#cards = cards;
   }
 
   next(): PlannedRequest {
-    const payment = this.#payments.at(-1 - this.#dice.below(3));
-    const kind = this.#dice.pick(payment === undefined ? KINDS.slice(3) : KINDS);
+    const payment = this.#payments.at(-1 - this.#seeded.below(3));
+    const kind = this.#seeded.pick(payment === undefined ? KINDS.slice(3) : KINDS);
     const reference = `${this.#number}.${++this.#count}`;
-    const isKeyed = this.#dice.percent(75);
+    const isKeyed = this.#seeded.percent(75);
     const shared = { method: 'POST', reference, isKeyed } as const;
     const transaction_info = { type: kind, reference_code: reference };
     if (kind === 'authorization' || kind === 'payment') {
-      const card = this.#dice.pick(this.#cards);
-      if (kind === 'payment') this.#stock.wantedPersistent.add(`${SCHEME} ${card}`);
+      const card = this.#seeded.pick(this.#cards);
+      if (kind === 'payment') this.#expectedRecords.wantedPersistent.add(`${SCHEME} ${card}`);
       const fault = (answer: ChaosResponse, by: number) =>
         wrongReference(answer, reference) ??
-        (kind === 'payment' ? this.#stock.persisted(by, SCHEME, card, answer.json.data.card?.token) : undefined);
+        (kind === 'payment'
+          ? this.#expectedRecords.persisted(by, SCHEME, card, answer.json.data.card?.token)
+          : undefined);
       return { ...shared, kind, path: PAYMENTS, body: this.#order(transaction_info, card), fault };
     }
     const fault = (answer: ChaosResponse) => wrongReference(answer, reference);
@@ -59,7 +61,7 @@ export class PaymentRequests {
     const refusal: PlannedRequest['refusal'] = ({ json }) =>
       json?.data?.code === 'payment_state' || (kind === 'payment_refund' && json?.data?.path === REFUNDED);
     const later = { ...shared, kind, fault, refusal, target: payment as string };
-    const part = this.#dice.percent(50) ? { amount_details: { total_amount: this.#dice.between(1, 40) } } : {};
+    const part = this.#seeded.percent(50) ? { amount_details: { total_amount: this.#seeded.between(1, 40) } } : {};
     const path = `${PAYMENTS}/${payment}`;
     if (kind === 'authorization_void') return { ...later, path: `${path}/void`, body: { transaction_info } };
     if (kind === 'capture')
@@ -68,14 +70,14 @@ export class PaymentRequests {
   }
 
   /** The payment can be captured and so on from now on. */
-  heard({ wish, answer }: Request): void {
-    if (answer !== undefined && wish.path === PAYMENTS) this.#payments.push(infoOf(answer).transaction_id);
+  heard({ planned, answer }: Request): void {
+    if (answer !== undefined && planned.path === PAYMENTS) this.#payments.push(infoOf(answer).transaction_id);
   }
 
   #order(transaction_info: object, number: string): object {
-    const words = this.#dice.percent(25) ? this.#dice.pick(WORDS) : '';
+    const words = this.#seeded.percent(25) ? this.#seeded.pick(WORDS) : '';
     // 65001 and more: booked, and never answered; 5001 and more: declined.
-    const amount = this.#dice.weighed({ '41.00': 85, '65001.00': 8, '6000.00': 7 });
+    const amount = this.#seeded.weighed({ '41.00': 85, '65001.00': 8, '6000.00': 7 });
     return {
       transaction_info,
       card: { number, expiration_date: '12/2029', security_code: '737', holder: 'Ana Lopez' },

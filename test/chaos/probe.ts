@@ -1,14 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Dice } from '../simulation/dice.ts';
+import type { SeededRandom } from '../simulation/seeded-random.ts';
 import type { ExpectedRecords } from './expected-records.ts';
 import type { Ledger } from './ledger.ts';
 import type { Node } from './node.ts';
-import type { Notifier } from './notifier.ts';
+import type { RetryingClient } from './retrying-client.ts';
 import { VaultRequests } from './vault-requests.ts';
 
 const EVERY_MS = 50;
 /** So that one write that hangs does not hide a later one that would not. */
-const PATIENCE_MS = 2000;
+const TIMEOUT_MS = 2000;
 
 interface Success {
   readonly sentAt: number;
@@ -29,17 +29,20 @@ export interface Recovery {
 export class Probe {
   readonly node: Node;
   readonly #successes: Success[] = [];
-  readonly #wishes: VaultRequests;
+  readonly #plannedRequests: VaultRequests;
   readonly #ledger: Ledger;
-  readonly #courier: Notifier;
+  readonly #retryingClient: RetryingClient;
   #isOver = false;
   #working: Promise<void> = Promise.resolve();
 
-  constructor(node: Node, parts: { ledger: Ledger; courier: Notifier; stock: ExpectedRecords; dice: Dice }) {
+  constructor(
+    node: Node,
+    parts: { ledger: Ledger; retryingClient: RetryingClient; expectedRecords: ExpectedRecords; seeded: SeededRandom },
+  ) {
     this.node = node;
     this.#ledger = parts.ledger;
-    this.#courier = parts.courier;
-    this.#wishes = new VaultRequests(parts.dice, parts.stock, []);
+    this.#retryingClient = parts.retryingClient;
+    this.#plannedRequests = new VaultRequests(parts.seeded, parts.expectedRecords, []);
   }
 
   start(): void {
@@ -70,8 +73,8 @@ export class Probe {
 
   async #work(): Promise<void> {
     while (!this.#isOver) {
-      const request = this.#ledger.enter(this.#wishes.tokenize(false, 1));
-      const { sentAt, endedAt } = await this.#courier.attempt(request, this.node, PATIENCE_MS);
+      const request = this.#ledger.enter(this.#plannedRequests.tokenize(false, 1));
+      const { sentAt, endedAt } = await this.#retryingClient.attempt(request, this.node, TIMEOUT_MS);
       if (request.answer !== undefined) this.#successes.push({ sentAt, endedAt });
       await wait(EVERY_MS);
     }

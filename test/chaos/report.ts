@@ -11,7 +11,7 @@ const seen = ({ end }: Attempt): string => {
   return SEEN.includes(word) ? word : ['200', '400'].includes(word) ? 'fine' : 'other';
 };
 
-const attemptsOf = ({ stage }: Outcome): Attempt[] => stage.ledger.requests.flatMap(({ attempts }) => attempts);
+const attemptsOf = ({ testbed }: Outcome): Attempt[] => testbed.ledger.requests.flatMap(({ attempts }) => attempts);
 
 const seconds = (milliseconds: number | undefined): string =>
   milliseconds === undefined ? 'never' : (milliseconds / 1000).toFixed(2);
@@ -58,8 +58,8 @@ export function errorTable(outcome: Outcome): Table {
   return [['fault', 'requests', ...SEEN], ...[...rows].map(([name, row]) => [name, ...counted(row)])];
 }
 
-export const summary = ({ stage, load, injected, findings }: Outcome): string => {
-  const { requests } = stage.ledger;
+export const summary = ({ testbed, load, injected, findings }: Outcome): string => {
+  const { requests } = testbed.ledger;
   const sent = requests.reduce((sum, { attempts }) => sum + attempts.length, 0);
   const acknowledged = requests.filter(({ answer }) => answer !== undefined).length;
   const unknown = requests.filter(({ isUnknown }) => isUnknown).length;

@@ -1,4 +1,4 @@
-import type { Dice } from '../simulation/dice.ts';
+import type { SeededRandom } from '../simulation/seeded-random.ts';
 import {
   cardsText,
   type ExpectedCapture,
@@ -17,14 +17,14 @@ export const HASH = '/proxy/hash?type=SHA256';
 
 /** The requests of one client for tokens and captures. */
 export class VaultRequests {
-  readonly #dice: Dice;
-  readonly #stock: ExpectedRecords;
+  readonly #seeded: SeededRandom;
+  readonly #expectedRecords: ExpectedRecords;
   /** Cards that come again and again. */
   readonly #regulars: readonly string[];
 
-  constructor(dice: Dice, stock: ExpectedRecords, regulars: readonly string[]) {
-    this.#dice = dice;
-    this.#stock = stock;
+  constructor(seeded: SeededRandom, expectedRecords: ExpectedRecords, regulars: readonly string[]) {
+    this.#seeded = seeded;
+    this.#expectedRecords = expectedRecords;
     this.#regulars = regulars;
   }
 
@@ -32,48 +32,48 @@ export class VaultRequests {
    * Schemes 3 and 7 are requested with an Idempotency-Key only: the table must contain exactly as many of their tokens
    * as were acknowledged. The others allow no such count after a lost response.
    */
-  tokenize(isKeyed = this.#dice.percent(60), size = this.#dice.pick([1, 1, 1, 2, 5])): PlannedRequest {
-    const cards = Array.from({ length: size }, () => this.#stock.newCard());
-    const scheme = this.#dice.pick(isKeyed ? [3, 7] : [1, 8]);
+  tokenize(isKeyed = this.#seeded.percent(60), size = this.#seeded.pick([1, 1, 1, 2, 5])): PlannedRequest {
+    const cards = Array.from({ length: size }, () => this.#expectedRecords.newCard());
+    const scheme = this.#seeded.pick(isKeyed ? [3, 7] : [1, 8]);
     const chd = cards.map((card) => ({ card, name: 'Ana Lopez', exp: '12/29' }));
     const body = { chd, tags: [], scheme };
-    const fault = (answer: ChaosResponse, by: number) => this.#stock.tokenized(by, cards, scheme, answer);
+    const fault = (answer: ChaosResponse, by: number) => this.#expectedRecords.tokenized(by, cards, scheme, answer);
     return { kind: 'tokenize', method: 'POST', path: TOKENIZE, body, isKeyed, cards, scheme, fault };
   }
 
   /** A small set of cards that all clients send; `fresh`: one that was not sent before. */
   persistent(fresh: string | undefined = undefined): PlannedRequest {
-    const some = Array.from({ length: this.#dice.between(1, 3) }, () => this.#dice.pick(this.#regulars));
+    const some = Array.from({ length: this.#seeded.between(1, 3) }, () => this.#seeded.pick(this.#regulars));
     const cards = [...new Set([...(fresh === undefined ? [] : [fresh]), ...some])];
     const scheme = 1;
-    for (const card of cards) this.#stock.wantedPersistent.add(`${scheme} ${card}`);
-    const name = `Ana ${this.#dice.below(1000)}`;
+    for (const card of cards) this.#expectedRecords.wantedPersistent.add(`${scheme} ${card}`);
+    const name = `Ana ${this.#seeded.below(1000)}`;
     const chd = cards.map((card) => ({ card, name, exp: '12/29' }));
     const body = { chd, tags: [], scheme, type: 'persistent' };
     const fault = ({ json }: ChaosResponse, by: number): string | undefined => {
       const records = json?.data?.tokens;
       if (!Array.isArray(records) || records.length !== cards.length) return 'has another number of tokens';
       for (const [index, card] of cards.entries()) {
-        const wrong = this.#stock.persisted(by, scheme, card, records[index].token);
+        const wrong = this.#expectedRecords.persisted(by, scheme, card, records[index].token);
         if (wrong !== undefined) return wrong;
       }
       return undefined;
     };
-    const isKeyed = this.#dice.percent(50);
+    const isKeyed = this.#seeded.percent(50);
     return { kind: 'persistent', method: 'POST', path: TOKENIZE, body, isKeyed, cards, scheme, fault };
   }
 
   /** `amount` identifies a capture in the table. */
   capture(isShort: boolean): PlannedRequest {
     const ttl = isShort ? TTL.short : TTL.long;
-    const card = this.#stock.newCard();
-    const amount = this.#stock.nextAmount();
+    const card = this.#expectedRecords.newCard();
+    const amount = this.#expectedRecords.nextAmount();
     const name = `Ana ${amount}`;
-    const capture = { card, cvv: String(100 + this.#dice.below(900)), name, ttlMs: ttl * MINUTE_MS, amount };
+    const capture = { card, cvv: String(100 + this.#seeded.below(900)), name, ttlMs: ttl * MINUTE_MS, amount };
     const chd = { card, name, exp: '12/29', cvv: capture.cvv };
     const body = { chd, amount, currency: 'USD', additional_info: {}, ttl };
     const fault = ({ json }: ChaosResponse) => (/^[0-9a-f-]{36}$/.test(json?.data?.id) ? undefined : 'has no id');
-    const isKeyed = this.#dice.percent(60);
+    const isKeyed = this.#seeded.percent(60);
     return { kind: 'create capture', method: 'POST', path: CAPTURES, body, isKeyed, capture, fault };
   }
 
@@ -86,7 +86,7 @@ export class VaultRequests {
         : `${id} gave back something else`;
     };
     const refusal: PlannedRequest['refusal'] = (_, { sentAt, endedAt }) =>
-      this.#isDeleted(id, endedAt) || endedAt >= kept.endsAfter || this.#stock.isClockAhead(sentAt, endedAt);
+      this.#isDeleted(id, endedAt) || endedAt >= kept.endsAfter || this.#expectedRecords.isClockAhead(sentAt, endedAt);
     return { kind: 'retrieve capture', method: 'GET', path: `${CAPTURES}/${id}`, target: id, fault, refusal };
   }
 
@@ -104,22 +104,23 @@ export class VaultRequests {
       return id === token && status === 'success' && more.length === 0 ? undefined : `${token} was not there`;
     };
     const body = { tokens: [token] };
-    this.#stock.deletions.set(token, Date.now());
+    this.#expectedRecords.deletions.set(token, Date.now());
     return { kind: 'delete token', method: 'DELETE', path: '/v1/tokens', body, isKeyed: true, target: token, fault };
   }
 
   deleteCapture({ id }: ExpectedCapture): PlannedRequest {
     const fault = ({ json }: ChaosResponse) => (json?.data?.status === 'success' ? undefined : `${id} was not there`);
-    this.#stock.deletions.set(id, Date.now());
+    this.#expectedRecords.deletions.set(id, Date.now());
     const path = `${CAPTURES}/${id}`;
-    const refusal: PlannedRequest['refusal'] = (_, { sentAt, endedAt }) => this.#stock.isClockAhead(sentAt, endedAt);
+    const refusal: PlannedRequest['refusal'] = (_, { sentAt, endedAt }) =>
+      this.#expectedRecords.isClockAhead(sentAt, endedAt);
     return { kind: 'delete capture', method: 'DELETE', path, isKeyed: true, target: id, fault, refusal };
   }
 
   /** Percentage of new captures that expire soon. Undefined when no record can be read or deleted yet. */
   next(shortCaptures: number): PlannedRequest | undefined {
-    const { tokens, captures } = this.#stock;
-    const kind = this.#dice.weighed({
+    const { tokens, captures } = this.#expectedRecords;
+    const kind = this.#seeded.weighed({
       tokenize: 28,
       persistent: 12,
       capture: 16,
@@ -134,33 +135,33 @@ export class VaultRequests {
       case 'persistent':
         return this.persistent();
       case 'capture':
-        return this.capture(this.#dice.percent(shortCaptures));
+        return this.capture(this.#seeded.percent(shortCaptures));
       case 'read':
         return tokens.length === 0
           ? undefined
-          : this.detokenize(Array.from({ length: this.#dice.between(1, 4) }, () => this.#dice.pick(tokens)));
+          : this.detokenize(Array.from({ length: this.#seeded.between(1, 4) }, () => this.#seeded.pick(tokens)));
       case 'retrieve':
-        return captures.length === 0 ? undefined : this.retrieve(this.#dice.pick(captures));
+        return captures.length === 0 ? undefined : this.retrieve(this.#seeded.pick(captures));
       case 'remove': {
-        const held = this.#stock.takeToken();
+        const held = this.#expectedRecords.takeToken();
         return held && this.deleteToken(held);
       }
       case 'drop': {
-        const kept = this.#stock.takeCapture();
+        const kept = this.#expectedRecords.takeCapture();
         return kept && this.deleteCapture(kept);
       }
     }
   }
 
   #isDeleted(id: string, at: number): boolean {
-    const sentAt = this.#stock.deletions.get(id);
+    const sentAt = this.#expectedRecords.deletions.get(id);
     return sentAt !== undefined && sentAt <= at;
   }
 }
 
 /** A client's knowledge of a capture that was created. */
 export function storedRecord(request: Request): ExpectedCapture | undefined {
-  const { capture } = request.wish;
+  const { capture } = request.planned;
   const id = request.answer?.json.data.id;
   if (capture === undefined || id === undefined) return undefined;
   const endsAfter = request.sentAt + capture.ttlMs - TOLERANCE_MS;

@@ -16,7 +16,7 @@ function obey(): void {
   try {
     word = readFileSync(file, 'utf8');
   } catch {
-    // No file, no wish.
+    // Without the file the clock is right.
   }
   stoodStillAt = word === 'stop' ? (stoodStillAt ?? now()) : undefined;
   aheadMs = word === 'stop' ? 0 : Number(word);

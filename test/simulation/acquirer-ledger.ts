@@ -1,5 +1,5 @@
 import type { FailureStatus } from '../../src/payments/transitions.ts';
-import type { Dice } from './dice.ts';
+import type { SeededRandom } from './seeded-random.ts';
 
 /** The acquirer's own books: what was done there, and the rules by which it was. They know nothing of ours. */
 
@@ -61,22 +61,22 @@ export class AcquirerLedger {
   /** No more whims: what the rules allow is done. */
   isCalm = false;
   readonly #habits: AcquirerBehavior;
-  readonly #dice: Dice;
+  readonly #seeded: SeededRandom;
   readonly #now: () => number;
   readonly #closed = new Set<string>();
   readonly #refused = new Set<string>();
   readonly #voids = new Set<string>();
 
-  constructor(options: { habits: AcquirerBehavior; dice: Dice; now: () => number }) {
+  constructor(options: { habits: AcquirerBehavior; seeded: SeededRandom; now: () => number }) {
     this.#habits = options.habits;
-    this.#dice = options.dice;
+    this.#seeded = options.seeded;
     this.#now = options.now;
   }
 
   authorize(key: string, amount: bigint, capture: boolean): AcquirerResponse {
     if (this.payments.has(key)) this.violations.push(`${key} was authorized twice`);
     if (this.#closed.has(key)) return CANNOT;
-    const fate = this.#dice.weighed({ approved: 68, refused: 12, pending: 14, failing: 6 });
+    const fate = this.#seeded.weighed({ approved: 68, refused: 12, pending: 14, failing: 6 });
     const at = this.#now();
     const isSale = capture && this.#habits.sale;
     const payment: PaymentEntry = {
@@ -89,12 +89,12 @@ export class AcquirerLedger {
       refunds: [],
       turn: undefined,
       hasTurned: false,
-      silent: this.#dice.percent(25),
+      silent: this.#seeded.percent(25),
       untold: false,
     };
-    const when = at + this.#dice.between(1000, 8 * MINUTE);
-    if (fate === 'pending' && this.#dice.percent(80))
-      payment.turn = { at: when, to: this.#dice.pick(['approved', 'approved', 'refused']) };
+    const when = at + this.#seeded.between(1000, 8 * MINUTE);
+    if (fate === 'pending' && this.#seeded.percent(80))
+      payment.turn = { at: when, to: this.#seeded.pick(['approved', 'approved', 'refused']) };
     if (fate === 'failing' && !isSale) payment.turn = { at: when, to: 'refused' };
     this.payments.set(key, payment);
     if (payment.state === 'approved' && isSale) payment.capture = { key, amount, at };
@@ -110,7 +110,7 @@ export class AcquirerLedger {
     if (this.#whim()) return this.#no(key, NO);
     payment.capture = { key, amount, at: this.#now() };
     payment.turn = undefined;
-    return this.#dice.percent(5) ? { kind: 'pending' } : YES;
+    return this.#seeded.percent(5) ? { kind: 'pending' } : YES;
   }
 
   refund(key: string, of: string, amount: bigint): AcquirerResponse {
@@ -119,7 +119,7 @@ export class AcquirerLedger {
     if (payment.refunds.some((each) => each.key === key)) this.violations.push(`${key} was refunded twice`);
     if (amount > payment.capture.amount - refundedOf(payment)) return this.#no(key, CANNOT);
     if (this.#whim()) return this.#no(key, NO);
-    const state = !this.isCalm && this.#dice.percent(10) ? 'pending' : 'done';
+    const state = !this.isCalm && this.#seeded.percent(10) ? 'pending' : 'done';
     payment.refunds.push({ key, amount, at: this.#now(), state });
     return state === 'pending' ? { kind: 'pending' } : YES;
   }
@@ -190,7 +190,7 @@ export class AcquirerLedger {
   news(): string[] {
     this.settle();
     const told = [...this.payments.values()].filter(({ untold, silent }) => untold && !silent);
-    for (const payment of told) payment.untold = !this.isCalm && this.#dice.percent(50);
+    for (const payment of told) payment.untold = !this.isCalm && this.#seeded.percent(50);
     return told.map(({ key }) => key);
   }
 
@@ -209,7 +209,7 @@ export class AcquirerLedger {
   #turn(payment: PaymentEntry): void {
     for (const refund of payment.refunds)
       if (refund.state === 'pending' && this.#now() > refund.at + MINUTE)
-        refund.state = this.#dice.percent(40) ? 'failed' : 'done';
+        refund.state = this.#seeded.percent(40) ? 'failed' : 'done';
     const { turn, isSale, key, amount } = payment;
     if (turn === undefined || turn.at > this.#now()) return;
     payment.turn = undefined;
@@ -240,7 +240,7 @@ export class AcquirerLedger {
   }
 
   #whim(): boolean {
-    return !this.isCalm && this.#dice.percent(6);
+    return !this.isCalm && this.#seeded.percent(6);
   }
 }
 

@@ -11,7 +11,7 @@ import type {
   ProcessorNotification,
 } from '../../src/payments/processor.ts';
 import { type AcquirerBehavior, AcquirerLedger, type AcquirerResponse } from './acquirer-ledger.ts';
-import type { Dice } from './dice.ts';
+import type { SeededRandom } from './seeded-random.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** The fate of a request. */
@@ -42,7 +42,7 @@ export class Acquirer {
   readonly habits: AcquirerBehavior;
   readonly books: AcquirerLedger;
   readonly #time: VirtualTime;
-  readonly #dice: Dice;
+  readonly #seeded: SeededRandom;
   readonly #tell: (line: string) => void;
   /** Requests that are still on their way arrive before this much later, milliseconds. */
   readonly #lateMost: number;
@@ -54,18 +54,22 @@ export class Acquirer {
   constructor(options: {
     habits: AcquirerBehavior;
     time: VirtualTime;
-    dice: Dice;
+    seeded: SeededRandom;
     lateMost: number;
     tell: (line: string) => void;
     spoilt: CorruptedResponse | undefined;
   }) {
     this.habits = options.habits;
     this.#time = options.time;
-    this.#dice = options.dice;
+    this.#seeded = options.seeded;
     this.#tell = options.tell;
     this.#lateMost = options.lateMost;
     this.#spoilt = options.spoilt;
-    this.books = new AcquirerLedger({ habits: options.habits, dice: options.dice.branch(), now: () => this.#time.now });
+    this.books = new AcquirerLedger({
+      habits: options.habits,
+      seeded: options.seeded.branch(),
+      now: () => this.#time.now,
+    });
   }
 
   /** Requests that have not arrived, and answers that have not. */
@@ -117,7 +121,7 @@ export class Acquirer {
         if (isDead()) return NEVER;
         const keys = this.books.news();
         // Duplicates, too.
-        return [...keys, ...keys.filter(() => this.#dice.percent(30))].map((key) => ({ tenant, operationRef: key }));
+        return [...keys, ...keys.filter(() => this.#seeded.percent(30))].map((key) => ({ tenant, operationRef: key }));
       },
     };
   }
@@ -129,24 +133,25 @@ export class Acquirer {
     isDead: () => boolean,
   ): Promise<Outcome | InquiryResult> {
     const isLost = this.#spoilt === 'mute';
-    const fate = isLost ? 'lost' : this.isCalm ? 'good' : this.#dice.weighed(FATES);
+    const fate = isLost ? 'lost' : this.isCalm ? 'good' : this.#seeded.weighed(FATES);
     const name = `${what} ${key}`;
     return new Promise((resolve, reject) => {
       const arrive = (answered: (word: Outcome | InquiryResult) => void): void => {
         const said = act();
         this.#tell(`acquirer: ${name} ${fate}: ${said.kind}`);
-        this.#later(this.#dice.between(0, 200), () => (isDead() ? undefined : answered(wordOf(said, key))));
+        this.#later(this.#seeded.between(0, 200), () => (isDead() ? undefined : answered(wordOf(said, key))));
       };
-      const soon = this.#dice.between(0, 300);
+      const soon = this.#seeded.between(0, 300);
       if (fate === 'good') return this.#later(soon, () => arrive(resolve));
       if (fate === 'unanswered') return this.#later(soon, () => arrive(() => undefined));
       if (fate === 'garbled') return this.#later(soon, () => arrive(() => resolve(GARBLED)));
-      if (fate === 'late') return this.#later(this.#dice.between(1000, this.#lateMost), () => arrive(() => undefined));
+      if (fate === 'late')
+        return this.#later(this.#seeded.between(1000, this.#lateMost), () => arrive(() => undefined));
       this.#tell(`acquirer: ${name} ${fate}`);
       if (fate === 'refused_connection')
         return resolve(what === 'inquire' || what === 'abandon' ? GARBLED : { kind: 'not-sent' });
       if (fate === 'failed') {
-        if (this.#dice.percent(50)) this.#later(soon, () => arrive(() => undefined));
+        if (this.#seeded.percent(50)) this.#later(soon, () => arrive(() => undefined));
         reject(new Error('a fault of the client'));
       }
     });

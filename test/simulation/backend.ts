@@ -8,7 +8,7 @@ import type { ConfiguredSettings } from '../../src/payments/settings.ts';
 import { type Database, text } from '../../src/storage/database.ts';
 import { Acquirer, type CorruptedResponse } from './acquirer.ts';
 import { type AcquirerBehavior, refundedOf } from './acquirer-ledger.ts';
-import type { Dice } from './dice.ts';
+import type { SeededRandom } from './seeded-random.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** The state of a payment in the records of a processor. */
@@ -47,7 +47,7 @@ export interface Backend {
   reach?(): Promise<void>;
   close?(): Promise<void>;
   /** The e-mail of a new payment, and whole units of its amount. */
-  wish(dice: Dice): { readonly email: string; readonly units: number };
+  planned(seeded: SeededRandom): { readonly email: string; readonly units: number };
 }
 
 export const SETTINGS: ConfiguredSettings = {
@@ -60,29 +60,29 @@ export const SETTINGS: ConfiguredSettings = {
 /** Twice `recovery-max`: unconfirmed operations are inquired about for that long. */
 const LATE_MOST = 110_000;
 
-function habitsOf(dice: Dice): AcquirerBehavior {
-  const absences = dice.pick([1, 3, Number.POSITIVE_INFINITY]);
+function habitsOf(seeded: SeededRandom): AcquirerBehavior {
+  const absences = seeded.pick([1, 3, Number.POSITIVE_INFINITY]);
   return {
     absences,
-    sale: dice.percent(60),
-    partialCapture: dice.percent(75),
-    undoing: dice.pick(['capture', 'authorization', 'nothing']),
-    indexDelay: absences === 1 ? 0 : dice.pick([0, 0, 4000]),
-    remembersRefusals: dice.percent(60),
+    sale: seeded.percent(60),
+    partialCapture: seeded.percent(75),
+    undoing: seeded.pick(['capture', 'authorization', 'nothing']),
+    indexDelay: absences === 1 ? 0 : seeded.pick([0, 0, 4000]),
+    remembersRefusals: seeded.percent(60),
   };
 }
 
 export function acquirerBackend(options: {
   time: VirtualTime;
-  dice: Dice;
+  seeded: SeededRandom;
   tenant: Tenant;
   tell: (line: string) => void;
   spoilt: CorruptedResponse | undefined;
 }): Backend {
-  const { time, dice, tenant, tell, spoilt } = options;
-  const habits = habitsOf(dice);
+  const { time, seeded, tenant, tell, spoilt } = options;
+  const habits = habitsOf(seeded);
   tell(`acquirer: ${JSON.stringify({ ...habits, absences: String(habits.absences) })}`);
-  const acquirer = new Acquirer({ habits, time, dice: dice.branch(), lateMost: LATE_MOST, tell, spoilt });
+  const acquirer = new Acquirer({ habits, time, seeded: seeded.branch(), lateMost: LATE_MOST, tell, spoilt });
   const { books } = acquirer;
   const standOf = (key: string): BackendState | undefined => {
     const payment = books.payments.get(key);
@@ -110,7 +110,7 @@ export function acquirerBackend(options: {
       return new Map([...books.payments.keys()].map((key) => [key, standOf(key) as BackendState]));
     },
     violations: () => books.violations,
-    wish: (wishes) => ({ email: 'ana@example.com', units: wishes.between(1, 900) }),
+    planned: (plannedRequests) => ({ email: 'ana@example.com', units: plannedRequests.between(1, 900) }),
   };
 }
 
@@ -159,9 +159,11 @@ export function simulatorBackend({ time, tenant }: { time: VirtualTime; tenant: 
       return stands;
     },
     violations: () => [],
-    wish: (wishes) => {
-      const words = Array.from({ length: wishes.below(4) }, () => `+${wishes.pick(WORDS)}`);
-      const units = wishes.percent(85) ? wishes.between(1, 900) : wishes.pick([6000, 12_000, 42_000, 61_000, 66_000]);
+    planned: (plannedRequests) => {
+      const words = Array.from({ length: plannedRequests.below(4) }, () => `+${plannedRequests.pick(WORDS)}`);
+      const units = plannedRequests.percent(85)
+        ? plannedRequests.between(1, 900)
+        : plannedRequests.pick([6000, 12_000, 42_000, 61_000, 66_000]);
       return { email: `ana${words.join('')}@example.com`, units };
     },
   };

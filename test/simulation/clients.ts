@@ -1,6 +1,6 @@
 import type { Backend } from './backend.ts';
-import type { Dice } from './dice.ts';
 import type { EndpointName, Machine, SimulatedRequest, SimulatedResponse } from './machine.ts';
+import type { SeededRandom } from './seeded-random.ts';
 
 /** A request as its sender knows it. Its reference identifies it. */
 export interface Request {
@@ -29,7 +29,7 @@ const FRESH = 6;
 /** Shops that send whatever comes to their mind, often the same thing twice, often at the same moment. */
 export class Clients {
   readonly requests: Request[] = [];
-  readonly #dice: Dice;
+  readonly #seeded: SeededRandom;
   readonly #backend: Backend;
   readonly #tell: (line: string) => void;
   readonly #underWay = new Set<Waiting>();
@@ -39,8 +39,13 @@ export class Clients {
   readonly #payments = new Map<string, string>();
   #count = 0;
 
-  constructor(options: { dice: Dice; backend: Backend; captures: readonly string[]; tell: (line: string) => void }) {
-    this.#dice = options.dice;
+  constructor(options: {
+    seeded: SeededRandom;
+    backend: Backend;
+    captures: readonly string[];
+    tell: (line: string) => void;
+  }) {
+    this.#seeded = options.seeded;
     this.#backend = options.backend;
     this.#captures = [...options.captures];
     this.#tell = options.tell;
@@ -53,11 +58,11 @@ export class Clients {
   /** Sends a request to each of these and does not wait for the answers. */
   start(machines: readonly Machine[]): void {
     const payments = [...this.#payments.keys()].slice(-FRESH);
-    const id = payments.length === 0 ? '' : this.#dice.pick(payments);
+    const id = payments.length === 0 ? '' : this.#seeded.pick(payments);
     for (const machine of machines) {
       const again = this.requests.filter(({ asked }) => asked.key !== undefined);
-      const isRepeated = again.length > 0 && this.#dice.percent(18);
-      this.send(isRepeated ? this.#dice.pick(again) : this.#next(id), machine);
+      const isRepeated = again.length > 0 && this.#seeded.percent(18);
+      this.send(isRepeated ? this.#seeded.pick(again) : this.#next(id), machine);
     }
   }
 
@@ -88,9 +93,9 @@ export class Clients {
   }
 
   #next(id: string): Request {
-    const what = id === '' ? 'create' : this.#dice.weighed(this.#wishesFor(id));
+    const what = id === '' ? 'create' : this.#seeded.weighed(this.#wishesFor(id));
     const reference = `r${++this.#count}.`;
-    const key = what === 'show' || this.#dice.percent(35) ? undefined : `key-${reference}`;
+    const key = what === 'show' || this.#seeded.percent(35) ? undefined : `key-${reference}`;
     if (what === 'create') return this.#creation(reference, key);
     const body = what === 'show' ? undefined : this.#change(what, reference);
     return this.#made({ endpoint: what, id, body, key }, reference);
@@ -112,13 +117,13 @@ export class Clients {
   }
 
   #creation(reference: string, key: string | undefined): Request {
-    const type = this.#dice.pick(['authorization', 'authorization', 'payment']);
-    const { email, units } = this.#backend.wish(this.#dice);
-    const capture = this.#dice.percent(40) ? this.#captures.pop() : undefined;
+    const type = this.#seeded.pick(['authorization', 'authorization', 'payment']);
+    const { email, units } = this.#backend.planned(this.#seeded);
+    const capture = this.#seeded.percent(40) ? this.#captures.pop() : undefined;
     const field = `{{${capture}:transaction}}`;
     const card =
       capture === undefined
-        ? { number: this.#dice.pick(PANS), expiration_date: '12/2029', security_code: '737', holder: 'Ana Lopez' }
+        ? { number: this.#seeded.pick(PANS), expiration_date: '12/2029', security_code: '737', holder: 'Ana Lopez' }
         : { number: field, expiration_date: field, security_code: field, holder: 'Ana Lopez' };
     const body = {
       transaction_info: { type, reference_code: reference },
@@ -130,8 +135,9 @@ export class Clients {
   }
 
   #change(what: 'capture' | 'refund' | 'void', reference: string): object {
-    const isPart = what === 'refund' ? this.#dice.percent(70) : this.#backend.partialCapture && this.#dice.percent(40);
-    const part = isPart ? { amount_details: { total_amount: `${this.#dice.between(1, 300)}.25` } } : {};
+    const isPart =
+      what === 'refund' ? this.#seeded.percent(70) : this.#backend.partialCapture && this.#seeded.percent(40);
+    const part = isPart ? { amount_details: { total_amount: `${this.#seeded.between(1, 300)}.25` } } : {};
     const info = (type: string) => ({ transaction_info: { type, reference_code: reference } });
     if (what === 'capture') return { ...info('capture'), capture_info: part };
     if (what === 'refund') return { ...info('payment_refund'), refund_info: part };

@@ -1,5 +1,5 @@
 import type { CommitResult, Database, Row, UnitOfWork, Value } from '../../src/storage/database.ts';
-import type { Dice } from './dice.ts';
+import type { SeededRandom } from './seeded-random.ts';
 
 interface Waiting {
   readonly owner: CrashableDatabase;
@@ -10,18 +10,18 @@ interface Waiting {
 
 const never = <T>(): Promise<T> => new Promise(() => undefined);
 
-/** The one database of all nodes: it takes one unit at a time, in an order that the dice decide. */
+/** The one database of all nodes: it commits one unit at a time, in an order that the seed decides. */
 export class Disk {
   readonly database: Database;
-  readonly #dice: Dice;
+  readonly #seeded: SeededRandom;
   #waiting: Waiting[] = [];
   #lastRead: Promise<unknown> = Promise.resolve();
   /** Reads that are on their way to the database and back. */
   reading = 0;
 
-  constructor(database: Database, dice: Dice) {
+  constructor(database: Database, seeded: SeededRandom) {
     this.database = database;
-    this.#dice = dice;
+    this.#seeded = seeded;
   }
 
   get waiting(): number {
@@ -56,10 +56,10 @@ export class Disk {
   /** Commits one of the units; a crash of its process comes before or after. */
   async step(crash: ((owner: CrashableDatabase) => void) | undefined): Promise<void> {
     const ready = this.#ready();
-    const next = ready[this.#dice.below(ready.length)];
+    const next = ready[this.#seeded.below(ready.length)];
     if (next === undefined) return;
     this.#waiting.splice(this.#waiting.indexOf(next), 1);
-    if (crash !== undefined && this.#dice.percent(50)) return crash(next.owner);
+    if (crash !== undefined && this.#seeded.percent(50)) return crash(next.owner);
     try {
       const outcome = await this.database.commit(next.unit);
       if (crash !== undefined) crash(next.owner);
@@ -71,7 +71,7 @@ export class Disk {
 
   /** Some of the writes of a crashed process are still executed. */
   abandon(owner: CrashableDatabase): void {
-    this.#waiting = this.#waiting.filter((each) => each.owner !== owner || this.#dice.percent(50));
+    this.#waiting = this.#waiting.filter((each) => each.owner !== owner || this.#seeded.percent(50));
   }
 }
 

@@ -10,7 +10,7 @@ import { FakeCyberSource } from '../processors/fake-cybersource.ts';
 import { FakeKoin } from '../processors/fake-koin.ts';
 import { type OrderEntry, refundedAmount } from '../processors/koin-ledger.ts';
 import { type Backend, type BackendState, type Process, SETTINGS } from './backend.ts';
-import type { Dice } from './dice.ts';
+import type { SeededRandom } from './seeded-random.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** Real milliseconds after which a request over loopback counts as one without a response. */
@@ -20,7 +20,7 @@ const FAULTS = 25;
 
 interface Parts {
   readonly time: VirtualTime;
-  readonly dice: Dice;
+  readonly seeded: SeededRandom;
   readonly tenant: Tenant;
   readonly tell: (line: string) => void;
 }
@@ -79,8 +79,8 @@ class Wire {
     isDead: () => boolean,
     act: () => Promise<Word>,
   ): Promise<Word> {
-    const { dice, tell } = this.#parts;
-    const fault = !this.isCalm && dice.percent(FAULTS) ? this.#spoil(name) : '';
+    const { seeded, tell } = this.#parts;
+    const fault = !this.isCalm && seeded.percent(FAULTS) ? this.#spoil(name) : '';
     const call = {};
     this.#open.add(call);
     const ended = (): void => {
@@ -123,10 +123,13 @@ export async function koinBackend(parts: Parts): Promise<Backend> {
     'garbage',
   ] as const;
   const spoil = (call: CallName): string => {
-    const fault = { on: parts.dice.pick<(typeof kinds)[CallName][number]>(kinds[call]), do: parts.dice.pick(deeds) };
-    const isVerdict = call === 'authorize' && parts.dice.percent(40);
+    const fault = {
+      on: parts.seeded.pick<(typeof kinds)[CallName][number]>(kinds[call]),
+      do: parts.seeded.pick(deeds),
+    };
+    const isVerdict = call === 'authorize' && parts.seeded.percent(40);
     if (isVerdict)
-      standIn.inject({ on: 'create', do: { becomes: parts.dice.pick(['Failed', 'Opened']), reason: 'Rejected' } });
+      standIn.inject({ on: 'create', do: { becomes: parts.seeded.pick(['Failed', 'Opened']), reason: 'Rejected' } });
     else standIn.inject(fault);
     return isVerdict ? 'verdict' : `${fault.on} ${fault.do}`;
   };
@@ -174,7 +177,7 @@ const standOfOrder = (order: OrderEntry): BackendState => ({
 
 export async function cyberSourceBackend(parts: Parts): Promise<Backend> {
   const keys = { merchantId: 'mymid', keyId: 'kid-1', sharedSecret: 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=' };
-  const indexDelayMs = parts.dice.pick([0, 4000]);
+  const indexDelayMs = parts.seeded.pick([0, 4000]);
   const standIn = new FakeCyberSource({ ...keys, indexDelayMs, clock: () => parts.time.now });
   const { url } = await standIn.start();
   const connections = new OutboundHttp(new ProcessorHosts());
@@ -197,10 +200,10 @@ export async function cyberSourceBackend(parts: Parts): Promise<Backend> {
   ] as const;
   const spoil = (call: CallName): string => {
     const fault = {
-      on: parts.dice.pick<(typeof kinds)[CallName][number]>(kinds[call]),
-      fault: parts.dice.pick(faults),
+      on: parts.seeded.pick<(typeof kinds)[CallName][number]>(kinds[call]),
+      fault: parts.seeded.pick(faults),
     };
-    const isVerdict = call === 'authorize' && parts.dice.percent(40);
+    const isVerdict = call === 'authorize' && parts.seeded.percent(40);
     const verdict = { status: 'DECLINED', reason: 'PROCESSOR_DECLINED' };
     if (isVerdict) standIn.inject({ on: 'payment', fault: 'verdict', verdict });
     else standIn.inject(fault);
@@ -210,7 +213,7 @@ export async function cyberSourceBackend(parts: Parts): Promise<Backend> {
   const cybersource = new CyberSource({
     outboundHttp: connections,
     clock: () => parts.time.now,
-    random: parts.dice.branch(),
+    random: parts.seeded.branch(),
   });
   const secrets = { 'merchant-id': keys.merchantId, 'key-id': keys.keyId, 'shared-secret': keys.sharedSecret };
   return {
@@ -254,5 +257,5 @@ const common = (wire: Wire) => ({
   isBusy: wire.isBusy,
   reach: () => wire.reach(),
   nextTurn: () => undefined,
-  wish: (wishes: Dice) => ({ email: 'ana@example.com', units: wishes.between(1, 900) }),
+  planned: (plannedRequests: SeededRandom) => ({ email: 'ana@example.com', units: plannedRequests.between(1, 900) }),
 });

@@ -8,7 +8,7 @@ import { type Clients, jsonOf, type Request } from './clients.ts';
 import type { Machine, SimulatedResponse } from './machine.ts';
 
 /** Compares the records at the end: ours, the processor's and the responses that clients got must agree. */
-interface Look {
+interface EndState {
   readonly desk: Machine;
   readonly clients: Clients;
   readonly backend: Backend;
@@ -26,7 +26,7 @@ interface Known {
 }
 
 /** One line for each thing that must not be; the first word is the payment or request. */
-export async function reconcile(look: Look): Promise<string[]> {
+export async function reconcile(look: EndState): Promise<string[]> {
   const stands = await look.backend.stands(look.database);
   const known = new Map<string, Known>();
   for (const row of await look.database.read('select id from payments order by id')) {
@@ -155,7 +155,7 @@ const isTakenBack = ({ type, failure: failed }: Operation): boolean =>
 const ANSWERED: readonly Status[] = ['Authorized', 'Collected', 'Declined', 'Voided', 'Cancelled'];
 
 /** Sensitive authentication data does not outlive the answer (PCI DSS 3.3.1). */
-async function keptSecrets({ clients, database }: Look, known: ReadonlyMap<string, Known>): Promise<string[]> {
+async function keptSecrets({ clients, database }: EndState, known: ReadonlyMap<string, Known>): Promise<string[]> {
   const faults: string[] = [];
   for (const { reference, capture } of clients.requests) {
     const paid = [...known.values()].find(({ operations }) => operations[0]?.referenceCode === reference);

@@ -15,11 +15,11 @@ import { memoryFolder } from '../fixtures/postgres-server.ts';
 import type { CorruptedResponse } from './acquirer.ts';
 import { acquirerBackend, type Backend, simulatorBackend } from './backend.ts';
 import { Clients } from './clients.ts';
-import { Dice } from './dice.ts';
 import { CrashableDatabase, Disk } from './disk.ts';
 import { cyberSourceBackend, koinBackend } from './fake-backends.ts';
 import { Machine } from './machine.ts';
 import { reconcile } from './reconcile.ts';
+import { SeededRandom } from './seeded-random.ts';
 import { VirtualTime } from './virtual-time.ts';
 
 export interface Plan {
@@ -87,7 +87,7 @@ const BACKENDS = {
 type Three = [number, number, number];
 
 interface Parts {
-  readonly dice: Dice;
+  readonly seeded: SeededRandom;
   readonly time: VirtualTime;
   readonly backend: Backend;
   readonly trace: string[];
@@ -109,7 +109,7 @@ interface Node {
 class Simulation {
   readonly #plan: Plan;
   readonly #time: VirtualTime;
-  readonly #dice: Dice;
+  readonly #seeded: SeededRandom;
   readonly #trace: string[];
   readonly #backend: Backend;
   readonly #directory: string;
@@ -127,27 +127,34 @@ class Simulation {
 
   private constructor(plan: Plan, parts: Parts) {
     this.#plan = plan;
-    this.#dice = parts.dice;
+    this.#seeded = parts.seeded;
     this.#time = parts.time;
     this.#backend = parts.backend;
     this.#trace = parts.trace;
     this.#directory = parts.directory;
     this.#real = parts.real;
-    this.#disk = new Disk(this.#real, this.#dice.branch());
-    this.#root = createSecretKey(this.#dice.bytes(32));
+    this.#disk = new Disk(this.#real, this.#seeded.branch());
+    this.#root = createSecretKey(this.#seeded.bytes(32));
     this.#lastTrusted = this.#time.now;
   }
 
   static async open(plan: Plan): Promise<Simulation> {
     const time = new VirtualTime();
-    const dice = new Dice(plan.seed);
+    const seeded = new SeededRandom(plan.seed);
     const trace: string[] = [];
     const tell = (line: string): number => trace.push(`${((time.now % 100_000_000) / 1000).toFixed(3)} ${line}`);
-    const parts = { time, dice: dice.branch(), tenant: TENANT, tell, spoilt: plan.spoilt };
+    const parts = { time, seeded: seeded.branch(), tenant: TENANT, tell, spoilt: plan.spoilt };
     // Crashes of the machine are made up, too: no real disk has to keep anything.
     const directory = mkdtempSync(join(memoryFolder() ?? tmpdir(), 'cardvault-simulation-'));
     const real = await openFolder(directory);
-    return new Simulation(plan, { dice, time, backend: await BACKENDS[plan.processor](parts), trace, directory, real });
+    return new Simulation(plan, {
+      seeded,
+      time,
+      backend: await BACKENDS[plan.processor](parts),
+      trace,
+      directory,
+      real,
+    });
   }
 
   async run(): Promise<Report> {
@@ -167,7 +174,7 @@ class Simulation {
   async #run(): Promise<Report> {
     const desk = await this.#prepare();
     const clients = new Clients({
-      dice: this.#dice.branch(),
+      seeded: this.#seeded.branch(),
       backend: this.#backend,
       captures: await this.#captures(desk),
       tell: (line) => this.#tell(line),
@@ -188,8 +195,8 @@ class Simulation {
   async #prepare(): Promise<Machine> {
     const clock = () => this.#time.now;
     await this.#real.migrate(clock);
-    await initializeJournal(this.#real, createSecretKey(this.#dice.bytes(32)));
-    const process = { database: this.#real, clock, random: this.#dice.branch(), isDead: () => false };
+    await initializeJournal(this.#real, createSecretKey(this.#seeded.bytes(32)));
+    const process = { database: this.#real, clock, random: this.#seeded.branch(), isDead: () => false };
     const desk = this.#machine(process, clock, trustedTime(clock));
     const { name } = this.#backend;
     const settings = { ...this.#backend.settings, ...(this.#plan.clockJumps !== undefined && LONG_LIFETIMES) };
@@ -224,12 +231,12 @@ class Simulation {
 
   #startNode(at: number): void {
     const database = new CrashableDatabase(this.#disk);
-    const skew = this.#dice.between(-200, 200);
+    const skew = this.#seeded.between(-200, 200);
     const right = (): number => this.#time.now + skew;
     const clock = (): number => right() + this.#wrongBy;
     const guard = new TimeGuard({ clock, monotonic: () => this.#time.now });
     guard.begin(this.#lastTrusted);
-    const process = { database, clock: right, random: this.#dice.branch(), isDead: () => database.isDead };
+    const process = { database, clock: right, random: this.#seeded.branch(), isDead: () => database.isDead };
     const machine = this.#machine(process, clock, this.#plan.clockJumps === 'trusted' ? trustedTime(clock) : guard);
     let running = false;
     const round = async (): Promise<void> => {
@@ -259,15 +266,15 @@ class Simulation {
     this.#disk.abandon(database);
     clients.lost(node.machine);
     this.#nodes[at] = undefined;
-    this.#time.after(this.#dice.between(0, 5000), () => this.#startNode(at));
+    this.#time.after(this.#seeded.between(0, 5000), () => this.#startNode(at));
   }
 
   /** The other nodes do its work in the meantime. */
   #holdUp(): void {
-    const at = this.#dice.below(NODES);
+    const at = this.#seeded.below(NODES);
     const database = this.#nodes[at]?.database;
     if (database === undefined || database.isHeldUp) return;
-    const milliseconds = this.#dice.between(500, 30_000);
+    const milliseconds = this.#seeded.between(500, 30_000);
     this.#tell(`node ${at} is held up for ${milliseconds} ms`);
     database.isHeldUp = true;
     this.#time.after(milliseconds, () => {
@@ -279,12 +286,12 @@ class Simulation {
   #jumpClock(clients: Clients): void {
     const alive = this.#nodes.filter((node) => node !== undefined);
     if (this.#wrongBy !== 0 || alive.length === 0) return;
-    this.#wrongBy = this.#dice.pick(CLOCK_JUMPS_MS);
+    this.#wrongBy = this.#seeded.pick(CLOCK_JUMPS_MS);
     this.#tell(`clocks are wrong by ${this.#wrongBy / HOUR} hours`);
     const keyed = clients.requests.filter(({ asked, answers }) => asked.key !== undefined && answers.length > 0);
     for (let count = 0; count < REPEATS_IN_A_JUMP && keyed.length > 0; count++)
-      clients.send(this.#dice.pick(keyed), this.#dice.pick(alive).machine);
-    this.#time.after(this.#dice.between(2000, 12_000), () => {
+      clients.send(this.#seeded.pick(keyed), this.#seeded.pick(alive).machine);
+    this.#time.after(this.#seeded.between(2000, 12_000), () => {
       this.#wrongBy = 0;
       this.#tell('clocks are right');
     });
@@ -308,10 +315,10 @@ class Simulation {
     while (left > 0 || clients.underWay > 0) {
       const alive = this.#nodes.filter((node) => node !== undefined);
       const mayStart = left > 0 && alive.length > 0 && clients.underWay < CLIENTS;
-      if (mayStart && this.#dice.percent(12)) {
+      if (mayStart && this.#seeded.percent(12)) {
         // Often at the same moment, and about the same payment.
-        const size = this.#dice.weighed({ 1: 6, 2: 3, 3: 1 });
-        const senders = Array.from({ length: Number(size) }, () => this.#dice.pick(alive).machine);
+        const size = this.#seeded.weighed({ 1: 6, 2: 3, 3: 1 });
+        const senders = Array.from({ length: Number(size) }, () => this.#seeded.pick(alive).machine);
         left -= senders.length;
         clients.start(senders);
         await this.#quiet();
@@ -329,16 +336,16 @@ class Simulation {
   /** Commits one unit, or advances the time. */
   async #step(clients: Clients): Promise<void> {
     await this.#quiet();
-    if (!this.#isCalm && this.#dice.below(1000) < HOLD_UPS) this.#holdUp();
-    if (this.#plan.clockJumps !== undefined && !this.#isCalm && this.#dice.below(1000) < CLOCK_JUMPS)
+    if (!this.#isCalm && this.#seeded.below(1000) < HOLD_UPS) this.#holdUp();
+    if (this.#plan.clockJumps !== undefined && !this.#isCalm && this.#seeded.below(1000) < CLOCK_JUMPS)
       this.#jumpClock(clients);
-    if (this.#disk.ready > 0 && this.#dice.percent(this.#isCalm ? 95 : 85)) {
-      const isLast = !this.#isCalm && this.#dice.below(1000) < CRASHES;
+    if (this.#disk.ready > 0 && this.#seeded.percent(this.#isCalm ? 95 : 85)) {
+      const isLast = !this.#isCalm && this.#seeded.below(1000) < CRASHES;
       await this.#disk.step(isLast ? (owner) => this.#crash(owner as CrashableDatabase, clients) : undefined);
-    } else if (!this.#isCalm && this.#dice.below(2000) === 0) {
-      this.#time.jumpTo(this.#time.now + this.#dice.pick([2000, 20_000, 200_000]));
+    } else if (!this.#isCalm && this.#seeded.below(2000) === 0) {
+      this.#time.jumpTo(this.#time.now + this.#seeded.pick([2000, 20_000, 200_000]));
       this.#tell('time jumps');
-    } else if (this.#dice.percent(20)) this.#time.jumpTo(this.#time.now + this.#dice.between(1, 100));
+    } else if (this.#seeded.percent(20)) this.#time.jumpTo(this.#time.now + this.#seeded.between(1, 100));
     else this.#time.fire();
     await this.#quiet();
   }

@@ -12,7 +12,7 @@ import {
   startProcess,
 } from '../fixtures/service-process.ts';
 import { inScope } from '../scope.ts';
-import { Dice } from '../simulation/dice.ts';
+import { SeededRandom } from '../simulation/seeded-random.ts';
 
 /** The service is ended at random moments while clients pay: afterwards it, its clients and the processor agree. */
 const CRASHES = inScope({ usual: 4, long: 20 });
@@ -66,18 +66,18 @@ function rowsOf(directory: string, sql: string): Record<string, unknown>[] {
 /** A client with payments of its own, which it captures, gives back and voids in any order. */
 class Client {
   readonly sent: Sent[] = [];
-  readonly #dice: Dice;
+  readonly #seeded: SeededRandom;
   readonly #number: number;
   readonly #payments: string[] = [];
 
-  constructor(number: number, dice: Dice) {
+  constructor(number: number, seeded: SeededRandom) {
     this.#number = number;
-    this.#dice = dice;
+    this.#seeded = seeded;
   }
 
   next(): Sent {
     const reference = `${this.#number}-${this.sent.length}`;
-    const idempotencyKey = this.#dice.percent(75) ? `key-${reference}` : undefined;
+    const idempotencyKey = this.#seeded.percent(75) ? `key-${reference}` : undefined;
     const sent: Sent = { ...this.#request(reference), reference, idempotencyKey, answer: undefined };
     this.sent.push(sent);
     return sent;
@@ -89,23 +89,23 @@ class Client {
   }
 
   #request(reference: string): Pick<Sent, 'kind' | 'path' | 'body'> {
-    const payment = this.#payments.at(-1 - this.#dice.below(3));
+    const payment = this.#payments.at(-1 - this.#seeded.below(3));
     const kinds: readonly Kind[] = ['capture', 'payment_refund', 'authorization_void', 'authorization', 'payment'];
-    const kind = payment === undefined ? this.#dice.pick(kinds.slice(3)) : this.#dice.pick(kinds);
+    const kind = payment === undefined ? this.#seeded.pick(kinds.slice(3)) : this.#seeded.pick(kinds);
     const transaction_info = { type: kind, reference_code: reference };
     if (kind === 'authorization' || kind === 'payment')
       return { kind, path: PATH, body: this.#payment(transaction_info) };
     if (kind === 'authorization_void') return { kind, path: `${PATH}/${payment}/void`, body: { transaction_info } };
-    const part = this.#dice.percent(50) ? { amount_details: { total_amount: this.#dice.between(1, 40) } } : {};
+    const part = this.#seeded.percent(50) ? { amount_details: { total_amount: this.#seeded.between(1, 40) } } : {};
     if (kind === 'capture')
       return { kind, path: `${PATH}/${payment}/capture`, body: { transaction_info, capture_info: part } };
     return { kind, path: `${PATH}/${payment}/refund`, body: { transaction_info, refund_info: part } };
   }
 
   #payment(transaction_info: object): object {
-    const words = this.#dice.percent(25) ? this.#dice.pick(WORDS) : '';
+    const words = this.#seeded.percent(25) ? this.#seeded.pick(WORDS) : '';
     // 65001 and more: booked, and never answered; 5001 and more: declined.
-    const amount = this.#dice.weighed({ '41.00': 85, '65001.00': 8, '6000.00': 7 });
+    const amount = this.#seeded.weighed({ '41.00': 85, '65001.00': 8, '6000.00': 7 });
     return {
       transaction_info,
       card: { number: '4111111111111111', expiration_date: '12/2029', security_code: '737', holder: 'Ana Lopez' },
@@ -117,7 +117,7 @@ class Client {
 
 describe('payments after kill -9', { timeout: 180_000 }, () => {
   const seed = Number(process.env['CARDVAULT_TEST_SEED'] ?? Date.now() % 2 ** 31);
-  const dice = new Dice(seed);
+  const seeded = new SeededRandom(seed);
 
   test('every answer is true, every key did one thing, and the processor agrees', async () => {
     const directory = newDirectory();
@@ -135,7 +135,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
   });
 
   async function run(directory: string, starts: (serving: ServiceProcess) => void): Promise<void> {
-    const clients = Array.from({ length: CLIENTS }, (_, number) => new Client(number, dice.branch()));
+    const clients = Array.from({ length: CLIENTS }, (_, number) => new Client(number, seeded.branch()));
     let serving = await startProcess(directory);
     starts(serving);
     const key = serving.demoKey ?? '';
@@ -156,7 +156,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
     await everythingEnds(directory);
     await answersAreTrue(serving, key, acknowledged);
     await operationsAreUnique(directory, serving, key);
-    await booksAgree(directory, serving, key);
+    await recordsAgree(directory, serving, key);
     assert.equal(await serving.stop(), 0);
     const verified = await runInProcess(directory, 'audit', 'verify', '--json');
     assert.equal(verified.code, 0, verified.out + verified.err);
@@ -173,7 +173,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
   async function workUntilKilled(serving: ServiceProcess, key: string, clients: readonly Client[]): Promise<void> {
     let ended = false;
     // Not after a time, in which a slow machine would do too little.
-    let missing = dice.between(35, 70);
+    let missing = seeded.between(35, 70);
     const enough = Promise.withResolvers<void>();
     const working = Promise.all(
       clients.map(async (client) => {
@@ -192,7 +192,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
       }),
     );
     await Promise.race([enough.promise, working]);
-    await pause(dice.below(100));
+    await pause(seeded.below(100));
     ended = true;
     await serving.kill();
     await working;
@@ -269,7 +269,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
   }
 
   /** The simulator's books, as they stand in the file. */
-  async function booksAgree(directory: string, serving: ServiceProcess, key: string): Promise<void> {
+  async function recordsAgree(directory: string, serving: ServiceProcess, key: string): Promise<void> {
     const books = new Map(
       rowsOf(directory, 'select * from simulator_payments').map((row) => [row['operation_ref'], row]),
     );

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { reset } from '../fixtures/reset.ts';
 
-/** How a network goes wrong. `hole`: nothing gets through; `mute`: requests do, and answers do not. */
+/** Faults of a network. `hole`: nothing gets through; `mute`: requests do, and responses do not. */
 export type Trouble = 'none' | 'hole' | 'mute';
 
 type Direction = 'request' | 'answer';
@@ -15,10 +15,10 @@ interface Pair {
 }
 
 /**
- * A TCP proxy between one node and one server of the database. What it holds back is delivered in its order when the
- * trouble is over, ends of connections too, as after a network that was cut in two: a late commit does arrive.
+ * A TCP proxy between one node and one server of the database. Delayed bytes are delivered in their order when the
+ * fault is over, including the ends of connections, as after a network partition: a late commit does arrive.
  */
-export class Link {
+export class NetworkLink {
   readonly #server: Server;
   readonly #pairs = new Set<Pair>();
   #trouble: Trouble = 'none';
@@ -28,9 +28,9 @@ export class Link {
     this.#server = createServer({ allowHalfOpen: true }, (near) => this.#connect(near, target));
   }
 
-  /** To a port of this machine. */
-  static async to(target: number): Promise<Link> {
-    const link = new Link(target);
+  /** Links to a port of this machine. */
+  static async to(target: number): Promise<NetworkLink> {
+    const link = new NetworkLink(target);
     link.#server.listen(0, '127.0.0.1');
     await once(link.#server, 'listening');
     return link;
@@ -45,7 +45,7 @@ export class Link {
     this.#delayMs = milliseconds;
   }
 
-  /** From now on; `none` delivers what was held back. */
+  /** Applies from now on; `none` delivers what was delayed. */
   trouble(trouble: Trouble): void {
     this.#trouble = trouble;
     for (const { requests, answers } of this.#pairs) {
@@ -54,7 +54,7 @@ export class Link {
     }
   }
 
-  /** Cuts every connection, and forgets what was on its way. */
+  /** Cuts every connection, and drops the bytes on their way. */
   reset(): void {
     for (const { near, far, requests, answers } of this.#pairs) {
       requests.forget();
@@ -94,7 +94,7 @@ export class Link {
   }
 }
 
-/** One direction of a connection: what was read is passed on in its order, when its time has come. */
+/** One direction of a connection: bytes are passed on in their order, when their delay has passed. */
 class Flow {
   readonly #delay: () => number;
   readonly #isHeld: () => boolean;

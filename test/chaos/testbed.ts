@@ -5,66 +5,66 @@ import { DatabaseSync } from 'node:sqlite';
 import { parseConfig } from '../../src/config.ts';
 import { openCore } from '../../src/core.ts';
 import { systemClocks } from '../fixtures/clock.ts';
-import { Dice } from '../simulation/dice.ts';
+import { SeededRandom } from '../simulation/seeded-random.ts';
 import { Cluster, type Row } from './cluster.ts';
 import { ExpectedRecords } from './expected-records.ts';
 import { Ledger } from './ledger.ts';
-import { Link } from './link.ts';
+import { NetworkLink } from './network-link.ts';
 import { Node } from './node.ts';
-import { Notifier } from './notifier.ts';
 import { SETTINGS } from './payment-requests.ts';
+import { RetryingClient } from './retrying-client.ts';
 
 const NODES = 2;
 const BUSY_MS = 5000;
 const OPERATOR = { actor: { type: 'operator' as const, name: 'chaos' } };
 
 /** `sqlite`: one node alone, with a database in its folder. */
-export interface StageOptions {
+export interface TestbedOptions {
   readonly database: 'postgres' | 'sqlite';
   readonly diskMegabytes: number | undefined;
   readonly seed: number;
 }
 
 /** Everything that a run needs, set up and whole. */
-export class Stage {
-  readonly dice: Dice;
+export class Testbed {
+  readonly seeded: SeededRandom;
   readonly nodes: readonly Node[];
   readonly cluster: Cluster | undefined;
   /** The links of each node, to each server. */
-  readonly links: readonly (readonly Link[])[];
+  readonly links: readonly (readonly NetworkLink[])[];
   readonly ledger = new Ledger();
-  readonly stock: ExpectedRecords;
-  readonly courier: Notifier;
+  readonly expectedRecords: ExpectedRecords;
+  readonly retryingClient: RetryingClient;
   /** The account of all records. */
   readonly key: string;
   readonly hasDisks: boolean;
   readonly #directory: string;
 
   private constructor(
-    parts: Pick<Stage, 'dice' | 'nodes' | 'cluster' | 'links' | 'key' | 'hasDisks'>,
+    parts: Pick<Testbed, 'seeded' | 'nodes' | 'cluster' | 'links' | 'key' | 'hasDisks'>,
     directory: string,
   ) {
-    this.dice = parts.dice;
+    this.seeded = parts.seeded;
     this.nodes = parts.nodes;
     this.cluster = parts.cluster;
     this.links = parts.links;
     this.key = parts.key;
     this.hasDisks = parts.hasDisks;
     this.#directory = directory;
-    this.stock = new ExpectedRecords(this.dice.branch());
-    this.courier = new Notifier(this.nodes, this.ledger, this.key, this.dice.branch());
+    this.expectedRecords = new ExpectedRecords(this.seeded.branch());
+    this.retryingClient = new RetryingClient(this.nodes, this.ledger, this.key, this.seeded.branch());
   }
 
-  static async set({ database, diskMegabytes, seed }: StageOptions): Promise<Stage> {
+  static async set({ database, diskMegabytes, seed }: TestbedOptions): Promise<Testbed> {
     const directory = mkdtempSync(join(tmpdir(), 'cardvault-chaos-'));
     process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
     const cluster = database === 'sqlite' ? undefined : await Cluster.start({ diskMegabytes });
-    const links: Link[][] = [];
+    const links: NetworkLink[][] = [];
     const nodes: Node[] = [];
     try {
       const rootKey = { CARDVAULT_ROOT_KEY_FILE: join(directory, 'root.key') };
       for (let number = 1; number <= (cluster === undefined ? 1 : NODES); number++) {
-        const own = await Promise.all((cluster?.ports ?? []).map((port) => Link.to(port)));
+        const own = await Promise.all((cluster?.ports ?? []).map((port) => NetworkLink.to(port)));
         links.push(own);
         const url = cluster?.address(own.map(({ port }) => port)) ?? `sqlite:${join(directory, FILE)}`;
         const variables = { ...rootKey, CARDVAULT_DATABASE_URL: url };
@@ -73,7 +73,7 @@ export class Stage {
       const key = await newKey(nodes[0] as Node);
       await Promise.all(nodes.map((node) => node.start()));
       const hasDisks = cluster !== undefined && diskMegabytes !== undefined;
-      return new Stage({ dice: new Dice(seed), nodes, cluster, links, key, hasDisks }, directory);
+      return new Testbed({ seeded: new SeededRandom(seed), nodes, cluster, links, key, hasDisks }, directory);
     } catch (error) {
       await clear(nodes, links, cluster, directory);
       throw error;
@@ -100,7 +100,7 @@ const FILE = 'cardvault.db';
 
 async function clear(
   nodes: readonly Node[],
-  links: readonly (readonly Link[])[],
+  links: readonly (readonly NetworkLink[])[],
   cluster: Cluster | undefined,
   directory: string,
 ): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Random } from '../../src/kernel/clock.ts';
 
 /** All chance of a simulation, from one seed (mulberry32): small, and the same everywhere. */
-export class Dice implements Random {
+export class SeededRandom implements Random {
   #state: number;
 
   constructor(seed: number) {
@@ -43,7 +43,7 @@ export class Dice implements Random {
   }
 
   /** Chance of its own that does not depend on how much this one is used. */
-  branch(): Dice {
-    return new Dice(this.below(2 ** 32));
+  branch(): SeededRandom {
+    return new SeededRandom(this.below(2 ** 32));
   }
 }
