@@ -140,7 +140,7 @@ describe('PostgreSQL: a connection that breaks', { skip: whyNoPostgres(), timeou
     const outcome = database.commit(tell('forgotten'));
     while (Number(await rig.one("select count(*) from accounts where id = 'forgotten'")) === 0) await pause(5);
     await rig.operate('delete from writers');
-    await assert.rejects(outcome, { name: 'StorageError', message: /nobody knows/ });
+    await assert.rejects(outcome, { name: 'StorageError', message: /the result of a write is unknown/ });
     done.push('forgotten');
     assert.deepEqual(await database.commit(tell('afterwards')), COMMITTED);
     done.push('afterwards');
