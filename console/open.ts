@@ -6,7 +6,7 @@ import type { PeriodicWork, Sweep } from '../src/storage/periodic-task.ts';
 import { Approvals } from './approvals/approvals.ts';
 import { addOperatorCommands, formatJoinUrl } from './cli.ts';
 import { InactiveUsers } from './people/inactive-users.ts';
-import { createPeopleServices, type PeopleServices } from './people/people-services.ts';
+import { createPeopleServices, type PeopleOptions, type PeopleServices } from './people/people-services.ts';
 import type { ConsoleDependencies, ConsoleLimits } from './server/console.ts';
 import { CONSOLE_TABLES } from './tables.ts';
 
@@ -46,8 +46,8 @@ const BUILT_FILES = join(import.meta.dirname, 'web', 'dist');
  * Opens the console over a vault, and gives the vault approvals for changes under dual control. The door of this folder:
  * nothing else of it is imported by the vault, which starts and serves its interface without it.
  */
-export function openConsole(vault: Core): OpenedConsole {
-  const people = createPeopleServices(vault);
+export function openConsole(vault: Core, { derive }: Pick<PeopleOptions, 'derive'> = {}): OpenedConsole {
+  const people = createPeopleServices({ ...vault, ...(derive && { derive }) });
   const approvals = new Approvals({ ...vault, approvers: people.team });
   vault.changeControl.connectApprovals(approvals);
   const { invitations, sessions, repeats, team } = people;
