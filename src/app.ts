@@ -41,9 +41,9 @@ import { VERSION } from './version.ts';
 
 const ID_BYTES = 16;
 
-/** What a service is made of beside its configuration. */
+/** The parts of a service besides its configuration. */
 interface ServiceParts {
-  /** The door of the console; without it the vault serves its interface alone. */
+  /** Opens the console; without it the vault serves its interface alone. */
   readonly openConsole?: ((vault: Core) => OpenedConsole) | undefined;
   readonly endpoints?: readonly Endpoint[];
 }
@@ -64,13 +64,13 @@ export async function startService(
   try {
     return await runService(core, clocks, config, log, parts);
   } catch (error) {
-    // What stays open would keep the process from ending.
+    // An open server would keep the process running.
     await core.close();
     throw error;
   }
 }
 
-/** Starts a service over a vault that is open. */
+/** Starts a service over an open vault. */
 async function runService(
   core: OpenCore,
   clocks: Clocks,
@@ -180,7 +180,7 @@ function createServices(core: OpenCore, log: Log, isReady: () => Promise<boolean
   return { ...useCases, leases, statistics, authentications, alteredRows, metrics };
 }
 
-/** Work that one node does for all. With a database of its own a service is always that node. */
+/** Leases of the work that one node does for all. Over SQLite, a service is always that node. */
 function createLeases({ database, opened, time, random }: OpenCore): Leases {
   const owner = Buffer.from(random.bytes(ID_BYTES)).toString('hex');
   const newLease = (name: string): Lease => new Lease({ database, clock: () => time.steadyNow(), name, owner });
@@ -255,7 +255,7 @@ async function createServers({
 
 type Ports = Readonly<Record<Environment | 'console', number>>;
 
-/** What the console tells of the service; where it listens is known once it does. */
+/** Facts about the service that the console shows; the addresses are known once it listens. */
 const buildServiceInfo = (
   config: Config,
   startedAt: number,
@@ -278,7 +278,7 @@ const buildServiceInfo = (
 
 const tlsFolder = (config: Config): string => join(config.dataDirectory, 'tls');
 
-/** The operator's certificate, or one made here. */
+/** Returns the operator's certificate, or one that cardvault created. */
 async function loadTlsOptions(config: Config, clock: Clock): Promise<TlsOptions> {
   const { tlsFiles } = config;
   const identity =

@@ -20,7 +20,7 @@ import { PeriodicTask, type PeriodicWork, SWEEP_INTERVAL_MS, type Sweep } from '
 import { TimeWatch } from './storage/time-watch.ts';
 import type { Vault } from './vault/vault.ts';
 
-/** How often it is asked whether a verification of the audit log is due. */
+/** How often the due time of a verification of the audit log is checked. */
 const VERIFICATION_CHECK_MS = MINUTE;
 
 /** The leases of the work that one node does for all of them. */
@@ -36,7 +36,7 @@ interface BackgroundTask {
 
 /** Periodic work of the console. */
 interface ConsoleTasks {
-  /** Deletion of its records that are due; one node does it for all. */
+  /** Deletion of its due records; one node does it for all. */
   sweeps(onExempted: (count: number) => void): Sweep[];
   /** Work of each node. */
   readonly tasks: readonly PeriodicWork[];
@@ -66,7 +66,7 @@ interface BackgroundParts {
 /** The periodic work of a node. */
 export interface Background {
   start(): Promise<void>;
-  /** Ends all of it, and writes what this process still holds in memory. */
+  /** Stops all of it, and writes what this process still holds in memory. */
   stop(): Promise<void>;
 }
 
@@ -131,7 +131,7 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
   };
 }
 
-/** Work beside the sweeps that one node does for all of them. */
+/** Work other than sweeps that one node does for all of them. */
 function createSingleNodeTasks(
   { core, statistics, alteredRows }: BackgroundParts,
   reportMissingSadKeys: () => Promise<void>,
@@ -148,7 +148,7 @@ function createSingleNodeTasks(
   ];
 }
 
-/** Everything that destroys records when their time has come. */
+/** Sweeps that destroy expired records. */
 function createSweeps({ console, log, captures, vault, idempotency }: BackgroundParts): Sweep[] {
   const onExempted = (count: number): void => log.warn('inactive users stay enabled', { count });
   return [
@@ -160,7 +160,7 @@ function createSweeps({ console, log, captures, vault, idempotency }: Background
   ];
 }
 
-/** Compares time once and then periodically, and logs whenever it begins or ceases to be trusted. */
+/** Compares time once and then periodically, and logs whenever it becomes trusted or untrusted. */
 async function startTimeWatch(
   { core, clocks, log }: BackgroundParts,
   sweeps: readonly Sweep[],

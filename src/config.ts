@@ -21,18 +21,18 @@ export interface Config {
   /** Name or number of the group whose members may read the root key; undefined: only its owner. */
   readonly rootKeyGroup: string | undefined;
   readonly ports: { readonly production: number; readonly sandbox: number; readonly console: number };
-  /** Where people reach the console, `https://console.example.com`, when the operator said it. */
+  /** Address of the console for users, such as `https://console.example.com`, when the operator configured it. */
   readonly consoleUrl: string | undefined;
   readonly operatorName: string | undefined;
-  /** The file into which the heads of the audit log are noted. */
+  /** The file into which the heads of the audit log are written. */
   readonly auditHeadsFile: string | undefined;
   readonly hosts: readonly Host[];
   readonly trustedProxies: readonly string[];
   readonly rates: { readonly perKey: number; readonly failedAuthentication: number };
-  /** Connections of one address at the same time, for each listener; 0 is no limit. */
+  /** Concurrent connections of one address, for each listener; 0 is no limit. */
   readonly connectionsPerAddress: number;
   readonly metricsAllow: readonly string[];
-  /** `host:port` that live cards may be sent to beside the hosts that processors document. */
+  /** `host:port` that live cards may be sent to in addition to the documented hosts of processors. */
   readonly processorHosts: readonly string[];
   readonly tlsFiles: TlsFiles | undefined;
   readonly tlsMaxVersion: 'TLSv1.2' | 'TLSv1.3';
@@ -40,7 +40,7 @@ export interface Config {
   readonly drainMs: number;
 }
 
-/** One setting: how the text of its variable is read. Throws an Error that says what was expected. */
+/** A setting with the parser of its variable. The parser throws an Error that states the expected format. */
 interface Setting<T> {
   readonly fallback: string;
   readonly description: string;
@@ -83,14 +83,14 @@ const oneOf = <W extends string>(words: readonly W[], description: string, fallb
     (text) => words.find((word) => word === text) ?? expected(`one of ${words.join(', ')}`),
   );
 
-/** An origin in the one form that browsers write it in. */
+/** Returns an origin in the normal form of browsers. */
 function parseHttpsOrigin(text: string): string {
   const url = URL.parse(text);
   const isOrigin = url !== null && url.protocol === 'https:' && (text === url.origin || text === `${url.origin}/`);
   return isOrigin ? url.origin : expected('https://HOST or https://HOST:PORT, in lower case, without a path');
 }
 
-/** Throws for a name that is too long, or that would not read in the audit log as it is. */
+/** Throws for a name that is too long, or that the audit log could not show unchanged. */
 function parseOperatorName(text: string): string {
   if ([...text].length > LIMITS.operatorNameCharacters || text.trim() !== text)
     expected(`1 to ${LIMITS.operatorNameCharacters} characters, without spaces around them`);
@@ -98,7 +98,7 @@ function parseOperatorName(text: string): string {
   return text;
 }
 
-/** A number of 32 bits, or a name as `groupadd` takes it. */
+/** A number of 32 bits, or a name that `groupadd` accepts. */
 const GROUP = /^([0-9]{1,9}|[a-z_][a-z0-9_.-]{0,31})$/i;
 
 const DEFAULT_HOST = '127.0.0.1,::1';
@@ -107,7 +107,7 @@ const MAX_DRAIN_SECONDS = 600;
 const MAX_CONNECTIONS = 64;
 const MAX_TIMEOUT_MS = 600_000;
 
-/** Every setting of the service. `docs/operations.md` has a line for each, held by a test. */
+/** Every setting of the service. `docs/operations.md` documents each, which a test checks. */
 export const SETTINGS = {
   CARDVAULT_DATA_DIR: setting('./data', 'Directory of everything that is made here', (text) => resolve(text)),
   CARDVAULT_DATABASE_URL: setting(
@@ -206,7 +206,7 @@ export const SETTINGS = {
 
 type Settings = { readonly [K in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[K]['parse']> };
 
-/** Thrown with every problem at once. */
+/** Thrown with all problems together. */
 export class ConfigError extends OperatorError {
   override readonly name = 'ConfigError';
   override readonly isUsageError = true;
@@ -217,7 +217,7 @@ export class ConfigError extends OperatorError {
   }
 }
 
-/** What Kubernetes sets by itself in pods beside a service that is called cardvault, and nobody else does. */
+/** Variables that Kubernetes sets automatically in pods next to a service named cardvault. */
 const isKubernetesVariable = (name: string, variables: Variables): boolean =>
   /^CARDVAULT_(SERVICE_|PORT$|PORT_[0-9])/.test(name) && variables['CARDVAULT_SERVICE_HOST'] !== undefined;
 

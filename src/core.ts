@@ -51,16 +51,16 @@ export interface OpenCore extends Core {
   onHostRefused(report: OnHostRefused): void;
 }
 
-/** Lets the members of the group run commands beside the service, which then use its database as well. */
+/** Allows the members of the group to run commands beside the service, which then use its database as well. */
 function shareFiles({ database, dataDirectory }: Config, group: number, createIfMissing: boolean): void {
   if (database.kind !== 'sqlite') return;
-  // A folder of the operator's choice has the mode of their choice.
+  // The mode of an existing folder is the operator's choice.
   shareDatabase(database.file, group, { createIfMissing, folder: dirname(database.file) === dataDirectory });
 }
 
 /** The clocks of the process. */
 export interface Clocks {
-  /** Decides over SQLite; over PostgreSQL it carries the time of the database on. */
+  /** Decides over SQLite; over PostgreSQL it advances the time of the database. */
   readonly clock: Clock;
   readonly monotonic: MonotonicClock;
   /** Measures durations finer than `monotonic` may; absent: `monotonic` does. */
@@ -69,7 +69,7 @@ export interface Clocks {
   readonly timers?: Timers;
 }
 
-/** Database, keys and accounts: what the command line and the service share. Makes what is missing. */
+/** Database, keys and accounts: the part that the command line and the service share. Creates what is missing. */
 export async function openCore(config: Config, clocks: Clocks, { createIfMissing = true } = {}): Promise<OpenCore> {
   const random = systemRandom();
   const group = config.rootKeyGroup === undefined ? undefined : resolveGroupId(config.rootKeyGroup);
@@ -81,9 +81,9 @@ export async function openCore(config: Config, clocks: Clocks, { createIfMissing
     await database.migrate(clock);
     if (await unfinishedCopy(database)) throw new UsageError(UNFINISHED);
     const isNew = !(await hasWrappedKeys(database));
-    // Another may just be making it, or was stopped while it did.
+    // Another process may be creating it, or was stopped during that.
     if (isNew && !createIfMissing) throw new UsageError(NO_VAULT);
-    // Keys are looked for once more, because another process may have begun the vault in between.
+    // Keys are read once more, because another process may have created the vault in between.
     if (isNew && (await hasRows(database, listCopiedTables([]))) && !(await hasWrappedKeys(database)))
       throw new OperatorError(NO_KEYS);
     if (isNew && !existsSync(config.rootKeyFile)) createRootKey(config.rootKeyFile, group);
@@ -144,7 +144,7 @@ export async function openCore(config: Config, clocks: Clocks, { createIfMissing
   }
 }
 
-/** Lets records be written into a database that is not opened as a whole. False without its root key. */
+/** Prepares writing audit records into a database that is not opened as a vault. False without its root key. */
 export async function unlockJournal(
   { rootKeyFile, rootKeyGroup }: Config,
   { database, clock }: OpenedDatabase,

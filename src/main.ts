@@ -13,13 +13,13 @@ import { openDatabase } from './storage/open.ts';
 import { assertNoInterruptedRestore } from './storage/sqlite/restore.ts';
 
 const wallClock = (): number => Date.now();
-/** The wall clock as it was at the start, carried on by one that never jumps. */
+/** The wall clock as it was at the start, advanced by a monotonic one. */
 const steadyClock = (): number => performance.timeOrigin + performance.now();
 
-/** On Linux the time since the boot: unlike `performance.now` it goes on while the machine is suspended. */
+/** On Linux the time since the boot: unlike `performance.now` it advances while the machine is suspended. */
 const monotonicClock: MonotonicClock = process.platform === 'linux' ? () => uptime() * SECOND : () => performance.now();
 
-/** Read once, by whoever asks first: help and version need none. */
+/** Read once, on first use: help and version need none. */
 let cachedConfig: Config | undefined;
 const configuration = (): Config => {
   cachedConfig ??= parseConfig(process.env);
@@ -41,8 +41,8 @@ const clocksOf = (config: Config): Clocks => ({
 const WRITE_RETRY_MS = 5;
 
 /**
- * Writes all of it before it returns, so that nothing is lost when the process ends. A pipe may take a part, or nothing
- * for the moment when another process made it non-blocking; a reader that has gone, as with `| head`, is no fault.
+ * Writes everything before it returns, so that nothing is lost when the process ends. A pipe may accept a part, or
+ * nothing at the moment when another process made it non-blocking; a closed reader, as with `| head`, is no fault.
  */
 function writeAll(descriptor: number, text: string): void {
   const bytes = Buffer.from(text);
@@ -60,13 +60,13 @@ function writeAll(descriptor: number, text: string): void {
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
-/** A second signal does not cut the first one's drain short. */
+/** A second signal does not shorten the drain of the first one. */
 const untilStopped = (): Promise<void> =>
   new Promise((resolve) => {
     for (const signal of STOP_SIGNALS) process.on(signal, () => resolve());
   });
 
-/** A start serves nobody yet, and may be waiting for its database: it is not finished only to be stopped then. */
+/** A start serves no client yet, and may be waiting for its database: it need not complete in order to stop. */
 async function exitOnSignalDuring<T>(start: () => Promise<T>): Promise<T> {
   const leave = (): void => process.exit();
   for (const signal of STOP_SIGNALS) process.on(signal, leave);
@@ -77,10 +77,10 @@ async function exitOnSignalDuring<T>(start: () => Promise<T>): Promise<T> {
   }
 }
 
-// Would open the debugger, and with it all memory, to whoever may send signals.
+// Node would open the debugger, and with it all memory, to any process that may send signals.
 process.on('SIGUSR1', () => undefined);
 
-// Started through bin/cardvault.mjs by another Node: never outlive it.
+// Started through bin/cardvault.mjs by another Node process: this one ends with it.
 process.channel?.unref();
 process.on('disconnect', () => process.exit(1));
 
@@ -113,12 +113,12 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
     const config = configuration();
     const log = openLog(config.logLevel, wallClock);
     process.on('exit', () => log.flush());
-    // The message may quote data, so only kind and place are told before the process ends.
+    // The message may quote data, so only type and source position are reported before the process ends.
     process.on('uncaughtException', (error) => {
       log.error('crashed', describeError(error));
       process.exit(1);
     });
-    // Half of all that is loaded; the other commands start without it.
+    // The console is half of the loaded code; the other commands start without it.
     const { startService } = await import('./app.ts');
     return exitOnSignalDuring(() =>
       startService(config, clocksOf(config), log, { openConsole: webConsole?.openConsole }),

@@ -25,7 +25,7 @@ interface Index {
 /** How the schema writes the kinds of columns. */
 const KINDS: Readonly<Record<string, string>> = { text: 'text', integer: 'integer', bigint: 'integer', blob: 'blob' };
 
-/** The account itself, what is of people, who may belong to several accounts, and what is of the service as a whole. */
+/** The account itself, the tables of users, who may belong to several accounts, and the tables of the service. */
 const WITHOUT_ACCOUNT = [
   'accounts',
   'people',
@@ -57,7 +57,7 @@ describe('the list of tables', () => {
   const columns = (table: string): Column[] => all(`pragma table_xinfo(${table})`);
   const columnsOf = (index: string): string[] =>
     all<{ name: string }>(`pragma index_info(${index})`).map(({ name }) => name);
-  /** What is unique in a table: its primary key, and unique indexes; those of a part of the rows with their condition. */
+  /** The unique keys of a table: its primary key, and unique indexes; partial indexes with their condition. */
   const uniques = (table: string): { columns: string[]; partial: boolean }[] => {
     const primary = all<{ name: string; pk: number }>(`pragma table_xinfo(${table})`)
       .filter(({ pk }) => pk > 0)

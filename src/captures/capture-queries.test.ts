@@ -29,7 +29,7 @@ const bare: NewCapture = {
   ttlMinutes: 1,
 };
 
-describe('captures as people find them', { timeout: 60_000 }, () => {
+describe('the list of captures', { timeout: 60_000 }, () => {
   let service: TestService;
   let captures: Captures;
   let listing: CaptureQueries;

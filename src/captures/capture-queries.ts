@@ -21,7 +21,7 @@ export interface CaptureView {
   readonly expiresAt: number;
   /** True when cvv, track 2 or both are stored and can be unsealed; which of them is known only after unsealing. */
   readonly hasSad: boolean;
-  /** First six and last four, when there is a card number. Undefined when the record cannot be opened. */
+  /** First six and last four, when there is a card number. Undefined when the record cannot be unsealed. */
   readonly card: { readonly truncated: string | undefined } | undefined;
 }
 

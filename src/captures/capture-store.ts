@@ -61,7 +61,7 @@ export interface StoredCapture {
   readonly panIndex: string | undefined;
 }
 
-/** `sad`: of this capture, as `sealSad` sealed it. */
+/** `sad` of this capture, as `sealSad` sealed it. */
 export async function insertCapture(
   keyring: Keyring,
   tenant: Tenant,
@@ -84,7 +84,7 @@ export async function sealSad(sadKeys: SadKeys, tenant: Tenant, capture: Capture
   return sadKeys.seal({ environment: tenant.environment, expiresAt: capture.expiresAt, context, plaintext });
 }
 
-/** Puts newly sealed sensitive authentication data in the place of the old, unless that was erased. */
+/** Replaces sensitive authentication data with newly sealed data, unless it was erased. */
 export const replaceSad = ({ account, environment }: Tenant, id: string, old: SealedSad, sad: SealedSad): Write =>
   write(REPLACE_SAD, [sad.bytes, sad.keyId, account, environment, id, old.keyId]);
 
@@ -118,7 +118,7 @@ export async function unsealCapture(keyring: Keyring, tenant: Tenant, row: Row):
   return { capture, sealedSad: blobOrNull(row, 'sad'), panIndex };
 }
 
-/** Rows of captures whose ttl has not ended, the newest first, behind a place in that order. */
+/** Returns rows of captures whose ttl has not ended, the newest first, behind a position in that order. */
 export const listActiveCaptures = (
   database: Database,
   { account, environment }: Tenant,
@@ -135,11 +135,11 @@ export async function unsealSad(sadKeys: SadKeys, tenant: Tenant, stored: Stored
   return parseSadRecord(record?.toString('utf8'));
 }
 
-/** Conflicts when there is no such capture any more. */
+/** Conflicts when the capture does not exist. */
 export const deleteCapture = (tenant: Tenant, id: string, now: number): Write =>
   write(DELETE, [tenant.account, tenant.environment, id, now], 1);
 
-/** Erases the sensitive authentication data of these captures permanently; one that is gone is no fault. */
+/** Erases the sensitive authentication data of these captures permanently; missing captures are ignored. */
 export const eraseSad = ({ account, environment }: Tenant, ids: readonly string[]): Write => ({
   sql: 'update captures set sad = null, sad_key = null where account = ? and environment = ? and id = ?',
   rows: ids.map((id) => [account, environment, id]),
@@ -148,7 +148,7 @@ export const eraseSad = ({ account, environment }: Tenant, ids: readonly string[
 export const hasExpiredCaptures = async (database: Database, now: number): Promise<boolean> =>
   (await database.read(HAS_EXPIRED, now)).length > 0;
 
-/** Ids of the keys that captures name. Each costs one search of an index, however many captures name it. */
+/** Returns ids of the keys that captures name. Each costs one search of an index, however many captures name it. */
 export async function listSadKeyIds(database: Database): Promise<Set<string>> {
   const ids = new Set<string>();
   for (let last = ''; ; ) {

@@ -30,7 +30,7 @@ export function formatCaptureRecord({ pan, name, expiry, additionalInfo }: Captu
 }
 
 export function parseCaptureRecord(record: string): Pick<Capture, 'pan' | 'name' | 'expiry' | 'additionalInfo'> {
-  // Read as requests are, so that numbers in additional_info stay as they were written.
+  // Parsed as requests are, so that numbers in additional_info stay as they were written.
   const { value } = parseJson(record);
   if (!isJsonObject(value)) throw new Error('a capture record is no object');
   const { pan, name, month, year, additionalInfo } = value;

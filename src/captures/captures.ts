@@ -27,7 +27,7 @@ import {
 
 export type NewCapture = Omit<Capture, 'id' | 'createdAt' | 'expiresAt'> & { readonly ttlMinutes: number };
 
-/** All of a capture, sensitive authentication data included. */
+/** A complete capture, sensitive authentication data included. */
 export interface RetrievedCapture {
   readonly capture: Capture;
   readonly panIndex: string | undefined;
@@ -88,7 +88,7 @@ export class Captures {
     }
   }
 
-  /** Returns all of a capture; the read is recorded in the transaction. Throws `unknown_capture`. */
+  /** Returns a complete capture; the read is recorded in the transaction. Throws `unknown_capture`. */
   async retrieve(transaction: Transaction, tenant: Tenant, id: string): Promise<RetrievedCapture> {
     const stored = await this.#find(tenant, id);
     recordRetrieval(transaction, tenant, id, stored);
@@ -123,7 +123,10 @@ export class Captures {
     return this.#find(tenant, id);
   }
 
-  /** Throws `unknown_capture`, `capture_without_card`, and what tokenizing throws. The capture stays until its ttl ends. */
+  /**
+   * Throws `unknown_capture`, `capture_without_card`, and what tokenizing throws. The capture remains until its ttl
+   * ends.
+   */
   async tokenize(
     transaction: Transaction,
     tenant: Tenant,
@@ -140,7 +143,7 @@ export class Captures {
 
   /** Throws `unknown_capture`. */
   async delete(transaction: Transaction, tenant: Tenant, id: string): Promise<void> {
-    // Deleting a capture that does not exist conflicts, so only a second attempt has to look for it.
+    // Deleting a capture that does not exist conflicts, so only a second attempt has to read it.
     if (!isUuid(id) || (transaction.attempt > 0 && (await this.#find(tenant, id)) === undefined)) {
       transaction.recordAlways(captureEvent('capture.deleted', tenant, id, 'missing'));
       throw unknownCapture();
@@ -164,7 +167,10 @@ export class Captures {
     return this.#sadKeys.destroyUnused(now, () => listSadKeyIds(this.#database));
   }
 
-  /** Keys that captures name and that are not here, as after a restore: their captures have lost that data. */
+  /**
+   * Returns the number of keys that captures name and that do not exist, as after a restore: their captures have lost
+   * that data.
+   */
   async countMissingSadKeys(): Promise<number> {
     return this.#sadKeys.countMissing(await listSadKeyIds(this.#database));
   }
@@ -194,7 +200,7 @@ const recordRetrieval = (
   );
 
 function captureEvent(action: AuditAction, tenant: Tenant, id: string, outcome: string, usage?: string): AuditEvent {
-  // A text of another form is what a caller put into the path, and may be a card number.
+  // A text of another format comes from the path, and may be a card number.
   const targets = isUuid(id) ? [`capture:${id}`] : [];
   return { action, outcome, ...tenant, targets, ...(usage !== undefined && { detail: { use: usage } }) };
 }

@@ -6,13 +6,13 @@ import { LIMITS } from '../kernel/limits.ts';
 import { commitOrThrow, type Database, type JournalEntry, type UnitOfWork, type Write } from '../storage/database.ts';
 import type { Claim, IdempotencyKeys, KeyedRequest, StoredResponse } from './idempotency-keys.ts';
 
-/** What a stage of a request does to the vault. A use case fills it; `Transactions` commits all of it or nothing. */
+/** The effects of a stage of a request on the vault. A use case fills it; `Transactions` commits it atomically. */
 export interface Transaction {
   /** Names the caller in audit records. */
   readonly origin: Origin;
   /** Unix time in milliseconds, read once for each attempt. */
   readonly now: number;
-  /** 0 first. Above it, a write of the attempt before met a conflict: check before writing. */
+  /** 0 at first. In later attempts, a write of the attempt before conflicted: check before writing. */
   readonly attempt: number;
   /** Without `onConflict` a conflict of the write runs the stage again; with it the conflict throws that error. */
   write(write: Write, onConflict?: OnConflict): void;
@@ -41,19 +41,19 @@ export interface Transaction {
 }
 
 /**
- * The error that a conflict throws, or a function that finds it by reading what the write met; where the function finds none,
- * the stage runs again.
+ * The error that a conflict throws, or a function that returns it after reading the cause; where the function returns
+ * none, the stage runs again.
  */
 export type OnConflict = Error | (() => Promise<Error | undefined>);
 
-/** Writes and audit records that are committed together with a change, or not at all. */
+/** Writes and audit records that are committed atomically with a change. */
 export type PreparedWrites = Required<Pick<UnitOfWork, 'writes' | 'journal'>>;
 
 export type Fill<Result> = (transaction: Transaction) => Promise<Result>;
 
 export interface TransactionContext {
   readonly origin: Origin;
-  /** The one account whose rows change; absent when they are of several, or of none. */
+  /** The one account whose rows change; absent when several accounts own them, or none. */
   readonly account?: string;
 }
 
@@ -129,7 +129,7 @@ class RequestScope implements TransactionScope {
   readonly #context: TransactionContext;
   readonly #claim: Claim | undefined;
   #isBound = false;
-  /** What `recordAlways` added to an attempt that failed. */
+  /** Returns the records that `recordAlways` added to a failed attempt. */
   #lastingRecords: readonly JournalEntry[] = [];
 
   constructor(services: Services, context: TransactionContext, claim: Claim | undefined) {
@@ -173,7 +173,9 @@ class RequestScope implements TransactionScope {
     return response;
   }
 
-  /** Also when the outcome of a commit is unknown: if it was committed, the release finds a stored or bound key. */
+  /**
+   * Called after a commit with an unknown outcome, too: if it was committed, the release finds a stored or bound key.
+   */
   async #release(claim: Claim): Promise<void> {
     const released = this.#services.database.commit(this.#unit([claim.release()]));
     // Without a record the failure may leave at once: the claim ends with its lease.
@@ -205,7 +207,7 @@ class RequestScope implements TransactionScope {
         for (const { tenant, counter, by } of transaction.counts) this.#services.counters?.note(tenant, counter, by);
         return { result, response };
       }
-      // Another process has taken the claim over: this one must have no effect.
+      // Another process has replaced the claim: this one must have no effect.
       if (outcome.write >= transaction.writes.length) throw new Failure('operation_in_progress');
       const onConflict = transaction.conflicts[outcome.write];
       const error = typeof onConflict === 'function' ? await onConflict() : onConflict;
@@ -214,7 +216,7 @@ class RequestScope implements TransactionScope {
     throw new Failure('unavailable');
   }
 
-  /** Keeps what `recordAlways` added, for the case that the attempt fails here or in its commit. */
+  /** Stores what `recordAlways` added, in case the attempt fails here or in its commit. */
   async #filled<Result>(transaction: FilledTransaction, fill: Fill<Result>): Promise<Result> {
     try {
       return await fill(transaction);
@@ -223,7 +225,7 @@ class RequestScope implements TransactionScope {
     }
   }
 
-  /** They stand behind the writes of the use case: a conflict there means that the claim was lost. */
+  /** These writes follow those of the use case: a conflict there means that the claim was lost. */
   async #claimWrites(transaction: FilledTransaction, response: StoredResponse | undefined): Promise<Write[]> {
     const claim = this.#claim;
     if (claim === undefined) return [];

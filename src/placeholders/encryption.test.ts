@@ -172,7 +172,7 @@ describe('a value', () => {
     });
   }
 
-  it('that is too long is told with the number and place of its own placeholder', () => {
+  it('that is too long is reported with the number and location of its own placeholder', () => {
     const encrypt = () => encrypted(marksOf(MARKED + PLAIN + MARKED), ['a', 'x'.repeat(900), 'x'.repeat(900)], marked);
     assert.match(failure(encrypt).message, /^\/pan: placeholder 3: /);
   });

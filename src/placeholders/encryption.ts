@@ -7,7 +7,7 @@ import { LIMITS } from '../kernel/limits.ts';
 import { explain } from '../kernel/reasons.ts';
 import { type LocatedPlaceholder, placeholderFailure, type Substitution } from './located-placeholder.ts';
 
-/** How values are encrypted before they are put in. */
+/** How values are encrypted before they replace placeholders. */
 export interface ValueEncryption {
   /** Undefined selects the processor's key of the account. */
   readonly key: KeyObject | undefined;
@@ -36,7 +36,7 @@ export function parseEncryption(header: string | undefined): ValueEncryption {
 function parseMembers(header: string): Record<string, Json | undefined> {
   const value = tryParseJson(header);
   if (!isJsonObject(value)) throw invalidField(HEADER, 'expectedJsonObject');
-  // A misspelled member would go unnoticed, and the value would be encrypted with another key.
+  // A misspelled member would remain undetected, and the value would be encrypted with another key.
   if (Object.keys(value).some((name) => !MEMBERS.includes(name)))
     throw invalidField(HEADER, 'membersOnly', { names: MEMBERS.join(', ') });
   // A null member counts as absent.

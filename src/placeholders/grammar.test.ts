@@ -68,7 +68,7 @@ const placeholders: fc.Arbitrary<Placeholder> = fc
   }));
 
 describe('a placeholder', () => {
-  it('names a token, and by itself means the card number', () => {
+  it('names a token, and without a filter means the card number', () => {
     assert.deepEqual(only('{{ 411111ABCd-1111 : detokenize }}'), expected('411111ABCd-1111'));
     assert.deepEqual(only('{{a:transaction}}'), expected('a', { source: 'transaction' }));
   });

@@ -3,7 +3,7 @@ import { type Explanation, explain, formatReason } from '../kernel/reasons.ts';
 
 /**
  * `{{ token : detokenize|transaction [| extract:PART] [| date:FORMAT] [| encrypt] }}` (decisions: Placeholders). Blanks
- * are free around every word and sign; words are lower case.
+ * are allowed around every word and separator; words are lower case.
  */
 const PARTS = ['card', 'expiration', 'name', 'token', 'cvv'] as const;
 const TOKEN_PARTS = PARTS.filter((part) => part !== 'cvv');
@@ -46,8 +46,8 @@ export class PlaceholderSyntaxError extends Error {
 }
 
 /**
- * Returns all placeholders of a text, in order, at most `limit`. `{{` must begin one; `}}` alone is
- * text. Throws `PlaceholderSyntaxError`.
+ * Returns all placeholders of a text, in order, at most `limit`. `{{` must start one; `}}` alone is text. Throws
+ * `PlaceholderSyntaxError`.
  */
 export function findPlaceholders(text: string, limit: number = LIMITS.placeholders): Occurrence[] {
   const found: Occurrence[] = [];
@@ -122,7 +122,7 @@ class Parser {
     return known;
   }
 
-  /** `named` are told when it is none of them. */
+  /** The error lists `named` when the word is none of them. */
   #oneOf<W extends string>(words: readonly W[], listed: readonly W[] = words): W {
     this.#skipBlanks();
     const at = this.at;

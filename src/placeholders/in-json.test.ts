@@ -173,7 +173,7 @@ describe('placeholders in JSON', () => {
     assert.deepEqual(locateInJson('{"a":[1,"}}","{","\\u007b \\u007b",null]}', NONE), []);
   });
 
-  it('are told with numbers in the order of the document', () => {
+  it('are reported with numbers in the order of the document', () => {
     const text = `{"b":"${ONE}${ONE}","a":["${ONE}"]}`;
     assert.deepEqual(
       locateInJson(text, new Set(['a', 'b'])).map(({ number, location }) => [number, location()]),

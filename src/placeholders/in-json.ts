@@ -9,9 +9,9 @@ export const escapeForJson = (value: string): string => JSON.stringify(value).sl
 const MAY_CONTAIN_PLACEHOLDER = /(?:\{|\\u007b){2}/i;
 
 /**
- * The placeholders in the string values of a JSON text; keys are not looked at. In places that are told, keys that are
- * not `known` stand as `*`, because a caller may have put anything there. Throws
- * `malformed_json` (a text without any is not read), `invalid_placeholder`.
+ * Locates the placeholders in the string values of a JSON text; keys are not searched. In reported locations, keys that
+ * are not `known` appear as `*`, because a caller may have put anything there. Throws `malformed_json` (a text without
+ * placeholders is not parsed), `invalid_placeholder`.
  */
 export function locateInJson(text: string, known: ReadonlySet<string>): LocatedPlaceholder[] {
   const located: LocatedPlaceholder[] = [];
@@ -33,7 +33,10 @@ export function locateInJson(text: string, known: ReadonlySet<string>): LocatedP
   return located;
 }
 
-/** RFC 6901; known keys hold nothing that it would have to escape. Where others hide the place, their position tells it. */
+/**
+ * RFC 6901; known keys contain nothing that needs escaping. Where a key is hidden, the position in the body identifies
+ * the value.
+ */
 function pointerOf({ path, start }: TextValue, known: ReadonlySet<string>): string {
   const isKnown = (step: string | number): boolean => typeof step === 'number' || known.has(step);
   const pointer = path.map((step) => `/${isKnown(step) ? step : '*'}`).join('') || '/';

@@ -43,7 +43,7 @@ function read(text: string): Seen {
   return { structure, values };
 }
 
-/** What JavaScript takes for a blank and XML for a letter of a name. */
+/** Characters that JavaScript treats as blanks and XML as letters of a name. */
 const ODD = ['\u1680', '\ufeff'];
 const names = fc
   .array(fc.constantFrom(...ODD, ...ODD, 'a', 'é', 'xmlns'), { minLength: 1, maxLength: 4 })

@@ -16,7 +16,7 @@ type Attribute = readonly [name: string, quote: string, text: string];
 describe('an element with its placeholders replaced', () => {
   const characters = fc.constantFrom(...('?xñ😀} \t\n<>&"\']/=-'.match(/./gsu) ?? []));
   const texts = fc.array(characters, { maxLength: 8 }).map((all) => all.join(''));
-  // As names of cards are: without control characters.
+  // Names of cards, which have no control characters.
   const values = fc.string({
     unit: fc.constantFrom(...(`a]<>&"'{}€😀\u0085 `.match(/./gsu) ?? [])),
     minLength: 1,

@@ -62,7 +62,7 @@ describe('placeholders in XML', () => {
       for (const inside of ['{{', ONE, '&#123;{', '<b c="{{"/>']) {
         assert.deepEqual(locateXml(`<a>${start}${inside}--></a>`), [], start + inside);
       }
-      // What opens here and never ends; the search for its end must not begin again at the start.
+      // Openings without an end; the search for the end must not start again each time.
       assert.equal(replaced(`<a>${start}<![CDATA[<b c="--></a>`), `<a>${start}<![CDATA[<b c="--></a>`);
     }
   });
@@ -146,7 +146,7 @@ describe('the place of a placeholder in XML', () => {
     );
   });
 
-  it('is told of a malformed one, with the character in the decoded text', () => {
+  it('is reported for a malformed one, with the character in the decoded text', () => {
     const { code, field, message } = failure(() =>
       locateXml(`<a>${ONE}\n<b c="&#123;&#x7b;4111111111111111"/></a>`, 5),
     );

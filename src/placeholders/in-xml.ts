@@ -2,9 +2,9 @@ import type { TextPosition } from '../kernel/text-position.ts';
 import { characterOfValue, type DecodedSpan, type LocatedPlaceholder, locateIn } from './located-placeholder.ts';
 
 /**
- * The placeholders in the text, CDATA and attribute values of an element that was checked to be well-formed; names,
- * comments and namespace declarations are not looked at. `positionAt` returns where in the document an offset of the element
- * is. Throws `invalid_placeholder`.
+ * Locates the placeholders in the text, CDATA and attribute values of an element that was checked to be well-formed;
+ * names, comments and namespace declarations are not searched. `positionAt` returns the position of an offset of the
+ * element in the document. Throws `invalid_placeholder`.
  */
 export function locateInXml(text: string, positionAt: (offset: number) => TextPosition): LocatedPlaceholder[] {
   const located: LocatedPlaceholder[] = [];
@@ -29,7 +29,7 @@ export function locateInXml(text: string, positionAt: (offset: number) => TextPo
   return located;
 }
 
-/** Tells whether the text occurs in [start, end). For ascending spans it reads the text once. */
+/** True when the text occurs in [start, end). For ascending spans it reads the text once. */
 function createFinder(text: string, sign: string): (start: number, end: number) => boolean {
   let next = text.indexOf(sign);
   return (start, end) => {
@@ -41,14 +41,14 @@ function createFinder(text: string, sign: string): (start: number, end: number) 
 interface RawSpan {
   readonly start: number;
   readonly end: number;
-  /** Entities mean nothing in it. */
+  /** Entities have no meaning in CDATA. */
   readonly isLiteral: boolean;
   write(value: string): string | undefined;
 }
 
 const COMMENT = { open: '<!--', close: '-->' };
 const CDATA = { open: '<![CDATA[', close: ']]>' };
-// Names may hold what JavaScript takes for blanks and XML does not.
+// Names may contain what JavaScript treats as blanks and XML does not.
 const TAG = /<[^ \t\r\n/>]+/y;
 const ATTRIBUTE = /[ \t\r\n]*([^ \t\r\n=/>]+)[ \t\r\n]*=[ \t\r\n]*(["'])/y;
 
@@ -70,7 +70,7 @@ function* findSpans(text: string): Generator<RawSpan> {
   }
 }
 
-/** Yields the attribute values of the tag that begins here; returns where the tag ends. */
+/** Yields the attribute values of the tag that starts here; returns where the tag ends. */
 function* findAttributes(text: string, tagAt: number): Generator<RawSpan, number> {
   if (text[tagAt + 1] === '/') return text.indexOf('>', tagAt) + 1;
   let at = endOf(TAG, text, tagAt) ?? tagAt;
@@ -122,13 +122,13 @@ function decode(raw: string): { text: string; offsets: Uint32Array } {
   return { text: chunks.join(''), offsets };
 }
 
-/** XML 1.0, production 2. A lone surrogate is no character of it. */
+/** XML 1.0, production 2, which excludes lone surrogates. */
 const CHARACTERS = /^[\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]*$/u;
 
 const escapeCharacters = (value: string): string | undefined =>
   CHARACTERS.test(value) ? value.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;') : undefined;
 
-/** Brackets at the end could make `]]>`, which text must not hold, together with what stands behind them. */
+/** Brackets at the end could make `]]>`, which text must not contain, together with the characters behind them. */
 const escapeText = (value: string): string | undefined =>
   escapeCharacters(value)?.replace(/\]+$/, (brackets) => '&#93;'.repeat(brackets.length));
 
@@ -137,7 +137,7 @@ function escapeAttribute(value: string, quote: string): string | undefined {
   return quote === "'" ? escaped?.replace(/'/g, '&apos;') : escaped;
 }
 
-/** Literal, unless it could help to end the section; then it stands outside, between two sections. */
+/** Literal, unless it could complete the end of the section; then it is written outside, between two sections. */
 function escapeCdata(value: string): string | undefined {
   if (/[\]>]/.test(value)) {
     const escaped = escapeText(value);

@@ -97,7 +97,7 @@ describe('replacing', () => {
     assert.equal(substitute(payload, withValues(marksOf(stretch(payload)), [ONE, '$&'])), `<${ONE}><$&>`);
   });
 
-  it('fails for a value that cannot stand there, and tells nothing of it', () => {
+  it('fails for a value that cannot be written there, and reports nothing of it', () => {
     const payload = `${ONE}${ONE}`;
     const { code, message } = failure(() =>
       substitute(payload, withValues(marksOf(stretch(payload)), ['x', 'impossible'])),

@@ -7,13 +7,13 @@ import { findPlaceholders, type Placeholder, PlaceholderSyntaxError } from './gr
 /** A decoded part of a payload that may contain placeholders. Indexes count in `text`. */
 export interface DecodedSpan {
   readonly text: string;
-  /** Where the character at this index begins in the payload; defined for the index after the last, too. */
+  /** The offset in the payload of the character at this index; defined for the index after the last, too. */
   offsetOf(index: number): number;
-  /** Returns where in the payload the character is. */
+  /** Returns the position of the character in the payload. */
   positionOf(index: number): TextPosition;
   /** Returns the location of the character as failures name it: a JSON pointer, or `line 7`. */
   locationOf(index: number): string;
-  /** Returns which character of its value or line it is. */
+  /** Returns the position of the character in its value or line. */
   characterOf(index: number): Explanation;
   /** Returns the value as it must be written there; undefined when it cannot be written there. */
   encode(value: string): string | undefined;
@@ -29,7 +29,7 @@ export interface LocatedPlaceholder {
   readonly number: number;
   /** Returns the location as failures name it: a field, a JSON pointer, or `line 7`. */
   location(): string;
-  /** Returns where in the payload it begins; undefined when it is a field of its own. */
+  /** Returns its start in the payload; undefined when it is a separate field. */
   position(): TextPosition | undefined;
   encode(value: string): string | undefined;
 }
@@ -73,7 +73,7 @@ export interface Substitution {
   readonly value: string;
 }
 
-/** Returns the payload with each placeholder replaced; all other bytes stay. Throws `invalid_placeholder`. */
+/** Returns the payload with each placeholder replaced; all other bytes are unchanged. Throws `invalid_placeholder`. */
 export function substitute(payload: string, substitutions: readonly Substitution[]): string {
   let result = '';
   let at = 0;
@@ -86,5 +86,5 @@ export function substitute(payload: string, substitutions: readonly Substitution
   return result + payload.slice(at);
 }
 
-/** Returns the place of a character within one value. */
+/** Returns the position of a character within one value. */
 export const characterOfValue = (index: number): Explanation => explain('characterOfValue', { character: index + 1 });

@@ -92,7 +92,7 @@ describe('resolving placeholders', () => {
     return filled.map(({ value }) => value);
   }
 
-  /** What the audit log says that it did not say before, oldest first. */
+  /** The new records of the audit log, oldest first. */
   async function audited(act: () => Promise<unknown>): Promise<Audited[]> {
     const sql = 'select record from journal where account = ? order by sequence';
     const read = () => service.core.database.read(sql, tenant.account);
@@ -153,7 +153,7 @@ describe('resolving placeholders', () => {
 
   it('opens the verification code of a capture only when it is asked for', async () => {
     const id = await newCapture();
-    // What cannot be opened any more is not missed until then.
+    // The record cannot be unsealed, which is detected only when it is read.
     const spoil = write('update captures set sad = ? where id = ?', [new Uint8Array(40), id], 1);
     await commitOrThrow(service.core.database, { writes: [spoil] });
     assert.deepEqual(await resolve(`{{${id}:transaction}}`), [PAN]);
@@ -201,7 +201,7 @@ describe('resolving placeholders', () => {
     assert.equal((await failure(resolve(`{{${ended}:transaction}}`))).code, 'unknown_capture');
   });
 
-  it('tells the first unknown record in the order of the payload, with its number', async () => {
+  it('reports the first unknown record in the order of the payload, with its number', async () => {
     const token = await newToken();
     const text = `{{${token}:detokenize}}{{${NO_UUID}:transaction}}{{nobody:detokenize}}{{${NO_UUID}:transaction}}`;
     const first = await failure(resolve(text));
@@ -221,7 +221,7 @@ describe('resolving placeholders', () => {
     assert.ok(!JSON.stringify(records).includes(PAN));
   });
 
-  it('tells which part a record lacks', async () => {
+  it('reports the part that a record lacks', async () => {
     const bare = await newCapture({}, null);
     const token = await newToken({ pan: PAN, name: undefined, expiry: undefined });
     for (const [text, what] of [
@@ -238,7 +238,7 @@ describe('resolving placeholders', () => {
     }
   });
 
-  it('tells the first fault in the order of the payload, of whatever kind', async () => {
+  it('reports the first fault in the order of the payload, of any kind', async () => {
     const token = await newToken({ pan: PAN, name: undefined, expiry: undefined });
     const [lacking, unknown] = [`{{${token}:detokenize|extract:name}}`, '{{nobody:detokenize}}'];
     assert.equal((await failure(resolve(unknown + lacking))).message, '/x: placeholder 1: no such token');

@@ -14,7 +14,7 @@ import { type LocatedPlaceholder, placeholderFailure, type Substitution } from '
 export interface CardDataContext {
   readonly tenant: Tenant;
   readonly permissions: readonly Permission[];
-  /** A word for the audit log: `jose`. */
+  /** The purpose as one word in the audit log: `jose`. */
   readonly usage: string;
 }
 
@@ -94,7 +94,7 @@ export class Placeholders {
   }
 }
 
-/** Throws `access_denied`, with the missing permissions on record. */
+/** Throws `access_denied`, with the missing permissions in the audit log. */
 function assertPermitted(
   transaction: Transaction,
   { tenant, permissions, usage }: CardDataContext,

@@ -48,7 +48,7 @@ export interface TokenUpdate extends StoredToken {
 }
 
 export interface AssignedTokens {
-  /** One for each card, in the order of the request. */
+  /** One result for each card, in the order of the request. */
   readonly results: TokenizationResult[];
   readonly inserts: readonly Token[];
   readonly updates: readonly TokenUpdate[];
@@ -57,13 +57,14 @@ export interface AssignedTokens {
 interface AssignmentOptions {
   readonly random: Random;
   readonly now: number;
-  /** As `Transaction.attempt`. */
+  /** The same as `Transaction.attempt`. */
   readonly attempt: number;
 }
 
 /**
- * Chooses the tokens of cards; nothing is written. Random tokens are not checked at the first attempt, because collisions
- * are rare and conflict when they are written. Throws `nothing_tokenized` or `token_space_full` when no card gets a token.
+ * Chooses the tokens of cards; nothing is written. Random tokens are not checked at the first attempt, because
+ * collisions are rare and conflict when they are written. Throws `nothing_tokenized` or `token_space_full` when no card
+ * gets a token.
  */
 export async function assignTokens(
   store: TokenStore,
@@ -81,12 +82,12 @@ class TokenAssignment {
   readonly #store: TokenStore;
   readonly #request: Tokenization;
   readonly #options: AssignmentOptions;
-  /** For each card of the request; persistent ones share entries. */
+  /** One entry for each card of the request; persistent ones share entries. */
   readonly #entries: CardEntry[];
   readonly #distinct: CardEntry[];
-  /** Tokens of this request, and for Luhn-valid ones its card numbers: they are not issued. */
+  /** Tokens of this request, and for Luhn-valid ones its card numbers: these values are not issued. */
   readonly #used: Set<string>;
-  /** Tokens of this format read as card numbers, so each is checked not to be one that is stored. */
+  /** Tokens of this format look like card numbers, so each is checked not to be a stored one. */
   readonly #mayBePan: boolean;
   readonly #searches = new Map<string, AsyncGenerator<string>>();
 
@@ -165,7 +166,7 @@ class TokenAssignment {
     for (let attempt = 0; entry.token !== undefined; attempt++) {
       if (await this.#isFree(entry.token.token)) return;
       entry.token = undefined;
-      // None is assigned that would not be checked: it would count as used, and be missed by the search.
+      // No token is assigned that would not be checked: it would count as used, and be missed by the search.
       if (attempt < LIMITS.randomTokenAttempts) this.#assignRandom(entry);
     }
     await this.#assignBySearch(entry);
@@ -187,7 +188,7 @@ class TokenAssignment {
     return buildTokenSpace(card.pan, this.#request.format, this.#store.half);
   }
 
-  /** Cards of one space go on with one walk, so that a request walks around it once at most. */
+  /** Cards of one space continue one search, so that a request searches the space once at most. */
   #searchOf(space: TokenSpace): AsyncGenerator<string> {
     const name = `${space.pan.length}/${space.head}/${space.tail}`;
     let search = this.#searches.get(name);
@@ -231,7 +232,7 @@ function cardAt(request: Tokenization, index: number): Card {
 }
 
 /**
- * Walks once around a token space from a random start and yields every free token: for spaces so full that random draws no
+ * Searches a token space once from a random start and yields every free token: for spaces so full that random values no
  * longer find one. Ends when no token is left.
  */
 async function* findFreeTokens(store: TokenStore, space: TokenSpace, random: Random): AsyncGenerator<string> {
@@ -261,7 +262,7 @@ async function* findFreeBetween(
       if (known !== undefined && token > known) break;
       if (!inUse.has(token) && isInSpace(space, token)) yield token;
     }
-    // Other requests go on between pages.
+    // Other requests are served between pages.
     await setImmediate();
   }
 }

@@ -43,7 +43,7 @@ describe('the blind index of a card', () => {
     assert.ok(Buffer.compare(other, from) < 0 || Buffer.compare(other, to) > 0);
   });
 
-  it('tells the first six', () => {
+  it('contains the first six', () => {
     const search = newIndex().search(pan, print);
     assert.equal(newIndex().binTest('411111')(search), true);
     assert.equal(newIndex().binTest('411112')(search), false);

@@ -2,16 +2,17 @@ import type { KeyObject } from 'node:crypto';
 import { fingerprint } from '../crypto/fingerprint.ts';
 
 /**
- * What tokens are found by: keyed digests of first six, last four and tags. The database shows which tokens share
- * something, and not what. The digests are short, so a search opens the records that it finds and drops those that differ.
+ * Blind indexes: keyed digests of first six, last four and tags, by which tokens are found. The database shows which
+ * tokens share a value, but not the value. The digests are short, so a search unseals the records that it finds and
+ * drops those that differ.
  */
 export const BIN_DIGITS = 6;
 export const LAST_DIGITS = 4;
 
 const TAG_BYTES = 8;
-/** Of first six, and of last four. */
+/** Bytes of the digests of first six and last four. */
 const DIGITS_BYTES = 3;
-/** Of the fingerprint, so that only few tokens of one BIN and last four share a `search`. */
+/** Bytes of the fingerprint, so that only few tokens of one BIN and last four share a `search`. */
 const FINGERPRINT_BYTES = 2;
 const SEARCH_BYTES = 2 * DIGITS_BYTES + FINGERPRINT_BYTES;
 const MAX_CACHED_BINS = 1000;

@@ -106,11 +106,11 @@ async function rotateKeys(): Promise<void> {
 }
 
 describe('a scheme 8 space that is filled, emptied and filled again', () => {
-  it('misses the same half of its values each time, which does not tell the stored card number', async () => {
+  it('misses the same half of its values each time, which does not reveal the stored card number', async () => {
     const vault = newVault();
     const all = cardsOf('411111', '1111');
     const [own, ...others] = all as [Pan, ...Pan[]];
-    /** What was issued while no card number of the half was stored but the attacker's own. */
+    /** The values that were issued while the attacker's own card number was the only stored one of the half. */
     const seen = new Set<string>();
     const fills: { readonly stored: Pan; readonly issued: readonly string[] }[] = [];
     for (const stored of [others[100], others[500], others[900]] as Pan[]) {
@@ -134,7 +134,8 @@ describe('a scheme 8 space that is filled, emptied and filled again', () => {
       await empty(vault, [kept]);
       await wait(vault, 30);
     }
-    // One half for all of them: a fill is this half without the card numbers, and holds nothing else that tells of them.
+    // One half for all of them: a filled space is this half without the card numbers, and reveals nothing else about
+    // them.
     assert.ok(seen.size <= 500 && seen.size >= 499, `${seen.size} of 1000`);
     for (const { stored, issued } of fills)
       assert.deepEqual(issued, [...seen].filter((value) => value !== stored && value !== own).toSorted());

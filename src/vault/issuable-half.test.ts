@@ -79,7 +79,7 @@ describe('the issuable half', () => {
     assert.equal(all.size, 6);
   });
 
-  it('is each half of the smallest space with the same chance, so that what was issued tells nothing of the rest', () => {
+  it('is each half of the smallest space with the same probability, so that issued values reveal nothing of the rest', () => {
     const values = valuesOf('411111', '1111', 12);
     const halves = new Map<string, number>();
     const rounds = 5000;

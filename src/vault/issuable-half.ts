@@ -23,7 +23,7 @@ export class IssuableHalf {
   /** Length, BIN and last four of the space that was used last, then the round and its input. */
   readonly #block = Buffer.alloc(BLOCK_BYTES);
   #space = '';
-  /** The round functions of that space as far as they were needed: a search goes through all values of a space. */
+  /** The round functions of that space, computed on demand: a search reads all values of a space. */
   readonly #known = new Map<number, number>();
 
   /** The key must be the same for as long as the tenant exists. */

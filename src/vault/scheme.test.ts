@@ -132,7 +132,7 @@ describe('a drawn token', () => {
     }
   });
 
-  it('tells nothing of the hidden digits: the same randomness gives the same token for cards that differ there', () => {
+  it('reveals nothing of the hidden digits: the same randomness gives the same token for cards that differ there', () => {
     const dealing = () => {
       let state = 1;
       const below = (bound: number): number => {

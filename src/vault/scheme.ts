@@ -4,7 +4,7 @@ import { type Pan, passesLuhn } from '../kernel/pan.ts';
 
 /**
  * Token formats (decisions: Permanent tokens). All but UUID keep the length of the card number, its first six (or
- * eight) and last four digits, and replace what lies between.
+ * eight) and last four digits, and replace the digits between.
  */
 export const SCHEMES = {
   1: {
@@ -71,7 +71,7 @@ export interface TokenSpace {
   readonly format: TokenFormat;
   readonly head: string;
   readonly tail: string;
-  /** How many characters the token has of its own. */
+  /** The number of characters of the token that replace hidden digits. */
   readonly hidden: number;
   readonly alphabet: string;
   /** The values of scheme 8 that may be issued. */

@@ -2,9 +2,9 @@ import { isUuid } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 
 /**
- * The sort key of a token, as bytes. A UUID is its 16 bytes. Any other token is ASCII: length, first six, last four, then
- * the rest, so that all tokens of one BIN and last four are adjacent and a walk along the index finds the free ones. No
- * bytes stand for both: byte 8 of a UUID of version 4 is above 0x7f, and its byte 6 is not a digit.
+ * The sort key of a token, as bytes. A UUID is its 16 bytes. Any other token is ASCII: length, first six, last four,
+ * then the rest, so that all tokens of one BIN and last four are adjacent and a search along the index finds the free
+ * ones. No bytes represent both: byte 8 of a UUID of version 4 is above 0x7f, and its byte 6 is not a digit.
  */
 const HEAD_DIGITS = 6;
 const TAIL_DIGITS = 4;
@@ -30,7 +30,7 @@ export function toSlot(token: string): Uint8Array | undefined {
 const reorder = (token: string): string =>
   `${token.length}${token.slice(0, HEAD_DIGITS)}${token.slice(-TAIL_DIGITS)}${token.slice(HEAD_DIGITS, -TAIL_DIGITS)}`;
 
-/** Returns the token of a slot. Checks nothing: a record opens only under the token for which it was sealed. */
+/** Returns the token of a slot without checks: a record is unsealed only under the token for which it was sealed. */
 export function fromSlot(slot: Uint8Array): string {
   const bytes = Buffer.from(slot.buffer, slot.byteOffset, slot.length);
   if (slot.length === UUID_BYTES && (slot[UUID_VARIANT_BYTE] ?? 0) >= MIN_VARIANT) return toUuid(bytes.toString('hex'));

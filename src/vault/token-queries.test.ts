@@ -69,7 +69,7 @@ const asked = (pan: string, options: Partial<Tokenization>): Tokenization => ({
   ...options,
 });
 
-/** What a naive scan finds. */
+/** The result of a naive scan. */
 const naively = (tokens: Iterable<Token>, { by, text }: TokenSearch): string[] =>
   [...tokens]
     .filter(({ token, scheme, card, tags: own }) => {
@@ -103,7 +103,7 @@ const searches: readonly TokenSearch[] = [
 const ORPHANS = `select m.tag from token_tags m where not exists (select 1 from tokens t where t.account = m.account
   and t.environment = m.environment and t.slot = m.slot and t.record is not null)`;
 
-describe('tokens as people find them', { timeout: 120_000 }, () => {
+describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
   let service: TestService;
   let parts: Parts;
   before(async () => {
@@ -134,7 +134,7 @@ describe('tokens as people find them', { timeout: 120_000 }, () => {
     commitOrThrow(parts.database, { writes: [write(sql, values)] });
   const orphans = (): Promise<Row[]> => parts.database.read(ORPHANS);
 
-  /** What is there at the end. */
+  /** The rows at the end. */
   async function live(tenant: Tenant, history: readonly Step[]): Promise<Map<string, Token>> {
     const tokens = new Map<string, Token>();
     for (const step of history) {
@@ -202,11 +202,11 @@ describe('tokens as people find them', { timeout: 120_000 }, () => {
     );
   });
 
-  test('of which there are many come page by page, each once, also when newer ones are made meanwhile', async () => {
+  test('returns many tokens page by page, each once, also when newer ones are created in between', async () => {
     const tenant = await newTenant();
     const made = new Set<string>();
     const name = undefined;
-    // Of one BIN and last four: nineteen digits leave room for sixty of them.
+    // Tokens of one BIN and last four: nineteen digits leave room for sixty of them.
     const cards = Array.from({ length: 60 }, (_, index) => {
       const start = `411111${String(index).padStart(8, '0')}`;
       const last = Array.from({ length: 10 }, (_, digit) => `${start}${digit}4242`).find(passesLuhn);

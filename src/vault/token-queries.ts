@@ -27,7 +27,7 @@ const NEWEST = `select ${COLUMNS} from tokens where ${LIVE} and ${AFTER_POSITION
 const BETWEEN = `select ${COLUMNS} from tokens where ${LIVE} and slot > ? and slot < ? order by slot limit ?`;
 const ONE = `select ${COLUMNS} from tokens where ${LIVE} and slot = ?`;
 
-/** The tokens of index entries, of which the newest are chosen before a row is read. */
+/** The tokens of index entries; the newest are chosen before a row is read. */
 const tokensOf = (entries: string): string =>
   `select ${COLUMNS.split(', ')
     .map((column) => `t.${column}`)
@@ -66,7 +66,7 @@ export interface TokenView {
   readonly scheme: Scheme;
   readonly isPersistent: boolean;
   readonly createdAt: number;
-  /** Undefined when the record cannot be opened: somebody changed it in the database. */
+  /** Undefined when the record cannot be unsealed: it was altered in the database. */
   readonly details:
     | {
         /** First six and last four of the card number. */
@@ -79,7 +79,7 @@ export interface TokenView {
     | undefined;
 }
 
-/** Tokens as people look for them, a page at a time. */
+/** Lists and searches of tokens for users, page by page. */
 export class TokenQueries {
   readonly #database: Database;
   readonly #keyring: Keyring;
@@ -89,15 +89,15 @@ export class TokenQueries {
     this.#keyring = options.keyring;
   }
 
-  /** The newest first. Throws `invalid_field` for a cursor that is none. */
+  /** Returns the newest first. Throws `invalid_field` for an invalid cursor. */
   list(tenant: Tenant, cursor?: string): Promise<Page<TokenView>> {
     return this.#page(tenant, this.#newestFirst(tenant, NEWEST), cursor);
   }
 
   /**
-   * By token (one at most), tag, BIN or last four: the newest first. Those of a BIN come in the order of their slots, and
-   * after them those whose scheme keeps nothing of the card, for which all tokens are searched, a bounded number for each
-   * page. Throws `invalid_field`.
+   * Searches by token (one at most), tag, BIN or last four: the newest first. Those of a BIN come in the order of their
+   * slots, and after them those whose scheme keeps nothing of the card, for which all tokens are searched, a bounded
+   * number for each page. Throws `invalid_field`.
    */
   async search(tenant: Tenant, query: TokenSearch, cursor?: string): Promise<Page<TokenView>> {
     const search = parseSearch(query);
@@ -134,7 +134,7 @@ export class TokenQueries {
       if (search === undefined) return this.#toView(tenant, row);
       if (!mayMatch(search, toSchemeAndToken(row)) || order.mayMatch?.(row) === false) return undefined;
       const token = await this.#unseal(tenant, row);
-      // The digests by which it was found are short, and are not sealed.
+      // The digests by which the record was found are short, and are not sealed.
       return token !== undefined && matches(search, token) ? toTokenView(row, token) : undefined;
     };
     return scanPage({ read, accept });
@@ -196,7 +196,7 @@ export class TokenQueries {
 
 type BinTest = ReturnType<BlindIndex['binTest']>;
 
-/** A place in an order: of creation, or of slots with `BY_SLOT` in place of the time. */
+/** A position in an order: of creation, or of slots with `BY_SLOT` in place of the time. */
 interface Position {
   readonly createdAt: number;
   readonly slot: Uint8Array;
@@ -209,11 +209,11 @@ const BY_SLOT_COLUMN = 'by_slot';
 /** Before the newest token. */
 const FIRST_POSITION: Position = { createdAt: Number.MAX_SAFE_INTEGER, slot: new Uint8Array(0) };
 
-/** Tokens one after the other, from a place on. */
+/** Returns tokens in their order, from a position on. */
 interface SearchOrder {
   readonly start: Position;
   read(after: Position, limit: number): Promise<Row[]>;
-  /** Tells by the columns in clear which rows need not be opened. */
+  /** True when the columns in clear show that a row does not match, so that it need not be unsealed. */
   mayMatch?(row: Row): boolean;
 }
 
@@ -258,7 +258,9 @@ function parseSearch({ by, text }: TokenSearch): ParsedSearch {
     : { by, text };
 }
 
-/** An eight-digit BIN matches only tokens that show all eight digits: else a search would reveal two hidden ones. */
+/**
+ * An eight-digit BIN matches only tokens that show all eight digits: otherwise a search would reveal two hidden ones.
+ */
 const mayMatch = ({ longBin }: ParsedSearch, { token, scheme }: Pick<Token, 'token' | 'scheme'>): boolean =>
   longBin === undefined || (SCHEMES[scheme].keepsEnds && token.startsWith(longBin));
 
@@ -278,11 +280,14 @@ function matches(search: ParsedSearch, { token, scheme, card, tags }: Token): bo
 }
 
 const COUNT = 'select count(*) as number from tokens where account = ? and environment = ?';
-/** The index of deleted tokens alone serves it; without `|| ''` the planner would prefer the tokens of the account. */
+/**
+ * The index of deleted tokens alone serves this query; without `|| ''` the planner would choose the tokens of the
+ * account.
+ */
 const COUNT_DELETED = `select count(*) as number from tokens
   where deleted_at is not null and account || '' = ? and environment || '' = ?`;
 
-/** Returns how many tokens are not deleted, by indexes alone. */
+/** Returns the number of tokens that are not deleted, from indexes alone. */
 export async function countTokens(database: Database, { account, environment }: Tenant): Promise<number> {
   const [[all = {}], [deleted = {}]] = await Promise.all([
     database.read(COUNT, account, environment),

@@ -72,10 +72,10 @@ export interface StoredToken {
   readonly revision: number;
 }
 
-/** A persistent token that is there already. */
+/** An existing persistent token. */
 export interface ExistingToken extends StoredToken {}
 
-/** A token, with what it was before when it existed. */
+/** A token, with its earlier state when it existed. */
 interface TaggedToken {
   readonly token: Token;
   readonly before?: Token;
@@ -84,14 +84,14 @@ interface TaggedToken {
 export interface DeletableToken {
   readonly value: string;
   readonly revision: number;
-  /** Undefined when it was damaged. */
+  /** Undefined when the record was altered. */
   readonly token: Token | undefined;
 }
 
 const recordContext = ({ environment, account }: Tenant, token: string): EncryptionContext =>
   encryptionContext(environment, account, 'tokens', token, 'record');
 
-/** Matches no token: for texts that cannot be one. */
+/** Matches no token; used for texts that cannot be one. */
 const NO_SLOT = new Uint8Array(0);
 
 const slotOrNone = (token: string): Uint8Array => toSlot(token) ?? NO_SLOT;
@@ -122,7 +122,7 @@ export class TokenStore {
 
   static async load(database: Database, keyring: Keyring, tenant: Tenant): Promise<TokenStore> {
     const fingerprintKey = await keyring.digestKey({ ...tenant, purpose: 'fingerprints' });
-    // Made with the first token of whatever scheme: a backup that has tokens has the key of the half.
+    // Created with the first token of any scheme: a backup with tokens has the key of the issuable half.
     const half = new IssuableHalf(await keyring.digestKey({ ...tenant, purpose: 'token-halves' }));
     return new TokenStore(database, keyring, tenant, {
       fingerprintKey,
@@ -146,12 +146,12 @@ export class TokenStore {
       persistentFormat(pan, format),
     );
     const stored = await this.#toExistingToken(rows);
-    // Fingerprints are not sealed: whoever changes them in the database must not pass one card off as another.
+    // Fingerprints are not sealed: an attacker with write access to the database must not be able to exchange cards.
     if (stored !== undefined && stored.token.card.pan !== pan) throw new UnsealError();
     return stored;
   }
 
-  /** What it takes to delete a token, also one that was damaged. */
+  /** The data that deleting a token needs, also of an altered one. */
   async findDeletable(token: string): Promise<DeletableToken | undefined> {
     const [row] = await this.#database.read(FIND_BY_SLOT, ...this.#scope(), slotOrNone(token));
     if (row === undefined) return undefined;
@@ -159,31 +159,33 @@ export class TokenStore {
     return { value: token, revision: integer(row, 'revision'), token: unsealed };
   }
 
-  /** In use, or reserved after a deletion. */
+  /** True for a token in use, or reserved after a deletion. */
   async isTaken(token: string): Promise<boolean> {
     return (await this.#database.read(IS_TAKEN, ...this.#scope(), slotOrNone(token))).length > 0;
   }
 
-  /** Is this the card number of a token or of a capture? */
+  /** True when this is the card number of a token or of a capture. */
   async isStoredPan(number: string): Promise<boolean> {
     const pan = this.#fingerprint(number);
     const search = this.#blindIndex.search(number, pan);
     return (await this.#database.read(IS_STORED_PAN, ...this.#scope(), search, pan, ...this.#scope(), pan)).length > 0;
   }
 
-  /** Tokens of a space from `first` on that are in use or reserved, in the order of the space, `limit` at most. */
+  /**
+   * Returns tokens of a space from `first` on that are in use or reserved, in the order of the space, `limit` at most.
+   */
   async listTaken(first: string, { head }: TokenSpace, limit: number): Promise<string[]> {
     const [, to] = rangeOfSpace(first, head.length);
     const rows = await this.#database.read(LIST_TAKEN, ...this.#scope(), slotOrNone(first), to, limit);
     return rows.map((row) => fromSlot(blob(row, 'slot')));
   }
 
-  /** Conflicts when the token is taken, or the card has a persistent token already. */
+  /** Conflicts when the token exists, or the card has a persistent token. */
   insert(tokens: readonly Token[], seal: Sealer, format: TokenFormat | undefined): Write {
     return { sql: INSERT, rows: tokens.map((token) => this.#row(token, seal, format)), expectedRows: 1 };
   }
 
-  /** Conflicts when somebody changed a token since it was read. */
+  /** Conflicts when the token was changed since it was read. */
   update(changes: readonly StoredToken[], seal: Sealer): Write {
     const rows = changes.map(({ token, revision }) => {
       const record = seal(recordContext(this.tenant, token.token), toTokenRecord(token));
@@ -246,7 +248,7 @@ export class TokenStore {
 export const loadBlindIndex = async (keyring: Keyring, tenant: Tenant): Promise<BlindIndex> =>
   new BlindIndex(await keyring.digestKey({ ...tenant, purpose: 'token-tags' }));
 
-/** Of a row with slot, scheme, record and created_at. Throws `UnsealError`. */
+/** Unseals a row with slot, scheme, record and created_at. Throws `UnsealError`. */
 async function unsealToken(keyring: Keyring, tenant: Tenant, row: Row): Promise<Token> {
   const token = fromSlot(blob(row, 'slot'));
   const record = await keyring.unseal(tenant, 'tokens', recordContext(tenant, token), blob(row, 'record'));
@@ -254,7 +256,7 @@ async function unsealToken(keyring: Keyring, tenant: Tenant, row: Row): Promise<
   return fromTokenRecord(record.toString('utf8'), filed);
 }
 
-/** Undefined when somebody changed the row in the database. */
+/** Undefined when the row was altered in the database. */
 export const unsealIfAuthentic = (keyring: Keyring, tenant: Tenant, row: Row): Promise<Token | undefined> =>
   unsealToken(keyring, tenant, row).catch((error: unknown) => {
     if (error instanceof UnsealError) return undefined;

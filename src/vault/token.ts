@@ -15,7 +15,7 @@ export interface Creator {
   readonly name: string;
 }
 
-/** A permanent token and the card it stands for. */
+/** A permanent token and its card. */
 export interface Token {
   readonly token: string;
   readonly scheme: Scheme;

@@ -119,7 +119,7 @@ export class Vault {
     return hasPurgeableTokens(this.#database, now - RESERVED_AFTER_DELETION_MS);
   }
 
-  /** Lets the values of tokens that were deleted long before this trusted time be issued again; returns how many. */
+  /** Releases the values of tokens that were deleted long before this trusted time; returns how many. */
   sweep(now: number): Promise<number> {
     return purgeDeletedTokens(this.#database, now - RESERVED_AFTER_DELETION_MS, LIMITS.rowsPerSweep);
   }
