@@ -123,9 +123,9 @@ const countCharacters = (text: string): number => {
 export const plainText = (max: number, description: string): Field<string> => ({
   schema: { type: 'string', minLength: 1, maxLength: max, description },
   parse(value) {
-    const expectation = explain('plainCharacters', { min: 1, max });
-    if (typeof value !== 'string' || value === '' || /\p{Cc}/u.test(value)) throw new FieldMismatch(expectation);
-    if (value.length > max && countCharacters(value) > max) throw new FieldMismatch(expectation);
+    const isPlain = typeof value === 'string' && value !== '' && !/\p{Cc}/u.test(value);
+    if (!isPlain || (value.length > max && countCharacters(value) > max))
+      throw new FieldMismatch(explain('plainCharacters', { min: 1, max }));
     return value;
   },
 });

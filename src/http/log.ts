@@ -65,52 +65,59 @@ export interface Log {
 /** Where lines go: standard error, or a writer of a test. */
 export type LogTarget = { write(line: string): void };
 
-/** Characters that are worth a write, and milliseconds after which fewer are written too. */
-const FLUSH_CHARACTERS = 64 * 1024;
+/** Lines that are worth a write, and milliseconds after which fewer are written too. */
+const FLUSH_LINES = 256;
 const FLUSH_DELAY_MS = 250;
 
+/** A request that was reported, milliseconds, and its fields. */
+interface RequestLine {
+  readonly time: number;
+  readonly fields: RequestFields;
+}
+
 /**
- * Gathers lines, because a write for each request costs more than the request's own bookkeeping. (The buffer that pino
- * brings measures all it holds again for every line.)
+ * Gathers lines, because a write for each request costs more than the request's own bookkeeping. Lines of requests are formatted
+ * together when they are written: one after the other they cost a fifth of what each costs in the middle of a request.
  */
 class LineBuffer {
-  #text = '';
+  #lines: (string | RequestLine)[] = [];
   #timer: NodeJS.Timeout | undefined;
 
-  write(line: string): void {
-    this.#text += line;
-    if (this.#text.length >= FLUSH_CHARACTERS) this.flush();
+  write(line: string | RequestLine): void {
+    this.#lines.push(line);
+    if (this.#lines.length >= FLUSH_LINES) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), FLUSH_DELAY_MS).unref();
   }
 
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#text === '') return;
+    const lines = this.#lines;
+    if (lines.length === 0) return;
+    this.#lines = [];
+    let text = '';
+    for (const line of lines) text += typeof line === 'string' ? line : formatRequest(line);
     // Whoever reads the log may be gone, or its disk full: cards matter more than lines.
     if (process.stderr.listenerCount('error') === 0) process.stderr.on('error', () => undefined);
-    process.stderr.write(this.#text, () => undefined);
-    this.#text = '';
+    process.stderr.write(text, () => undefined);
   }
 }
 
 export function openLog(level: LogLevel, clock: Clock, target?: LogTarget): Log {
   const buffer = new LineBuffer();
-  const timeMember = createTimeMember(clock);
   const logger = pino(
     {
       level,
       base: null,
-      timestamp: timeMember,
+      timestamp: () => formatTime(clock()),
       formatters: { level: (label) => ({ level: label }) },
     },
     target ?? buffer,
   );
-  const destination = target ?? buffer;
+  const writeRequest = (line: RequestLine): void =>
+    target === undefined ? buffer.write(line) : target.write(formatRequest(line));
   return {
-    request: logger.isLevelEnabled('info')
-      ? (fields) => destination.write(formatRequest(timeMember(), fields))
-      : () => undefined,
+    request: logger.isLevelEnabled('info') ? (fields) => writeRequest({ time: clock(), fields }) : () => undefined,
     info: (event, fields = {}) => logger.info(pickAllowed(fields), event),
     warn: (event, fields = {}) => logger.warn(pickAllowed(fields), event),
     error: (event, fields = {}) => logger.error(pickAllowed(fields), event),
@@ -118,25 +125,13 @@ export function openLog(level: LogLevel, clock: Clock, target?: LogTarget): Log 
   };
 }
 
-/** Returns a writer of the member `time` of a line. Lines of one millisecond share its text. */
-function createTimeMember(clock: Clock): () => string {
-  let writtenAt = Number.NaN;
-  let member = '';
-  return () => {
-    const now = clock();
-    if (now !== writtenAt) {
-      member = `,"time":"${formatIso8601(now)}"`;
-      writtenAt = now;
-    }
-    return member;
-  };
-}
+const formatTime = (time: number): string => `,"time":"${formatIso8601(time)}"`;
 
 /** Returns the line of a request as the logger would write it, without the price of a general serializer. */
-function formatRequest(timeMember: string, fields: RequestFields): string {
+function formatRequest({ time, fields }: RequestLine): string {
   const { listener, request_id, method, route, status, duration_ms, address, account, key } = fields;
   const caller = account === undefined ? '' : `,"account":"${account}","key":"${key}"`;
-  return `{"level":"info"${timeMember},"listener":"${listener}","request_id":"${request_id}","method":"${method}","route":"${route}","status":${status},"duration_ms":${duration_ms},"address":"${address}"${caller},"msg":"request"}\n`;
+  return `{"level":"info"${formatTime(time)},"listener":"${listener}","request_id":"${request_id}","method":"${method}","route":"${route}","status":${status},"duration_ms":${duration_ms},"address":"${address}"${caller},"msg":"request"}\n`;
 }
 
 /** What may be said of an unexpected error: its kind and where it came from, not its message. */
