@@ -1,6 +1,6 @@
 import type { Captures, RetrievedCapture } from '../src/captures/captures.ts';
 import type { Core } from '../src/cli/context.ts';
-import type { Endpoint, Services } from '../src/http/endpoint.ts';
+import type { ApiCall, Endpoint, Services } from '../src/http/endpoint.ts';
 import { createCapture } from '../src/http/endpoints/create-capture.ts';
 import { inspectToken } from '../src/http/endpoints/inspect-token.ts';
 import { proxyHash } from '../src/http/endpoints/proxy-hash.ts';
@@ -18,14 +18,15 @@ export const UNSTORED = '/unstored';
 
 /** The same endpoint under another path with other services behind it: all the rest of a request is what it was. */
 function beside(prefix: string, endpoint: Endpoint, standIns: () => Partial<Services>): Endpoint {
-  if (endpoint.staged !== undefined) throw new Error('an endpoint in stages has no echo');
+  const { run } = endpoint;
+  if (typeof run !== 'function') throw new Error('an endpoint in stages has no echo');
   let services: Services | undefined;
   return {
     ...endpoint,
     path: prefix + endpoint.path,
-    handle(call) {
+    run: (call: ApiCall) => {
       services ??= { ...call.services, ...standIns() };
-      return endpoint.handle({ ...call, services });
+      return run({ ...call, services } as never);
     },
   };
 }

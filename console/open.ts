@@ -1,21 +1,19 @@
 import { join } from 'node:path';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Core, FirstOperator } from '../src/cli/context.ts';
-import type { GuardedRoute } from '../src/http/json-routes.ts';
 import type { PeriodicWork, Sweep } from '../src/storage/periodic-task.ts';
 import { Approvals } from './approvals/approvals.ts';
 import { addOperatorCommands, formatJoinUrl } from './cli.ts';
 import { InactiveUsers } from './people/inactive-users.ts';
 import { createPeopleServices, type PeopleOptions, type PeopleServices } from './people/people-services.ts';
-import type { ConsoleDependencies, ConsoleLimits } from './server/console.ts';
+import type { ConsoleDependencies, ConsoleInterface, ConsoleLimits } from './server/console.ts';
 import { CONSOLE_TABLES } from './tables.ts';
 
 /** Services of the vault for the routes of the console. */
 export type VaultServices = Omit<ConsoleDependencies, 'people' | 'approvals'>;
 
-/** Routes, headers and files of the console listener. */
-interface ServedConsole {
-  readonly routes: readonly GuardedRoute[];
+/** Interface, headers and files of the console listener. */
+interface ServedConsole extends ConsoleInterface {
   /** Headers of every response of the listener. */
   headers(request: FastifyRequest): Readonly<Record<string, string>>;
   addAssets(app: FastifyInstance): void;
@@ -63,10 +61,10 @@ export function openConsole(vault: Core, { derive }: Pick<PeopleOptions, 'derive
     },
     serve: async (services, limits) => {
       // Half of all that is loaded; commands work without it.
-      const { consoleRoutes, PAGES } = await import('./server/console.ts');
+      const { createConsoleInterface, PAGES } = await import('./server/console.ts');
       const { addAssets, browserHeaders, loadAssets } = await import('./server/assets.ts');
       return {
-        routes: consoleRoutes({ ...services, people, approvals }, limits),
+        ...createConsoleInterface({ ...services, people, approvals }, limits),
         headers: browserHeaders,
         addAssets: (app) => addAssets(app, loadAssets(BUILT_FILES), PAGES, services.random),
       };

@@ -9,16 +9,16 @@ import type { Core, RunningService } from './cli/context.ts';
 import type { Config } from './config.ts';
 import { type Clocks, type OpenCore, openCore } from './core.ts';
 import { mayDumpCore } from './crypto/core-dumps.ts';
+import { ApiDoor } from './http/api-door.ts';
 import { ConnectionLimit, exemptAddresses } from './http/connection-limit.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { ENDPOINTS } from './http/endpoints.ts';
-import { addJsonRoutes } from './http/json-routes.ts';
 import { Listeners } from './http/listeners.ts';
 import { describeError, type Log } from './http/log.ts';
 import { Metrics } from './http/metrics.ts';
 import { addNotifications } from './http/notifications.ts';
 import { addMetrics, addOperationalEndpoints } from './http/operational-endpoints.ts';
-import { createApiServer, createBaseServer, type ServerOptions } from './http/server.ts';
+import { addRoutes, createBaseServer, type ServerOptions } from './http/server.ts';
 import {
   caFilePath,
   findCertificateExpiry,
@@ -224,16 +224,16 @@ async function createServers({
   const { database, clock, time, random, accounts, transactions } = core;
   const { vault, captures, payments, proxy, statistics, metrics } = services;
   const stopwatch = clocks.stopwatch ?? clocks.monotonic;
-  const shared = { clock, stopwatch, random, log, metrics, statistics, trustedProxies: config.trustedProxies };
+  const shared = { stopwatch, random, log, metrics, statistics, trustedProxies: config.trustedProxies };
+  const parts = { clock, transactions };
   const serviceOf = (environment: Environment) => {
     const authentication = services.authentications[ENVIRONMENTS.indexOf(environment)] as Authentication;
-    const parts = {
-      listener: environment,
-      environment,
-      authentication,
-      services: { database, accounts, vault, captures, payments, proxy },
-    };
-    return createApiServer({ ...shared, ...parts, transactions, rates: config.rates, endpoints });
+    const options = { ...shared, listener: environment };
+    const door = new ApiDoor({ authentication, database, clock, environment, rates: config.rates });
+    const app = createBaseServer(options);
+    const useCases = { database, accounts, vault, captures, payments, proxy };
+    addRoutes(app, endpoints, { ...options, ...parts, door, services: useCases });
+    return app;
   };
   const vaultServices = { ...core, vault, captures, payments, proxy, statistics, serviceInfo };
   const limits = { consoleUrl: config.consoleUrl, attemptsPerMinute: config.rates.failedAuthentication };
@@ -245,7 +245,7 @@ async function createServers({
     console: createBaseServer(consoleOptions),
   };
   served?.addAssets(apps.console);
-  addJsonRoutes(apps.console, served?.routes ?? []);
+  if (served !== undefined) addRoutes(apps.console, served.routes, { ...consoleOptions, ...parts, ...served });
   const distrust = () => time.read().distrust;
   for (const app of Object.values(apps)) addOperationalEndpoints(app, endpoints, { isReady, distrust }, VERSION);
   for (const environment of ENVIRONMENTS) addNotifications(apps[environment], environment, services.notifications);

@@ -69,9 +69,7 @@ describe('what the service tells as a word has a text', () => {
     ['every role', ROLE_NAMES.map((role) => `team.role.${role}`)],
     [
       'every change that takes two people',
-      routes.flatMap(({ definition: { dualControl } }) =>
-        dualControl === undefined ? [] : [`approvals.action.${dualControl}`],
-      ),
+      routes.flatMap(({ dualControl }) => (dualControl === undefined ? [] : [`approvals.action.${dualControl}`])),
     ],
     [
       'every change of an operator that takes two people',

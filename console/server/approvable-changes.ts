@@ -1,4 +1,4 @@
-import { createJsonWriter } from '../../src/http/json-routes.ts';
+import { createWriter } from '../../src/http/envelopes.ts';
 import { parseBody } from '../../src/http/request-body.ts';
 import type { Json } from '../../src/kernel/json.ts';
 import type { ApprovableChange, Route } from './route.ts';
@@ -7,20 +7,20 @@ import type { ApprovableChange, Route } from './route.ts';
 export const listApprovableChanges = (routes: readonly Route[]): ReadonlyMap<string, ApprovableChange> =>
   new Map(
     routes.flatMap((route) => {
-      const { dualControl } = route.definition;
+      const { dualControl } = route;
       return dualControl === undefined ? [] : [[dualControl, toApprovableChange(route)] as const];
     }),
   );
 
-function toApprovableChange({ definition, handle }: Route): ApprovableChange {
-  const write = createJsonWriter(definition.data.schema);
+function toApprovableChange(route: Route): ApprovableChange {
+  const write = createWriter(route);
   return {
-    definition,
+    definition: route,
     execute: async (call, { params, body }, environment, consent) => {
-      const { body: read } = parseBody(definition, Buffer.from(body, 'utf8'));
+      const { body: read } = parseBody(route, Buffer.from(body, 'utf8'));
       const tenant = { account: call.account, environment };
       // Through its own schema, so that it answers what it would have answered at once.
-      const response = write(await handle({ ...call, params, tenant, consent, query: undefined, body: read }));
+      const response = write(await route.run({ ...call, params, tenant, consent, query: undefined, body: read }));
       return (JSON.parse(response) as { result: Json }).result;
     },
   };

@@ -34,7 +34,7 @@ describe('assets', () => {
       countMissingSadKeys: async () => 0,
     });
     const reporting = { log, metrics, listener: 'console', headers: browserHeaders };
-    const app = createBaseServer({ ...reporting, clock: () => 0, stopwatch: () => 0, random, trustedProxies: [] });
+    const app = createBaseServer({ ...reporting, stopwatch: () => 0, random, trustedProxies: [] });
     addAssets(app, assets, ['/', '/sign-in', '/accounts'], random);
     return app;
   };

@@ -3,8 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { NON_PAGE_HEADERS } from '../../src/http/browser-headers.ts';
-import { sendInChunks } from '../../src/http/chunked-response.ts';
-import { rejectOtherMethods } from '../../src/http/server.ts';
+import { rejectOtherMethods, sendInChunks } from '../../src/http/server.ts';
 import type { Random } from '../../src/kernel/clock.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 

@@ -2,17 +2,15 @@ import type { Usage } from '../../src/accounts/usage.ts';
 import { AuditLogQuery } from '../../src/audit/audit-log-query.ts';
 import { CaptureQueries } from '../../src/captures/capture-queries.ts';
 import type { SadKeys } from '../../src/crypto/sad-keys.ts';
-import type { GuardedRoute } from '../../src/http/json-routes.ts';
 import { PaymentQueries } from '../../src/payments/payment-queries.ts';
 import { TokenQueries } from '../../src/vault/token-queries.ts';
 import { DualControlQuestion } from '../approvals/dual-control-question.ts';
 import { ActivationRequests } from './activation-requests.ts';
 import { listApprovableChanges } from './approvable-changes.ts';
-import { Dispatcher, type DispatchOptions } from './dispatch.ts';
-import { Guards } from './guards.ts';
 import { RecordTotals } from './record-totals.ts';
-import type { ConsoleServices } from './route.ts';
+import type { ConsoleServices, Route } from './route.ts';
 import { routes } from './routes.ts';
+import { SessionDoor, type SessionDoorOptions } from './session-door.ts';
 import { UsageOverview } from './usage-overview.ts';
 
 /** Where the addresses of the console's pages begin; all of them are the one page that the browser fills. */
@@ -32,10 +30,16 @@ export type ConsoleDependencies = Omit<
   | 'auditReading'
 > & { readonly statistics: Usage; readonly sadKeys: SadKeys };
 
-export type ConsoleLimits = Omit<DispatchOptions, 'services'>;
+export type ConsoleLimits = Omit<SessionDoorOptions, 'services'>;
 
-/** Everything that the console's interface serves. */
-export function consoleRoutes(dependencies: ConsoleDependencies, options: ConsoleLimits): GuardedRoute[] {
+/** The interface of the console, as a listener serves it. */
+export interface ConsoleInterface {
+  readonly routes: readonly Route[];
+  readonly door: SessionDoor;
+  readonly services: ConsoleServices;
+}
+
+export function createConsoleInterface(dependencies: ConsoleDependencies, limits: ConsoleLimits): ConsoleInterface {
   const { database, keyring, sadKeys, clock, statistics } = dependencies;
   const paymentListing = new PaymentQueries({ database, keyring, clock });
   const services: ConsoleServices = {
@@ -50,7 +54,5 @@ export function consoleRoutes(dependencies: ConsoleDependencies, options: Consol
     usageOverview: new UsageOverview({ statistics, paymentListing, clock }),
     auditReading: new AuditLogQuery({ database }),
   };
-  const dispatcher = new Dispatcher({ services, ...options });
-  const guards = new Guards({ sessions: dependencies.people.sessions, consoleUrl: options.consoleUrl });
-  return routes.map((route) => ({ ...dispatcher.jsonRoute(route), ...guards.of(route.definition) }));
+  return { routes, door: new SessionDoor({ services, ...limits }), services };
 }

@@ -19,7 +19,8 @@ export async function translateErrors<T>(
   }
 }
 
-function translate(error: unknown, fieldNames: Readonly<Record<string, string>>): unknown {
+/** Returns the failure for the console; errors that are no failures stay as they are. */
+export function translate(error: unknown, fieldNames: Readonly<Record<string, string>>): unknown {
   if (error instanceof UnsealError) return new Failure('not_possible', explain('damaged'), { cause: error });
   if (!(error instanceof Failure)) return error;
   if (UNKNOWN_CODES.has(error.code)) return new Failure('unknown_record', { cause: error });

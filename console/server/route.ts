@@ -2,15 +2,16 @@ import type { KeyObject } from 'node:crypto';
 import type { Accounts } from '../../src/accounts/accounts.ts';
 import type { ChangeControl, Consent } from '../../src/accounts/change-control.ts';
 import type { SummaryLine } from '../../src/accounts/change-summary.ts';
-import type { Origin } from '../../src/audit/audit.ts';
 import type { AuditLogQuery } from '../../src/audit/audit-log-query.ts';
 import type { CaptureQueries } from '../../src/captures/capture-queries.ts';
 import type { Captures } from '../../src/captures/captures.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
-import type { Transaction, Transactions } from '../../src/idempotency/transaction.ts';
+import type { Grant, Handler, Route as HttpRoute, RouteCall, StreamedFile } from '../../src/http/route.ts';
+import type { Transactions } from '../../src/idempotency/transaction.ts';
 import type { Clock, Random } from '../../src/kernel/clock.ts';
 import type { Environment, Tenant } from '../../src/kernel/environment.ts';
 import type { Json } from '../../src/kernel/json.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
 import type { TimeGuard } from '../../src/kernel/time-guard.ts';
 import type { PaymentActivations } from '../../src/payments/payment-activations.ts';
 import type { PaymentQueries } from '../../src/payments/payment-queries.ts';
@@ -93,83 +94,93 @@ export interface ServiceInfo {
   certificateEnd(): number | undefined;
 }
 
-/** A call with or without a session. */
-export interface PublicCall<Body, Query> {
-  readonly services: ConsoleServices;
+/** The cookies that a response sets, as header lines. */
+export interface Cookies {
+  session?: string;
+  browser?: string;
+}
+
+/** The access of a browser's call, with or without a session. */
+interface PublicGrant extends Grant {
   readonly client: ClientContext;
   readonly relyingParty: RelyingParty;
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: Query;
-  readonly body: Body;
-  /** Milliseconds. */
-  readonly now: number;
-  /**
-   * Filled by the handler, and committed with its result before the response leaves. After a conflict the handler runs again.
-   * Its origin is that of the call; that of a call without a signed-in user names nobody.
-   */
-  readonly transaction: Transaction;
   /** Session at any stage; undefined without one. */
   readonly session: Session | undefined;
+  readonly cookies: Cookies;
   /** Sets the cookie to the session of the new stage. */
-  setSessionCookie(grant: IssuedSession): void;
+  setSessionCookie(issued: IssuedSession): void;
   /** Removes the cookie. */
   clearSessionCookie(): void;
 }
 
-/** A call of a signed-in user who has the access that its definition requires. */
-export interface ConsoleCall<Body, Query> extends PublicCall<Body, Query> {
-  readonly session: Session;
-  readonly person: Profile;
-  /** For the audit log. */
-  readonly origin: Origin;
+/** The access of a call. Members are undefined, or empty, where the access of the route does not require them. */
+export interface ConsoleGrant extends PublicGrant {
+  readonly person: Profile | undefined;
   /** Account of the path; '' for operators, and for calls about the user alone. */
   readonly account: string;
-  /** The person's in that account; absent for what concerns the person alone. */
+  /** The user's role in that account; undefined for calls about the user alone. */
   readonly role: Role | undefined;
-  /** Tenant of the path. Throws when the path names no environment, which is a mistake in the definition. */
+  /** Tenant of the path. Its environment is undefined when the path has none. */
   readonly tenant: Tenant;
+}
+
+/**
+ * A call with or without a session. Its transaction is committed with its result before the response leaves; the origin of that
+ * transaction is the origin of the call, and names nobody when no user is signed in.
+ */
+export interface PublicCall<Body, Query> extends RouteCall<Body, Query>, PublicGrant {
+  readonly services: ConsoleServices;
+}
+
+/** A call of a signed-in user who has the access that its definition requires. */
+export interface ConsoleCall<Body, Query> extends RouteCall<Body, Query>, ConsoleGrant {
+  readonly services: ConsoleServices;
+  readonly session: Session;
+  readonly person: Profile;
   /** Consent to this change by a second person; absent when the change needs none. */
   readonly consent?: Consent;
 }
 
-/** A call of the console with its handler. */
-export interface Route {
-  readonly definition: Definition;
-  /** For `public`, `signing-in` and `enrolling` a `Visit`, else a `Call`. */
-  handle(call: ConsoleCall<unknown, unknown>): Promise<unknown>;
+/** A definition with its handler. */
+export interface Route extends HttpRoute, Definition {
+  readonly bodyLimit: number;
+  /** For `public`, `signing-in` and `enrolling` it gets a `PublicCall`, else a `ConsoleCall`. */
+  run(call: ConsoleCall<unknown, unknown>): Promise<unknown>;
   /**
-   * For `byTwo`: what the second person is told that it would do. Made when it is asked for, so it refuses what could not be
-   * done. Absent: nothing but its word.
+   * For `dualControl`: describes the change to the second person. Throws when the change could not be made. Absent: the
+   * description is its name alone.
    */
   summary?(call: ConsoleCall<unknown, unknown>): Promise<readonly SummaryLine[]>;
-  /** Streams lines instead of one response. */
-  stream?(call: ConsoleCall<unknown, unknown>): Promise<StreamedFile>;
-}
-
-/** A download. */
-export interface StreamedFile {
-  readonly type: string;
-  readonly name: string;
-  readonly lines: AsyncIterable<string>;
 }
 
 /** For definitions with the access `public`, `signing-in` or `enrolling`. */
 export const publicRoute = <Body, Query, Data>(
   definition: Definition<Body, Query, Data>,
-  handle: (call: PublicCall<Body, Query>) => Promise<Data>,
-): Route => ({ definition, handle }) as unknown as Route;
+  run: (call: PublicCall<Body, Query>) => Promise<Data>,
+): Route => toRoute(definition, run);
 
-/** Keeps the types of one route together, then forgets them, so that all stand in one array. */
+/** Checks the types of one route together, then erases them, so that all routes fit in one array. */
 export const route = <Body, Query, Data>(
   definition: Definition<Body, Query, Data>,
-  handle: (call: ConsoleCall<Body, Query>) => Promise<Data>,
+  run: (call: ConsoleCall<Body, Query>) => Promise<Data>,
   summary?: (call: ConsoleCall<Body, Query>) => Promise<readonly SummaryLine[]>,
-): Route => ({ definition, handle, ...(summary !== undefined && { summary }) }) as unknown as Route;
+): Route => ({
+  ...toRoute(definition, run),
+  ...(summary !== undefined && { summary: summary as Route['summary'] & {} }),
+});
 
 export const streamRoute = <Body, Query>(
   definition: Definition<Body, Query, string>,
-  stream: (call: ConsoleCall<Body, Query>) => Promise<StreamedFile>,
-): Route => ({ definition, handle: () => Promise.resolve(''), stream }) as unknown as Route;
+  run: (call: ConsoleCall<Body, Query>) => Promise<StreamedFile>,
+): Route => ({ ...toRoute(definition, run), isStream: true });
+
+const toRoute = (definition: Pick<Definition, 'largeBody'>, run: Handler): Route =>
+  ({
+    ...definition,
+    family: 'console',
+    bodyLimit: definition.largeBody === true ? LIMITS.bodyBytes : LIMITS.consoleBodyBytes,
+    run,
+  }) as unknown as Route;
 
 /** Returns the result of a change that needed no approval, or had it. */
 export const executed = <T>(result: T): { approval: null; result: T } => ({ approval: null, result });

@@ -24,6 +24,8 @@ export interface Definition<Body = unknown, Query = unknown, Data = unknown> {
   readonly dualControl?: string;
   /** The call works while the account is suspended, because it only reads or removes access. GET always does. */
   readonly allowedWhileSuspended?: true;
+  /** A caller who has a session sends its CSRF token, although the access is `public`. */
+  readonly provesSession?: true;
   /** The body may be longer than those of other calls; it is read only for a signed-in user. */
   readonly largeBody?: true;
   readonly body?: Field<Body>;

@@ -100,7 +100,13 @@ export const beginPasskeyOnly = passkeyChallenge('/api/sign-in/passkey-alone/opt
 export const signInByPasskeyOnly = sessionCall('/api/sign-in/passkey-alone', 'public', object({ credential }));
 
 /** Works at any stage, and without a session; a session needs its CSRF token. */
-export const signOut = define({ method: 'POST', path: '/api/sign-out', access: 'public', data: object({ done }) });
+export const signOut = define({
+  method: 'POST',
+  path: '/api/sign-out',
+  access: 'public',
+  provesSession: true,
+  data: object({ done }),
+});
 
 const invitation = secret('The secret of the link, behind its #');
 

@@ -7,33 +7,25 @@ import {
 } from '../accounts/authentication.ts';
 import type { Permission } from '../accounts/permission.ts';
 import { buildAuditEntry, type Origin } from '../audit/audit.ts';
-import { type Clock, SECOND } from '../kernel/clock.ts';
+import type { KeyedRequest } from '../idempotency/idempotency-keys.ts';
+import type { TransactionContext } from '../idempotency/transaction.ts';
+import type { Clock } from '../kernel/clock.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
-import { Failure } from '../kernel/failure.ts';
+import { Failure, invalidField } from '../kernel/failure.ts';
+import { LIMITS } from '../kernel/limits.ts';
 import { subscriberNetwork } from '../kernel/network.ts';
 import { commitOrThrow, type Database } from '../storage/database.ts';
 import { type RateLimitState, TokenBuckets, tokenBucketsPerMinute } from './rate-limit.ts';
+import type { Door, Grant, RequestHead, ResponseHeaders, Route } from './route.ts';
 
-/** What a request shows of its sender. */
-export interface RequestSource {
-  readonly secret: string | undefined;
-  /** After trusted proxies, in its usual form; `unknown` when they name none. */
-  readonly address: string;
-  readonly requestId: string;
-  /** The pattern of the path, never the path. */
-  readonly route: string;
-}
-
-export interface AccessGrant {
+/** The access of a caller with an API key. */
+export interface AccessGrant extends Grant {
   readonly key: ApiKey;
   readonly tenant: Tenant;
   /** When the key was used before this request, milliseconds; undefined when never. */
   readonly previousUseAt: number | undefined;
-  readonly origin: Origin;
   /** Absent while the limit is off. */
   readonly rate: RateLimitState | undefined;
-  /** When the key was found good, milliseconds. */
-  readonly at: number;
 }
 
 /** Thrown with what the rate-limit headers have to say. */
@@ -55,15 +47,16 @@ export interface RateLimits {
   readonly failedAuthentication: number;
 }
 
-/** Together with what authentication remembers, well within the 5 seconds in which a change of a key holds. */
-const GRANT_VALID_MS = 2 * SECOND;
+/** The part of an endpoint that decides who may call it. */
+export type ApiRoute = Route & { readonly permission: Permission };
 
 /** A burst is what flows in within two seconds. */
 const BURST_SECONDS = 2;
 
 /** Decides who gets in: key, address, permission, rate. Each refusal is in the audit log before it is answered. */
-export class ApiDoor {
-  readonly perKey: TokenBuckets | undefined;
+export class ApiDoor implements Door<ApiRoute, AccessGrant> {
+  readonly #perKey: TokenBuckets | undefined;
+  readonly #policy: string;
   readonly #refusals: TokenBuckets | undefined;
   readonly #guesses: TokenBuckets | undefined;
   readonly #authentication: Authentication;
@@ -85,51 +78,84 @@ export class ApiDoor {
     this.#environment = options.environment;
     const buckets = (): TokenBuckets =>
       new TokenBuckets({ clock, rate: rates.perKey, burst: rates.perKey * BURST_SECONDS });
-    this.perKey = rates.perKey > 0 ? buckets() : undefined;
+    this.#perKey = rates.perKey > 0 ? buckets() : undefined;
+    this.#policy = `"per-key";q=${rates.perKey * BURST_SECONDS};w=${BURST_SECONDS}`;
     // Apart from the bucket of good requests, so that a stolen key used from elsewhere cannot starve its owner.
     this.#refusals = rates.perKey > 0 ? buckets() : undefined;
     this.#guesses =
       rates.failedAuthentication > 0 ? tokenBucketsPerMinute(clock, rates.failedAuthentication) : undefined;
   }
 
-  /** Returns the grant at once while the key is cached. Throws `access_denied` or `rate_limited`. */
-  admit(source: RequestSource, permission: Permission): AccessGrant | Promise<AccessGrant> {
+  /** Returns the grant without a promise while the key is cached. Throws `access_denied` or `rate_limited`. */
+  admit(head: RequestHead, endpoint: ApiRoute): AccessGrant | Promise<AccessGrant> {
     const at = this.#clock();
-    const result = this.#authentication.authenticate(source.secret, source.address, permission);
+    const result = this.#authentication.authenticate(readSecret(head, endpoint), head.address, endpoint.permission);
     return result instanceof Promise
-      ? result.then((later) => this.#grant(source, later, at))
-      : this.#grant(source, result, at);
+      ? result.then((later) => this.#grant(head, endpoint, later, at))
+      : this.#grant(head, endpoint, result, at);
   }
 
-  /**
-   * Checks the grant again when reading the body took more than two seconds: a key that was revoked meanwhile must not act, and
-   * one that was changed acts as it is now. Throws `access_denied`.
-   */
-  confirm(grant: AccessGrant, source: RequestSource, permission: Permission): AccessGrant | Promise<AccessGrant> {
+  /** A key that was revoked meanwhile must not act, and one that was changed acts as it is now. Throws `access_denied`. */
+  async confirm(grant: AccessGrant, head: RequestHead, endpoint: ApiRoute): Promise<AccessGrant> {
     const at = this.#clock();
-    const age = at - grant.at;
-    return age >= 0 && age < GRANT_VALID_MS ? grant : this.#renew(grant, source, permission, at);
+    const secret = readSecret(head, endpoint);
+    const result = await this.#authentication.authenticate(secret, head.address, endpoint.permission);
+    if (result.denial !== undefined) return this.#refuse(head, endpoint, result.key, result.denial);
+    return { ...grant, key: result.key, tenant: result.tenant, at };
   }
 
-  async #renew(grant: AccessGrant, source: RequestSource, permission: Permission, at: number): Promise<AccessGrant> {
-    const result = await this.#authentication.authenticate(source.secret, source.address, permission);
-    if (result.denial !== undefined) return this.#refuse(source, result.key, result.denial);
-    const { key, tenant } = result;
-    return { ...grant, key, tenant, at };
+  contextOf({ tenant, origin }: AccessGrant): TransactionContext {
+    return { account: tenant.account, origin };
   }
 
-  #grant(source: RequestSource, result: AuthenticationResult, at: number): AccessGrant | Promise<AccessGrant> {
-    if (result.denial !== undefined) return this.#refuse(source, result.key, result.denial);
+  /** Undefined for a request without an Idempotency-Key. Throws `invalid_field`. */
+  keyedRequest(grant: AccessGrant, head: RequestHead, route: ApiRoute, body: Buffer): KeyedRequest | undefined {
+    const key = head.header('idempotency-key');
+    if (key === undefined || route.method === 'GET') return undefined;
+    if (!/^[\x21-\x7e]+$/.test(key) || key.length > LIMITS.idempotencyKeyCharacters)
+      throw invalidField('Idempotency-Key', 'asciiCharacters', { min: 1, max: LIMITS.idempotencyKeyCharacters });
+    // No line contains a line feed, so two different requests never have the same content.
+    const lines = [head.query, ...(route.headerNames ?? []).map((name) => head.header(name) ?? '')];
+    const content = Buffer.concat([Buffer.from(lines.map((line) => `${line}\n`).join('')), body]);
+    return { tenant: grant.tenant, method: route.method, path: toCanonicalPath(route, head), key, content };
+  }
+
+  /** Adds the rate limit of a valid key to every response (draft-ietf-httpapi-ratelimit-headers-10). */
+  addHeaders(headers: ResponseHeaders, grant: AccessGrant | undefined, error?: unknown): void {
+    let rate = grant?.rate;
+    if (error instanceof RateLimitFailure) {
+      headers['retry-after'] = String(error.rate.reset);
+      if (error.ofKey) rate = error.rate;
+    }
+    if (rate === undefined) return;
+    headers['ratelimit-policy'] = this.#policy;
+    headers['ratelimit'] = `"per-key";r=${rate.remaining};t=${rate.reset}`;
+  }
+
+  #grant(
+    head: RequestHead,
+    endpoint: ApiRoute,
+    result: AuthenticationResult,
+    at: number,
+  ): AccessGrant | Promise<AccessGrant> {
+    if (result.denial !== undefined) return this.#refuse(head, endpoint, result.key, result.denial);
     const { key, tenant, previousUseAt } = result;
-    const rate = this.perKey?.take(key.id);
+    const rate = this.#perKey?.take(key.id);
     if (rate?.allowed === false) throw new RateLimitFailure(rate, true);
-    const { address, requestId } = source;
-    const origin: Origin = { actor: { type: 'key', id: key.id, name: key.name }, address, requestId };
+    const origin: Origin = {
+      actor: { type: 'key', id: key.id, name: key.name },
+      address: head.address,
+      requestId: head.id,
+    };
     return { key, tenant, previousUseAt, origin, rate, at };
   }
 
-  async #refuse(sender: RequestSource, key: StoredKey | undefined, refusal: DenialReason): Promise<never> {
-    const { address } = sender;
+  async #refuse(
+    { address, id: requestId }: RequestHead,
+    { method, path }: ApiRoute,
+    key: StoredKey | undefined,
+    refusal: DenialReason,
+  ): Promise<never> {
     const taken = GUESSING_REASONS.has(refusal)
       ? this.#guesses?.take(subscriberNetwork(address))
       : this.#refusals?.take(key?.id ?? '');
@@ -140,28 +166,22 @@ export class ApiDoor {
       outcome: refusal,
       account: key?.account ?? '',
       environment: this.#environment,
-      detail: { route: sender.route },
+      // The pattern of the path, never the path.
+      detail: { route: `${method} ${path}` },
     };
-    const entry = buildAuditEntry(this.#clock, { actor, address, requestId: sender.requestId }, event);
+    const entry = buildAuditEntry(this.#clock, { actor, address, requestId }, event);
     await commitOrThrow(this.#database, { account: event.account, writes: [], journal: [entry] });
     throw new Failure('access_denied');
   }
 }
 
+const readSecret = (head: RequestHead, { family }: ApiRoute): string | undefined =>
+  head.header(family === 'proxy' ? 'ft-access-key' : 'x-api-key');
+
+/** Returns the path independently of how it was written: `/v1/tokens/` and `/v1/token%73` are one. */
+const toCanonicalPath = ({ path }: ApiRoute, { params }: RequestHead): string =>
+  path.replace(/:([a-z]+)/gi, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+
 /** The name in an altered row is not the one that was given to the key. */
 const namesOf = (key: StoredKey): Pick<Origin['actor'], 'id' | 'name'> =>
   key.isTampered ? { id: key.id } : { id: key.id, name: key.name };
-
-/** Adds the headers of every response to a valid key (draft-ietf-httpapi-ratelimit-headers-10). */
-export class RateLimitHeaders {
-  readonly #policy: string;
-
-  constructor({ burst, rate }: TokenBuckets) {
-    this.#policy = `"per-key";q=${burst};w=${Math.ceil(burst / rate)}`;
-  }
-
-  add(headers: Record<string, string | number>, { remaining, reset }: RateLimitState): void {
-    headers['ratelimit-policy'] = this.#policy;
-    headers['ratelimit'] = `"per-key";r=${remaining};t=${reset}`;
-  }
-}

@@ -1,18 +1,14 @@
 import type { Accounts } from '../accounts/accounts.ts';
-import type { ApiKey } from '../accounts/api-key.ts';
 import type { Permission } from '../accounts/permission.ts';
-import type { Origin } from '../audit/audit.ts';
 import type { Captures } from '../captures/captures.ts';
-import type { Transaction } from '../idempotency/transaction.ts';
-import type { Tenant } from '../kernel/environment.ts';
 import type { FailureCode } from '../kernel/failure.ts';
-import type { Spans } from '../kernel/json.ts';
 import type { Payments } from '../payments/payments.ts';
 import type { PayloadProxy } from '../proxy/payload-proxy.ts';
 import type { Database } from '../storage/database.ts';
 import type { Vault } from '../vault/vault.ts';
-import type { Family } from './envelopes.ts';
+import type { AccessGrant } from './api-door.ts';
 import type { Field, JsonSchema } from './fields.ts';
+import type { Handler, Route, RouteCall, StagedHandler } from './route.ts';
 
 /** Sections of the reference. */
 export const TAGS = [
@@ -35,36 +31,12 @@ export interface Services {
   readonly proxy: PayloadProxy;
 }
 
-/** One request of a known caller, its body read. */
-export interface RouteCall<Body> {
-  readonly services: Services;
-  readonly tenant: Tenant;
-  readonly key: ApiKey;
-  /** When the key was used before this request, milliseconds; undefined when never. */
-  readonly previousUseAt: number | undefined;
-  readonly origin: Origin;
-  /** When the request came in, milliseconds. */
-  readonly now: number;
-  readonly params: Readonly<Record<string, string>>;
-  /** Without the question mark. */
-  readonly query: string;
-  /** Those that the endpoint names. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Body;
-  /** The body as it came, and where the members of a JSON object stand in it. */
-  readonly source: { readonly text: string; readonly spans: Spans };
-  /** Filled by the endpoint, and committed with its response before that leaves. */
-  readonly transaction: Transaction;
-}
+/** A request of a caller with an API key. */
+export type ApiCall<Body = unknown> = RouteCall<Body, string> & AccessGrant & { readonly services: Services };
 
-/** A body that is text to the endpoint: XML, or whatever comes. */
-export interface TextBody {
-  readonly media: 'xml' | 'any';
-  readonly description: string;
-}
-
-/** A member of the query, or a header. */
+/** A member of the query, or a header that changes the response. */
 export interface Parameter {
+  readonly in: 'query' | 'header';
   readonly description: string;
   readonly required: boolean;
   readonly schema: JsonSchema;
@@ -77,56 +49,34 @@ export interface Example {
   readonly data: unknown;
 }
 
-/**
- * The stages of an endpoint with an effect outside the database. Without a response of `send`, the operation is left to
- * recovery, and a repeat with the same Idempotency-Key gets its result by `replay`.
- */
-export interface StagedHandler<Body, Data, Intent = unknown, Sent = unknown> {
-  /** Fills the transaction that is committed before anything is sent, and binds the key. Runs again after a conflict. */
-  intend(call: RouteCall<Body>): Promise<Intent>;
-  /** The only stage that talks to anybody outside. It runs once, after the intent was committed. */
-  send(services: Services, intent: Intent): Promise<Sent>;
-  /** Fills the transaction that is committed with the response. Runs again after a conflict. */
-  conclude(call: RouteCall<Body>, intent: Intent, sent: Sent): Promise<Data>;
-  /** Returns the response of the operation that the key is bound to; undefined until it has a result. */
-  replay(services: Services, tenant: Tenant, boundTo: string): Promise<Data | undefined>;
-}
-
-/** How an endpoint acts: in one transaction that is committed with its response, or in stages. */
-type Execution<Body, Data> =
-  | { handle(call: RouteCall<Body>): Promise<Data>; readonly staged?: undefined }
-  | { readonly handle?: undefined; readonly staged: StagedHandler<Body, Data> };
-
-/** One line of the interface. */
-export type Endpoint<Body = unknown, Data = unknown> = EndpointDefinition<Body, Data> & Execution<Body, Data>;
-
-interface EndpointDefinition<Body, Data> {
-  readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Without trailing slash; both are served. */
-  readonly path: string;
+/** One path and method of the API, with its part of the reference. */
+export interface Endpoint<Body = unknown, Data = unknown> extends Route<never, Data> {
   /** Descriptions of the parameters in the path, by name. */
   readonly params?: Readonly<Record<string, string>>;
-  /** Members of the query that it reads, by name. */
-  readonly query?: Readonly<Record<string, Parameter>>;
-  /** Headers that change the answer, by name in lower case. */
-  readonly headers?: Readonly<Record<string, Parameter>>;
-  readonly family: Family;
+  /** By name; headers in lower case. */
+  readonly parameters?: Readonly<Record<string, Parameter>>;
   readonly tag: Tag;
   readonly operationId: string;
   readonly permission: Permission;
   readonly summary: string;
   readonly description: string;
-  /** JSON. Absent, and no `text` either: whatever body comes is not looked at. */
   readonly body?: Field<Body>;
-  readonly text?: TextBody;
-  readonly data: Field<Data>;
-  /** Its own ones; those that everybody can meet are known. */
+  /** Its own failures; those of every endpoint are known. */
   readonly failures: readonly FailureCode[];
   readonly example: Example;
 }
 
-/** Keeps the types of one endpoint together, then forgets them, so that all stand in one array. */
-export const defineEndpoint = <Body, Data>(endpoint: Endpoint<Body, Data>): Endpoint => endpoint as unknown as Endpoint;
+/** The definition of an endpoint, before its types are erased. */
+type EndpointDefinition<Body, Data> = Omit<Endpoint<Body, Data>, 'run' | 'headerNames'> & {
+  readonly run: Handler<ApiCall<Body>, Data> | StagedHandler<ApiCall<Body>, Data, Services>;
+};
+
+/** Checks the types of one endpoint together, then erases them, so that all endpoints fit in one array. */
+export function defineEndpoint<Body, Data>(endpoint: EndpointDefinition<Body, Data>): Endpoint {
+  const headers = Object.entries(endpoint.parameters ?? {}).filter(([, parameter]) => parameter.in === 'header');
+  const headerNames = headers.map(([name]) => name);
+  return { ...endpoint, ...(headerNames.length > 0 && { headerNames }) } as unknown as Endpoint;
+}
 
 export const pathParameter = (call: { readonly params: Readonly<Record<string, string>> }, name: string): string =>
   call.params[name] ?? '';

@@ -1,5 +1,6 @@
+import fastJson from 'fast-json-stringify';
 import type { Failure } from '../kernel/failure.ts';
-import type { JsonSchema } from './fields.ts';
+import { type Field, type JsonSchema, serializable } from './fields.ts';
 
 /** Endpoints with one shape of answers (decisions: Error shapes). */
 export type Family = 'vault' | 'proxy' | 'payments' | 'console';
@@ -87,7 +88,32 @@ export const ENVELOPES: Readonly<Record<Family, Envelope>> = {
 const DATA = '\u0000data';
 
 /** Returns the constant text before and after the data in a successful response of a family. */
-export function textAroundData(family: Family): readonly [before: string, after: string] {
+function textAroundData(family: Family): readonly [before: string, after: string] {
   const [before = '', after = ''] = JSON.stringify(ENVELOPES[family].success(DATA)).split(JSON.stringify(DATA));
   return [before, after];
+}
+
+/** Compiled once for each schema: the listeners of both environments have the same routes. */
+const WRITERS = new WeakMap<JsonSchema, (data: unknown) => string>();
+
+function compileWriter(schema: JsonSchema): (data: unknown) => string {
+  let write = WRITERS.get(schema);
+  if (write === undefined) {
+    write = fastJson(serializable(schema)) as (data: unknown) => string;
+    WRITERS.set(schema, write);
+  }
+  return write;
+}
+
+/** Returns a writer of successful responses: only declared members of the data, in the constant text of the family. */
+export function createWriter({
+  family,
+  data,
+}: {
+  readonly family: Family;
+  readonly data: Pick<Field<unknown>, 'schema'>;
+}): (data: unknown) => string {
+  const [before, after] = textAroundData(family);
+  const write = compileWriter(data.schema);
+  return (value) => before + write(value) + after;
 }

@@ -1,15 +1,14 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { Failure } from '../kernel/failure.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { RequestHead, Route } from './route.ts';
 
 /** RFC 7303: `application/xml`, `text/xml`, and whatever ends in `+xml`, SOAP 1.2 among them. */
 const XML_MEDIA = /^(application|text)\/xml$|^[a-z0-9.!#$&^_-]+\/[a-z0-9.!#$&^_+-]+\+xml$/;
 const PARAMETER = /;\s*([^=;\s]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;]*)/g;
 
 /** Before the body is read: it must be as it is, and of the type that the endpoint reads. Throws `unsupported_media_type`. */
-export function assertMediaType({ body, text }: Endpoint, headers: IncomingHttpHeaders): void {
-  if (headers['content-encoding'] !== undefined) throw new Failure('unsupported_media_type');
-  const type = headers['content-type'] ?? '';
+export function assertMediaType({ body, text }: Pick<Route, 'body' | 'text'>, head: RequestHead): void {
+  if (head.header('content-encoding') !== undefined) throw new Failure('unsupported_media_type');
+  const type = head.header('content-type') ?? '';
   if (body !== undefined && type === 'application/json') return;
   const media = (type.split(';', 1)[0] ?? '').trim().toLowerCase();
   if (body !== undefined && media !== 'application/json') throw new Failure('unsupported_media_type');

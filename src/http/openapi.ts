@@ -116,7 +116,7 @@ function buildRequestContent({ body, text, example }: Endpoint): OpenApiContent 
   return Object.fromEntries(media.map((each) => [each, described]));
 }
 
-function buildParameters({ method, params = {}, query = {}, headers = {} }: Endpoint): OpenApiParameter[] {
+function buildParameters({ method, params = {}, parameters = {} }: Endpoint): OpenApiParameter[] {
   const inPath = Object.entries(params).map(
     ([name, description]): OpenApiParameter => ({
       name,
@@ -126,10 +126,7 @@ function buildParameters({ method, params = {}, query = {}, headers = {} }: Endp
       schema: { type: 'string' },
     }),
   );
-  const named = [
-    ...Object.entries(query).map(([name, parameter]): OpenApiParameter => ({ name, in: 'query', ...parameter })),
-    ...Object.entries(headers).map(([name, parameter]): OpenApiParameter => ({ name, in: 'header', ...parameter })),
-  ];
+  const named = Object.entries(parameters).map(([name, parameter]): OpenApiParameter => ({ name, ...parameter }));
   const idempotencyKey: OpenApiParameter = {
     name: 'Idempotency-Key',
     in: 'header',

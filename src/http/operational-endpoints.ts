@@ -2,12 +2,12 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { isAllowed } from '../accounts/allow-list.ts';
 import { Failure } from '../kernel/failure.ts';
 import { DISTRUST_TEXTS, type Distrust } from '../kernel/time-guard.ts';
-import { sendInChunks } from './chunked-response.ts';
+
 import type { Endpoint } from './endpoint.ts';
 import type { Metrics } from './metrics.ts';
 import { buildOpenApi } from './openapi.ts';
 import { REFERENCE_STYLE, renderReferencePage } from './reference-page.ts';
-import { rejectOtherMethods } from './server.ts';
+import { rejectOtherMethods, sendInChunks } from './server.ts';
 
 /** What every listener serves without a key (decisions: Unversioned helpers). */
 export interface Health {

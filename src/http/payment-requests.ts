@@ -1,18 +1,19 @@
 import { LIMITS } from '../kernel/limits.ts';
 import type { Command } from '../payments/commands.ts';
 import type { Intent, Sent } from '../payments/payments.ts';
-import { pathParameter, type RouteCall, type StagedHandler } from './endpoint.ts';
+import { type ApiCall, pathParameter, type Services } from './endpoint.ts';
 import { optional, plainText, type ValueOf } from './fields.ts';
 import { formatOperation, type paymentResponse } from './payment-response.ts';
+import type { StagedHandler } from './route.ts';
 
 /** What the endpoints of payments share. */
 
 export const referenceCode = optional(plainText(LIMITS.referenceCodeCharacters, 'The caller’s reference'));
 
-type PaymentHandler<Body> = StagedHandler<Body, ValueOf<typeof paymentResponse>, Intent, Sent>;
+type PaymentHandler<Body> = StagedHandler<ApiCall<Body>, ValueOf<typeof paymentResponse>, Services, Intent, Sent>;
 
 /** The stages of a payment endpoint. `intend` stores the intent of its operation. */
-export const paymentHandler = <Body>(intend: (call: RouteCall<Body>) => Promise<Intent>): PaymentHandler<Body> => ({
+export const paymentHandler = <Body>(intend: (call: ApiCall<Body>) => Promise<Intent>): PaymentHandler<Body> => ({
   intend,
   send: ({ payments }, intent) => payments.send(intent),
   conclude: async ({ services, transaction }, intent, sent) =>

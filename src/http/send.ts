@@ -9,6 +9,7 @@ import { describeError, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { PROBLEMS, toFailure } from './problems.ts';
 import { countRequest } from './request-counters.ts';
+import type { Grant, ResponseHeaders } from './route.ts';
 
 /** Where the outcome of requests is told to. */
 export interface Reporting {
@@ -67,7 +68,7 @@ export function sendUnrouted(
 /** A response that is complete. */
 interface WrittenResponse {
   readonly status: number;
-  readonly headers: Record<string, string | number>;
+  readonly headers: ResponseHeaders;
   /** JSON text. */
   readonly body: string;
 }
@@ -87,15 +88,18 @@ export function writeResponse(
   reportRequest(options, request, status);
 }
 
+const NOBODY: Partial<Grant> = {};
+
 /** Writes one line of the log, one observation of its duration, and one count. */
 export function reportRequest(options: Reporting, request: FastifyRequest, status: number): void {
   const { log, metrics, statistics, listener, stopwatch } = options;
   const { url: route = '(none)', config } = request.routeOptions ?? {};
-  const { method, grant, startedAt } = request;
+  const { method, grant: { key, tenant } = NOBODY, startedAt } = request;
   const milliseconds = startedAt === undefined ? 0 : stopwatch() - startedAt;
   metrics.observeRequest(listener, method, route, status, milliseconds);
-  if (statistics !== undefined && grant !== undefined && config?.operationId !== undefined)
-    countRequest(statistics, grant.tenant, config.operationId, { status, milliseconds });
+  const operationId = config?.route?.operationId;
+  if (statistics !== undefined && tenant !== undefined && operationId !== undefined)
+    countRequest(statistics, tenant, operationId, { status, milliseconds });
   log.request({
     listener,
     request_id: request.id,
@@ -103,9 +107,9 @@ export function reportRequest(options: Reporting, request: FastifyRequest, statu
     route,
     status,
     duration_ms: Math.round(milliseconds * 1000) / 1000,
-    address: request.source?.address ?? clientAddress(request),
-    account: grant?.tenant.account,
-    key: grant?.key.id,
+    address: request.head?.address ?? clientAddress(request),
+    account: key && tenant?.account,
+    key: key?.id,
   });
 }
 

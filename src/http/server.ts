@@ -1,28 +1,17 @@
-import { type IncomingMessage, METHODS } from 'node:http';
-import fastJson from 'fast-json-stringify';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { METHODS } from 'node:http';
+import { Readable } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { isAllowed } from '../accounts/allow-list.ts';
-import type { Authentication } from '../accounts/authentication.ts';
-import type { Transactions } from '../idempotency/transaction.ts';
-import type { Clock, Random } from '../kernel/clock.ts';
-import type { Environment } from '../kernel/environment.ts';
+import type { Random } from '../kernel/clock.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { ScanQueue } from '../storage/scan-queue.ts';
-import {
-  type AccessGrant,
-  ApiDoor,
-  RateLimitFailure,
-  RateLimitHeaders,
-  type RateLimits,
-  type RequestSource,
-} from './api-door.ts';
-import type { Endpoint, Services } from './endpoint.ts';
-import { type Family, textAroundData } from './envelopes.ts';
-import { serializable } from './fields.ts';
-import { assertMediaType } from './media.ts';
-import { Performer } from './perform.ts';
+import type { Family } from './envelopes.ts';
+import { Pipeline, type PipelineOptions } from './pipeline.ts';
+import { toFailure } from './problems.ts';
 import { chooseRequestId } from './request-id.ts';
+import type { Grant, RequestHead, ResponseHeaders, Route, StreamedFile } from './route.ts';
 import {
   clientAddress,
   commonHeaders,
@@ -35,33 +24,23 @@ import {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    grant: AccessGrant | undefined;
-    /** Who sent a request to the API; undefined elsewhere. */
-    source: RequestSource | undefined;
+    /** Of a request to a route of a pipeline; undefined elsewhere. */
+    head: RequestHead | undefined;
+    grant: Grant | undefined;
     /** Reading of the stopwatch; undefined where no route was looked for. */
     startedAt: number | undefined;
   }
   interface FastifyContextConfig {
     family?: Family;
-    /** That of the reference. Its route reports each request when it has written the response. */
-    operationId?: string;
+    /** The route of a pipeline, which reports each request when its response is written. */
+    route?: Route;
   }
 }
 
 export interface ServerOptions extends Reporting {
-  readonly clock: Clock;
   readonly random: Random;
   /** Networks of proxies whose forwarding headers are believed. */
   readonly trustedProxies: readonly string[];
-}
-
-export interface ApiServerOptions extends ServerOptions {
-  readonly environment: Environment;
-  readonly authentication: Authentication;
-  readonly services: Services;
-  readonly transactions: Transactions;
-  readonly rates: RateLimits;
-  readonly endpoints: readonly Endpoint[];
 }
 
 /** A server with what all listeners share: request ids, headers, failures in one shape, log and metrics. */
@@ -81,14 +60,14 @@ export function createBaseServer(options: ServerOptions): FastifyInstance {
   for (const method of METHODS)
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
   app.decorateRequest('grant', undefined);
-  app.decorateRequest('source', undefined);
+  app.decorateRequest('head', undefined);
   app.decorateRequest('startedAt', undefined);
   app.removeAllContentTypeParsers();
   for (const type of ['application/json', '*'])
     app.addContentTypeParser(type, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.addHook('onRequest', (request, reply, done) => {
     request.startedAt = options.stopwatch();
-    if (request.routeOptions?.config?.operationId === undefined) {
+    if (request.routeOptions?.config?.route === undefined) {
       reply.headers(commonHeaders(options, request));
       reply.raw.once('finish', () => reportRequest(options, request, reply.statusCode));
     }
@@ -111,128 +90,126 @@ function checkRequestLine({ raw, is404 }: FastifyRequest, reply: FastifyReply): 
 const hasUnsupportedHeaders = ({ httpVersion, headers: { host, expect } }: IncomingMessage): boolean =>
   httpVersion === '1.1' && (host === undefined || (expect !== undefined && !/\b100-continue\b/i.test(expect)));
 
-/** The interface of one environment. */
-export function createApiServer(options: ApiServerOptions): FastifyInstance {
-  const app = createBaseServer(options);
-  const { authentication, clock, endpoints, environment, rates } = options;
-  const { database } = options.services;
-  const door = new ApiDoor({ authentication, database, clock, environment, rates });
+/** Serves routes on a listener, each through a pipeline of its own. */
+export function addRoutes(
+  app: FastifyInstance,
+  routes: readonly Route[],
+  options: Reporting & Omit<PipelineOptions, 'turns'>,
+): void {
   const turns = new ScanQueue();
-  for (const endpoint of endpoints) addEndpoint(app, door, endpoint, { ...options, turns });
-  rejectOtherMethods(app, endpoints);
-  return app;
+  for (const route of routes) addRoute(app, new Pipeline(route, { ...options, turns }), options);
+  rejectOtherMethods(app, routes);
 }
 
-function addEndpoint(
-  app: FastifyInstance,
-  door: ApiDoor,
-  endpoint: Endpoint,
-  options: ApiServerOptions & { turns: ScanQueue },
-): void {
-  const { services, transactions, turns } = options;
-  const { permission } = endpoint;
-  const performer = new Performer({
-    endpoint,
-    services,
-    transactions,
-    turns,
-    serialize: createSerializer(endpoint),
-  });
-  const limits = door.perKey && new RateLimitHeaders(door.perKey);
-  const headerNames = Object.keys(endpoint.headers ?? {});
-  const checkHead = (request: FastifyRequest, grant: AccessGrant): void => {
+function addRoute(app: FastifyInstance, pipeline: Pipeline, reporting: Reporting): void {
+  const { route } = pipeline;
+  const admitted = (request: FastifyRequest, head: RequestHead, grant: Grant): void => {
+    // Before another check can fail: each response to an admitted caller has the headers of the grant.
     request.grant = grant;
-    assertMediaType(endpoint, request.headers);
-    // A body that may be of any type may also have one that Fastify would find malformed.
-    if (endpoint.body === undefined) delete request.headers['content-type'];
+    pipeline.checkMedia(head);
+    // A body that may be of any type may also have a type that Fastify finds malformed.
+    if (route.body === undefined) delete request.headers['content-type'];
   };
   app.route({
-    method: endpoint.method,
-    url: endpoint.path,
-    config: { family: endpoint.family, operationId: endpoint.operationId },
-    onRequest: (request, _reply, done) => {
-      const source = toRequestSource(endpoint, request);
-      request.source = source;
-      let grant: AccessGrant | Promise<AccessGrant>;
+    method: route.method,
+    url: route.path,
+    bodyLimit: route.bodyLimit ?? LIMITS.bodyBytes,
+    config: { family: route.family, route },
+    onRequest: (request, reply, done) => {
+      const head = new FastifyHead(request, reply.raw);
+      request.head = head;
+      let grant: Grant | Promise<Grant>;
       try {
-        grant = door.admit(source, permission);
-        if (!(grant instanceof Promise)) checkHead(request, grant);
+        grant = pipeline.admit(head);
+        if (!(grant instanceof Promise)) admitted(request, head, grant);
       } catch (error) {
         done(error as Error);
         return;
       }
-      if (grant instanceof Promise) grant.then((later) => checkHead(request, later)).then(() => done(), done);
+      if (grant instanceof Promise) grant.then((later) => admitted(request, head, later)).then(() => done(), done);
       else done();
     },
     handler: async (request, reply) => {
-      const { grant: admitted, source } = request;
-      if (admitted === undefined || source === undefined) throw new Failure('access_denied');
-      const confirmed = door.confirm(admitted, source, permission);
+      const { head, grant: checked } = request;
+      if (head === undefined || checked === undefined) throw new Failure('access_denied');
+      const confirmed = pipeline.confirm(checked, head);
       const grant = confirmed instanceof Promise ? await confirmed : confirmed;
-      const { url } = request;
-      const question = url.indexOf('?');
-      const { status, body, isReplay } = await performer.perform({
-        grant,
-        params: request.params as Record<string, string>,
-        query: question < 0 ? '' : url.slice(question + 1),
-        headers: headerNames.length === 0 ? NO_HEADERS : pickHeaders(headerNames, request),
-        idempotencyKey: header(request, 'idempotency-key'),
-        body: (request.body as Buffer | undefined) ?? NO_BODY,
-      });
-      const headers: Record<string, string | number> = commonHeaders(options, request);
-      if (grant.rate !== undefined) limits?.add(headers, grant.rate);
-      if (isReplay) headers['idempotent-replayed'] = 'true';
-      writeResponse(options, request, reply, { status, headers, body });
+      request.grant = grant;
+      const response = await pipeline.carryOut(grant, head, (request.body as Buffer | undefined) ?? NO_BODY);
+      const headers: ResponseHeaders = commonHeaders(reporting, request);
+      pipeline.addHeaders(headers, grant);
+      if ('lines' in response) return sendFile(reporting, request, reply.headers(headers), response);
+      if (response.isReplay) headers['idempotent-replayed'] = 'true';
+      writeResponse(reporting, request, reply, { status: response.status, headers, body: response.body });
     },
     errorHandler: (error, request, reply) => {
-      const headers: Record<string, string | number> = commonHeaders(options, request);
-      if (request.grant?.rate !== undefined) limits?.add(headers, request.grant.rate);
-      if ((error as unknown) instanceof RateLimitFailure) {
-        const { rate, ofKey } = error as unknown as RateLimitFailure;
-        headers['retry-after'] = String(rate.reset);
-        if (ofKey) limits?.add(headers, rate);
-      }
-      sendFailure(options, error, request, reply.headers(headers));
-      reportRequest(options, request, reply.statusCode);
+      const headers: ResponseHeaders = commonHeaders(reporting, request);
+      pipeline.addHeaders(headers, request.grant, error);
+      // Nobody waits for the rest of the body.
+      if (toFailure(error).code === 'body_too_large') headers['connection'] = 'close';
+      sendFailure(reporting, error, request, reply.headers(headers));
+      reportRequest(reporting, request, reply.statusCode);
     },
   });
 }
 
-const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 const NO_BODY = Buffer.alloc(0);
 
-function toRequestSource(endpoint: Endpoint, request: FastifyRequest): RequestSource {
-  return {
-    secret: header(request, endpoint.family === 'proxy' ? 'ft-access-key' : 'x-api-key'),
-    address: clientAddress(request),
-    requestId: request.id,
-    route: `${endpoint.method} ${endpoint.path}`,
-  };
-}
+/** The head of a request in Fastify. */
+class FastifyHead implements RequestHead {
+  readonly address: string;
+  readonly #request: FastifyRequest;
+  readonly #response: ServerResponse;
 
-/** Returns the headers with these names that the request has. */
-function pickHeaders(names: readonly string[], request: FastifyRequest): Record<string, string> {
-  const picked: Record<string, string> = {};
-  for (const name of names) {
-    const value = header(request, name);
-    if (value !== undefined) picked[name] = value;
+  constructor(request: FastifyRequest, response: ServerResponse) {
+    this.#request = request;
+    this.#response = response;
+    this.address = clientAddress(request);
   }
-  return picked;
+
+  get id(): string {
+    return this.#request.id;
+  }
+
+  get params(): Readonly<Record<string, string>> {
+    return this.#request.params as Record<string, string>;
+  }
+
+  get query(): string {
+    const { url } = this.#request;
+    const question = url.indexOf('?');
+    return question < 0 ? '' : url.slice(question + 1);
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#request.headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  onFinished(callback: () => void): void {
+    // The response of a client that is gone already does not close any more.
+    if (this.#response.closed) callback();
+    else this.#response.once('close', callback);
+  }
 }
 
-/** Returns a writer of successful responses: the constant text of the family around the data, of which only declared members are written. */
-function createSerializer({ family, data }: Endpoint): (data: unknown) => string {
-  const [before, after] = textAroundData(family);
-  const write = fastJson(serializable(data.schema)) as (data: unknown) => string;
-  return (value) => before + write(value) + after;
+function sendFile(
+  reporting: Reporting,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { type, name, lines }: StreamedFile,
+): FastifyReply {
+  reply.raw.once('finish', () => reportRequest(reporting, request, reply.statusCode));
+  const headers = { 'content-type': type, 'content-disposition': `attachment; filename="${name}"` };
+  return reply.headers(headers).send(Readable.from(lines));
 }
 
 /** A path that exists answers other methods with 405 and says which it takes. */
 export function rejectOtherMethods(
   app: FastifyInstance,
-  endpoints: readonly Pick<Endpoint, 'path' | 'method' | 'family'>[],
+  routes: readonly Pick<Route, 'path' | 'method' | 'family'>[],
 ): void {
-  for (const [path, served] of Map.groupBy(endpoints, (endpoint) => endpoint.path)) {
+  for (const [path, served] of Map.groupBy(routes, (route) => route.path)) {
     const allowed = served.map(({ method }) => method as string);
     const family = served[0]?.family ?? 'vault';
     app.route({
@@ -248,7 +225,23 @@ export function rejectOtherMethods(
   }
 }
 
-function header(request: FastifyRequest, name: string): string | undefined {
-  const value = request.headers[name];
-  return Array.isArray(value) ? value.join(', ') : value;
+/** Data that is written to a connection is encrypted at once and stored until it is read: at most this much for a client that never reads. */
+const CHUNK_BYTES = 64 * 1024;
+
+/** Sends a body that many clients may request at the same time: each piece when the one before has left. */
+export function sendInChunks(reply: FastifyReply, body: Buffer): FastifyReply {
+  if (body.length <= CHUNK_BYTES) return reply.send(body);
+  return reply.header('content-length', String(body.length)).send(createChunkStream(body));
+}
+
+function createChunkStream(body: Buffer): Readable {
+  let start = 0;
+  return new Readable({
+    highWaterMark: CHUNK_BYTES,
+    read() {
+      const end = Math.min(start + CHUNK_BYTES, body.length);
+      this.push(start < end ? body.subarray(start, end) : null);
+      start = end;
+    },
+  });
 }

@@ -29,7 +29,7 @@ export async function startSite(
   });
   const log = openLog('error', () => Date.now(), { write: () => undefined });
   const reporting = { log, metrics, listener: 'console', headers: browserHeaders };
-  const app = createBaseServer({ ...reporting, clock: Date.now, stopwatch: () => 0, random, trustedProxies: [] });
+  const app = createBaseServer({ ...reporting, stopwatch: () => 0, random, trustedProxies: [] });
   addAssets(app, assets, pages, random);
   await app.ready();
   const { certificate, key } = await loadOrCreateLocalIdentity(folder, Date.now);

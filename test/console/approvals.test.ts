@@ -198,7 +198,7 @@ describe('a change in production that takes two', () => {
   });
 
   test('is every one that says so', async () => {
-    const byTwo = routes.map(({ definition }) => definition.dualControl).filter((word) => word !== undefined);
+    const byTwo = routes.map(({ dualControl }) => dualControl).filter((word) => word !== undefined);
     assert.deepEqual(byTwo.sort(), [
       'account.settings',
       'key.create',

@@ -10,7 +10,7 @@ import { newClient, newPerson, pathOf, type UserClient } from './console-client.
 
 /** Whose bodies are read: what is answered here is answered to a head alone, and the body that it announces never comes. */
 
-const definitions = routes.map(({ definition }) => definition);
+const definitions: readonly Definition[] = routes;
 const lineOf = ({ method, path }: Definition): string => `${method} ${path}`;
 const MADE_UP = `__Host-cardvault-session=${'A'.repeat(43)}`;
 /** Attempts are counted, so their bodies are read; `public` calls have no session. */

@@ -15,7 +15,7 @@ import { joinAccount, newClient, newPerson, pathOf, type UserClient } from './co
 
 /** Every line of the interface, and everybody who may or may not call it. */
 
-const definitions = routes.map(({ definition }) => definition);
+const definitions: readonly Definition[] = routes;
 const isCapability = (access: string): access is Capability => (CAPABILITIES as readonly string[]).includes(access);
 const lineOf = ({ method, path }: Definition): string => `${method} ${path}`;
 const STEPPED_UP_MS = 5 * 60_000;

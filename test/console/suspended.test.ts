@@ -28,7 +28,7 @@ const GOES_ON = [
 ];
 
 const lineOf = ({ method, path }: Definition): string => `${method} ${path}`;
-const definitions = routes.map(({ definition }) => definition);
+const definitions: readonly Definition[] = routes;
 const inAccount = definitions.filter(
   ({ access }) => access !== 'operate' && (CAPABILITIES as readonly string[]).includes(access),
 );

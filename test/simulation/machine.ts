@@ -1,9 +1,9 @@
 import type { KeyObject } from 'node:crypto';
-import fastJson from 'fast-json-stringify';
+import type { Authentication } from '../../src/accounts/authentication.ts';
 import { Captures } from '../../src/captures/captures.ts';
 import { Keyring } from '../../src/crypto/keyring.ts';
 import { SadKeys } from '../../src/crypto/sad-keys.ts';
-import type { AccessGrant } from '../../src/http/api-door.ts';
+import { type AccessGrant, ApiDoor } from '../../src/http/api-door.ts';
 import type { Endpoint, Services } from '../../src/http/endpoint.ts';
 import { capturePayment } from '../../src/http/endpoints/capture-payment.ts';
 import { createPayment } from '../../src/http/endpoints/create-payment.ts';
@@ -11,9 +11,9 @@ import { refundPayment } from '../../src/http/endpoints/refund-payment.ts';
 import { showPayment } from '../../src/http/endpoints/show-payment.ts';
 import { voidPayment } from '../../src/http/endpoints/void-payment.ts';
 import { ENVELOPES } from '../../src/http/envelopes.ts';
-import { serializable } from '../../src/http/fields.ts';
-import { Performer } from '../../src/http/perform.ts';
+import { Pipeline, type RouteResponse } from '../../src/http/pipeline.ts';
 import { PROBLEMS, toFailure } from '../../src/http/problems.ts';
+import type { RequestHead } from '../../src/http/route.ts';
 import { IdempotencyKeys } from '../../src/idempotency/idempotency-keys.ts';
 import { Transactions } from '../../src/idempotency/transaction.ts';
 import type { Clock, Random } from '../../src/kernel/clock.ts';
@@ -57,18 +57,6 @@ export interface SimulatedResponse {
   readonly cause: unknown;
 }
 
-const serializers = new Map<Endpoint, (envelope: unknown) => string>();
-
-/** Shared as by listeners, because creating one is slow. */
-function serializerOf(endpoint: Endpoint): (envelope: unknown) => string {
-  const { family, data } = endpoint;
-  const made =
-    serializers.get(endpoint) ??
-    (fastJson(serializable(ENVELOPES[family].successSchema(data.schema))) as (envelope: unknown) => string);
-  serializers.set(endpoint, made);
-  return made;
-}
-
 /** Accounts of the simulation are not under dual control. */
 const NO_CHANGE_CONTROL = { permit: () => Promise.resolve({ writes: [], journal: [] }) };
 
@@ -83,7 +71,7 @@ export class Machine {
   readonly recovery: Recovery;
   readonly notifications: ProcessorNotifications;
   readonly keyring: Keyring;
-  readonly #performers: Readonly<Record<EndpointName, Performer>>;
+  readonly #pipelines: Readonly<Record<EndpointName, Pipeline>>;
   readonly #tenant: Tenant;
   readonly #clock: Clock;
   readonly #time: TrustedTime;
@@ -129,10 +117,14 @@ export class Machine {
     });
     const services = { database, vault, captures, payments } as unknown as Services;
     const turns = new ScanQueue();
-    const performerOf = (endpoint: Endpoint): Performer =>
-      new Performer({ endpoint, services, transactions, turns, serialize: serializerOf(endpoint) });
-    const performers = Object.entries(ENDPOINTS).map(([name, endpoint]) => [name, performerOf(endpoint)] as const);
-    this.#performers = Object.fromEntries(performers) as Record<EndpointName, Performer>;
+    const rates = { perKey: 0, failedAuthentication: 0 };
+    // Requests enter behind the authentication.
+    const authentication = undefined as unknown as Authentication;
+    const door = new ApiDoor({ authentication, database, clock, environment: tenant.environment, rates });
+    const pipelineOf = (endpoint: Endpoint): Pipeline =>
+      new Pipeline(endpoint, { door, services, transactions, clock, turns });
+    const pipelines = Object.entries(ENDPOINTS).map(([name, endpoint]) => [name, pipelineOf(endpoint)] as const);
+    this.#pipelines = Object.fromEntries(pipelines) as Record<EndpointName, Pipeline>;
     this.recovery = new Recovery({
       database,
       transactions,
@@ -179,15 +171,17 @@ export class Machine {
       at: this.#clock(),
     } as unknown as AccessGrant;
     try {
-      const answer = await this.#performers[endpoint].perform({
-        grant,
+      const head: RequestHead = {
+        id: '',
+        address: 'unknown',
         params: { id },
         query: '',
-        headers: {},
-        idempotencyKey: key,
-        body: body === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(body)),
-      });
-      return { status: answer.status, replayed: answer.isReplay, text: answer.body, cause: undefined };
+        header: (name) => (name === 'idempotency-key' ? key : undefined),
+        onFinished: () => undefined,
+      };
+      const bytes = body === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(body));
+      const response = (await this.#pipelines[endpoint].carryOut(grant, head, bytes)) as RouteResponse;
+      return { status: response.status, replayed: response.isReplay, text: response.body, cause: undefined };
     } catch (error) {
       const failure = toFailure(error);
       const { status } = PROBLEMS[failure.code];

@@ -4,13 +4,14 @@ import type { AuditFilter, AuditPage, LogEntry } from '../../../src/audit/audit-
 import { formatExportedRecord } from '../../../src/audit/export-format.ts';
 import { exportJournal, type Verification } from '../../../src/audit/verify-journal.ts';
 import type { ValueOf } from '../../../src/http/fields.ts';
+import type { StreamedFile } from '../../../src/http/route.ts';
 import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from '../../../src/kernel/environment.ts';
 import { Failure, invalidField } from '../../../src/kernel/failure.ts';
 import { commitOrThrow, type Database } from '../../../src/storage/database.ts';
 import type { listAudit } from '../../wire/audit.ts';
 import { acquireAuditRead, withAuditRead } from '../audit-read-limit.ts';
-import type { ConsoleCall, StreamedFile } from '../route.ts';
+import type { ConsoleCall } from '../route.ts';
 import { isId, parseTimeInput } from '../user-input.ts';
 
 /** The search that the logs of accounts and of the service share. */

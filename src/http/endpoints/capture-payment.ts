@@ -31,7 +31,7 @@ export const capturePayment = defineEndpoint({
     },
     data: operationExample('capture', 'Capture successful', 'Collected', { total_amount: 100, currency: 'USD' }),
   },
-  staged: operationHandler<ValueOf<typeof body>>(({ transaction_info: info, capture_info: part }) => ({
+  run: operationHandler<ValueOf<typeof body>>(({ transaction_info: info, capture_info: part }) => ({
     command: { type: info.type, amount: toRequestedAmount(part) },
     reference: info.reference_code,
   })),

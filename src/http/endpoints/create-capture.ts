@@ -3,7 +3,7 @@ import { LIMITS } from '../../kernel/limits.ts';
 import { passesLuhn } from '../../kernel/pan.ts';
 import { explain } from '../../kernel/reasons.ts';
 import { cardNumber, currency, expiry, track2, verificationCode } from '../card-fields.ts';
-import { defineEndpoint, type RouteCall } from '../endpoint.ts';
+import { type ApiCall, defineEndpoint } from '../endpoint.ts';
 import { anyObject, FieldMismatch, integer, object, optional, output, plainText, type ValueOf } from '../fields.ts';
 
 const ttl = integer({ min: 1, max: LIMITS.captureTtlMinutes }, 'Minutes until the capture ends');
@@ -50,7 +50,7 @@ function toTtl({ ttl: lower, TTL: upper }: Body): number {
   return minutes;
 }
 
-function toAdditionalInfo(call: Pick<RouteCall<Body>, 'body' | 'source'>): Body['additional_info'] {
+function toAdditionalInfo(call: Pick<ApiCall<Body>, 'body' | 'source'>): Body['additional_info'] {
   const { additional_info: info } = call.body;
   const [start, end] = call.source.spans.get('additional_info') ?? [0, 0];
   if (Buffer.byteLength(call.source.text.slice(start, end)) > LIMITS.additionalInfoBytes) {
@@ -85,7 +85,7 @@ export const createCapture = defineEndpoint({
     },
     data: { id: '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c' },
   },
-  async handle(call) {
+  async run(call) {
     const request = {
       ...toCard(call.body),
       amount: call.body.amount,

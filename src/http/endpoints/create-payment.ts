@@ -94,7 +94,7 @@ export const createPayment = defineEndpoint({
     },
     data: responseExample,
   },
-  staged: paymentHandler<ValueOf<typeof body>>(({ services, transaction, tenant, key, body: requested }) => {
+  run: paymentHandler<ValueOf<typeof body>>(({ services, transaction, tenant, key, body: requested }) => {
     const caller = { tenant, permissions: key.permissions, key: { id: key.id, name: key.name } };
     return services.payments.intend(transaction, caller, toNewPayment(requested));
   }),

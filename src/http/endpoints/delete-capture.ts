@@ -15,7 +15,7 @@ export const deleteCapture = defineEndpoint({
   data: object({ id: output.text('Id of the capture'), status: output.oneOf(['success'], 'success') }),
   failures: ['unknown_capture'],
   example: { data: { id: '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c', status: 'success' } },
-  async handle(call) {
+  async run(call) {
     const id = pathParameter(call, 'id');
     await call.services.captures.delete(call.transaction, call.tenant, id);
     return { id, status: 'success' as const };

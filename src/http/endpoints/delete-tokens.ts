@@ -36,7 +36,7 @@ export const deleteTokens = defineEndpoint({
     body: { tokens: ['4111117349251111'] },
     data: { tokens: [{ id: '4111117349251111', status: 'success' }] },
   },
-  async handle(call) {
+  async run(call) {
     const { services, transaction, tenant, body } = call;
     return render(await services.vault.delete(transaction, tenant, body.tokens));
   },

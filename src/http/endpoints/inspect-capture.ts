@@ -35,7 +35,7 @@ export const inspectCapture = defineEndpoint({
       status: 'success',
     },
   },
-  async handle(call) {
+  async run(call) {
     const id = pathParameter(call, 'id');
     const found = await call.services.captures.inspect(call.tenant, id);
     if (found === undefined) return { id: truncatedId(id), status: 'fail' as const };

@@ -38,7 +38,7 @@ export const inspectToken = defineEndpoint({
       createdAt: '2026-01-15T10:30:00.000Z',
     },
   },
-  async handle(call) {
+  async run(call) {
     const { token, card, createdBy, createdAt } = await call.services.vault.inspect(
       call.tenant,
       pathParameter(call, 'token'),

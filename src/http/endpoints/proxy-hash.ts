@@ -13,8 +13,10 @@ export async function hashResponse(call: ProxyCall) {
 export const proxyHash = defineEndpoint({
   method: 'POST',
   path: '/proxy/hash',
-  query: { type: { description: 'The algorithm', required: true, schema: { type: 'string', enum: HASH_TYPES } } },
-  headers: PROXY_HEADERS,
+  parameters: {
+    type: { in: 'query', description: 'The algorithm', required: true, schema: { type: 'string', enum: HASH_TYPES } },
+    ...PROXY_HEADERS,
+  },
   family: 'proxy',
   tag: 'Proxy',
   operationId: 'proxyHash',
@@ -32,7 +34,7 @@ export const proxyHash = defineEndpoint({
     body: '{"chd":{"holder":"{{4111118372951111:detokenize | extract:name}}","number":"{{4111118372951111:detokenize | extract:card}}"}}',
     data: { hashValue: '+N+rRbmf9BjOVjt9N96jvJh1w4CXBrrTWsPkdriagCU=', hashType: 'SHA256' },
   },
-  handle: hashResponse,
+  run: hashResponse,
 });
 
 function parseHashType(query: string): HashType {

@@ -40,7 +40,7 @@ export async function joseResponse(call: ProxyCall) {
 export const proxyJose = defineEndpoint({
   method: 'POST',
   path: '/proxy/jose',
-  headers: PROXY_HEADERS,
+  parameters: PROXY_HEADERS,
   family: 'proxy',
   tag: 'Proxy',
   operationId: 'proxyJose',
@@ -80,5 +80,5 @@ export const proxyJose = defineEndpoint({
     },
     data: { value: 'eyJhbGciOiJSU0EtT0FFUC0yNTYi…', encryption: 'eyJhbGciOiJSUzI1NiIs…', signed: true },
   },
-  handle: joseResponse,
+  run: joseResponse,
 });

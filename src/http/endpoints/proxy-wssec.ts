@@ -10,7 +10,7 @@ export const wssecResponse = async (call: ProxyCall) => ({
 export const proxyWssec = defineEndpoint({
   method: 'POST',
   path: '/proxy/wssec',
-  headers: PROXY_HEADERS,
+  parameters: PROXY_HEADERS,
   family: 'proxy',
   tag: 'Proxy',
   operationId: 'proxyWssec',
@@ -28,5 +28,5 @@ export const proxyWssec = defineEndpoint({
     body: '<compra xmlns="http://www.example.com/compra"><numeroTarjeta>{{4111118372951111:detokenize | extract:card}}</numeroTarjeta></compra>',
     data: { xml: '<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/">…</soapenv:Envelope>' },
   },
-  handle: wssecResponse,
+  run: wssecResponse,
 });

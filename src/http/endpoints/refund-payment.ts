@@ -35,7 +35,7 @@ export const refundPayment = defineEndpoint({
       currency: 'USD',
     }),
   },
-  staged: operationHandler<ValueOf<typeof body>>(({ transaction_info: info, refund_info: part }) => ({
+  run: operationHandler<ValueOf<typeof body>>(({ transaction_info: info, refund_info: part }) => ({
     command: { type: info.type, amount: toRequestedAmount(part) },
     reference: info.reference_code,
   })),

@@ -39,7 +39,7 @@ export const retrieveCapture = defineEndpoint({
       additional_info: { order: 'A-1001', pan_index: '9f86d081884c7d659a2feaa0c55ad015' },
     },
   },
-  async handle(call) {
+  async run(call) {
     const { capture, panIndex } = await call.services.captures.retrieve(
       call.transaction,
       call.tenant,

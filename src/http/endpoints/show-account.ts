@@ -1,7 +1,7 @@
 import { STATUSES } from '../../accounts/account.ts';
 import { formatIso8601OrNull } from '../../kernel/clock.ts';
 import { ENVIRONMENTS } from '../../kernel/environment.ts';
-import { defineEndpoint, type RouteCall } from '../endpoint.ts';
+import { type ApiCall, defineEndpoint } from '../endpoint.ts';
 import { object, output, type ValueOf } from '../fields.ts';
 
 const data = object({
@@ -31,7 +31,7 @@ const data = object({
 
 type Data = ValueOf<typeof data>;
 
-async function handle({ services, tenant, key, previousUseAt }: RouteCall<unknown>): Promise<Data> {
+async function showCallerAccount({ services, tenant, key, previousUseAt }: ApiCall): Promise<Data> {
   const account = await services.accounts.get(tenant.account);
   const enablements = await services.accounts.listEnablements(tenant);
   const payments = enablements.find(({ capability }) => capability === 'payments');
@@ -84,7 +84,7 @@ const account = {
       },
     },
   },
-  handle,
+  run: showCallerAccount,
 } as const;
 
 /** POST /v1/account (interface: Account). */

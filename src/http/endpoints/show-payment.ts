@@ -35,7 +35,7 @@ export const showPayment = defineEndpoint({
       },
     },
   },
-  async handle(call) {
+  async run(call) {
     return formatDetails(await call.services.payments.lookup(call.tenant, pathParameter(call, 'id')));
   },
 });

@@ -18,7 +18,7 @@ export const tokenizeCapture = defineEndpoint({
   data: tokensData,
   failures: ['unknown_capture', 'capture_without_card', 'nothing_tokenized', 'token_space_full'],
   example: { body: { tags: ['web'], scheme: '1' }, data: { tokens: [tokenExample] } },
-  async handle(call) {
+  async run(call) {
     const format = toTokenFormat(call.body, call.key);
     const { services, transaction, tenant } = call;
     const results = await services.captures.tokenize(transaction, tenant, pathParameter(call, 'id'), format);

@@ -29,7 +29,7 @@ export const tokenizeCards = defineEndpoint({
     body: { chd: [{ card: '4111111111111111', name: 'Ana Lopez', exp: '12/29' }], tags: ['web'], scheme: 1 },
     data: { tokens: [tokenExample] },
   },
-  async handle(call) {
+  async run(call) {
     const { services, transaction, tenant, body, key } = call;
     const format = toTokenFormat(body, key);
     const cards = body.chd.map(({ card, name, exp }) => ({ pan: card, name, expiry: exp }));

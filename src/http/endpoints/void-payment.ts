@@ -32,7 +32,7 @@ export const voidPayment = defineEndpoint({
       currency: 'USD',
     }),
   },
-  staged: operationHandler<ValueOf<typeof body>>(({ transaction_info: info }) => ({
+  run: operationHandler<ValueOf<typeof body>>(({ transaction_info: info }) => ({
     command: { type: info.type },
     reference: info.reference_code,
   })),

@@ -1,0 +1,246 @@
+import { buildAuditEntry, type Origin } from '../../src/audit/audit.ts';
+import { type TokenBuckets, tokenBucketsPerMinute } from '../../src/http/rate-limit.ts';
+import type { Door, RequestHead, ResponseHeaders, RouteCall } from '../../src/http/route.ts';
+import type { TransactionContext } from '../../src/idempotency/transaction.ts';
+import { ENVIRONMENTS, type Environment } from '../../src/kernel/environment.ts';
+import { Failure } from '../../src/kernel/failure.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import { subscriberNetwork } from '../../src/kernel/network.ts';
+import { anonymousOrigin, type ClientContext, personOrigin } from '../people/client-context.ts';
+import type { Profile } from '../people/people.ts';
+import { can, type Role } from '../people/roles.ts';
+import { assertStage, assertSteppedUp, isCsrfToken, type Session } from '../people/session.ts';
+import { changeEmail, changePassword } from '../wire/profile.ts';
+import { ConcurrencyLimit } from './concurrency-limit.ts';
+import {
+  EXPIRED_SESSION_COOKIE,
+  formatBrowserCookie,
+  formatSessionCookie,
+  parseBrowserCookie,
+  parseSessionCookie,
+} from './cookie.ts';
+import { translate } from './error-translation.ts';
+import type { ConsoleCall, ConsoleGrant, ConsoleServices, Cookies, Route } from './route.ts';
+import { assertSameOrigin } from './same-origin.ts';
+import { assertNotSuspended } from './suspended.ts';
+import { isId } from './user-input.ts';
+
+const RELYING_PARTY_NAME = 'cardvault';
+/** Access that can be requested without a session. */
+const WITHOUT_SESSION: ReadonlySet<string> = new Set(['public', 'signing-in', 'enrolling']);
+/** These calls hash passwords, or reveal whether an email address is known, so their number is limited. */
+const RATE_LIMITED_PATHS: ReadonlySet<string> = new Set([changePassword.path, changeEmail.path]);
+const STAGES: Readonly<Record<string, Session['stage']>> = { 'signing-in': 'password-given', enrolling: 'enrolling' };
+
+export interface SessionDoorOptions {
+  readonly services: ConsoleServices;
+  /** As the operator set it; absent: any host that the browser names. */
+  readonly consoleUrl: string | undefined;
+  /** Attempts to sign in for each minute and network; 0 is no limit. */
+  readonly attemptsPerMinute: number;
+}
+
+type CallerAccess = Pick<ConsoleGrant, 'person' | 'origin' | 'account' | 'role'>;
+
+/** The door of the console: decides which calls a browser may make, by origin, session, role, and limits. */
+export class SessionDoor implements Door<Route, ConsoleGrant> {
+  readonly #services: ConsoleServices;
+  readonly #consoleUrl: string | undefined;
+  readonly #attempts: TokenBuckets | undefined;
+  /** By user. */
+  readonly #calls: TokenBuckets;
+  readonly #concurrency = new ConcurrencyLimit(LIMITS.concurrentCallsPerUser);
+
+  constructor({ services, consoleUrl, attemptsPerMinute }: SessionDoorOptions) {
+    this.#services = services;
+    this.#consoleUrl = consoleUrl;
+    this.#attempts = attemptsPerMinute > 0 ? tokenBucketsPerMinute(services.clock, attemptsPerMinute) : undefined;
+    this.#calls = tokenBucketsPerMinute(services.clock, LIMITS.callsPerMinute);
+  }
+
+  /**
+   * Throws `unsupported_media_type`, `cross_site`, `not_signed_in`, `body_too_large`, `rate_limited`, `unknown_record`,
+   * `not_allowed`, `not_possible` or `step_up_required`, in this order of checks.
+   */
+  async admit(head: RequestHead, route: Route): Promise<ConsoleGrant> {
+    assertJson(head);
+    const origin = assertSameOrigin(toOriginHeaders(head, route), this.#consoleUrl);
+    if (!WITHOUT_SESSION.has(route.access) && parseSessionCookie(head.header('cookie')) === undefined)
+      throw new Failure('not_signed_in');
+    if (Number(head.header('content-length') ?? 0) > route.bodyLimit) throw new Failure('body_too_large');
+    this.#limitAttempts(route, head);
+    const session = await this.#findSession(head);
+    if (session !== undefined) this.#limitCalls(session, head);
+    return this.#grant(head, route, session, origin);
+  }
+
+  /** Reads session and role again. Throws what `admit` throws. */
+  async confirm(grant: ConsoleGrant, head: RequestHead, route: Route): Promise<ConsoleGrant> {
+    return this.#grant(head, route, await this.#findSession(head), grant.relyingParty.origin);
+  }
+
+  /** Changes of users are changes of rows of many accounts. */
+  contextOf({ origin }: ConsoleGrant): TransactionContext {
+    return { origin };
+  }
+
+  /** Stores the request of a change that needs a second person, and returns the id of the approval. */
+  async intercept(route: Route, anyCall: RouteCall): Promise<{ approval: string; result: null } | undefined> {
+    const call = anyCall as ConsoleCall<unknown, unknown>;
+    const { dualControl: action } = route;
+    const { environment = 'production' } = call.params;
+    if (action === undefined || environment !== 'production') return undefined;
+    const { approvals, changeControl } = this.#services;
+    if (!(await changeControl.isRequired(call.account))) return undefined;
+    const summary = (await route.summary?.(call)) ?? [];
+    // The body as it was parsed: an approver agrees to nothing else.
+    const requestedCall = { params: call.params, body: call.body === undefined ? '' : JSON.stringify(call.body) };
+    const approval = await approvals.request(call, { environment, action, summary, call: requestedCall });
+    return { approval, result: null };
+  }
+
+  translate(error: unknown): unknown {
+    return translate(error, {});
+  }
+
+  /** A failure changes no cookie. */
+  addHeaders(headers: ResponseHeaders, grant: ConsoleGrant | undefined, error?: unknown): void {
+    if (error !== undefined || grant === undefined) return;
+    const lines = [grant.cookies.session, grant.cookies.browser].filter((line) => line !== undefined);
+    if (lines.length > 0) headers['set-cookie'] = lines;
+  }
+
+  #findSession(head: RequestHead): Promise<Session | undefined> {
+    const isPassive = head.header('x-passive') !== undefined;
+    return this.#services.people.sessions.find(parseSessionCookie(head.header('cookie')), { isPassive });
+  }
+
+  /** Nothing can be guessed by a call without a body, so a user whose attempts are used up can still sign out. */
+  #limitAttempts({ access, method, body, path }: Route, { address }: RequestHead): void {
+    const isAttempt =
+      (WITHOUT_SESSION.has(access) && method !== 'GET' && body !== undefined) || RATE_LIMITED_PATHS.has(path);
+    if (!isAttempt) return;
+    if (this.#attempts?.take(subscriberNetwork(address)).allowed === false) throw new Failure('rate_limited');
+  }
+
+  /** A response is in memory until it is sent, even when the client never reads it, so its call counts until then. */
+  #limitCalls({ person }: Session, head: RequestHead): void {
+    if (!this.#calls.take(person).allowed) throw new Failure('rate_limited');
+    head.onFinished(this.#concurrency.acquire(person));
+  }
+
+  async #grant(
+    head: RequestHead,
+    route: Route,
+    session: Session | undefined,
+    consoleOrigin: string,
+  ): Promise<ConsoleGrant> {
+    const client: ClientContext = {
+      address: head.address,
+      userAgent: head.header('user-agent') ?? '',
+      browser: parseBrowserCookie(head.header('cookie')),
+      requestId: head.id,
+    };
+    const access = await this.#authorize(head, route, session, client);
+    const { account = '' } = access ?? {};
+    const cookies: Cookies = {};
+    return {
+      at: this.#services.clock(),
+      client,
+      relyingParty: { id: new URL(consoleOrigin).hostname, name: RELYING_PARTY_NAME, origin: consoleOrigin },
+      session,
+      person: undefined,
+      role: undefined,
+      origin: anonymousOrigin(client),
+      ...access,
+      account,
+      tenant: { account, environment: head.params['environment'] as Environment },
+      cookies,
+      setSessionCookie: ({ secret, browser }) => {
+        cookies.session = formatSessionCookie(secret);
+        if (browser !== undefined) cookies.browser = formatBrowserCookie(browser);
+      },
+      clearSessionCookie: () => {
+        cookies.session = EXPIRED_SESSION_COOKIE;
+      },
+    };
+  }
+
+  /** Undefined for a caller who need not be known. */
+  async #authorize(
+    head: RequestHead,
+    route: Route,
+    session: Session | undefined,
+    client: ClientContext,
+  ): Promise<CallerAccess | undefined> {
+    const { access, method, stepUp } = route;
+    const hasToken = session !== undefined && isCsrfToken(session, head.header('x-csrf-token'));
+    if (access === 'public') {
+      if (route.provesSession === true && session !== undefined && !hasToken) throw new Failure('cross_site');
+      return undefined;
+    }
+    if (session === undefined) throw new Failure('not_signed_in');
+    const stage = STAGES[access] ?? 'signed-in';
+    assertStage(stage, session);
+    if (method !== 'GET' && !hasToken) throw new Failure('cross_site');
+    if (stage !== 'signed-in') return undefined;
+    // Text that is no id names no record, and a database may reject it.
+    if (!Object.values(head.params).every(isId)) throw new Failure('unknown_record');
+    const person = await this.#services.people.people.findProfile(session.person);
+    if (person === undefined) throw new Failure('not_signed_in');
+    const { account, role } = await this.#resolveScope(route, head, person, client);
+    await assertNotSuspended(route, { services: this.#services, account });
+    if (stepUp === true) assertSteppedUp(session, this.#services.clock());
+    return { person, origin: personOrigin(person, client), account, role };
+  }
+
+  /** Finds the account and the user's role in it. An account of others does not exist for the user. */
+  async #resolveScope(
+    { access, path }: Route,
+    { params }: RequestHead,
+    person: Profile,
+    client: ClientContext,
+  ): Promise<{ account: string; role: Role | undefined }> {
+    if (access === 'person') return { account: '', role: undefined };
+    const account = access === 'operate' ? '' : (params['account'] ?? '');
+    const role =
+      access !== 'operate' && account === ''
+        ? undefined
+        : await this.#services.people.team.findRole(account, person.id);
+    const isAllowed = role !== undefined && can(role, access as Parameters<typeof can>[1]);
+    if (!isAllowed) {
+      // A user who is no member must not be able to fill another account's log.
+      await this.#recordDenied(path, role === undefined ? '' : account, personOrigin(person, client));
+      throw new Failure(role === undefined && access !== 'operate' ? 'unknown_record' : 'not_allowed');
+    }
+    if (path.includes(':environment') && !ENVIRONMENTS.some((name) => name === params['environment']))
+      throw new Failure('unknown_record');
+    return { account, role };
+  }
+
+  /** The first denial is recorded at once, and the number of those that follow is recorded later. */
+  #recordDenied(route: string, account: string, origin: Origin): Promise<void> {
+    const { clock, people } = this.#services;
+    const event = { action: 'access.denied', outcome: 'role', account, environment: '' } as const;
+    const entries = (times?: number) => [
+      buildAuditEntry(clock, origin, { ...event, detail: { route, ...(times !== undefined && { times }) } }),
+    ];
+    const { actor, address = '' } = origin;
+    return people.repeats.record([event.action, actor.id ?? '', address, account, route], entries);
+  }
+}
+
+/** A form of another site can send text, but no JSON, without a preflight. Throws `unsupported_media_type`. */
+function assertJson(head: RequestHead): void {
+  const hasBody = head.header('transfer-encoding') !== undefined || Number(head.header('content-length') ?? 0) > 0;
+  const media = (head.header('content-type')?.split(';', 1)[0] ?? '').trim().toLowerCase();
+  const isOther = head.header('content-encoding') !== undefined || (hasBody && media !== 'application/json');
+  if (isOther) throw new Failure('unsupported_media_type');
+}
+
+const toOriginHeaders = (head: RequestHead, { method }: Route) => ({
+  method,
+  host: head.header('host'),
+  origin: head.header('origin'),
+  site: head.header('sec-fetch-site'),
+});
