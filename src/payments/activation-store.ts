@@ -21,8 +21,8 @@ const UPDATE = `update processor_configurations set record = ?, revision = revis
   where account = ? and environment = ? and processor = ? and revision = ?`;
 
 /**
- * What was set for a processor, and the revision it was read at. A row that was altered does not unseal: it can only be
- * replaced as a whole, by settings that contain nothing of it.
+ * The settings of a processor, and the revision at which they were read. A row that was altered cannot be unsealed: it
+ * can only be replaced completely, by settings that contain nothing of it.
  */
 export type StoredSettings = { readonly revision: number } & (
   | { readonly isTampered: false; readonly configured: ConfiguredSettings }
@@ -32,7 +32,7 @@ export type StoredSettings = { readonly revision: number } & (
 const recordContext = ({ environment, account }: Tenant, processor: string, revision: number): EncryptionContext =>
   encryptionContext(environment, account, 'processor-configurations', processor, String(revision), 'record');
 
-/** By the name of the processor. */
+/** Settings by the name of the processor. */
 export async function findSettings(
   database: Database,
   keyring: Keyring,
@@ -52,7 +52,7 @@ export async function findSettings(
   return found;
 }
 
-/** Takes the place of revision `old`, or is the first; conflicts when somebody else was faster. */
+/** Replaces revision `old`, or inserts the first; conflicts when another request was faster. */
 export async function upsertSettings(
   keyring: Keyring,
   tenant: Tenant,

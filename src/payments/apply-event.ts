@@ -22,20 +22,23 @@ import {
 } from './reconciliation.ts';
 import { type FailureStatus, isAllowedTransition, type Status, type Trigger } from './transitions.ts';
 
-/** What happens to a payment. Each event comes from one place: a request, the processor, recovery or an operator. */
+/** The events of a payment. Each is caused by one of these: a request, the processor, recovery or an operator. */
 export type PaymentEvent =
   /** A client requested a payment: Opened, its first operation in progress. */
   | { readonly type: 'requested'; readonly order: RequestedPayment }
   /** A further operation, which `validateCommand` has allowed. */
   | { readonly type: 'started'; readonly operation: Operation }
   /**
-   * The processor's response to our request. `state`: how the payment stands there, asked after a refusal, which may mean
-   * that its record differs from ours.
+   * The processor's response to our request. `state` is the state of the payment there, inquired after a refusal, which
+   * may mean that its record differs from ours.
    */
   | { readonly type: 'responded'; readonly outcome: Outcome; readonly state?: InquiryResult | undefined }
   /** The result of an inquiry about the operation, in progress or completed. */
   | { readonly type: 'inquired'; readonly result: InquiryResult }
-  /** An attempt that found nothing out. `notFound`: whether it counts as not found; undefined leaves the count. */
+  /**
+   * An attempt without a result. `notFound` sets or resets the count of not-found inquiries; undefined leaves it
+   * unchanged.
+   */
   | {
       readonly type: 'unanswered';
       readonly problem: string | undefined;
@@ -57,7 +60,7 @@ export type RequestedPayment = Pick<
   'id' | 'type' | 'processor' | 'currency' | 'amount' | 'referenceCode' | 'card' | 'captureIds'
 >;
 
-/** What the settings and the capabilities of the payment's processor decide. */
+/** The settings and the capabilities of the payment's processor that decide. */
 export interface PaymentRules {
   readonly lifetimes: Lifetimes;
   readonly recoveryMax: number;
@@ -128,7 +131,7 @@ const start = ({ payment, reconciliation }: PaymentSnapshot, operation: Operatio
   reconciliation: { ...reconciliation, attempts: 0, inDoubtSince: undefined },
 });
 
-/** An operation that completes, and what it makes of the payment. */
+/** An operation that completes, and its effect on the payment. */
 interface Effect {
   readonly state: Exclude<OperationState, 'in_progress'>;
   /** Undefined when no row of the table allows it, or when the amounts cannot be. */
@@ -138,7 +141,9 @@ interface Effect {
   readonly recheck?: true;
 }
 
-/** What decides an effect beside the payment: its operation, the trigger of a first operation, and the time. */
+/**
+ * The data that decides an effect, beside the payment: its operation, the trigger of a first operation, and the time.
+ */
 interface EffectContext {
   readonly operation: Operation;
   readonly by: Trigger;
@@ -177,7 +182,7 @@ const CAPTURED = (payment: Payment, _: Result, { operation }: EffectContext): Ef
     : move({ ...payment, collected: operation.amount }, 'Collected', 'capture'),
 });
 
-/** More than was collected cannot be refunded: then the operation stays in doubt. */
+/** More than was captured cannot be refunded: the operation then remains in doubt. */
 const refund = (payment: Payment, { amount }: Operation): Payment | undefined => {
   const refunded = payment.refunded + amount;
   return refunded > payment.collected ? undefined : move({ ...payment, refunded }, 'Collected', 'refund');
@@ -196,7 +201,7 @@ const EXPIRED = (payment: Payment): Effect => {
   return { state: 'accepted', payment: isReleased(payment) ? expired : release(expired, 'expiry') };
 };
 
-/** What each result of each operation type makes of the payment. A result that is not listed decides nothing. */
+/** The effect of each result of each operation type on the payment. A result that is not listed decides nothing. */
 const EFFECTS: Readonly<Record<Operation['type'], Effects>> = {
   authorization: FIRST,
   payment: FIRST,
@@ -234,7 +239,7 @@ function settleBy(
     | undefined;
   const effect = effectOf?.(payment, result, { operation, by, now, lifetimes });
   if (effect?.payment === undefined) return undefined;
-  // The details of a reversal speak of the authorization, not of its capture.
+  // The details of a reversal belong to the authorization, not to its capture.
   const isOfCapture = !(result.kind === 'reversed' && operation.type === 'capture');
   const details = 'details' in result && isOfCapture ? result.details : {};
   const completed = complete({ ...snapshot, payment: effect.payment }, effect.state, details, effect.failure);
@@ -254,7 +259,7 @@ function applyResponse(
   return state === undefined ? completed : withState(completed, state, now, rules);
 }
 
-/** How the payment stands at the processor is what the operation found when it completed. */
+/** The state of the payment at the processor is that which the operation found when it completed. */
 function withState(
   completed: PaymentSnapshot,
   state: InquiryResult,
@@ -328,7 +333,7 @@ function applyLateResult(
   const isDone = isVoid(operation) ? result.kind === 'reversed' && isHeld(payment) : result.kind === 'approved';
   if (!isDone) return snapshot;
   if (operation.state === 'accepted') return { ...snapshot, operation: withDetails(operation, result) };
-  // The request arrived late. An operation that is in progress meanwhile stays so.
+  // The request arrived late. An operation that is in progress by now remains so.
   const late = settleBy(snapshot, result, 'processor', now, rules);
   if (late === undefined) return snapshot;
   const { operationInProgress } = payment;
@@ -409,7 +414,7 @@ function approve(
 ): Payment | undefined {
   const authorized = { ...payment, authorized: payment.amount };
   if (captured !== undefined) {
-    // More than was requested, or another currency, cannot be: then the operation stays in doubt.
+    // More than was requested, or another currency, is impossible: the operation then remains in doubt.
     if (captured.minor > payment.amount || captured.currency !== payment.currency) return undefined;
     return move({ ...authorized, collected: captured.minor }, 'Collected', by);
   }
@@ -438,7 +443,7 @@ function refuse(snapshot: PaymentSnapshot, by: Trigger, failure: FailureStatus):
 }
 
 /**
- * The one guard: undefined when the transition table has no such row. The first response goes through the rows of `new`,
+ * The only guard: undefined when the transition table has no such row. The first response uses the rows of `new`,
  * because an intent is stored as Opened.
  */
 function move(payment: Payment, to: Status, by: Trigger): Payment | undefined {
@@ -480,7 +485,7 @@ function withDetails(operation: Operation, result: InquiryResult): Operation {
   return { ...operation, details: { ...details, ...ofRefusal } };
 }
 
-/** Later results often report less: what they do not report stays. */
+/** Later results often report less: details that they lack remain. */
 function mergeDetails(earlier: ProcessorDetails, later: ProcessorDetails): ProcessorDetails {
   const reported = Object.entries(later).filter(([, value]) => value !== undefined);
   return { ...earlier, ...Object.fromEntries(reported) };

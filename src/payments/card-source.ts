@@ -13,7 +13,7 @@ import type { LocatedPlaceholder } from '../placeholders/located-placeholder.ts'
 import type { CardDataContext, Placeholders } from '../placeholders/placeholders.ts';
 import type { CardData } from './processor.ts';
 
-/** A card field as a request brings it: the value itself, or the placeholder that stands for it. */
+/** A card field of a request: the value itself, or the placeholder that names it. */
 export type CardField<T> = { readonly literal: T } | { readonly placeholder: Placeholder };
 
 export interface CardSource {
@@ -23,16 +23,16 @@ export interface CardSource {
   readonly holder: CardField<string> | undefined;
 }
 
-/** A card as it will be sent, and where it came from. */
+/** A card as it will be sent, and its origin. */
 export interface ResolvedCard {
   readonly card: CardData;
-  /** The number came in the request itself. */
+  /** True when the request contained the number itself. */
   readonly isInClear: boolean;
   /** Captures that were read for it. */
   readonly captureIds: readonly string[];
 }
 
-/** Each field decides the part (decisions: Placeholders). */
+/** Each field determines the part (decisions: Placeholders). */
 const FIELDS = {
   number: { path: 'card.number', part: 'card' },
   expiry: { path: 'card.expiration_date', part: 'expiration' },
@@ -43,7 +43,7 @@ const FIELDS = {
 const NAMES = Object.keys(FIELDS) as (keyof CardSource)[];
 
 /**
- * The placeholder that a card field holds, blanks around it allowed; undefined when the text begins none. Throws
+ * Returns the placeholder in a card field, blanks around it allowed; undefined when the text starts none. Throws
  * `invalid_placeholder`, which names the field and never the text.
  */
 export function parseCardPlaceholder(text: string, field: keyof CardSource): Placeholder | undefined {
@@ -73,8 +73,9 @@ function placeholdersIn(text: string, path: string): ReturnType<typeof findPlace
 }
 
 /**
- * The card, with what its placeholders stand for; their reading is audited. Throws `access_denied`, `unknown_token`,
- * `unknown_capture`, `invalid_placeholder`, and `invalid_field` for a number that fails the Luhn check.
+ * Returns the card, with the values of its placeholders; their reading is audited. Throws `access_denied`,
+ * `unknown_token`, `unknown_capture`, `invalid_placeholder`, and `invalid_field` for a number that fails the Luhn
+ * check.
  */
 export async function resolveCard(
   transaction: Transaction,
@@ -107,7 +108,7 @@ function marksOf(source: CardSource): LocatedPlaceholder[] {
     if (field === undefined || 'literal' in field) continue;
     const { path, part } = FIELDS[name];
     const placeholder = { ...field.placeholder, part };
-    // Nothing is written back: the values go into fields of their own.
+    // Nothing is written back: the values are put into separate fields.
     const place = { location: () => path, position: () => undefined, start: 0, end: 0 };
     marks.push({ placeholder, ...place, number: marks.length + 1, encode: (value) => value });
   }

@@ -6,23 +6,23 @@ import { explain } from '../kernel/reasons.ts';
 import type { Payment } from './payment.ts';
 import { isAllowedTransition } from './transitions.ts';
 
-/** Requests to change a payment, and which of them its state allows. Pure. */
+/** Requests to change a payment, and the states that allow them. Pure. */
 
-/** A part of a payment as the caller wrote it. */
+/** A partial amount as the caller wrote it. */
 export interface RequestedAmount {
   readonly text: string;
   /** Absent: that of the payment. */
   readonly currency: Currency | undefined;
 }
 
-/** What a caller, or the clock, wants of a payment. */
+/** A command of a caller, or of the clock, for a payment. */
 export type Command = (
   | { readonly type: 'capture' | 'payment_refund'; readonly amount: RequestedAmount | undefined }
   | { readonly type: 'authorization_void' | 'expiry' }
 ) & {
   /**
-   * How many operations of the payment had begun when a person looked at it. That is compared each time the command is
-   * admitted, so that a second click, or a repeat after a lost answer, never does it twice.
+   * The number of operations of the payment that the user saw. It is compared each time the command is validated, so
+   * that a second click, or a repeat after a lost response, never executes twice.
    */
   readonly expectedOperations?: number | undefined;
 };
@@ -30,9 +30,9 @@ export type Command = (
 const GROUPS = { capture: 'capture_info', payment_refund: 'refund_info' } as const;
 
 /**
- * The amount of the operation that the command would begin. Throws `changed_meanwhile` when another one has begun since
- * the person looked, `operation_in_progress` while another one is under
- * way, `payment_state` when the transition table has no such line, `invalid_field` for an amount beyond what there is.
+ * Returns the amount of the operation that the command would start. Throws `changed_meanwhile` when another one has
+ * started since the user read the payment, `operation_in_progress` while another one is in progress, `payment_state`
+ * when the transition table has no such row, `invalid_field` for an amount beyond the available one.
  */
 export function validateCommand(payment: Payment, command: Command, can: { readonly partialCapture: boolean }): bigint {
   if (command.expectedOperations !== undefined && command.expectedOperations !== payment.operationCount)
@@ -51,7 +51,7 @@ export function validateCommand(payment: Payment, command: Command, can: { reado
   }
 }
 
-/** What each command makes of a payment when it succeeds. */
+/** The status of a payment after each command succeeds. */
 const LEADS_TO = {
   capture: { by: 'capture', to: ['Collected'] },
   payment_refund: { by: 'refund', to: ['Collected'] },
@@ -93,14 +93,14 @@ function amountWithin(
   return minor;
 }
 
-/** What could be done with a payment now; undefined is nothing. Amounts in minor units. */
+/** The amounts, in minor units, of the operations that a payment allows now; undefined when not allowed. */
 export interface AllowedOperations {
   readonly capture: bigint | undefined;
   readonly refund: bigint | undefined;
   readonly void: bigint | undefined;
 }
 
-/** For people who look at a payment: what `admit` would say of each command. */
+/** Returns the result of `validateCommand` for each command, for users who view a payment. */
 export function allowedOperations(payment: Payment, can: { readonly partialCapture: boolean }): AllowedOperations {
   const admitted = (command: Command): bigint | undefined => {
     try {

@@ -39,7 +39,7 @@ const UPDATE_OPERATION = `update payment_operations set state = ?, processor_id 
   where account = ? and environment = ? and id = ? and revision = ?`;
 const OF_TENANT = 'where account = ? and environment = ?';
 
-/** Bound to the columns in clear, too. */
+/** The encryption context includes the columns in clear. */
 const placeOfOperation = (
   { environment, account }: Tenant,
   { paymentId, id, type, state }: Pick<Operation, 'paymentId' | 'id' | 'type' | 'state'>,
@@ -61,7 +61,7 @@ export function updateOperation(seal: Sealer, tenant: Tenant, operation: Operati
   return write(UPDATE_OPERATION, [state, details.processorId ?? null, record, ...where], 1);
 }
 
-/** Other than a first one: by its own id, or the oldest that the processor gave this id to. */
+/** Finds an operation other than the first: by our own id, or the oldest with this id of the processor. */
 export async function findOperation(
   database: Database,
   keyring: Keyring,
@@ -74,7 +74,7 @@ export async function findOperation(
   return row && openOperation(keyring, tenant, row);
 }
 
-/** What was done on a payment after its first operation, in the order of time. */
+/** The operations of a payment after its first one, in the order of time. */
 export async function listOperations(
   database: Database,
   keyring: Keyring,

@@ -36,10 +36,10 @@ import {
   type SettingView,
 } from './settings.ts';
 
-/** By the name that the operator calls it. */
+/** The processors by their names in settings and commands. */
 export type Processors = Readonly<Record<string, Processor>>;
 
-/** A processor with what it needs for one tenant. */
+/** A processor with its settings for one tenant. */
 export interface ConfiguredProcessor {
   readonly name: string;
   readonly processor: Processor;
@@ -47,47 +47,50 @@ export interface ConfiguredProcessor {
 }
 
 interface EnableRequest {
-  /** Absent: the one that is enabled, or the default of the sandbox. */
+  /** Absent: the enabled processor, or the default of the sandbox. */
   readonly processor: string | undefined;
-  /** Merged into what was set; an empty value removes. */
+  /** Merged into the configured settings; an empty value removes a setting. */
   readonly settings: ConfiguredSettings;
-  /** Take the simulator in production. */
+  /** Allows the simulator in production. */
   readonly force: boolean;
 }
 
-/** The processor that is enabled, and its settings as they are to be and as they were. */
+/** The processor to enable, and its settings before and after the change. */
 interface EnabledSettings {
   readonly name: string;
   readonly configured: ConfiguredSettings;
   readonly stored: StoredSettings | undefined;
-  /** Something was altered in the database, and nothing of it is used. */
+  /** True when a row was altered in the database, and nothing of it is used. */
   readonly replacesAltered: boolean;
 }
 
 /** Data that accompanies a change of an activation. */
 interface EnableOptions {
-  /** Committed with it, or not at all. */
+  /** Committed atomically with the change. */
   readonly along?: PreparedWrites;
   readonly consent?: Consent | undefined;
-  /** Data of the caller, stored with the change while it waits for approval. */
+  /** Data of the caller, stored with the change while it awaits approval. */
   readonly attachment?: Readonly<Record<string, string>>;
 }
 
-/** The change as it waits for approval. */
+/** The change while it awaits approval. */
 export interface StoredEnableRequest extends EnableRequest {
   readonly attachment?: Readonly<Record<string, string>>;
 }
 
-/** For people: without secrets. */
+/** The activation for display, without secrets. */
 export interface ActivationView {
   readonly enabled: boolean;
   readonly processor: string | undefined;
   readonly settings: ConfiguredSettings;
-  /** Changed in the database itself: payments are refused until they are enabled again, with all settings. */
+  /**
+   * True when the row was altered in the database: payments are rejected until they are enabled again, with all
+   * settings.
+   */
   readonly isAltered: boolean;
 }
 
-/** As `ShownActivation`, with every setting that there is for the processor. */
+/** An activation with every setting of the processor. */
 interface ActivationSettingsView {
   readonly processor: string | undefined;
   readonly settings: SettingView[];
@@ -95,7 +98,7 @@ interface ActivationSettingsView {
 }
 
 const CAPABILITY = 'payments';
-/** Moves no money. */
+/** True when the processor moves no money. */
 export const SIMULATOR = 'simulator';
 
 interface CachedActivation {
@@ -111,7 +114,7 @@ interface CurrentActivation {
   readonly isAltered: boolean;
 }
 
-/** Which processor an account's payments go to, with its settings: stored sealed, in force on every node within seconds. */
+/** The processor of an account's payments, with its settings: stored sealed, valid on every node within seconds. */
 export class PaymentActivations {
   readonly #database: Database;
   readonly #transactions: Transactions;
@@ -146,36 +149,40 @@ export class PaymentActivations {
     });
   }
 
-  /** All that there are, by name. */
+  /** All processors, by name. */
   get processors(): readonly string[] {
     return Object.keys(this.#processors);
   }
 
-  /** Where new payments go to; undefined while payments are not enabled. */
+  /** The processor of new payments; undefined while payments are not enabled. */
   async enabledProcessor(tenant: Tenant): Promise<ConfiguredProcessor | undefined> {
     const { enabled, settings, tampered } = await this.#cached(tenant);
-    // Its sealed settings prove that the operator chose it here: whoever can only write to the database has none to put there.
+    // Its sealed settings prove that the operator chose it here: an attacker with write access to the database alone
+    // cannot create them.
     const isSet = enabled !== undefined && (settings.has(enabled) || tampered.has(enabled));
     return isSet ? this.configuredProcessor(tenant, enabled) : undefined;
   }
 
-  /** A processor that payments were begun with, enabled or not. Throws `UnsealError` when its settings were altered. */
+  /** Returns a processor of existing payments, enabled or not. Throws `UnsealError` when its settings were altered. */
   async configuredProcessor(tenant: Tenant, name: string): Promise<ConfiguredProcessor> {
     const processor = this.#processor(name);
     const { settings, tampered } = await this.#cached(tenant);
-    // Never with the defaults instead, which may send payments elsewhere.
+    // Never with the defaults instead, which may send payments to another host.
     if (tampered.has(name)) throw new UnsealError();
     return { name, processor, settings: settings.get(name) ?? effectiveSettings(this.#table(name), {}) };
   }
 
-  /** Returns a processor with default settings: enough to store a hint about a payment, and never to send anything. */
+  /**
+   * Returns a processor with default settings: sufficient to store a hint about a payment, and never used to send
+   * anything.
+   */
   processorWithDefaults(name: string): ConfiguredProcessor {
     return { name, processor: this.#processor(name), settings: effectiveSettings(this.#table(name), {}) };
   }
 
   /**
-   * Throws `SettingError` or another error for the operator, `ApprovalRequired` when a member of the account has to approve it
-   * first, and `changed_meanwhile` when what goes along conflicts; then nothing has changed.
+   * Throws `SettingError` or another error for the operator, `ApprovalRequired` when a member of the account has to
+   * approve it first, and `changed_meanwhile` when the accompanying data conflicts; in each case nothing has changed.
    */
   async enable(
     tenant: Tenant,
@@ -203,7 +210,7 @@ export class PaymentActivations {
       processor: name,
       ...(attachment !== undefined && { attachment }),
     };
-    // Settings of a processor that is not enabled now may be older than dual control: who approves it reads them too.
+    // Settings of a processor that is not enabled now may be older than dual control: the approver reads them too.
     const isEnabled = present?.isTampered === false && present.processor === name;
     const summary = this.#summary(
       name,
@@ -222,7 +229,7 @@ export class PaymentActivations {
     return { enabled: true, processor: name, settings: redactedSettings(table, given), isAltered: false };
   }
 
-  /** What was begun is still brought to its end. */
+  /** Operations in progress are still completed. */
   async disable(tenant: Tenant, origin: Origin, consent?: Consent): Promise<ActivationView> {
     const present = await this.#enablement(tenant);
     if (present === undefined) throw notPossible('paymentsOff');
@@ -249,14 +256,14 @@ export class PaymentActivations {
     return { enabled: true, processor, settings, isAltered };
   }
 
-  /** What is enabled, with all settings that there are for it. */
+  /** Returns the enabled processor, with all its settings. */
   async describe(tenant: Tenant): Promise<ActivationSettingsView> {
     const { processor, stored, isAltered } = await this.#present(tenant);
     if (processor === undefined) return { processor, settings: [], isAltered };
     return { processor, settings: listSettings(this.#table(processor), stored?.configured ?? {}), isAltered };
   }
 
-  /** All settings of a processor, none of them set. */
+  /** Returns all settings of a processor, all unset. */
   listSettings(name: string): SettingView[] {
     return listSettings(this.#table(name), {});
   }
@@ -284,7 +291,7 @@ export class PaymentActivations {
     ]);
   }
 
-  /** Says of a setting whether its value may be shown and recorded. */
+  /** True when the value of a setting may be shown and recorded. */
   #isPublic(name: string): (setting: string) => boolean {
     const table = this.#table(name);
     return (setting) => Object.hasOwn(table, setting) && table[setting]?.secret !== true;
@@ -297,7 +304,7 @@ export class PaymentActivations {
     return processor;
   }
 
-  /** A processor may give a common setting another default. */
+  /** A processor may override the default of a common setting. */
   #table(name: string): SettingTable {
     return { ...COMMON_SETTINGS, ...this.#processor(name).settings };
   }
@@ -364,7 +371,7 @@ export class PaymentActivations {
   }
 }
 
-/** The approval stands in the audit record of the change that it permitted. */
+/** The audit record of the change that was permitted contains the approval. */
 const targetsOf = (consent: Consent | undefined): string[] =>
   consent === undefined ? [] : [`approval:${consent.approvalId}`];
 
@@ -373,6 +380,6 @@ const merged = (one: PreparedWrites, other: PreparedWrites = { writes: [], journ
   journal: [...one.journal, ...other.journal],
 });
 
-/** The sandbox begins with the simulator, and does not go back to it by itself. */
+/** The sandbox starts with the simulator, and does not return to it automatically. */
 const defaultOf = ({ environment }: Tenant, configured: readonly string[]): string | undefined =>
   environment === 'sandbox' && configured.every((name) => name === SIMULATOR) ? SIMULATOR : undefined;

@@ -6,23 +6,23 @@ import type { Payment, PaymentType } from './payment.ts';
 import type { PaymentColumns } from './payment-record.ts';
 import type { Status } from './transitions.ts';
 
-/** Which payments somebody wants to see. Pure. */
+/** Filters of payments. Pure. */
 export interface PaymentFilter {
   readonly statuses?: readonly Status[] | undefined;
   readonly types?: readonly PaymentType[] | undefined;
   readonly processor?: string | undefined;
-  /** When they were begun, milliseconds; `to` is not of it. */
+  /** Unix times of their start in milliseconds; `to` is exclusive. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
   readonly currency?: string | undefined;
-  /** What was asked for, in minor units. */
+  /** The requested amount in minor units. */
   readonly amount?: bigint | undefined;
   readonly referenceCode?: string | undefined;
   readonly lastFour?: string | undefined;
   readonly isInDoubt?: true | undefined;
 }
 
-/** Ids of payments begun in this time: from one, before another. */
+/** Range of the ids of payments that started in this time: from one, before another. */
 export const idRange = ({ from, to }: PaymentFilter): readonly [from: string, to: string] => [
   from === undefined ? '' : minIdAt(from),
   to === undefined ? AFTER_ALL_IDS : minIdAt(to),
@@ -30,7 +30,7 @@ export const idRange = ({ from, to }: PaymentFilter): readonly [from: string, to
 
 const AFTER_ALL_IDS = '~';
 
-/** As far as can be said without opening the payment. */
+/** True when the columns in clear do not exclude the payment. */
 export const mayMatch = (
   { statuses, processor, isInDoubt }: PaymentFilter,
   payment: Pick<PaymentColumns, 'status' | 'processor'> & { readonly inDoubtSince: number | undefined },
@@ -39,11 +39,11 @@ export const mayMatch = (
   (processor === undefined || processor === payment.processor) &&
   (isInDoubt === undefined || payment.inDoubtSince !== undefined);
 
-/** Does it take more than the columns in clear? */
+/** True when the columns in clear do not suffice to decide. */
 export const needsUnsealing = ({ types, currency, amount, referenceCode, lastFour }: PaymentFilter): boolean =>
   [types, currency, amount, referenceCode, lastFour].some((wanted) => wanted !== undefined);
 
-/** Of a payment that may match. */
+/** Decides about an unsealed payment. */
 export const matches = (
   { types, currency, amount, referenceCode, lastFour }: PaymentFilter,
   payment: Payment,
@@ -62,14 +62,14 @@ export function assertFilter({ lastFour, from, to }: PaymentFilter): void {
   if (from !== undefined && to !== undefined && to < from) throw invalidField('to', 'order');
 }
 
-/** A time to count over. Throws `invalid_field`. */
+/** Returns a period for counters. Throws `invalid_field`. */
 export function assertPeriod(from: number, to: number): void {
   assertFilter({ from, to });
   const days = LIMITS.statisticsDaysPerQuery;
   if (to - from > days * DAY) throw invalidField('to', 'period', { days });
 }
 
-/** How a payment counts that stands so: what was opened or cancelled tells neither way. */
+/** Returns how a payment with this status counts: opened and cancelled ones count neither as approved nor as failed. */
 export const APPROVAL_BY_STATUS: Readonly<Record<Status, 'approved' | 'not-approved' | 'none'>> = {
   Opened: 'none',
   Authorized: 'approved',

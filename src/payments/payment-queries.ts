@@ -25,11 +25,11 @@ import type { Status } from './transitions.ts';
 const MAX_COUNTED_DAYS = 1000;
 
 export interface PaymentPage extends Page<ListedPayment> {
-  /** All that were begun after this were looked at; undefined when there is none beyond the page. */
+  /** All payments that started after this time were searched; undefined when there are none beyond the page. */
   readonly searchedUntil: number | undefined;
 }
 
-/** A payment with all that was done on it, in the order of time, its first operation first. */
+/** A payment with all its operations, in the order of time, its first operation first. */
 export interface PaymentDetail {
   readonly payment: Payment;
   readonly inDoubtSince: number | undefined;
@@ -39,15 +39,15 @@ export interface PaymentDetail {
 const BY_HOUR = `select status, created_at / ${HOUR} as hours, count(*) as number from payments
   where account = ? and environment = ? and id >= ? and id < ? group by status, created_at / ${HOUR} order by 2, 1`;
 
-/** How many payments that were begun in an hour stand so now. */
+/** Number of payments that started in an hour, by their present status. */
 export interface PaymentCount {
-  /** Milliseconds, of its beginning. */
+  /** Unix time of the start of the hour, in milliseconds. */
   readonly hour: number;
   readonly status: Status;
   readonly number: number;
 }
 
-/** Payments as people look for them. */
+/** Lists and searches of payments for users. */
 export class PaymentQueries {
   readonly #database: Database;
   readonly #keyring: Keyring;
@@ -60,8 +60,8 @@ export class PaymentQueries {
   }
 
   /**
-   * Those that match, the newest first. One that cannot be opened matches when nothing is asked that is sealed. Throws
-   * `invalid_field`.
+   * Returns matching payments, the newest first. One that cannot be unsealed matches when the filter needs no sealed
+   * value. Throws `invalid_field`.
    */
   async list(tenant: Tenant, filter: PaymentFilter, cursor?: string): Promise<PaymentPage> {
     assertFilter(filter);
@@ -79,7 +79,7 @@ export class PaymentQueries {
     return { items, cursor: encodeCursor(id), searchedUntil: parseIdTime(id) };
   }
 
-  /** By the id of any of its operations, ours or the processor's. Throws `unknown_payment`. */
+  /** Finds a payment by the id of any of its operations, ours or the processor's. Throws `unknown_payment`. */
   async detail(tenant: Tenant, id: string): Promise<PaymentDetail> {
     const found = await loadPayment(this.#database, this.#keyring, tenant, id);
     if (found === undefined) throw new Failure('unknown_payment', { field: 'id' });
@@ -88,18 +88,21 @@ export class PaymentQueries {
     return { payment, inDoubtSince: reconciliation.inDoubtSince, operations: [initial, ...later] };
   }
 
-  /** By the hour in which they were begun, in its order: from the hour of `from` to that before `to`. Throws `invalid_field`. */
+  /**
+   * Returns counts by the hour in which the payments started, in its order: from the hour of `from` to that before
+   * `to`. Throws `invalid_field`.
+   */
   async counts(tenant: Tenant, from: number, to: number): Promise<PaymentCount[]> {
     assertPeriod(from, to);
     const counts: PaymentCount[] = [];
-    // Day by day, so that other requests go on between them, and what was counted serves other times as well.
+    // Day by day, so that other requests are served in between, and counts can be cached for other periods.
     for (let day = from - (from % DAY); day < to; day += DAY) counts.push(...(await this.#ofDay(tenant, day)));
     return counts.filter(({ hour }) => hour > from - HOUR && hour < to);
   }
 
   #ofDay({ account, environment }: Tenant, day: number): Promise<PaymentCount[]> {
     return this.#counts.get(`${environment}/${account}/${day}`, async () => {
-      // SQLite reads without a pause.
+      // SQLite reads synchronously.
       await setImmediate();
       const rows = await this.#database.read(BY_HOUR, account, environment, ...idRange({ from: day, to: day + DAY }));
       return rows.map((row) => ({

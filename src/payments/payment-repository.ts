@@ -24,7 +24,7 @@ export interface LoadedPayment extends PaymentSnapshot {
 /** Called with the outcome of each operation: the status of the payment, `failed` or `unknown`. */
 export type OutcomeObserver = (environment: string, processor: string, operation: string, result: string) => void;
 
-/** Statuses in which nothing needs the sensitive authentication data any more. */
+/** Statuses in which the sensitive authentication data is no longer needed. */
 const ANSWERED = ['Authorized', 'Collected', 'Declined', 'Voided', 'Cancelled'];
 
 export const rulesOf = ({ settings, processor }: ConfiguredProcessor, time: TrustedTime): PaymentRules => {
@@ -33,8 +33,8 @@ export const rulesOf = ({ settings, processor }: ConfiguredProcessor, time: Trus
 };
 
 /**
- * Payments in the database. Each change is an event: a compare-and-set of what `applyEvent` makes of the payment as it was
- * loaded. A conflict runs the stage of the transaction again, which reloads the payment.
+ * Payments in the database. Each change is an event: a compare-and-set of the result that `applyEvent` computes from
+ * the payment as it was loaded. A conflict runs the stage of the transaction again, which reloads the payment.
  */
 export class PaymentRepository {
   readonly #database: Database;
@@ -131,8 +131,8 @@ export class PaymentRepository {
   }
 
   /**
-   * Erases the sensitive authentication data of the captures that a payment used, in the unit that answers it (PCI DSS
-   * 3.3.1). Only the sandbox can be set to leave it there. Returns the payment without these captures.
+   * Erases the sensitive authentication data of the captures that a payment used, in the unit that stores its result
+   * (PCI DSS 3.3.1). Only the sandbox can be configured to keep it. Returns the payment without these captures.
    */
   #eraseSad(
     transaction: Transaction,

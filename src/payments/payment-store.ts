@@ -61,7 +61,7 @@ const UPDATE_PAYMENT = `update payments set status = ?, operation_in_progress = 
   in_doubt_since = ?, revision = revision + 1 where account = ? and environment = ? and id = ? and revision = ?`;
 const OF_TENANT = 'where account = ? and environment = ?';
 
-/** Bound to the columns in clear, too. */
+/** The encryption context includes the columns in clear. */
 const paymentContext = (
   { environment, account }: Tenant,
   payment: Pick<Payment, 'id' | 'processor' | 'status'>,
@@ -111,7 +111,7 @@ export function updatePayment(seal: Sealer, tenant: Tenant, row: PaymentRow, rev
   );
 }
 
-/** By its own id, or by that which the processor gave to its first operation. */
+/** Finds a payment by its own id, or by the processor's id of its first operation. */
 export async function findPayment(
   database: Database,
   keyring: Keyring,
@@ -147,7 +147,7 @@ const scheduleOf = (row: Row): ReconciliationColumns => ({
   inDoubtSince: integerOrNull(row, 'in_doubt_since'),
 });
 
-/** A payment that the clock has to look at. */
+/** A payment that is due. */
 export interface DuePayment {
   readonly tenant: Tenant;
   readonly id: string;
@@ -176,7 +176,7 @@ export async function listDuePayments(
 export const hasDuePayments = async (database: Database, now: number): Promise<boolean> =>
   (await database.read('select 1 as due from payments where due_at <= ? limit 1', now)).length > 0;
 
-/** Whoever moves the time gets the payment, until then; conflicts when somebody else was faster. */
+/** Claims a payment by moving its due time; conflicts when another process was faster. */
 export const claimUntil = ({ tenant, id, dueAt }: DuePayment, to: number): Write =>
   write(
     `update payments set due_at = ? ${OF_TENANT} and id = ? and due_at = ?`,
@@ -184,7 +184,7 @@ export const claimUntil = ({ tenant, id, dueAt }: DuePayment, to: number): Write
     1,
   );
 
-/** The payment that a secret stands for, by its keyed digest. */
+/** Finds the payment of a notification secret, by its keyed digest. */
 export async function findByNotificationSecret(
   database: Database,
   environment: Environment,
@@ -195,7 +195,7 @@ export async function findByNotificationSecret(
   return row && { tenant: { account: text(row, 'account'), environment }, id: text(row, 'id') };
 }
 
-/** A payment as it is listed: one that cannot be opened is told without what is sealed. */
+/** A payment in a list. When it cannot be unsealed, it is listed without the sealed values. */
 export interface ListedPayment extends PaymentColumns {
   readonly inDoubtSince: number | undefined;
   readonly payment: Payment | undefined;
@@ -209,13 +209,15 @@ export interface InDoubtPayment extends ListedPayment {
   readonly lastProblem: string | undefined;
 }
 
-/** Put so that it is read by the index of doubts, which are few, and not by that of all payments of the account. */
+/**
+ * Phrased so that the index of in-doubt payments is used, which are few, and not that of all payments of the account.
+ */
 const OF_ONE = "and account || '' = ? and environment || '' = ?";
 const DOUBTFUL = `select account, environment, ${PAYMENT} from payments where in_doubt_since is not null
   order by in_doubt_since limit ${LIMITS.inDoubtPaymentsListed}`;
 const DOUBTS = 'select count(*) as number from payments where in_doubt_since is not null';
 
-/** The oldest doubt first. */
+/** The payment that is in doubt longest first. */
 export async function listInDoubtPayments(database: Database, keyring: Keyring): Promise<InDoubtPayment[]> {
   const rows = await database.read(DOUBTFUL);
   return Promise.all(
@@ -249,7 +251,7 @@ const BETWEEN = `select ${PAYMENT} from payments ${OF_TENANT} and id >= ? and id
 const DOUBTFUL_BETWEEN = `select ${PAYMENT} from payments where in_doubt_since is not null ${OF_ONE} and id >= ? and id < ?
   order by id desc limit ?`;
 
-/** Rows with ids not before `from` and before `to`, the newest first. */
+/** Returns rows with ids from `from` on and before `to`, the newest first. */
 export const listPaymentRows = (
   database: Database,
   { account, environment }: Tenant,
@@ -258,7 +260,7 @@ export const listPaymentRows = (
   onlyDoubtful: boolean,
 ): Promise<Row[]> => database.read(onlyDoubtful ? DOUBTFUL_BETWEEN : BETWEEN, account, environment, from, to, limit);
 
-/** Of one tenant, or of all. */
+/** Counts those of one tenant, or of all. */
 export async function countInDoubt(database: Database, only?: Tenant): Promise<number> {
   const [row] =
     only === undefined

@@ -2,11 +2,11 @@ import type { Currency } from '../kernel/currency.ts';
 import type { OperationType, ProcessorDetails } from './processor.ts';
 import type { FailureStatus, Reason, Status } from './transitions.ts';
 
-/** A payment, its operations, and what is known about their outcome. */
+/** A payment, its operations, and the knowledge about their outcome. */
 
 export type PaymentType = 'authorization' | 'payment';
 
-/** What a payment is. Amounts are in minor units, times in milliseconds. */
+/** A payment. Amounts are in minor units, times in milliseconds. */
 export interface Payment {
   /** The id of its first operation. */
   readonly id: string;
@@ -22,7 +22,7 @@ export interface Payment {
   readonly refunded: bigint;
   readonly referenceCode: string | undefined;
   readonly card: PaymentCard;
-  /** Captures whose sensitive authentication data is erased when the authorization is answered. */
+  /** Captures whose sensitive authentication data is erased when the authorization has a result. */
   readonly captureIds: readonly string[];
   readonly operationInProgress: string | undefined;
   /** Operations started so far. */
@@ -51,7 +51,7 @@ export interface Operation {
   readonly amount: bigint;
   readonly referenceCode: string | undefined;
   readonly details: ProcessorDetails;
-  /** Why it was refused. */
+  /** The reason of its refusal. */
   readonly failure: FailureStatus | undefined;
   readonly createdAt: number;
   /** The state of the payment when the operation completed. */
@@ -60,12 +60,12 @@ export interface Operation {
 
 /** How the outcome of a payment's operations is being resolved. Times in milliseconds. */
 export interface Reconciliation {
-  /** When recovery, a notification or an expiry processes the payment next. */
+  /** The next time recovery, a notification or an expiry processes the payment. */
   readonly dueAt: number | undefined;
   /** Attempts of recovery since the operation started or completed. */
   readonly attempts: number;
   readonly inDoubtSince: number | undefined;
-  /** Why the last attempt found nothing out: a code for operators. */
+  /** Why the last attempt had no result: a code for operators. */
   readonly lastProblem: string | undefined;
   /** Consecutive inquiries that returned not-found. */
   readonly consecutiveNotFound: number;
@@ -99,7 +99,7 @@ export const newOperation = (
   stateAfter: undefined,
 });
 
-/** The first operation as it was started: the payment holds all of it. */
+/** The first operation as it was started: the payment contains all of it. */
 export const initialOperation = (payment: Payment): Operation => {
   const { id, createdAt, type, amount, referenceCode } = payment;
   return newOperation(id, createdAt, payment, { type, amount, referenceCode });

@@ -39,15 +39,15 @@ export interface NewPayment {
   readonly order: Omit<Order, 'notificationUrl'>;
 }
 
-/** An operation whose intent is stored: the only thing that may be sent. */
+/** An operation whose intent is stored: only such an operation may be sent. */
 export interface Intent {
   readonly loaded: LoadedPayment;
   readonly configured: ConfiguredProcessor;
-  /** What a first operation sends; in memory only. */
+  /** The content of a first operation's request; in memory only. */
   readonly authorization?: { readonly order: Order; readonly card: CardData };
 }
 
-/** What the processor responded to an intent. */
+/** The processor's response to an intent. */
 export interface Sent {
   readonly outcome: Outcome;
   /** The state of the payment at the processor, inquired after a refusal. */
@@ -89,8 +89,9 @@ export class Payments {
   }
 
   /**
-   * Stores the intent of an authorization, or of a payment with `order.capture`, and the token of a card that a payment
-   * brings in clear. Throws `access_denied`, and what resolving the card and the check of the processor throw.
+   * Stores the intent of an authorization, or of a payment with `order.capture`, and the token of a card that the
+   * request contains in clear. Throws `access_denied`, and what resolving the card and the check of the processor
+   * throw.
    */
   async intend(transaction: Transaction, caller: ApiCaller, { card, order: ordered }: NewPayment): Promise<Intent> {
     const { tenant, permissions } = caller;
@@ -203,7 +204,10 @@ export class Payments {
     await this.#transactions.run(context, (transaction) => this.conclude(transaction, intent, sent));
   }
 
-  /** Starts an operation on a payment as it was just loaded: only so does `expectedOperations` hold against others. */
+  /**
+   * Starts an operation on a payment that was just loaded: only then does `expectedOperations` prevent concurrent
+   * operations.
+   */
   async #start(
     transaction: Transaction,
     found: LoadedPayment,
@@ -238,7 +242,7 @@ export class Payments {
     throw new Failure('access_denied');
   }
 
-  /** Stores the token of a card that a payment brings in clear. */
+  /** Stores the token of a card that the request contains in clear. */
   async #tokenize(
     transaction: Transaction,
     { tenant, key: creator }: ApiCaller,
@@ -253,7 +257,7 @@ export class Payments {
   }
 }
 
-/** The audit record of an operation holds ids and codes, no amounts. */
+/** The audit record of an operation contains ids and codes, no amounts. */
 export function paymentAuditEvent(
   action: Extract<AuditAction, `payment.${string}`>,
   { tenant, operation }: { readonly tenant: Tenant; readonly operation: Operation },
@@ -264,7 +268,7 @@ export function paymentAuditEvent(
   return { action, outcome, ...tenant, targets, detail };
 }
 
-/** Holds nothing of the card but its first six and last four digits. */
+/** Contains nothing of the card but its first six and last four digits. */
 export const toRequestedPayment = (
   id: string,
   processor: string,
@@ -284,7 +288,7 @@ export const toRequestedPayment = (
 
 const isCompleted = ({ operation }: PaymentSnapshot): boolean => operation.state !== 'in_progress';
 
-/** The payment as it was when the operation completed, whatever has happened since. */
+/** Returns the payment as it was when the operation completed, whatever has happened since. */
 const asCompleted = (snapshot: PaymentSnapshot): PaymentSnapshot => ({
   ...snapshot,
   payment: { ...snapshot.payment, ...snapshot.operation.stateAfter },

@@ -21,12 +21,12 @@ export class ProcessorHosts {
   }
 }
 
-/** Returns an entry of `CARDVAULT_PROCESSOR_HOSTS` in its one form, `host:port`; undefined when it is malformed. */
+/** Returns an entry of `CARDVAULT_PROCESSOR_HOSTS` in its normal form, `host:port`; undefined when it is malformed. */
 export function parseHostEntry(text: string): string | undefined {
   const url = ENTRY.test(text) ? URL.parse(`https://${text}/`) : null;
   if (url === null) return undefined;
   const entry = hostAndPort(url);
-  // A user, a path or an address in another notation would not be read as it is written.
+  // A user, a path or an address in another notation would be parsed differently from how it is written.
   return entry === text.toLowerCase() ? entry : undefined;
 }
 

@@ -17,8 +17,8 @@ const URL_SETTING = 'notification-url';
 const SECRET_BYTES = 32;
 
 /**
- * Notifications of processors. They are hints: stored, then the processor is inquired, and only its response is trusted. An
- * address holds a secret of its payment, of which only a keyed digest is stored.
+ * Notifications of processors. They are hints: stored, then the processor is inquired, and only its response is
+ * trusted. An address contains a secret of its payment, of which only a keyed digest is stored.
  */
 export class ProcessorNotifications {
   readonly #database: Database;
@@ -80,7 +80,7 @@ export class ProcessorNotifications {
     );
     const news = all.flatMap((each) => (each.status === 'fulfilled' ? (each.value ?? []) : []));
     const rechecks = await Promise.allSettled(news.map((each) => this.#scheduleRecheck(each)));
-    // One that fails does not keep the others from being recorded.
+    // A failed one does not prevent the others from being recorded.
     const failed = [...all, ...rechecks].find(({ status }) => status === 'rejected');
     if (failed?.status === 'rejected') throw failed.reason;
   }

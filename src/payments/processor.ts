@@ -8,71 +8,71 @@ import type { SettingTable } from './settings.ts';
 import { type FailureStatus, RESPONSE_CODES, type Reason, toFailureStatus } from './transitions.ts';
 
 /**
- * The one seam between payments and whoever processes them. A processor is a protocol file (what is sent, in which form)
- * and a mapping file (what its words mean here); `docs/processors/write-a-processor.md` tells how to add one.
+ * The interface every processor adapter implements. An adapter is a protocol file (what is sent, in which format) and a
+ * mapping file (the meaning of the responses); `docs/processors/write-a-processor.md` describes how to add one.
  */
 export interface Processor {
   readonly capabilities: Capabilities;
-  /** The settings that it has beside those of all processors. */
+  /** Its own settings, in addition to those of all processors. */
   readonly settings: SettingTable;
   /** The `https:` origins that its documentation names for production; absent: it sends nothing over the network. */
   readonly productionHosts?: readonly string[];
-  /** Why these settings cannot go together, for the operator; undefined when they can. */
+  /** Returns why these settings cannot be combined, for the operator; undefined when they can. */
   conflict?(settings: ProcessorSettings): Explanation | undefined;
-  /** Refuses what this processor cannot process, before anything is kept or sent. Throws `invalid_field`. */
+  /** Rejects what this processor cannot process, before anything is stored or sent. Throws `invalid_field`. */
   check(order: Order, card: CardData, settings: ProcessorSettings): void;
-  /** Sends an authorization, with `order.capture` a sale where `capabilities.sale`. */
+  /** Sends an authorization; with `order.capture` a sale where `capabilities.sale`. */
   authorize(call: ProcessorCall, order: Order, card: CardData): Promise<Outcome>;
   capture(call: ProcessorCall, history: PaymentHistory, amount: Money): Promise<Outcome>;
   refund(call: ProcessorCall, history: PaymentHistory, amount: Money): Promise<Outcome>;
-  /** Gives an authorization back, whole. Doing it twice does no harm. */
+  /** Reverses a complete authorization. A repeated void must be idempotent. */
   void(call: ProcessorCall, history: PaymentHistory): Promise<Outcome>;
   /**
-   * What became of an operation. Of an authorization or payment it tells how the payment stands there now, captures and
-   * voids since then included.
+   * Inquires about an operation. For an authorization or payment it reports the present state of the payment, including
+   * later captures and voids.
    */
   inquire(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult>;
   /**
-   * Undoes whatever the operation may have done, by our key. `approved`: nothing of it is left. `reversed`: nothing of it
-   * is left, nor of the authorization before it. `absent`: it was never there. `refused`: it was done, and cannot be undone
-   * any more, now or later.
+   * Time-out reversal by our own reference (ISO 8583 MTI 04xx): cancels the operation whether or not it was processed.
+   * `approved`: nothing of it is left. `reversed`: nothing is left of it, nor of the authorization before it.
+   * `not-found`: it was never received. `refused`: it was processed, and can no longer be reversed, now or later.
    */
   reverse(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult>;
-  /** Payments about which it has something new to tell, each time it has; for a processor that runs in this process. */
+  /** Returns payments about which it has a new notification; for a processor that runs in this process. */
   pollNotifications?(): Promise<readonly ProcessorNotification[]>;
 }
 
 export interface ProcessorNotification {
   readonly tenant: Tenant;
-  /** Of the authorization or payment. */
+  /** The reference of the authorization or payment. */
   readonly operationRef: string;
 }
 
-/** What goes wrong is an outcome; what a method throws counts as unknown. Nothing is ever sent twice. */
+/** The parameters of each call. A failure is an outcome; an exception counts as unknown. Nothing is ever sent twice. */
 export interface ProcessorCall {
   readonly tenant: Tenant;
   /** Checked and with defaults, by name. */
   readonly settings: ProcessorSettings;
-  /** Our key of this operation at the processor: its `transaction_id`, 25 letters. */
+  /** Our reference of this operation at the processor: its `transaction_id`, 25 letters. */
   readonly operationRef: string;
-  /** Fires when the time for an answer (`timeout-ms`) is over. */
+  /** Fires at the deadline of the response (`timeout-ms`). */
   readonly signal: AbortSignal;
 }
 
 export type ProcessorSettings = Readonly<Record<string, string>>;
 
 export interface Capabilities {
-  /** An authorization can be captured in the same call. */
+  /** True when an authorization can be captured in the same call. */
   readonly sale: boolean;
   readonly partialCapture: boolean;
   /**
-   * How many inquiries one after the other must find nothing until an operation counts as never received. Infinity where
-   * an inquiry cannot tell: then `recovery-max` decides.
+   * Number of consecutive inquiries without a result after which an operation counts as never received. Infinity where
+   * an inquiry proves nothing: `recovery-max` then decides.
    */
   readonly notFoundThreshold: number;
 }
 
-/** What is asked of the processor, without card data. */
+/** The requested payment, without card data. */
 export interface Order {
   readonly capture: boolean;
   readonly amount: Money;
@@ -85,11 +85,11 @@ export interface Order {
   readonly ipAddress: string | undefined;
   readonly fingerprintSessionId: string | undefined;
   readonly lineItems: readonly Json[];
-  /** Where news about the payment can be sent to; only with the setting `notification-url`. */
+  /** The address for notifications about the payment; only with the setting `notification-url`. */
   readonly notificationUrl: string | undefined;
 }
 
-/** In memory for the time of the call, and nowhere else. */
+/** Card data: in memory for the time of the call, and nowhere else. */
 export interface CardData {
   readonly pan: Pan;
   readonly expiry: Expiry;
@@ -115,10 +115,10 @@ const PARTY_FIELDS = [
   'documentNationality',
 ] as const;
 
-/** A person of a payment; what is not known is absent. */
+/** A party of a payment; unknown members are absent. */
 export type Party = { readonly [F in (typeof PARTY_FIELDS)[number]]?: string | undefined };
 
-/** Who pays: the cardholder, what is missing there taken from the billing party. */
+/** The payer: the cardholder, with missing members taken from the billing party. */
 export function resolvePayer({ cardholder, billTo }: Order): Party {
   const values = PARTY_FIELDS.map((field) => [field, cardholder?.[field] ?? billTo?.[field]] as const);
   return Object.fromEntries(values.filter(([, value]) => value !== undefined));
@@ -132,7 +132,7 @@ export type OperationType =
   | 'authorization_void'
   | 'expiry';
 
-/** An operation as its processor knows it. */
+/** An operation in the terms of its processor. */
 export interface OperationRef {
   readonly type: OperationType;
   readonly operationRef: string;
@@ -141,35 +141,35 @@ export interface OperationRef {
   readonly amount: Money;
 }
 
-/** What was done on the payment before: the operations with an effect, the authorization or payment first. */
+/** The earlier operations of the payment with an effect, the authorization or payment first. */
 export interface PaymentHistory {
   readonly referenceCode: string | undefined;
   readonly operations: readonly OperationRef[];
 }
 
-/** What processors tell beside yes and no. */
+/** The details of a processor's response. */
 export interface ProcessorDetails {
   /** The processor's id of this operation. */
   readonly processorId?: string | undefined;
   readonly responseCode?: string | undefined;
   readonly reconciliationId?: string | undefined;
   readonly approvalCode?: string | undefined;
-  /** The id given further down the line: by the acquirer or the network. */
+  /** The id that the acquirer or the network assigned. */
   readonly networkId?: string | undefined;
   readonly avs?: { readonly code: string; readonly codeRaw: string } | undefined;
-  /** When the authorization ends by itself, milliseconds. */
+  /** Expiry of the authorization, in milliseconds. */
   readonly expiresAt?: number | undefined;
 }
 
-/** Definite yes, for the whole amount. */
+/** Approved, for the full amount. */
 export interface Approved {
   readonly kind: 'approved';
-  /** Of an authorization or payment: the amount is captured, too; undefined when only authorized. */
+  /** For an authorization or payment: the captured amount; undefined when only authorized. */
   readonly captured?: Money | undefined;
   readonly details: ProcessorDetails;
 }
 
-/** Definite no: nothing was moved or held. */
+/** Refused: no amount was moved or held. */
 export interface Refused {
   readonly kind: 'refused';
   readonly failure: FailureStatus;
@@ -187,7 +187,7 @@ export interface Pending {
   readonly details: ProcessorDetails;
 }
 
-/** What was authorized or opened has been given back at the processor. */
+/** The authorized or opened amount has been reversed at the processor. */
 export interface Reversed {
   readonly kind: 'reversed';
   readonly details: ProcessorDetails;
@@ -196,11 +196,11 @@ export interface Reversed {
 /** Certain that no byte of the request reached the processor. */
 export interface NotSent {
   readonly kind: 'not-sent';
-  /** The failure to show; absent: the connection failed. */
+  /** The failure to report; absent: the connection failed. */
   readonly failure?: FailureStatus;
 }
 
-/** Anything else: nobody can say yet. `why` is a word for operators. */
+/** Anything else: the outcome is unknown. `problem` is a code for operators. */
 export interface Unknown {
   readonly kind: 'unknown';
   readonly problem: string;
@@ -208,7 +208,7 @@ export interface Unknown {
 
 export const unknown = (problem: string): Unknown => ({ kind: 'unknown', problem });
 
-/** The processor's books do not have it at present. */
+/** The processor's records do not contain it at present. */
 export interface NotFound {
   readonly kind: 'not-found';
 }

@@ -7,7 +7,7 @@ import { Koin } from './processors/koin/koin.ts';
 import { type OnHostRefused, OutboundHttp } from './processors/outbound-http.ts';
 import { Simulator } from './processors/simulator/simulator.ts';
 
-/** Every processor there is, by the name that the operator calls it. A new one is a line here. */
+/** Every processor, by its name in settings and commands. A new one is a line here. */
 export function createProcessors(options: {
   database: Database;
   clock: Clock;

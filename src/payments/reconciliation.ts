@@ -82,7 +82,7 @@ export function nextRecoveryAt(
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** What decides when a payment is due next. `event`: the type of what happened. */
+/** The data that decides when a payment is due next. `event` is the type of the last event. */
 interface Due {
   readonly event: string;
   readonly before: PaymentSnapshot | undefined;
@@ -106,7 +106,7 @@ export function nextDueAt({ event, before, after, now, times, random }: Due): nu
   return isHint ? now : nextRecoveryAt(payment, reconciliation, retryAt());
 }
 
-/** Until when an unconfirmed request may still arrive at the processor. */
+/** Time until which an unconfirmed request may still arrive at the processor. */
 const recheckUntil = (operation: Operation, recoveryMax: number): number => operation.createdAt + 2 * recoveryMax;
 
 /** Decides of a completed operation, after an inquiry about it, whether the processor may report more. */

@@ -22,14 +22,14 @@ export const POLL_INTERVAL_MS = SECOND;
 /** Concurrent jobs of one processor, so that a slow one does not delay the others. */
 const MAX_CONCURRENT_PER_PROCESSOR = 64;
 
-/** Of them, the jobs of one account: a gateway that does not answer must not delay other accounts. */
+/** Of these, the jobs of one account: a processor that does not respond must not delay other accounts. */
 const MAX_CONCURRENT_PER_ACCOUNT = 16;
 
-/** A claim lasts longer than all calls of a job, so that no other node claims the payment meanwhile. */
+/** A claim lasts longer than all calls of a job, so that no other node claims the payment during it. */
 const MAX_CALLS_PER_JOB = 5;
 const MARGIN_MS = 5 * SECOND;
 
-/** How long a payment waits whose job failed. */
+/** Delay of a payment whose job failed. */
 const DEFER_MS = MINUTE;
 
 /** A job that has started. */
@@ -39,7 +39,7 @@ interface RunningJob {
   readonly done: Promise<void>;
 }
 
-/** One payment that is due, with all that its recovery needs. */
+/** A due payment, with the data that its recovery needs. */
 interface RecoveryJob {
   readonly loaded: LoadedPayment;
   readonly configured: ConfiguredProcessor;
@@ -102,7 +102,7 @@ export class Recovery {
     while (this.#jobs.size > 0) await Promise.all([...this.#jobs.values()].map(({ done }) => done));
   }
 
-  /** Starts as many jobs of one processor as there is room for; each one that ends makes room for the next. */
+  /** Starts as many jobs of one processor as the limit allows; each one that ends makes way for the next. */
   async #fill(processor: string): Promise<void> {
     const busy = (): RunningJob[] => [...this.#jobs.values()].filter((job) => job.processor === processor);
     const isFull = (tenant: Tenant): boolean =>
@@ -219,7 +219,7 @@ export class Recovery {
       const checked = await this.#repository.load(tenant, id);
       if (checked === undefined) continue;
       const result = await recheckOutcome(processor, checked, operations);
-      // Another operation has started since: the result may speak of its effect, and is asked for again after it.
+      // Another operation has started since: the result may include its effect, and the inquiry is repeated after it.
       const isCurrent = ({ payment: { operationCount } }: LoadedPayment) => operationCount === payment.operationCount;
       const after = await this.#apply(job, checked, { type: 'inquired', result }, isCurrent);
       isContradiction ||= isCurrent(after) && needsManualResolution(after.operation, result);
@@ -245,7 +245,7 @@ export class Recovery {
     await this.#apply(job, loaded, event, ({ revisions }) => revisions.payment === loaded.revisions.payment);
   }
 
-  /** Applies the event to the payment as it is now, where that is allowed, and returns the payment. */
+  /** Applies the event to the payment as it is now, where the table allows it, and returns the payment. */
   #apply(
     { configured, now }: RecoveryJob,
     loaded: LoadedPayment,
@@ -269,5 +269,5 @@ const isSame = (one: Tenant, other: Tenant): boolean =>
 
 const isInProgress = ({ operation }: PaymentSnapshot): boolean => operation.state === 'in_progress';
 
-/** The word of the audit log for how an outcome was resolved. */
+/** The outcome of a resolution in the audit log. */
 const resolutionOf = ({ type }: PaymentEvent): string => (type === 'inquired' ? 'confirmed' : type);

@@ -77,7 +77,7 @@ async function completeSale(
 
 const UNKNOWN_CAPTURE: InquiryResult = unknown('capture');
 
-/** Inquires how the payment of a void or an expiry stands, and repeats a void that is missing. */
+/** Inquires about the state of the payment of a void or an expiry, and repeats a void that is missing. */
 async function resolveVoid(context: ResolutionContext): Promise<PaymentEvent> {
   const { processor, operations, snapshot } = context;
   const { payment, operation } = snapshot;

@@ -5,7 +5,7 @@ import { type Explanation, explain } from '../kernel/reasons.ts';
 
 /** Settings of `cardvault payments enable --setting` (decisions: Payments): closed lists, one of all processors and one of each. */
 
-/** What a setting decides, in the languages of the console. */
+/** The description of a setting, in the languages of the console. */
 export interface SettingDescription {
   readonly en: string;
   readonly es: string;
@@ -13,12 +13,12 @@ export interface SettingDescription {
 
 export interface Setting {
   readonly description: SettingDescription;
-  /** In force when nothing is set. Absent: then the setting is, too. */
+  /** The value of an unset setting. Absent: the setting has none. */
   readonly defaultValue?: string;
   readonly required?: true;
-  /** Never shown. */
+  /** True for a secret, which is never shown. */
   readonly secret?: true;
-  /** Requests go to this URL: in production only to allowed hosts. */
+  /** True when requests are sent to this URL: in production only to allowed hosts. */
   readonly destination?: true;
   accepts(text: string): boolean;
   readonly expected: Explanation;
@@ -26,12 +26,12 @@ export interface Setting {
 
 export type SettingTable = Readonly<Record<string, Setting>>;
 
-/** As the operator set them; what is not set is not there. */
+/** The settings as the operator set them; unset ones are absent. */
 export type ConfiguredSettings = Readonly<Record<string, string>>;
 
 const UNITS: Readonly<Record<string, number>> = { s: SECOND, m: MINUTE, h: HOUR, d: DAY };
 
-/** `30s`, `24h`, `7d` in milliseconds. */
+/** Parses `30s`, `24h`, `7d` into milliseconds. */
 export const parseDuration = (duration: string): number =>
   Number(duration.slice(0, -1)) * (UNITS[duration.slice(-1)] ?? Number.NaN);
 
@@ -78,7 +78,7 @@ export const url = (description: SettingDescription, options: Options): Setting 
   accepts: isAcceptedUrl,
 });
 
-/** Paths are put behind it as it was written, so blanks and `\` are refused, which reading an address drops or changes. */
+/** Paths are appended as text, so blanks and `\` are rejected, which parsing a URL drops or changes. */
 function isAcceptedUrl(value: string): boolean {
   if (!URL.canParse(value)) return false;
   const { protocol, hostname, username, password, search, hash } = new URL(value);
@@ -87,7 +87,7 @@ function isAcceptedUrl(value: string): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback);
 }
 
-/** Of every processor. */
+/** The settings of every processor. */
 export const COMMON_SETTINGS = {
   'opened-expiry': duration(
     { en: 'Time until an opened payment expires', es: 'Tiempo hasta que vence un pago abierto' },
@@ -148,7 +148,7 @@ export const COMMON_SETTINGS = {
   ),
 } satisfies SettingTable;
 
-/** Changes merge into what was set; an empty value removes. Throws `SettingError`. */
+/** Merges changes into the configured settings; an empty value removes a setting. Throws `SettingError`. */
 export function mergeSettings(
   table: SettingTable,
   old: ConfiguredSettings,
@@ -177,7 +177,7 @@ export function mergeSettings(
   return merged;
 }
 
-/** Production has no choice (PCI DSS 3.3.1). Throws `SettingError`. */
+/** Production does not allow this choice (PCI DSS 3.3.1). Throws `SettingError`. */
 export function assertErasesSad(given: ConfiguredSettings): void {
   if (given['erase-sad'] === 'false') throw new Failure('usage', explain('sadErased'), { field: 'settings' });
 }
@@ -195,7 +195,7 @@ export function effectiveSettings(table: SettingTable, given: ConfiguredSettings
   return { ...Object.fromEntries(defaults), ...given };
 }
 
-/** In force, for people: without what is secret. */
+/** The effective settings without secrets, for display. */
 export const redactedSettings = (table: SettingTable, given: ConfiguredSettings): ConfiguredSettings =>
   Object.fromEntries(
     Object.entries(effectiveSettings(table, given)).map(([name, value]) => [
@@ -204,19 +204,19 @@ export const redactedSettings = (table: SettingTable, given: ConfiguredSettings)
     ]),
   );
 
-/** A setting for people who set it. */
+/** A setting as operators see it. */
 export interface SettingView extends Pick<Setting, 'description' | 'expected'> {
   readonly name: string;
   readonly isSet: boolean;
-  /** As it was set; never that of a secret. */
+  /** The configured value; absent for a secret. */
   readonly value: string | undefined;
-  /** In force while it is not set. */
+  /** The effective value while the setting is unset. */
   readonly defaultValue: string | undefined;
   readonly isRequired: boolean;
   readonly isSecret: boolean;
 }
 
-/** All that there are. */
+/** All settings. */
 export const listSettings = (table: SettingTable, given: ConfiguredSettings): SettingView[] =>
   Object.entries(table).map(([name, { description, expected, defaultValue, required = false, secret = false }]) => ({
     name,

@@ -16,9 +16,9 @@ import {
 } from './processor.ts';
 import { recoveryTimes } from './reconciliation.ts';
 
-/** The processor of a payment, asked within its time. What it does wrong becomes an unknown outcome. */
+/** Calls a processor with a deadline (`timeout-ms`). A timeout or a thrown error becomes `unknown`. */
 export class TimedProcessor {
-  /** Why the last question that was not answered was not, in a word for operators. */
+  /** The reason why the last call had no result, as a code for operators. */
   lastProblem: string | undefined;
   readonly #tenant: Tenant;
   readonly #configured: ConfiguredProcessor;
@@ -60,13 +60,13 @@ export class TimedProcessor {
     });
   }
 
-  /** Captures what an operation of type payment authorized, under its own key. */
+  /** Captures what an operation of type payment authorized, under the reference of that operation. */
   captureAuthorized(payment: Payment, operation: Operation, history: PaymentHistory): Promise<Outcome> {
     const amount = { minor: payment.amount, currency: payment.currency };
     return this.#within(operation.id, (call) => this.#processor.capture(call, history, amount));
   }
 
-  /** A void may be repeated; it does no harm. */
+  /** A repeated void is idempotent. */
   repeatVoid(operation: Operation, history: PaymentHistory): Promise<Outcome> {
     return this.#within(operation.id, (call) => this.#processor.void(call, history));
   }
@@ -80,8 +80,8 @@ export class TimedProcessor {
   }
 
   /**
-   * A process that was held up between the intent and now must not send what others may have given up already, nor wait
-   * until they look.
+   * A process that was delayed between the intent and now must not send an operation that recovery may have reversed
+   * already, nor exceed the time at which recovery starts.
    */
   #send(operation: Operation, act: (call: ProcessorCall) => Promise<Outcome>): Promise<Outcome> {
     const age = this.#clock() - operation.createdAt;
@@ -122,7 +122,7 @@ export const toOperationRef = (payment: Payment, operation: Operation): Operatio
   amount: { minor: operation.amount, currency: payment.currency },
 });
 
-/** What had an effect before `operation`. */
+/** Returns the operations before `operation` that had an effect. */
 export function buildHistory(payment: Payment, operations: readonly Operation[], operation: Operation): PaymentHistory {
   const earlier = operations.filter(({ id, state }) => id !== operation.id && state === 'accepted');
   return { referenceCode: payment.referenceCode, operations: earlier.map((each) => toOperationRef(payment, each)) };

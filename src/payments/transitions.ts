@@ -1,4 +1,4 @@
-/** The statuses of a payment, why it fails, and the one table of what may become of it. */
+/** The statuses of a payment, the reasons of its failures, and the one table of its transitions. */
 
 export const STATUSES = [
   'Opened',
@@ -28,7 +28,7 @@ export const REASONS = {
 
 export type Reason = (typeof REASONS)[keyof typeof REASONS][number];
 
-/** Where a processor gives no code of its own (ISO 8583 field 39). */
+/** The response code where a processor sends none (ISO 8583 field 39). */
 export const RESPONSE_CODES: Readonly<Record<Reason | 'approved', string>> = {
   approved: '00',
   Rejected: '05',
@@ -54,7 +54,7 @@ const DECLINED: readonly string[] = REASONS.Declined;
 export const toFailureStatus = (reason: Reason): FailureStatus =>
   ({ status: DECLINED.includes(reason) ? 'Declined' : 'ProcessorError', reason }) as FailureStatus;
 
-/** Why a payment changes; `answer` is the processor's word, whenever it comes. */
+/** The cause of a transition; `processor` is a response or a result of an inquiry, whenever it arrives. */
 export type Trigger = 'request' | 'processor' | 'capture' | 'refund' | 'void' | 'expiry';
 
 interface Transition {
@@ -65,7 +65,7 @@ interface Transition {
 
 /**
  * The transition table: guards, the diagram of the guide and the property tests derive from it (decisions: Payments).
- * What stands in no line does not happen; statuses without a line that leaves them are ends.
+ * Any other transition is rejected; statuses without a row that leaves them are final.
  */
 export const TRANSITIONS: readonly Transition[] = [
   { from: 'new', to: 'Opened', by: ['request'] },
