@@ -7,7 +7,7 @@ import { findPayment } from '../../src/payments/processors/simulator/simulator-s
 import type { ConfiguredSettings } from '../../src/payments/settings.ts';
 import { type Database, text } from '../../src/storage/database.ts';
 import { Acquirer, type CorruptedResponse } from './acquirer.ts';
-import { type AcquirerBehavior, refundedOf } from './acquirer-ledger.ts';
+import { type AcquirerBehavior, type AcquirerLedger, refundedOf } from './acquirer-ledger.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -50,6 +50,14 @@ export interface Backend {
   planned(seeded: SeededRandom): { readonly email: string; readonly units: number };
 }
 
+/** What a backend is made of. */
+export interface BackendParts {
+  readonly time: VirtualTime;
+  readonly seeded: SeededRandom;
+  readonly tenant: Tenant;
+  readonly tell: (line: string) => void;
+}
+
 export const SETTINGS: ConfiguredSettings = {
   'timeout-ms': '1000',
   'recovery-delay-ms': '1000',
@@ -72,30 +80,12 @@ function habitsOf(seeded: SeededRandom): AcquirerBehavior {
   };
 }
 
-export function acquirerBackend(options: {
-  time: VirtualTime;
-  seeded: SeededRandom;
-  tenant: Tenant;
-  tell: (line: string) => void;
-  spoilt: CorruptedResponse | undefined;
-}): Backend {
+export function acquirerBackend(options: BackendParts & { readonly spoilt: CorruptedResponse | undefined }): Backend {
   const { time, seeded, tenant, tell, spoilt } = options;
   const habits = habitsOf(seeded);
   tell(`acquirer: ${JSON.stringify({ ...habits, absences: String(habits.absences) })}`);
   const acquirer = new Acquirer({ habits, time, seeded: seeded.branch(), lateMost: LATE_MOST, tell, spoilt });
   const { books } = acquirer;
-  const standOf = (key: string): BackendState | undefined => {
-    const payment = books.payments.get(key);
-    return (
-      payment && {
-        state: payment.state,
-        amount: payment.amount,
-        captured: payment.capture?.amount ?? 0n,
-        refunded: refundedOf(payment),
-        isSecret: payment.silent && payment.untold,
-      }
-    );
-  };
   return {
     name: 'acquirer',
     settings: SETTINGS,
@@ -104,14 +94,27 @@ export function acquirerBackend(options: {
     calmDown: () => acquirer.calmDown(),
     isBusy: () => acquirer.onTheWay > 0,
     nextTurn: () => books.nextTurn(),
-    stands: async () => {
-      // The due changes have happened.
-      books.settle();
-      return new Map([...books.payments.keys()].map((key) => [key, standOf(key) as BackendState]));
-    },
+    stands: async () => standsIn(books),
     violations: () => books.violations,
     planned: (plannedRequests) => ({ email: 'ana@example.com', units: plannedRequests.between(1, 900) }),
   };
+}
+
+/** How the payments stand in the books of an acquirer, once what is due to change has changed. */
+export function standsIn(books: AcquirerLedger): Map<string, BackendState> {
+  books.settle();
+  return new Map(
+    [...books.payments.values()].map((payment) => [
+      payment.key,
+      {
+        state: payment.state,
+        amount: payment.amount,
+        captured: payment.capture?.amount ?? 0n,
+        refunded: refundedOf(payment),
+        isSecret: payment.silent && payment.untold,
+      },
+    ]),
+  );
 }
 
 const WORDS = [

@@ -1,5 +1,4 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Tenant } from '../../src/kernel/environment.ts';
 import type { Processor } from '../../src/payments/processor.ts';
 import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
 import { CyberSource } from '../../src/payments/processors/cybersource/cybersource.ts';
@@ -9,33 +8,25 @@ import { type CyberSourceLedger, scaled, type Transaction } from '../processors/
 import { FakeCyberSource } from '../processors/fake-cybersource.ts';
 import { FakeKoin } from '../processors/fake-koin.ts';
 import { type OrderEntry, refundedAmount } from '../processors/koin-ledger.ts';
-import { type Backend, type BackendState, type Process, SETTINGS } from './backend.ts';
+import { type Backend, type BackendParts, type BackendState, type Process, SETTINGS } from './backend.ts';
 import type { SeededRandom } from './seeded-random.ts';
-import type { VirtualTime } from './virtual-time.ts';
 
 /** Real milliseconds after which a request over loopback counts as one without a response. */
 const REACHES_WITHIN = 60;
 /** Percentage of calls that meet a fault. */
 const FAULTS = 25;
 
-interface Parts {
-  readonly time: VirtualTime;
-  readonly seeded: SeededRandom;
-  readonly tenant: Tenant;
-  readonly tell: (line: string) => void;
-}
-
-type CallName = 'authorize' | 'capture' | 'refund' | 'void' | 'inquire' | 'abandon';
+export type CallName = 'authorize' | 'capture' | 'refund' | 'void' | 'inquire' | 'abandon';
 
 /** Calls over a real network in virtual time: which are still on their way, and which hang. */
-class Wire {
+export class Wire {
   isCalm = false;
   readonly #open = new Set<object>();
   readonly #hanging = new Set<object>();
-  readonly #parts: Parts;
+  readonly #parts: BackendParts;
   readonly #spoil: (call: CallName) => string;
 
-  constructor(parts: Parts, spoil: (call: CallName) => string) {
+  constructor(parts: BackendParts, spoil: (call: CallName) => string) {
     this.#parts = parts;
     this.#spoil = spoil;
   }
@@ -101,7 +92,7 @@ class Wire {
   }
 }
 
-export async function koinBackend(parts: Parts): Promise<Backend> {
+export async function koinBackend(parts: BackendParts): Promise<Backend> {
   const standIn = new FakeKoin({ now: () => parts.time.now });
   const { url } = await standIn.start();
   const connections = new OutboundHttp(new ProcessorHosts());
@@ -137,7 +128,7 @@ export async function koinBackend(parts: Parts): Promise<Backend> {
   const koin = new Koin({ outboundHttp: connections });
   const settings = { ...SETTINGS, 'base-url': url, 'private-key': 'sk_test', account: 'ACC', 'country-code': 'BR' };
   return {
-    ...common(wire),
+    ...overWire(wire),
     name: 'koin',
     settings,
     partialCapture: false,
@@ -175,7 +166,7 @@ const standOfOrder = (order: OrderEntry): BackendState => ({
   isSecret: false,
 });
 
-export async function cyberSourceBackend(parts: Parts): Promise<Backend> {
+export async function cyberSourceBackend(parts: BackendParts): Promise<Backend> {
   const keys = { merchantId: 'mymid', keyId: 'kid-1', sharedSecret: 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=' };
   const indexDelayMs = parts.seeded.pick([0, 4000]);
   const standIn = new FakeCyberSource({ ...keys, indexDelayMs, clock: () => parts.time.now });
@@ -217,7 +208,7 @@ export async function cyberSourceBackend(parts: Parts): Promise<Backend> {
   });
   const secrets = { 'merchant-id': keys.merchantId, 'key-id': keys.keyId, 'shared-secret': keys.sharedSecret };
   return {
-    ...common(wire),
+    ...overWire(wire),
     name: 'cybersource',
     settings: { ...SETTINGS, ...secrets, 'base-url': url },
     partialCapture: true,
@@ -253,7 +244,8 @@ function standOf(books: CyberSourceLedger, { id, state, amount }: Transaction): 
   };
 }
 
-const common = (wire: Wire) => ({
+/** What backends over a real network have in common. */
+export const overWire = (wire: Wire) => ({
   isBusy: wire.isBusy,
   reach: () => wire.reach(),
   nextTurn: () => undefined,

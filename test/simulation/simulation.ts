@@ -13,7 +13,7 @@ import { dropDatabase, openFolder } from '../fixtures/database.ts';
 import { initializeJournal } from '../fixtures/journals.ts';
 import { memoryFolder } from '../fixtures/postgres-server.ts';
 import type { CorruptedResponse } from './acquirer.ts';
-import { acquirerBackend, type Backend, simulatorBackend } from './backend.ts';
+import { acquirerBackend, type Backend, type BackendParts, simulatorBackend } from './backend.ts';
 import { Clients } from './clients.ts';
 import { CrashableDatabase, Disk } from './disk.ts';
 import { cyberSourceBackend, koinBackend } from './fake-backends.ts';
@@ -22,9 +22,12 @@ import { reconcile } from './reconcile.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { VirtualTime } from './virtual-time.ts';
 
+/** Makes the processor of a simulation. */
+export type BackendFactory = (parts: BackendParts) => Promise<Backend>;
+
 export interface Plan {
   readonly seed: number;
-  readonly processor: 'acquirer' | 'simulator' | 'koin' | 'cybersource';
+  readonly processor: keyof typeof BACKENDS | BackendFactory;
   /** How many requests clients send. */
   readonly requests: number;
   /** The habits of the acquirer. */
@@ -147,14 +150,9 @@ class Simulation {
     // Crashes of the machine are made up, too: no real disk has to keep anything.
     const directory = mkdtempSync(join(memoryFolder() ?? tmpdir(), 'cardvault-simulation-'));
     const real = await openFolder(directory);
-    return new Simulation(plan, {
-      seeded,
-      time,
-      backend: await BACKENDS[plan.processor](parts),
-      trace,
-      directory,
-      real,
-    });
+    const { processor } = plan;
+    const backend = await (typeof processor === 'function' ? processor : BACKENDS[processor])(parts);
+    return new Simulation(plan, { seeded, time, backend, trace, directory, real });
   }
 
   async run(): Promise<Report> {
