@@ -267,7 +267,8 @@ describe('every document', () => {
     test(`${path} names files that exist`, () => {
       const text = read(path);
       for (const [, named = ''] of text.matchAll(/`((?:src|test|docs|bin|bench)\/[^`\s]*)`/g)) {
-        assert.ok(existsSync(join(root, named)), named);
+        // NAME stands for a processor that is yet to be written.
+        assert.ok(named.includes('NAME') || existsSync(join(root, named)), named);
       }
       for (const [, target = ''] of text.matchAll(/\]\(([^)]+)\)/g)) {
         const [file = '', anchor] = target.split('#');
