@@ -5,7 +5,7 @@ import { parseJson } from '../kernel/json.ts';
 import { cardNumber, currency, expiry, track2, verificationCode } from './card-fields.ts';
 import { type Field, FieldMismatch } from './fields.ts';
 
-/** As from a request: JSON text. */
+/** JSON text, as in a request. */
 const read = <T>(field: Field<T>, text: string): T => field.parse(parseJson(text).value);
 
 const refuses = (field: Field<unknown>, ...texts: readonly string[]): void => {

@@ -5,28 +5,34 @@ import { subscriberNetwork } from '../kernel/network.ts';
 /** Addresses of this machine: tests, health checks and reverse proxies beside the service. */
 const LOOPBACK = ['127.0.0.0/8', '::1'];
 
-/** A log line at most this often for each listener: a client that is refused comes again thousands of times. */
+/** At most one log line in this time for each listener: a rejected client may return thousands of times. */
 const REPORT_INTERVAL_MS = MINUTE;
 
 export interface ConnectionLimitOptions {
-  /** Connections of one address at the same time; 0 is no limit. */
+  /** Concurrent connections of one address; 0 is no limit. */
   readonly perAddress: number;
-  /** Returns whether the connections of an address are not counted. */
+  /** True when the connections of an address are not counted. */
   readonly isExempt: (address: string) => boolean;
   readonly clock: Clock;
-  /** Called for each connection that is refused. */
+  /** Called for each connection that is rejected. */
   readonly onRefused: () => void;
-  /** Called at most once a minute, with the address and how many connections were refused since the last call. */
+  /**
+   * Called at most once a minute, with the address and the number of connections that were rejected since the last
+   * call.
+   */
   readonly onReport: (address: string, count: number) => void;
 }
 
-/** Returns a check for addresses whose connections are not counted: this machine, and proxies that speak for many clients. */
+/**
+ * Returns a check for addresses whose connections are not counted: this machine, and proxies that represent many
+ * clients.
+ */
 export const exemptAddresses =
   (trustedProxies: readonly string[]): ((address: string) => boolean) =>
   (address) =>
     isAllowed(LOOPBACK, address) || isAllowed(trustedProxies, address);
 
-/** Bounds the connections that one address has open at a listener. */
+/** Limits the connections that one address has open at a listener. */
 export class ConnectionLimit {
   readonly #options: ConnectionLimitOptions;
   readonly #open = new Map<string, number>();
@@ -42,7 +48,7 @@ export class ConnectionLimit {
     return this.#open.size;
   }
 
-  /** Counts a connection and returns how to end the count; undefined when the connection must be refused. */
+  /** Counts a connection and returns a function that ends the count; undefined when the connection must be rejected. */
   admit(address: string): (() => void) | undefined {
     const { perAddress, isExempt } = this.#options;
     if (perAddress === 0 || isExempt(address)) return () => undefined;
@@ -71,7 +77,7 @@ export class ConnectionLimit {
     onRefused();
     this.#refused++;
     const now = clock();
-    // A clock that was set back reports rather too often than never.
+    // After the clock was set back, it reports rather too often than never.
     if (Math.abs(now - this.#reportedAt) < REPORT_INTERVAL_MS) return;
     onReport(address, this.#refused);
     this.#refused = 0;

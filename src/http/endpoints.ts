@@ -17,7 +17,7 @@ import { tokenizeCapture } from './endpoints/tokenize-capture.ts';
 import { tokenizeCards } from './endpoints/tokenize-cards.ts';
 import { voidPayment } from './endpoints/void-payment.ts';
 
-/** Every line of the interface that is served. */
+/** Every endpoint of the interface. */
 export const ENDPOINTS: readonly Endpoint[] = [
   // Permanent tokens
   tokenizeCards,

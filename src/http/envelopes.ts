@@ -2,10 +2,10 @@ import fastJson from 'fast-json-stringify';
 import type { Failure } from '../kernel/failure.ts';
 import { type Field, type JsonSchema, serializable } from './fields.ts';
 
-/** Endpoints with one shape of answers (decisions: Error shapes). */
+/** Endpoints with the same shape of responses (decisions: Error shapes). */
 export type Family = 'vault' | 'proxy' | 'payments' | 'console';
 
-/** How the answers of a family look. */
+/** The shape of a family's responses. */
 interface Envelope {
   success(data: unknown): unknown;
   successSchema(data: JsonSchema): JsonSchema;
@@ -15,7 +15,7 @@ interface Envelope {
 
 const TEXT = { type: 'string' } as const;
 
-/** An object whose members are all there. */
+/** An object with all its members. */
 const objectOf = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema => ({
   type: 'object',
   properties,
@@ -25,7 +25,7 @@ const objectOf = (properties: Readonly<Record<string, JsonSchema>>): JsonSchema 
 const FAILED = { type: 'string', const: 'fail' } as const;
 const NO_DATA = { type: 'string', const: '' } as const;
 
-/** The one place that knows the shape of answers. */
+/** The only place that defines the shape of responses. */
 export const ENVELOPES: Readonly<Record<Family, Envelope>> = {
   vault: {
     success: (data) => ({ status_code: 200, status: 'success', desc: 'Success', data }),
@@ -46,7 +46,7 @@ export const ENVELOPES: Readonly<Record<Family, Envelope>> = {
     failureSchema: objectOf({ status_code: { type: 'integer' }, status: FAILED, description: TEXT, data: NO_DATA }),
   },
   payments: {
-    // Their status has more words than one, so these endpoints say all of it themselves.
+    // Their status has more values than one, so these endpoints write all members themselves.
     success: (answer) => answer,
     successSchema: (answer) => answer,
     failure: ({ code, message, field }, status) => ({
@@ -60,7 +60,7 @@ export const ENVELOPES: Readonly<Record<Family, Envelope>> = {
       data: objectOf({ code: TEXT, description: TEXT, path: TEXT }),
     }),
   },
-  /** Calls of the console in the browser: data as it is, and failures that name the field of a form. */
+  /** Calls of the console in the browser: data without an envelope, and failures that name the field of a form. */
   console: {
     success: (data) => data,
     successSchema: (data) => data,

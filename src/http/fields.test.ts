@@ -24,7 +24,7 @@ import {
   serializable,
 } from './fields.ts';
 
-/** As from a request: JSON text. */
+/** JSON text, as in a request. */
 const read = <T>(field: Field<T>, text: string): T => field.parse(parseJson(text).value);
 
 /** `path: expectation`, as the caller sees it. */
@@ -71,7 +71,7 @@ describe('paths', () => {
     );
   });
 
-  it('tell the first fault', () => {
+  it('report the first fault', () => {
     assert.match(fault(body, '{"chd":[{"card":"x","exp":"x"},{"card":"x"}]}'), /^chd\[0\]\.card: /);
   });
 });

@@ -2,16 +2,16 @@ import { type ExactNumber, isJsonObject, type Json } from '../kernel/json.ts';
 import { type Explanation, explain, formatReason } from '../kernel/reasons.ts';
 
 /**
- * The words of the wire. A field reads a JSON value into what the domain understands and describes itself as JSON
- * Schema, so that one definition validates, converts, and documents. A fault names the place and what was expected
- * there, never the value; what is `null` counts as absent unless the field says otherwise; unknown members are not looked at.
+ * Fields of the wire. A field parses a JSON value into a value of the domain and describes itself as JSON Schema, so
+ * that one definition validates, converts, and documents. A fault names the path and the expected value, never the
+ * value itself; `null` counts as absent unless the field says otherwise; unknown members are ignored.
  */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 export interface Field<T> {
   readonly schema: JsonSchema;
   readonly optional?: boolean;
-  /** Is this value the same as none? Without it, `null` alone is. */
+  /** True when the value counts as absent. Default: `null` alone does. */
   readonly isAbsent?: (value: Json) => boolean;
   /** Throws `Mismatch`. */
   parse(value: Json): T;
@@ -19,7 +19,7 @@ export interface Field<T> {
 
 export type ValueOf<F> = F extends Field<infer T> ? T : never;
 
-/** A value that does not fit; the path grows on its way up. */
+/** A value that does not match; the path grows on its way up. */
 export class FieldMismatch extends Error {
   path: string;
   readonly explanation: Explanation;
@@ -99,14 +99,17 @@ export function list<T>(item: Field<T>, limits: { min: number; max: number }, de
   };
 }
 
-/** May be left out, `null`, or, for strings, empty. */
+/** The member may be missing, `null`, or, for strings, empty. */
 export const optional = <T>(field: Field<T>): Field<T> & { optional: true } => ({
   ...field,
   optional: true,
   isAbsent: (value) => value === null || value === '',
 });
 
-/** May be left out. Where that says the most, `null` and empty are refused: somebody may have forgotten to fill a field. */
+/**
+ * The member may be missing, but not `null` or empty: where a missing member grants the most, a client may have
+ * forgotten to fill the field.
+ */
 export const optionalNotNull = <T>(field: Field<T>): Field<T> & { optional: true } => ({
   ...field,
   optional: true,
@@ -140,7 +143,7 @@ export const anyText = (max: number, description: string): Field<string> => ({
   },
 });
 
-/** Any string, for what is looked up and not stored. */
+/** Any string, for values that are searched and not stored. */
 export const anyString = (description: string): Field<string> => ({
   schema: { type: 'string', description },
   parse(value) {
@@ -149,7 +152,7 @@ export const anyString = (description: string): Field<string> => ({
   },
 });
 
-/** One exact word. */
+/** One exact value. */
 export const exactly = <W extends string>(expected: W, description: string): Field<W> => ({
   schema: { type: 'string', enum: [expected], description },
   parse(value) {
@@ -158,7 +161,7 @@ export const exactly = <W extends string>(expected: W, description: string): Fie
   },
 });
 
-/** One of some exact words. */
+/** One of some exact values. */
 export const oneOf = <const W extends string>(words: readonly W[], description: string): Field<W> => ({
   schema: { type: 'string', enum: words, description },
   parse(value) {
@@ -202,10 +205,10 @@ export const anyObject = (description: string): Field<{ readonly [key: string]: 
   },
 });
 
-/** Whatever is there. */
+/** Any value. */
 export const anyJson = (description: string): Field<Json> => ({ schema: { description }, parse: (value) => value });
 
-/** Members of replies, which are written and never read. */
+/** Members of responses, which are written and never parsed. */
 const outputField = <T>(schema: JsonSchema): Field<T> => ({
   schema,
   parse() {
@@ -224,7 +227,7 @@ export const output = {
   integer: (description: string) => outputField<number>({ type: 'integer', description }),
   /** A number written digit by digit, see `serializable`. */
   amount: (description: string) => outputField<ExactNumber>({ type: 'number', format: 'decimal', description }),
-  /** Whatever JSON it is. */
+  /** Any JSON. */
   json: (description: string) => outputField<Json>({ description }),
   bool: (description: string) => outputField<boolean>({ type: 'boolean', description }),
   time: (description: string) => outputField<string>({ type: 'string', format: 'date-time', description }),
@@ -242,7 +245,7 @@ export const output = {
     outputField<readonly T[]>({ type: 'array', items: item.schema, description }),
 };
 
-/** The schema for writing answers: exact numbers go through as they are, where `type: number` would round them. */
+/** The schema for writing responses: exact numbers are written unchanged, where `type: number` would round them. */
 export function serializable(schema: JsonSchema): JsonSchema {
   if (schema['format'] === 'decimal') return {};
   return Object.fromEntries(

@@ -60,7 +60,7 @@ describe('connections of one address at a listener', () => {
     await once(socket, 'connect');
     return socket;
   };
-  /** What a socket receives until it is closed. */
+  /** Returns the bytes that a socket receives until it is closed. */
   const received = async (socket: Socket): Promise<string> => {
     let text = '';
     socket.on('data', (chunk) => {

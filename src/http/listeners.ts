@@ -28,7 +28,7 @@ const TIMEOUTS = {
 /** Longer than any pause that a request or an idle connection may make. */
 const INACTIVITY_TIMEOUT_MS = 2 * MINUTE;
 
-/** How often a listener that drains closes connections that have become idle. */
+/** How often a draining listener closes connections that have become idle. */
 const DRAIN_CHECK_MS = 50;
 
 /** One address of a listener. */
@@ -38,7 +38,7 @@ export interface Host {
   readonly mayBeMissing: boolean;
 }
 
-/** One TLS listener on all its addresses; stops by finishing what is under way. */
+/** One TLS listener on all its addresses; a stop completes the requests in progress. */
 class Listener {
   readonly #app: FastifyInstance;
   readonly #servers: Server[] = [];
@@ -69,12 +69,12 @@ class Listener {
     if (this.#servers.length === 0) throw new ListenError('none of the addresses to listen on exists on this machine');
   }
 
-  /** Takes another certificate for connections to come. */
+  /** Uses another certificate for new connections. */
   setCertificate(tls: ServerOptions): void {
     for (const server of this.#servers) server.setSecureContext(tls);
   }
 
-  /** Stops taking connections and waits for requests under way, at most `patience` milliseconds. */
+  /** Accepts no more connections and waits for requests in progress, at most `patience` milliseconds. */
   async close(drainMs: number): Promise<void> {
     this.#draining = true;
     const closed = this.#servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())));
@@ -102,11 +102,11 @@ class Listener {
       routing(request, response);
     };
     const server = createServer(options, serve);
-    // Refused there, as what has no Host: Node's own answers have none of our headers.
+    // The server rejects it as a request without Host: Node's own responses have none of our headers.
     server.on('checkExpectation', serve);
     server.maxConnections = LIMITS.connections;
     limitConnections(server, this.#limit);
-    // Ends connections on which nothing moves, also those that never read their answers.
+    // Ends connections without traffic, also those whose client never reads the responses.
     server.setTimeout(INACTIVITY_TIMEOUT_MS, (socket) => socket.destroy());
     server.on('secureConnection', (socket) => {
       this.#sockets.add(socket);
@@ -116,7 +116,7 @@ class Listener {
       if (isTimeout(error) && socket.bytesRead === 0) closeUnusedConnection(socket);
       else rejectMalformed(socket);
     });
-    // What is no TLS gets no service and no explanation.
+    // A connection without TLS gets neither service nor explanation.
     server.on('tlsClientError', (_error, socket) => socket.destroy());
     return new Promise((resolve, reject) => {
       server.once('error', (error: NodeJS.ErrnoException) => {
@@ -129,15 +129,15 @@ class Listener {
   }
 }
 
-/** Closes connections beyond the limit of their address before any work is done for them, as that of a handshake. */
+/** Closes connections beyond the limit of their address before any work is done for them, such as a handshake. */
 function limitConnections(server: Server, limit: ConnectionLimit): void {
-  // TLS begins in a listener of Node's own, which must not see what is refused.
+  // TLS starts in a listener of Node's own, which must not see a rejected connection.
   const accept = server.listeners('connection') as ((socket: Socket) => void)[];
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
     const end = limit.admit(socket.remoteAddress ?? '');
     if (end === undefined) {
-      // A reset frees the connection at once, and leaves nothing of it waiting here. It can fail when the client was faster.
+      // A reset frees the connection immediately. It can fail when the client was faster.
       socket.on('error', () => undefined);
       socket.resetAndDestroy();
       return;
@@ -147,7 +147,7 @@ function limitConnections(server: Server, limit: ConnectionLimit): void {
   });
 }
 
-/** Lets the response that is on its way on a connection be its last. */
+/** Makes the response that is on its way on a connection the last one. */
 function endAfterResponse(socket: Socket & { _httpMessage?: ServerResponse | null }): void {
   if (socket._httpMessage) socket._httpMessage.shouldKeepAlive = false;
 }
@@ -155,8 +155,8 @@ function endAfterResponse(socket: Socket & { _httpMessage?: ServerResponse | nul
 const isTimeout = ({ code }: NodeJS.ErrnoException): boolean => code === 'ERR_HTTP_REQUEST_TIMEOUT';
 
 /**
- * Browsers open connections that they may want later, and take an answer on one for that of the request they are just
- * sending: it ends without a word. What has come meanwhile is read first.
+ * Browsers open connections in advance, and take a response on one for that of the request that they are sending: such
+ * a connection is closed silently. Bytes that have arrived are read first.
  */
 function closeUnusedConnection(socket: TLSSocket): void {
   setImmediate(() => {
@@ -164,9 +164,9 @@ function closeUnusedConnection(socket: TLSSocket): void {
   });
 }
 
-/** What is no HTTP that Node reads, as headers that are malformed or too large. */
+/** Responds to HTTP that Node cannot parse, such as headers that are malformed or too large. */
 function rejectMalformed(socket: TLSSocket & { _httpMessage?: unknown }): void {
-  // In the middle of another answer it would be read as a part of that one.
+  // In the middle of another response it would be parsed as a part of that one.
   if (socket.writable && !socket._httpMessage) socket.end(MALFORMED_RESPONSE);
   else socket.destroy();
 }
@@ -190,7 +190,7 @@ function describeListenError({ code }: NodeJS.ErrnoException): string {
 
 const CERTIFICATE_RELOAD_MS = 12 * HOUR;
 
-/** All listeners of the service, with one certificate, which is read anew now and then: it may have been renewed. */
+/** All listeners of the service, with one certificate, which is read periodically because it may have been renewed. */
 export class Listeners<Name extends string> {
   readonly #listeners: ReadonlyMap<Name, Listener>;
   readonly #tls: () => Promise<ServerOptions>;

@@ -3,8 +3,8 @@ import { type Clock, formatIso8601 } from '../kernel/clock.ts';
 import { StorageError } from '../storage/database.ts';
 
 /**
- * The log: one JSON object a line, made of these fields and no others, so that nothing reaches it by accident. Route
- * patterns stand for paths; messages of errors from outside stay out, because they can quote data.
+ * The log: one JSON object a line, with these fields and no others, so that nothing gets into it by accident. Route
+ * patterns replace paths; messages of foreign errors are left out, because they can quote data.
  */
 export interface LogFields {
   readonly request_id?: string;
@@ -23,12 +23,12 @@ export interface LogFields {
   readonly task?: string;
   readonly payment?: string;
   readonly count?: number;
-  /** Over the heads of the audit log. */
+  /** Digest of the heads of the audit log. */
   readonly digest?: string;
   readonly difference_ms?: number;
 }
 
-/** The fields of a request, each of a closed list or of a form that needs no escaping but that of JSON. */
+/** The fields of a request, each of a closed list or in a format that needs no escaping but that of JSON. */
 export interface RequestFields {
   readonly listener: string;
   readonly request_id: string;
@@ -41,12 +41,12 @@ export interface RequestFields {
   readonly key: string | undefined;
 }
 
-/** The fields by name, so that nothing else passes. */
+/** Picks the fields by name, so that no other is written. */
 const pickAllowed = (fields: LogFields): LogFields => {
   const { request_id, method, route, status, duration_ms, address, account, key } = fields;
   const { failure, error, frames, listener, reason, task, payment, difference_ms, count, digest } = fields;
   const request = { listener, request_id, method, route, status, duration_ms, address, account, key };
-  // What is undefined is left out of the line.
+  // Undefined members are left out of the line.
   return { ...request, failure, error, frames, reason, task, payment, difference_ms, count, digest } as LogFields;
 };
 
@@ -62,7 +62,7 @@ export interface Log {
   flush(): void;
 }
 
-/** Where lines go: standard error, or a writer of a test. */
+/** Where lines are written: standard error, or a writer of a test. */
 export type LogTarget = { write(line: string): void };
 
 /** Lines that are worth a write, and milliseconds after which fewer are written too. */
@@ -97,7 +97,7 @@ class LineBuffer {
     this.#lines = [];
     let text = '';
     for (const line of lines) text += typeof line === 'string' ? line : formatRequest(line);
-    // Whoever reads the log may be gone, or its disk full: cards matter more than lines.
+    // The reader of the log may have closed it, or its disk may be full: serving requests has priority over lines.
     if (process.stderr.listenerCount('error') === 0) process.stderr.on('error', () => undefined);
     process.stderr.write(text, () => undefined);
   }
@@ -127,14 +127,14 @@ export function openLog(level: LogLevel, clock: Clock, target?: LogTarget): Log 
 
 const formatTime = (time: number): string => `,"time":"${formatIso8601(time)}"`;
 
-/** Returns the line of a request as the logger would write it, without the price of a general serializer. */
+/** Formats the line of a request as the logger would, without the cost of a general serializer. */
 function formatRequest({ time, fields }: RequestLine): string {
   const { listener, request_id, method, route, status, duration_ms, address, account, key } = fields;
   const caller = account === undefined ? '' : `,"account":"${account}","key":"${key}"`;
   return `{"level":"info"${formatTime(time)},"listener":"${listener}","request_id":"${request_id}","method":"${method}","route":"${route}","status":${status},"duration_ms":${duration_ms},"address":"${address}"${caller},"msg":"request"}\n`;
 }
 
-/** What may be said of an unexpected error: its kind and where it came from, not its message. */
+/** Describes an unexpected error by its type and source position, not by its message. */
 export function describeError(error: unknown): LogFields {
   if (!(error instanceof Error)) return { error: typeof error };
   // Written for operators, and free of data.

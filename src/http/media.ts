@@ -1,11 +1,14 @@
 import { Failure } from '../kernel/failure.ts';
 import type { RequestHead, Route } from './route.ts';
 
-/** RFC 7303: `application/xml`, `text/xml`, and whatever ends in `+xml`, SOAP 1.2 among them. */
+/** RFC 7303: `application/xml`, `text/xml`, and every type that ends in `+xml`, SOAP 1.2 among them. */
 const XML_MEDIA = /^(application|text)\/xml$|^[a-z0-9.!#$&^_-]+\/[a-z0-9.!#$&^_+-]+\+xml$/;
 const PARAMETER = /;\s*([^=;\s]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;]*)/g;
 
-/** Before the body is read: it must be as it is, and of the type that the endpoint reads. Throws `unsupported_media_type`. */
+/**
+ * Checks before the body is read that it has no encoding and the type that the endpoint reads. Throws
+ * `unsupported_media_type`.
+ */
 export function assertMediaType({ body, text }: Pick<Route, 'body' | 'text'>, head: RequestHead): void {
   if (head.header('content-encoding') !== undefined) throw new Failure('unsupported_media_type');
   const type = head.header('content-type') ?? '';
@@ -16,7 +19,7 @@ export function assertMediaType({ body, text }: Pick<Route, 'body' | 'text'>, he
     throw new Failure('unsupported_media_type');
 }
 
-/** What the type says stands above what the document says of itself (RFC 7303, 3.2). */
+/** The charset of the media type has priority over that of the document (RFC 7303, 3.2). */
 const declaresUtf8 = (type: string): boolean =>
   [...type.matchAll(PARAMETER)]
     .filter(([, name = '']) => name.toLowerCase() === 'charset')

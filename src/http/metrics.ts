@@ -4,7 +4,7 @@ import type { StoredVerification } from '../audit/verification-store.ts';
 import type { CertificateExpiry } from '../proxy/proxy-configuration-store.ts';
 import { RequestDurations } from './request-durations.ts';
 
-/** Where the gauges read their values. One that fails leaves its gauge without a value; the others are still served. */
+/** Sources of the gauges. One that fails leaves its gauge without a value; the others are still served. */
 interface MetricSources {
   readonly countWaitingWrites: () => number;
   readonly isReady: () => Promise<boolean>;
@@ -12,14 +12,14 @@ interface MetricSources {
   readonly listCertificateExpiries: () => Promise<readonly CertificateExpiry[]>;
   readonly countInDoubtPayments: () => Promise<number>;
   readonly listVerifications: () => Promise<readonly StoredVerification[]>;
-  /** By table. */
+  /** Altered rows by table. */
   readonly countAlteredRows: () => Promise<ReadonlyMap<string, number>>;
   readonly countMissingSadKeys: () => Promise<number>;
 }
 
 /**
- * Prometheus metrics. Labels are route patterns and words of closed lists, never data; the one id is that of the account
- * whose certificate ends.
+ * Prometheus metrics. Labels are route patterns and values of closed lists, never data; the only id is that of the
+ * account whose certificate expires.
  */
 export class Metrics {
   readonly registry = new Registry();
@@ -94,7 +94,7 @@ export class Metrics {
   }
 }
 
-/** Adds gauges of what waits, ends or is in doubt. */
+/** Adds gauges of queued writes, expiries and payments in doubt. */
 function addStateGauges(registry: Registry, sources: MetricSources): void {
   const registers = [registry];
   new Gauge({
@@ -112,7 +112,7 @@ function addStateGauges(registry: Registry, sources: MetricSources): void {
     registers,
     async collect() {
       this.reset();
-      // Without the database there is nothing to say, and the other metrics are wanted all the more.
+      // Without the database these gauges have no values, but the other metrics are needed all the more.
       const ends = await sources.listCertificateExpiries().catch(() => []);
       for (const { account, environment, certificate, expiresAt } of ends)
         this.set({ account, environment, certificate }, expiresAt / 1000);
@@ -138,7 +138,7 @@ function addStateGauges(registry: Registry, sources: MetricSources): void {
   });
 }
 
-/** Adds gauges of what protects the records: time, rows, keys. */
+/** Adds gauges of the safeguards of records: time, rows, keys. */
 function addProtectionGauges(registry: Registry, sources: MetricSources): void {
   const registers = [registry];
   new Gauge({

@@ -6,7 +6,7 @@ import { ENVELOPES, type Family } from './envelopes.ts';
 import type { JsonSchema } from './fields.ts';
 import { PROBLEMS } from './problems.ts';
 
-/** OpenAPI 3.1 made from the endpoints themselves, so that it says what is validated and written. */
+/** OpenAPI 3.1 generated from the endpoints, so that it describes what is validated and written. */
 export interface OpenApi {
   readonly openapi: '3.1.0';
   readonly info: {
@@ -72,7 +72,7 @@ export function buildOpenApi(endpoints: readonly Endpoint[], version: string): O
   };
 }
 
-/** One key works in both headers; an endpoint reads the one of its family. */
+/** The same key is accepted in both headers; an endpoint reads the one of its family. */
 const apiKeyScheme = (name: string): object => ({
   type: 'apiKey',
   in: 'header',
@@ -139,7 +139,7 @@ function buildParameters({ method, params = {}, parameters = {} }: Endpoint): Op
   return method === 'GET' ? all : [...all, idempotencyKey];
 }
 
-/** What every endpoint can meet. */
+/** Failures of every endpoint. */
 const COMMON_FAILURES: readonly FailureCode[] = [
   'malformed_request',
   'access_denied',
@@ -149,7 +149,7 @@ const COMMON_FAILURES: readonly FailureCode[] = [
   'internal',
 ];
 const BODY_FAILURES: readonly FailureCode[] = ['malformed_json', 'invalid_field'];
-/** Because of the Idempotency-Key, and of a body that is read even when it is not looked at. */
+/** Because of the Idempotency-Key, and of a body that is read even when it is ignored. */
 const WRITE_FAILURES: readonly FailureCode[] = [
   'invalid_field',
   'idempotency_key_reused',
@@ -167,7 +167,7 @@ function listFailures({ body, method, failures }: Endpoint): FailureCode[] {
   return (Object.keys(FAILURES) as FailureCode[]).filter((code) => met.has(code));
 }
 
-/** By status, with the first failure as the example. */
+/** Failures by status, with the first one as the example. */
 function buildFailureResponses(endpoint: Endpoint): [string, { description: string; content: OpenApiContent }][] {
   const envelope = ENVELOPES[endpoint.family];
   const byStatus = Map.groupBy(listFailures(endpoint), (code) => PROBLEMS[code].status);
@@ -182,7 +182,7 @@ function buildFailureResponses(endpoint: Endpoint): [string, { description: stri
   });
 }
 
-/** Texts of failures, some of which are sentences of their own, as one. */
+/** Joins the texts of failures, some of which are complete sentences. */
 function joinSentences(texts: readonly string[]): string {
   const parts = texts.map((text) => `${text[0]?.toLowerCase()}${text.slice(1).replace(/\.$/, '')}`);
   const all = parts.join('; ');

@@ -9,15 +9,15 @@ import { buildOpenApi } from './openapi.ts';
 import { REFERENCE_STYLE, renderReferencePage } from './reference-page.ts';
 import { rejectOtherMethods, sendInChunks } from './server.ts';
 
-/** What every listener serves without a key (decisions: Unversioned helpers). */
+/** The endpoints of every listener without a key (decisions: Unversioned helpers). */
 export interface Health {
-  /** Can the service do its work: does the database read and write? */
+  /** True when the service works: the database can be read and written. */
   isReady(): Promise<boolean>;
-  /** Why time is not trusted: requests are served all the same, and what destroys records waits. */
+  /** Why time is not trusted: requests are served nevertheless, and periodic work that destroys records waits. */
   distrust(): Distrust | undefined;
 }
 
-/** No script at all, nothing from elsewhere, not to be framed. */
+/** No script, no foreign resources, no framing. */
 const PAGE_HEADERS = {
   'content-security-policy':
     "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -55,7 +55,7 @@ export function addOperationalEndpoints(
   rejectOtherMethods(app, paths.map(toGetRoute));
 }
 
-/** Conditions that an operator has to act on while the service goes on. */
+/** Conditions that need an operator while the service continues to run. */
 interface Warning {
   readonly code: string;
   readonly message: string;
@@ -68,7 +68,7 @@ function listWarnings(health: Health): Warning[] {
   return [{ code: 'time_not_trusted', message }];
 }
 
-/** Prometheus reads here; the allow-list is its own, because there is no key. */
+/** Prometheus reads here; there is a separate allow-list, because there is no key. */
 export function addMetrics(app: FastifyInstance, metrics: Metrics, allowed: readonly string[]): void {
   app.get('/metrics', async (request, reply) => {
     if (!isAllowed(allowed, request.ip)) throw new Failure('access_denied');

@@ -7,7 +7,7 @@ import { type Field, FieldMismatch } from './fields.ts';
 import { amountDetails, card, partialAmount, party, toMoney, toParty, toRequestedAmount } from './payment-fields.ts';
 
 const USD = 'USD' as Currency;
-/** As from a request: JSON text. */
+/** JSON text, as in a request. */
 const read = <T>(field: Field<T>, text: string): T => field.parse(parseJson(text).value);
 
 function fault(act: () => unknown): string {

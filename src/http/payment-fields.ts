@@ -10,7 +10,7 @@ import type { Party } from '../payments/processor.ts';
 import { cardNumber, currency, verificationCode } from './card-fields.ts';
 import { type Field, FieldMismatch, object, optional, plainText, type ValueOf } from './fields.ts';
 
-/** The words of payment requests (interface: Payment transaction request groups). */
+/** The fields of payment requests (interface: Payment transaction request groups). */
 
 const PLACEHOLDER = 'or a placeholder: {{TOKEN:detokenize}}, {{CAPTURE:transaction}}';
 
@@ -45,7 +45,7 @@ export const card = object(
   'The card; each field is a value or exactly one placeholder',
 );
 
-/** An amount as it was written; what it is worth depends on the currency. */
+/** An amount as it was written; its minor units depend on the currency. */
 const amountText: Field<string> = {
   schema: {
     oneOf: [{ type: 'number' }, { type: 'string', pattern: '^(0|[1-9][0-9]*)(\\.[0-9]+)?$' }],
@@ -71,10 +71,10 @@ export const amountDetails = object({
   items_amount: optional(amountText),
 });
 
-/** Of a part of a payment. */
+/** The amount of a partial operation. */
 const partDetails = object({ total_amount: amountText, currency: optional(currency) });
 
-/** What it is worth depends on the currency of the payment. */
+/** Its minor units depend on the currency of the payment. */
 export const partialAmount = (what: string) =>
   optional(object({ amount_details: optional(partDetails) }, `${what}; absent: all of it`));
 

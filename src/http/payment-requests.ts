@@ -6,7 +6,7 @@ import { optional, plainText, type ValueOf } from './fields.ts';
 import { formatOperation, type paymentResponse } from './payment-response.ts';
 import type { StagedHandler } from './route.ts';
 
-/** What the endpoints of payments share. */
+/** The parts that endpoints of payments share. */
 
 export const referenceCode = optional(plainText(LIMITS.referenceCodeCharacters, 'The caller’s reference'));
 

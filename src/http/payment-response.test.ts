@@ -23,7 +23,7 @@ import {
 } from './payment-response.ts';
 
 const write = fastJson(serializable(paymentResponse.schema) as object);
-/** As it goes over the wire, read as callers read it. */
+/** The response as a client parses it from the wire. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
 const sent = (answer: unknown): any => JSON.parse(write(answer));
 
@@ -47,7 +47,7 @@ const declined = { status: 'Declined', reason: 'InsufficientFunds' } as const;
 const broken = { status: 'ProcessorError', reason: 'ConnectionRejected' } as const;
 
 describe('the answer of an authorization or payment', () => {
-  it('says what was authorized, and what the processor told', () => {
+  it("contains the authorized amount, and the processor's details", () => {
     assert.deepEqual(sent(formatOperation(pair(PAYMENT_STATES.Authorized, { type: 'authorization', details: told }))), {
       status: 'success',
       message: 'Authorization successful',
@@ -78,7 +78,7 @@ describe('the answer of an authorization or payment', () => {
     assert.deepEqual(processor, {});
   });
 
-  it('is success and Opened while nobody knows, and has no code then', () => {
+  it('is success and Opened while the outcome is unknown, and has no code then', () => {
     for (const state of ['in_progress', 'accepted'] as const) {
       const { status, message, data } = sent(formatOperation(pair({}, { type: 'payment', state })));
       assert.deepEqual([status, message, data.transaction_info.status], ['success', 'Payment in progress', 'Opened']);
@@ -126,7 +126,7 @@ describe('the answer of a capture, refund or void', () => {
     ['expiry', PAYMENT_STATES.Voided, 'Expiry', { authorized_amount: 100, currency: 'USD' }],
   ] as const;
   for (const [type, standing, name, amounts] of cases) {
-    it(`says what ${type} did, how it failed, or that nobody knows`, () => {
+    it(`states what ${type} did, how it failed, or that its outcome is unknown`, () => {
       const answer = (operation: Partial<Operation>) =>
         sent(formatOperation(pair(standing, { type, amount: 2000n, ...operation })));
       const done = answer({});
@@ -174,7 +174,7 @@ describe('the answer of a lookup', () => {
     });
   });
 
-  it('is success also about what failed or is under way', () => {
+  it('is success also about a failed operation, or one in progress', () => {
     const failed = sent(
       formatDetails(pair(PAYMENT_STATES.Authorized, { type: 'capture', state: 'refused', failure: declined })),
     );
@@ -197,7 +197,7 @@ describe('the answer of a lookup', () => {
     const { transaction_info: info } = sent(formatDetails(later)).data;
     assert.deepEqual([info.status, info.reason, info.response_code], ['Declined', 'Rejected', '05']);
     assert.equal(info.operation_status, 'failed');
-    // Of a capture that came before the failure nothing of this is said.
+    // A capture before the failure has none of these members.
     const capture = sent(formatDetails(pair(PAYMENT_STATES.Declined, { type: 'capture', state: 'accepted' }))).data
       .transaction_info;
     assert.deepEqual([capture.operation_status, capture.response_code], ['succeeded', '00']);

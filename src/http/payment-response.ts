@@ -6,7 +6,7 @@ import type { OperationType } from '../payments/processor.ts';
 import { REASONS, RESPONSE_CODES, type Reason, STATUSES } from '../payments/transitions.ts';
 import { object, optional, output, type ValueOf } from './fields.ts';
 
-/** Answers about payments; they say their whole envelope (decisions: Payments). */
+/** Responses about payments; they write their complete envelope (decisions: Payments). */
 
 const OPERATIONS = ['authorization', 'payment', 'capture', 'payment_refund', 'authorization_void', 'expiry'] as const;
 const OPERATION_STATUSES = { in_progress: 'in_progress', accepted: 'succeeded', refused: 'failed' } as const;
@@ -36,7 +36,7 @@ const amountDetails = object({
   currency: output.text('ISO 4217 code'),
 });
 
-/** Of all endpoints of payments. */
+/** Members of all endpoints of payments. */
 export const paymentResponse = object({
   status: output.oneOf(
     ['success', 'Fail', 'Error'],
@@ -65,7 +65,7 @@ export const paymentResponse = object({
 
 type PaymentResponse = ValueOf<typeof paymentResponse>;
 
-/** As messages name the operations. */
+/** The names of the operations in messages. */
 const OPERATION_NAMES: Readonly<Record<OperationType, string>> = {
   authorization: 'Authorization',
   payment: 'Payment',
@@ -92,7 +92,7 @@ function formatEnvelope(pair: OperationOfPayment): Pick<PaymentResponse, 'status
   return { status: 'success', message: isOpen ? `${name} in progress` : `${name} successful` };
 }
 
-/** Why this transaction failed; a first one that was accepted may still be declined. */
+/** The reason why this transaction failed; a first one that was accepted may still be declined. */
 export const findReason = (pair: OperationOfPayment): Reason | undefined =>
   pair.operation.failure?.reason ?? (isFirst(pair) ? pair.payment.reason : undefined);
 
@@ -101,7 +101,7 @@ function formatInfo(pair: OperationOfPayment): Omit<PaymentResponse['data']['tra
   const { details: particulars, state } = operation;
   const code = findReason(pair) ?? (state === 'accepted' ? 'approved' : undefined);
   const own = code && RESPONSE_CODES[code];
-  // Never decided: whatever was accepted later is another operation.
+  // Never decided: anything accepted later is another operation.
   const isOpen = operation.id === payment.id && ['Opened', 'Cancelled'].includes(payment.status);
   return {
     reference_code: operation.referenceCode ?? payment.referenceCode,
@@ -124,7 +124,7 @@ const formatProcessorInfo = ({ details: particulars }: Operation): PaymentRespon
 
 const formatAmount = ({ currency }: Payment, minor: bigint) => exactNumber(formatNumber({ minor, currency }));
 
-/** Which amounts the answer of each operation has. */
+/** The amounts in the response of each operation. */
 function formatAmounts({
   payment,
   operation,
@@ -137,7 +137,7 @@ function formatAmounts({
   return { authorized_amount: formatAmount(payment, payment.authorized), currency };
 }
 
-/** The answer of an operation. */
+/** Returns the response of an operation. */
 export function formatOperation(pair: OperationOfPayment): PaymentResponse {
   const { payment, operation } = pair;
   const { token } = payment.card;
@@ -152,14 +152,14 @@ export function formatOperation(pair: OperationOfPayment): PaymentResponse {
   };
 }
 
-/** How the transaction went. A payment that is Opened has not been decided, also when the processor has accepted it. */
+/** The result of the transaction. An Opened payment is undecided, also when the processor has accepted it. */
 export function operationState(pair: OperationOfPayment): OperationState {
   if (findReason(pair) !== undefined) return 'refused';
   const isUndecided = isFirst(pair) && pair.payment.status === 'Opened';
   return isUndecided ? 'in_progress' : pair.operation.state;
 }
 
-/** The answer of a lookup: the payment as it stands now. */
+/** Returns the response of a lookup: the payment as it is now. */
 export function formatDetails(pair: OperationOfPayment): PaymentResponse {
   const { payment, operation } = pair;
   const { authorized, collected, refunded, currency, isExpired: expired } = payment;
@@ -210,7 +210,7 @@ export const responseExample = {
   },
 };
 
-/** The example of an operation behind that authorization. */
+/** The example of an operation after that authorization. */
 export const operationExample = (
   type: OperationType,
   message: string,

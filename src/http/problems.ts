@@ -4,13 +4,13 @@ import { FieldMismatch } from './fields.ts';
 
 interface Problem {
   readonly status: number;
-  /** Seconds after which a repeat makes sense. */
+  /** Seconds after which a repeat is useful. */
   readonly retryAfterSeconds?: number;
-  /** A repeat may meet another answer without any change to the request, so no Idempotency-Key keeps it. */
+  /** A repeat may get another response without any change of the request, so no Idempotency-Key stores it. */
   readonly isTransient?: boolean;
 }
 
-/** The one map from failure to HTTP. */
+/** The only map from failure to HTTP. */
 export const PROBLEMS: Readonly<Record<FailureCode, Problem>> = {
   invalid_field: { status: 400 },
   malformed_json: { status: 400 },
@@ -43,11 +43,11 @@ export const PROBLEMS: Readonly<Record<FailureCode, Problem>> = {
   rate_limited: { status: 429, retryAfterSeconds: 1 },
   unavailable: { status: 503, retryAfterSeconds: 2 },
   internal: { status: 500 },
-  // Never met here.
+  // Never reached here.
   usage: { status: 400 },
 };
 
-/** What went wrong, for the caller: anything unexpected is `internal`, and its own text stays inside. */
+/** Returns the failure for the caller: any unexpected error becomes `internal`, without its message. */
 export function toFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof FieldMismatch)

@@ -50,7 +50,7 @@ describe('a token bucket', () => {
     assert.equal(drain(buckets, 'a'), 0);
   });
 
-  it('tells what remains and when it changes', () => {
+  it('reports what remains and when it changes', () => {
     const { clock, pass } = fakeClock();
     const buckets = new TokenBuckets({ clock, rate: 2, burst: 4 });
     assert.deepEqual(buckets.take('a'), { allowed: true, remaining: 3, reset: 1 });

@@ -6,7 +6,7 @@ interface Bucket {
   at: number;
 }
 
-/** What a caller is told about the limit (draft-ietf-httpapi-ratelimit-headers). */
+/** The state of the limit for the caller (draft-ietf-httpapi-ratelimit-headers). */
 export interface RateLimitState {
   readonly allowed: boolean;
   readonly remaining: number;
@@ -14,7 +14,7 @@ export interface RateLimitState {
   readonly reset: number;
 }
 
-/** Token buckets by name: `rate` a second flow in, up to `burst`. */
+/** Token buckets by name: `rate` tokens a second are added, up to `burst`. */
 export class TokenBuckets {
   readonly #clock: Clock;
   readonly #buckets = new Map<string, Bucket>();
@@ -62,6 +62,6 @@ export class TokenBuckets {
   }
 }
 
-/** `perMinute` a minute, all of which may come at once. */
+/** `perMinute` requests a minute, all of which may come at once. */
 export const tokenBucketsPerMinute = (clock: Clock, count: number): TokenBuckets =>
   new TokenBuckets({ clock, rate: count / (MINUTE / SECOND), burst: count });

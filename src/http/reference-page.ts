@@ -1,7 +1,7 @@
 import type { JsonSchema } from './fields.ts';
 import type { OpenApi, OpenApiContent, OpenApiOperation } from './openapi.ts';
 
-/** The reference as one page of HTML without any script, made from the OpenAPI document. */
+/** Renders the reference as one page of HTML without any script, from the OpenAPI document. */
 export function renderReferencePage(document: OpenApi): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),

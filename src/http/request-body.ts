@@ -5,7 +5,7 @@ import { explain } from '../kernel/reasons.ts';
 import type { Field } from './fields.ts';
 import type { Route, RouteCall, TextBody } from './route.ts';
 
-/** A body as an endpoint takes it. */
+/** A body in the form that an endpoint reads. */
 export type ParsedBody = Pick<RouteCall, 'source' | 'body'>;
 
 const NO_SOURCE: ParsedBody['source'] = { text: '', spans: new Map() };

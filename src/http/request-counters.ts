@@ -2,13 +2,13 @@ import type { Usage } from '../accounts/usage.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 
-/** What is counted of requests. The names of these counters are made and read here alone. */
+/** Counters of requests. Their names are created and parsed in this file alone. */
 
 const OUTCOMES = ['ok', 'refused', 'failed'] as const;
 
 type RequestOutcome = (typeof OUTCOMES)[number];
 
-/** Upper ends of the steps of durations, milliseconds. Each request is in one step: the lowest that it fits. */
+/** Upper bounds of the duration classes, in milliseconds. Each request is in one class: the lowest that contains it. */
 const LATENCY_BUCKETS = [
   1,
   2,
@@ -26,19 +26,19 @@ const LATENCY_BUCKETS = [
   30_000,
   LIMITS.maxMeasuredMs,
 ].map((end) => ({ end, name: `ms.le_${end}` }));
-/** `end` stands for what has none: it is above every step. */
+/** `end` represents the unbounded class: it is above every bound. */
 const OVERFLOW_BUCKET = { end: LIMITS.maxMeasuredMs + 1, name: 'ms.longer' };
-/** What took more than a second, before there were steps for it; counted as what it was shown as then. */
+/** Durations above a second of versions with fewer classes; they count in the class in which they were shown then. */
 const LEGACY_BUCKET = { end: 10_000, name: 'ms.inf' };
 
 const BUCKET_BOUNDS: ReadonlyMap<string, number> = new Map(
   [...LATENCY_BUCKETS, OVERFLOW_BUCKET, LEGACY_BUCKET].map(({ end, name }) => [name, end]),
 );
 
-/** Made once, because every request takes one of them. */
+/** Built once, because every request uses one of them. */
 const COUNTERS = new Map<string, Readonly<Record<RequestOutcome, string>>>();
 
-/** An answered request of a tenant: how it went, and how long it took. */
+/** Returns the counter of a tenant's request by outcome and duration. */
 export function countRequest(
   statistics: Pick<Usage, 'note'>,
   tenant: Tenant,
@@ -55,18 +55,18 @@ function bucketOf(milliseconds: number): string {
   return OVERFLOW_BUCKET.name;
 }
 
-/** The counter of the requests of an operation that were done. */
+/** Returns the counter of an operation's successful requests. */
 export const successCounter = (operationId: string): string => countersOf(operationId).ok;
 
-/** How the requests went that a counter counts; undefined when it counts something else. */
+/** Returns the outcome of the requests that a counter counts; undefined for other counters. */
 export function requestOutcome(name: string): RequestOutcome | undefined {
   const [, outcome] = name.split('.');
   return OUTCOMES.find((each) => each === outcome);
 }
 
 /**
- * Within how many milliseconds the requests were answered that a counter counts, one more than the longest step where
- * nobody knows; undefined when it counts something else.
+ * Returns the upper bound of a counter's duration class, or one more than the longest bound for the unbounded class;
+ * undefined for other counters.
  */
 export const bucketBound = (name: string): number | undefined => BUCKET_BOUNDS.get(name);
 

@@ -1,4 +1,4 @@
-/** Upper bounds. */
+/** Upper bounds of the buckets, in seconds. */
 const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 const NAME = 'cardvault_http_request_duration_seconds';
@@ -13,18 +13,18 @@ interface RequestLabels {
 /** One series: requests with the same labels. */
 interface Series {
   readonly labels: RequestLabels;
-  /** By bucket, and behind the last one what exceeds it; not cumulative. */
+  /** Counts by bucket, with the excess last; not cumulative. */
   readonly counts: number[];
   sum: number;
 }
 
 /**
- * The histogram of request durations. Every request is observed, and the histogram of the library hashes its labels each time;
- * this one compares the labels of the few series of a route, and builds the cumulative form when it is read.
+ * The histogram of request durations. Every request is observed, and the histogram of the library hashes its labels
+ * each time; this one compares the labels of the few series of a route, and builds the cumulative form when it is read.
  */
 export class RequestDurations {
   readonly name = NAME;
-  /** By route: the few series of one are found by comparing their labels. */
+  /** Series by route; the few of one route are found by comparing their labels. */
   readonly #series = new Map<string, Series[]>();
 
   observe(labels: RequestLabels, seconds: number): void {

@@ -3,7 +3,9 @@ import { newUuid } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { containsPan, passesLuhn } from '../kernel/pan.ts';
 
-/** A caller's request id is kept when it is harmless: of a few characters, and nothing in it reads as a card number or key. */
+/**
+ * A caller's request id is used when it is harmless: short, and without anything that looks like a card number or key.
+ */
 export function chooseRequestId(sent: string | string[] | undefined, random: Random): string {
   const isHarmless =
     typeof sent === 'string' &&

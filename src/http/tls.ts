@@ -13,9 +13,9 @@ import { createIfAbsent, replaceAtomically } from '../crypto/secret-file.ts';
 import { type Clock, DAY } from '../kernel/clock.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 
-/** A self-made server certificate is replaced when it has less than this left. */
+/** A self-signed server certificate is replaced when its remaining validity is less than this. */
 const RENEWAL_MARGIN_MS = 30 * DAY;
-/** The authority's certificate is no secret. */
+/** The certificate of the CA is no secret. */
 const WORLD_READABLE = 0o644;
 
 const LOCAL_NAMES = [
@@ -61,23 +61,26 @@ export function loadIdentity(files: TlsFiles): CertificateAndKey {
   }
 }
 
-/** When the certificate of the listeners ends: the operator's, or the one made in the folder. Undefined when it cannot be read. */
+/**
+ * Expiry of the listeners' certificate: the operator's, or the one created in the folder. Undefined when it cannot be
+ * read.
+ */
 export function findCertificateExpiry(from: TlsFiles | string): number | undefined {
   const file = typeof from === 'string' ? serverFilePath(from) : from.certificate;
   try {
     return new X509Certificate(readFileSync(file)).validToDate.getTime();
   } catch {
-    // What the listeners have read goes on; what is there now is for whoever looks at the health of the service.
+    // The listeners continue with the certificate they have read; this shows the present files to Health.
     return undefined;
   }
 }
 
 const serverFilePath = (folder: string): string => join(folder, 'server.pem');
 
-/** The certificate of the authority made here, for clients to trust. */
+/** The certificate of the CA created here, which clients have to trust. */
 export const caFilePath = (folder: string): string => join(folder, 'ca.pem');
 
-/** What is in that file, PEM; undefined when it cannot be read. */
+/** The content of that file, PEM; undefined when it cannot be read. */
 export function readCaCertificate(folder: string): string | undefined {
   try {
     return readFileSync(caFilePath(folder), 'utf8');
@@ -86,7 +89,9 @@ export function readCaCertificate(folder: string): string | undefined {
   }
 }
 
-/** A certificate for this machine, signed by an authority made here; both are kept in `folder` and made once. */
+/**
+ * Returns a certificate for this machine, signed by a CA created here; both are stored in `folder` and created once.
+ */
 export async function loadOrCreateLocalIdentity(folder: string, clock: Clock): Promise<CertificateAndKey> {
   const ca = await loadOrCreateIdentity({
     file: join(folder, 'ca-key.pem'),
@@ -107,7 +112,7 @@ export async function loadOrCreateLocalIdentity(folder: string, clock: Clock): P
 }
 
 interface IdentityFile {
-  /** Key and certificate in one file, so that a crash or a second starter never leaves a pair that does not fit. */
+  /** Key and certificate in one file, so that a crash or a concurrent start never leaves a mismatched pair. */
   readonly file: string;
   isUsable(identity: CertificateAndKey): boolean;
   create(): Promise<CertificateAndKey>;
@@ -123,7 +128,7 @@ async function loadOrCreateIdentity({ file, isUsable, create: make }: IdentityFi
   }
   const made = await make();
   createIfAbsent(file, made.key + made.certificate);
-  // Of two first starters the earlier one's is kept by both.
+  // Of two concurrent first starts, both use the files of the earlier one.
   return readIdentityFile(file);
 }
 

@@ -38,8 +38,8 @@ const SERVER_ERROR = 500;
 const formatJson = (body: unknown): string => JSON.stringify(body, undefined, 2);
 
 /**
- * What an endpoint of the proxy would answer to whoever may do everything. What the caller did wrong is such an answer;
- * anything else is thrown.
+ * Returns the response of a proxy endpoint to a caller with all permissions. An error of the caller is a response, too;
+ * any other error is thrown.
  */
 export async function runInWorkbench({
   kind,

@@ -75,7 +75,7 @@ const settled = (snapshot: PaymentSnapshot, word: OutcomeName): PaymentSnapshot 
 const isOutcome = (result: Outcome | InquiryResult): result is Outcome =>
   result.kind !== 'reversed' && result.kind !== 'not-found';
 
-/** What each word makes of the status: of the operations, in the statuses in which they can be under way. */
+/** The resulting status for each result: of the operations, in the statuses in which they can be in progress. */
 const ENDS: Readonly<Record<string, Partial<Readonly<Record<OutcomeName, Status>>>>> = {
   'authorization Opened': {
     approved: 'Authorized',
@@ -140,11 +140,11 @@ const every = (visit: (pair: PaymentSnapshot, word: OutcomeName, about: string) 
         visit(withOperation(PAYMENT_STATES[status], { type, amount: 2000n }), word, `${type}, ${status}, ${word}`);
 };
 
-describe('a word about an operation under way', () => {
+describe('a result of an operation in progress', () => {
   for (const [begun, words] of Object.entries(ENDS)) {
     const [type, status] = begun.split(' ') as [OperationType, Status];
     const types: readonly OperationType[] = type === 'authorization' ? ['authorization', 'payment'] : [type];
-    it(`about ${begun}: ${Object.keys(words).length} of ${OUTCOME_NAMES.length} words end it`, () => {
+    it(`about ${begun}: ${Object.keys(words).length} of ${OUTCOME_NAMES.length} results complete it`, () => {
       for (const each of types) {
         for (const word of OUTCOME_NAMES) {
           const before = withOperation(PAYMENT_STATES[status], { type: each, amount: 2000n });
@@ -202,7 +202,7 @@ describe('a word about an operation under way', () => {
     assert.ok(ends > 100, String(ends));
   });
 
-  it('keeps what the processor told, if it told anything', () => {
+  it("stores the processor's details, if there are any", () => {
     every((pair, word, about) => {
       const after = settled(pair, word);
       if (after === undefined) return;
@@ -211,7 +211,7 @@ describe('a word about an operation under way', () => {
     });
   });
 
-  it('decides nothing when nobody knows', () => {
+  it('decides nothing when the outcome is unknown', () => {
     every((pair, word, about) => {
       if (SILENT.includes(word)) assert.equal(settled(pair, word), undefined, about);
     });
@@ -296,7 +296,7 @@ describe('a capture', () => {
     assert.equal(after?.payment.collected, 0n);
   });
 
-  it('ends where news have told of it, or of its undoing, before its own answer', () => {
+  it('completes where a notification reported it, or its reversal, before its own response', () => {
     const told = (amount: bigint): PaymentSnapshot =>
       withOperation(PAYMENT_STATES.Collected, { type: 'capture', amount });
     for (const word of ['approved', 'pending'] as const) {
@@ -364,14 +364,14 @@ describe('a void and an expiry', () => {
     );
   });
 
-  it('that are pending or unknown stay under way; so does an expiry that is refused', () => {
+  it('that are pending or unknown stay in progress; so does an expiry that is refused', () => {
     for (const type of ['authorization_void', 'expiry'] as const)
       assert.equal(settled(withOperation(PAYMENT_STATES.Authorized, { type }), 'pending'), undefined);
     for (const word of ['refused', 'not sent'] as const)
       assert.equal(settled(withOperation(PAYMENT_STATES.Authorized, { type: 'expiry' }), word), undefined);
   });
 
-  it('end where news have given the payment back meanwhile', () => {
+  it('complete when a notification has reported the payment as reversed in between', () => {
     for (const type of ['authorization_void', 'expiry'] as const) {
       for (const status of ['Cancelled', 'Voided'] as const) {
         for (const word of ['approved', 'reversed'] as const) {
@@ -460,7 +460,7 @@ describe('how the processor says that a payment stands', () => {
     },
   };
 
-  it('is news only along the table', () => {
+  it('is applied only along the table', () => {
     for (const status of STATUSES)
       for (const word of OUTCOME_NAMES)
         assert.equal(stands(status, word)?.status, EXPECTED[status]?.[word], `${status}, ${word}`);
@@ -491,7 +491,7 @@ describe('a later word about an operation that has ended', () => {
   };
   const FINDINGS = OUTCOME_NAMES.filter((word) => word !== 'not sent');
 
-  it('moves a pending payment on, and leaves what is under way', () => {
+  it('updates a pending payment, and leaves an operation in progress unchanged', () => {
     const pending = ended({}, { type: 'authorization', details: { processorId: 'p-0', networkId: 'n' } }, [
       FIRST,
       'other',
@@ -513,7 +513,7 @@ describe('a later word about an operation that has ended', () => {
     assert.deepEqual(after.operation.details, told);
   });
 
-  it('forgets nothing that was told before', () => {
+  it('drops no earlier details', () => {
     const pending = ended({}, { type: 'authorization', details: { approvalCode: '999999', networkId: 'n' } });
     const word: InquiryResult = { kind: 'approved', details: { approvalCode: undefined, responseCode: '08' } };
     const after = recheck(pending, word);
@@ -601,7 +601,7 @@ describe('a later word about an operation that has ended', () => {
     }
   });
 
-  it('is expected until it is definite, and for a while of what was given up', () => {
+  it('is expected until it is definite, and for a limited time after a reversal', () => {
     const more = (pair: PaymentSnapshot, word: OutcomeName, now = NOW): boolean => {
       const finding = OUTCOMES[word];
       assert.ok(finding.kind !== 'not-sent');
@@ -679,7 +679,7 @@ describe('what turns up late and cannot be entered', () => {
     assert.equal(needsManualResolution(first.operation, OUTCOMES.approved), false);
   });
 
-  it('is beyond us when a first operation that was given up cannot be undone', () => {
+  it('needs an operator when a reversed first operation can no longer be reversed', () => {
     const first: PaymentSnapshot = withCompleted(PAYMENT_STATES.ProcessorError, {
       state: 'refused',
       failure: NEVER_CONFIRMED,
@@ -700,13 +700,13 @@ describe('a payment that fails after its approval', () => {
 });
 
 describe('a capture in another currency', () => {
-  it('is not believed', () => {
+  it('is not trusted', () => {
     const word: InquiryResult = { kind: 'approved', captured: { minor: 10_000n, currency: CLP }, details: told };
     assert.equal(applyState(buildPayment(), word, NOW, RULES), undefined);
   });
 });
 
-describe('a capture that was given up', () => {
+describe('a capture that was reversed', () => {
   it('is not taken for another one of the same amount', () => {
     const before: PaymentSnapshot = withCompleted(
       { ...PAYMENT_STATES.Collected, refunded: 0n },
@@ -717,7 +717,7 @@ describe('a capture that was given up', () => {
     assert.equal(needsManualResolution(after.operation, OUTCOMES.approved), true);
   });
 
-  it('that news told of first ends with its own answer, and only then', () => {
+  it('that a notification reported first completes with its own response, and only then', () => {
     const running = (status: 'Collected' | 'Declined', amount: bigint): PaymentSnapshot =>
       withOperation({ ...PAYMENT_STATES[status], collected: 8000n, refunded: 0n }, { type: 'capture', amount });
     const ended = completedBy(running('Collected', 8000n), OUTCOMES.approved);
@@ -727,7 +727,7 @@ describe('a capture that was given up', () => {
   });
 });
 
-describe('what was told of an operation', () => {
+describe('the details of an operation', () => {
   const accepted = (): PaymentSnapshot =>
     withCompleted(PAYMENT_STATES.Authorized, { state: 'accepted', details: told });
 
@@ -972,7 +972,7 @@ describe('a recheck', () => {
     );
   });
 
-  it('goes on while the processor may report more, with its attempts', () => {
+  it('continues while the processor may report more, with its attempts', () => {
     assert.equal(recheck(pending, OUTCOMES.pending).reconciliation, pending.reconciliation);
     const two = { ...pending, reconciliation: { ...pending.reconciliation, recheckIds: [FIRST, 'other'] } };
     assert.deepEqual(recheck(two, OUTCOMES.approved).reconciliation, {
@@ -981,7 +981,7 @@ describe('a recheck', () => {
     });
   });
 
-  it('goes on while only an operator can resolve what it found', () => {
+  it('continues while only an operator can resolve the result', () => {
     const refused = { type: 'payment_refund', state: 'refused', amount: 6000n } as const;
     const before = withCompleted(PAYMENT_STATES.Collected, refused, { recheckIds: [NEXT] });
     const late = NOW + 10 * RULES.recoveryMax;
@@ -989,7 +989,7 @@ describe('a recheck', () => {
     assert.deepEqual(recheck(before, OUTCOMES['not-found'], late).reconciliation.recheckIds, []);
   });
 
-  it('goes on until a payment that was found authorized has its capture in progress', () => {
+  it('continues until a payment that was found authorized has its capture in progress', () => {
     const rules = { ...RULES, capabilities: { sale: false } };
     const rechecked = (payment: Partial<Payment>, with_ = rules): readonly string[] | undefined =>
       applyEvent(

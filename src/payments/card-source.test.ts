@@ -114,7 +114,7 @@ const allOf = (text: string): CardSource =>
 const HELD = { card: '4111111111111111', expiration: '12/29', cvv: '123', name: 'Ana Lopez' };
 
 describe('reading a card', () => {
-  it('of values asks nobody', async () => {
+  it('of values reads no record', async () => {
     const { placeholders, asked } = holding({});
     const read = await resolveCard(TRANSACTION, placeholders, READER, literal);
     assert.deepEqual(read, {

@@ -228,7 +228,7 @@ describe('a standing', () => {
 });
 
 describe('a new operation', () => {
-  it('is under way and has done nothing', () => {
+  it('is in progress and has had no effect', () => {
     const asked = { type: 'payment_refund', amount: 7n, referenceCode: 'R-1' } as const;
     assert.deepEqual(newOperation(NEXT, NOW, buildPayment(), asked), {
       id: NEXT,
@@ -244,7 +244,7 @@ describe('a new operation', () => {
     });
   });
 
-  it('that is the first has what the payment tells', () => {
+  it('that is the first has the details of the payment', () => {
     const payment = buildPayment({
       type: 'payment',
       amount: 9_007_199_254_740_993n,
@@ -257,7 +257,7 @@ describe('a new operation', () => {
   });
 });
 
-describe('a command of a user who looked at the payment before', () => {
+describe('a command of a user who viewed the payment before', () => {
   it('is refused when another operation has started since', () => {
     const payment = buildPayment({ ...PAYMENT_STATES.Authorized, operationCount: 3 });
     const capture = (expectedOperations: number): Command => ({

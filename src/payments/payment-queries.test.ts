@@ -27,7 +27,7 @@ import { createProcessors } from './processors.ts';
 
 const PERSON = { actor: { type: 'person' as const, id: 'person_1', name: 'Ana' } };
 
-describe('payments as people find them', { timeout: 120_000 }, () => {
+describe('the list of payments', { timeout: 120_000 }, () => {
   let service: TestService;
   let me: Merchant;
   let tenant: Tenant;
@@ -103,7 +103,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
     await assert.rejects(listing.list(tenant, { lastFour: '11' }), { code: 'invalid_field' });
   });
 
-  test('with an outcome that nobody knows', async () => {
+  test('with an unknown outcome', async () => {
     await me.order('authorization', { amount: TIMES_OUT });
     const { items } = await listing.list(tenant, { isInDoubt: true });
     assert.equal(items.length, 1);
@@ -151,7 +151,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
     const first = await listing.list(mine, {});
     assert.equal(first.items.length, 50);
     assert.ok(first.items.filter(({ payment }) => payment === undefined).length >= 49);
-    // Nothing that is sealed can be said of them, so the page ends with the number that was looked at.
+    // Sealed values cannot be matched, so the page ends after the limited number of rows that were read.
     const sought = await listing.list(mine, { referenceCode: 'A-1001' });
     assert.ok(sought.items.length <= 1 && sought.cursor !== undefined && sought.searchedUntil !== undefined);
     const rest = await listing.list(mine, { referenceCode: 'A-1001' }, sought.cursor);
@@ -163,7 +163,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
     await commitOrThrow(here, { writes: [write('delete from payments where account = ?', [own.account])] });
   });
 
-  test('counted by the hour they were begun and what became of them', async () => {
+  test('counted by the hour in which they started and by status', async () => {
     const own = await newMerchant(service);
     const from = service.now();
     await own.opened('authorization');
@@ -186,7 +186,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
     await assert.rejects(listing.counts(tenant, 0, 93 * DAY), { code: 'invalid_field' });
   });
 
-  test('are counted while other requests go on', async () => {
+  test('are counted while other requests are served', async () => {
     const days = 30;
     let [turns, isOver] = [0, false];
     const others = (): void => {
@@ -226,7 +226,7 @@ describe('payments as people find them', { timeout: 120_000 }, () => {
     await assert.rejects(refund(), { code: 'changed_meanwhile' });
     const after = await listing.detail(tenant, id);
     assert.deepEqual([after.payment.refunded, after.operations.length], [100n, 2]);
-    // Who has looked again may.
+    // A user who viewed the payment again may.
     const again = { type: 'payment_refund' as const, amount: undefined, seen: after.payment.operationCount };
     await payments.operate({ tenant, origin: PERSON }, id, again, undefined);
     assert.equal((await listing.detail(tenant, id)).payment.refunded, 10_000n);

@@ -33,7 +33,7 @@ const operationAgain = (operation: Operation): Operation => {
   return parseOperationRecord(formatOperationRecord(operation), { id, paymentId, type, state, createdAt });
 };
 
-/** What is undefined is the same as what is not there, and objects have no prototypes of their own. */
+/** Undefined members equal missing ones, and objects have no prototypes of their own. */
 const told = (value: unknown): unknown => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const members = Object.entries(value).filter(([, each]) => each !== undefined);

@@ -29,13 +29,13 @@ import { isAllowedTransition, type Status, type Trigger } from './transitions.ts
 
 const TOTAL = 10_000;
 
-/** The rules as the guide tells them, in whole cents. */
+/** The rules of the guide, in integer cents. */
 interface Model {
   status: Status;
   collected: number;
   refunded: number;
   busy: { type: OperationType; amount: number } | undefined;
-  /** What each operation that has ended did, by its place in the order of time. */
+  /** The effect of each completed operation, by its position in the order of time. */
   ended: { type: OperationType; amount: number; didSomething: boolean }[];
 }
 
@@ -74,7 +74,7 @@ function stands(model: Model, word: Outcome | InquiryResult): boolean {
   return true;
 }
 
-/** Did the operation that is under way take effect: yes, no, or nobody knows? */
+/** The effect of the operation in progress: yes, no, or unknown. */
 function effect(
   model: Model,
   { type, amount }: NonNullable<Model['busy']>,
@@ -89,7 +89,7 @@ function effect(
       return false;
     }
     if (says === 'reversed' && model.status === 'Voided') return false;
-    // News told of it first.
+    // True when a notification reported it first.
     if (isYes && model.status === 'Collected' && model.collected === amount) return true;
     if (!isYes || !isAuthorized(model.status)) return isNo ? false : undefined;
     model.status = 'Collected';
@@ -194,7 +194,7 @@ class Ask implements fc.Command<Model, Real> {
   }
 }
 
-/** The processor's word about what is under way. */
+/** Applies the processor's response about the operation in progress. */
 class Say implements fc.Command<Model, Real> {
   readonly word: Outcome | InquiryResult;
   readonly event: PaymentEvent;
@@ -219,7 +219,7 @@ class Say implements fc.Command<Model, Real> {
   }
 }
 
-/** Recovery ends what is under way without the processor's word about it. */
+/** Recovery completes the operation in progress without the processor's response. */
 class GiveUp implements fc.Command<Model, Real> {
   readonly word: InquiryResult | undefined;
   constructor(word: InquiryResult | undefined) {
@@ -227,7 +227,7 @@ class GiveUp implements fc.Command<Model, Real> {
   }
   check = ({ busy }: Readonly<Model>): boolean => {
     const isEnding = busy?.type === 'authorization_void' || busy?.type === 'expiry';
-    // A void may be given up, too, and is then watched; an expiry never is.
+    // A void may be reversed, too, and is then rechecked; an expiry never is.
     const isVoid = busy?.type === 'authorization_void' && this.word === undefined;
     return busy !== undefined && (isVoid || isEnding === (this.word !== undefined));
   };
@@ -296,7 +296,7 @@ class SayLater implements fc.Command<Model, Real> {
       model.refunded -= entry.amount;
       entry.didSomething = false;
     } else if (!entry.didSomething) {
-      // What is said of a void is how the payment stands.
+      // An inquiry about a void returns the state of the payment.
       const isVoid = entry.type === 'authorization_void';
       const isYes = isVoid ? this.word.kind === 'reversed' && isLive(model.status) : this.word.kind === 'approved';
       if (isYes) entry.didSomething = effect(model, entry, this.word) ?? false;

@@ -68,7 +68,7 @@ describe('times', () => {
 });
 
 describe('an operation whose outcome is unknown', () => {
-  it('is first looked at when its answer must have come and the processor had time to note it', () => {
+  it('is first inquired about when its response is overdue and the processor had time to record it', () => {
     assert.equal(firstRecoveryAt(buildOperation({ createdAt: NOW }), times()), NOW + 6000);
   });
 });

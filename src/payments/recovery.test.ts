@@ -18,7 +18,7 @@ const rows = Array.from({ length: MANY }, (_, index) => ({
 test('a stop waits for the running jobs, and starts no other, however many are due', async () => {
   let jobs = 0;
   const recovery = new Recovery({
-    // What is due never ends.
+    // The list of due payments never ends.
     database: { read: async () => rows } as unknown as Database,
     activations: { processors: ['simulator'] } as unknown as PaymentActivations,
     repository: {

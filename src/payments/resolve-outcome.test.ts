@@ -20,7 +20,7 @@ import type { InquiryResult, OperationRef, OperationType, Outcome, PaymentHistor
 import { type ResolutionContext, recheckOutcome, resolveOutcome } from './resolve-outcome.ts';
 import type { TimedProcessor } from './timed-processor.ts';
 
-/** What the processor says when it is asked, in turn. */
+/** The responses of the processor, in their order. */
 interface Script {
   readonly inquire?: readonly InquiryResult[];
   readonly reverse?: InquiryResult;
@@ -70,7 +70,7 @@ interface Circumstances {
   readonly isTimeTrusted?: boolean;
   readonly sale?: boolean;
   readonly notFoundThreshold?: number;
-  /** Milliseconds since the operation was begun. */
+  /** Milliseconds since the operation started. */
   readonly age?: number;
 }
 
@@ -143,7 +143,7 @@ describe('resolving an authorization, payment, capture or refund', () => {
       assert.deepEqual(asked, [{ what: 'inquire', history, subject }]);
     });
 
-    it(`leaves the ${type} open while nobody can say, and counts what is absent`, async () => {
+    it(`leaves the ${type} open while the outcome is unknown, and counts not-found results`, async () => {
       const unknown = await hold(type, { inquire: [OUTCOMES.unknown] }, { reconciliation: { consecutiveNotFound: 1 } });
       assert.deepEqual(unknown.event, unanswered(false));
       const absent = await hold(type, { inquire: [OUTCOMES['not-found']] });
@@ -182,7 +182,7 @@ describe('resolving an authorization, payment, capture or refund', () => {
       assert.equal(justBefore.event.type, 'unanswered');
     });
 
-    it(`has the ${type} undone once it is given up, whatever an inquiry would find`, async () => {
+    it(`reverses the ${type} after a reversal started, whatever an inquiry would find`, async () => {
       for (const reverse of [OUTCOMES['not-found'], OUTCOMES.approved] as const) {
         const { event, asked, context } = await hold(
           type,
@@ -225,7 +225,7 @@ describe('resolving an authorization, payment, capture or refund', () => {
     });
   }
 
-  it('gives up what was reversed with its authorization, and says so of a capture', async () => {
+  it('counts an operation as reversed with its authorization, and reports that of a capture', async () => {
     for (const type of ['authorization', 'payment', 'payment_refund'] as const) {
       const { event } = await hold(type, { reverse: OUTCOMES.reversed }, { reconciliation: REVERSAL_STARTED });
       assert.deepEqual(event, { type: 'reversed', failure: NEVER_CONFIRMED });
@@ -331,7 +331,7 @@ describe('resolving a void or an expiry', () => {
       }
     });
 
-    it(`repeats the ${type} while the payment stands, or nobody can say`, async () => {
+    it(`repeats the ${type} while the payment has not changed, or its state is unknown`, async () => {
       for (const stands of [OUTCOMES.approved, OUTCOMES.pending, OUTCOMES.unknown] as const) {
         const { event, asked, context } = await hold(type, { inquire: [stands], repeatVoid: OUTCOMES.approved });
         assert.deepEqual(event, { type: 'inquired', result: OUTCOMES.approved });

@@ -38,7 +38,7 @@ interface Sent {
   readonly rest: readonly unknown[];
 }
 
-/** A processor that answers as told, and what it was asked. */
+/** A processor with given responses, and the calls that it got. */
 function asking(
   answers: Answers,
   { sale = true, now = NOW } = {},
@@ -217,7 +217,7 @@ describe('what a processor does wrong', () => {
 });
 
 describe('the time of a processor', () => {
-  it('is over when an operation was begun so long ago, or in the future: nothing is sent', async () => {
+  it('does not send an operation that started too long ago, or in the future', async () => {
     for (const [age, isSent] of [
       [0, true],
       [TIMEOUT - 1, true],

@@ -51,5 +51,5 @@ export const inspectCapture = defineEndpoint({
   },
 });
 
-/** An id of another form is whatever the caller put into the path; a card number among it is not repeated. */
+/** An id of another format comes from the path; a card number in it is not repeated. */
 const truncatedId = (id: string): string => (isUuid(id) ? id : truncatePans(id));

@@ -1,6 +1,6 @@
 import type { AdditionalInfo } from '../../captures/capture.ts';
 
-/** A request cannot hold this key, so it never hides one of the caller's. */
+/** A request cannot contain this key, so it never hides one of the caller's. */
 export const withPanIndex = (info: AdditionalInfo, panIndex: string | undefined): AdditionalInfo =>
   panIndex === undefined ? info : { ...info, pan_index: panIndex };
 

@@ -3,7 +3,10 @@ import { defineEndpoint } from '../endpoint.ts';
 import { anyObject, list, object, output } from '../fields.ts';
 import { PLACEHOLDERS, PROXY_HEADERS, type ProxyCall, toPayload } from './proxy-parameters.ts';
 
-/** What the interface lists (Proxy JOSE request body); other keys may be anything and are not named in failures. */
+/**
+ * The keys that the interface lists (Proxy JOSE request body); other keys may be anything and are not named in
+ * failures.
+ */
 const NAMED_KEYS: ReadonlySet<string> = new Set([
   'uniqueCode',
   'terminalId',

@@ -19,7 +19,7 @@ export const PROXY_HEADERS: Readonly<Record<string, Parameter>> = {
 export const PLACEHOLDERS =
   'Placeholders are `{{ token : detokenize | extract:PART }}` for permanent tokens and `{{ id : transaction | extract:PART }}` for captures, with PART `card`, `expiration`, `name`, `token` or (captures only) `cvv`; `| date:FORMAT` after `extract:expiration` (`MM`, `YY`, `YYYY`, `MM/YY`, `MM/YYYY`, `YYYY/MM`, `YYYY-MM`), and `| encrypt` at the end. They need the permission `tokens:detokenize` or `captures:retrieve`. Everything that is not a placeholder stays byte for byte.';
 
-/** What endpoints of the proxy look at. */
+/** The headers that endpoints of the proxy read. */
 export interface ProxyCall extends Pick<ApiCall, 'transaction' | 'tenant' | 'query' | 'headers' | 'source'> {
   readonly services: Pick<Services, 'proxy'>;
   readonly key: Pick<ApiKey, 'permissions'>;

@@ -41,7 +41,7 @@ async function showCallerAccount({ services, tenant, key, previousUseAt }: ApiCa
     name: account.name,
     environment: tenant.environment,
     status: account.status,
-    // Both need the same two keys.
+    // Both descriptions need the same two keys.
     enabled: { payments: payments !== undefined, jose: isConfigured, wssec: isConfigured },
     processor: payments?.processor ?? null,
     key: {
@@ -90,5 +90,5 @@ const account = {
 /** POST /v1/account (interface: Account). */
 export const showAccount = defineEndpoint({ ...account, method: 'POST', operationId: 'showAccount' });
 
-/** GET /v1/account, the same for those who only read. */
+/** GET /v1/account, which returns the same. */
 export const getAccount = defineEndpoint({ ...account, method: 'GET', operationId: 'getAccount' });

@@ -23,7 +23,7 @@ const SCHEME_NUMBERS = Object.keys(SCHEMES);
 const SCHEME_NAMES = Object.entries(SCHEMES)
   .map(([number, { name }]) => `${number} (${name})`)
   .join(', ');
-/** As `1, 3 and 8`. */
+/** Formats numbers as `1, 3 and 8`. */
 const EIGHT_DIGIT_SCHEMES = new Intl.ListFormat('en-GB').format(
   Object.entries(SCHEMES).flatMap(([number, { eightDigitBin }]) => (eightDigitBin ? [number] : [])),
 );
