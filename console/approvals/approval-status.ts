@@ -1,6 +1,6 @@
-/** The browser imports this file too, so that it needs nothing of Node. */
+/** The browser imports this file too, so that it must not need Node. */
 
-/** `done`: it was begun to be carried out, which happens once. */
+/** `done`: its execution was started, which is possible once. */
 export const APPROVAL_STATUSES = ['waiting', 'approved', 'declined', 'done', 'expired'] as const;
 
 export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];

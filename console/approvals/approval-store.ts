@@ -39,10 +39,10 @@ export const TABLES: readonly Table[] = [
   },
 ];
 
-/** Without the call, which may be long and is of use only to whoever carries it out. */
+/** Without the call, which may be long and is needed only for the execution. */
 const COLUMNS = 'account, environment, id, status, requested_by, decided_by, record, created_at, expires_at';
 const OPEN = "status in ('waiting', 'approved') and expires_at > ?";
-/** What is found of those that are listed, before any of them is read. */
+/** The columns that a list reads of each row before it reads any record. */
 const LIST_COLUMNS = 'environment, id, octet_length(record) as bytes';
 const LIST_OPEN = `select ${LIST_COLUMNS} from approvals where account = ? and ${OPEN}`;
 const LIST_ENDED = `select ${LIST_COLUMNS} from approvals where account = ? and not (${OPEN})
@@ -66,11 +66,11 @@ const DELETE = 'delete from approvals where account = ? and environment = ? and 
 const LIST_LAPSED = `select ${COLUMNS} from approvals where status in ('waiting', 'approved') and expires_at <= ? limit ?`;
 const LIST_OLD = 'select account, environment, id, status from approvals where expires_at <= ? limit ?';
 
-/** What a record holds sealed. */
+/** The sealed part of a record. */
 type Sealed = Pick<Approval, 'requester' | 'operator' | 'decider' | 'action' | 'summary'>;
 type Bound = Omit<Approval, keyof Sealed>;
 
-/** Everything in clear: nobody approves anything by writing to the database. */
+/** All columns in clear: write access to the database approves nothing. */
 const recordContext = ({
   account,
   environment,
@@ -94,11 +94,14 @@ const recordContext = ({
     String(expiresAt),
   );
 
-/** Written once, whatever status the approval gets; it is of this one alone. */
+/** Written once, whatever status the approval gets; its encryption context is that of this approval alone. */
 const callContext = ({ account, environment, id, requestedBy, createdAt, expiresAt }: Bound): EncryptionContext =>
   encryptionContext(environment, account, 'approvals', id, 'call', requestedBy, String(createdAt), String(expiresAt));
 
-/** All that are open and the newest of the others, the newest first; without those that were changed in the database. */
+/**
+ * Returns the pending ones and the newest of the others, the newest first; without those that were altered in the
+ * database.
+ */
 export async function listApprovals(
   database: Database,
   keyring: Keyring,
@@ -118,7 +121,7 @@ export async function listApprovals(
   return [...approvals.values()].sort((one, other) => other.createdAt - one.createdAt || (one.id < other.id ? 1 : -1));
 }
 
-/** Summaries may be long, so few of them are in memory at once, whatever the list holds. */
+/** Summaries may be long, so few of them are in memory at once, whatever the length of the list. */
 function toBatches(found: readonly Row[]): Row[][] {
   const portions: Row[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
@@ -140,7 +143,7 @@ export const findApproval = async (
   id: string,
 ): Promise<Approval | undefined> => (await unsealApprovals(keyring, await database.read(FIND, account, id)))[0];
 
-/** What it would do; undefined when it is over, or somebody changed it in the database. */
+/** Returns the call; undefined when the approval has ended, or was altered in the database. */
 export async function findCall(
   database: Database,
   keyring: Keyring,
@@ -152,7 +155,7 @@ export async function findCall(
   return sealRecord && unsealJson<RequestedCall>(keyring, approval, 'requests', callContext(approval), sealRecord);
 }
 
-/** The key of a row, whatever else the row holds. */
+/** The key of a row, whatever its content. */
 type RowKey = Pick<Approval, 'account' | 'id'> & { readonly environment: string; readonly status: string };
 
 const toRowKey = (row: Row): RowKey => ({
@@ -162,7 +165,7 @@ const toRowKey = (row: Row): RowKey => ({
   status: text(row, 'status'),
 });
 
-/** Pending approvals whose time is over; those that were changed in the database apart. */
+/** Pending approvals that have expired; those that were altered in the database are listed separately. */
 export async function listLapsedApprovals(
   database: Database,
   keyring: Keyring,
@@ -178,7 +181,7 @@ export async function listLapsedApprovals(
   return { lapsed, tampered: rows.map(toRowKey).filter((key) => !isGenuine(key)) };
 }
 
-/** Conflicts when as many are open as may be, or as much, or when too many were asked for of late. */
+/** Conflicts at the limit of pending requests, of their size, or of requests in the last 24 hours. */
 export async function insertApproval(keyring: Keyring, approval: Approval, asked: RequestedCall): Promise<Write> {
   const { account, environment, id, status, requestedBy, createdAt, expiresAt } = approval;
   const record = await sealRecord(keyring, approval);
@@ -188,7 +191,7 @@ export async function insertApproval(keyring: Keyring, approval: Approval, asked
   return write(INSERT, [...values, ...waiting, ...waiting, account, environment, createdAt - DAY], 1);
 }
 
-/** Whether more cannot be asked for before a day is over. */
+/** True when the limit of requests in 24 hours is reached. */
 export async function isDailyLimitReached(
   database: Database,
   { account, environment, createdAt }: Approval,
@@ -197,7 +200,10 @@ export async function isDailyLimitReached(
   return row !== undefined && integer(row, 'asked') >= LIMITS.approvalsPerDay;
 }
 
-/** Conflicts when its status is another by now. The call of one that is over goes: it may hold a private key. */
+/**
+ * Conflicts when the status has changed. The call of an approval that has ended is deleted: it may contain a private
+ * key.
+ */
 export async function updateApproval(keyring: Keyring, before: Approval, after: Approval): Promise<Write> {
   const { account, environment, id } = before;
   const values = [after.status, after.decidedBy ?? null, await sealRecord(keyring, after)];
@@ -212,7 +218,7 @@ export const deleteApproval = ({ account, environment, id, status }: Approval): 
 export const deleteTamperedApproval = ({ account, environment, id, status }: RowKey): Write =>
   write(DELETE, [account, environment, id, status], 1);
 
-/** Removes those that ended before, whatever they were; returns how many. */
+/** Deletes approvals that ended before this time; returns how many. */
 export async function purgeApprovals(database: Database, before: number, limit: number): Promise<number> {
   const old = await database.read(LIST_OLD, before, limit);
   if (old.length === 0) return 0;
@@ -243,7 +249,7 @@ async function unsealApprovals(keyring: Keyring, rows: readonly Row[]): Promise<
     };
     const sealedRecord = blob(row, 'record');
     bytes += sealedRecord.length;
-    // Other requests go on between large ones.
+    // Other requests are served between large ones.
     if (bytes > LIMITS.smallBodyBytes) {
       bytes = 0;
       await yieldBeforeScan();

@@ -49,7 +49,7 @@ interface ActingMember {
 
 interface ApprovalRequest {
   readonly environment: Environment;
-  /** A word of `byTwo`. */
+  /** A value of `dualControl`. */
   readonly action: string;
   readonly summary: readonly SummaryLine[];
   readonly call: RequestedCall;
@@ -59,7 +59,7 @@ interface ApprovalRequest {
 export interface Approvers {
   /** Returns the ids of the members who may approve changes at present. */
   listApprovers(account: string): Promise<readonly string[]>;
-  /** As `Team.memberWithFactorsSince`. */
+  /** The same as `Team.memberWithFactorsSince`. */
   memberWithFactorsSince(account: string, person: string): Promise<number | undefined>;
 }
 
@@ -68,7 +68,7 @@ export interface Execution {
   readonly approval: Approval;
   readonly call: RequestedCall;
   readonly consent: Consent;
-  /** The operator, as the audit log names who made the change. */
+  /** The operator, whom the audit log names as the author of the change. */
   readonly origin: Origin;
 }
 
@@ -92,7 +92,7 @@ export class Approvals implements ApprovalService {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #approvers: Approvers;
-  /** What each consent that was issued is good for. */
+  /** The change that each issued consent is valid for. */
   readonly #consents = new WeakMap<Consent, { readonly approval: Approval; readonly extraWrites: PreparedWrites }>();
 
   constructor(options: {
@@ -129,15 +129,15 @@ export class Approvals implements ApprovalService {
   }
 
   /**
-   * Returns the id. Throws `not_possible` when no other member could approve, when too many wait and for a call that is too long,
-   * and `rate_limited`.
+   * Returns the id. Throws `not_possible` when no other member could approve, when too many are pending and for a call
+   * that is too long, and `rate_limited`.
    */
   async request({ account, person, origin }: ActingMember, request: ApprovalRequest): Promise<string> {
     if (!(await this.#canApprove(account, person.id))) throw notPossible('nobodyApproves');
     return this.#insert(account, request, { requestedBy: person.id, requester: person.name }, origin);
   }
 
-  /** Throws `ApprovalError` when no member of the account could approve it, or when it cannot wait. */
+  /** Throws `ApprovalError` when no member of the account could approve it, or when it cannot be stored. */
   async requestByOperator(tenant: Tenant, change: RestrictedChange, { actor, ...origin }: Origin): Promise<string> {
     const { action, summary, body } = change;
     if (!(await this.#canApprove(tenant.account, actor.id))) throw notPossible('nobodyApproves');
@@ -159,7 +159,7 @@ export class Approvals implements ApprovalService {
     return issued.extraWrites;
   }
 
-  /** All that are open and the newest of the others, the newest first. */
+  /** Returns the pending ones and the newest of the others, the newest first. */
   list(account: string): Promise<ApprovalView[]> {
     return listApprovals(this.#database, this.#keyring, account, this.#clock());
   }
@@ -172,8 +172,8 @@ export class Approvals implements ApprovalService {
   }
 
   /**
-   * Returns what is to be executed now when an operator requested it: the decision is committed with that change, or not at
-   * all. Throws `unknown_record`, `not_allowed` for the requester and for members who came later, `changed_meanwhile` when it
+   * Returns the change to execute now when an operator requested it: the decision is committed atomically with that
+   * change. Throws `unknown_record`, `not_allowed` for the requester and for later members, `changed_meanwhile` when it
    * is decided already.
    */
   async decide(
@@ -208,7 +208,7 @@ export class Approvals implements ApprovalService {
     return { approval, call, consent, origin: { actor: operator, ...(requestId !== undefined && { requestId }) } };
   }
 
-  /** Takes back what was asked for. Throws `unknown_record`, `not_allowed` for others, `changed_meanwhile`. */
+  /** Withdraws a request. Throws `unknown_record`, `not_allowed` for other users, `changed_meanwhile`. */
   async withdraw({ account, person, origin }: ActingMember, id: string): Promise<void> {
     const approval = await this.get(account, id);
     assertRequestedBy(approval, person);
@@ -218,8 +218,8 @@ export class Approvals implements ApprovalService {
   }
 
   /**
-   * Begins the execution of an approved change, which only one caller ever can: whatever comes of it, the approval is over.
-   * Throws `not_allowed` for others than the requester, `changed_meanwhile` when it is not approved, or no longer.
+   * Starts the execution of an approved change, which only one caller can: whatever its result, the approval has ended.
+   * Throws `not_allowed` for other users than the requester, `changed_meanwhile` when it is not approved, or no longer.
    */
   async claimForExecution(
     approval: Approval,
@@ -232,15 +232,16 @@ export class Approvals implements ApprovalService {
     return { call, consent: this.#consent(approval, { writes: [], journal: [] }) };
   }
 
-  /** Records the failure of a change that was begun to be executed. */
+  /** Records the failure of a started execution. */
   async recordFailure(approval: Approval, outcome: string, origin: Origin): Promise<void> {
     const journal = [this.#event('approval.carried-out', approval, origin, outcome)];
     await this.#commit({ account: approval.account, writes: [], journal });
   }
 
   /**
-   * Erases what a change that lapsed would have done, and after `LISTED_MS` all of it. A row that was changed in the database is
-   * never sealed again: it is deleted with the call that it holds, on record. Returns how many rows were handled.
+   * Erases the call of a request that has lapsed, and after `LISTED_MS` the entire record. A row that was altered in
+   * the database is never sealed again: it is deleted with its call, and the deletion is recorded. Returns how many
+   * rows were handled.
    */
   async sweep(now: number): Promise<number> {
     const { lapsed, tampered } = await listLapsedApprovals(this.#database, this.#keyring, now, LIMITS.rowsPerSweep);
@@ -286,7 +287,9 @@ export class Approvals implements ApprovalService {
     return approval.id;
   }
 
-  /** Returns why a request was refused: too many are open, they are too long, or too many were requested in a day. */
+  /**
+   * Returns why a request was rejected: too many are pending, they are too long, or too many were requested in a day.
+   */
   async #limitExceeded(approval: Approval): Promise<Failure> {
     if (await isDailyLimitReached(this.#database, approval)) return new Failure('rate_limited');
     return notPossible('tooManyWait');
@@ -298,7 +301,7 @@ export class Approvals implements ApprovalService {
     return consent;
   }
 
-  /** Throws `changed_meanwhile` when it is erased, or was changed in the database. */
+  /** Throws `changed_meanwhile` when it is erased, or was altered in the database. */
   async #call(approval: Approval): Promise<RequestedCall> {
     const call = await findCall(this.#database, this.#keyring, approval);
     if (call === undefined) throw new Failure('changed_meanwhile');
@@ -331,7 +334,7 @@ export class Approvals implements ApprovalService {
     });
   }
 
-  /** In the log of no account: of such a row only its key is known. */
+  /** In the log of the service: only the key of such a row is known. */
   #tamperedEvent({ id }: Pick<Approval, 'id'>): JournalEntry {
     // A text that is no id of this service is untrusted.
     const targets = /^approval_[a-z0-9]{1,32}$/.test(id) ? [`approval:${id}`] : [];

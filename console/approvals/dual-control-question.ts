@@ -9,18 +9,18 @@ import { Failure } from '../../src/kernel/failure.ts';
 import type { Database, UnitOfWork } from '../../src/storage/database.ts';
 import type { Approvals } from './approvals.ts';
 
-/** Permissions that let a key read whole card numbers. */
+/** Permissions that allow a key to read complete card numbers. */
 const READS_CARDS: readonly Permission[] = ['tokens:detokenize', 'captures:retrieve'];
 
 interface Question {
   readonly isAsked: boolean;
-  /** Yes is the suggested answer: keys of the account may read cards. */
+  /** True when yes is the suggested answer: keys of the account may read cards. */
   readonly isRecommended: boolean;
 }
 
 /**
- * Asks the owner of an account, once a second person may approve changes there, whether changes in production take two people
- * from now on. It is asked until it is decided, here or by the setting itself.
+ * Asks the owner of an account, once a second user may approve changes there, whether changes in production need
+ * two-person approval. The question remains until it is decided, here or by the setting itself.
  */
 export class DualControlQuestion {
   readonly #accounts: Accounts;
@@ -40,7 +40,10 @@ export class DualControlQuestion {
     return { isAsked, isRecommended: isAsked && (await this.#mayKeysReadCards(account)) };
   }
 
-  /** `links`: what ends when two people are required. Throws `changed_meanwhile` when the question is not asked. */
+  /**
+   * `links`: the writes that revoke links when dual control is enabled. Throws `changed_meanwhile` when the question is
+   * not open.
+   */
   async answer(account: string, isOn: boolean, origin: Origin, links?: UnitOfWork): Promise<void> {
     if (!(await this.#isAsked(account))) throw new Failure('changed_meanwhile');
     if (isOn) return this.#approvals.setRequired(account, true, origin, links);

@@ -5,7 +5,7 @@ import { commitOrThrow, type Database, type JournalEntry } from '../../src/stora
 /** After a record, the same event is counted for this long. */
 const THROTTLE_MS = 5 * MINUTE;
 
-/** Records of what came once, or with a number of what came so often since the record before. */
+/** The records of one occurrence, or of the number of occurrences since the last record. */
 type BuildEntries = (times?: number) => readonly JournalEntry[];
 
 interface ThrottledEvent {
@@ -33,7 +33,7 @@ export class AuditThrottle {
     this.#clock = options.clock;
   }
 
-  /** `what`: who did what, from where; the same texts are the same. */
+  /** `what` identifies the event by actor, action and source. */
   async record(what: readonly string[], entries: BuildEntries): Promise<void> {
     const name = JSON.stringify(what);
     const known = this.#throttled.get(name);
@@ -44,7 +44,7 @@ export class AuditThrottle {
     }
     const before = known === undefined || known.times === 0 ? [] : known.entries(known.times);
     const counted: ThrottledEvent = { at: this.#clock(), times: 0, entries };
-    // Before it is written, so that of many at once one is.
+    // Set before it is written, so that of many concurrent occurrences one is recorded.
     if (known !== undefined || this.#throttled.size < LIMITS.throttledAuditEvents) this.#throttled.set(name, counted);
     try {
       await commitOrThrow(this.#database, { writes: [], journal: [...before, ...entries()] });
@@ -54,7 +54,7 @@ export class AuditThrottle {
     }
   }
 
-  /** Records what was counted, once its time has come; `all` at once, before the process ends. */
+  /** Records due counts; with `all` every count, before the process ends. */
   async flush({ all = false } = {}): Promise<void> {
     const due: [ThrottledEvent, number][] = [];
     for (const [name, counted] of this.#throttled) {
@@ -75,7 +75,7 @@ export class AuditThrottle {
 
   #isThrottled({ at }: ThrottledEvent): boolean {
     const passed = this.#clock() - at;
-    // A clock that was ahead and returned must not end the records.
+    // A clock that was ahead and returned must not stop the records.
     return passed >= 0 && passed < THROTTLE_MS;
   }
 }

@@ -40,7 +40,7 @@ export interface AuthenticationDependencies extends PeopleDependencies {
 interface AttemptRecords {
   readonly person: Person;
   readonly memberships: readonly Membership[];
-  /** Undefined when it was changed in the database. */
+  /** Undefined when it was altered in the database. */
   readonly state: StoredSignInState | undefined;
 }
 
@@ -106,7 +106,7 @@ export async function attemptProof<T>(
   throw new Failure('unavailable');
 }
 
-/** Reads what an attempt is judged by; undefined without such a user. */
+/** Reads the records that an attempt is checked against; undefined without such a user. */
 async function loadAttemptRecords(
   { database, keyring }: PeopleDependencies,
   id: string,

@@ -107,7 +107,7 @@ export class Enrollment {
     return buildTotpEnrollment(totp, email);
   }
 
-  /** Throws `invalid_field` for a wrong code, and `not_possible` when the link was used meanwhile. */
+  /** Throws `invalid_field` for a wrong code, and `not_possible` when the link was used in the meantime. */
   async confirmTotp(session: Session, code: string, client: ClientContext): Promise<CompletedEnrollment> {
     const { totp } = getPendingEnrollment(session);
     const step = findTotpStep(totp, code, this.#dependencies.clock());
@@ -145,7 +145,7 @@ export class Enrollment {
     return completeEnrollment(this.#dependencies, sessionAfter, factor, client);
   }
 
-  /** Makes who is signed in a member. Throws `not_possible`. */
+  /** Makes the signed-in user a member. Throws `not_possible`. */
   async accept(session: Session, secret: string, client: ClientContext): Promise<Membership> {
     assertStage('signed-in', session);
     const { database, keyring, clock } = this.#dependencies;

@@ -52,7 +52,7 @@ export class FairQueue {
     });
   }
 
-  /** Gives up the newest task of the source with the most, if that source would still have more than `own`. */
+  /** Drops the newest task of the source with the most, if that source would still have more than `own`. */
   #makeRoom(queued: number): boolean {
     const [source, longest] = [...this.#waiting].reduce((one, other) =>
       other[1].length > one[1].length ? other : one,
@@ -64,7 +64,7 @@ export class FairQueue {
     return true;
   }
 
-  /** The next task takes over the place of the one that ended. */
+  /** The next task starts when one ends. */
   #startNext(): void {
     const [first] = this.#waiting;
     if (first === undefined) {

@@ -69,7 +69,7 @@ const INSERT_FIRST = `insert into invitations (${COLUMNS}) select ?, ?, ?, ?, ?,
     created_at = excluded.created_at, expires_at = excluded.expires_at
     where invitations.expires_at <= ?`;
 const DELETE = 'delete from invitations where account = ? and id = ? and expires_at > ?';
-/** The creation time tells two invitations with the fixed id apart. */
+/** The creation time distinguishes two invitations with the fixed id. */
 const REDEEM = `${DELETE} and created_at = ?`;
 const DELETE_BY_ACCOUNT = 'delete from invitations where account = ?';
 const DELETE_RESETS_BY_PERSON = 'delete from invitations where person = ?';
@@ -137,7 +137,9 @@ async function unsealAll(keyring: Keyring, rows: readonly Row[]): Promise<Invita
   return invitations;
 }
 
-/** Conflicts when the account has as many open ones as it may have, or with them as many people. */
+/**
+ * Conflicts at the limit of pending invitations of the account, or when they and the members reach the limit of users.
+ */
 export async function insertInvitation(keyring: Keyring, invitation: Invitation, secret: string): Promise<Write> {
   const { account, createdAt, kind } = invitation;
   const values = [...(await columnValues(keyring, invitation, secret)), account, createdAt];
@@ -145,7 +147,7 @@ export async function insertInvitation(keyring: Keyring, invitation: Invitation,
   return write(INSERT_FOR_MEMBER, [...values, account, account, createdAt], 1);
 }
 
-/** Conflicts when there is an operator, or an open invitation. */
+/** Conflicts when there is an operator, or a pending invitation. */
 export async function insertFirstInvitation(keyring: Keyring, invitation: Invitation, secret: string): Promise<Write> {
   const { createdAt } = invitation;
   return write(INSERT_FIRST, [...(await columnValues(keyring, invitation, secret)), createdAt, createdAt], 1);

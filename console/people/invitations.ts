@@ -107,13 +107,13 @@ export class Invitations {
     return memberships;
   }
 
-  /** Open ones, oldest first. */
+  /** Returns the pending ones, oldest first. */
   list(account: string): Promise<Invitation[]> {
     const { database, keyring, clock } = this.#dependencies;
     return listPendingInvitations(database, keyring, account, clock());
   }
 
-  /** Throws `unknown_record` when it is none, or none any more. */
+  /** Throws `unknown_record` when it does not exist, or is no longer pending. */
   async revoke(account: string, id: string, origin: Origin): Promise<void> {
     const unit = this.#buildRevocation([{ account, id }], origin);
     if (!(await this.#dependencies.database.commit(unit)).committed) throw new Failure('unknown_record');
@@ -126,8 +126,8 @@ export class Invitations {
   }
 
   /**
-   * The link of the first operator, who gives their e-mail address themselves: made once, by one node, when there is no
-   * operator and no open invitation to become one.
+   * Creates the link of the first operator, who enters their email address themselves: created once, by one node, when
+   * there is no operator and no pending invitation of one.
    */
   async inviteFirstOperator(origin: Origin): Promise<InvitationLink | undefined> {
     const { database, keyring, random } = this.#dependencies;
@@ -141,7 +141,7 @@ export class Invitations {
     return committed ? { id: invitation.id, secret, expiresAt: invitation.expiresAt } : undefined;
   }
 
-  /** By the secret of its link. Throws `not_possible`, whatever is wrong with it. */
+  /** Finds an invitation by the secret of its link. Throws `not_possible` for every reason. */
   async find(secret: string): Promise<Invitation> {
     const { database, keyring, clock } = this.#dependencies;
     const found = isSecret(secret) ? await findInvitation(database, keyring, secret, clock()) : undefined;
@@ -178,7 +178,7 @@ export class Invitations {
     return { writes: revoked.map((each) => deleteInvitation(each, clock())), journal: revoked.map(buildEvent) };
   }
 
-  /** With what ends in its favour, in one unit. */
+  /** Includes the revocations that the invitation causes, in one unit. */
   async #issue(
     invitation: Invitation,
     revocation: Revocation,
@@ -211,7 +211,9 @@ export class Invitations {
   }
 }
 
-/** A link is worth no more than who made it: throws `not_possible` when they may not make it any more. */
+/**
+ * A link grants no more than its creator may grant: throws `not_possible` when the creator may not create it any more.
+ */
 export async function assertInviterStillAllowed(
   { database, keyring }: PeopleDependencies,
   { account, role, inviterId }: Pick<Invitation, 'account' | 'role' | 'inviterId'>,

@@ -3,8 +3,8 @@ import { MINUTE } from '../../src/kernel/clock.ts';
 import { computeDigest, type PeopleDependencies } from './sealing.ts';
 
 /**
- * Challenges for signing in with a passkey alone. Nothing is stored for a client who has shown nothing: the challenge holds
- * its end and a MAC, and a user's state keeps the ones that were used until they end.
+ * Challenges for signing in with a passkey alone. Nothing is stored for an unauthenticated client: the challenge
+ * contains its expiry and a MAC, and a user's state contains the used ones until they expire.
  */
 const TTL_MS = 5 * MINUTE;
 const TIME_BYTES = 8;
@@ -22,7 +22,7 @@ export async function newChallenge({
   return new Uint8Array(Buffer.concat([head, await computeDigest(keyring, 'challenge', head.toString('hex'))]));
 }
 
-/** Returns the challenge with its end; undefined when it is not ours, or has ended. */
+/** Returns the challenge with its expiry; undefined when it was not issued here, or has expired. */
 export async function verifyChallenge(
   { keyring, time }: Pick<PeopleDependencies, 'keyring' | 'time'>,
   challenge: string,

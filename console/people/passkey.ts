@@ -21,7 +21,7 @@ export interface Passkey {
   readonly label: string;
 }
 
-/** COSE algorithms: Ed25519, ES256 and RS256, which every authenticator has one of. */
+/** COSE algorithms: Ed25519, ES256 and RS256; every authenticator has one of them. */
 const ALGORITHMS = [-8, -7, -257];
 const CHALLENGE_BYTES = 32;
 const TIMEOUT_MS = 5 * MINUTE;
@@ -73,7 +73,10 @@ export function buildRequestOptions(
   });
 }
 
-/** The passkey that a browser made, and its signature counter; undefined when anything about it is wrong. */
+/**
+ * Returns the passkey that a browser created, with its signature counter; undefined when any part of the response is
+ * invalid.
+ */
 export async function verifyRegistration(
   response: unknown,
   { challenge, relyingParty, label }: { challenge: string; relyingParty: RelyingParty; label: string },
@@ -92,18 +95,21 @@ export async function verifyRegistration(
     const passkey = { credential: id, publicKey: Buffer.from(publicKey).toString('base64url') };
     return { passkey: { ...passkey, transports, label }, counter };
   } catch {
-    // The library throws for everything that is wrong with what the browser sent, with texts that quote it.
+    // The library throws for every fault in the browser's data, with messages that quote it.
     return undefined;
   }
 }
 
-/** The id of the credential that a browser says it used. */
+/** Returns the id of the credential that a browser claims to have used. */
 export function findCredentialId(response: unknown): string | undefined {
   const id = (response as { id?: unknown } | null | undefined)?.id;
   return typeof id === 'string' ? id : undefined;
 }
 
-/** The new signature counter; undefined when the signature is not by this passkey over this challenge, or the counter is old. */
+/**
+ * Returns the new signature counter; undefined when the signature is not by this passkey over this challenge, or the
+ * counter is old.
+ */
 export async function verifyAssertion(
   response: unknown,
   expected: { passkey: Passkey; counter: number; challenge: string; relyingParty: RelyingParty },

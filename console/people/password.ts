@@ -5,19 +5,19 @@ import { LIMITS } from '../../src/kernel/limits.ts';
 const MIN_SCORE = 3;
 
 /**
- * Characters that are judged. The time it takes grows with the square of the length and more, seconds for some texts, and
- * nothing else goes on meanwhile. What follows makes a good password no worse.
+ * Number of characters that are rated. The time grows with the square of the length and more, seconds for some texts,
+ * and blocks the event loop. Further characters make a good password no worse.
  */
 const JUDGED_CHARACTERS = 32;
 
-/** The same password, however the keyboard composes its characters. */
+/** Returns the same password, however the keyboard composes its characters. */
 export const normalizePassword = (password: string): string => password.normalize('NFKC');
 
 type StrengthEstimator = (password: string, words: string[]) => number;
 
 let estimator: Promise<StrengthEstimator> | undefined;
 
-/** Megabytes of bad passwords, which only who sets one needs. */
+/** Megabytes of common passwords, loaded on first use. */
 async function loadEstimator(): Promise<StrengthEstimator> {
   const { ZxcvbnFactory } = await import('@zxcvbn-ts/core');
   const { dictionary, adjacencyGraphs } = await import('@zxcvbn-ts/language-common');
@@ -25,7 +25,7 @@ async function loadEstimator(): Promise<StrengthEstimator> {
   return (password, words) => factory.check(password, words).score;
 }
 
-/** Throws `invalid_field` for a password that is too short, too long, or easy to guess for who knows whose it is. */
+/** Throws `invalid_field` for a password that is too short, too long, or easy to guess with knowledge of the user. */
 export async function assertStrongPassword(password: string, user: { email: string; name: string }): Promise<void> {
   const { passwordCharactersAtLeast: min, passwordCharacters: max } = LIMITS;
   const normalized = normalizePassword(password);
@@ -40,10 +40,10 @@ export async function assertStrongPassword(password: string, user: { email: stri
   if (score < MIN_SCORE) throw invalidField('password', 'weakPassword');
 }
 
-/** For a new password that does not differ from the present one (PCI DSS 8.3.7). */
+/** Thrown for a new password that equals the present one (PCI DSS 8.3.7). */
 export const unchangedPassword = (): Failure => invalidField('password', 'samePassword');
 
-/** A text, its words, and all of them in one; with and without the marks on letters. */
+/** Returns a text, its words, and all of them joined; with and without diacritics. */
 function listWords(text: string): string[] {
   const forms = [text, text.normalize('NFKD').replace(/\p{M}/gu, '')];
   const words = forms.flatMap((form) => {

@@ -18,7 +18,7 @@ const TAG_BYTES = 32;
 
 type Parameters = Omit<PasswordHash, 'tag'>;
 
-/** Whose turn a hash takes, so that many of one source do not delay others. */
+/** The source of a hash, so that many hashes of one source do not delay others. */
 export type HashSource = `network ${string}` | `browser ${string}` | `user ${string}`;
 
 const newQueue = (): FairQueue =>
@@ -33,7 +33,7 @@ export class Passwords {
   readonly #keyring: Keyring;
   readonly #random: Random;
   readonly #derive: DeriveKey;
-  /** Apart: an attacker with thousands of networks delays no known browser and no signed-in user. */
+  /** A separate queue: an attacker with thousands of networks delays no known browser and no signed-in user. */
   readonly #networkQueue = newQueue();
   readonly #knownQueue = newQueue();
 
@@ -58,7 +58,7 @@ export class Passwords {
     return expected.length === tag.length && timingSafeEqual(expected, tag) && stored !== undefined;
   }
 
-  /** Hashed with other parameters than today's. */
+  /** True for a hash with other parameters than the present ones. */
   isOutdated({ memory, passes, parallelism }: PasswordHash): boolean {
     const now = PARAMETERS;
     return memory !== now.memory || passes !== now.passes || parallelism !== now.parallelism;

@@ -6,12 +6,12 @@ interface EventDetails {
   readonly person?: string;
   /** Absent: `success`. */
   readonly outcome?: string;
-  /** More records concerned, `invitation:…`. */
+  /** Further records concerned, such as `invitation:…`. */
   readonly targets?: readonly string[];
   readonly detail?: Readonly<Record<string, string | number>>;
 }
 
-/** Audit records about people: ids, roles and reasons; never an e-mail address. */
+/** Audit records about users: ids, roles and reasons; never an email address. */
 export function personEvent(
   clock: Clock,
   origin: Origin,
@@ -30,7 +30,7 @@ export function personEvent(
   });
 }
 
-/** The same in the log of every account that the person belongs to; of who belongs to none, in that of the service. */
+/** Builds the same record for every account of the user; for a user without account, in the log of the service. */
 export function eventPerAccount(
   clock: Clock,
   origin: Origin,

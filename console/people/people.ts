@@ -109,7 +109,9 @@ export class People {
     throw notPossible('emailTaken');
   }
 
-  /** Ends all locks of a user. Throws `unknown_record`, and `not_possible` when their state was changed in the database. */
+  /**
+   * Ends all locks of a user. Throws `unknown_record`, and `not_possible` when their state was altered in the database.
+   */
   async unlock(id: string, origin: Origin): Promise<void> {
     const { database, keyring, clock } = this.#dependencies;
     const person = await findPerson(database, keyring, id);

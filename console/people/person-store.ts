@@ -68,7 +68,7 @@ export async function updatePerson(
   return { person, write: write(UPDATE, [record, person.revision, before.id, before.revision], 1) };
 }
 
-/** Conflicts when anything about the person has changed since they were read. */
+/** Conflicts when any value of the user has changed since they were read. */
 export const deletePerson = ({ id, revision }: Person): Write => write(DELETE, [id, revision], 1);
 
 /**

@@ -26,7 +26,7 @@ export interface Person {
   readonly createdAt: number;
 }
 
-/** Simple on purpose: whether an address is one, only a message to it shows. */
+/** Simple on purpose: only a message could show whether an address exists. */
 const EMAIL = /^[^\s@"<>\\\p{Cc}]+@[^\s@"<>\\\p{Cc}]+\.[^\s@"<>\\\p{Cc}]+$/u;
 
 export function parseEmail(text: string): string {
@@ -39,7 +39,7 @@ export function parseEmail(text: string): string {
   return email;
 }
 
-/** Scripts with letters that look alike: an address that mixes them could pass for another one. */
+/** Scripts with similar letters: an address that mixes them could be mistaken for another one. */
 const CONFUSABLE_SCRIPTS = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u];
 
 const mixesScripts = (part: string): boolean => CONFUSABLE_SCRIPTS.filter((script) => script.test(part)).length > 1;

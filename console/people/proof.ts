@@ -9,7 +9,7 @@ import { findTotpStep } from './totp.ts';
 /** A second factor as it is presented. */
 export type Proof =
   | { readonly kind: 'totp' | 'recovery-code'; readonly code: string }
-  /** `response` is what the browser sent, untrusted. */
+  /** `response` is the browser's untrusted data. */
   | { readonly kind: 'passkey'; readonly response: unknown; readonly relyingParty: RelyingParty };
 
 /** Why a proof failed; only for the audit log. */
@@ -67,7 +67,7 @@ async function verifyTotp(
     if (factor.kind !== 'totp') continue;
     const step = findTotpStep(factor.record.secret, code, now);
     if (step === undefined) continue;
-    // Each code is good once (RFC 6238 5.2), and none before it any more.
+    // Each code is valid once (RFC 6238 5.2), and no earlier one after it.
     if (step <= factor.counter) return { failure: 'code_used' };
     return { factor, consumption: await consumeFactor(keyring, factor, step, now) };
   }

@@ -158,7 +158,7 @@ export async function insertSession(
   return { session, write: write(INSERT, [...columns, await computeActivityMac(keyring, digest, lastActiveAt)], 1) };
 }
 
-/** Conflicts when the session has ended, or its notes are no longer those that were read. */
+/** Conflicts when the session has ended, or its notes have changed since they were read. */
 export async function updateSession(
   keyring: Keyring,
   before: Session,
@@ -201,7 +201,7 @@ export const deleteSessionById = ({ person, id }: Pick<Session, 'person' | 'id'>
   deleteReplacedSession({ person, id }),
 ];
 
-/** Deletes what remains of a session's secrets of before. */
+/** Deletes the earlier secrets of a session. */
 export const deleteReplacedSession = ({ person, id }: Pick<Session, 'person' | 'id'>): Write =>
   write(DELETE_REPLACED, [person, id]);
 

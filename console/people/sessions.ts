@@ -72,14 +72,14 @@ export class Sessions {
     return listLastActivity(database, keyring, account, clock());
   }
 
-  /** Ends one of the person's own. Throws `unknown_record`. */
+  /** Ends a session of the user. Throws `unknown_record`. */
   async revoke(session: Session, id: string, client: ClientContext): Promise<void> {
     const unit = await this.#buildRevocation(session, deleteSessionById({ person: session.person, id }), id, client);
     const { committed } = await this.#dependencies.database.commit(unit);
     if (!committed) throw new Failure('unknown_record');
   }
 
-  /** Ends all of the person's own but this one. */
+  /** Ends all other sessions of the user. */
   async revokeOthers(session: Session, client: ClientContext): Promise<void> {
     const unit = await this.#buildRevocation(session, [deleteOtherSessions(session)], 'others', client);
     await commitOrThrow(this.#dependencies.database, unit);

@@ -55,7 +55,7 @@ const DELETE = 'delete from sign_in_states where person = ?';
 
 type BoundColumns = Pick<StoredSignInState, 'person' | 'lastSignInAt' | 'passwordBlockedAt' | 'disabledAt'>;
 
-/** Binds the columns in clear: nothing can be enabled, unblocked or counted anew in the database. */
+/** Binds the columns in clear: nothing can be enabled, unblocked or reset by writing to the database. */
 const recordContext = ({ person, lastSignInAt, passwordBlockedAt, disabledAt }: BoundColumns): EncryptionContext =>
   serviceContext('sign_in_states', person, ...[lastSignInAt, passwordBlockedAt ?? '', disabledAt ?? ''].map(String));
 

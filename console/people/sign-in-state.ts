@@ -1,7 +1,7 @@
 import { DAY, MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 
-/** Wrong passwords and codes, and until when further ones are refused. */
+/** Wrong passwords and codes, and until when further attempts are rejected. */
 interface FailureCount {
   readonly failures: number;
   /** Time of the newest one. */
@@ -20,7 +20,7 @@ interface TrackedSource extends FailureCount {
 export interface Source {
   /** See `subscriberNetwork`. */
   readonly network: string;
-  /** Digest of the secret that the browser holds, bound to the user; undefined for a browser that holds none. */
+  /** Digest of the browser's secret, bound to the user; undefined for a browser without one. */
   readonly browser: string | undefined;
 }
 
@@ -33,12 +33,12 @@ export interface SignInState {
   readonly browsers: readonly TrackedSource[];
   /** All networks together that the user has not signed in from. */
   readonly newNetworks: FailureCount;
-  /** Wrong second factors after the right password, since the password was set. */
+  /** Wrong second factors after the correct password, since the password was set. */
   readonly factorFailures: number;
   /** Challenges that passkeys signed without a password, and when they end. */
   readonly usedChallenges: readonly { readonly challenge: string; readonly expiresAt: number }[];
   readonly lastSignInAt: number;
-  /** From then on the password is not accepted. */
+  /** Time from which the password is not accepted. */
   readonly passwordBlockedAt: number | undefined;
   /** The user did not sign in for too long. */
   readonly disabledAt: number | undefined;
@@ -118,7 +118,7 @@ export function countFailure(
   return { state: { ...state, networks, newNetworks }, locked: isFirstDelay ? 'new-networks' : locked };
 }
 
-/** Counts a wrong second factor after the right password; too many since the password was set block the password. */
+/** Counts a wrong second factor after the correct password; too many since the password was set block the password. */
 export function countFactorFailure(state: SignInState, now: number): SignInState {
   const factorFailures = state.factorFailures + 1;
   const isBlocked = factorFailures >= LIMITS.secondFactorFailures;
@@ -145,7 +145,7 @@ export function recordSignIn(state: SignInState, source: Source, now: number, la
   };
 }
 
-/** Ends all locks, and forgets the failures that led to them; not those of second factors. */
+/** Ends all locks, and deletes the failures that led to them, except those of second factors. */
 export const withoutLocks = (state: SignInState): SignInState => ({
   ...state,
   networks: state.networks.filter(({ signedInAt }) => signedInAt !== undefined).map(withoutFailures),
@@ -226,7 +226,7 @@ const withSource = (all: readonly TrackedSource[], one: TrackedSource): TrackedS
   one,
 ];
 
-/** Failures from new networks must not displace the networks that are known, so that each kind has a bound of its own. */
+/** Failures from new networks must not displace the known networks, so that each kind has a separate limit. */
 function boundNetworks(networks: readonly TrackedSource[], now: number): TrackedSource[] {
   const known = networks.filter((network) => isNetworkKnown(network, now));
   const failed = networks.filter((network) => !isNetworkKnown(network, now) && now < network.failedAt + FAILURE_TTL_MS);

@@ -6,7 +6,7 @@ import { rowMacKey } from '../../src/storage/mac-table.ts';
 
 /** Figures of all accounts for operators, read in a fixed number of statements. */
 
-/** How many, of each account, or of each account and environment. */
+/** Counts by account, or by account and environment. */
 type Counts = ReadonlyMap<string, number>;
 
 export interface AccountFigures {

@@ -35,16 +35,16 @@ export const TABLES: readonly Table[] = [
   },
 ];
 
-/** A merchant's wish to have payments enabled in one environment, and what became of it. */
+/** A merchant's request to enable payments in one environment, with its decision. */
 export interface ActivationRequest {
   readonly account: string;
   readonly environment: Environment;
   readonly id: string;
   readonly status: RequestStatus;
-  /** Ids of people. */
+  /** Ids of users. */
   readonly requestedBy: string;
   readonly decidedBy: string | undefined;
-  /** Their names then. */
+  /** Their names at that time. */
   readonly requester: string;
   readonly decider: string | undefined;
   readonly processor: string;
@@ -74,7 +74,7 @@ const UPDATE = `update activation_requests set status = ?, decided_by = ?, recor
 type Sealed = Pick<ActivationRequest, 'requester' | 'decider' | 'processor' | 'note' | 'decisionNote'>;
 type Bound = Omit<ActivationRequest, keyof Sealed>;
 
-/** Bound to the columns in clear, too. */
+/** The encryption context includes the columns in clear. */
 const recordContext = (bound: Bound): EncryptionContext => {
   const { account, environment, id, status, requestedBy, decidedBy = '', createdAt, decidedAt = '' } = bound;
   const times = [createdAt, decidedAt].map(String);
@@ -91,7 +91,7 @@ const recordContext = (bound: Bound): EncryptionContext => {
   );
 };
 
-/** The newest first; without those that were changed in the database. */
+/** Returns the newest first; without those that were altered in the database. */
 export const listRequestsByAccount = async (
   database: Database,
   keyring: Keyring,
@@ -109,7 +109,7 @@ export const findRequest = async (
   id: string,
 ): Promise<ActivationRequest | undefined> => (await readable(keyring, await database.read(FIND, account, id)))[0];
 
-/** Conflicts when one is pending there, or at the limit of requests in a day. */
+/** Conflicts when a request is pending there, or at the limit of requests in a day. */
 export async function insertRequest(keyring: Keyring, request: ActivationRequest): Promise<Write> {
   const { account, environment, id, status, requestedBy, createdAt } = request;
   const record = await sealed(keyring, request);
@@ -117,7 +117,7 @@ export async function insertRequest(keyring: Keyring, request: ActivationRequest
   return write(INSERT, [...values, account, environment, account, createdAt - DAY], 1);
 }
 
-/** Conflicts when it does not wait any more. */
+/** Conflicts when it is no longer pending. */
 export async function updateRequest(keyring: Keyring, request: ActivationRequest): Promise<Write> {
   const { account, environment, id, status, decidedBy, decidedAt } = request;
   const record = await sealed(keyring, request);

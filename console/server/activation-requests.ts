@@ -62,7 +62,7 @@ export class ActivationRequests {
     this.#processors = options.processors;
   }
 
-  /** The newest first. */
+  /** Returns the newest first. */
   list(account: string): Promise<ActivationRequest[]> {
     return listRequestsByAccount(this.#database, this.#keyring, account);
   }
@@ -72,7 +72,9 @@ export class ActivationRequests {
     return listAllRequests(this.#database, this.#keyring);
   }
 
-  /** Returns the id. Throws `invalid_field`, `not_possible` when one waits there already, and `rate_limited`. */
+  /**
+   * Returns the id. Throws `invalid_field`, `not_possible` when a request is pending there already, and `rate_limited`.
+   */
   async submit(wanted: SubmittedRequest, { person, origin }: ActingUser): Promise<string> {
     if (!this.#processors.includes(wanted.processor))
       throw invalidField('processor', 'choice', { words: this.#processors.join(', ') });

@@ -3,7 +3,7 @@ import { parseBody } from '../../src/http/request-body.ts';
 import type { Json } from '../../src/kernel/json.ts';
 import type { ApprovableChange, Route } from './route.ts';
 
-/** The changes among the routes that can take two people, to be carried out later as they would have been at once. */
+/** The changes among the routes that can need approval, to be executed later with the same effect. */
 export const listApprovableChanges = (routes: readonly Route[]): ReadonlyMap<string, ApprovableChange> =>
   new Map(
     routes.flatMap((route) => {
@@ -19,7 +19,7 @@ function toApprovableChange(route: Route): ApprovableChange {
     execute: async (call, { params, body }, environment, consent) => {
       const { body: read } = parseBody(route, Buffer.from(body, 'utf8'));
       const tenant = { account: call.account, environment };
-      // Through its own schema, so that it answers what it would have answered at once.
+      // Rendered through its own schema, so that the result is that of an immediate execution.
       const response = write(await route.run({ ...call, params, tenant, consent, query: undefined, body: read }));
       return (JSON.parse(response) as { result: Json }).result;
     },

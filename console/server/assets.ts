@@ -7,11 +7,11 @@ import { rejectOtherMethods, sendInChunks } from '../../src/http/server.ts';
 import type { Random } from '../../src/kernel/clock.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 
-/** The files of the web console, in memory: nothing else can be asked for. */
+/** The files of the web console, in memory: no other file can be requested. */
 export interface Assets {
-  /** The one page; it still holds `%NONCE%`. */
+  /** The only page; it contains the placeholder `%NONCE%`. */
   readonly page: string;
-  /** By name, under /assets/. Names change with the content. */
+  /** Files under /assets/ by name. Names change with the content. */
   readonly named: ReadonlyMap<string, Asset>;
 }
 
@@ -82,7 +82,7 @@ const HEADERS = {
   ].join(', '),
 };
 
-/** With a nonce, style elements that carry it are taken too: the component library adds some. */
+/** Style elements with the nonce are allowed too: the component library adds some. */
 const contentSecurityPolicy = (nonce?: string): string =>
   [
     "default-src 'none'",
@@ -95,7 +95,7 @@ const contentSecurityPolicy = (nonce?: string): string =>
     "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
-    // The one policy that the console has (console/web/trusted-types.ts).
+    // The only policy of the console (console/web/trusted-types.ts).
     'trusted-types default',
   ].join('; ');
 
@@ -110,7 +110,7 @@ const NOT_BUILT_PAGE = `<!doctype html>
 </html>
 `;
 
-/** Reads what was built into the folder; undefined when nothing was. */
+/** Reads the files of the build in the folder; undefined without a build. */
 export function loadAssets(folder: string): Assets | undefined {
   const index = join(folder, 'index.html');
   if (!existsSync(index)) return undefined;
@@ -131,13 +131,13 @@ function readAsset(file: string): Asset {
     body: readFileSync(`${file}${ending}`),
   }));
   const digest = createHash('sha256').update(body).digest('base64url').slice(0, ETAG_CHARACTERS);
-  // Weak, because all compressed forms have the same.
+  // Weak, because all compressed variants have the same.
   return { type: TYPES[extname(basename(file))] ?? '', etag: `W/"${digest}"`, body, compressed };
 }
 
 /**
- * Serves the files and, for every path that begins with one of `pages`, the one page, which then shows what the path says.
- * Without a build `/` says how to get one.
+ * Serves the files and, for every path that starts with one of `pages`, the only page, which then renders the path.
+ * Without a build `/` explains how to create one.
  */
 export function addAssets(
   app: FastifyInstance,
@@ -193,7 +193,7 @@ function sendAsset(request: FastifyRequest, reply: FastifyReply, asset: Asset): 
   return sendInChunks(reply.header('content-type', asset.type), variant?.body ?? asset.body);
 }
 
-/** Of a list in a header, those that are not ruled out by a weight of zero. */
+/** Returns the values of a list header, without those with a weight of zero. */
 const listAccepted = (list: string | undefined): string[] =>
   (list ?? '')
     .split(',')
@@ -202,6 +202,6 @@ const listAccepted = (list: string | undefined): string[] =>
 
 const NON_PAGE_HEADERS_WITH_HSTS = { ...NON_PAGE_HEADERS, 'strict-transport-security': 'max-age=31536000' };
 
-/** On a developer's own machine the last would keep browsers from every other http://localhost. */
+/** On a developer's own machine the last header would block browsers from every other http://localhost. */
 export const browserHeaders = ({ hostname }: FastifyRequest): Readonly<Record<string, string>> =>
   hostname === 'localhost' ? NON_PAGE_HEADERS : NON_PAGE_HEADERS_WITH_HSTS;

@@ -2,10 +2,13 @@ import { LIMITS } from '../../src/kernel/limits.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import type { ConsoleCall } from './route.ts';
 
-/** Looks at the audit log, for each database. */
+/** Readings of the audit log in progress, for each database. */
 const AUDIT_READS = new WeakMap<object, ConcurrencyLimit>();
 
-/** Reading the log takes long, and a person needs it for one page at a time. Throws `rate_limited`; returns how to end the look. */
+/**
+ * Limits concurrent readings of the audit log per user: reading takes long, and a user needs one page at a time. Throws
+ * `rate_limited`; returns a function that ends the reading.
+ */
 export function acquireAuditRead({
   services,
   person,

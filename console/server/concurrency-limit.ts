@@ -1,6 +1,6 @@
 import { Failure } from '../../src/kernel/failure.ts';
 
-/** How much each person has under way in this process. */
+/** Counts the concurrent calls of each user in this process. */
 export class ConcurrencyLimit {
   readonly #max: number;
   readonly #running = new Map<string, number>();
@@ -9,7 +9,7 @@ export class ConcurrencyLimit {
     this.#max = max;
   }
 
-  /** Returns how to end it. Throws `rate_limited`. */
+  /** Returns a function that ends the call. Throws `rate_limited`. */
   acquire(person: string): () => void {
     const running = this.#running.get(person) ?? 0;
     if (running >= this.#max) throw new Failure('rate_limited');

@@ -13,7 +13,7 @@ import { routes } from './routes.ts';
 import { SessionDoor, type SessionDoorOptions } from './session-door.ts';
 import { UsageOverview } from './usage-overview.ts';
 
-/** Where the addresses of the console's pages begin; all of them are the one page that the browser fills. */
+/** First segments of the page addresses; all of them are the one page that the browser renders. */
 export const PAGES = ['/', '/sign-in', '/join', '/profile', '/a', '/operator'] as const;
 
 /** Dependencies of the routes. */

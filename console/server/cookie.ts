@@ -2,16 +2,16 @@ import { SECOND } from '../../src/kernel/clock.ts';
 import { BROWSER_KNOWN_MS } from '../people/sign-in-state.ts';
 
 /**
- * The cookies of the console: for this host alone and all of it, over TLS alone, out of reach of scripts, and never sent on
- * the way from another site (RFC 6265bis: `__Host-`, SameSite). That of a session ends with the browser; the session itself
- * ends before. That of the browser outlasts sign-outs: failed sign-ins of others are not counted for a browser that a user
- * has signed in with. It gives no access to anything.
+ * The cookies of the console: for this host alone and all its paths, over TLS alone, unreadable for scripts, and never
+ * sent with requests of another site (RFC 6265bis: `__Host-`, SameSite). The session cookie ends with the browser; the
+ * session itself expires earlier. The browser cookie outlasts sign-outs: failed sign-ins of other clients are not
+ * counted for a browser that a user has signed in with. It gives no access.
  */
 const SESSION = '__Host-cardvault-session';
 const BROWSER = '__Host-cardvault-browser';
 const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Strict';
 
-/** Returns undefined without the cookie, and for two of one name: then one was planted. */
+/** Returns undefined without the cookie, and for two of one name: one of them was then planted by another site. */
 function parseCookie(header: string | undefined, name: string): string | undefined {
   const values = (header ?? '')
     .split(';')

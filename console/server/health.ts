@@ -37,26 +37,26 @@ type HealthFinding = keyof typeof FINDINGS;
 export interface HealthCheck {
   readonly finding: HealthFinding;
   readonly state: 'good' | 'warning' | 'bad';
-  /** How many of what the finding is about; 0 where it counts nothing. */
+  /** The number of affected items; 0 where the finding counts nothing. */
   readonly count: number;
   /** The limit of `count`; 0 without one. */
   readonly limit: number;
-  /** Milliseconds; when what it is about ends, where it does. */
+  /** Milliseconds; expiry of the affected item, if it has one. */
   readonly endsAt: number | undefined;
 }
 
 interface HealthInputs {
   readonly now: number;
   readonly isReady: boolean;
-  /** The newest heads of the audit log are sealed with our key; undefined while they cannot be read. */
+  /** True when the newest heads of the audit log have valid seals; undefined while they cannot be read. */
   readonly isLogSealed: boolean | undefined;
   readonly waitingWrites: number;
   readonly inDoubtPayments: number;
-  /** Enabled, though they did not sign in for 90 days. */
+  /** Number of enabled users who did not sign in for 90 days. */
   readonly inactiveUsers: number;
   readonly blockedPasswords: number;
   readonly isTimeTrusted: boolean;
-  /** Rows whose MAC is wrong. */
+  /** Rows with an invalid MAC. */
   readonly alteredRows: number;
   /** Expiry of the certificate of the listeners. */
   readonly certificateEnd: number | undefined;
@@ -66,9 +66,9 @@ interface HealthInputs {
   readonly coreDumps: boolean | undefined;
 }
 
-/** Before a certificate ends. */
+/** How long before the expiry of a certificate the finding appears. */
 const CERTIFICATE_WARNING_MS = 30 * DAY;
-/** A part of the queue of writes that shows a slow disk, and not only a busy second. */
+/** The fraction of the queue of writes that shows a slow disk, and not only a short peak. */
 const QUEUE_WARNING_SHARE = 0.1;
 
 export const runHealthChecks = (inputs: HealthInputs): HealthCheck[] => [

@@ -4,7 +4,7 @@ import type { Environment } from '../../src/kernel/environment.ts';
 import type { STEPS } from '../wire/onboarding.ts';
 import type { ActivationRequest } from './activation-request-store.ts';
 
-/** How far an account is on its way to live payments, told by what is there. */
+/** The steps of an account towards live payments, derived from its records. */
 
 type OnboardingStep = (typeof STEPS)[number];
 
@@ -12,10 +12,10 @@ export interface OnboardingFacts {
   readonly account: Account;
   readonly keys: ReadonlyMap<Environment, KeyProgress>;
   readonly requests: readonly ActivationRequest[];
-  /** When the first owner joined; undefined while there is none. */
+  /** Time at which the first owner joined; undefined without one. */
   readonly owner: number | undefined;
   readonly findPayments: ReadonlySet<Environment>;
-  /** In the sandbox, at any time. */
+  /** Calls in the sandbox, at any time. */
   readonly hasTried: {
     readonly call: boolean;
     readonly token: boolean;
@@ -28,11 +28,11 @@ interface OnboardingStepState {
   readonly step: OnboardingStep;
   /** `waiting`: an operator has to act. */
   readonly state: 'done' | 'waiting' | 'open';
-  /** When it was done, where that is known. */
+  /** Time of completion, where it is known. */
   readonly at: number | undefined;
 }
 
-/** A production key alone makes nothing live: its first call does. */
+/** A production key alone does not make an account live; its first call does. */
 export const effectiveStatus = ({ status }: Account, isProductionUsed: boolean): AccountStatus =>
   status === 'live' && !isProductionUsed ? 'sandbox' : status;
 
@@ -65,6 +65,6 @@ function activation({ requests, findPayments: paymentsIn }: OnboardingFacts): On
   return { step: 'activation_requested', state: isWaiting ? 'waiting' : 'open', at: undefined };
 }
 
-/** A payment is no part of it: enabling payments later must not undo what was done. */
+/** Payments are no condition: enabling payments later must not undo completed steps. */
 const isTested = ({ hasTried }: OnboardingFacts): boolean =>
   hasTried.call && (hasTried.token || hasTried.capture || hasTried.payment);

@@ -10,7 +10,7 @@ import type { ConsoleServices } from './route.ts';
 type Services = Pick<ConsoleServices, 'activations' | 'configurations' | 'requests'>;
 type Execute = (services: Services, tenant: Tenant, execution: Execution) => Promise<unknown>;
 
-/** How each change that an operator requested is executed once a member of the account approved it. */
+/** The execution of each change of an operator after a member of the account approved it. */
 const EXECUTE: Readonly<Record<RestrictedChange['action'], Execute>> = {
   'payments.enable': async ({ activations, requests }, tenant, { approval, call, consent, origin }) => {
     const { attachment, ...request } = JSON.parse(call.body) as StoredEnableRequest;
@@ -27,7 +27,7 @@ const EXECUTE: Readonly<Record<RestrictedChange['action'], Execute>> = {
     configurations.remove(tenant, origin, { consent }),
 };
 
-/** Executes the change together with its approval. Throws what the use case throws; then the approval still waits. */
+/** Executes the change together with its approval. Throws what the use case throws; the approval then stays pending. */
 export async function executeOperatorChange(services: Services, execution: Execution): Promise<void> {
   const { action, account, environment } = execution.approval;
   if (!Object.hasOwn(EXECUTE, action)) throw notPossible('changeGone');
@@ -36,7 +36,7 @@ export async function executeOperatorChange(services: Services, execution: Execu
   );
 }
 
-/** Returns the result of an operator's change, or the id of the approval that it waits for. */
+/** Returns the result of an operator's change, or the id of the approval that it awaits. */
 export async function toResultOrApproval<T>(
   act: () => Promise<T>,
 ): Promise<{ approval: null; result: T } | { approval: string; result: null }> {

@@ -63,14 +63,14 @@ export interface ConsoleServices {
   readonly paymentListing: PaymentQueries;
   readonly auditReading: AuditLogQuery;
   readonly serviceInfo: ServiceInfo;
-  /** Changes that can take two people, by their word in `byTwo`. */
+  /** Changes that can need approval, by their value of `dualControl`. */
   readonly changes: ReadonlyMap<string, ApprovableChange>;
 }
 
 /** A change that can be executed after its approval. */
 export interface ApprovableChange {
   readonly definition: Definition;
-  /** Does it, with what was asked for then; answers what the definition declares. */
+  /** Executes the stored call; returns the data that the definition declares. */
   execute(
     call: ConsoleCall<unknown, unknown>,
     requestedCall: RequestedCall,
@@ -82,15 +82,15 @@ export interface ApprovableChange {
 /** Information about the service itself. */
 export interface ServiceInfo {
   readonly version: string;
-  /** Where the interface is reached; known once the listeners listen. */
+  /** Address of the interface; known once the listeners listen. */
   apiUrl(environment: Environment): string;
   readonly startedAt: number;
   readonly isShared: boolean;
   /** True when a crash may leave the memory in a file; undefined where the system does not say. */
   readonly coreDumps: boolean | undefined;
-  /** For clients to trust: the certificate of the authority that was made here, PEM. */
+  /** The certificate of the CA that cardvault created, for clients to trust; PEM. */
   caCertificate(): string | undefined;
-  /** When the certificate of the listeners ends; undefined when it cannot be read. */
+  /** Expiry of the listeners' certificate; undefined when it cannot be read. */
   certificateEnd(): number | undefined;
 }
 
@@ -125,8 +125,8 @@ export interface ConsoleGrant extends PublicGrant {
 }
 
 /**
- * A call with or without a session. Its transaction is committed with its result before the response leaves; the origin of that
- * transaction is the origin of the call, and names nobody when no user is signed in.
+ * A call with or without a session. Its transaction is committed with its result before the response is sent; the
+ * origin of that transaction is the origin of the call, and names no user without a session.
  */
 export interface PublicCall<Body, Query> extends RouteCall<Body, Query>, PublicGrant {
   readonly services: ConsoleServices;
@@ -137,23 +137,23 @@ export interface ConsoleCall<Body, Query> extends RouteCall<Body, Query>, Consol
   readonly services: ConsoleServices;
   readonly session: Session;
   readonly person: Profile;
-  /** Consent to this change by a second person; absent when the change needs none. */
+  /** Consent of the approver to this change; absent when the change needs none. */
   readonly consent?: Consent;
 }
 
 /** A definition with its handler. */
 export interface Route extends HttpRoute, Definition {
   readonly bodyLimit: number;
-  /** For `public`, `signing-in` and `enrolling` it gets a `PublicCall`, else a `ConsoleCall`. */
+  /** For `public`, `signing-in` and `enrolling` it gets a `PublicCall`, otherwise a `ConsoleCall`. */
   run(call: ConsoleCall<unknown, unknown>): Promise<unknown>;
   /**
-   * For `dualControl`: describes the change to the second person. Throws when the change could not be made. Absent: the
+   * For `dualControl`: describes the change to the approver. Throws when the change could not be made. Absent: the
    * description is its name alone.
    */
   summary?(call: ConsoleCall<unknown, unknown>): Promise<readonly SummaryLine[]>;
 }
 
-/** For definitions with the access `public`, `signing-in` or `enrolling`. */
+/** Defines a route with the access `public`, `signing-in` or `enrolling`. */
 export const publicRoute = <Body, Query, Data>(
   definition: Definition<Body, Query, Data>,
   run: (call: PublicCall<Body, Query>) => Promise<Data>,

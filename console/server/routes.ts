@@ -20,7 +20,7 @@ import { teamRoutes } from './routes/team.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import { workbenchRoutes } from './routes/workbench.ts';
 
-/** Every line of the console's interface. */
+/** Every route of the console. */
 export const routes: readonly Route[] = [
   ...sessionRoutes,
   ...enrollmentRoutes,

@@ -5,16 +5,16 @@ export interface OriginHeaders {
   readonly method: string;
   readonly host: string | undefined;
   readonly origin: string | undefined;
-  /** Sec-Fetch-Site. */
+  /** The header Sec-Fetch-Site. */
   readonly site: string | undefined;
 }
 
 /**
- * The origin of the console as the browser sees it. Throws `cross_site` when a page of another origin sent the request, or
- * made the browser ask. The cookie is SameSite=Strict and each change carries a token; this holds when either fails, and
- * another port of the same host is another origin here, though not another site.
+ * Returns the origin of the console as the browser sees it. Throws `cross_site` when a page of another origin sent the
+ * request, or caused the browser to send it. The cookie is SameSite=Strict and each change carries a token; this check
+ * helps when either fails. Another port of the same host is another origin here, though not another site.
  *
- * `consoleUrl`: where the operator said the console is, if they did; then nothing else is taken for it.
+ * `consoleUrl`: the configured address of the console, if any; no other origin is then accepted.
  */
 export function assertSameOrigin(
   { method, host, origin, site }: OriginHeaders,

@@ -34,7 +34,7 @@ const STAGES: Readonly<Record<string, Session['stage']>> = { 'signing-in': 'pass
 
 export interface SessionDoorOptions {
   readonly services: ConsoleServices;
-  /** As the operator set it; absent: any host that the browser names. */
+  /** The configured address; absent: any host that the browser names. */
   readonly consoleUrl: string | undefined;
   /** Attempts to sign in for each minute and network; 0 is no limit. */
   readonly attemptsPerMinute: number;
@@ -47,7 +47,7 @@ export class SessionDoor implements Door<Route, ConsoleGrant> {
   readonly #services: ConsoleServices;
   readonly #consoleUrl: string | undefined;
   readonly #attempts: TokenBuckets | undefined;
-  /** By user. */
+  /** Calls in the last minute, by user. */
   readonly #calls: TokenBuckets;
   readonly #concurrency = new ConcurrencyLimit(LIMITS.concurrentCallsPerUser);
 
@@ -93,7 +93,7 @@ export class SessionDoor implements Door<Route, ConsoleGrant> {
     const { approvals, changeControl } = this.#services;
     if (!(await changeControl.isRequired(call.account))) return undefined;
     const summary = (await route.summary?.(call)) ?? [];
-    // The body as it was parsed: an approver agrees to nothing else.
+    // The body as it was parsed: an approver approves nothing else.
     const requestedCall = { params: call.params, body: call.body === undefined ? '' : JSON.stringify(call.body) };
     const approval = await approvals.request(call, { environment, action, summary, call: requestedCall });
     return { approval, result: null };
@@ -103,7 +103,7 @@ export class SessionDoor implements Door<Route, ConsoleGrant> {
     return translate(error, {});
   }
 
-  /** A failure changes no cookie. */
+  /** A failure does not change the cookie. */
   addHeaders(headers: ResponseHeaders, grant: ConsoleGrant | undefined, error?: unknown): void {
     if (error !== undefined || grant === undefined) return;
     const lines = [grant.cookies.session, grant.cookies.browser].filter((line) => line !== undefined);
@@ -115,7 +115,7 @@ export class SessionDoor implements Door<Route, ConsoleGrant> {
     return this.#services.people.sessions.find(parseSessionCookie(head.header('cookie')), { isPassive });
   }
 
-  /** Nothing can be guessed by a call without a body, so a user whose attempts are used up can still sign out. */
+  /** A call without a body cannot be used to guess, so a user whose attempts are used up can still sign out. */
   #limitAttempts({ access, method, body, path }: Route, { address }: RequestHead): void {
     const isAttempt =
       (WITHOUT_SESSION.has(access) && method !== 'GET' && body !== undefined) || RATE_LIMITED_PATHS.has(path);
@@ -166,7 +166,7 @@ export class SessionDoor implements Door<Route, ConsoleGrant> {
     };
   }
 
-  /** Undefined for a caller who need not be known. */
+  /** Undefined for a caller who need not have a session. */
   async #authorize(
     head: RequestHead,
     route: Route,
@@ -194,7 +194,7 @@ export class SessionDoor implements Door<Route, ConsoleGrant> {
     return { person, origin: personOrigin(person, client), account, role };
   }
 
-  /** Finds the account and the user's role in it. An account of others does not exist for the user. */
+  /** Finds the account and the user's role in it. Other accounts do not exist for the user. */
   async #resolveScope(
     { access, path }: Route,
     { params }: RequestHead,
@@ -218,7 +218,7 @@ export class SessionDoor implements Door<Route, ConsoleGrant> {
     return { account, role };
   }
 
-  /** The first denial is recorded at once, and the number of those that follow is recorded later. */
+  /** The first denial is recorded immediately, and the number of the following ones later. */
   #recordDenied(route: string, account: string, origin: Origin): Promise<void> {
     const { clock, people } = this.#services;
     const event = { action: 'access.denied', outcome: 'role', account, environment: '' } as const;

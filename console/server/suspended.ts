@@ -8,8 +8,9 @@ export const isSuspended = async ({ services, account }: AccountScope): Promise<
   (await services.accounts.find(account))?.status === 'suspended';
 
 /**
- * Keys of a suspended account do nothing, and its people read, and take access away: whatever makes or widens access, changes
- * records and settings, or moves money, waits until it is resumed. Throws `not_possible`.
+ * Throws `not_possible` for calls that a suspended account does not allow. Its keys are rejected; its users may read
+ * and revoke access. Calls that create or extend access, change records and settings, or move money are rejected until
+ * it is resumed.
  */
 export async function assertNotSuspended(
   { method, allowedWhileSuspended: evenSuspended }: Definition,

@@ -14,17 +14,17 @@ export interface UsageReport {
   readonly period: UsageSummary;
   /** The previous period of the same length, up to the same hour of its last day. */
   readonly before: UsageSummary;
-  /** By hours or days, of which each begins at `at`; none is left out. */
+  /** By hours or days, each starting at `at`; none is left out. */
   readonly points: readonly { readonly at: number; readonly usage: UsageSummary }[];
 }
 
 interface TimeSpan {
   readonly from: number;
-  /** Not of it. */
+  /** Exclusive end of the period. */
   readonly to: number;
 }
 
-/** Adds up what was counted. However many ask for the same at once and in the next seconds, it is read once. */
+/** Sums the counters. Concurrent and repeated requests within seconds share one reading. */
 export class UsageOverview {
   readonly #statistics: Usage;
   readonly #payments: PaymentQueries;
@@ -38,7 +38,7 @@ export class UsageOverview {
     this.#cache = new Cache({ clock: options.clock, max: MAX_REPORTS, ttlMs: costAwareTtl });
   }
 
-  /** One day by the hour, more by the day; the present one is the last. */
+  /** One day by the hour, longer periods by the day; the present day is the last. */
   of(tenant: Tenant, days: number): Promise<UsageReport> {
     const now = this.#clock();
     const thisHour = now - (now % HOUR);

@@ -15,11 +15,11 @@ export interface UsageSummary {
   readonly requests: number;
   readonly refused: number;
   readonly failed: number;
-  /** How many requests took at most so many milliseconds, and longer than the step before. */
+  /** Number of requests in a duration class: at most this number of milliseconds, and more than the previous bound. */
   readonly steps: ReadonlyMap<number, number>;
 }
 
-/** The counter of captures that were made. */
+/** The counter of created captures. */
 export const CAPTURES_CREATED = successCounter(createCapture.operationId);
 
 export function summarizeUsage(counted: readonly CounterValue[], payments: readonly PaymentCount[]): UsageSummary {
@@ -53,7 +53,10 @@ function stepsOf(counted: readonly CounterValue[]): Map<number, number> {
   return steps;
 }
 
-/** Within how many milliseconds this share of the requests was answered, as far as steps tell; undefined without any. */
+/**
+ * Returns the duration within which this share of the requests completed, as far as the classes show; undefined without
+ * requests.
+ */
 export function latencyPercentile({ steps }: Pick<UsageSummary, 'steps'>, share: number): number | undefined {
   const total = sum([...steps.values()].map((number) => ({ number })));
   let reached = 0;

@@ -4,7 +4,7 @@ import { LIMITS } from '../../src/kernel/limits.ts';
 
 /** Parsers of texts that users enter. */
 
-/** Milliseconds. Throws `invalid_field`. */
+/** Returns milliseconds. Throws `invalid_field`. */
 export function parseTimeInput(text: string | undefined, field: string): number | undefined {
   if (text === undefined) return undefined;
   const time = parseIso8601(text);
@@ -12,10 +12,10 @@ export function parseTimeInput(text: string | undefined, field: string): number 
   return time;
 }
 
-/** Visible ASCII, as every id is. */
+/** Visible ASCII, as in every id. */
 export const isId = (text: string): boolean => /^[!-~]+$/.test(text) && text.length <= LIMITS.searchCharacters;
 
-/** By name; one without a value is to be removed. Throws `invalid_field` for a setting that is there twice. */
+/** Returns settings by name; one without a value is removed. Throws `invalid_field` for a setting that occurs twice. */
 export function parseSettingInput(
   settings: readonly { readonly name: string; readonly value?: string | undefined }[],
 ): Readonly<Record<string, string>> {

@@ -28,10 +28,10 @@ export interface AccessGrant extends Grant {
   readonly rate: RateLimitState | undefined;
 }
 
-/** Thrown with what the rate-limit headers have to say. */
+/** Thrown with the values of the rate-limit headers. */
 export class RateLimitFailure extends Failure {
   readonly rate: RateLimitState;
-  /** The limit of a key that was let in, which its owner is told about. */
+  /** The limit of an authenticated key, which its owner may know. */
   readonly ofKey: boolean;
   constructor(rate: RateLimitState, ofKey: boolean) {
     super('rate_limited');
@@ -50,10 +50,12 @@ export interface RateLimits {
 /** The part of an endpoint that decides who may call it. */
 export type ApiRoute = Route & { readonly permission: Permission };
 
-/** A burst is what flows in within two seconds. */
+/** The bucket holds the requests of two seconds. */
 const BURST_SECONDS = 2;
 
-/** Decides who gets in: key, address, permission, rate. Each refusal is in the audit log before it is answered. */
+/**
+ * Decides about access: key, address, permission, rate. Each denial is in the audit log before its response is sent.
+ */
 export class ApiDoor implements Door<ApiRoute, AccessGrant> {
   readonly #perKey: TokenBuckets | undefined;
   readonly #policy: string;
@@ -80,7 +82,8 @@ export class ApiDoor implements Door<ApiRoute, AccessGrant> {
       new TokenBuckets({ clock, rate: rates.perKey, burst: rates.perKey * BURST_SECONDS });
     this.#perKey = rates.perKey > 0 ? buckets() : undefined;
     this.#policy = `"per-key";q=${rates.perKey * BURST_SECONDS};w=${BURST_SECONDS}`;
-    // Apart from the bucket of good requests, so that a stolen key used from elsewhere cannot starve its owner.
+    // Separate from the bucket of valid requests, so that a stolen key used from another address cannot block its
+    // owner.
     this.#refusals = rates.perKey > 0 ? buckets() : undefined;
     this.#guesses =
       rates.failedAuthentication > 0 ? tokenBucketsPerMinute(clock, rates.failedAuthentication) : undefined;
@@ -95,7 +98,10 @@ export class ApiDoor implements Door<ApiRoute, AccessGrant> {
       : this.#grant(head, endpoint, result, at);
   }
 
-  /** A key that was revoked meanwhile must not act, and one that was changed acts as it is now. Throws `access_denied`. */
+  /**
+   * A key that was revoked in the meantime must not act, and one that was changed acts as it is now. Throws
+   * `access_denied`.
+   */
   async confirm(grant: AccessGrant, head: RequestHead, endpoint: ApiRoute): Promise<AccessGrant> {
     const at = this.#clock();
     const secret = readSecret(head, endpoint);
@@ -178,10 +184,10 @@ export class ApiDoor implements Door<ApiRoute, AccessGrant> {
 const readSecret = (head: RequestHead, { family }: ApiRoute): string | undefined =>
   head.header(family === 'proxy' ? 'ft-access-key' : 'x-api-key');
 
-/** Returns the path independently of how it was written: `/v1/tokens/` and `/v1/token%73` are one. */
+/** Returns the path in its normal form: `/v1/tokens/` and `/v1/token%73` are one. */
 const toCanonicalPath = ({ path }: ApiRoute, { params }: RequestHead): string =>
   path.replace(/:([a-z]+)/gi, (_, name: string) => encodeURIComponent(params[name] ?? ''));
 
-/** The name in an altered row is not the one that was given to the key. */
+/** The name in an altered row may not be the key's real name. */
 const namesOf = (key: StoredKey): Pick<Origin['actor'], 'id' | 'name'> =>
   key.isTampered ? { id: key.id } : { id: key.id, name: key.name };

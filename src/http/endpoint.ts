@@ -21,7 +21,7 @@ export const TAGS = [
 
 export type Tag = (typeof TAGS)[number]['name'];
 
-/** What endpoints work with. */
+/** Dependencies of the endpoints. */
 export interface Services {
   readonly database: Database;
   readonly accounts: Accounts;
@@ -42,7 +42,7 @@ export interface Parameter {
   readonly schema: JsonSchema;
 }
 
-/** An example of a request and its answer, for the reference. */
+/** An example of a request and its response, for the reference. */
 export interface Example {
   readonly body?: unknown;
   readonly query?: string;
@@ -53,7 +53,7 @@ export interface Example {
 export interface Endpoint<Body = unknown, Data = unknown> extends Route<never, Data> {
   /** Descriptions of the parameters in the path, by name. */
   readonly params?: Readonly<Record<string, string>>;
-  /** By name; headers in lower case. */
+  /** Descriptions by name; headers in lower case. */
   readonly parameters?: Readonly<Record<string, Parameter>>;
   readonly tag: Tag;
   readonly operationId: string;

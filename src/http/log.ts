@@ -65,19 +65,20 @@ export interface Log {
 /** Where lines are written: standard error, or a writer of a test. */
 export type LogTarget = { write(line: string): void };
 
-/** Lines that are worth a write, and milliseconds after which fewer are written too. */
+/** Number of lines that are written immediately, and milliseconds after which fewer are written. */
 const FLUSH_LINES = 256;
 const FLUSH_DELAY_MS = 250;
 
-/** A request that was reported, milliseconds, and its fields. */
+/** A reported request with its time in milliseconds, and its fields. */
 interface RequestLine {
   readonly time: number;
   readonly fields: RequestFields;
 }
 
 /**
- * Gathers lines, because a write for each request costs more than the request's own bookkeeping. Lines of requests are formatted
- * together when they are written: one after the other they cost a fifth of what each costs in the middle of a request.
+ * Buffers lines, because a write for each request costs more than the request's own bookkeeping. Lines of requests are
+ * formatted together when they are written: one after the other they cost a fifth of what each costs in the middle of a
+ * request.
  */
 class LineBuffer {
   #lines: (string | RequestLine)[] = [];

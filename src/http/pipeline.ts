@@ -30,7 +30,7 @@ export interface RouteResponse {
 
 export interface PipelineOptions {
   readonly door: Door;
-  /** What handlers work with; a part of each call. */
+  /** Dependencies of the handlers; a part of each call. */
   readonly services: object;
   readonly transactions: Transactions;
   readonly clock: Clock;
@@ -38,7 +38,10 @@ export interface PipelineOptions {
   readonly turns: ScanQueue;
 }
 
-/** Together with the 2 seconds for which keys are cached, well within the 5 seconds in which a change of access applies. */
+/**
+ * Together with the 2 seconds for which keys are cached, well within the 5 seconds in which a change of access is valid
+ * on every node.
+ */
 const GRANT_VALID_MS = 2 * SECOND;
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
@@ -46,7 +49,7 @@ const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({});
 /** Makes the call of an attempt. Each handler declares the call that its door and services give it. */
 type CallOf = (transaction: Transaction) => never;
 
-/** The steps of each request of one route, in their order. Each throws what the client gets as a failure. */
+/** The steps of each request of one route, in their order. Each throws a failure, which becomes the response. */
 export class Pipeline {
   readonly route: Route;
   readonly #options: PipelineOptions;
@@ -74,7 +77,7 @@ export class Pipeline {
     return age >= 0 && age < GRANT_VALID_MS ? grant : this.#options.door.confirm(grant, head, this.route);
   }
 
-  /** Carries out a confirmed request. The response is committed with its effect. */
+  /** Executes a confirmed request. The response is committed with its effect. */
   async carryOut(grant: Grant, head: RequestHead, bytes: Buffer): Promise<RouteResponse | StreamedFile> {
     const { door, services, transactions } = this.#options;
     const request = door.keyedRequest?.(grant, head, this.route, bytes);

@@ -12,14 +12,14 @@ import type { Field } from './fields.ts';
 export interface RequestHead {
   /** The `x-request-id` of the response. */
   readonly id: string;
-  /** The client's address after trusted proxies, in its usual form; `unknown` when they name none. */
+  /** The client's address after trusted proxies, in its normal form; `unknown` when they name none. */
   readonly address: string;
   readonly params: Readonly<Record<string, string>>;
   /** Without the question mark; '' when there is none. */
   readonly query: string;
   /** Returns the value of a header, given its name in lower case. */
   header(name: string): string | undefined;
-  /** Calls back when the response was sent, or never will be because the client is gone. */
+  /** Calls back when the response was sent, or never will be because the client has disconnected. */
   onFinished(callback: () => void): void;
 }
 
@@ -60,7 +60,7 @@ export type Handler<Call = never, Data = unknown> = (call: Call) => Promise<Data
 export interface StagedHandler<Call = never, Data = unknown, Services = never, Intent = unknown, Sent = unknown> {
   /** Fills the transaction that is committed before anything is sent, and binds the key. Runs again after a conflict. */
   intend(call: Call): Promise<Intent>;
-  /** The only stage that talks to anybody outside. It runs once, after the intent was committed. */
+  /** The only stage that talks to another system. It runs once, after the intent was committed. */
   send(services: Services, intent: Intent): Promise<Sent>;
   /** Fills the transaction that is committed with the response. Runs again after a conflict. */
   conclude(call: Call, intent: Intent, sent: Sent): Promise<Data>;
@@ -103,7 +103,7 @@ export interface StreamedFile {
   readonly lines: AsyncIterable<string>;
 }
 
-/** Decides who may call a route. All that it refuses, it throws as a failure. */
+/** Decides who may call a route. It rejects by throwing a failure. */
 export interface Door<R extends Route = Route, G extends Grant = Grant> {
   /** Before the body is read. Returns the grant without a promise when nothing has to be read for it. */
   admit(head: RequestHead, route: R): G | Promise<G>;
@@ -112,9 +112,9 @@ export interface Door<R extends Route = Route, G extends Grant = Grant> {
   contextOf(grant: G): TransactionContext;
   /** The request with its `Idempotency-Key`; undefined without one. Absent for a door that knows no such keys. */
   keyedRequest?(grant: G, head: RequestHead, route: R, body: Buffer): KeyedRequest | undefined;
-  /** Returns the data of the response when something else is done in place of the handler, such as asking for approval. */
+  /** Returns the data of the response when another action replaces the handler, such as a request for approval. */
   intercept?(route: R, call: RouteCall): Promise<unknown>;
-  /** Translates an error of a handler into the words of this door. */
+  /** Translates an error of a handler into the terms of this door. */
   translate?(error: unknown): unknown;
   /** Adds headers to a response. `error`: absent on success. */
   addHeaders(headers: ResponseHeaders, grant: G | undefined, error?: unknown): void;

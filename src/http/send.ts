@@ -11,23 +11,26 @@ import { PROBLEMS, toFailure } from './problems.ts';
 import { countRequest } from './request-counters.ts';
 import type { Grant, ResponseHeaders } from './route.ts';
 
-/** Where the outcome of requests is told to. */
+/** Observers of the outcomes of requests. */
 export interface Reporting {
   /** Measures the durations of requests. */
   readonly stopwatch: MonotonicClock;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** Where requests of tenants are counted; absent where there are none. */
+  /** Counters of the requests of tenants; absent where there are none. */
   readonly statistics?: Usage;
   /** A name for logs and metrics. */
   readonly listener: string;
-  /** Of every answer of the listener, beside those that all listeners have. */
+  /** Headers of every response of the listener, in addition to those of all listeners. */
   readonly headers?: (request: FastifyRequest) => Readonly<Record<string, string>>;
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** A failure in the shape of its family, told to metrics and, when it is ours, to the log. */
+/**
+ * Renders a failure in the shape of its family, and reports it to metrics and, when it is an error of the service, to
+ * the log.
+ */
 export function sendFailure(
   options: Reporting,
   error: unknown,
@@ -65,7 +68,7 @@ export function sendUnrouted(
   return sendFailure(options, error, request, reply.headers(commonHeaders(options, request)));
 }
 
-/** A response that is complete. */
+/** A complete response. */
 interface WrittenResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
@@ -113,7 +116,7 @@ export function reportRequest(options: Reporting, request: FastifyRequest, statu
   });
 }
 
-/** Of every answer, that to what cannot be read at all included. */
+/** Headers of every response, also of one to a request that cannot be parsed. */
 export const BASE_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 
 /** Headers of every answer. */
@@ -126,17 +129,17 @@ export function commonHeaders({ headers }: Reporting, request: FastifyRequest): 
   return headers === undefined ? common : { ...common, ...headers(request) };
 }
 
-/** Characters; anything longer is no address, and would only fill the memory. */
+/** Characters; any longer text is no address, and would only take memory. */
 const MAX_ADDRESS_CHARACTERS = 45;
 
-/** Reading an address costs more than looking it up, and most requests come from few. */
+/** Parsing an address costs more than finding it in a cache, and most requests come from few addresses. */
 const PARSED_ADDRESSES = new Cache<string, string>({
   clock: () => 0,
   max: LIMITS.trackedAddresses,
   ttlMs: Number.POSITIVE_INFINITY,
 });
 
-/** After trusted proxies. What they forward may be anything, so only an address is taken for one. */
+/** The address after trusted proxies. The forwarded text is untrusted, so only a valid address is accepted. */
 export function clientAddress({ ip = '' }: FastifyRequest): string {
   let address = PARSED_ADDRESSES.peek(ip);
   if (address === undefined) {

@@ -24,10 +24,10 @@ import {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Of a request to a route of a pipeline; undefined elsewhere. */
+    /** The caller of a request to a route of a pipeline; undefined elsewhere. */
     head: RequestHead | undefined;
     grant: Grant | undefined;
-    /** Reading of the stopwatch; undefined where no route was looked for. */
+    /** Time of the stopwatch; undefined where no route was searched. */
     startedAt: number | undefined;
   }
   interface FastifyContextConfig {
@@ -39,7 +39,7 @@ declare module 'fastify' {
 
 export interface ServerOptions extends Reporting {
   readonly random: Random;
-  /** Networks of proxies whose forwarding headers are believed. */
+  /** Networks of proxies whose forwarding headers are trusted. */
   readonly trustedProxies: readonly string[];
 }
 
@@ -71,7 +71,7 @@ export function createBaseServer(options: ServerOptions): FastifyInstance {
       reply.headers(commonHeaders(options, request));
       reply.raw.once('finish', () => reportRequest(options, request, reply.statusCode));
     }
-    // Before a body is read, which could be at fault too.
+    // Before the body is read, which could also be at fault.
     done(checkRequestLine(request, reply));
   });
   app.setErrorHandler((error, request, reply) => sendFailure(options, error, request, reply));
@@ -81,16 +81,19 @@ export function createBaseServer(options: ServerOptions): FastifyInstance {
 
 function checkRequestLine({ raw, is404 }: FastifyRequest, reply: FastifyReply): Failure | undefined {
   if (!hasUnsupportedHeaders(raw)) return is404 ? new Failure('unknown_path') : undefined;
-  // Nobody can tell what follows on it.
+  // The boundary of the next request on the connection is unknown.
   reply.header('connection', 'close');
   return new Failure('malformed_request');
 }
 
-/** What Node would refuse itself, without our headers, log and shape: no Host, or an Expect that nobody knows. */
+/**
+ * Rejects the requests that Node would reject itself, without our headers, log and shape: no Host, or an unknown
+ * Expect.
+ */
 const hasUnsupportedHeaders = ({ httpVersion, headers: { host, expect } }: IncomingMessage): boolean =>
   httpVersion === '1.1' && (host === undefined || (expect !== undefined && !/\b100-continue\b/i.test(expect)));
 
-/** Serves routes on a listener, each through a pipeline of its own. */
+/** Serves routes on a listener, each through its pipeline. */
 export function addRoutes(
   app: FastifyInstance,
   routes: readonly Route[],
@@ -145,7 +148,7 @@ function addRoute(app: FastifyInstance, pipeline: Pipeline, reporting: Reporting
     errorHandler: (error, request, reply) => {
       const headers: ResponseHeaders = commonHeaders(reporting, request);
       pipeline.addHeaders(headers, request.grant, error);
-      // Nobody waits for the rest of the body.
+      // The rest of the body is not awaited.
       if (toFailure(error).code === 'body_too_large') headers['connection'] = 'close';
       sendFailure(reporting, error, request, reply.headers(headers));
       reportRequest(reporting, request, reply.statusCode);
@@ -187,7 +190,7 @@ class FastifyHead implements RequestHead {
   }
 
   onFinished(callback: () => void): void {
-    // The response of a client that is gone already does not close any more.
+    // The response of a disconnected client no longer closes.
     if (this.#response.closed) callback();
     else this.#response.once('close', callback);
   }
@@ -204,7 +207,7 @@ function sendFile(
   return reply.headers(headers).send(Readable.from(lines));
 }
 
-/** A path that exists answers other methods with 405 and says which it takes. */
+/** An existing path responds to other methods with 405 and lists the allowed ones. */
 export function rejectOtherMethods(
   app: FastifyInstance,
   routes: readonly Pick<Route, 'path' | 'method' | 'family'>[],
@@ -225,10 +228,10 @@ export function rejectOtherMethods(
   }
 }
 
-/** Data that is written to a connection is encrypted at once and stored until it is read: at most this much for a client that never reads. */
+/** TLS buffers every write until the client reads it: at most this much for a client that never reads. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** Sends a body that many clients may request at the same time: each piece when the one before has left. */
+/** Sends a body that many clients may request at the same time: the next chunk when the previous one has left. */
 export function sendInChunks(reply: FastifyReply, body: Buffer): FastifyReply {
   if (body.length <= CHUNK_BYTES) return reply.send(body);
   return reply.header('content-length', String(body.length)).send(createChunkStream(body));

@@ -71,7 +71,7 @@ export const approvalRoutes: readonly Route[] = [
   }),
 
   route(answerDualControlQuestion, async ({ services, account, origin, body: { dual_control: isOn } }) => {
-    // The settings do the same when the rule is switched on.
+    // Enabling the rule in the settings does the same.
     const links = isOn ? await services.people.invitations.revokeAll(account, origin) : undefined;
     await services.dualControlQuestion.answer(account, isOn, origin, links);
     return { done: true };
@@ -81,7 +81,7 @@ export const approvalRoutes: readonly Route[] = [
     setDualControl,
     async ({ services, account, origin, body }) => {
       const { dual_control: isOn } = body;
-      // One person alone made the links that are open, and could be who follows them.
+      // A single user created the pending links, and could be the one who redeems them.
       const links = isOn ? await services.people.invitations.revokeAll(account, origin) : undefined;
       if ((await services.accounts.find(account))?.dualControl !== isOn)
         await services.approvals.setRequired(account, isOn, origin, links);
@@ -122,7 +122,7 @@ async function loadEmails({ services, account }: AnyCall, approvals: readonly Ap
   return new Map(await Promise.all(found));
 }
 
-/** How the caller sees these. */
+/** The form in which the caller sees them. */
 async function buildView(call: AnyCall, approvals: readonly ApprovalView[]) {
   const since = await call.services.people.team.memberWithFactorsSince(call.account, call.person.id);
   const emails = await loadEmails(call, approvals);

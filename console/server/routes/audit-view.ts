@@ -19,8 +19,8 @@ import { isId, parseTimeInput } from '../user-input.ts';
 type Search = ValueOf<NonNullable<typeof listAudit.body>>;
 
 /**
- * A page of an account's log, or with '' of the service's; who reads it is on record first. Throws `invalid_field`,
- * `unknown_record` and `rate_limited`.
+ * Returns a page of an account's log, or with '' of the service's; the reader is recorded first. Throws
+ * `invalid_field`, `unknown_record` and `rate_limited`.
  */
 export const readLog = (call: ConsoleCall<unknown, unknown>, account: string, search: Search) =>
   withAuditRead(call, () => readPage(call, account, search));
@@ -36,7 +36,10 @@ async function readPage(call: ConsoleCall<unknown, unknown>, account: string, se
   return toPageView(await services.auditReading.read(account, filter, cursor));
 }
 
-/** Undefined is everything. An operator may have asked for anything, which has no place in the log: throws `unknown_record`. */
+/**
+ * Undefined is everything. An operator may request any id, and an unknown one must not get into the log: throws
+ * `unknown_record`.
+ */
 async function resolveScope(
   { services }: ConsoleCall<unknown, unknown>,
   account: string | undefined,
@@ -58,7 +61,7 @@ const parseFilter = ({ action, actor, target, outcome, environment, from, to }: 
   to: parseTimeInput(to, 'to'),
 });
 
-/** One, or with a dot at the end all that begin so. */
+/** One action, or with a trailing dot all that start with it. */
 function parseActions(text: string): string[] {
   const actions = AUDIT_ACTIONS.filter((action) => action === text || (text.endsWith('.') && action.startsWith(text)));
   if (actions.length === 0) throw invalidField('action', 'action');
@@ -124,7 +127,7 @@ export async function exportLog(
 ): Promise<StreamedFile> {
   const seen = await resolveScope(call, account);
   const lines = streamExport(call, seen, account);
-  // Up to where it is on record; from then on the look ends with the lines, however they end.
+  // Heads up to which the export is recorded; the reading ends with the lines, in any case.
   await lines.next();
   const name = `audit-${account || 'service'}-${formatIso8601(call.now).slice(0, 'YYYY-MM-DD'.length)}.ndjson`;
   return { type: 'application/x-ndjson; charset=utf-8', name, lines };

@@ -41,6 +41,6 @@ const toCaptureView = ({ id, card, hasSad, amount, currency, createdAt, expiresA
 
 const INDENT = 2;
 
-/** Numbers in it stay as they were written. */
+/** Numbers in it are formatted as they were written. */
 const formatAdditionalInfo = ({ additionalInfo }: CaptureDetail): string | null =>
   Object.keys(additionalInfo).length === 0 ? null : JSON.stringify(additionalInfo, undefined, INDENT);

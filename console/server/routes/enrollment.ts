@@ -74,7 +74,7 @@ async function toCompletedView(visit: PublicCall<unknown, unknown>, completed: C
   return { recovery_codes: completed.recoveryCodes, session: await startSession(visit, completed) };
 }
 
-/** Not of an account that was altered in the database: the page would show a name that an attacker chose. */
+/** Not for an account that was altered in the database: the page would show a name that an attacker chose. */
 async function findAuthenticName({ accounts }: ConsoleServices, id: string): Promise<string | null> {
   const account = await accounts.find(id);
   return account === undefined || account.isTampered ? null : account.name;

@@ -86,14 +86,14 @@ async function getKey({ services, tenant, params }: AnyCall): Promise<StoredKey>
   return key;
 }
 
-/** The key of the path, to be changed. Throws `unknown_record`, and `not_possible` when its row was altered. */
+/** Returns the key of the path, to be changed. Throws `unknown_record`, and `not_possible` when its row was altered. */
 async function getAuthenticKey(call: AnyCall): Promise<ApiKey> {
   const key = await getKey(call);
   if (key.isTampered) throw notPossible('keyAltered');
   return key;
 }
 
-/** Throws `invalid_field`. `present`: an end that may stay though it is over. */
+/** Throws `invalid_field`. `present`: an expiry that may stay although it has passed. */
 function parseAttributes(body: AttributesBody, now: number, present?: number): KeyAttributes {
   const expiresAt = parseTimeInput(body.expires_at, 'expires_at');
   if (expiresAt !== undefined && expiresAt <= now && expiresAt !== present) throw invalidField('expires_at', 'future');
@@ -132,7 +132,7 @@ const summarizeKey = ({ name, prefix }: ApiKey): SummaryLine[] =>
     ['prefix', prefix],
   ]);
 
-/** Throws what making or changing it would throw. */
+/** Throws what creating or changing the key would throw. */
 const summarizeAttributes = (attributes: Partial<KeyAttributes>): SummaryLine[] => {
   assertDisplayableAttributes(attributes);
   const { name, description, permissions, allowList } = attributes;
@@ -156,7 +156,7 @@ function summarizeNetworks(networks: readonly AllowedNetwork[]): [string, string
   return lines.map((line, index) => [index === 0 ? 'allow_list' : `allow_list ${index + 1}`, line]);
 }
 
-/** Texts one after the other, in lines that are not too long to be told. */
+/** Joins texts into lines of limited length. */
 function packLines(texts: readonly string[]): string[] {
   const lines: string[] = [];
   for (const text of texts) {

@@ -4,12 +4,12 @@ import { translateErrors } from '../error-translation.ts';
 import type { ConsoleCall } from '../route.ts';
 import { isSuspended } from '../suspended.ts';
 
-/** Where a payment is looked for. */
+/** The scope in which a payment is searched. */
 type PaymentLookup = Pick<ConsoleCall<unknown, unknown>, 'services' | 'account' | 'tenant' | 'params'>;
 
 /**
- * The payment of the path as it is now, and what its processor can do; undefined when nothing may be begun, because payments
- * are not enabled (any more), or the account is suspended. Throws `unknown_record`.
+ * Returns the payment of the path as it is now, and the capabilities of its processor; undefined when no operation may
+ * be started, because payments are not enabled, or the account is suspended. Throws `unknown_record`.
  */
 export async function loadPayment(lookup: PaymentLookup): Promise<[PaymentDetail, Capabilities | undefined]> {
   const { services, tenant, params } = lookup;

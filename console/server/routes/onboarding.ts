@@ -85,7 +85,7 @@ async function loadFacts(
   const keys = await listKeyProgress(services.database, id);
   const members = await services.people.team.listMemberships(id);
   const sandbox = await services.totals.count({ account: id, environment: 'sandbox' });
-  // Records end and are deleted; what was counted stays.
+  // Records expire and are deleted; counters remain.
   const hasCreated = (name: string) => hasCounted(services.database, id, 'sandbox', name);
   return {
     account,

@@ -75,7 +75,7 @@ export const operatorServiceRoutes: readonly Route[] = [
 const listNewest = <T extends { account: string; environment: string; purpose: string }>(keys: readonly T[]) =>
   new Map(keys.map((key) => [`${key.environment}/${key.account}/${key.purpose}`, key])).values();
 
-/** The next to end first. */
+/** The earliest expiry first. */
 async function listProxyCertificates(services: ConsoleServices) {
   const names = await listAccountNames(services);
   return (await services.configurations.listCertificateExpiries())
@@ -89,7 +89,7 @@ async function listProxyCertificates(services: ConsoleServices) {
     .sort((one, other) => one.end - other.end);
 }
 
-/** The chains of no account, which announce all others; undefined when there are none to be read. */
+/** The chains of no account, which announce all others; undefined when they cannot be read. */
 async function isLogSealed({ database, journalKey }: ConsoleServices): Promise<boolean | undefined> {
   const heads = await Promise.all(
     (await listLanesOfAccount(database, '')).map((lane) => findHead(database, { account: '', lane })),

@@ -47,7 +47,7 @@ const withExpectedOperations = (
   command: Command,
 ): Command => ({ ...command, expectedOperations: expected });
 
-/** Field names of the use case with those of the call. */
+/** Maps field names of the use case to those of the call. */
 const FIELD_NAMES = {
   'capture_info.amount_details.total_amount': 'amount',
   'refund_info.amount_details.total_amount': 'amount',
@@ -55,7 +55,7 @@ const FIELD_NAMES = {
 
 const notEnabled = (cause?: unknown): Failure => new Failure('not_possible', explain('paymentsOffHere'), { cause });
 
-/** Begins the operation and carries it out. Throws what `Payments.operate` throws. */
+/** Starts and executes the operation. Throws what the stages of `Payments` throw. */
 async function operate({ services, tenant, params, origin, body }: RequestedCall, command: Command): Promise<void> {
   const id = params['id'] ?? '';
   try {
@@ -67,7 +67,7 @@ async function operate({ services, tenant, params, origin, body }: RequestedCall
   }
 }
 
-/** For the second person. Throws what would be thrown now if it were carried out. */
+/** Describes the operation for the approver. Throws what the execution would throw now. */
 async function summarize(call: RequestedCall, command: Command): Promise<SummaryLine[]> {
   const [{ payment }, can] = await loadPayment(call);
   if (payment.id !== call.params['id']) throw new Failure('unknown_record');

@@ -8,11 +8,11 @@ import type { PaymentDetail } from '../../../src/payments/payment-queries.ts';
 import type { ListedPayment } from '../../../src/payments/payment-store.ts';
 import type { Capabilities } from '../../../src/payments/processor.ts';
 
-/** Payments as people see them. */
+/** Views of payments. */
 
 const formatMinor = ({ currency }: Payment, minor: bigint): string => formatDecimal({ minor, currency });
 
-/** Some write a card number where a reference belongs. */
+/** Some clients write a card number into a reference. */
 const toReferenceView = (text: string | undefined): string | null => (text === undefined ? null : truncatePans(text));
 
 export const toListedPayment = ({ id, status, processor, createdAt, inDoubtSince, payment }: ListedPayment) => ({
@@ -36,7 +36,7 @@ function toRefundState({ refunded, collected }: Payment): 'none' | 'part' | 'who
   return refunded < collected ? 'part' : 'whole';
 }
 
-/** `can`: what the processor can; undefined when nothing may be begun. */
+/** `can`: the capabilities of the processor; undefined when no operation may be started. */
 export function toPaymentView({ payment, inDoubtSince, operations }: PaymentDetail, can: Capabilities | undefined) {
   return {
     ...toListedPayment({ ...payment, inDoubtSince, payment }),

@@ -119,13 +119,13 @@ async function listMethods({ people }: ConsoleServices, session: Session) {
   ];
 }
 
-/** The session of a visit at a stage that needs one. */
+/** Returns the session of a call at a stage that needs one. */
 export function assertSession({ session }: AnyPublicCall): Session {
   if (session === undefined) throw new Failure('not_signed_in');
   return session;
 }
 
-/** The browser goes on with the secret of a new stage; returns what it is told of the session. */
+/** Sets the cookie to the secret of a new stage; returns the session's data for the browser. */
 export function startSession(call: AnyPublicCall, issued: IssuedSession) {
   call.setSessionCookie(issued);
   return loadSessionView(call, issued.session);

@@ -57,11 +57,11 @@ export const teamRoutes: readonly Route[] = [
   ),
 ];
 
-/** The one in the path. Throws `unknown_record`. */
+/** Returns the user of the path. Throws `unknown_record`. */
 const getMemberOfPath = ({ services, account, params }: AnyCall): Promise<Member> =>
   services.people.team.member(account, params['person'] ?? '');
 
-/** In whose name the caller acts. */
+/** The caller as the author of invitations. */
 const getAuthority = ({ account, role }: AnyCall): Authority => {
   if (role === undefined) throw new Failure('not_allowed');
   return { account, role };
@@ -75,7 +75,10 @@ export const invite = (
   return call.services.people.invitations.invite({ account, role, email }, getAuthority(call), call.origin);
 };
 
-/** A new way in for the person of the path, who has to be a member. Throws `unknown_record`, `not_allowed`. */
+/**
+ * Creates a credential reset link for the user of the path, who has to be a member. Throws `unknown_record`,
+ * `not_allowed`.
+ */
 export async function createResetLink(call: AnyCall, account: string): Promise<InvitationLink> {
   const { services, params, origin } = call;
   const { team, invitations } = services.people;
@@ -84,13 +87,13 @@ export async function createResetLink(call: AnyCall, account: string): Promise<I
   return invitations.reset(person, getAuthority(call), origin);
 }
 
-/** Where the caller reaches the console, who it is passed on to does too. */
+/** The address at which the caller uses the console; the recipient of the link uses the same. */
 export const toLinkView = ({ relyingParty }: AnyCall, { secret, expiresAt }: InvitationLink) => ({
   url: `${relyingParty.origin}/join#${secret}`,
   expires_at: formatIso8601(expiresAt),
 });
 
-/** The people of an account, and those who were invited. */
+/** Returns the users of an account, and the pending invitations. */
 export async function loadTeamView(call: AnyCall, account: string) {
   const { team, invitations } = call.services.people;
   const members = await team.members(account);

@@ -45,7 +45,7 @@ export const tokenRoutes: readonly Route[] = [
   ),
 ];
 
-/** The one in the path. Throws `unknown_record`. */
+/** Returns the token of the path. Throws `unknown_record`. */
 async function getTokenOfPath({
   services: { tokenListing },
   tenant,
