@@ -1,17 +1,25 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { ACTIVITY_INTERVAL_MS, type Session } from '../../console/people/session.ts';
 import { routes } from '../../console/server/routes.ts';
 import type { Definition } from '../../console/wire/definition.ts';
+import { createKey } from '../../console/wire/keys.ts';
 import { addPasskey } from '../../console/wire/profile.ts';
+import { signOut } from '../../console/wire/session.ts';
+import { changeRole } from '../../console/wire/team.ts';
+import { SECOND } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
+import { eventually } from '../fixtures/eventually.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
-import { exchange, requestText, type WireAnswer } from '../fixtures/wire.ts';
+import { dial, exchange, requestText, untilClosed, type WireAnswer } from '../fixtures/wire.ts';
 import { newClient, newPerson, pathOf, type UserClient } from './console-client.ts';
 
 /** Whose bodies are read: what is answered here is answered to a head alone, and the body that it announces never comes. */
 
 const definitions: readonly Definition[] = routes;
 const lineOf = ({ method, path }: Definition): string => `${method} ${path}`;
+/** Longer than a grant is valid. */
+const LATER_MS = 5 * SECOND;
 const MADE_UP = `__Host-cardvault-session=${'A'.repeat(43)}`;
 /** Attempts are counted, so their bodies are read; `public` calls have no session. */
 const askedFirst = definitions.filter(({ access }) => !['public', 'signing-in', 'enrolling'].includes(access));
@@ -79,6 +87,64 @@ describe('before its body is read, a call', () => {
       assert.deepEqual(answer, { status: 401, code: 'not_signed_in' }, lineOf(definition));
     }
   });
+});
+
+describe('while the body of a call is on its way', () => {
+  /** Sends the head and half of the body, runs `meanwhile` when the caller was admitted, and sends the rest. */
+  async function trickle(
+    user: UserClient,
+    meanwhile: () => Promise<unknown>,
+  ): Promise<{ status: number; code?: string }> {
+    const host = `localhost:${service.ports.console}`;
+    const body = JSON.stringify({ name: 'Slow', permissions: ['account:read'], allow_list: [] });
+    const text = requestText(
+      `${createKey.method} ${pathOf(createKey, { params })}`,
+      {
+        host,
+        origin: `https://${host}`,
+        cookie: user.cookie ?? '',
+        'x-csrf-token': user.csrf,
+        'content-type': 'application/json',
+        'content-length': String(body.length),
+      },
+      body.slice(0, 9),
+    );
+    // The service notes the activity of the session when it finds the session of the head.
+    service.advance(ACTIVITY_INTERVAL_MS);
+    const socket = await dial(service, { environment: 'console' });
+    const received = untilClosed(socket);
+    socket.write(text);
+    const isFound = ({ lastActiveAt }: Session): boolean => lastActiveAt >= service.now() - SECOND;
+    await eventually(async () => (await service.console.people.sessions.list(user.id)).some(isFound));
+    await meanwhile();
+    service.advance(LATER_MS);
+    socket.write(body.slice(9));
+    const [head = '', json = '{}'] = (await received).split('\r\n\r\n');
+    return { status: Number(head.split(' ')[1]), ...(JSON.parse(json).code && { code: JSON.parse(json).code }) };
+  }
+  const newOwner = () => newPerson(service, params['account'] ?? '', 'owner');
+
+  test('nothing changes for a caller who keeps session and role', async () => {
+    assert.deepEqual(await trickle(await newOwner(), () => Promise.resolve()), { status: 200 });
+  });
+
+  test('a session that ends does nothing any more', async () => {
+    const user = await newOwner();
+    const answer = await trickle(user, () => user.call(signOut));
+    assert.deepEqual(answer, { status: 401, code: 'not_signed_in' });
+  });
+
+  test('a role that is taken does nothing any more', async () => {
+    const user = await newOwner();
+    const toAnalyst = { params: { ...params, person: user.id }, body: { role: 'analyst' } };
+    const answer = await trickle(user, () => owner.call(changeRole, toAnalyst));
+    assert.deepEqual(answer, { status: 403, code: 'not_allowed' });
+  });
+});
+
+test('a call with fields and no body has no JSON', async () => {
+  const { status, json } = await owner.send('POST', pathOf(createKey, { params }));
+  assert.deepEqual([status, json.code], [415, 'unsupported_media_type']);
 });
 
 describe('a body that is too large', () => {
