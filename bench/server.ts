@@ -75,8 +75,8 @@ function usage(): Usage {
   return { cpu: all.user + all.system, main: main.user + main.system, rss: process.memoryUsage.rss(), groups };
 }
 
-async function makeKey({ accounts }: Core): Promise<{ secret: string; tenant: Tenant }> {
-  const { id } = await accounts.create('Bench', OPERATOR);
+async function makeKey({ accounts, transactions }: Core): Promise<{ secret: string; tenant: Tenant }> {
+  const { id } = await transactions.run({ origin: OPERATOR }, (transaction) => accounts.create(transaction, 'Bench'));
   const traits = {
     name: 'bench',
     description: '',
@@ -84,7 +84,9 @@ async function makeKey({ accounts }: Core): Promise<{ secret: string; tenant: Te
     allowList: [{ cidr: '127.0.0.0/8', note: '' }],
     expiresAt: undefined,
   };
-  const { secret } = await accounts.createKey(id, ENVIRONMENT, traits, OPERATOR);
+  const { secret } = await transactions.run({ origin: OPERATOR }, (transaction) =>
+    accounts.createKey(transaction, id, ENVIRONMENT, traits),
+  );
   return { secret, tenant: { account: id, environment: ENVIRONMENT } };
 }
 
@@ -126,7 +128,7 @@ function fillCaptures(
 }
 
 /** Keys of a merchant and its processor. */
-async function configureProxy({ configurations }: Core, tenant: Tenant): Promise<void> {
+async function configureProxy({ configurations, transactions }: Core, tenant: Tenant): Promise<void> {
   const pair = () =>
     generateKeyPairSync('rsa', {
       modulusLength: 2048,
@@ -137,7 +139,9 @@ async function configureProxy({ configurations }: Core, tenant: Tenant): Promise
     processorPublicKey: Buffer.from(pair().publicKey),
     merchantPrivateKey: Buffer.from(pair().privateKey),
   };
-  await configurations.configure(tenant, { ...keys, settings: {}, overlapMinutes: 0 }, OPERATOR);
+  await transactions.run({ origin: OPERATOR }, (transaction) =>
+    configurations.configure(transaction, tenant, { ...keys, settings: {}, overlapMinutes: 0 }),
+  );
 }
 
 interface Started {
@@ -169,7 +173,9 @@ async function start(rows: number | 'joins'): Promise<Started> {
   const tokens = await fillTokens(core, tenant, rows);
   await configureProxy(core, tenant);
   const activation = { processor: 'simulator', settings: {}, force: true };
-  await core.activations.enable(tenant, activation, OPERATOR);
+  await core.transactions.run({ origin: OPERATOR }, (transaction) =>
+    core.activations.enable(transaction, tenant, activation),
+  );
   const captures = await fillCaptures(core, tenant, Math.min(rows, 10_000));
   report({ ready: { ...reached, secret, tokens, captures } });
   return { running, tenant };
@@ -184,7 +190,9 @@ process.on('message', async (order: ServerOrder) => {
   const { running, tenant } = await starting;
   if (order.kind === 'configure') {
     if (tenant === undefined) return report({ error: 'a node that joined has no account of its own' });
-    await running.core.configurations.configure(tenant, { settings: order.settings, overlapMinutes: 0 }, OPERATOR);
+    await running.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+      running.core.configurations.configure(transaction, tenant, { settings: order.settings, overlapMinutes: 0 }),
+    );
     return report({ configured: true });
   }
   await running.stop();

@@ -1,13 +1,15 @@
 import type { Command } from 'commander';
-import type { Origin } from '../src/audit/audit.ts';
 import {
+  asOperator,
   type CliContext,
+  type Core,
   CREATE_IF_MISSING,
   type OpenOptions,
   type PathSettings,
   withCore,
 } from '../src/cli/context.ts';
 import { formatDetails, formatTable, printResult } from '../src/cli/output.ts';
+import type { Transaction } from '../src/idempotency/transaction.ts';
 import { formatIso8601 } from '../src/kernel/clock.ts';
 import { Failure } from '../src/kernel/failure.ts';
 import { OperatorError } from '../src/kernel/operator-error.ts';
@@ -56,8 +58,8 @@ export function addOperatorCommands(program: Command, tools: CliContext): void {
     .action(({ email, json }: Options & { email?: string }) =>
       withPeople(
         tools,
-        async (people) => {
-          const link = await invite(people, email, tools.operatorOrigin());
+        async (people, core) => {
+          const link = await asOperator(tools, core, (transaction) => invite(transaction, people, email));
           const console = findConsoleUrl(tools.paths());
           const made = { invitation: formatJoinUrl(console, link), expires_at: formatIso8601(link.expiresAt) };
           const notes = [
@@ -85,49 +87,53 @@ export function addOperatorCommands(program: Command, tools: CliContext): void {
   const single = (
     name: string,
     about: string,
-    act: (people: PeopleServices, person: Profile) => Promise<void>,
+    act: (transaction: Transaction, people: PeopleServices, person: Profile) => Promise<void>,
   ): void => {
     group
       .command(`${name} <email>`)
       .description(about)
       .option('--json', 'print JSON')
       .action((email: string, { json }: Options) =>
-        withPeople(tools, async (people) => {
+        withPeople(tools, async (people, core) => {
           const person = await people.people.findByEmail(email);
           if (person === undefined) throw new PeopleError('there is nobody with this e-mail address');
-          await act(people, person);
+          await asOperator(tools, core, (transaction) => act(transaction, people, person));
           const told = { id: person.id, name: person.name, email: person.email };
           printResult(tools, json, told, formatDetails(Object.entries(told)));
         }),
       );
   };
-  single('remove', 'take the role of operator away', (people, { id }) =>
-    people.team.remove(OPERATOR.account, id, tools.operatorOrigin()),
+  single('remove', 'take the role of operator away', (transaction, people, { id }) =>
+    people.team.remove(transaction, OPERATOR.account, id),
   );
-  single('unlock', 'end the locks that follow failed sign-ins of a user', (people, { id }) =>
-    people.people.unlock(id, tools.operatorOrigin()),
+  single('unlock', 'end the locks that follow failed sign-ins of a user', (transaction, people, { id }) =>
+    people.people.unlock(transaction, id),
   );
 }
 
-async function invite(people: PeopleServices, email: string | undefined, by: Origin): Promise<InvitationLink> {
+async function invite(
+  transaction: Transaction,
+  people: PeopleServices,
+  email: string | undefined,
+): Promise<InvitationLink> {
   const known = email === undefined ? undefined : await people.people.findByEmail(email);
   if (known !== undefined && (await people.team.findRole(OPERATOR.account, known.id)) !== undefined)
-    return people.invitations.reset(known.id, OPERATOR, by);
+    return people.invitations.reset(transaction, known.id, OPERATOR);
   const to = { ...OPERATOR, ...(email !== undefined && { email }) };
-  return people.invitations.invite(to, OPERATOR, by);
+  return people.invitations.invite(transaction, to, OPERATOR);
 }
 
 /** Reports failures of use cases as errors for the operator. */
 const withPeople = (
   tools: CliContext,
-  act: (people: PeopleServices) => Promise<void>,
+  act: (people: PeopleServices, core: Core) => Promise<void>,
   opening?: OpenOptions,
 ): Promise<void> =>
   withCore(
     tools,
     async (core) => {
       try {
-        await act(createPeopleServices(core));
+        await act(createPeopleServices(core), core);
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
         if (error.code === 'unknown_record') throw new PeopleError('this person is no operator');

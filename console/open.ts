@@ -54,7 +54,9 @@ export function openConsole(vault: Core, { derive }: Pick<PeopleOptions, 'derive
     approvals,
     firstOperator: {
       invite: async (consoleUrl, origin) => {
-        const link = await invitations.inviteFirstOperator(origin);
+        const link = await vault.transactions.run({ origin }, (transaction) =>
+          invitations.inviteFirstOperator(transaction),
+        );
         return link === undefined ? undefined : formatJoinUrl(consoleUrl, link);
       },
       exists: () => team.hasOperator(),

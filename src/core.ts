@@ -101,14 +101,13 @@ export async function openCore(config: Config, clocks: Clocks, { createIfMissing
     const statistics = new Usage({ database, clock });
     const transactions = new Transactions({ database, clock, idempotency, counters: statistics });
     const sadKeys = new SadKeys({ keyring, store: opened.sadKeys, time, random });
-    const accounts = new Accounts({ database, transactions, keyring, clock, random });
+    const accounts = new Accounts({ database, keyring, clock, random });
     const changeControl = new ChangeControl(accounts);
-    const configurations = new ProxyConfigurations({ database, transactions, keyring, clock, changeControl });
+    const configurations = new ProxyConfigurations({ database, keyring, clock, changeControl });
     const hosts = new ProcessorHosts(config.processorHosts);
     const processors = createProcessors({ database, clock: () => time.steadyNow(), random, hosts });
     const activations = new PaymentActivations({
       database,
-      transactions,
       keyring,
       clock,
       processors: processors.byName,

@@ -164,7 +164,9 @@ class Merchant {
     };
     const origin = { actor: { type: 'operator', name: 'test' } } as const;
     const { configurations } = service.core;
-    const { merchant } = await configurations.configure({ account, environment: 'sandbox' }, changes, origin);
+    const { merchant } = await service.core.transactions.run({ origin }, (transaction) =>
+      configurations.configure(transaction, { account, environment: 'sandbox' }, changes),
+    );
     const body = { chd: [{ card: VISA, name: 'José Núñez', exp: '12/29' }], tags: [], scheme: 1 };
     const answer = await service.call('POST', '/v1/tokenization/simple', { key, body });
     return new Merchant(service, key, answer.json.data.tokens[0].token, {

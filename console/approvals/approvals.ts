@@ -7,16 +7,16 @@ import type {
   RestrictedChange,
 } from '../../src/accounts/change-control.ts';
 import type { SummaryLine } from '../../src/accounts/change-summary.ts';
-import { type AuditAction, buildAuditEntry, type Origin } from '../../src/audit/audit.ts';
+import type { AuditAction, AuditEvent, Origin } from '../../src/audit/audit.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
-import type { PreparedWrites, Transactions } from '../../src/idempotency/transaction.ts';
+import type { Fill, Transaction, Transactions } from '../../src/idempotency/transaction.ts';
 import { type Clock, DAY, type Random } from '../../src/kernel/clock.ts';
 import type { Environment, Tenant } from '../../src/kernel/environment.ts';
 import { Failure, notPossible } from '../../src/kernel/failure.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { explain } from '../../src/kernel/reasons.ts';
-import type { Database, JournalEntry, UnitOfWork } from '../../src/storage/database.ts';
+import type { Database } from '../../src/storage/database.ts';
 import {
   APPROVAL_TTL_MS,
   type Approval,
@@ -44,7 +44,6 @@ import {
 interface ActingMember {
   readonly account: string;
   readonly person: { readonly id: string; readonly name: string };
-  readonly origin: Origin;
 }
 
 interface ApprovalRequest {
@@ -63,13 +62,15 @@ export interface Approvers {
   memberWithFactorsSince(account: string, person: string): Promise<number | undefined>;
 }
 
-/** An approved change of an operator, to be executed now. */
-export interface Execution {
-  readonly approval: Approval;
+/** An approval that ends in the transaction, with the change that it permits. */
+export interface RedeemedApproval {
   readonly call: RequestedCall;
   readonly consent: Consent;
-  /** The operator, whom the audit log names as the author of the change. */
-  readonly origin: Origin;
+}
+
+/** The approved change of an operator, which is made in the transaction that decides it. */
+export interface Execution extends RedeemedApproval {
+  readonly approval: Approval;
 }
 
 const MIN_APPROVERS = 2;
@@ -92,8 +93,8 @@ export class Approvals implements ApprovalService {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #approvers: Approvers;
-  /** The change that each issued consent is valid for. */
-  readonly #consents = new WeakMap<Consent, { readonly approval: Approval; readonly extraWrites: PreparedWrites }>();
+  /** The approval of each unused consent, and the transaction that ends it. */
+  readonly #consents = new WeakMap<Consent, { readonly approval: Approval; readonly transaction: Transaction }>();
 
   constructor(options: {
     accounts: Accounts;
@@ -118,45 +119,50 @@ export class Approvals implements ApprovalService {
     return (await this.#approvers.listApprovers(account)).length >= MIN_APPROVERS;
   }
 
-  /** Sets the flag of the account. `more` is committed with it. Throws `not_possible` where too few could approve. */
-  async setRequired(account: string, isOn: boolean, origin: Origin, more?: UnitOfWork): Promise<void> {
+  /** Sets the flag of the account. Throws `not_possible` where too few could approve. */
+  async setRequired(transaction: Transaction, account: string, isOn: boolean): Promise<void> {
     if (isOn && !(await this.arePossible(account))) throw notPossible('twoNeeded');
-    await this.#transactions.run({ origin }, async (transaction) => {
-      await this.#accounts.changeDualControl(transaction, account, isOn);
-      if (more !== undefined) transaction.include(more, new Failure('changed_meanwhile'));
-      transaction.write(upsertDualControlDecision(account, transaction.now));
-    });
+    await this.#accounts.setDualControl(transaction, account, isOn);
+    transaction.write(upsertDualControlDecision(account, transaction.now));
   }
 
   /**
    * Returns the id. Throws `not_possible` when no other member could approve, when too many are pending and for a call
    * that is too long, and `rate_limited`.
    */
-  async request({ account, person, origin }: ActingMember, request: ApprovalRequest): Promise<string> {
+  async request(
+    transaction: Transaction,
+    { account, person }: ActingMember,
+    request: ApprovalRequest,
+  ): Promise<string> {
     if (!(await this.#canApprove(account, person.id))) throw notPossible('nobodyApproves');
-    return this.#insert(account, request, { requestedBy: person.id, requester: person.name }, origin);
+    return this.#insert(transaction, account, request, { requestedBy: person.id, requester: person.name });
   }
 
   /** Throws `ApprovalError` when no member of the account could approve it, or when it cannot be stored. */
-  async requestByOperator(tenant: Tenant, change: RestrictedChange, { actor, ...origin }: Origin): Promise<string> {
+  async requestByOperator(tenant: Tenant, change: RestrictedChange, origin: Origin): Promise<string> {
     const { action, summary, body } = change;
+    const { actor } = origin;
     if (!(await this.#canApprove(tenant.account, actor.id))) throw notPossible('nobodyApproves');
     const requester = actor.name ?? 'operator';
     const requestedBy = actor.id ?? `operator:${requester}`;
     const request = { environment: tenant.environment, action, summary, call: { params: {}, body } };
     const type = actor.type === 'person' ? 'person' : 'operator';
     const operator = { requestedBy, requester, operator: { ...actor, type } } as const;
-    return this.#insert(tenant.account, request, operator, { actor, ...origin });
+    // The request lasts although the change of the caller fails with `ApprovalRequired`.
+    return this.#transactions.run({ account: tenant.account, origin }, (transaction) =>
+      this.#insert(transaction, tenant.account, request, operator),
+    );
   }
 
-  redeem(consent: Consent, { account, environment }: Tenant, action: string): PreparedWrites {
+  redeem(transaction: Transaction, consent: Consent, { account, environment }: Tenant, action: string): void {
     const issued = this.#consents.get(consent);
     const isOfThis =
-      issued?.approval.account === account &&
+      issued?.transaction === transaction &&
+      issued.approval.account === account &&
       issued.approval.environment === environment &&
       issued.approval.action === action;
     if (!isOfThis || !this.#consents.delete(consent)) throw new Failure('changed_meanwhile');
-    return issued.extraWrites;
   }
 
   /** Returns the pending ones and the newest of the others, the newest first. */
@@ -172,12 +178,13 @@ export class Approvals implements ApprovalService {
   }
 
   /**
-   * Returns the change to execute now when an operator requested it: the decision is committed atomically with that
-   * change. Throws `unknown_record`, `not_allowed` for the requester and for later members, `changed_meanwhile` when it
+   * Decides a request. Returns the change when an operator requested it: the transaction makes it together with the decision.
+   * Throws `unknown_record`, `not_allowed` for the requester and for members who came later, and `changed_meanwhile` when it
    * is decided already.
    */
   async decide(
-    { account, person, origin }: ActingMember,
+    transaction: Transaction,
+    { account, person }: ActingMember,
     id: string,
     decision: keyof typeof DECISIONS,
   ): Promise<Execution | undefined> {
@@ -187,55 +194,68 @@ export class Approvals implements ApprovalService {
     if (!wasMemberBefore(approval, await this.#approvers.memberWithFactorsSince(account, person.id)))
       throw new Failure('not_allowed', explain('cameLater'));
     if (decision === 'approved' && approval.operator !== undefined)
-      return this.#execution(approval, approval.operator, { account, person, origin });
+      return this.#execute(transaction, approval, approval.operator, person);
     const decided = withStatus(approval, decision, person);
-    await this.#update(approval, decided, this.#event(DECISIONS[decision], approval, origin));
+    await this.#update(transaction, approval, decided);
+    transaction.record(approvalEvent(DECISIONS[decision], approval));
     return undefined;
   }
 
-  async #execution(
+  /** Ends the approval of an operator's change, which the transaction makes now. */
+  async #execute(
+    transaction: Transaction,
     approval: Approval,
     operator: RequestingOperator,
-    { person, origin }: ActingMember,
+    person: ActingMember['person'],
   ): Promise<Execution> {
     const call = await this.#call(approval);
-    const done = await updateApproval(this.#keyring, approval, withStatus(approval, 'done', person));
-    const journal = (['approval.approved', 'approval.carried-out'] as const).map((action) =>
-      this.#event(action, approval, origin),
-    );
-    const consent = this.#consent(approval, { writes: [done], journal });
-    const { requestId } = origin;
-    return { approval, call, consent, origin: { actor: operator, ...(requestId !== undefined && { requestId }) } };
+    await this.#update(transaction, approval, withStatus(approval, 'done', person));
+    transaction.record(approvalEvent('approval.approved', approval));
+    transaction.record(approvalEvent('approval.carried-out', approval));
+    const { requestId } = transaction.origin;
+    const requester = { actor: operator, ...(requestId !== undefined && { requestId }) };
+    return { approval, call, consent: this.#issueConsent(transaction, approval, requester) };
   }
 
-  /** Withdraws a request. Throws `unknown_record`, `not_allowed` for other users, `changed_meanwhile`. */
-  async withdraw({ account, person, origin }: ActingMember, id: string): Promise<void> {
+  /** Withdraws a request. Throws `unknown_record`, `not_allowed` for others than the requester, `changed_meanwhile`. */
+  async withdraw(transaction: Transaction, { account, person }: ActingMember, id: string): Promise<void> {
     const approval = await this.get(account, id);
     assertRequestedBy(approval, person);
     if (!isPending(approval, this.#clock())) throw new Failure('changed_meanwhile');
-    const journal = [this.#event('approval.withdrawn', approval, origin)];
-    await this.#commit({ account, writes: [deleteApproval(approval)], journal, scrubAfterCommit: true });
+    transaction.write(deleteApproval(approval), new Failure('changed_meanwhile'));
+    transaction.scrub();
+    transaction.record(approvalEvent('approval.withdrawn', approval));
+  }
+
+  /** Throws `not_allowed` for others than the requester, and `changed_meanwhile` unless the change is approved. */
+  assertExecutable(approval: Approval, person: ActingMember['person']): void {
+    assertRequestedBy(approval, person);
+    this.#assertStatus('approved', approval);
   }
 
   /**
-   * Starts the execution of an approved change, which only one caller can: whatever its result, the approval has ended.
-   * Throws `not_allowed` for other users than the requester, `changed_meanwhile` when it is not approved, or no longer.
+   * Ends an approval with the change that the transaction makes, so that only one caller can make it. Conflicts as
+   * `changed_meanwhile`.
    */
-  async claimForExecution(
-    approval: Approval,
-    { person, origin }: ActingMember,
-  ): Promise<{ call: RequestedCall; consent: Consent }> {
-    assertRequestedBy(approval, person);
-    this.#assertStatus('approved', approval);
+  async redeemApproval(transaction: Transaction, approval: Approval): Promise<RedeemedApproval> {
     const call = await this.#call(approval);
-    await this.#update(approval, withStatus(approval, 'done'), this.#event('approval.carried-out', approval, origin));
-    return { call, consent: this.#consent(approval, { writes: [], journal: [] }) };
+    await this.#update(transaction, approval, withStatus(approval, 'done'));
+    transaction.record(approvalEvent('approval.carried-out', approval));
+    return { call, consent: this.#issueConsent(transaction, approval) };
   }
 
-  /** Records the failure of a started execution. */
-  async recordFailure(approval: Approval, outcome: string, origin: Origin): Promise<void> {
-    const journal = [this.#event('approval.carried-out', approval, origin, outcome)];
-    await this.#commit({ account: approval.account, writes: [], journal });
+  /** Ends the approval of a change that failed, unless a concurrent call has ended it. */
+  async endFailed(transaction: Transaction, { account, id }: Approval, outcome: string): Promise<void> {
+    const approval = await findApproval(this.#database, this.#keyring, account, id);
+    if (approval?.status !== 'approved') return;
+    transaction.write(await updateApproval(this.#keyring, approval, withStatus(approval, 'done')));
+    transaction.scrub();
+    this.recordFailure(transaction, approval, outcome);
+  }
+
+  /** Records the failure of a change whose approval has ended. */
+  recordFailure(transaction: Transaction, approval: Approval, outcome: string): void {
+    transaction.record(approvalEvent('approval.carried-out', approval, outcome));
   }
 
   /**
@@ -245,16 +265,26 @@ export class Approvals implements ApprovalService {
    */
   async sweep(now: number): Promise<number> {
     const { lapsed, tampered } = await listLapsedApprovals(this.#database, this.#keyring, now, LIMITS.rowsPerSweep);
-    for (const approval of lapsed) {
-      const writes = [await updateApproval(this.#keyring, approval, withStatus(approval, 'expired'))];
-      await this.#database.commit({ account: approval.account, writes, scrubAfterCommit: true });
-    }
-    for (const place of tampered) {
-      const journal = [this.#tamperedEvent(place)];
-      await this.#database.commit({ writes: [deleteTamperedApproval(place)], journal, scrubAfterCommit: true });
-    }
+    for (const approval of lapsed)
+      await this.#sweepOne(async (transaction) =>
+        transaction.write(await updateApproval(this.#keyring, approval, withStatus(approval, 'expired'))),
+      );
+    for (const key of tampered)
+      await this.#sweepOne(async (transaction) => {
+        transaction.write(deleteTamperedApproval(key));
+        transaction.record(tamperedEvent(key));
+      });
     const handled = lapsed.length + tampered.length;
     return handled + (await purgeApprovals(this.#database, now - RETENTION_MS, LIMITS.rowsPerSweep));
+  }
+
+  async #sweepOne(fill: Fill<void>): Promise<void> {
+    await this.#transactions.run({ origin: { actor: { type: 'service' } } }, async (transaction) => {
+      // At a conflict another node has swept the row.
+      if (transaction.attempt > 0) return;
+      await fill(transaction);
+      transaction.scrub();
+    });
   }
 
   async #canApprove(account: string, requester: string | undefined): Promise<boolean> {
@@ -262,13 +292,13 @@ export class Approvals implements ApprovalService {
   }
 
   async #insert(
+    transaction: Transaction,
     account: string,
     { call, ...request }: ApprovalRequest,
     by: Pick<Approval, 'requestedBy' | 'requester' | 'operator'>,
-    origin: Origin,
   ): Promise<string> {
     if (call.body.length > LIMITS.approvalCallCharacters) throw notPossible('tooLongToWait');
-    const now = this.#clock();
+    const { now } = transaction;
     const approval: Approval = {
       ...request,
       ...by,
@@ -280,10 +310,8 @@ export class Approvals implements ApprovalService {
       createdAt: now,
       expiresAt: now + APPROVAL_TTL_MS,
     };
-    const writes = [await insertApproval(this.#keyring, approval, call)];
-    const journal = [this.#event('approval.requested', approval, origin)];
-    if (!(await this.#database.commit({ account, writes, journal })).committed)
-      throw await this.#limitExceeded(approval);
+    transaction.write(await insertApproval(this.#keyring, approval, call), () => this.#limitExceeded(approval));
+    transaction.record(approvalEvent('approval.requested', approval));
     return approval.id;
   }
 
@@ -295,9 +323,9 @@ export class Approvals implements ApprovalService {
     return notPossible('tooManyWait');
   }
 
-  #consent(approval: Approval, extraWrites: PreparedWrites): Consent {
-    const consent = { approvalId: approval.id };
-    this.#consents.set(consent, { approval, extraWrites });
+  #issueConsent(transaction: Transaction, approval: Approval, requester?: Origin): Consent {
+    const consent = { approvalId: approval.id, ...(requester !== undefined && { requester }) };
+    this.#consents.set(consent, { approval, transaction });
     return consent;
   }
 
@@ -312,36 +340,27 @@ export class Approvals implements ApprovalService {
     if (approval.status !== status || !isPending(approval, this.#clock())) throw new Failure('changed_meanwhile');
   }
 
-  async #update(before: Approval, after: Approval, entry: JournalEntry): Promise<void> {
-    const writes = [await updateApproval(this.#keyring, before, after)];
-    await this.#commit({ account: before.account, writes, journal: [entry], scrubAfterCommit: !isUnfinished(after) });
+  async #update(transaction: Transaction, before: Approval, after: Approval): Promise<void> {
+    transaction.write(await updateApproval(this.#keyring, before, after), new Failure('changed_meanwhile'));
+    if (!isUnfinished(after)) transaction.scrub();
   }
+}
 
-  async #commit(unit: UnitOfWork): Promise<void> {
-    if (!(await this.#database.commit(unit)).committed) throw new Failure('changed_meanwhile');
-  }
+const approvalEvent = (action: AuditAction, approval: Approval, outcome = 'success'): AuditEvent => ({
+  action,
+  outcome,
+  account: approval.account,
+  environment: approval.environment,
+  targets: [`approval:${approval.id}`],
+  detail: { change: approval.action },
+});
 
-  #event(action: AuditAction, approval: Approval, origin: Origin, outcome = 'success'): JournalEntry {
-    const { account, environment, id } = approval;
-    const detail = { change: approval.action };
-    return buildAuditEntry(this.#clock, origin, {
-      action,
-      outcome,
-      account,
-      environment,
-      targets: [`approval:${id}`],
-      detail,
-    });
-  }
-
-  /** In the log of the service: only the key of such a row is known. */
-  #tamperedEvent({ id }: Pick<Approval, 'id'>): JournalEntry {
-    // A text that is no id of this service is untrusted.
-    const targets = /^approval_[a-z0-9]{1,32}$/.test(id) ? [`approval:${id}`] : [];
-    const what = { outcome: 'removed', targets, detail: { table: 'approvals' } } as const;
-    const event = { action: 'record.altered', account: '', environment: '', ...what } as const;
-    return buildAuditEntry(this.#clock, { actor: { type: 'service' } }, event);
-  }
+/** Returns the event for the log of no account: only the key of such a row is known. */
+function tamperedEvent({ id }: Pick<Approval, 'id'>): AuditEvent {
+  // A text that is no id of this service is untrusted.
+  const targets = /^approval_[a-z0-9]{1,32}$/.test(id) ? [`approval:${id}`] : [];
+  const what = { outcome: 'removed', targets, detail: { table: 'approvals' } } as const;
+  return { action: 'record.altered', account: '', environment: '', ...what };
 }
 
 function assertRequestedBy({ requestedBy }: Approval, { id }: ActingMember['person']): void {

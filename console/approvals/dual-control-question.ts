@@ -3,10 +3,10 @@ import { isDualControlDecided, upsertDualControlDecision } from '../../src/accou
 import type { Accounts } from '../../src/accounts/accounts.ts';
 import { keyStateAt } from '../../src/accounts/api-key.ts';
 import type { Permission } from '../../src/accounts/permission.ts';
-import { buildAuditEntry, type Origin } from '../../src/audit/audit.ts';
+import type { Transaction } from '../../src/idempotency/transaction.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { Failure } from '../../src/kernel/failure.ts';
-import type { Database, UnitOfWork } from '../../src/storage/database.ts';
+import type { Database } from '../../src/storage/database.ts';
 import type { Approvals } from './approvals.ts';
 
 /** Permissions that allow a key to read complete card numbers. */
@@ -40,19 +40,12 @@ export class DualControlQuestion {
     return { isAsked, isRecommended: isAsked && (await this.#mayKeysReadCards(account)) };
   }
 
-  /**
-   * `links`: the writes that revoke links when dual control is enabled. Throws `changed_meanwhile` when the question is
-   * not open.
-   */
-  async answer(account: string, isOn: boolean, origin: Origin, links?: UnitOfWork): Promise<void> {
+  /** Throws `changed_meanwhile` when the question is not open. */
+  async answer(transaction: Transaction, account: string, isOn: boolean): Promise<void> {
     if (!(await this.#isAsked(account))) throw new Failure('changed_meanwhile');
-    if (isOn) return this.#approvals.setRequired(account, true, origin, links);
-    const detail = { dual_control: 'no' };
-    const journal = [
-      buildAuditEntry(this.#clock, origin, accountEvent('account.edited', await this.#accounts.get(account), detail)),
-    ];
-    const writes = [upsertDualControlDecision(account, this.#clock())];
-    if (!(await this.#database.commit({ account, writes, journal })).committed) throw new Failure('changed_meanwhile');
+    if (isOn) return this.#approvals.setRequired(transaction, account, true);
+    transaction.write(upsertDualControlDecision(account, transaction.now));
+    transaction.record(accountEvent('account.edited', await this.#accounts.get(account), { dual_control: 'no' }));
   }
 
   async #isAsked(account: string): Promise<boolean> {

@@ -14,7 +14,6 @@ import {
   openPeopleFixture,
   type PeopleFixture,
   type TestUser,
-  VISITOR,
 } from '../../test/fixtures/people-fixture.ts';
 import type { Session } from './session.ts';
 
@@ -50,9 +49,19 @@ describe('what a browser says of a passkey', () => {
     const found = await fixture.parts.sessions.find(ana.grant.secret);
     return found ?? assert.fail('signed out');
   };
-  const options = async () => fixture.parts.factorManagement.passkeyOptions(await session(), CONSOLE);
+  const options = async () =>
+    fixture.run(async (transaction) =>
+      fixture.parts.factorManagement.passkeyOptions(transaction, await session(), CONSOLE),
+    );
   const confirm = async (response: unknown): Promise<void> =>
-    fixture.parts.factorManagement.confirmPasskey(await session(), { response, label: 'Laptop' }, CONSOLE, VISITOR);
+    fixture.run(async (transaction) =>
+      fixture.parts.factorManagement.confirmPasskey(
+        transaction,
+        await session(),
+        { response, label: 'Laptop' },
+        CONSOLE,
+      ),
+    );
   const add = async (wrongs: Wrongs = {}): Promise<void> => confirm(key.create(await options(), wrongs));
   const passkeys = async (): Promise<number> =>
     (await fixture.parts.factorManagement.list(ana.id)).factors.filter(({ kind }) => kind === 'passkey').length;

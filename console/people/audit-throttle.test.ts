@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
-import { buildAuditEntry } from '../../src/audit/audit.ts';
 import { HOUR, MINUTE } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { openPeopleFixture, type PeopleFixture } from '../../test/fixtures/people-fixture.ts';
+import { BY_TEST, openPeopleFixture, overDatabase, type PeopleFixture } from '../../test/fixtures/people-fixture.ts';
 import { AuditThrottle } from './audit-throttle.ts';
 
 describe('what comes again and again', () => {
@@ -20,18 +19,14 @@ describe('what comes again and again', () => {
   });
 
   const note = (who: string, requestId = 'request') =>
-    repeats.record([who], (times) => [
-      buildAuditEntry(
-        fixture.core.clock,
-        { actor: { type: 'person', id: `${who}-${run}` }, requestId },
-        {
-          action: 'access.denied',
-          outcome: 'role',
-          account: '',
-          environment: '',
-          detail: { route: '/', ...(times && { times }) },
-        },
-      ),
+    repeats.record([who], { actor: { type: 'person', id: `${who}-${run}` }, requestId }, (times) => [
+      {
+        action: 'access.denied',
+        outcome: 'role',
+        account: '',
+        environment: '',
+        detail: { route: '/', ...(times && { times }) },
+      },
     ]);
   /** Returns the records of a user in this run: their counts and request ids. */
   const recorded = async (who: string): Promise<string[]> =>
@@ -84,7 +79,7 @@ describe('what comes again and again', () => {
 
   test('is on record each time rather than not at all, when there is more of it than can be counted', async () => {
     const others = Array.from({ length: LIMITS.throttledAuditEvents }, (_, index) => `other-${index}`);
-    await Promise.all(others.map((who) => repeats.record([who], () => [])));
+    await Promise.all(others.map((who) => repeats.record([who], BY_TEST, () => [])));
     await note('ana', '1');
     await note('ana', '2');
     assert.deepEqual(await recorded('ana'), ['first 1', 'first 2']);
@@ -100,7 +95,7 @@ describe('what comes again and again', () => {
     const away = Object.create(database, {
       commit: { value: (unit: never) => (failing.isAway ? Promise.reject(new Error('away')) : database.commit(unit)) },
     });
-    repeats = new AuditThrottle({ ...fixture.core, database: away });
+    repeats = new AuditThrottle(overDatabase(fixture.core, away));
     await assert.rejects(note('ana', '1'), /away/);
     await assert.rejects(note('ana', '2'), /away/);
     await assert.rejects(repeats.flush(), /away/);

@@ -1,20 +1,26 @@
+import type { AuditEvent, Origin } from '../../src/audit/audit.ts';
+import type { Transaction, Transactions } from '../../src/idempotency/transaction.ts';
 import { type Clock, MINUTE } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { commitOrThrow, type Database, type JournalEntry } from '../../src/storage/database.ts';
 
 /** After a record, the same event is counted for this long. */
 const THROTTLE_MS = 5 * MINUTE;
 
-/** The records of one occurrence, or of the number of occurrences since the last record. */
-type BuildEntries = (times?: number) => readonly JournalEntry[];
+/** Returns the events of one occurrence, or with a number those of so many since the record before. */
+type BuildEvents = (times?: number) => readonly AuditEvent[];
+
+/** The latest occurrence of an event. */
+interface Occurrence {
+  readonly origin: Origin;
+  readonly buildEvents: BuildEvents;
+}
 
 interface ThrottledEvent {
   /** Time of the last record. */
   at: number;
   /** Occurrences since the last record. */
   times: number;
-  /** Builds the entries of the latest occurrence. */
-  entries: BuildEntries;
+  latest: Occurrence;
 }
 
 /**
@@ -23,38 +29,41 @@ interface ThrottledEvent {
  * killed one loses the counts of the last minutes.
  */
 export class AuditThrottle {
-  readonly #database: Database;
+  readonly #transactions: Transactions;
   readonly #clock: Clock;
   /** By the texts that identify the event. */
   readonly #throttled = new Map<string, ThrottledEvent>();
 
-  constructor(options: { database: Database; clock: Clock }) {
-    this.#database = options.database;
+  constructor(options: { transactions: Transactions; clock: Clock }) {
+    this.#transactions = options.transactions;
     this.#clock = options.clock;
   }
 
-  /** `what` identifies the event by actor, action and source. */
-  async record(what: readonly string[], entries: BuildEntries): Promise<void> {
-    const name = JSON.stringify(what);
+  /** `identity`: texts that are equal for equal events: actor, action, address. */
+  async record(identity: readonly string[], origin: Origin, buildEvents: BuildEvents): Promise<void> {
+    const name = JSON.stringify(identity);
+    const latest: Occurrence = { origin, buildEvents };
     const known = this.#throttled.get(name);
     if (known !== undefined && this.#isThrottled(known)) {
       known.times++;
-      known.entries = entries;
+      known.latest = latest;
       return;
     }
-    const before = known === undefined || known.times === 0 ? [] : known.entries(known.times);
-    const counted: ThrottledEvent = { at: this.#clock(), times: 0, entries };
-    // Set before it is written, so that of many concurrent occurrences one is recorded.
+    const counted: ThrottledEvent = { at: this.#clock(), times: 0, latest };
+    // Before the commit, so that one of several concurrent occurrences is recorded.
     if (known !== undefined || this.#throttled.size < LIMITS.throttledAuditEvents) this.#throttled.set(name, counted);
     try {
-      await commitOrThrow(this.#database, { writes: [], journal: [...before, ...entries()] });
+      await this.#transactions.run({ origin }, async (transaction) => {
+        if (known !== undefined && known.times > 0) recordOccurrence(transaction, known.latest, known.times);
+        recordOccurrence(transaction, latest);
+      });
     } catch (error) {
       restoreCount(counted, (known?.times ?? 0) + 1);
       throw error;
     }
   }
 
-  /** Records due counts; with `all` every count, before the process ends. */
+  /** Records the counts that are due; with `all` every count, before the process ends. */
   async flush({ all = false } = {}): Promise<void> {
     const due: [ThrottledEvent, number][] = [];
     for (const [name, counted] of this.#throttled) {
@@ -63,10 +72,12 @@ export class AuditThrottle {
       else due.push([counted, counted.times]);
     }
     if (due.length === 0) return;
-    const journal = due.flatMap(([{ entries, times }]) => entries(times));
+    const counts = due.map(([{ latest }, times]) => [latest, times] as const);
     for (const [counted, times] of due) Object.assign(counted, { at: this.#clock(), times: counted.times - times });
     try {
-      await commitOrThrow(this.#database, { writes: [], journal });
+      await this.#transactions.run({ origin: { actor: { type: 'service' } } }, async (transaction) => {
+        for (const [latest, times] of counts) recordOccurrence(transaction, latest, times);
+      });
     } catch (error) {
       for (const [counted, times] of due) restoreCount(counted, times);
       throw error;
@@ -78,6 +89,10 @@ export class AuditThrottle {
     // A clock that was ahead and returned must not stop the records.
     return passed >= 0 && passed < THROTTLE_MS;
   }
+}
+
+function recordOccurrence(transaction: Transaction, { origin, buildEvents }: Occurrence, times?: number): void {
+  for (const event of buildEvents(times)) transaction.record(event, origin);
 }
 
 /** A count that could not be written is due immediately. */

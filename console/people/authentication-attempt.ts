@@ -1,7 +1,8 @@
-import type { Origin } from '../../src/audit/audit.ts';
+import type { AuditEvent, Origin } from '../../src/audit/audit.ts';
+import type { Transaction } from '../../src/idempotency/transaction.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { commitOrThrow, type JournalEntry, type Write } from '../../src/storage/database.ts';
+import type { Write } from '../../src/storage/database.ts';
 import type { AuditThrottle } from './audit-throttle.ts';
 import { listMembershipsByPerson, type Membership } from './membership-store.ts';
 import { eventPerAccount, personEvent } from './people-events.ts';
@@ -20,16 +21,24 @@ type Barrier = 'person_locked' | 'person_disabled' | 'password_blocked' | 'state
 /** Why an attempt is rejected; only the audit log contains it. */
 type SignInFailure = ProofFailure | Barrier | 'person_unknown' | 'password_wrong';
 
-/** Result of checking a proof: the reason it failed, or the writes it allows. */
-export type ProofDecision<T> =
-  | { readonly failure: SignInFailure; readonly writes?: readonly Write[] }
-  | {
-      readonly writes: readonly Write[];
-      readonly journal: readonly JournalEntry[];
-      readonly value: T;
-      /** The new sign-in state; unchanged when absent. */
-      readonly state?: SignInState;
-    };
+/** A proof that failed, with what is written although it failed. */
+interface FailedProof {
+  readonly failure: SignInFailure;
+  readonly writes?: readonly Write[];
+}
+
+/** A verified proof with its effect. */
+interface VerifiedProof<T> {
+  readonly writes: readonly Write[];
+  readonly events: readonly AuditEvent[];
+  /** The user that the events name, who is signed in by them. Absent: the origin of the attempt. */
+  readonly origin?: Origin;
+  readonly value: T;
+  /** The new sign-in state; unchanged when absent. */
+  readonly state?: SignInState;
+}
+
+export type ProofDecision<T> = FailedProof | VerifiedProof<T>;
 
 /** Throttles repeated rejections. */
 export interface AuthenticationDependencies extends PeopleDependencies {
@@ -49,8 +58,11 @@ interface AuthenticationAttempt {
   readonly person: string;
   readonly origin: Origin;
   readonly source: Source;
-  /** A passkey cannot be guessed, so no lock rejects it and its failures are not counted. */
-  readonly proofKind: 'password' | 'code' | 'passkey';
+  /**
+   * A passkey cannot be guessed, so no lock rejects it and its failures are not counted. One alone needs only the id of the
+   * user, so its rejections must not fill the logs of the accounts.
+   */
+  readonly proofKind: 'password' | 'code' | 'passkey' | 'passkey-alone';
   /**
    * Records read while the password was hashed. A rejection then waits for one audit record, for every user alike, so that its
    * time does not show in how many accounts the user is, or whether in any.
@@ -58,52 +70,59 @@ interface AuthenticationAttempt {
   readonly records?: AttemptRecords;
 }
 
-interface RejectedAttempt extends Pick<AuthenticationAttempt, 'origin' | 'records'> {
-  readonly person?: string;
-  readonly memberships: readonly Membership[];
-}
+/** The decision of an attempt. A rejection is thrown after the commit of its transaction. */
+type AttemptResult<T> = { readonly value: T } | { readonly afterRejection: () => Promise<unknown> };
+
+const REJECTED = 'person.sign-in-refused';
 
 /**
  * Makes one sign-in attempt: the writes of a valid proof are one unit, and a wrong proof is counted, also under concurrency.
  * A browser or network gets no more wrong proofs checked than its limit, because a valid one is rejected when its source was
- * locked in the meantime. `decide` reads its records again at each attempt.
+ * locked in the meantime. `decide` reads its records again at each attempt of the transaction.
  */
 export async function attemptProof<T>(
   dependencies: AuthenticationDependencies,
   attempt: AuthenticationAttempt,
   decide: (person: Person, memberships: readonly Membership[], state: StoredSignInState) => Promise<ProofDecision<T>>,
 ): Promise<T> {
-  const { database, time } = dependencies;
-  for (let attemptNumber = 0; attemptNumber < LIMITS.commitAttempts; attemptNumber++) {
-    // A record that has changed since it was read conflicts below.
+  const { transactions, keyring, time } = dependencies;
+  const { origin, records, proofKind } = attempt;
+  const fill = async (transaction: Transaction): Promise<AttemptResult<T>> => {
+    // A record that has changed since it was read conflicts.
     const read =
-      attemptNumber === 0 && attempt.records !== undefined
-        ? attempt.records
+      transaction.attempt === 0 && records !== undefined
+        ? records
         : await loadAttemptRecords(dependencies, attempt.person);
-    const memberships = attempt.records?.memberships ?? read?.memberships ?? [];
-    const rejected = { ...attempt, memberships };
-    if (read === undefined) return rejectAttempt(dependencies, rejected, 'person_unknown');
+    const memberships = records?.memberships ?? read?.memberships ?? [];
+    if (read === undefined) return recordRejection(transaction, memberships, 'person_unknown', attempt.person);
     const { person, state } = read;
-    if (state === undefined) return rejectThrottled(dependencies, rejected, 'state_altered');
-    const barrier = findBarrier(state, attempt, time.steadyNow());
-    if (barrier !== undefined) return rejectThrottled(dependencies, rejected, barrier);
+    const barrier = state === undefined ? 'state_altered' : findBarrier(state, attempt, time.steadyNow());
+    if (state === undefined || barrier !== undefined)
+      return recordThrottled(dependencies, transaction, attempt, memberships, barrier ?? 'state_altered');
     const decision = await decide(person, memberships, state);
     if ('failure' in decision) {
-      // Only the id of the user is needed to try, so that it must not fill the logs of the accounts.
-      if (attempt.proofKind === 'passkey' && decision.writes === undefined)
-        return rejectThrottled(dependencies, rejected, decision.failure);
-      if (await recordFailure(dependencies, { person, state }, rejected, attempt, decision))
-        throw new Failure('sign_in_refused');
-      continue;
+      if (proofKind === 'passkey-alone')
+        return recordThrottled(dependencies, transaction, attempt, memberships, decision.failure);
+      return countRejection(dependencies, transaction, attempt, { person, memberships, state }, decision);
     }
+    const { writes, events, value } = decision;
     const stateWrite =
-      decision.state === undefined
-        ? lockSignInState(state)
-        : await updateSignInState(dependencies.keyring, state, decision.state);
-    const writes = [lockPerson(person), stateWrite, ...decision.writes];
-    if ((await database.commit({ writes, journal: decision.journal })).committed) return decision.value;
-  }
-  throw new Failure('unavailable');
+      decision.state === undefined ? lockSignInState(state) : await updateSignInState(keyring, state, decision.state);
+    for (const write of [lockPerson(person), stateWrite, ...writes]) transaction.write(write);
+    for (const event of events) transaction.record(event, decision.origin);
+    return { value };
+  };
+  return finishAttempt(await transactions.run({ origin }, fill), records !== undefined);
+}
+
+/** Returns the value of a valid proof, and throws the one failure of all sign-ins for any other. */
+async function finishAttempt<T>(result: AttemptResult<T>, isInBackground: boolean): Promise<T> {
+  if ('value' in result) return result.value;
+  const finished = result.afterRejection();
+  // The response time of a rejected password must not depend on further records.
+  if (isInBackground) finished.catch(() => undefined);
+  else await finished;
+  throw new Failure('sign_in_refused');
 }
 
 /** Reads the records that an attempt is checked against; undefined without such a user. */
@@ -123,22 +142,34 @@ function findBarrier(
   now: number,
 ): Barrier | undefined {
   if (state.disabledAt !== undefined) return 'person_disabled';
-  if (proofKind === 'passkey') return undefined;
+  if (proofKind === 'passkey' || proofKind === 'passkey-alone') return undefined;
   if (state.passwordBlockedAt !== undefined) return 'password_blocked';
   return isLocked(state, source, now) ? 'person_locked' : undefined;
 }
 
-const REJECTED = 'person.sign-in-refused';
+const nothingElse = (): Promise<void> => Promise.resolve();
 
-/** Records the reason in the audit log and throws the one failure of all sign-ins. */
-export async function rejectAttempt(
-  { database, clock }: PeopleDependencies,
-  { origin, memberships, person }: RejectedAttempt,
+/** Records the reason of a rejection in the log of each account. `person`: an id that was given, of no user. */
+function recordRejection(
+  transaction: Transaction,
+  memberships: readonly Membership[],
   outcome: SignInFailure,
-): Promise<never> {
+  person?: string,
+) {
   const details = { outcome, ...(person !== undefined && { person }) };
-  const journal = eventPerAccount(clock, origin, REJECTED, memberships, details);
-  await commitOrThrow(database, { writes: [], journal });
+  for (const event of eventPerAccount(REJECTED, memberships, details)) transaction.record(event);
+  return { afterRejection: nothingElse };
+}
+
+/** Rejects an attempt with an email of no user. Throws the one failure of all sign-ins. */
+export async function rejectUnknown(
+  { transactions }: PeopleDependencies,
+  origin: Origin,
+  memberships: readonly Membership[],
+): Promise<never> {
+  await transactions.run({ origin }, async (transaction) =>
+    recordRejection(transaction, memberships, 'person_unknown'),
+  );
   throw new Failure('sign_in_refused');
 }
 
@@ -146,62 +177,55 @@ export async function rejectAttempt(
  * Records a rejection that an attacker can repeat: throttled in the logs of the accounts, so that a lock does not flood them.
  * An attempt with a password is in the log of the service each time, as it is for unknown users.
  */
-async function rejectThrottled(
-  dependencies: AuthenticationDependencies,
-  rejected: RejectedAttempt,
+function recordThrottled(
+  { repeats }: AuthenticationDependencies,
+  transaction: Transaction,
+  { origin, person, records }: AuthenticationAttempt,
+  memberships: readonly Membership[],
   outcome: SignInFailure,
-): Promise<never> {
-  const { clock, repeats } = dependencies;
-  const { origin, memberships, person = '', records } = rejected;
+) {
   const details = { person, outcome };
-  const recordRepeat = repeats.record.bind(
-    repeats,
-    [REJECTED, outcome, person, origin.address ?? '', records === undefined ? 'factor' : 'password'],
-    (times) =>
-      eventPerAccount(clock, origin, REJECTED, memberships, { ...details, ...(times && { detail: { times } }) }),
-  );
-  if (records === undefined) await recordRepeat();
-  else {
-    const journal = [personEvent(clock, origin, REJECTED, '', details)];
-    await commitOrThrow(dependencies.database, { writes: [], journal });
-    finishInBackground(recordRepeat());
-  }
-  throw new Failure('sign_in_refused');
+  if (records !== undefined) transaction.record(personEvent(REJECTED, '', details));
+  const kind = records === undefined ? 'factor' : 'password';
+  return {
+    afterRejection: () =>
+      repeats.record([REJECTED, outcome, person, origin.address ?? '', kind], origin, (times) =>
+        eventPerAccount(REJECTED, memberships, { ...details, ...(times !== undefined && { detail: { times } }) }),
+      ),
+  };
 }
 
-/** Counts one more failure; false when person or state have changed since they were read. */
-async function recordFailure(
-  { database, keyring, clock, time }: PeopleDependencies,
-  before: { readonly person: Person; readonly state: StoredSignInState },
-  { origin, memberships, records }: RejectedAttempt,
-  { proofKind, source }: AuthenticationAttempt,
-  { failure, writes = [] }: Extract<ProofDecision<unknown>, { failure: SignInFailure }>,
-): Promise<boolean> {
+/** Counts one more failure. The first account's log records it at once, and those of the others after the commit. */
+async function countRejection(
+  { transactions, keyring, time }: PeopleDependencies,
+  transaction: Transaction,
+  { origin, proofKind, source, records }: AuthenticationAttempt,
+  before: AttemptRecords & { readonly state: StoredSignInState },
+  { failure, writes = [] }: FailedProof,
+) {
   const now = time.steadyNow();
+  const { memberships } = before;
   const person = before.person.id;
   const isCounted = proofKind !== 'passkey';
   const counted = countFailure(before.state, source, now);
   const state = proofKind === 'code' ? countFactorFailure(counted.state, now) : counted.state;
   const isBlock = isCounted && state.passwordBlockedAt !== undefined;
-  const buildJournal = (to: readonly Membership[]): JournalEntry[] => [
-    ...eventPerAccount(clock, origin, REJECTED, to, { person, outcome: failure }),
-    ...(isCounted && counted.locked !== undefined
-      ? eventPerAccount(clock, origin, 'person.locked', to, { person, detail: { scope: counted.locked } })
-      : []),
-    ...(isBlock ? eventPerAccount(clock, origin, 'password.blocked', to, { person }) : []),
-  ];
-  const others = records === undefined ? [] : memberships.slice(1);
-  const first = memberships.slice(0, memberships.length - others.length);
   const stateWrite = isCounted ? await updateSignInState(keyring, before.state, state) : lockSignInState(before.state);
-  const unit = { writes: [lockPerson(before.person), stateWrite, ...writes], journal: buildJournal(first) };
-  if (!(await database.commit(unit)).committed) return false;
-  if (others.length > 0) finishInBackground(database.commit({ writes: [], journal: buildJournal(others) }));
-  return true;
-}
-
-/** Does not wait for records whose first copy is committed already: the caller's response time must not depend on them. */
-function finishInBackground(writing: Promise<unknown>): void {
-  writing.catch(() => undefined);
+  for (const write of [lockPerson(before.person), stateWrite, ...writes]) transaction.write(write);
+  const recordIn = (target: Transaction, to: readonly Membership[]): void => {
+    const events = [
+      ...eventPerAccount(REJECTED, to, { person, outcome: failure }),
+      ...(isCounted && counted.locked !== undefined
+        ? eventPerAccount('person.locked', to, { person, detail: { scope: counted.locked } })
+        : []),
+      ...(isBlock ? eventPerAccount('password.blocked', to, { person }) : []),
+    ];
+    for (const event of events) target.record(event);
+  };
+  const others = records === undefined ? [] : memberships.slice(1);
+  recordIn(transaction, memberships.slice(0, memberships.length - others.length));
+  if (others.length === 0) return { afterRejection: nothingElse };
+  return { afterRejection: () => transactions.run({ origin }, async (later) => recordIn(later, others)) };
 }
 
 /**
@@ -213,33 +237,35 @@ export async function attemptProofInSession<T>(
   { session, origin, isCounted }: { readonly session: Session; readonly origin: Origin; readonly isCounted: boolean },
   decide: (person: Person, present: Session, memberships: readonly Membership[]) => Promise<ProofDecision<T>>,
 ): Promise<T> {
-  const { database, keyring, clock } = dependencies;
-  for (let attemptNumber = 0; attemptNumber < LIMITS.commitAttempts; attemptNumber++) {
+  const { database, transactions, keyring } = dependencies;
+  const fill = async (transaction: Transaction): Promise<AttemptResult<T>> => {
     const person = await findPerson(database, keyring, session.person);
     const memberships = await listMembershipsByPerson(database, keyring, session.person);
     const present = await reloadSession(dependencies, session);
     if (person === undefined || present === undefined) throw new Failure('not_signed_in');
     if (present.stage === 'replaced') throw new Failure('changed_meanwhile');
     const decision = await decide(person, present, memberships);
-    if (!('failure' in decision)) {
-      const writes = [lockPerson(person), ...decision.writes];
-      if ((await database.commit({ writes, journal: decision.journal })).committed) return decision.value;
-      continue;
+    if ('failure' in decision) {
+      const details = { person: person.id, targets: [`session:${present.id}`] };
+      for (const event of eventPerAccount(REJECTED, memberships, { ...details, outcome: decision.failure }))
+        transaction.record(event);
+      const failures = (present.notes.failures ?? 0) + (isCounted ? 1 : 0);
+      if (failures >= LIMITS.signInFailures) {
+        transaction.write(deleteSession(present));
+        transaction.write(deleteReplacedSession(present));
+        for (const event of eventPerAccount('person.locked', memberships, { ...details, detail: { scope: 'session' } }))
+          transaction.record(event);
+      } else {
+        const notes = { failures, ...(!isCounted && { challenge: undefined }) };
+        transaction.write((await updateSession(keyring, present, notes)).write);
+      }
+      return { afterRejection: nothingElse };
     }
-    const failures = (present.notes.failures ?? 0) + (isCounted ? 1 : 0);
-    const isLast = failures >= LIMITS.signInFailures;
-    const details = { person: person.id, targets: [`session:${present.id}`] };
-    const journal = [
-      ...eventPerAccount(clock, origin, REJECTED, memberships, { ...details, outcome: decision.failure }),
-      ...(isLast
-        ? eventPerAccount(clock, origin, 'person.locked', memberships, { ...details, detail: { scope: 'session' } })
-        : []),
-    ];
-    const { write } = await updateSession(keyring, present, { failures, ...(!isCounted && { challenge: undefined }) });
-    const writes = isLast ? [deleteSession(present), deleteReplacedSession(present)] : [write];
-    if ((await database.commit({ writes, journal })).committed) throw new Failure('sign_in_refused');
-  }
-  throw new Failure('unavailable');
+    for (const write of [lockPerson(person), ...decision.writes]) transaction.write(write);
+    for (const event of decision.events) transaction.record(event);
+    return { value: decision.value };
+  };
+  return finishAttempt(await transactions.run({ origin }, fill), false);
 }
 
 /** Reads a session again; undefined when it has expired or was revoked. */

@@ -1,11 +1,13 @@
+import type { AuditEvent } from '../../src/audit/audit.ts';
+import type { Transaction } from '../../src/idempotency/transaction.ts';
 import { Failure, notPossible } from '../../src/kernel/failure.ts';
-import type { JournalEntry, Write } from '../../src/storage/database.ts';
+import type { Write } from '../../src/storage/database.ts';
 import { browserSecret, type ClientContext, personOrigin, toSource } from './client-context.ts';
 import { deleteFactorsByPerson, insertFactor, type NewFactor } from './factor-store.ts';
 import { newRecoveryCodesFactor } from './factors.ts';
 import { deleteResetsByPerson, redeemInvitation } from './invitation-store.ts';
 import { assertInviterStillAllowed, invalidLink, teamFull } from './invitations.ts';
-import { insertMembership, listMembershipsByPerson } from './membership-store.ts';
+import { insertMembership, listMembershipsByPerson, type Membership } from './membership-store.ts';
 import { eventPerAccount, personEvent } from './people-events.ts';
 import type { Person } from './person.ts';
 import { findPerson, insertPerson, updatePerson } from './person-store.ts';
@@ -17,127 +19,109 @@ import { buildSession, type IssuedSession } from './sessions.ts';
 import { newSignInState } from './sign-in-state.ts';
 import { replaceSignInState } from './sign-in-state-store.ts';
 
-/** A session signed in for the first time, with the recovery codes, which are shown once. */
+/** A session signed in for the first time, with its user and the recovery codes, which are shown once. */
 export interface CompletedEnrollment extends IssuedSession {
   readonly recoveryCodes: readonly string[];
+  readonly person: Person;
+  readonly memberships: readonly Membership[];
 }
 
-/** A write with the failure to throw when it conflicts. */
-interface ConditionalWrite {
-  readonly write: Write;
-  readonly onConflict?: () => Failure;
+/** A user as an invitation or a credential reset changes them. */
+interface EnrolledUser {
+  readonly person: Person;
+  readonly memberships: readonly Membership[];
+  readonly writes: readonly { readonly write: Write; readonly onConflict: Failure }[];
+  readonly events: readonly AuditEvent[];
 }
-
-interface EnrollmentWrites {
-  readonly person: Pick<Person, 'id' | 'name'>;
-  readonly conditionalWrites: readonly ConditionalWrite[];
-  /** Accounts whose logs get the record. */
-  readonly accounts: readonly { readonly account: string }[];
-  readonly journal: (origin: ReturnType<typeof personOrigin>) => JournalEntry[];
-}
-
-const changedMeanwhile = (): Failure => new Failure('changed_meanwhile');
-const notSignedIn = (): Failure => new Failure('not_signed_in');
-const emailTaken = (): Failure => notPossible('emailIsHere');
 
 /** True while the inviter may reset this user: an operator always, an owner only if the user belongs to no other account. */
 export const mayResetFrom = (account: string, memberships: readonly Authority[]): boolean =>
   account === OPERATOR.account || (memberships.length === 1 && memberships[0]?.account === account);
 
 /**
- * Completes an enrollment in one unit: the user or the new password, the role, the second factor and the recovery codes,
- * the redeemed invitation, and a signed-in session. Throws `not_possible` when the invitation was used in the meantime.
+ * Completes an enrollment: the user or the new password, the role, the second factor and the recovery codes, the redeemed
+ * invitation, and a signed-in session. Throws `not_possible` when the invitation was used in the meantime.
  */
 export async function completeEnrollment(
   dependencies: PeopleDependencies,
+  transaction: Transaction,
   session: Session,
   factor: NewFactor,
   client: ClientContext,
 ): Promise<CompletedEnrollment> {
-  const { database, keyring, clock, time } = dependencies;
+  const { keyring, time } = dependencies;
   const { pendingEnrollment } = session.notes;
-  if (pendingEnrollment === undefined) throw notSignedIn();
+  if (pendingEnrollment === undefined) throw new Failure('not_signed_in');
   const { invitation } = pendingEnrollment;
   const { role } = invitation;
   await assertInviterStillAllowed(dependencies, invitation);
-  const enrollment =
+  const { person, memberships, writes, events } =
     role === undefined
       ? await buildCredentialReset(dependencies, session, pendingEnrollment)
       : await buildNewPerson(dependencies, session, pendingEnrollment, { account: invitation.account, role });
-  const { codes, factor: recovery } = await newRecoveryCodesFactor(dependencies, session.person);
-  const { write, ...grant } = await buildSession(dependencies, { person: session.person, stage: 'signed-in', client });
+  for (const { write, onConflict } of writes) transaction.write(write, onConflict);
+  transaction.write(redeemInvitation(invitation, transaction.now), invalidLink());
+  const add = (write: Write): void => transaction.write(write, new Failure('changed_meanwhile'));
+  // The write above conflicts unless the invitation is pending; the other resets of the user end with it.
+  if (role === undefined) add(deleteResetsByPerson(person.id));
   const browser = browserSecret(dependencies.random, client);
-  const source = await toSource(keyring, session.person, { ...client, browser });
-  const conditionalWrites: ConditionalWrite[] = [
-    ...enrollment.conditionalWrites,
-    { write: redeemInvitation(invitation, clock()), onConflict: invalidLink },
-    // The write above conflicts unless the invitation is pending; the other resets of the user end with it.
-    ...(role === undefined ? [{ write: deleteResetsByPerson(session.person) }] : []),
-    { write: await replaceSignInState(keyring, session.person, newSignInState(source, time.latestNow())) },
-    { write: await insertFactor(keyring, factor) },
-    { write: await insertFactor(keyring, recovery) },
-    { write },
-  ];
-  const origin = personOrigin(enrollment.person, client);
-  const details = { person: session.person, targets: [`session:${grant.session.id}`], detail: { factor: factor.kind } };
-  const journal = [
-    ...enrollment.journal(origin),
-    ...eventPerAccount(clock, origin, 'person.signed-in', enrollment.accounts, details),
-  ];
-  const outcome = await database.commit({ writes: conditionalWrites.map((step) => step.write), journal });
-  if (!outcome.committed) throw (conditionalWrites[outcome.write]?.onConflict ?? changedMeanwhile)();
-  return { ...grant, browser, recoveryCodes: codes };
+  const source = await toSource(keyring, person.id, { ...client, browser });
+  add(await replaceSignInState(keyring, person.id, newSignInState(source, time.latestNow())));
+  add(await insertFactor(keyring, factor));
+  const { codes, factor: recovery } = await newRecoveryCodesFactor(dependencies, person.id);
+  add(await insertFactor(keyring, recovery));
+  const { write, ...issued } = await buildSession(dependencies, { person: person.id, stage: 'signed-in', client });
+  add(write);
+  const origin = personOrigin(person, client);
+  const details = { person: person.id, targets: [`session:${issued.session.id}`], detail: { factor: factor.kind } };
+  for (const event of [...events, ...eventPerAccount('person.signed-in', memberships, details)])
+    transaction.record(event, origin);
+  return { ...issued, browser, recoveryCodes: codes, person, memberships };
 }
 
+/** Builds a new user with a role. */
 async function buildNewPerson(
   { keyring, clock }: PeopleDependencies,
   session: Session,
   { email, name, language, password }: PendingEnrollment,
   to: Authority & { role: Role },
-): Promise<EnrollmentWrites> {
+): Promise<EnrolledUser> {
   const createdAt = clock();
-  const person: Person = {
-    id: session.person,
-    email,
-    name,
-    language,
-    password,
-    revision: 1,
-    createdAt,
-  };
-  const details = { person: person.id, detail: { role: to.role } };
+  const person: Person = { id: session.person, email, name, language, password, revision: 1, createdAt };
+  const membership = { ...to, person: person.id, createdAt };
   return {
     person,
-    accounts: [to],
-    conditionalWrites: [
-      { write: await insertPerson(keyring, person), onConflict: emailTaken },
-      { write: deleteSession(session), onConflict: notSignedIn },
-      { write: await insertMembership(keyring, { ...to, person: person.id, createdAt }), onConflict: teamFull },
+    memberships: [membership],
+    writes: [
+      { write: await insertPerson(keyring, person), onConflict: notPossible('emailIsHere') },
+      { write: deleteSession(session), onConflict: new Failure('not_signed_in') },
+      { write: await insertMembership(keyring, membership), onConflict: teamFull() },
     ],
-    journal: (origin) => [personEvent(clock, origin, 'person.joined', to.account, details)],
+    events: [personEvent('person.joined', to.account, { person: person.id, detail: { role: to.role } })],
   };
 }
 
 /** Builds a credential reset: it replaces password and factors, and ends all sessions and locks. */
 async function buildCredentialReset(
-  { database, keyring, clock }: PeopleDependencies,
+  { database, keyring }: PeopleDependencies,
   session: Session,
   { invitation, language, password }: PendingEnrollment,
-): Promise<EnrollmentWrites> {
+): Promise<EnrolledUser> {
   const before = await findPerson(database, keyring, session.person);
   const memberships = await listMembershipsByPerson(database, keyring, session.person);
   if (before === undefined || !mayResetFrom(invitation.account, memberships)) throw invalidLink();
   // A user who becomes a member of another account concurrently changes, so this write conflicts.
   const { write, person } = await updatePerson(keyring, before, { language, password });
+  const changed = new Failure('changed_meanwhile');
   return {
     person,
-    accounts: memberships,
-    conditionalWrites: [
-      { write, onConflict: changedMeanwhile },
-      { write: deleteSession(session), onConflict: notSignedIn },
-      { write: deleteSessionsByPerson(person.id) },
-      { write: deleteFactorsByPerson(person.id) },
+    memberships,
+    writes: [
+      { write, onConflict: changed },
+      { write: deleteSession(session), onConflict: new Failure('not_signed_in') },
+      { write: deleteSessionsByPerson(person.id), onConflict: changed },
+      { write: deleteFactorsByPerson(person.id), onConflict: changed },
     ],
-    journal: (origin) => eventPerAccount(clock, origin, 'person.reset', memberships, { person: person.id }),
+    events: eventPerAccount('person.reset', memberships, { person: person.id }),
   };
 }

@@ -4,7 +4,6 @@ import { HOUR, MINUTE } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import {
   assertFails,
-  BY_TEST,
   codeAt,
   openPeopleFixture,
   PASSWORD,
@@ -24,13 +23,23 @@ before(async () => {
 after(() => fixture.stop());
 
 const invite = (email: string, role: 'owner' | 'analyst' = 'owner') =>
-  fixture.parts.invitations.invite({ account, role, email }, role === 'owner' ? OPERATOR : owner(), BY_TEST);
+  fixture.run((transaction) =>
+    fixture.parts.invitations.invite(transaction, { account, role, email }, role === 'owner' ? OPERATOR : owner()),
+  );
 const owner = () => ({ account, role: 'owner' }) as const;
 const begin = (secret: string, more: object = {}) =>
-  fixture.parts.enrollment.begin({ secret, name: 'New', language: 'es', password: PASSWORD, ...more }, VISITOR);
+  fixture.run((transaction) =>
+    fixture.parts.enrollment.begin(
+      transaction,
+      { secret, name: 'New', language: 'es', password: PASSWORD, ...more },
+      VISITOR,
+    ),
+  );
 const finish = (session: Session) => {
   const { secret } = fixture.parts.enrollment.totp(session);
-  return fixture.parts.enrollment.confirmTotp(session, codeAt(secret, fixture.now()), VISITOR);
+  return fixture.run((transaction) =>
+    fixture.parts.enrollment.confirmTotp(transaction, session, codeAt(secret, fixture.now()), VISITOR),
+  );
 };
 
 describe('joining by an invitation', () => {
@@ -73,9 +82,13 @@ describe('joining by an invitation', () => {
     const { session } = await begin((await invite('codes@example.com')).secret);
     const { secret: totp } = fixture.parts.enrollment.totp(session);
     const wrong = wrongCodeAt(totp, fixture.now());
-    await assertFails('invalid_field', fixture.parts.enrollment.confirmTotp(session, wrong, VISITOR), 'code');
+    await assertFails(
+      'invalid_field',
+      fixture.run((transaction) => fixture.parts.enrollment.confirmTotp(transaction, session, wrong, VISITOR)),
+      'code',
+    );
     const code = codeAt(totp, fixture.now());
-    await fixture.parts.enrollment.confirmTotp(session, code, VISITOR);
+    await fixture.run((transaction) => fixture.parts.enrollment.confirmTotp(transaction, session, code, VISITOR));
     const given = await fixture.parts.signIn.submitPassword(
       { email: 'codes@example.com', password: PASSWORD },
       VISITOR,
@@ -99,10 +112,12 @@ describe('joining by an invitation', () => {
   test('goes by the newest link to an address, also when an older one was begun with', async () => {
     const older = await invite('twice@example.com');
     const elsewhere = await fixture.newAccount();
-    const kept = await fixture.parts.invitations.invite(
-      { account: elsewhere, role: 'owner', email: 'twice@example.com' },
-      OPERATOR,
-      BY_TEST,
+    const kept = await fixture.run((transaction) =>
+      fixture.parts.invitations.invite(
+        transaction,
+        { account: elsewhere, role: 'owner', email: 'twice@example.com' },
+        OPERATOR,
+      ),
     );
     const { session: begun } = await begin(older.secret);
     const newer = await invite('Twice@Example.com', 'analyst');
@@ -131,8 +146,11 @@ describe('joining by an invitation', () => {
     const link = await invite('old@example.com');
     const revoked = await invite('revoked@example.com');
     const { session: begun } = await begin(revoked.secret);
-    await fixture.parts.invitations.revoke(account, revoked.id, BY_TEST);
-    await assertFails('unknown_record', fixture.parts.invitations.revoke(account, revoked.id, BY_TEST));
+    await fixture.run((transaction) => fixture.parts.invitations.revoke(transaction, account, revoked.id));
+    await assertFails(
+      'unknown_record',
+      fixture.run((transaction) => fixture.parts.invitations.revoke(transaction, account, revoked.id)),
+    );
     await assertFails('not_possible', begin(revoked.secret));
     await assertFails('not_possible', finish(begun));
     for (const wrong of ['', 'x'.repeat(43), `${link.secret}A`, link.secret.toLowerCase()])
@@ -170,7 +188,11 @@ describe('invitations', () => {
     ])
       await assertFails('invalid_field', invite(wrong), 'email');
     const { invitations } = fixture.parts;
-    await assertFails('invalid_field', invitations.invite({ account, role: 'owner' }, OPERATOR, BY_TEST), 'email');
+    await assertFails(
+      'invalid_field',
+      fixture.run((transaction) => invitations.invite(transaction, { account, role: 'owner' }, OPERATOR)),
+      'email',
+    );
   });
 
   test('go to the own account only, and operators let in owners and operators', async () => {
@@ -179,13 +201,22 @@ describe('invitations', () => {
     const email = 'somebody@example.com';
     const roles = { elsewhere: { account: other, role: 'owner' }, operator: OPERATOR } as const;
     for (const to of Object.values(roles))
-      await assertFails('not_allowed', invitations.invite({ ...to, email }, owner(), BY_TEST));
+      await assertFails(
+        'not_allowed',
+        fixture.run((transaction) => invitations.invite(transaction, { ...to, email }, owner())),
+      );
     const developer = { account, role: 'developer' } as const;
-    await assertFails('not_allowed', invitations.invite({ account, role: 'analyst', email }, developer, BY_TEST));
-    await assertFails('not_allowed', invitations.invite({ account, role: 'auditor', email }, OPERATOR, BY_TEST));
+    await assertFails(
+      'not_allowed',
+      fixture.run((transaction) => invitations.invite(transaction, { account, role: 'analyst', email }, developer)),
+    );
+    await assertFails(
+      'not_allowed',
+      fixture.run((transaction) => invitations.invite(transaction, { account, role: 'auditor', email }, OPERATOR)),
+    );
     await assertFails(
       'invalid_field',
-      invitations.invite({ account, role: 'operator', email }, OPERATOR, BY_TEST),
+      fixture.run((transaction) => invitations.invite(transaction, { account, role: 'operator', email }, OPERATOR)),
       'role',
     );
   });
@@ -193,7 +224,7 @@ describe('invitations', () => {
   test('are listed while they are open, with who made them and without the secret', async () => {
     const own = await fixture.newAccount();
     const to = { account: own, role: 'owner', email: 'listed@example.com' } as const;
-    const link = await fixture.parts.invitations.invite(to, OPERATOR, BY_TEST);
+    const link = await fixture.run((transaction) => fixture.parts.invitations.invite(transaction, to, OPERATOR));
     const [listed, ...others] = await fixture.parts.invitations.list(own);
     assert.equal(others.length, 0);
     assert.deepEqual(listed, {
@@ -204,7 +235,10 @@ describe('invitations', () => {
       createdAt: link.expiresAt - 72 * HOUR,
       expiresAt: link.expiresAt,
     });
-    await assertFails('unknown_record', fixture.parts.invitations.revoke(account, link.id, BY_TEST));
+    await assertFails(
+      'unknown_record',
+      fixture.run((transaction) => fixture.parts.invitations.revoke(transaction, account, link.id)),
+    );
     fixture.advance(72 * HOUR);
     assert.deepEqual(await fixture.parts.invitations.list(own), []);
     while ((await fixture.parts.sessions.sweep(fixture.now())) > 0);
@@ -215,10 +249,12 @@ describe('invitations', () => {
   test('that are open have a limit for each account', async () => {
     const own = await fixture.newAccount();
     const more = (index: number) =>
-      fixture.parts.invitations.invite(
-        { account: own, role: 'owner', email: `n${index}@example.com` },
-        OPERATOR,
-        BY_TEST,
+      fixture.run((transaction) =>
+        fixture.parts.invitations.invite(
+          transaction,
+          { account: own, role: 'owner', email: `n${index}@example.com` },
+          OPERATOR,
+        ),
       );
     await Promise.all(Array.from({ length: LIMITS.invitationsPerAccount }, (_, index) => more(index)));
     await assertFails('not_possible', more(-1));
@@ -232,9 +268,12 @@ describe('invitations', () => {
     const head = await fixture.newPerson({ account: own, role: 'owner' });
     const to = (index: number) => ({ account: own, role: 'owner' as const, email: `p${index}@example.com` });
     const open = [];
-    for (let index = 0; index < 3; index++) open.push(await invitations.invite(to(index), OPERATOR, BY_TEST));
+    for (let index = 0; index < 3; index++)
+      open.push(await fixture.run((transaction) => invitations.invite(transaction, to(index), OPERATOR)));
     const known = await fixture.newPerson({ account, role: 'analyst' });
-    const late = await invitations.invite({ account: own, role: 'owner', email: known.email }, OPERATOR, BY_TEST);
+    const late = await fixture.run((transaction) =>
+      invitations.invite(transaction, { account: own, role: 'owner', email: known.email }, OPERATOR),
+    );
     const fill = async (members: number): Promise<void> => {
       const rows = Array.from({ length: members }, (_, index) => [own, `person_made_up_${index}`]);
       const sql = "insert into memberships (account, person, role, mac, created_at) values (?, ?, 'auditor', 'x', 1)";
@@ -243,15 +282,18 @@ describe('invitations', () => {
     const [{ secret } = { secret: '' }] = open;
     const { session } = await begin(secret);
     await fill(LIMITS.peoplePerAccount - 1 - open.length - 1);
-    await assertFails('not_possible', invitations.invite(to(-1), OPERATOR, BY_TEST));
-    await invitations.reset(head.id, { account: own, role: 'owner' }, BY_TEST);
+    await assertFails(
+      'not_possible',
+      fixture.run((transaction) => invitations.invite(transaction, to(-1), OPERATOR)),
+    );
+    await fixture.run((transaction) => invitations.reset(transaction, head.id, { account: own, role: 'owner' }));
     await finish(session);
     await fixture.core.database.commit({ writes: [{ sql: 'delete from memberships where mac = ?', rows: [['x']] }] });
     await fill(LIMITS.peoplePerAccount - (await team.listMemberships(own)).length);
     const { session: last } = await begin(open[1]?.secret ?? '');
     await assert.rejects(finish(last), /An account has 200 people at most/);
     await assert.rejects(
-      enrollment.accept(known.grant.session, late.secret, VISITOR),
+      fixture.run((transaction) => enrollment.accept(transaction, known.grant.session, late.secret)),
       /An account has 200 people at most/,
     );
     assert.equal(await team.findRole(own, known.id), undefined);
@@ -265,31 +307,37 @@ describe('invitations', () => {
     const known = await fixture.newPerson({ account, role: 'analyst' });
     const by = { account: own, role: 'owner' } as const;
     const origin = { actor: { type: 'person', id: boss.id, name: boss.name } } as const;
-    const made = (email: string) => invitations.invite({ ...by, email }, by, origin);
+    const made = (email: string) =>
+      fixture.run((transaction) => invitations.invite(transaction, { ...by, email }, by), origin);
     const link = await made('late@example.com');
     const { session } = await begin((await made('begun@example.com')).secret);
     const toKnown = await made(known.email);
-    const reset = await invitations.reset(boss.id, by, origin);
-    await team.changeRole(own, boss.id, 'developer', BY_TEST);
+    const reset = await fixture.run((transaction) => invitations.reset(transaction, boss.id, by), origin);
+    await fixture.run((transaction) => team.changeRole(transaction, own, boss.id, 'developer'));
     for (const { secret } of [link, toKnown, reset])
       await assertFails('not_possible', enrollment.showInvitation(secret));
     await assertFails('not_possible', begin(link.secret));
     await assertFails('not_possible', finish(session));
-    await assertFails('not_possible', enrollment.accept(known.grant.session, toKnown.secret, VISITOR));
+    await assertFails(
+      'not_possible',
+      fixture.run((transaction) => enrollment.accept(transaction, known.grant.session, toKnown.secret)),
+    );
     assert.equal((await team.members(own)).length, 2);
-    await team.changeRole(own, boss.id, 'owner', BY_TEST);
+    await fixture.run((transaction) => team.changeRole(transaction, own, boss.id, 'owner'));
     assert.equal((await enrollment.showInvitation(link.secret)).kind, 'invitation');
   });
 
   test('to be the first operator are made once, by one of many nodes', async () => {
     const { invitations, team } = fixture.parts;
     assert.equal(await team.hasOperator(), false);
-    const made = await Promise.all(Array.from({ length: 5 }, () => invitations.inviteFirstOperator(BY_TEST)));
+    const made = await Promise.all(
+      Array.from({ length: 5 }, () => fixture.run((transaction) => invitations.inviteFirstOperator(transaction))),
+    );
     const links = made.flatMap((link) => link ?? []);
     assert.equal(links.length, 1);
-    assert.equal(await invitations.inviteFirstOperator(BY_TEST), undefined);
+    assert.equal(await fixture.run((transaction) => invitations.inviteFirstOperator(transaction)), undefined);
     fixture.advance(25 * HOUR);
-    const [again] = [await invitations.inviteFirstOperator(BY_TEST)];
+    const [again] = [await fixture.run((transaction) => invitations.inviteFirstOperator(transaction))];
     assert.ok(again !== undefined, 'the old one has expired');
     await assertFails('not_possible', fixture.parts.enrollment.showInvitation(links[0]?.secret ?? ''));
     assert.deepEqual(await fixture.parts.enrollment.showInvitation(again.secret), {
@@ -304,7 +352,7 @@ describe('invitations', () => {
     await finish(session);
     assert.equal(await team.hasOperator(), true);
     fixture.advance(25 * HOUR);
-    assert.equal(await invitations.inviteFirstOperator(BY_TEST), undefined);
+    assert.equal(await fixture.run((transaction) => invitations.inviteFirstOperator(transaction)), undefined);
   });
 
   test('by an operator are good as long as that is one', async () => {
@@ -313,12 +361,19 @@ describe('invitations', () => {
     const origin = { actor: { type: 'person', id: boss.id, name: boss.name } } as const;
     const ana = await fixture.newPerson({ account, role: 'analyst' });
     const links = [
-      await invitations.invite({ account, role: 'owner', email: 'head@example.com' }, OPERATOR, origin),
-      await invitations.invite({ ...OPERATOR, email: 'friend@example.com' }, OPERATOR, origin),
-      await invitations.reset(ana.id, OPERATOR, origin),
+      await fixture.run(
+        (transaction) =>
+          invitations.invite(transaction, { account, role: 'owner', email: 'head@example.com' }, OPERATOR),
+        origin,
+      ),
+      await fixture.run(
+        (transaction) => invitations.invite(transaction, { ...OPERATOR, email: 'friend@example.com' }, OPERATOR),
+        origin,
+      ),
+      await fixture.run((transaction) => invitations.reset(transaction, ana.id, OPERATOR), origin),
     ];
     for (const { secret } of links) await enrollment.showInvitation(secret);
-    await team.remove(OPERATOR.account, boss.id, BY_TEST);
+    await fixture.run((transaction) => team.remove(transaction, OPERATOR.account, boss.id));
     for (const { secret } of links) await assertFails('not_possible', enrollment.showInvitation(secret));
   });
 });
@@ -329,14 +384,20 @@ describe('a known person', () => {
     const ana = await fixture.newPerson({ account, role: 'developer' });
     const bob = await fixture.newPerson({ account, role: 'developer' });
     const to = { account: other, role: 'owner', email: ana.email } as const;
-    const link = await fixture.parts.invitations.invite(to, OPERATOR, BY_TEST);
+    const link = await fixture.run((transaction) => fixture.parts.invitations.invite(transaction, to, OPERATOR));
     assert.equal((await fixture.parts.enrollment.showInvitation(link.secret)).isKnown, true);
     await assertFails('not_possible', begin(link.secret));
-    await assertFails('not_possible', fixture.parts.enrollment.accept(bob.grant.session, link.secret, VISITOR));
+    await assertFails(
+      'not_possible',
+      fixture.run((transaction) => fixture.parts.enrollment.accept(transaction, bob.grant.session, link.secret)),
+    );
     const { session } = await fixture.parts.signIn.submitPassword(ana, VISITOR);
-    await assert.rejects(fixture.parts.enrollment.accept(session, link.secret, VISITOR), /not signed in/);
+    await assert.rejects(
+      fixture.run((transaction) => fixture.parts.enrollment.accept(transaction, session, link.secret)),
+      /not signed in/,
+    );
     const { enrollment } = fixture.parts;
-    const accept = () => enrollment.accept(ana.grant.session, link.secret, VISITOR);
+    const accept = () => fixture.run((transaction) => enrollment.accept(transaction, ana.grant.session, link.secret));
     const done = await Promise.allSettled([accept(), accept()]);
     assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
     await assertFails('not_possible', accept());
@@ -351,7 +412,7 @@ describe('a link to a new password', () => {
     const ana = await fixture.newPerson({ account, role: 'analyst' });
     for (let index = 0; index < 10; index++)
       await fixture.parts.signIn.submitPassword({ ...ana, password: 'not the one 12' }, VISITOR).catch(() => undefined);
-    const link = await fixture.parts.invitations.reset(ana.id, owner(), BY_TEST);
+    const link = await fixture.run((transaction) => fixture.parts.invitations.reset(transaction, ana.id, owner()));
     const shown = await fixture.parts.enrollment.showInvitation(link.secret);
     assert.deepEqual([shown.kind, shown.email, shown.name], ['reset', ana.email, ana.name]);
     const { session } = await begin(link.secret, { password: 'another good one 55', name: 'Mallory' });
@@ -378,19 +439,31 @@ describe('a link to a new password', () => {
     const { invitations } = fixture.parts;
     const other = await fixture.newAccount();
     const ana = await fixture.newPerson({ account, role: 'analyst' });
-    await assertFails('unknown_record', invitations.reset(ana.id, { account: other, role: 'owner' }, BY_TEST));
-    await assertFails('not_allowed', invitations.reset(ana.id, { account, role: 'developer' }, BY_TEST));
-    await assertFails('unknown_record', invitations.reset('person_nobody', OPERATOR, BY_TEST));
+    await assertFails(
+      'unknown_record',
+      fixture.run((transaction) => invitations.reset(transaction, ana.id, { account: other, role: 'owner' })),
+    );
+    await assertFails(
+      'not_allowed',
+      fixture.run((transaction) => invitations.reset(transaction, ana.id, { account, role: 'developer' })),
+    );
+    await assertFails(
+      'unknown_record',
+      fixture.run((transaction) => invitations.reset(transaction, 'person_nobody', OPERATOR)),
+    );
     const to = { account: other, role: 'owner', email: ana.email } as const;
-    const link = await invitations.invite(to, OPERATOR, BY_TEST);
-    const before = await invitations.reset(ana.id, owner(), BY_TEST);
+    const link = await fixture.run((transaction) => invitations.invite(transaction, to, OPERATOR));
+    const before = await fixture.run((transaction) => invitations.reset(transaction, ana.id, owner()));
     const { session } = await begin(before.secret, { password: 'another good one 55' });
-    await fixture.parts.enrollment.accept(ana.grant.session, link.secret, VISITOR);
-    await assertFails('not_allowed', invitations.reset(ana.id, owner(), BY_TEST));
+    await fixture.run((transaction) => fixture.parts.enrollment.accept(transaction, ana.grant.session, link.secret));
+    await assertFails(
+      'not_allowed',
+      fixture.run((transaction) => invitations.reset(transaction, ana.id, owner())),
+    );
     await assertFails('not_possible', fixture.parts.enrollment.showInvitation(before.secret));
     await assertFails('not_possible', finish(session));
     await fixture.signIn(ana);
-    const byOperator = await invitations.reset(ana.id, OPERATOR, BY_TEST);
+    const byOperator = await fixture.run((transaction) => invitations.reset(transaction, ana.id, OPERATOR));
     assert.equal((await fixture.parts.enrollment.showInvitation(byOperator.secret)).kind, 'reset');
     fixture.advance(24 * HOUR);
     await assertFails('not_possible', fixture.parts.enrollment.showInvitation(byOperator.secret));
@@ -402,10 +475,10 @@ describe('a link to a new password', () => {
       await fixture.newPerson({ account, role: 'analyst' }),
       await fixture.newPerson({ account, role: 'analyst' }),
     ];
-    const others = await invitations.reset(bob.id, owner(), BY_TEST);
-    const first = await invitations.reset(ana.id, OPERATOR, BY_TEST);
+    const others = await fixture.run((transaction) => invitations.reset(transaction, bob.id, owner()));
+    const first = await fixture.run((transaction) => invitations.reset(transaction, ana.id, OPERATOR));
     const { session: begun } = await begin(first.secret, { password: 'another good one 55' });
-    const second = await invitations.reset(ana.id, owner(), BY_TEST);
+    const second = await fixture.run((transaction) => invitations.reset(transaction, ana.id, owner()));
     await assertFails('not_possible', enrollment.showInvitation(first.secret));
     await assertFails('not_possible', finish(begun));
     const openFor = async (name: string, person: string) =>
@@ -414,8 +487,8 @@ describe('a link to a new password', () => {
     const revoked = (await fixture.records('')).filter(({ action }) => action === 'invitation.revoked');
     assert.deepEqual(revoked.at(-1)?.targets, [`invitation:${first.id}`]);
     const both = await Promise.allSettled([
-      invitations.reset(ana.id, owner(), BY_TEST),
-      invitations.reset(ana.id, owner(), BY_TEST),
+      fixture.run((transaction) => invitations.reset(transaction, ana.id, owner())),
+      fixture.run((transaction) => invitations.reset(transaction, ana.id, owner())),
     ]);
     assert.ok(both.some(({ status }) => status === 'fulfilled'));
     assert.equal((await openFor(account, ana.id)).length, 1, 'also of two at the same moment');
@@ -425,10 +498,10 @@ describe('a link to a new password', () => {
   test('ends all of the person when it is used', async () => {
     const { invitations, enrollment } = fixture.parts;
     const ana = await fixture.newPerson({ account, role: 'analyst' });
-    const beside = await invitations.reset(ana.id, owner(), BY_TEST);
+    const beside = await fixture.run((transaction) => invitations.reset(transaction, ana.id, owner()));
     const columns = ['account', 'id', 'digest', 'person', 'record', 'created_at', 'expires_at'] as const;
     const [row] = await fixture.core.database.read('select * from invitations where id = ?', beside.id);
-    const used = await invitations.reset(ana.id, owner(), BY_TEST);
+    const used = await fixture.run((transaction) => invitations.reset(transaction, ana.id, owner()));
     // Two that are open beside each other, as two nodes could make them at the same moment.
     const sql = `insert into invitations (${columns.join(', ')}) values (?, ?, ?, ?, ?, ?, ?)`;
     await fixture.core.database.commit({ writes: [{ sql, rows: [columns.map((name) => row?.[name] ?? null)] }] });
@@ -439,7 +512,10 @@ describe('a link to a new password', () => {
 
   test('cannot be accepted by who is signed in', async () => {
     const ana = await fixture.newPerson({ account, role: 'analyst' });
-    const link = await fixture.parts.invitations.reset(ana.id, OPERATOR, BY_TEST);
-    await assertFails('not_possible', fixture.parts.enrollment.accept(ana.grant.session, link.secret, VISITOR));
+    const link = await fixture.run((transaction) => fixture.parts.invitations.reset(transaction, ana.id, OPERATOR));
+    await assertFails(
+      'not_possible',
+      fixture.run((transaction) => fixture.parts.enrollment.accept(transaction, ana.grant.session, link.secret)),
+    );
   });
 });

@@ -1,9 +1,9 @@
 import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/server';
+import type { Transaction } from '../../src/idempotency/transaction.ts';
 import { Failure, notPossible } from '../../src/kernel/failure.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { subscriberNetwork } from '../../src/kernel/network.ts';
-import { commitOrThrow } from '../../src/storage/database.ts';
-import { type ClientContext, personOrigin, type RelyingParty } from './client-context.ts';
+import type { ClientContext, RelyingParty } from './client-context.ts';
 import { type CompletedEnrollment, completeEnrollment, mayResetFrom } from './complete-enrollment.ts';
 import { newTotpFactor, registerPasskey, wrongCode } from './factors.ts';
 import { type Invitation, redeemInvitation } from './invitation-store.ts';
@@ -63,10 +63,10 @@ export class Enrollment {
    * `invalid_field` and `not_possible`.
    */
   async begin(
+    transaction: Transaction,
     input: { secret: string; email?: string; name?: string; language: string; password: string },
     client: ClientContext,
   ): Promise<IssuedSession> {
-    const { database, random } = this.#dependencies;
     const invitation = await this.#invitations.find(input.secret);
     const language = parseLanguage(input.language);
     const { email, name } = await this.#identify(invitation, input);
@@ -88,17 +88,17 @@ export class Enrollment {
       name,
       language,
       password,
-      totp: newTotpSecret(random),
+      totp: newTotpSecret(this.#dependencies.random),
     };
-    const person = invitation.person ?? newId('person', PERSON_ID_CHARACTERS, random);
-    const session = await buildSession(this.#dependencies, {
+    const person = invitation.person ?? newId('person', PERSON_ID_CHARACTERS, this.#dependencies.random);
+    const { write, ...issued } = await buildSession(this.#dependencies, {
       person,
       stage: 'enrolling',
       client,
       notes: { pendingEnrollment },
     });
-    await commitOrThrow(database, { writes: [session.write] });
-    return { secret: session.secret, session: session.session };
+    transaction.write(write);
+    return issued;
   }
 
   /** Returns the secret for the user's authenticator app. */
@@ -107,29 +107,35 @@ export class Enrollment {
     return buildTotpEnrollment(totp, email);
   }
 
-  /** Throws `invalid_field` for a wrong code, and `not_possible` when the link was used in the meantime. */
-  async confirmTotp(session: Session, code: string, client: ClientContext): Promise<CompletedEnrollment> {
+  /** Throws `invalid_field` for a wrong code, and `not_possible` when the link was used meanwhile. */
+  async confirmTotp(
+    transaction: Transaction,
+    session: Session,
+    code: string,
+    client: ClientContext,
+  ): Promise<CompletedEnrollment> {
     const { totp } = getPendingEnrollment(session);
-    const step = findTotpStep(totp, code, this.#dependencies.clock());
+    const step = findTotpStep(totp, code, transaction.now);
     if (step === undefined) throw wrongCode();
-    return completeEnrollment(
-      this.#dependencies,
-      session,
-      newTotpFactor(this.#dependencies, session.person, totp, step),
-      client,
-    );
+    const factor = newTotpFactor(this.#dependencies, session.person, totp, step);
+    return completeEnrollment(this.#dependencies, transaction, session, factor, client);
   }
 
-  async passkeyOptions(session: Session, relyingParty: RelyingParty): Promise<PublicKeyCredentialCreationOptionsJSON> {
+  async passkeyOptions(
+    transaction: Transaction,
+    session: Session,
+    relyingParty: RelyingParty,
+  ): Promise<PublicKeyCredentialCreationOptionsJSON> {
     const { email, name } = getPendingEnrollment(session);
     const person = { id: session.person, email, name };
     const options = await buildCreationOptions(this.#dependencies.random, relyingParty, person, []);
-    await saveNotes(this.#dependencies, session, { challenge: options.challenge });
+    await saveNotes(transaction, this.#dependencies.keyring, session, { challenge: options.challenge });
     return options;
   }
 
   /** Throws as `confirmTotp`. A challenge is valid for one attempt. */
   async confirmPasskey(
+    transaction: Transaction,
     session: Session,
     registration: { readonly response: unknown; readonly label: string },
     relyingParty: RelyingParty,
@@ -141,14 +147,15 @@ export class Enrollment {
       session,
       registration,
       relyingParty,
+      transaction.origin,
     );
-    return completeEnrollment(this.#dependencies, sessionAfter, factor, client);
+    return completeEnrollment(this.#dependencies, transaction, sessionAfter, factor, client);
   }
 
   /** Makes the signed-in user a member. Throws `not_possible`. */
-  async accept(session: Session, secret: string, client: ClientContext): Promise<Membership> {
+  async accept(transaction: Transaction, session: Session, secret: string): Promise<Membership> {
     assertStage('signed-in', session);
-    const { database, keyring, clock } = this.#dependencies;
+    const { database, keyring } = this.#dependencies;
     const invitation = await this.#invitations.find(secret);
     const { account, role, email } = invitation;
     const person = await findPerson(database, keyring, session.person);
@@ -156,18 +163,17 @@ export class Enrollment {
     if (role === undefined) throw notPossible('linkForPassword');
     if (email !== undefined && normalizeEmail(email) !== normalizeEmail(person.email))
       throw notPossible('linkForOther');
-    const membership = { account, person: person.id, role, createdAt: clock() };
+    const membership = { account, person: person.id, role, createdAt: transaction.now };
     // The user changes too, so that an earlier credential reset by an owner conflicts.
     const { write } = await updatePerson(keyring, person, {});
-    const writes = [write, await insertMembership(keyring, membership), redeemInvitation(invitation, clock())];
-    const details = { person: person.id, detail: { role } };
-    const journal = [personEvent(clock, personOrigin(person, client), 'person.joined', account, details)];
-    const outcome = await database.commit({ writes, journal });
-    if (outcome.committed) return membership;
-    if (outcome.write === 0) throw new Failure('changed_meanwhile');
-    if (outcome.write !== 1) throw invalidLink();
-    const isMember = (await findMembership(database, keyring, account, person.id)) !== undefined;
-    throw isMember ? notPossible('member') : teamFull();
+    transaction.write(write, new Failure('changed_meanwhile'));
+    transaction.write(await insertMembership(keyring, membership), async () => {
+      const isMember = (await findMembership(database, keyring, account, person.id)) !== undefined;
+      return isMember ? notPossible('member') : teamFull();
+    });
+    transaction.write(redeemInvitation(invitation, transaction.now), invalidLink());
+    transaction.record(personEvent('person.joined', account, { person: person.id, detail: { role } }));
+    return membership;
   }
 
   async #identify(

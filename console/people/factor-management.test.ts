@@ -14,6 +14,7 @@ import {
   VISITOR,
   wrongCodeAt,
 } from '../../test/fixtures/people-fixture.ts';
+import { personOrigin } from './client-context.ts';
 import { OPERATOR } from './roles.ts';
 import type { Session } from './session.ts';
 
@@ -33,9 +34,13 @@ const session = async (secret = ana.grant.secret): Promise<Session> => {
   return found;
 };
 const addPasskey = async (): Promise<void> => {
-  const options = await fixture.parts.factorManagement.passkeyOptions(await session(), CONSOLE);
+  const options = await fixture.run(async (transaction) =>
+    fixture.parts.factorManagement.passkeyOptions(transaction, await session(), CONSOLE),
+  );
   const made = { response: new Authenticator(CONSOLE.origin).create(options), label: 'Laptop' };
-  await fixture.parts.factorManagement.confirmPasskey(await session(), made, CONSOLE, VISITOR);
+  await fixture.run(async (transaction) =>
+    fixture.parts.factorManagement.confirmPasskey(transaction, await session(), made, CONSOLE),
+  );
 };
 const factors = async () => (await fixture.parts.factorManagement.list(ana.id)).factors;
 
@@ -46,15 +51,17 @@ describe('somebody’s own second factors', () => {
     const old = await session();
     const passwords = { current: ana.password, next: 'another good one 55' };
     for (const change of [
-      factorManagement.beginTotp(old),
-      factorManagement.confirmTotp(old, '000000', VISITOR),
-      factorManagement.passkeyOptions(old, CONSOLE),
-      factorManagement.confirmPasskey(old, { response: {}, label: 'x' }, CONSOLE, VISITOR),
-      factorManagement.rename(old, 'factor_x', 'Laptop', VISITOR),
-      factorManagement.remove(old, 'factor_x', VISITOR),
-      factorManagement.newRecoveryCodes(old, VISITOR),
-      people.changePassword(old, passwords, VISITOR),
-      people.changeEmail(old, 'other@example.com', VISITOR),
+      fixture.run((transaction) => factorManagement.beginTotp(transaction, old)),
+      fixture.run((transaction) => factorManagement.confirmTotp(transaction, old, '000000')),
+      fixture.run((transaction) => factorManagement.passkeyOptions(transaction, old, CONSOLE)),
+      fixture.run((transaction) =>
+        factorManagement.confirmPasskey(transaction, old, { response: {}, label: 'x' }, CONSOLE),
+      ),
+      fixture.run((transaction) => factorManagement.rename(transaction, old, 'factor_x', 'Laptop')),
+      fixture.run((transaction) => factorManagement.remove(transaction, old, 'factor_x')),
+      fixture.run((transaction) => factorManagement.newRecoveryCodes(transaction, old)),
+      people.changePassword(old, passwords, BY_TEST),
+      fixture.run((transaction) => people.changeEmail(transaction, old, 'other@example.com')),
     ])
       await assertFails('step_up_required', change);
   });
@@ -62,11 +69,23 @@ describe('somebody’s own second factors', () => {
   test('of an app are replaced by those of another, which has to show a code', async () => {
     const { factorManagement } = fixture.parts;
     const other = await fixture.signIn(ana);
-    await assertFails('invalid_field', factorManagement.confirmTotp(await session(), '123456', VISITOR), 'code');
-    const { secret: totp } = await factorManagement.beginTotp(await session());
+    await assertFails(
+      'invalid_field',
+      fixture.run(async (transaction) => factorManagement.confirmTotp(transaction, await session(), '123456')),
+      'code',
+    );
+    const { secret: totp } = await fixture.run(async (transaction) =>
+      factorManagement.beginTotp(transaction, await session()),
+    );
     const wrong = wrongCodeAt(totp, fixture.now());
-    await assertFails('invalid_field', factorManagement.confirmTotp(await session(), wrong, VISITOR), 'code');
-    await factorManagement.confirmTotp(await session(), codeAt(totp, fixture.now()), VISITOR);
+    await assertFails(
+      'invalid_field',
+      fixture.run(async (transaction) => factorManagement.confirmTotp(transaction, await session(), wrong)),
+      'code',
+    );
+    await fixture.run(async (transaction) =>
+      factorManagement.confirmTotp(transaction, await session(), codeAt(totp, fixture.now())),
+    );
     assert.equal((await factors()).length, 1);
     assert.equal(await fixture.parts.sessions.find(other.secret), undefined, 'other sessions have ended');
     const { session: given } = await fixture.parts.signIn.submitPassword(ana, VISITOR);
@@ -78,12 +97,20 @@ describe('somebody’s own second factors', () => {
   test('are removed but for the last, also by two requests at the same moment', async () => {
     const { factorManagement } = fixture.parts;
     const [only] = await factors();
-    await assertFails('not_possible', factorManagement.remove(await session(), only?.id ?? '', VISITOR));
-    await assertFails('unknown_record', factorManagement.remove(await session(), 'factor_x', VISITOR));
+    await assertFails(
+      'not_possible',
+      fixture.run(async (transaction) => factorManagement.remove(transaction, await session(), only?.id ?? '')),
+    );
+    await assertFails(
+      'unknown_record',
+      fixture.run(async (transaction) => factorManagement.remove(transaction, await session(), 'factor_x')),
+    );
     await addPasskey();
     const other = await fixture.signIn(ana);
     const now = await session();
-    const done = await Promise.allSettled((await factors()).map(({ id }) => factorManagement.remove(now, id, VISITOR)));
+    const done = await Promise.allSettled(
+      (await factors()).map(({ id }) => fixture.run((transaction) => factorManagement.remove(transaction, now, id))),
+    );
     assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
     assert.equal((await factors()).length, 1);
     assert.equal(await fixture.parts.sessions.find(other.secret), undefined);
@@ -93,7 +120,9 @@ describe('somebody’s own second factors', () => {
 
   test('include recovery codes, of which new ones replace the old', async () => {
     const [old = ''] = ana.recoveryCodes;
-    const codes = await fixture.parts.factorManagement.newRecoveryCodes(await session(), VISITOR);
+    const codes = await fixture.run(async (transaction) =>
+      fixture.parts.factorManagement.newRecoveryCodes(transaction, await session()),
+    );
     assert.equal((await fixture.parts.factorManagement.list(ana.id)).recoveryCodes, 10);
     const give = async (code: string) => {
       const { session: given } = await fixture.parts.signIn.submitPassword(ana, VISITOR);
@@ -108,13 +137,20 @@ describe('passkeys', () => {
   test('are as many as there may be at most, also when many were begun before', async () => {
     const { factorManagement } = fixture.parts;
     const newest = await fixture.signIn(ana);
-    const waiting = await factorManagement.passkeyOptions(newest.session, CONSOLE);
+    const waiting = await fixture.run((transaction) =>
+      factorManagement.passkeyOptions(transaction, newest.session, CONSOLE),
+    );
     for (let count = 0; count < LIMITS.passkeysPerPerson; count++) await addPasskey();
-    await assertFails('not_possible', factorManagement.passkeyOptions(await session(), CONSOLE));
+    await assertFails(
+      'not_possible',
+      fixture.run(async (transaction) => factorManagement.passkeyOptions(transaction, await session(), CONSOLE)),
+    );
     const late = { response: new Authenticator(CONSOLE.origin).create(waiting), label: 'One more' };
     await assertFails(
       'not_possible',
-      factorManagement.confirmPasskey(await session(newest.secret), late, CONSOLE, VISITOR),
+      fixture.run(async (transaction) =>
+        factorManagement.confirmPasskey(transaction, await session(newest.secret), late, CONSOLE),
+      ),
     );
     assert.equal((await factors()).length, LIMITS.passkeysPerPerson + 1);
   });
@@ -122,14 +158,20 @@ describe('passkeys', () => {
   test('keep working under another name, which is on record without the name', async () => {
     const { factorManagement, signIn } = fixture.parts;
     const device = new Authenticator(CONSOLE.origin);
-    const options = await factorManagement.passkeyOptions(await session(), CONSOLE);
+    const options = await fixture.run(async (transaction) =>
+      factorManagement.passkeyOptions(transaction, await session(), CONSOLE),
+    );
     const made = { response: device.create(options), label: 'Laptop' };
-    await factorManagement.confirmPasskey(await session(), made, CONSOLE, VISITOR);
+    await fixture.run(async (transaction) =>
+      factorManagement.confirmPasskey(transaction, await session(), made, CONSOLE),
+    );
     const passkey = (await factors()).find(({ kind }) => kind === 'passkey');
-    await factorManagement.rename(await session(), passkey?.id ?? '', 'Old laptop', VISITOR);
+    await fixture.run(async (transaction) =>
+      factorManagement.rename(transaction, await session(), passkey?.id ?? '', 'Old laptop'),
+    );
     assert.equal((await factors()).find(({ kind }) => kind === 'passkey')?.label, 'Old laptop');
     const { session: given } = await signIn.submitPassword(ana, VISITOR);
-    const asked = await signIn.createChallenge(given, CONSOLE);
+    const asked = await fixture.run((transaction) => signIn.createChallenge(transaction, given, CONSOLE));
     const response = device.get(asked);
     await signIn.submitFactor(given, { kind: 'passkey', response, relyingParty: CONSOLE }, VISITOR);
     const renamed = (await fixture.records('')).filter(({ action }) => action === 'factor.renamed');
@@ -139,7 +181,11 @@ describe('passkeys', () => {
 });
 
 describe('somebody’s own e-mail address', () => {
-  const change = async (email: string) => fixture.parts.people.changeEmail(await session(), email, VISITOR);
+  const change = async (email: string) =>
+    fixture.run(
+      async (transaction) => fixture.parts.people.changeEmail(transaction, await session(), email),
+      personOrigin(ana, VISITOR),
+    );
 
   test('is another one for all their accounts, whose logs tell of it without the address', async () => {
     const [own = '', other] = [
@@ -147,8 +193,8 @@ describe('somebody’s own e-mail address', () => {
       await fixture.newAccount(),
     ];
     const to = { account: other, role: 'owner', email: ana.email } as const;
-    const link = await fixture.parts.invitations.invite(to, OPERATOR, BY_TEST);
-    await fixture.parts.enrollment.accept(ana.grant.session, link.secret, VISITOR);
+    const link = await fixture.run((transaction) => fixture.parts.invitations.invite(transaction, to, OPERATOR));
+    await fixture.run((transaction) => fixture.parts.enrollment.accept(transaction, ana.grant.session, link.secret));
     await change('ana.new@example.com');
     assert.equal((await fixture.parts.people.findProfile(ana.id))?.email, 'ana.new@example.com');
     await assertFails('sign_in_refused', fixture.parts.signIn.submitPassword(ana, VISITOR));
@@ -168,7 +214,7 @@ describe('somebody’s own e-mail address', () => {
       const email = `wanted-${round}-${ana.id}@example.com`;
       const done = await Promise.allSettled([
         change(email),
-        other.people.changeEmail(bob.grant.session, email, VISITOR),
+        other.run((transaction) => other.people.changeEmail(transaction, bob.grant.session, email)),
       ]);
       assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
       const emails = [ana, bob].map(async ({ id }) => (await fixture.parts.people.findProfile(id))?.email);
@@ -177,7 +223,9 @@ describe('somebody’s own e-mail address', () => {
     await change('ana.settled@example.com');
     await assertFails(
       'not_possible',
-      fixture.parts.people.changeEmail(bob.grant.session, 'ANA.settled@example.com', VISITOR),
+      fixture.run((transaction) =>
+        fixture.parts.people.changeEmail(transaction, bob.grant.session, 'ANA.settled@example.com'),
+      ),
     );
     const [account = ''] = (await fixture.parts.team.listMembershipsOf(bob.id)).map((each) => each.account);
     assert.equal((await fixture.audited(account)).at(-1), 'email.changed taken');
@@ -194,7 +242,7 @@ describe('somebody’s own e-mail address', () => {
 
 describe('somebody’s own password', () => {
   const change = async (current: string, next: string) =>
-    fixture.parts.people.changePassword(await session(), { current, next }, VISITOR);
+    fixture.parts.people.changePassword(await session(), { current, next }, BY_TEST);
 
   test('is changed with the present one, and all other sessions end', async () => {
     const other = await fixture.signIn(ana);
@@ -214,7 +262,7 @@ describe('somebody’s own password', () => {
     for (let index = 0; index < 10; index++)
       await assertFails('sign_in_refused', change('not the one 12', 'another good one 55'));
     const next = { current: ana.password, next: 'another good one 55' };
-    await assertFails('not_signed_in', fixture.parts.people.changePassword(present, next, VISITOR));
+    await assertFails('not_signed_in', fixture.parts.people.changePassword(present, next, BY_TEST));
     assert.equal(await fixture.parts.sessions.find(ana.grant.secret), undefined, 'the session has ended');
     await fixture.signIn(ana);
   });
@@ -231,10 +279,20 @@ describe('somebody’s own password', () => {
 describe('somebody’s own name and language', () => {
   test('are changed, within what they may be', async () => {
     const { people } = fixture.parts;
-    const edited = await people.edit(await session(), { name: ' Ana ', language: 'es' }, VISITOR);
+    const edited = await fixture.run(async (transaction) =>
+      people.edit(transaction, await session(), { name: ' Ana ', language: 'es' }),
+    );
     assert.deepEqual([edited.name, edited.language, edited.email], ['Ana', 'es', ana.email]);
     assert.deepEqual(await people.findProfile(ana.id), edited);
-    await assertFails('invalid_field', people.edit(await session(), { name: 'x'.repeat(101) }, VISITOR), 'name');
-    await assertFails('invalid_field', people.edit(await session(), { language: 'fr' }, VISITOR), 'language');
+    await assertFails(
+      'invalid_field',
+      fixture.run(async (transaction) => people.edit(transaction, await session(), { name: 'x'.repeat(101) })),
+      'name',
+    );
+    await assertFails(
+      'invalid_field',
+      fixture.run(async (transaction) => people.edit(transaction, await session(), { language: 'fr' })),
+      'language',
+    );
   });
 });

@@ -1,9 +1,10 @@
 import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/server';
 import type { AuditAction } from '../../src/audit/audit.ts';
+import type { Transaction } from '../../src/idempotency/transaction.ts';
 import { Failure, notPossible } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import type { Write } from '../../src/storage/database.ts';
-import { type ClientContext, personOrigin, type RelyingParty } from './client-context.ts';
+import type { RelyingParty } from './client-context.ts';
 import { deleteFactor, type Factor, insertFactor, listFactorsByPerson, updateFactor } from './factor-store.ts';
 import { newRecoveryCodesFactor, newTotpFactor, registerPasskey, wrongCode } from './factors.ts';
 import { buildCreationOptions, type Passkey } from './passkey.ts';
@@ -52,15 +53,15 @@ export class FactorManagement {
   }
 
   /** Stores the secret in the session until the app has shown a code. */
-  async beginTotp(session: Session): Promise<TotpEnrollment> {
+  async beginTotp(transaction: Transaction, session: Session): Promise<TotpEnrollment> {
     const { email } = await this.#getSteppedUpPerson(session);
     const totp = newTotpSecret(this.#dependencies.random);
-    await saveNotes(this.#dependencies, session, { totp });
+    await saveNotes(transaction, this.#dependencies.keyring, session, { totp });
     return buildTotpEnrollment(totp, email);
   }
 
   /** Replaces an earlier app. Throws `invalid_field` for a wrong code. */
-  async confirmTotp(session: Session, code: string, client: ClientContext): Promise<void> {
+  async confirmTotp(transaction: Transaction, session: Session, code: string): Promise<void> {
     const person = await this.#getSteppedUpPerson(session);
     const { keyring, clock } = this.#dependencies;
     const { totp } = session.notes;
@@ -72,15 +73,19 @@ export class FactorManagement {
     const removals = replaced.map(({ id }) => deleteFactor(person.id, id));
     const others = replaced.length === 0 ? [] : [deleteOtherSessions(session)];
     const writes = [write, ...removals, await insertFactor(keyring, factor), ...others];
-    await this.#commit(person, { action: 'factor.added', target: factor.id, writes }, client);
+    await this.#change(transaction, person, { action: 'factor.added', target: factor.id, writes });
   }
 
   /** Throws `not_possible` when there are as many as there may be. */
-  async passkeyOptions(session: Session, relyingParty: RelyingParty): Promise<PublicKeyCredentialCreationOptionsJSON> {
+  async passkeyOptions(
+    transaction: Transaction,
+    session: Session,
+    relyingParty: RelyingParty,
+  ): Promise<PublicKeyCredentialCreationOptionsJSON> {
     const person = await this.#getSteppedUpPerson(session);
     const present = await this.#assertPasskeyRoom(person);
     const options = await buildCreationOptions(this.#dependencies.random, relyingParty, person, present);
-    await saveNotes(this.#dependencies, session, { challenge: options.challenge });
+    await saveNotes(transaction, this.#dependencies.keyring, session, { challenge: options.challenge });
     return options;
   }
 
@@ -89,10 +94,10 @@ export class FactorManagement {
    * limit of passkeys.
    */
   async confirmPasskey(
+    transaction: Transaction,
     session: Session,
     registration: { readonly response: unknown; readonly label: string },
     relyingParty: RelyingParty,
-    client: ClientContext,
   ): Promise<void> {
     const person = await this.#getSteppedUpPerson(session);
     const { keyring } = this.#dependencies;
@@ -102,41 +107,42 @@ export class FactorManagement {
       session,
       registration,
       relyingParty,
+      transaction.origin,
     );
     // Conflicts when the session has ended in the meantime.
     const { write } = await updateSession(keyring, sessionAfter, {});
     const writes = [write, await insertFactor(keyring, factor)];
-    await this.#commit(person, { action: 'factor.added', target: factor.id, writes }, client);
+    await this.#change(transaction, person, { action: 'factor.added', target: factor.id, writes });
   }
 
   /** Renames a passkey. Throws `invalid_field` and `unknown_record`. */
-  async rename(session: Session, id: string, label: string, client: ClientContext): Promise<void> {
+  async rename(transaction: Transaction, session: Session, id: string, label: string): Promise<void> {
     const person = await this.#getSteppedUpPerson(session);
     const found = (await this.#factors(person.id)).find((factor) => factor.id === id);
     if (found?.kind !== 'passkey') throw new Failure('unknown_record');
     const factor = { ...found, record: { ...found.record, label: parseLabel(label) } };
     const writes = [await updateFactor(this.#dependencies.keyring, factor)];
-    await this.#commit(person, { action: 'factor.renamed', target: id, writes }, client);
+    await this.#change(transaction, person, { action: 'factor.renamed', target: id, writes });
   }
 
   /** Ends all other sessions. Throws `unknown_record`, and `not_possible` for the last one. */
-  async remove(session: Session, id: string, client: ClientContext): Promise<void> {
+  async remove(transaction: Transaction, session: Session, id: string): Promise<void> {
     const person = await this.#getSteppedUpPerson(session);
     const loginFactors = (await this.#factors(person.id)).filter(({ kind }) => kind !== 'recovery-codes');
     if (!loginFactors.some((factor) => factor.id === id)) throw new Failure('unknown_record');
     if (loginFactors.length === 1) throw notPossible('lastFactor');
     const writes = [deleteFactor(person.id, id), deleteOtherSessions(session)];
-    await this.#commit(person, { action: 'factor.removed', target: id, writes }, client);
+    await this.#change(transaction, person, { action: 'factor.removed', target: id, writes });
   }
 
   /** Replaces the earlier codes. Returns the new ones, which are shown once. */
-  async newRecoveryCodes(session: Session, client: ClientContext): Promise<string[]> {
+  async newRecoveryCodes(transaction: Transaction, session: Session): Promise<string[]> {
     const person = await this.#getSteppedUpPerson(session);
     const { codes, factor } = await newRecoveryCodesFactor(this.#dependencies, person.id);
     const replaced = (await this.#factors(person.id)).filter(({ kind }) => kind === 'recovery-codes');
     const removals = replaced.map(({ id }) => deleteFactor(person.id, id));
     const writes = [...removals, await insertFactor(this.#dependencies.keyring, factor)];
-    await this.#commit(person, { action: 'recovery-codes.made', target: factor.id, writes }, client);
+    await this.#change(transaction, person, { action: 'recovery-codes.made', target: factor.id, writes });
     return codes;
   }
 
@@ -158,13 +164,9 @@ export class FactorManagement {
     return person;
   }
 
-  /** Throws `changed_meanwhile`. */
-  async #commit(person: Person, { action, target, writes }: FactorChange, client: ClientContext): Promise<void> {
-    const { database, keyring, clock } = this.#dependencies;
-    const { write } = await updatePerson(keyring, person, {});
-    const details = { person: person.id, targets: [`factor:${target}`] };
-    const journal = [personEvent(clock, personOrigin(person, client), action, '', details)];
-    const outcome = await database.commit({ writes: [write, ...writes], journal });
-    if (!outcome.committed) throw new Failure('changed_meanwhile');
+  async #change(transaction: Transaction, person: Person, { action, target, writes }: FactorChange): Promise<void> {
+    const { write } = await updatePerson(this.#dependencies.keyring, person, {});
+    for (const each of [write, ...writes]) transaction.write(each, new Failure('changed_meanwhile'));
+    transaction.record(personEvent(action, '', { person: person.id, targets: [`factor:${target}`] }));
   }
 }

@@ -1,3 +1,4 @@
+import type { Origin } from '../../src/audit/audit.ts';
 import { type Failure, invalidField, notPossible } from '../../src/kernel/failure.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { RelyingParty } from './client-context.ts';
@@ -35,10 +36,17 @@ export async function registerPasskey(
   before: Session,
   registration: { readonly response: unknown; readonly label: string },
   relyingParty: RelyingParty,
+  origin: Origin,
 ): Promise<{ factor: NewFactor; session: Session }> {
   const label = parseLabel(registration.label);
   const { challenge } = before.notes;
-  const session = challenge === undefined ? before : await saveNotes(dependencies, before, { challenge: undefined });
+  // Committed first, so that a registration that fails has consumed it too.
+  const session =
+    challenge === undefined
+      ? before
+      : await dependencies.transactions.run({ origin }, (transaction) =>
+          saveNotes(transaction, dependencies.keyring, before, { challenge: undefined }),
+        );
   const verified = challenge && (await verifyRegistration(registration.response, { challenge, relyingParty, label }));
   if (!verified) throw notPossible('passkeyFailed');
   const record = { record: verified.passkey, counter: verified.counter };

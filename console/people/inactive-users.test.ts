@@ -4,9 +4,9 @@ import { DAY, HOUR } from '../../src/kernel/clock.ts';
 import type { Database, UnitOfWork } from '../../src/storage/database.ts';
 import {
   assertFails,
-  BY_TEST,
   codeAt,
   openPeopleFixture,
+  overDatabase,
   type PeopleFixture,
   type TestUser,
   VISITOR,
@@ -69,16 +69,20 @@ describe('users who did not sign in for 90 days', () => {
     // Whatever is committed after the record is there after it.
     await fixture.newAccount();
     assert.equal((await fixture.audited(account)).at(-1), 'person.sign-in-refused person_disabled');
-    await fixture.parts.people.unlock(bob.id, BY_TEST);
+    await fixture.run((transaction) => fixture.parts.people.unlock(transaction, bob.id));
     assert.equal(await statusOf(bob), 'disabled', 'an end of locks does not enable');
     fixture.advance(HOUR);
     assert.deepEqual([await inactivity.isDue(fixture.now()), await run()], [false, 0]);
 
-    const link = await fixture.parts.invitations.reset(bob.id, { account, role: 'owner' }, BY_TEST);
+    const link = await fixture.run((transaction) =>
+      fixture.parts.invitations.reset(transaction, bob.id, { account, role: 'owner' }),
+    );
     const given = { secret: link.secret, language: 'en', password: 'another good one 55' };
-    const { session } = await fixture.parts.enrollment.begin(given, VISITOR);
+    const { session } = await fixture.run((transaction) => fixture.parts.enrollment.begin(transaction, given, VISITOR));
     const { secret: totp } = fixture.parts.enrollment.totp(session);
-    await fixture.parts.enrollment.confirmTotp(session, codeAt(totp, fixture.now()), VISITOR);
+    await fixture.run((transaction) =>
+      fixture.parts.enrollment.confirmTotp(transaction, session, codeAt(totp, fixture.now()), VISITOR),
+    );
     assert.equal(await statusOf(bob), 'active');
     await fixture.parts.signIn.submitPassword({ ...bob, password: given.password }, VISITOR);
   });
@@ -102,12 +106,10 @@ describe('users who did not sign in for 90 days', () => {
 
   test('stay enabled for one account where they are the last owner, also when they have others', async () => {
     const other = await fixture.newAccount();
-    const link = await fixture.parts.invitations.invite(
-      { account: other, role: 'owner', email: bob.email },
-      OPERATOR,
-      BY_TEST,
+    const link = await fixture.run((transaction) =>
+      fixture.parts.invitations.invite(transaction, { account: other, role: 'owner', email: bob.email }, OPERATOR),
     );
-    await fixture.parts.enrollment.accept(bob.grant.session, link.secret, VISITOR);
+    await fixture.run((transaction) => fixture.parts.enrollment.accept(transaction, bob.grant.session, link.secret));
     await lastSignIn(bob, 400);
     assert.equal(await run(), 0);
     assert.deepEqual(reports, [1]);
@@ -142,13 +144,13 @@ describe('users who did not sign in for 90 days', () => {
     await lastSignIn(ana, 100);
     const real = fixture.core.database;
     const commit = async (unit: UnitOfWork) => {
-      await fixture.parts.team.changeRole(account, carl.id, 'auditor', BY_TEST);
+      await fixture.run((transaction) => fixture.parts.team.changeRole(transaction, account, carl.id, 'auditor'));
       return real.commit(unit);
     };
     const database = new Proxy(real, {
       get: (_, name) => (name === 'commit' ? commit : (real[name as keyof Database] as () => unknown).bind(real)),
     });
-    assert.equal(await new InactiveUsers({ ...fixture.core, database }, () => undefined).run(fixture.now()), 0);
+    assert.equal(await new InactiveUsers(overDatabase(fixture.core, database), () => undefined).run(fixture.now()), 0);
     assert.equal(await statusOf(ana), 'active');
   });
 
@@ -157,8 +159,14 @@ describe('users who did not sign in for 90 days', () => {
     await lastSignIn(carl, 100);
     assert.equal(await run(), 1);
     const { team } = fixture.parts;
-    await assertFails('not_possible', team.changeRole(account, ana.id, 'auditor', BY_TEST));
-    await assertFails('not_possible', team.remove(account, ana.id, BY_TEST));
-    await team.remove(account, carl.id, BY_TEST);
+    await assertFails(
+      'not_possible',
+      fixture.run((transaction) => team.changeRole(transaction, account, ana.id, 'auditor')),
+    );
+    await assertFails(
+      'not_possible',
+      fixture.run((transaction) => team.remove(transaction, account, ana.id)),
+    );
+    await fixture.run((transaction) => team.remove(transaction, account, carl.id));
   });
 });

@@ -112,18 +112,22 @@ export class InactiveUsers {
 
   /** Returns false when a record has changed since it was read; the next check decides then. */
   async #disable(state: StoredSignInState, successors: readonly Successor[], now: number): Promise<boolean> {
-    const { database, keyring, clock } = this.#dependencies;
+    const { database, transactions, keyring } = this.#dependencies;
     const { person, lastSignInAt } = state;
     const days = Math.floor((now - lastSignInAt) / DAY);
-    const origin = { actor: { type: 'service' } } as const;
     const memberships = await listMembershipsByPerson(database, keyring, person);
-    const journal = eventPerAccount(clock, origin, 'person.disabled', memberships, { person, detail: { days } });
-    const writes = [
-      await updateSignInState(keyring, state, { ...state, disabledAt: now }),
-      deleteSessionsByPerson(person),
-      ...successors.flatMap((each) => [lockMembership(each.membership), lockSignInState(each.state)]),
-    ];
-    return (await database.commit({ writes, journal })).committed;
+    return transactions.run({ origin: { actor: { type: 'service' } } }, async (transaction) => {
+      if (transaction.attempt > 0) return false;
+      transaction.write(await updateSignInState(keyring, state, { ...state, disabledAt: now }));
+      transaction.write(deleteSessionsByPerson(person));
+      for (const each of successors) {
+        transaction.write(lockMembership(each.membership));
+        transaction.write(lockSignInState(each.state));
+      }
+      for (const event of eventPerAccount('person.disabled', memberships, { person, detail: { days } }))
+        transaction.record(event);
+      return true;
+    });
   }
 }
 

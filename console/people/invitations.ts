@@ -1,9 +1,9 @@
-import type { Origin } from '../../src/audit/audit.ts';
+import type { AuditEvent } from '../../src/audit/audit.ts';
+import type { Transaction } from '../../src/idempotency/transaction.ts';
 import { DAY } from '../../src/kernel/clock.ts';
 import { Failure, invalidField, notPossible } from '../../src/kernel/failure.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import type { JournalEntry, UnitOfWork, Write } from '../../src/storage/database.ts';
 import {
   deleteInvitation,
   deleteInvitationsByAccount,
@@ -30,12 +30,6 @@ export interface InvitationLink {
   readonly expiresAt: number;
 }
 
-/** Writes and records of a revocation. */
-interface Revocation {
-  readonly writes: readonly Write[];
-  readonly journal: readonly JournalEntry[];
-}
-
 const INVITATION_TTL_MS = 3 * DAY;
 const RESET_TTL_MS = DAY;
 const FIRST_INVITATION_TTL_MS = DAY;
@@ -54,16 +48,18 @@ export class Invitations {
    * `invalid_field`, `changed_meanwhile`, and `not_possible` for a member or at the limit of pending invitations.
    */
   async invite(
+    transaction: Transaction,
     to: { readonly account: string; readonly role: Role; readonly email?: string },
     by: Authority,
-    origin: Origin,
   ): Promise<InvitationLink> {
     const { account, role } = to;
     const email = await this.validateInvitation(to, by);
     const fields = { account, role, kind: 'invitation', ...(email !== undefined && { email }) } as const;
-    const invitation = this.#newInvitation(fields, INVITATION_TTL_MS, origin);
-    const revoked = email === undefined ? [] : await this.#listPendingFor(account, email);
-    return this.#issue(invitation, this.#buildRevocation(revoked, origin), [this.#event(invitation, origin)]);
+    const invitation = this.#newInvitation(fields, INVITATION_TTL_MS, transaction);
+    const replaced = email === undefined ? [] : await this.#listPendingFor(account, email);
+    revokeInvitations(transaction, replaced, new Failure('changed_meanwhile'));
+    transaction.record(invitedEvent(invitation));
+    return this.#issue(transaction, invitation);
   }
 
   /** Returns the email of an invitation that would be created. Throws as `invite`. */
@@ -81,18 +77,17 @@ export class Invitations {
    * Creates a credential reset link, and revokes earlier ones of the user. Throws `unknown_record`, `not_allowed`,
    * `changed_meanwhile` and `not_possible`.
    */
-  async reset(person: string, by: Authority, origin: Origin): Promise<InvitationLink> {
+  async reset(transaction: Transaction, person: string, by: Authority): Promise<InvitationLink> {
+    const { database, keyring } = this.#dependencies;
     const memberships = await this.assertResettable(person, by);
-    const invitation = this.#newInvitation({ account: by.account, person, kind: 'reset' }, RESET_TTL_MS, origin);
-    const details = { person, targets: [`invitation:${invitation.id}`], detail: { kind: 'reset' } };
-    const { database, keyring, clock } = this.#dependencies;
-    const { writes, journal } = this.#buildRevocation(
-      await listPendingResetsByPerson(database, keyring, person, clock()),
-      origin,
-    );
+    const invitation = this.#newInvitation({ account: by.account, person, kind: 'reset' }, RESET_TTL_MS, transaction);
+    const replaced = await listPendingResetsByPerson(database, keyring, person, transaction.now);
+    revokeInvitations(transaction, replaced, new Failure('changed_meanwhile'));
     // A reset that is created concurrently ends too.
-    const revocation = { writes: [...writes, deleteResetsByPerson(person)], journal };
-    return this.#issue(invitation, revocation, eventPerAccount(clock, origin, 'person.invited', memberships, details));
+    transaction.write(deleteResetsByPerson(person));
+    const details = { person, targets: [`invitation:${invitation.id}`], detail: { kind: 'reset' } };
+    for (const event of eventPerAccount('person.invited', memberships, details)) transaction.record(event);
+    return this.#issue(transaction, invitation);
   }
 
   /** Returns the memberships of a user who may be reset. Throws `unknown_record`, `not_allowed`. */
@@ -107,41 +102,42 @@ export class Invitations {
     return memberships;
   }
 
-  /** Returns the pending ones, oldest first. */
+  /** Lists the pending invitations, oldest first. */
   list(account: string): Promise<Invitation[]> {
     const { database, keyring, clock } = this.#dependencies;
     return listPendingInvitations(database, keyring, account, clock());
   }
 
-  /** Throws `unknown_record` when it does not exist, or is no longer pending. */
-  async revoke(account: string, id: string, origin: Origin): Promise<void> {
-    const unit = this.#buildRevocation([{ account, id }], origin);
-    if (!(await this.#dependencies.database.commit(unit)).committed) throw new Failure('unknown_record');
+  /** Throws `unknown_record` when no such invitation is pending. */
+  async revoke(transaction: Transaction, account: string, id: string): Promise<void> {
+    revokeInvitations(transaction, [{ account, id }], new Failure('unknown_record'));
   }
 
-  /** Builds the revocation of all invitations of the account, to be committed with its cause. */
-  async revokeAll(account: string, origin: Origin): Promise<UnitOfWork> {
-    const { journal } = this.#buildRevocation(await this.list(account), origin);
-    return { writes: [deleteInvitationsByAccount(account)], journal };
+  /** Revokes all invitations of the account, also those that are created concurrently. */
+  async revokeAll(transaction: Transaction, account: string): Promise<void> {
+    transaction.write(deleteInvitationsByAccount(account));
+    for (const { id } of await this.list(account)) transaction.record(revokedEvent(account, id));
   }
 
   /**
-   * Creates the link of the first operator, who enters their email address themselves: created once, by one node, when
-   * there is no operator and no pending invitation of one.
+   * Invites the first operator, who enters their own email. Returns the link once, on one node; undefined when there is an
+   * operator, or a pending invitation to become one.
    */
-  async inviteFirstOperator(origin: Origin): Promise<InvitationLink | undefined> {
-    const { database, keyring, random } = this.#dependencies;
+  async inviteFirstOperator(transaction: Transaction): Promise<InvitationLink | undefined> {
+    // The attempt before met one of them.
+    if (transaction.attempt > 0) return undefined;
+    const { keyring, random } = this.#dependencies;
     const secret = newSecret(random);
     const invitation = {
-      ...this.#newInvitation({ ...OPERATOR, kind: 'invitation' }, FIRST_INVITATION_TTL_MS, origin),
+      ...this.#newInvitation({ ...OPERATOR, kind: 'invitation' }, FIRST_INVITATION_TTL_MS, transaction),
       id: FIRST_INVITATION,
     };
-    const writes = [await insertFirstInvitation(keyring, invitation, secret)];
-    const { committed } = await database.commit({ writes, journal: [this.#event(invitation, origin)] });
-    return committed ? { id: invitation.id, secret, expiresAt: invitation.expiresAt } : undefined;
+    transaction.write(await insertFirstInvitation(keyring, invitation, secret));
+    transaction.record(invitedEvent(invitation));
+    return { id: invitation.id, secret, expiresAt: invitation.expiresAt };
   }
 
-  /** Finds an invitation by the secret of its link. Throws `not_possible` for every reason. */
+  /** Returns the invitation of a link. Throws `not_possible`, for every reason the same. */
   async find(secret: string): Promise<Invitation> {
     const { database, keyring, clock } = this.#dependencies;
     const found = isSecret(secret) ? await findInvitation(database, keyring, secret, clock()) : undefined;
@@ -153,9 +149,8 @@ export class Invitations {
   #newInvitation(
     fields: Pick<Invitation, 'account' | 'kind' | 'role' | 'email' | 'person'>,
     ttlMs: number,
-    { actor }: Origin,
+    { now, origin: { actor } }: Transaction,
   ): Invitation {
-    const now = this.#dependencies.clock();
     const id = newId('invitation', ID_CHARACTERS, this.#dependencies.random);
     const name = actor.name !== undefined && { inviterName: actor.name };
     const person = actor.type === 'person' && actor.id !== undefined && { inviterId: actor.id };
@@ -170,26 +165,10 @@ export class Invitations {
     );
   }
 
-  /** Conflicts when one of them was used or revoked, or has expired. */
-  #buildRevocation(revoked: readonly Pick<Invitation, 'account' | 'id'>[], origin: Origin): Revocation {
-    const { clock } = this.#dependencies;
-    const buildEvent = ({ account, id }: Pick<Invitation, 'account' | 'id'>): JournalEntry =>
-      personEvent(clock, origin, 'invitation.revoked', account, { targets: [`invitation:${id}`] });
-    return { writes: revoked.map((each) => deleteInvitation(each, clock())), journal: revoked.map(buildEvent) };
-  }
-
-  /** Includes the revocations that the invitation causes, in one unit. */
-  async #issue(
-    invitation: Invitation,
-    revocation: Revocation,
-    journal: readonly JournalEntry[],
-  ): Promise<InvitationLink> {
-    const { database, keyring, random } = this.#dependencies;
+  async #issue(transaction: Transaction, invitation: Invitation): Promise<InvitationLink> {
+    const { keyring, random } = this.#dependencies;
     const secret = newSecret(random);
-    const writes = [...revocation.writes, await insertInvitation(keyring, invitation, secret)];
-    const outcome = await database.commit({ writes, journal: [...revocation.journal, ...journal] });
-    if (!outcome.committed && outcome.write < revocation.writes.length) throw new Failure('changed_meanwhile');
-    if (!outcome.committed) throw await this.#limitFailure(invitation);
+    transaction.write(await insertInvitation(keyring, invitation, secret), () => this.#limitFailure(invitation));
     return { id: invitation.id, secret, expiresAt: invitation.expiresAt };
   }
 
@@ -199,11 +178,6 @@ export class Invitations {
     return notPossible('invitations', { number: LIMITS.invitationsPerAccount });
   }
 
-  #event({ account, id, role }: Invitation, origin: Origin): JournalEntry {
-    const details = { targets: [`invitation:${id}`], detail: { kind: 'invitation', role: role ?? '' } };
-    return personEvent(this.#dependencies.clock, origin, 'person.invited', account, details);
-  }
-
   async #isMember(account: string, email: string): Promise<boolean> {
     const { database, keyring } = this.#dependencies;
     const person = await findPersonByEmail(database, keyring, email);
@@ -211,9 +185,28 @@ export class Invitations {
   }
 }
 
-/**
- * A link grants no more than its creator may grant: throws `not_possible` when the creator may not create it any more.
- */
+/** Conflicts when an invitation was used or revoked, or has expired. */
+function revokeInvitations(
+  transaction: Transaction,
+  revoked: readonly Pick<Invitation, 'account' | 'id'>[],
+  onConflict: Failure,
+): void {
+  for (const invitation of revoked) {
+    transaction.write(deleteInvitation(invitation, transaction.now), onConflict);
+    transaction.record(revokedEvent(invitation.account, invitation.id));
+  }
+}
+
+const revokedEvent = (account: string, id: string): AuditEvent =>
+  personEvent('invitation.revoked', account, { targets: [`invitation:${id}`] });
+
+const invitedEvent = ({ account, id, role }: Invitation): AuditEvent =>
+  personEvent('person.invited', account, {
+    targets: [`invitation:${id}`],
+    detail: { kind: 'invitation', role: role ?? '' },
+  });
+
+/** A link is valid only while its inviter may still create it. Throws `not_possible` otherwise. */
 export async function assertInviterStillAllowed(
   { database, keyring }: PeopleDependencies,
   { account, role, inviterId }: Pick<Invitation, 'account' | 'role' | 'inviterId'>,

@@ -1,46 +1,38 @@
-import type { Origin } from '../../src/audit/audit.ts';
-import type { UnitOfWork, Write } from '../../src/storage/database.ts';
+import type { OnConflict, Transaction } from '../../src/idempotency/transaction.ts';
+import type { Write } from '../../src/storage/database.ts';
 import { deleteFactorsByPerson } from './factor-store.ts';
 import { deleteResetsByPerson } from './invitation-store.ts';
 import { deleteMembership, listMembershipsByPerson, type Membership } from './membership-store.ts';
 import { personEvent } from './people-events.ts';
-import type { Person } from './person.ts';
 import { deletePerson, findPerson, updatePerson } from './person-store.ts';
 import type { PeopleDependencies } from './sealing.ts';
 import { deleteSessionsByPerson } from './session-store.ts';
 import { deleteSignInState } from './sign-in-state-store.ts';
 
-/** The end of a membership. */
-export interface MembershipRemoval {
-  readonly unit: UnitOfWork;
-  /** True for a write that conflicts because the user has changed, for example by joining another account. */
-  isPersonConflict(write: number): boolean;
-}
-
 /**
- * Builds the removal of a membership. The last one deletes the user: no one could administer the account, and unneeded data
- * must not be stored. The user changes with every removal, so that of two concurrent ones one is the last.
+ * Removes a membership. The last one deletes the user: no one could administer the account, and unneeded data must not be
+ * stored. The user changes with every removal, so that of two concurrent ones one is the last; a user who joins another
+ * account concurrently conflicts, and is not deleted. `onConflict`: for the membership.
  */
-export async function buildMembershipRemoval(
-  dependencies: PeopleDependencies,
+export async function removeMembership(
+  { database, keyring }: PeopleDependencies,
+  transaction: Transaction,
   before: Membership,
-  origin: Origin,
-): Promise<MembershipRemoval> {
-  const { database, keyring, clock } = dependencies;
+  onConflict: OnConflict,
+): Promise<void> {
   const { account, person: id, role } = before;
   const person = await findPerson(database, keyring, id);
   const isLast = (await listMembershipsByPerson(database, keyring, id)).every((each) => each.account === account);
-  const event = personEvent(clock, origin, 'membership.removed', account, { person: id, detail: { role } });
-  const personWrites = person === undefined ? [] : [await buildPersonWrite(dependencies, person, isLast)];
-  const writes = [...personWrites, ...deleteMembership(before), ...(isLast ? deletePersonalData(id) : [])];
-  const journal = isLast ? [event, personEvent(clock, origin, 'person.removed', account, { person: id })] : [event];
-  return { unit: { writes, journal }, isPersonConflict: (write) => write < personWrites.length };
+  if (person !== undefined)
+    transaction.write(isLast ? deletePerson(person) : (await updatePerson(keyring, person, {})).write);
+  for (const write of deleteMembership(before)) transaction.write(write, onConflict);
+  transaction.record(personEvent('membership.removed', account, { person: id, detail: { role } }));
+  if (!isLast) return;
+  for (const write of deletePersonalData(id)) transaction.write(write);
+  transaction.record(personEvent('person.removed', account, { person: id }));
 }
 
-const buildPersonWrite = async ({ keyring }: PeopleDependencies, person: Person, isLast: boolean): Promise<Write> =>
-  isLast ? deletePerson(person) : (await updatePerson(keyring, person, {})).write;
-
-/** All else that is the person's alone. */
+/** Returns the deletion of all other data of the user. */
 const deletePersonalData = (person: string): Write[] => [
   deleteFactorsByPerson(person),
   deleteSessionsByPerson(person),

@@ -5,7 +5,6 @@ import { LIMITS } from '../../src/kernel/limits.ts';
 import { Authenticator, type Wrongs } from '../../test/fixtures/authenticator.ts';
 import {
   assertFails,
-  BY_TEST,
   CONSOLE,
   openPeopleFixture,
   PASSWORD,
@@ -36,16 +35,22 @@ const found = async (secret: string): Promise<Session> => {
 };
 const add = async (wrongs: Wrongs = {}, label = 'Laptop', secret = ana.grant.secret): Promise<void> => {
   const { factorManagement } = fixture.parts;
-  const options = await factorManagement.passkeyOptions(await found(secret), CONSOLE);
+  const options = await fixture.run(async (transaction) =>
+    factorManagement.passkeyOptions(transaction, await found(secret), CONSOLE),
+  );
   const response = key.create(options, wrongs);
-  await factorManagement.confirmPasskey(await found(secret), { response, label }, CONSOLE, VISITOR);
+  await fixture.run(async (transaction) =>
+    factorManagement.confirmPasskey(transaction, await found(secret), { response, label }, CONSOLE),
+  );
 };
 const password = async (): Promise<string> => (await fixture.parts.signIn.submitPassword(ana, VISITOR)).secret;
 const give = async (secret: string, response: unknown) =>
   fixture.parts.signIn.submitFactor(await found(secret), { kind: 'passkey', response, relyingParty: CONSOLE }, VISITOR);
 const signIn = async (wrongs: Wrongs = {}) => {
   const secret = await password();
-  const options = await fixture.parts.signIn.createChallenge(await found(secret), CONSOLE);
+  const options = await fixture.run(async (transaction) =>
+    fixture.parts.signIn.createChallenge(transaction, await found(secret), CONSOLE),
+  );
   return give(secret, key.get(options, wrongs));
 };
 
@@ -86,10 +91,14 @@ describe('a passkey', () => {
   test('answers each challenge once', async () => {
     await add();
     const secret = await password();
-    const options = await fixture.parts.signIn.createChallenge(await found(secret), CONSOLE);
+    const options = await fixture.run(async (transaction) =>
+      fixture.parts.signIn.createChallenge(transaction, await found(secret), CONSOLE),
+    );
     await assertFails('sign_in_refused', give(secret, key.get(options, { verified: false })));
     await assertFails('sign_in_refused', give(secret, key.get(options)));
-    const again = await fixture.parts.signIn.createChallenge(await found(secret), CONSOLE);
+    const again = await fixture.run(async (transaction) =>
+      fixture.parts.signIn.createChallenge(transaction, await found(secret), CONSOLE),
+    );
     assert.notEqual(again.challenge, options.challenge);
     const response = key.get(again);
     const done = await Promise.allSettled([give(secret, response), give(secret, response)]);
@@ -99,8 +108,12 @@ describe('a passkey', () => {
   test('answers no challenge of another session', async () => {
     await add();
     const [one, other] = [await password(), await password()];
-    const options = await fixture.parts.signIn.createChallenge(await found(one), CONSOLE);
-    await fixture.parts.signIn.createChallenge(await found(other), CONSOLE);
+    const options = await fixture.run(async (transaction) =>
+      fixture.parts.signIn.createChallenge(transaction, await found(one), CONSOLE),
+    );
+    await fixture.run(async (transaction) =>
+      fixture.parts.signIn.createChallenge(transaction, await found(other), CONSOLE),
+    );
     await assertFails('sign_in_refused', give(other, key.get(options)));
   });
 
@@ -130,7 +143,9 @@ describe('a passkey', () => {
     const secret = await password();
     for (const response of [undefined, null, 'x', 7, {}, { id: 7 }, { id: 'x', rawId: 'x', response: {} }, []])
       await assertFails('sign_in_refused', give(secret, response));
-    const options = await fixture.parts.signIn.createChallenge(await found(secret), CONSOLE);
+    const options = await fixture.run(async (transaction) =>
+      fixture.parts.signIn.createChallenge(transaction, await found(secret), CONSOLE),
+    );
     const real = key.get(options) as { response: object };
     await assertFails('sign_in_refused', give(secret, { ...real, response: { ...real.response, signature: 'AAAA' } }));
     await assertFails('sign_in_refused', give(secret, { ...real, response: null }));
@@ -183,14 +198,20 @@ describe('a passkey', () => {
   });
 
   test('can be the first second factor of somebody who joins', async () => {
-    const link = await fixture.parts.invitations.invite({ ...OPERATOR, email: 'k@example.com' }, OPERATOR, BY_TEST);
+    const link = await fixture.run((transaction) =>
+      fixture.parts.invitations.invite(transaction, { ...OPERATOR, email: 'k@example.com' }, OPERATOR),
+    );
     const given = { secret: link.secret, name: 'Key', language: 'en', password: PASSWORD };
-    const { secret } = await fixture.parts.enrollment.begin(given, VISITOR);
+    const { secret } = await fixture.run((transaction) => fixture.parts.enrollment.begin(transaction, given, VISITOR));
     const { enrollment } = fixture.parts;
     const confirm = async (wrongs: Wrongs) => {
-      const options = await enrollment.passkeyOptions(await found(secret), CONSOLE);
+      const options = await fixture.run(async (transaction) =>
+        enrollment.passkeyOptions(transaction, await found(secret), CONSOLE),
+      );
       const made = { response: key.create(options, wrongs), label: 'Phone' };
-      return enrollment.confirmPasskey(await found(secret), made, CONSOLE, VISITOR);
+      return fixture.run(async (transaction) =>
+        enrollment.confirmPasskey(transaction, await found(secret), made, CONSOLE, VISITOR),
+      );
     };
     for (const wrongs of Object.values(WRONGS)) await assertFails('not_possible', confirm(wrongs));
     const { session, recoveryCodes } = await confirm({});

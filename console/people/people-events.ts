@@ -1,6 +1,4 @@
-import { type AuditAction, buildAuditEntry, type Origin } from '../../src/audit/audit.ts';
-import type { Clock } from '../../src/kernel/clock.ts';
-import type { JournalEntry } from '../../src/storage/database.ts';
+import type { AuditAction, AuditEvent } from '../../src/audit/audit.ts';
 
 interface EventDetails {
   readonly person?: string;
@@ -11,33 +9,22 @@ interface EventDetails {
   readonly detail?: Readonly<Record<string, string | number>>;
 }
 
-/** Audit records about users: ids, roles and reasons; never an email address. */
+/** Returns an audit event about a user: ids, roles and reasons; never an email address. */
 export function personEvent(
-  clock: Clock,
-  origin: Origin,
   action: AuditAction,
   account: string,
   { person, outcome = 'success', targets = [], detail }: EventDetails,
-): JournalEntry {
+): AuditEvent {
   const all = person === undefined ? targets : [`person:${person}`, ...targets];
-  return buildAuditEntry(clock, origin, {
-    action,
-    outcome,
-    account,
-    environment: '',
-    targets: all,
-    ...(detail !== undefined && { detail }),
-  });
+  return { action, outcome, account, environment: '', targets: all, ...(detail !== undefined && { detail }) };
 }
 
-/** Builds the same record for every account of the user; for a user without account, in the log of the service. */
+/** Returns the event for the log of each account of the user; for the log of the service when the user has none. */
 export function eventPerAccount(
-  clock: Clock,
-  origin: Origin,
   action: AuditAction,
   memberships: readonly { readonly account: string }[],
-  about: EventDetails,
-): JournalEntry[] {
+  details: EventDetails,
+): AuditEvent[] {
   const accounts = memberships.length === 0 ? [''] : memberships.map(({ account }) => account);
-  return accounts.map((account) => personEvent(clock, origin, action, account, about));
+  return accounts.map((account) => personEvent(action, account, details));
 }

@@ -29,13 +29,14 @@ export interface PeopleOptions extends PeopleDependencies {
 
 export function createPeopleServices({
   database,
+  transactions,
   keyring,
   clock,
   time,
   random,
   derive,
 }: PeopleOptions): PeopleServices {
-  const dependencies = { database, keyring, clock, time, random };
+  const dependencies = { database, transactions, keyring, clock, time, random };
   const passwords = new Passwords({ keyring, random, ...(derive && { derive }) });
   const repeats = new AuditThrottle(dependencies);
   const invitations = new Invitations(dependencies);

@@ -1,8 +1,7 @@
 import type { Origin } from '../../src/audit/audit.ts';
+import type { Transaction } from '../../src/idempotency/transaction.ts';
 import { Failure, notPossible } from '../../src/kernel/failure.ts';
-import { commitOrThrow } from '../../src/storage/database.ts';
 import { attemptProofInSession } from './authentication-attempt.ts';
-import { type ClientContext, personOrigin } from './client-context.ts';
 import { listMembershipsByPerson } from './membership-store.ts';
 import { assertStrongPassword, unchangedPassword } from './password.ts';
 import type { HashSource, Passwords } from './passwords.ts';
@@ -37,35 +36,38 @@ export class People {
   }
 
   /** Changes the user's own name and language. Throws `invalid_field`. */
-  async edit(session: Session, input: { name?: string; language?: string }, client: ClientContext): Promise<Profile> {
+  async edit(
+    transaction: Transaction,
+    session: Session,
+    input: { name?: string; language?: string },
+  ): Promise<Profile> {
     assertStage('signed-in', session);
-    const { database, keyring, clock } = this.#dependencies;
     const before = await this.#get(session.person);
     const changes = {
       ...(input.name !== undefined && { name: parsePersonName(input.name) }),
       ...(input.language !== undefined && { language: parseLanguage(input.language) }),
     };
-    const { write, person } = await updatePerson(keyring, before, changes);
+    const { write, person } = await updatePerson(this.#dependencies.keyring, before, changes);
+    transaction.write(write, new Failure('changed_meanwhile'));
     const details = { person: person.id, detail: { changed: Object.keys(changes).join(' ') } };
-    const journal = [personEvent(clock, personOrigin(person, client), 'person.edited', '', details)];
-    if (!(await database.commit({ writes: [write], journal })).committed) throw new Failure('changed_meanwhile');
+    transaction.record(personEvent('person.edited', '', details));
     return toProfile(person);
   }
 
   /**
-   * Changes the user's own password; ends all other sessions. Throws `step_up_required`, `sign_in_refused` for a wrong current
-   * password, and `invalid_field` for a weak new one.
+   * Changes the user's own password; ends all other sessions. A wrong current password is counted, so this commits its own
+   * transaction. Throws `step_up_required`, `sign_in_refused` for a wrong current password, and `invalid_field` for a weak new
+   * one.
    */
   async changePassword(
     session: Session,
     { current, next }: { current: string; next: string },
-    client: ClientContext,
+    origin: Origin,
   ): Promise<void> {
     const { database, keyring, clock } = this.#dependencies;
     assertSteppedUp(session, clock());
     const before = await this.#get(session.person);
     await assertStrongPassword(next, before);
-    const origin = personOrigin(before, client);
     const hashSource: HashSource = `user ${before.id}`;
     await attemptProofInSession(this.#dependencies, { session, origin, isCounted: true }, async (person, present) => {
       if (!(await this.#passwords.verify(current, person.password, hashSource))) return { failure: 'password_wrong' };
@@ -74,10 +76,9 @@ export class People {
       const state = await findSignInState(database, keyring, person.id);
       const stateWrites = state === undefined ? [] : [await updateSignInState(keyring, state, withNewPassword(state))];
       const { write: sessionWrite } = await updateSession(keyring, present, { failures: undefined });
-      const journal = [personEvent(clock, origin, 'password.changed', '', { person: person.id })];
       return {
         writes: [write, ...stateWrites, sessionWrite, deleteOtherSessions(session)],
-        journal,
+        events: [personEvent('password.changed', '', { person: person.id })],
         value: undefined,
       };
     });
@@ -88,40 +89,36 @@ export class People {
    * and an attempt with the email of another user as well. Throws `step_up_required`, `invalid_field`, and `not_possible` for
    * such an email.
    */
-  async changeEmail(session: Session, input: string, client: ClientContext): Promise<void> {
-    const { database, keyring, clock } = this.#dependencies;
-    assertSteppedUp(session, clock());
+  async changeEmail(transaction: Transaction, session: Session, input: string): Promise<Profile> {
+    const { database, keyring } = this.#dependencies;
+    assertSteppedUp(session, transaction.now);
     const before = await this.#get(session.person);
     const email = parseEmail(input);
-    if (email === before.email) return;
+    if (email === before.email) return toProfile(before);
     const memberships = await listMembershipsByPerson(database, keyring, before.id);
-    const buildJournal = (outcome: string) =>
-      eventPerAccount(clock, personOrigin(before, client), 'email.changed', memberships, {
-        person: before.id,
-        outcome,
-      });
-    const { writes } = await updateEmail(keyring, before, email);
-    const unit = { writes: [...writes, deleteOtherSessions(session)], journal: buildJournal('success') };
-    const outcome = await database.commit(unit);
-    if (outcome.committed) return;
-    if (outcome.write === 0) throw new Failure('changed_meanwhile');
-    await commitOrThrow(database, { writes: [], journal: buildJournal('taken') });
-    throw notPossible('emailTaken');
+    const buildEvents = (outcome: string) =>
+      eventPerAccount('email.changed', memberships, { person: before.id, outcome });
+    const { writes, person } = await updateEmail(keyring, before, email);
+    transaction.write(writes[0], new Failure('changed_meanwhile'));
+    transaction.write(writes[1], async () => {
+      for (const event of buildEvents('taken')) transaction.recordAlways(event);
+      return notPossible('emailTaken');
+    });
+    transaction.write(deleteOtherSessions(session));
+    for (const event of buildEvents('success')) transaction.record(event);
+    return toProfile(person);
   }
 
-  /**
-   * Ends all locks of a user. Throws `unknown_record`, and `not_possible` when their state was altered in the database.
-   */
-  async unlock(id: string, origin: Origin): Promise<void> {
-    const { database, keyring, clock } = this.#dependencies;
+  /** Ends all locks of a user. Throws `unknown_record`, and `not_possible` when their state was changed in the database. */
+  async unlock(transaction: Transaction, id: string): Promise<void> {
+    const { database, keyring } = this.#dependencies;
     const person = await findPerson(database, keyring, id);
     if (person === undefined) throw new Failure('unknown_record');
     const memberships = await listMembershipsByPerson(database, keyring, id);
-    const journal = eventPerAccount(clock, origin, 'person.unlocked', memberships, { person: id });
     const state = await findSignInState(database, keyring, id);
     if (state === undefined) throw notPossible('signInAltered');
-    const writes = [await updateSignInState(keyring, state, withoutLocks(state))];
-    if (!(await database.commit({ writes, journal })).committed) throw new Failure('changed_meanwhile');
+    transaction.write(await updateSignInState(keyring, state, withoutLocks(state)), new Failure('changed_meanwhile'));
+    for (const event of eventPerAccount('person.unlocked', memberships, { person: id })) transaction.record(event);
   }
 
   async #get(id: string): Promise<Person> {

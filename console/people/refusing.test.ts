@@ -5,8 +5,8 @@ import { LIMITS } from '../../src/kernel/limits.ts';
 import type { Database, UnitOfWork } from '../../src/storage/database.ts';
 import {
   assertFails,
-  BY_TEST,
   openPeopleFixture,
+  overDatabase,
   type PeopleFixture,
   type TestUser,
   VISITOR,
@@ -31,8 +31,10 @@ describe('a refusal', () => {
     ana = await fixture.newPerson({ account: first, role: 'owner' });
     for (const account of others) {
       const to = { account, role: 'owner', email: ana.email } as const;
-      const link = await fixture.parts.invitations.invite(to, { account: '', role: 'operator' }, BY_TEST);
-      await fixture.parts.enrollment.accept(ana.grant.session, link.secret, VISITOR);
+      const link = await fixture.run((transaction) =>
+        fixture.parts.invitations.invite(transaction, to, { account: '', role: 'operator' }),
+      );
+      await fixture.run((transaction) => fixture.parts.enrollment.accept(transaction, ana.grant.session, link.secret));
     }
   });
 
@@ -54,7 +56,7 @@ describe('a refusal', () => {
     const database = new Proxy(real, {
       get: (_, name) => (name === 'commit' ? commit : (real[name as keyof Database] as () => unknown).bind(real)),
     });
-    return { parts: createPeopleServices({ ...fixture.core, database }), units };
+    return { parts: createPeopleServices(overDatabase(fixture.core, database)), units };
   }
 
   const recordsBefore = async (email: string): Promise<number[]> => {

@@ -3,6 +3,7 @@ import type { Keyring } from '../../src/crypto/keyring.ts';
 import { type EncryptionContext, encryptionContext } from '../../src/crypto/seal.ts';
 import { sealJson, unsealJson } from '../../src/crypto/sealed-json.ts';
 import type { KeyScope } from '../../src/crypto/wrapped-key.ts';
+import type { Transactions } from '../../src/idempotency/transaction.ts';
 import type { Clock, Random } from '../../src/kernel/clock.ts';
 import type { TrustedTime } from '../../src/kernel/time-guard.ts';
 import type { Database } from '../../src/storage/database.ts';
@@ -10,6 +11,8 @@ import type { Database } from '../../src/storage/database.ts';
 /** Dependencies of the use cases of this folder. */
 export interface PeopleDependencies {
   readonly database: Database;
+  /** For a use case that commits more than the transaction of its caller: one that records failures, or has several steps. */
+  readonly transactions: Transactions;
   readonly keyring: Keyring;
   readonly clock: Clock;
   /** Time that a jump of the clock does not change, for locks of sign-ins. */

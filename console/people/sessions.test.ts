@@ -124,11 +124,17 @@ describe('sessions', () => {
     );
     assert.equal(listed[1]?.address, client.address);
     assert.equal(listed[1]?.userAgent, `Long/${'x'.repeat(250)}`);
-    await assertFails('unknown_record', fixture.parts.sessions.revoke(bob.grant.session, first.session.id, VISITOR));
-    await fixture.parts.sessions.revoke(third.session, first.session.id, VISITOR);
+    await assertFails(
+      'unknown_record',
+      fixture.run((transaction) => fixture.parts.sessions.revoke(transaction, bob.grant.session, first.session.id)),
+    );
+    await fixture.run((transaction) => fixture.parts.sessions.revoke(transaction, third.session, first.session.id));
     assert.equal(await find(first.secret), undefined);
-    await assertFails('unknown_record', fixture.parts.sessions.revoke(third.session, first.session.id, VISITOR));
-    await fixture.parts.sessions.revokeOthers(third.session, VISITOR);
+    await assertFails(
+      'unknown_record',
+      fixture.run((transaction) => fixture.parts.sessions.revoke(transaction, third.session, first.session.id)),
+    );
+    await fixture.run((transaction) => fixture.parts.sessions.revokeOthers(transaction, third.session));
     assert.equal(await find(second.secret), undefined);
     assert.ok(await find(third.secret));
     assert.ok(await find(bob.grant.secret), 'of others stay');

@@ -1,8 +1,11 @@
+import type { Origin } from '../../src/audit/audit.ts';
+import type { Keyring } from '../../src/crypto/keyring.ts';
+import type { Transaction } from '../../src/idempotency/transaction.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { commitOrThrow, type Write } from '../../src/storage/database.ts';
-import { type ClientContext, personOrigin, sanitizeUserAgent } from './client-context.ts';
+import type { Write } from '../../src/storage/database.ts';
+import { type ClientContext, sanitizeUserAgent } from './client-context.ts';
 import { purgeExpiredInvitations } from './invitation-store.ts';
 import { personEvent } from './people-events.ts';
 import { findPerson } from './person-store.ts';
@@ -38,6 +41,8 @@ export interface IssuedSession {
 }
 
 const ID_CHARACTERS = 14;
+/** The last activity is written without an audit record. */
+const SERVICE: Origin = { actor: { type: 'service' } };
 
 /** Sessions, read from the database at each request, so that a revocation takes effect on every node. */
 export class Sessions {
@@ -50,12 +55,14 @@ export class Sessions {
   /** `isPassive`: the browser polls without the user, so the call is no activity. */
   async find(secret: string | undefined, { isPassive = false } = {}): Promise<Session | undefined> {
     if (secret === undefined || !isSecret(secret)) return undefined;
-    const { database, keyring, clock } = this.#dependencies;
+    const { database, transactions, keyring, clock } = this.#dependencies;
     const session = await findSession(database, keyring, await computeDigest(keyring, 'session', secret));
     const now = clock();
     if (session === undefined || isExpired(session, now)) return undefined;
     if (isPassive || session.stage === 'replaced' || now < session.lastActiveAt + ACTIVITY_INTERVAL_MS) return session;
-    await commitOrThrow(database, { writes: [await recordActivity(keyring, session, now)] });
+    await transactions.run({ origin: SERVICE }, async (transaction) => {
+      transaction.write(await recordActivity(keyring, session, now));
+    });
     return { ...session, lastActiveAt: now };
   }
 
@@ -72,17 +79,14 @@ export class Sessions {
     return listLastActivity(database, keyring, account, clock());
   }
 
-  /** Ends a session of the user. Throws `unknown_record`. */
-  async revoke(session: Session, id: string, client: ClientContext): Promise<void> {
-    const unit = await this.#buildRevocation(session, deleteSessionById({ person: session.person, id }), id, client);
-    const { committed } = await this.#dependencies.database.commit(unit);
-    if (!committed) throw new Failure('unknown_record');
+  /** Ends a session of the same user. Throws `unknown_record`. */
+  revoke(transaction: Transaction, session: Session, id: string): Promise<void> {
+    return this.#revoke(transaction, session, deleteSessionById({ person: session.person, id }), id);
   }
 
-  /** Ends all other sessions of the user. */
-  async revokeOthers(session: Session, client: ClientContext): Promise<void> {
-    const unit = await this.#buildRevocation(session, [deleteOtherSessions(session)], 'others', client);
-    await commitOrThrow(this.#dependencies.database, unit);
+  /** Ends all sessions of the user but this one. */
+  revokeOthers(transaction: Transaction, session: Session): Promise<void> {
+    return this.#revoke(transaction, session, [deleteOtherSessions(session)], 'others');
   }
 
   /** Deletes sessions and invitations that have expired at this trusted time; returns their number. */
@@ -92,13 +96,13 @@ export class Sessions {
     return ended + (await purgeExpiredInvitations(database, now, LIMITS.rowsPerSweep));
   }
 
-  async #buildRevocation(session: Session, writes: Write[], id: string, client: ClientContext) {
+  async #revoke(transaction: Transaction, session: Session, writes: readonly Write[], id: string): Promise<void> {
     assertStage('signed-in', session);
-    const { database, keyring, clock } = this.#dependencies;
+    const { database, keyring } = this.#dependencies;
     const person = await findPerson(database, keyring, session.person);
     if (person === undefined) throw new Failure('not_signed_in');
-    const about = { person: person.id, targets: [`session:${id}`] };
-    return { writes, journal: [personEvent(clock, personOrigin(person, client), 'session.revoked', '', about)] };
+    for (const write of writes) transaction.write(write, new Failure('unknown_record'));
+    transaction.record(personEvent('session.revoked', '', { person: person.id, targets: [`session:${id}`] }));
   }
 }
 
@@ -147,11 +151,12 @@ export async function buildSteppedUpSession(
 
 /** Stores the notes for the next step; returns the updated session. Throws `changed_meanwhile`. */
 export async function saveNotes(
-  { database, keyring }: PeopleDependencies,
+  transaction: Transaction,
+  keyring: Keyring,
   session: Session,
   notes: Pick<SessionNotes, 'challenge' | 'totp'>,
 ): Promise<Session> {
   const { write, session: saved } = await updateSession(keyring, session, notes);
-  if (!(await database.commit({ writes: [write] })).committed) throw new Failure('changed_meanwhile');
+  transaction.write(write, new Failure('changed_meanwhile'));
   return saved;
 }

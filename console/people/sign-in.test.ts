@@ -225,7 +225,9 @@ describe('ten wrong passwords and codes in a row', () => {
   test('are forgotten when an operator unlocks the person', async () => {
     await lock(VISITOR);
     assert.equal(await status(), 'locked');
-    await fixture.parts.people.unlock(ana.id, { actor: { type: 'operator', name: 'test' } });
+    await fixture.run((transaction) => fixture.parts.people.unlock(transaction, ana.id), {
+      actor: { type: 'operator', name: 'test' },
+    });
     assert.equal(await status(), 'active');
     await fixture.signIn(ana);
     assert.ok((await fixture.audited(account)).includes('person.unlocked success'));
@@ -238,8 +240,8 @@ describe('a stranger with wrong passwords', () => {
     await lock(stranger('203.0.113.5'));
     await lock(VISITOR);
     const { signIn, people } = fixture.parts;
-    const stepped = await signIn.stepUp(session, { kind: 'totp', code: fixture.newCode(ana) }, VISITOR);
-    await people.changePassword(stepped.session, { current: ana.password, next: 'another good one 55' }, VISITOR);
+    const stepped = await signIn.stepUp(session, { kind: 'totp', code: fixture.newCode(ana) }, BY_TEST);
+    await people.changePassword(stepped.session, { current: ana.password, next: 'another good one 55' }, BY_TEST);
   });
 
   test('locks neither the networks nor the browsers that the person signed in from', async () => {
@@ -281,18 +283,24 @@ describe('a stranger with wrong passwords', () => {
 
   test('keeps nobody out who has a passkey', async () => {
     const key = new Authenticator(CONSOLE.origin);
-    const options = await fixture.parts.factorManagement.passkeyOptions(ana.grant.session, CONSOLE);
+    const options = await fixture.run((transaction) =>
+      fixture.parts.factorManagement.passkeyOptions(transaction, ana.grant.session, CONSOLE),
+    );
     const found = await fixture.parts.sessions.find(ana.grant.secret);
     assert.ok(found !== undefined);
-    await fixture.parts.factorManagement.confirmPasskey(
-      found,
-      { response: key.create(options), label: 'Laptop' },
-      CONSOLE,
-      VISITOR,
+    await fixture.run((transaction) =>
+      fixture.parts.factorManagement.confirmPasskey(
+        transaction,
+        found,
+        { response: key.create(options), label: 'Laptop' },
+        CONSOLE,
+      ),
     );
     const { session } = await password();
     await lock(VISITOR);
-    const asked = await fixture.parts.signIn.createChallenge(session, CONSOLE);
+    const asked = await fixture.run((transaction) =>
+      fixture.parts.signIn.createChallenge(transaction, session, CONSOLE),
+    );
     const halfway = { ...session, notes: { ...session.notes, challenge: asked.challenge } };
     const response = key.get(asked);
     const second = { kind: 'passkey', response, relyingParty: CONSOLE } as const;
@@ -329,13 +337,17 @@ describe('wrong second factors with the right password', () => {
     await assertFails('sign_in_refused', password());
     assert.equal((await fixture.audited(account)).at(-1), 'person.sign-in-refused password_blocked');
     const by = { account, role: 'owner' } as const;
-    const link = await fixture.parts.invitations.reset(ana.id, by, BY_TEST);
+    const link = await fixture.run((transaction) => fixture.parts.invitations.reset(transaction, ana.id, by));
     const begin = (word: string) =>
-      fixture.parts.enrollment.begin({ secret: link.secret, language: 'en', password: word }, VISITOR);
+      fixture.run((transaction) =>
+        fixture.parts.enrollment.begin(transaction, { secret: link.secret, language: 'en', password: word }, VISITOR),
+      );
     await assertFails('invalid_field', begin(ana.password), 'password');
     const { session } = await begin('another good one 55');
     const { secret } = fixture.parts.enrollment.totp(session);
-    await fixture.parts.enrollment.confirmTotp(session, codeAt(secret, fixture.now()), VISITOR);
+    await fixture.run((transaction) =>
+      fixture.parts.enrollment.confirmTotp(transaction, session, codeAt(secret, fixture.now()), VISITOR),
+    );
     assert.equal(await status(), 'active');
     await password({ ...ana, password: 'another good one 55' });
   });
@@ -344,9 +356,9 @@ describe('wrong second factors with the right password', () => {
     const { session } = await fixture.signIn(ana);
     await block();
     assert.equal(await status(), 'password-blocked');
-    const stepped = await fixture.parts.signIn.stepUp(session, { kind: 'totp', code: fixture.newCode(ana) }, VISITOR);
+    const stepped = await fixture.parts.signIn.stepUp(session, { kind: 'totp', code: fixture.newCode(ana) }, BY_TEST);
     const words = { current: ana.password, next: 'another good one 55' };
-    await fixture.parts.people.changePassword(stepped.session, words, VISITOR);
+    await fixture.parts.people.changePassword(stepped.session, words, BY_TEST);
     assert.equal(await status(), 'active');
   });
 });
@@ -358,10 +370,10 @@ describe('stepping up', () => {
     const { parts } = fixture;
     assert.equal(isSteppedUp(session, fixture.now()), false);
     const wrong = { kind: 'totp', code: wrongCodeAt(ana.totp, fixture.now()) } as const;
-    await assertFails('sign_in_refused', parts.signIn.stepUp(session, wrong, VISITOR));
+    await assertFails('sign_in_refused', parts.signIn.stepUp(session, wrong, BY_TEST));
     const counted = await parts.sessions.find(secret);
     assert.equal(counted?.notes.failures, 1);
-    const stepped = await parts.signIn.stepUp(session, { kind: 'totp', code: fixture.newCode(ana) }, VISITOR);
+    const stepped = await parts.signIn.stepUp(session, { kind: 'totp', code: fixture.newCode(ana) }, BY_TEST);
     assert.equal(stepped.session.notes.failures, undefined);
     assert.equal(isSteppedUp(stepped.session, fixture.now()), true);
     const found = await parts.sessions.find(stepped.secret);
@@ -374,7 +386,7 @@ describe('stepping up', () => {
   test('ends the session at the tenth wrong one, also of many at once, and nothing else', async () => {
     const { session, secret } = await fixture.signIn(ana);
     const wrong = { kind: 'totp', code: wrongCodeAt(ana.totp, fixture.now()) } as const;
-    await Promise.allSettled(Array.from({ length: 25 }, () => fixture.parts.signIn.stepUp(session, wrong, VISITOR)));
+    await Promise.allSettled(Array.from({ length: 25 }, () => fixture.parts.signIn.stepUp(session, wrong, BY_TEST)));
     const refused = (await fixture.records(account)).filter(({ action }) => action === 'person.sign-in-refused');
     assert.equal(refused.length, LIMITS.signInFailures);
     assert.equal(await fixture.parts.sessions.find(secret), undefined);
@@ -387,17 +399,17 @@ describe('stepping up', () => {
   test('needs somebody who is signed in', async () => {
     const { session } = await password();
     const proof = { kind: 'totp', code: fixture.newCode(ana) } as const;
-    await assert.rejects(fixture.parts.signIn.stepUp(session, proof, VISITOR), /not signed in/);
+    await assert.rejects(fixture.parts.signIn.stepUp(session, proof, BY_TEST), /not signed in/);
   });
 });
 
 describe('signing out', () => {
   test('ends the session at once', async () => {
     const { session, secret } = await fixture.signIn(ana);
-    await fixture.parts.signIn.signOut(session, VISITOR);
+    await fixture.run((transaction) => fixture.parts.signIn.signOut(transaction, session, VISITOR));
     assert.equal(await fixture.parts.sessions.find(secret), undefined);
     assert.equal((await fixture.audited(account)).at(-1), 'person.signed-out success');
-    await fixture.parts.signIn.signOut(session, VISITOR);
+    await fixture.run((transaction) => fixture.parts.signIn.signOut(transaction, session, VISITOR));
   });
 });
 

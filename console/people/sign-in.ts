@@ -1,11 +1,13 @@
 import type { PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
+import type { AuditEvent, Origin } from '../../src/audit/audit.ts';
+import type { Transaction } from '../../src/idempotency/transaction.ts';
 import { Failure, notPossible } from '../../src/kernel/failure.ts';
-import type { JournalEntry, Write } from '../../src/storage/database.ts';
+import type { Write } from '../../src/storage/database.ts';
 import {
   type AuthenticationDependencies,
   attemptProof,
   attemptProofInSession,
-  rejectAttempt,
+  rejectUnknown,
   reloadSession,
 } from './authentication-attempt.ts';
 import {
@@ -35,14 +37,15 @@ import { findSignInState } from './sign-in-state-store.ts';
 /** A completed sign-in, to be committed. */
 interface CompletedSignIn {
   readonly writes: readonly Write[];
-  readonly journal: readonly JournalEntry[];
+  readonly events: readonly AuditEvent[];
+  readonly origin: Origin;
   readonly value: IssuedSession;
   readonly state: SignInState;
 }
 
 /**
  * Sign-in with the password and a second factor, or with a passkey alone, which is two factors because it verifies its user.
- * Every failure is `sign_in_refused`.
+ * Every failure is `sign_in_refused`. A failure is counted and recorded, so each attempt commits its own transaction.
  */
 export class SignIn {
   readonly #dependencies: AuthenticationDependencies;
@@ -69,7 +72,7 @@ export class SignIn {
       reading,
     ]);
     const origin = anonymousOrigin(client);
-    if (found === undefined) return rejectAttempt(this.#dependencies, { origin, memberships }, 'person_unknown');
+    if (found === undefined) return rejectUnknown(this.#dependencies, origin, memberships);
     let verifiedRevision = found.revision;
     const records = { person: found, memberships, state };
     return attemptProof(
@@ -86,7 +89,7 @@ export class SignIn {
           client,
         });
         const rehashed = await this.#rehash(person, input.password, hashSource);
-        return { writes: [...rehashed, write, deleteOldestSessions(grant.session)], journal: [], value: grant };
+        return { writes: [...rehashed, write, deleteOldestSessions(grant.session)], events: [], value: grant };
       },
     );
   }
@@ -99,14 +102,18 @@ export class SignIn {
   }
 
   /** Returns the options to use a passkey. Throws `not_possible` when the user has none. */
-  async createChallenge(session: Session, relyingParty: RelyingParty): Promise<PublicKeyCredentialRequestOptionsJSON> {
+  async createChallenge(
+    transaction: Transaction,
+    session: Session,
+    relyingParty: RelyingParty,
+  ): Promise<PublicKeyCredentialRequestOptionsJSON> {
     if (session.stage === 'enrolling') throw new Failure('not_signed_in');
     if (session.stage === 'replaced') throw new Failure('changed_meanwhile');
     const { database, keyring, random } = this.#dependencies;
     const passkeys = listPasskeys(await listFactorsByPerson(database, keyring, session.person));
     if (passkeys.length === 0) throw notPossible('noPasskey');
     const options = await newRequestOptions(random, relyingParty, passkeys);
-    await saveNotes(this.#dependencies, session, { challenge: options.challenge });
+    await saveNotes(transaction, keyring, session, { challenge: options.challenge });
     return options;
   }
 
@@ -140,7 +147,7 @@ export class SignIn {
     const { user, challenge } = parseAssertionClaims(response);
     const issuedChallenge = await verifyChallenge(this.#dependencies, challenge);
     const source = await toSource(keyring, user, client);
-    const attempt = { person: user, origin: anonymousOrigin(client), source, proofKind: 'passkey' } as const;
+    const attempt = { person: user, origin: anonymousOrigin(client), source, proofKind: 'passkey-alone' } as const;
     return attemptProof(this.#dependencies, attempt, async (person, memberships, before) => {
       if (issuedChallenge === undefined) return { failure: 'passkey_wrong' };
       const state = consumeChallenge(before, issuedChallenge, time.steadyNow());
@@ -158,11 +165,9 @@ export class SignIn {
    * Steps up a session with a second factor, for five minutes and under a new secret. Throws `sign_in_refused`, and
    * `changed_meanwhile` when the secret was replaced concurrently.
    */
-  async stepUp(session: Session, proof: Proof, client: ClientContext): Promise<IssuedSession> {
+  async stepUp(session: Session, proof: Proof, origin: Origin): Promise<IssuedSession> {
     assertStage('signed-in', session);
     const { database, keyring, clock } = this.#dependencies;
-    const known = await findPerson(database, keyring, session.person);
-    const origin = known === undefined ? anonymousOrigin(client) : personOrigin(known, client);
     const isCounted = proof.kind !== 'passkey';
     return attemptProofInSession(
       this.#dependencies,
@@ -174,23 +179,23 @@ export class SignIn {
         if ('failure' in result) return result;
         const { writes, ...grant } = await buildSteppedUpSession(this.#dependencies, current);
         const details = { person: person.id, targets: [`session:${session.id}`], detail: { factor: proof.kind } };
-        const journal = eventPerAccount(clock, origin, 'person.stepped-up', memberships, details);
-        return { writes: [result.consumption, ...writes], journal, value: grant };
+        const events = eventPerAccount('person.stepped-up', memberships, details);
+        return { writes: [result.consumption, ...writes], events, value: grant };
       },
     );
   }
 
-  async signOut(session: Session, client: ClientContext): Promise<void> {
-    const { database, keyring, clock } = this.#dependencies;
-    const person = await findPerson(database, keyring, session.person);
-    const isKnown = person !== undefined && isSignedIn(session);
-    const details = { person: session.person, targets: [`session:${session.id}`] };
-    const memberships = isKnown ? await listMembershipsByPerson(database, keyring, person.id) : [];
-    const journal = isKnown
-      ? eventPerAccount(clock, personOrigin(person, client), 'person.signed-out', memberships, details)
-      : [];
+  async signOut(transaction: Transaction, session: Session, client: ClientContext): Promise<void> {
     // A conflict means that the session has ended already.
-    await database.commit({ writes: deleteSessionById(session), journal });
+    if (transaction.attempt > 0) return;
+    const { database, keyring } = this.#dependencies;
+    for (const write of deleteSessionById(session)) transaction.write(write);
+    const person = await findPerson(database, keyring, session.person);
+    if (person === undefined || !isSignedIn(session)) return;
+    const details = { person: session.person, targets: [`session:${session.id}`] };
+    const memberships = await listMembershipsByPerson(database, keyring, person.id);
+    for (const event of eventPerAccount('person.signed-out', memberships, details))
+      transaction.record(event, personOrigin(person, client));
   }
 
   /** Builds the signed-in session, and makes browser and network known. */
@@ -199,7 +204,7 @@ export class SignIn {
     client: ClientContext,
     factor: string,
   ): Promise<CompletedSignIn> {
-    const { keyring, clock, time, random } = this.#dependencies;
+    const { keyring, time, random } = this.#dependencies;
     const { person, memberships } = records;
     const browser = browserSecret(random, client);
     const source = await toSource(keyring, person.id, { ...client, browser });
@@ -211,7 +216,8 @@ export class SignIn {
     const details = { person: person.id, targets: [`session:${grant.session.id}`], detail: { factor } };
     return {
       writes: [write, deleteOldestSessions(grant.session)],
-      journal: eventPerAccount(clock, personOrigin(person, client), 'person.signed-in', memberships, details),
+      events: eventPerAccount('person.signed-in', memberships, details),
+      origin: personOrigin(person, client),
       value: { ...grant, browser },
       state: recordSignIn(records.state, source, time.steadyNow(), time.latestNow()),
     };

@@ -5,6 +5,7 @@ import { Failure } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import {
   assertFails,
+  BY_TEST,
   openPeopleFixture,
   type PeopleFixture,
   type TestUser,
@@ -27,7 +28,7 @@ describe('stepping up', () => {
   const find = (secret: string) => fixture.parts.sessions.find(secret);
   const byCode = (person = ana) => ({ kind: 'totp', code: fixture.newCode(person) }) as const;
   const stepUp = async (from: Awaited<ReturnType<PeopleFixture['signIn']>>) =>
-    fixture.parts.signIn.stepUp(from.session, byCode(), VISITOR);
+    fixture.parts.signIn.stepUp(from.session, byCode(), BY_TEST);
 
   test('gives the session another secret, and changes nothing else of it', async () => {
     const old = await fixture.signIn(ana);
@@ -50,7 +51,7 @@ describe('stepping up', () => {
     assert.equal(before?.stage, 'replaced');
     assert.equal(isSteppedUp(before, fixture.now()), false);
     for (const session of [before, old.session])
-      await assertFails('changed_meanwhile', fixture.parts.signIn.stepUp(session, next, VISITOR));
+      await assertFails('changed_meanwhile', fixture.parts.signIn.stepUp(session, next, BY_TEST));
     assert.equal((await find(old.secret))?.stage, 'replaced');
     fixture.advance(10 * SECOND);
     assert.equal(await find(old.secret), undefined);
@@ -62,7 +63,7 @@ describe('stepping up', () => {
     const recovery = { kind: 'recovery-code', code: ana.recoveryCodes[0] ?? '' } as const;
     const results = await Promise.allSettled([
       stepUp(old),
-      fixture.parts.signIn.stepUp(old.session, recovery, VISITOR),
+      fixture.parts.signIn.stepUp(old.session, recovery, BY_TEST),
     ]);
     const [done, refused] = ['fulfilled', 'rejected'].map((status) => results.find((each) => each.status === status));
     assert.ok(done?.status === 'fulfilled' && refused?.status === 'rejected');
@@ -77,8 +78,9 @@ describe('stepping up', () => {
         const renewed = await stepUp(old);
         const session = await find(which === 'old' ? old.secret : renewed.secret);
         assert.ok(session);
-        if (end === 'sign-out') await fixture.parts.signIn.signOut(session, VISITOR);
-        else await fixture.parts.sessions.revoke(session, session.id, VISITOR);
+        if (end === 'sign-out')
+          await fixture.run((transaction) => fixture.parts.signIn.signOut(transaction, session, VISITOR));
+        else await fixture.run((transaction) => fixture.parts.sessions.revoke(transaction, session, session.id));
         assert.deepEqual([await find(old.secret), await find(renewed.secret)], [undefined, undefined]);
       }
     });
@@ -88,8 +90,8 @@ describe('stepping up', () => {
       const old = await fixture.signIn(ana);
       const code = byCode();
       const [stepped] = await Promise.allSettled([
-        fixture.parts.signIn.stepUp(old.session, code, VISITOR),
-        fixture.parts.signIn.signOut(old.session, VISITOR),
+        fixture.parts.signIn.stepUp(old.session, code, BY_TEST),
+        fixture.run((transaction) => fixture.parts.signIn.signOut(transaction, old.session, VISITOR)),
       ]);
       assert.equal(await find(old.secret), undefined);
       if (stepped.status === 'fulfilled') assert.equal(await find(stepped.value.secret), undefined);
@@ -100,7 +102,7 @@ describe('stepping up', () => {
   test('is not undone by a request of before that ends all other sessions', async () => {
     const [other, old] = [await fixture.signIn(ana), await fixture.signIn(ana)];
     const renewed = await stepUp(old);
-    await fixture.parts.sessions.revokeOthers(old.session, VISITOR);
+    await fixture.run((transaction) => fixture.parts.sessions.revokeOthers(transaction, old.session));
     assert.equal(await find(other.secret), undefined);
     assert.equal(await find(old.secret), undefined);
     assert.equal((await find(renewed.secret))?.id, old.session.id);

@@ -5,7 +5,6 @@ import { LIMITS } from '../../src/kernel/limits.ts';
 import { commitOrThrow, type Value, write } from '../../src/storage/database.ts';
 import {
   assertFails,
-  BY_TEST,
   codeAt,
   openPeopleFixture,
   type PeopleFixture,
@@ -147,17 +146,22 @@ describe('a database that somebody else wrote to', () => {
       await run(sql, ...values);
       assert.equal((await team.member(account, ana.id)).signIn, 'altered', sql);
       await assertFails('sign_in_refused', signIn.submitPassword(ana, { ...VISITOR, address: '203.0.113.1' }));
-      await assertFails('not_possible', fixture.parts.people.unlock(ana.id, BY_TEST));
+      await assertFails(
+        'not_possible',
+        fixture.run((transaction) => fixture.parts.people.unlock(transaction, ana.id)),
+      );
       await run(restore, own['record'] ?? null, own['last_sign_in_at'] ?? null, ana.id);
     }
     await fixture.newAccount();
     const refused = (await fixture.records(account)).map(({ outcome }) => outcome);
     assert.ok(refused.includes('state_altered'));
-    const link = await invitations.reset(ana.id, { account, role: 'owner' }, BY_TEST);
+    const link = await fixture.run((transaction) => invitations.reset(transaction, ana.id, { account, role: 'owner' }));
     const given = { secret: link.secret, language: 'en', password: 'another good one 55' };
-    const { session } = await enrollment.begin(given, VISITOR);
+    const { session } = await fixture.run((transaction) => enrollment.begin(transaction, given, VISITOR));
     const { secret } = enrollment.totp(session);
-    await enrollment.confirmTotp(session, codeAt(secret, fixture.now()), VISITOR);
+    await fixture.run((transaction) =>
+      enrollment.confirmTotp(transaction, session, codeAt(secret, fixture.now()), VISITOR),
+    );
     assert.equal((await team.member(account, ana.id)).signIn, 'active');
     await signIn.submitPassword({ ...ana, password: given.password }, VISITOR);
   });
@@ -186,9 +190,12 @@ describe('a database that somebody else wrote to', () => {
   test('is not sealed again by a change: a changed row stays invalid', async () => {
     const { session } = await fixture.signIn(ana);
     await run('update people set created_at = created_at - 1 where id = ?', ana.id);
-    await assertFails('not_signed_in', fixture.parts.people.edit(session, { name: 'Ana B' }, VISITOR));
+    await assertFails(
+      'not_signed_in',
+      fixture.run((transaction) => fixture.parts.people.edit(transaction, session, { name: 'Ana B' })),
+    );
     await run('update people set created_at = created_at + 1 where id = ?', ana.id);
-    await fixture.parts.people.edit(session, { name: 'Ana B' }, VISITOR);
+    await fixture.run((transaction) => fixture.parts.people.edit(transaction, session, { name: 'Ana B' }));
   });
 
   test('makes no link good for another account, another person, or longer', async () => {
@@ -201,7 +208,7 @@ describe('a database that somebody else wrote to', () => {
     ];
     for (const [sql, ...values] of changes) {
       const to = { account: await fixture.newAccount(), role: 'owner', email: 'x@example.com' } as const;
-      const link = await invitations.invite(to, OPERATOR, BY_TEST);
+      const link = await fixture.run((transaction) => invitations.invite(transaction, to, OPERATOR));
       await enrollment.showInvitation(link.secret);
       await run(sql, ...values, link.id);
       await assertFails('not_possible', enrollment.showInvitation(link.secret));
@@ -211,7 +218,7 @@ describe('a database that somebody else wrote to', () => {
 
   test('holds no secret of anybody in clear', async () => {
     const { secret } = await fixture.signIn(ana);
-    const link = await fixture.parts.invitations.reset(ana.id, OPERATOR, BY_TEST);
+    const link = await fixture.run((transaction) => fixture.parts.invitations.reset(transaction, ana.id, OPERATOR));
     const stored: Buffer[] = [];
     for (const table of ['people', 'sign_in_states', 'factors', 'memberships', 'invitations', 'sessions', 'journal'])
       for (const row of await fixture.core.database.read(`select * from ${table}`))

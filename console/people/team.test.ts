@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { commitOrThrow } from '../../src/storage/database.ts';
-import { assertFails, BY_TEST, openPeopleFixture, type PeopleFixture } from '../../test/fixtures/people-fixture.ts';
+import { assertFails, openPeopleFixture, type PeopleFixture } from '../../test/fixtures/people-fixture.ts';
 import { insertMembership } from './membership-store.ts';
 import { OPERATOR } from './roles.ts';
 
@@ -31,13 +31,23 @@ describe('a team', () => {
     await fixture.newPerson({ account, role: 'owner' });
     const bob = await fixture.newPerson({ account, role: 'auditor' });
     const { team } = fixture.parts;
-    await team.changeRole(account, bob.id, 'developer', BY_TEST);
+    await fixture.run((transaction) => team.changeRole(transaction, account, bob.id, 'developer'));
     assert.equal(await team.findRole(account, bob.id), 'developer');
-    await assertFails('invalid_field', team.changeRole(account, bob.id, 'operator', BY_TEST), 'role');
-    await team.remove(account, bob.id, BY_TEST);
+    await assertFails(
+      'invalid_field',
+      fixture.run((transaction) => team.changeRole(transaction, account, bob.id, 'operator')),
+      'role',
+    );
+    await fixture.run((transaction) => team.remove(transaction, account, bob.id));
     assert.equal(await team.findRole(account, bob.id), undefined);
-    await assertFails('unknown_record', team.remove(account, bob.id, BY_TEST));
-    await assertFails('unknown_record', team.changeRole(account, bob.id, 'owner', BY_TEST));
+    await assertFails(
+      'unknown_record',
+      fixture.run((transaction) => team.remove(transaction, account, bob.id)),
+    );
+    await assertFails(
+      'unknown_record',
+      fixture.run((transaction) => team.changeRole(transaction, account, bob.id, 'owner')),
+    );
     const [changed] = (await fixture.records(account)).filter(({ action }) => action === 'membership.changed');
     assert.deepEqual(changed?.detail, { from: 'auditor', to: 'developer' });
     assert.deepEqual((await fixture.audited(account)).slice(-2), [
@@ -55,11 +65,19 @@ describe('a team', () => {
     ] as const) {
       const account = await fixture.newAccount();
       const ana = await fixture.newPerson({ account, role: 'owner' });
-      await assertFails('not_possible', team.remove(account, ana.id, BY_TEST));
-      await assertFails('not_possible', team.changeRole(account, ana.id, 'auditor', BY_TEST));
+      await assertFails(
+        'not_possible',
+        fixture.run((transaction) => team.remove(transaction, account, ana.id)),
+      );
+      await assertFails(
+        'not_possible',
+        fixture.run((transaction) => team.changeRole(transaction, account, ana.id, 'auditor')),
+      );
       const bob = await fixture.newPerson({ account, role: 'owner' });
       const act = (how: 'remove' | 'change', id: string) =>
-        how === 'remove' ? team.remove(account, id, BY_TEST) : team.changeRole(account, id, 'analyst', BY_TEST);
+        how === 'remove'
+          ? fixture.run((transaction) => team.remove(transaction, account, id))
+          : fixture.run((transaction) => team.changeRole(transaction, account, id, 'analyst'));
       const done = await Promise.allSettled([act(first, ana.id), act(second, bob.id)]);
       assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected'], `${first} ${second}`);
       const owners = (await team.members(account)).filter(({ role }) => role === 'owner');
@@ -79,8 +97,8 @@ describe('a team', () => {
       await commitOrThrow(database, { writes });
       const [one = '', two = ''] = people;
       const done = await Promise.allSettled([
-        fixture.parts.team.remove(account, one, BY_TEST),
-        other.team.changeRole(account, two, 'analyst', BY_TEST),
+        fixture.run((transaction) => fixture.parts.team.remove(transaction, account, one)),
+        other.run((transaction) => other.team.changeRole(transaction, account, two, 'analyst')),
       ]);
       const lost = done.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
       assert.equal(lost.length, 1, `${round}`);
@@ -91,9 +109,15 @@ describe('a team', () => {
   test('of operators keeps its last one', async () => {
     const { team } = fixture.parts;
     const ana = await fixture.newPerson(OPERATOR);
-    await assertFails('not_possible', team.remove('', ana.id, BY_TEST));
+    await assertFails(
+      'not_possible',
+      fixture.run((transaction) => team.remove(transaction, '', ana.id)),
+    );
     const bob = await fixture.newPerson(OPERATOR);
-    const done = await Promise.allSettled([team.remove('', ana.id, BY_TEST), team.remove('', bob.id, BY_TEST)]);
+    const done = await Promise.allSettled([
+      fixture.run((transaction) => team.remove(transaction, '', ana.id)),
+      fixture.run((transaction) => team.remove(transaction, '', bob.id)),
+    ]);
     assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
     assert.equal((await team.members('')).length, 1);
   });
@@ -103,6 +127,9 @@ describe('a team', () => {
     const ana = await fixture.newPerson({ account: one, role: 'owner' });
     assert.equal(await fixture.parts.team.findRole(other, ana.id), undefined);
     assert.equal(await fixture.parts.team.findRole('', ana.id), undefined);
-    await assertFails('unknown_record', fixture.parts.team.remove(other, ana.id, BY_TEST));
+    await assertFails(
+      'unknown_record',
+      fixture.run((transaction) => fixture.parts.team.remove(transaction, other, ana.id)),
+    );
   });
 });

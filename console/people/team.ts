@@ -1,8 +1,7 @@
-import type { Origin } from '../../src/audit/audit.ts';
+import type { Transaction } from '../../src/idempotency/transaction.ts';
 import { Failure, invalidField, notPossible } from '../../src/kernel/failure.ts';
-import { LIMITS } from '../../src/kernel/limits.ts';
 import { listFactorsByPerson } from './factor-store.ts';
-import { buildMembershipRemoval } from './membership-removal.ts';
+import { removeMembership } from './membership-removal.ts';
 import {
   findMembership,
   listMembershipsByAccount,
@@ -98,27 +97,20 @@ export class Team {
   }
 
   /** Throws `unknown_record`, and `not_possible` for the last at the head of the account. */
-  async changeRole(account: string, person: string, role: Role, origin: Origin): Promise<void> {
+  async changeRole(transaction: Transaction, account: string, person: string, role: Role): Promise<void> {
     if (!isRoleValidFor({ account, role })) throw invalidField('role', 'role');
     const before = await this.#member(account, person);
     if (before.role === role) return;
+    for (const write of await updateMembershipRole(this.#dependencies.keyring, before, role))
+      transaction.write(write, () => this.#explainConflict(before));
     const detail = { from: before.role, to: role };
-    const writes = await updateMembershipRole(this.#dependencies.keyring, before, role);
-    const journal = [personEvent(this.#dependencies.clock, origin, 'membership.changed', account, { person, detail })];
-    if (!(await this.#dependencies.database.commit({ writes, journal })).committed) await this.#explainConflict(before);
+    transaction.record(personEvent('membership.changed', account, { person, detail }));
   }
 
   /** Removes a membership, and with the last one the user; the audit log keeps the name. Throws as `changeRole`. */
-  async remove(account: string, person: string, origin: Origin): Promise<void> {
-    for (let attemptNumber = 0; attemptNumber < LIMITS.commitAttempts; attemptNumber++) {
-      const before = await this.#member(account, person);
-      const removal = await buildMembershipRemoval(this.#dependencies, before, origin);
-      const outcome = await this.#dependencies.database.commit(removal.unit);
-      if (outcome.committed) return;
-      // The user joined another account concurrently, and must not be deleted.
-      if (!removal.isPersonConflict(outcome.write)) return this.#explainConflict(before);
-    }
-    throw new Failure('unavailable');
+  async remove(transaction: Transaction, account: string, person: string): Promise<void> {
+    const before = await this.#member(account, person);
+    await removeMembership(this.#dependencies, transaction, before, () => this.#explainConflict(before));
   }
 
   async #member(account: string, person: string): Promise<Membership> {
@@ -127,11 +119,11 @@ export class Team {
     return member;
   }
 
-  /** Throws the reason why a membership was not changed. */
-  async #explainConflict(before: Membership): Promise<never> {
+  /** Returns the reason why a membership was not changed. */
+  async #explainConflict(before: Membership): Promise<Failure> {
     const now = await this.#member(before.account, before.person);
-    if (now.role !== before.role) throw new Failure('changed_meanwhile');
-    throw notPossible(mandatoryRole(before.account) === 'owner' ? 'lastOwner' : 'lastOperator');
+    if (now.role !== before.role) return new Failure('changed_meanwhile');
+    return notPossible(mandatoryRole(before.account) === 'owner' ? 'lastOwner' : 'lastOperator');
   }
 }
 

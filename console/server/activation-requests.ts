@@ -1,10 +1,11 @@
-import { type AuditAction, buildAuditEntry, type Origin } from '../../src/audit/audit.ts';
+import type { AuditAction, AuditEvent, Origin } from '../../src/audit/audit.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
-import type { Clock, Random } from '../../src/kernel/clock.ts';
+import type { Transaction } from '../../src/idempotency/transaction.ts';
+import type { Random } from '../../src/kernel/clock.ts';
 import type { Environment } from '../../src/kernel/environment.ts';
 import { Failure, invalidField, notPossible } from '../../src/kernel/failure.ts';
 import { newId } from '../../src/kernel/ids.ts';
-import type { Database, JournalEntry } from '../../src/storage/database.ts';
+import type { Database } from '../../src/storage/database.ts';
 import {
   type ActivationRequest,
   findRequest,
@@ -15,7 +16,7 @@ import {
   updateRequest,
 } from './activation-request-store.ts';
 
-/** The acting user. */
+/** The user who acts. */
 interface ActingUser {
   readonly person: { readonly id: string; readonly name: string };
   readonly origin: Origin;
@@ -43,21 +44,18 @@ const ID_CHARACTERS = 14;
 export class ActivationRequests {
   readonly #database: Database;
   readonly #keyring: Keyring;
-  readonly #clock: Clock;
   readonly #random: Random;
   readonly #processors: readonly string[];
 
   constructor(options: {
     database: Database;
     keyring: Keyring;
-    clock: Clock;
     random: Random;
     /** Names of all processors. */
     processors: readonly string[];
   }) {
     this.#database = options.database;
     this.#keyring = options.keyring;
-    this.#clock = options.clock;
     this.#random = options.random;
     this.#processors = options.processors;
   }
@@ -75,7 +73,7 @@ export class ActivationRequests {
   /**
    * Returns the id. Throws `invalid_field`, `not_possible` when a request is pending there already, and `rate_limited`.
    */
-  async submit(wanted: SubmittedRequest, { person, origin }: ActingUser): Promise<string> {
+  async submit(transaction: Transaction, wanted: SubmittedRequest, { person }: ActingUser): Promise<string> {
     if (!this.#processors.includes(wanted.processor))
       throw invalidField('processor', 'choice', { words: this.#processors.join(', ') });
     const request: ActivationRequest = {
@@ -87,13 +85,11 @@ export class ActivationRequests {
       requester: person.name,
       decider: undefined,
       decisionNote: '',
-      createdAt: this.#clock(),
+      createdAt: transaction.now,
       decidedAt: undefined,
     };
-    const writes = [await insertRequest(this.#keyring, request)];
-    const journal = [this.#event(request, origin)];
-    if (!(await this.#database.commit({ account: request.account, writes, journal })).committed)
-      throw await this.#submitFailure(request);
+    transaction.write(await insertRequest(this.#keyring, request), () => this.#submitFailure(request));
+    transaction.record(toEvent(request));
     return request.id;
   }
 
@@ -106,16 +102,17 @@ export class ActivationRequests {
   }
 
   /** Decides a pending request. Throws `changed_meanwhile`. */
-  async decide(request: ActivationRequest, status: Decision, answer: string, acting: ActingUser): Promise<void> {
-    const unit = { account: request.account, ...(await this.buildDecision(request, status, answer, acting)) };
-    if (!(await this.#database.commit(unit)).committed) throw new Failure('changed_meanwhile');
-  }
-
-  /** Builds a decision, to be committed with its effect. Conflicts when the request is no longer pending. */
-  async buildDecision(request: ActivationRequest, status: Decision, answer: string, { person, origin }: ActingUser) {
-    const decided = { decidedBy: person.id, decider: person.name, decidedAt: this.#clock() };
-    const ended: ActivationRequest = { ...request, ...decided, status, decisionNote: answer };
-    return { writes: [await updateRequest(this.#keyring, ended)], journal: [this.#event(ended, origin)] };
+  async decide(
+    transaction: Transaction,
+    request: ActivationRequest,
+    status: Decision,
+    decisionNote: string,
+    { person, origin }: ActingUser,
+  ): Promise<void> {
+    const decided = { decidedBy: person.id, decider: person.name, decidedAt: transaction.now };
+    const ended: ActivationRequest = { ...request, ...decided, status, decisionNote };
+    transaction.write(await updateRequest(this.#keyring, ended), new Failure('changed_meanwhile'));
+    transaction.record(toEvent(ended), origin);
   }
 
   /** Returns why a request was rejected: one is pending there, or the limit of a day is reached. */
@@ -125,15 +122,13 @@ export class ActivationRequests {
     );
     return waits ? notPossible('requestWaits') : new Failure('rate_limited');
   }
-
-  #event({ account, environment, id, status, processor }: ActivationRequest, origin: Origin): JournalEntry {
-    return buildAuditEntry(this.#clock, origin, {
-      action: ACTIONS[status],
-      outcome: 'success',
-      account,
-      environment,
-      targets: [`activation:${id}`],
-      detail: { processor },
-    });
-  }
 }
+
+const toEvent = ({ account, environment, id, status, processor }: ActivationRequest): AuditEvent => ({
+  action: ACTIONS[status],
+  outcome: 'success',
+  account,
+  environment,
+  targets: [`activation:${id}`],
+  detail: { processor },
+});

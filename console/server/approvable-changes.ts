@@ -16,11 +16,12 @@ function toApprovableChange(route: Route): ApprovableChange {
   const write = createWriter(route);
   return {
     definition: route,
-    execute: async (call, { params, body }, environment, consent) => {
+    commitsItself: route.commitsItself === true,
+    execute: async (call, { params, body }, environment) => {
       const { body: read } = parseBody(route, Buffer.from(body, 'utf8'));
       const tenant = { account: call.account, environment };
       // Rendered through its own schema, so that the result is that of an immediate execution.
-      const response = write(await route.run({ ...call, params, tenant, consent, query: undefined, body: read }));
+      const response = write(await route.run({ ...call, params, tenant, query: undefined, body: read }));
       return (JSON.parse(response) as { result: Json }).result;
     },
   };

@@ -1,4 +1,5 @@
 import { ApprovalRequired, type RestrictedChange } from '../../src/accounts/change-control.ts';
+import type { Transaction } from '../../src/idempotency/transaction.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import { notPossible } from '../../src/kernel/failure.ts';
 import type { StoredEnableRequest } from '../../src/payments/payment-activations.ts';
@@ -8,31 +9,40 @@ import { translateErrors } from './error-translation.ts';
 import type { ConsoleServices } from './route.ts';
 
 type Services = Pick<ConsoleServices, 'activations' | 'configurations' | 'requests'>;
-type Execute = (services: Services, tenant: Tenant, execution: Execution) => Promise<unknown>;
+type Execute = (services: Services, transaction: Transaction, tenant: Tenant, execution: Execution) => Promise<unknown>;
 
 /** The execution of each change of an operator after a member of the account approved it. */
 const EXECUTE: Readonly<Record<RestrictedChange['action'], Execute>> = {
-  'payments.enable': async ({ activations, requests }, tenant, { approval, call, consent, origin }) => {
+  'payments.enable': async ({ activations, requests }, transaction, tenant, { approval, call, consent }) => {
     const { attachment, ...request } = JSON.parse(call.body) as StoredEnableRequest;
-    if (attachment?.['request'] === undefined) return activations.enable(tenant, request, origin, { consent });
+    await activations.enable(transaction, tenant, request, { consent });
+    if (attachment?.['request'] === undefined) return;
     const person = { id: approval.requestedBy, name: approval.requester };
-    const waiting = await requests.getPending(tenant.account, attachment['request']);
-    const along = await requests.buildDecision(waiting, 'approved', attachment['note'] ?? '', { person, origin });
-    return activations.enable(tenant, request, origin, { consent, along });
+    const pending = await requests.getPending(tenant.account, attachment['request']);
+    const acting = { person, origin: consent.requester ?? transaction.origin };
+    await requests.decide(transaction, pending, 'approved', attachment['note'] ?? '', acting);
   },
-  'payments.disable': ({ activations }, tenant, { consent, origin }) => activations.disable(tenant, origin, consent),
-  'proxy.configure': ({ configurations }, tenant, { call, consent, origin }) =>
-    configurations.configure(tenant, fromRequestedBody(call.body), origin, { consent }),
-  'proxy.remove': ({ configurations }, tenant, { consent, origin }) =>
-    configurations.remove(tenant, origin, { consent }),
+  'payments.disable': ({ activations }, transaction, tenant, { consent }) =>
+    activations.disable(transaction, tenant, consent),
+  'proxy.configure': ({ configurations }, transaction, tenant, { call, consent }) =>
+    configurations.configure(transaction, tenant, fromRequestedBody(call.body), { consent }),
+  'proxy.remove': ({ configurations }, transaction, tenant, { consent }) =>
+    configurations.remove(transaction, tenant, { consent }),
 };
 
-/** Executes the change together with its approval. Throws what the use case throws; the approval then stays pending. */
-export async function executeOperatorChange(services: Services, execution: Execution): Promise<void> {
+/**
+ * Makes the change in the transaction that ends its approval. Throws what the use case throws; the approval then stays
+ * pending.
+ */
+export async function executeOperatorChange(
+  services: Services,
+  transaction: Transaction,
+  execution: Execution,
+): Promise<void> {
   const { action, account, environment } = execution.approval;
   if (!Object.hasOwn(EXECUTE, action)) throw notPossible('changeGone');
   await translateErrors({}, () =>
-    EXECUTE[action as RestrictedChange['action']](services, { account, environment }, execution),
+    EXECUTE[action as RestrictedChange['action']](services, transaction, { account, environment }, execution),
   );
 }
 

@@ -70,13 +70,10 @@ export interface ConsoleServices {
 /** A change that can be executed after its approval. */
 export interface ApprovableChange {
   readonly definition: Definition;
+  /** As in `Route`. */
+  readonly commitsItself: boolean;
   /** Executes the stored call; returns the data that the definition declares. */
-  execute(
-    call: ConsoleCall<unknown, unknown>,
-    requestedCall: RequestedCall,
-    environment: Environment,
-    consent: Consent,
-  ): Promise<Json>;
+  execute(call: ConsoleCall<unknown, unknown>, requestedCall: RequestedCall, environment: Environment): Promise<Json>;
 }
 
 /** Information about the service itself. */
@@ -151,6 +148,8 @@ export interface Route extends HttpRoute, Definition {
    * description is its name alone.
    */
   summary?(call: ConsoleCall<unknown, unknown>): Promise<readonly SummaryLine[]>;
+  /** Set for a change with an effect outside the database, which does not fill the transaction of its call. */
+  readonly commitsItself?: true;
 }
 
 /** Defines a route with the access `public`, `signing-in` or `enrolling`. */

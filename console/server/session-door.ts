@@ -1,4 +1,4 @@
-import { buildAuditEntry, type Origin } from '../../src/audit/audit.ts';
+import type { Origin } from '../../src/audit/audit.ts';
 import { type TokenBuckets, tokenBucketsPerMinute } from '../../src/http/rate-limit.ts';
 import type { Door, RequestHead, ResponseHeaders, RouteCall } from '../../src/http/route.ts';
 import type { TransactionContext } from '../../src/idempotency/transaction.ts';
@@ -95,7 +95,7 @@ export class SessionDoor implements Door<Route, ConsoleGrant> {
     const summary = (await route.summary?.(call)) ?? [];
     // The body as it was parsed: an approver approves nothing else.
     const requestedCall = { params: call.params, body: call.body === undefined ? '' : JSON.stringify(call.body) };
-    const approval = await approvals.request(call, { environment, action, summary, call: requestedCall });
+    const approval = await approvals.request(call.transaction, call, { environment, action, summary, call: requestedCall });
     return { approval, result: null };
   }
 
@@ -220,13 +220,12 @@ export class SessionDoor implements Door<Route, ConsoleGrant> {
 
   /** The first denial is recorded immediately, and the number of the following ones later. */
   #recordDenied(route: string, account: string, origin: Origin): Promise<void> {
-    const { clock, people } = this.#services;
     const event = { action: 'access.denied', outcome: 'role', account, environment: '' } as const;
-    const entries = (times?: number) => [
-      buildAuditEntry(clock, origin, { ...event, detail: { route, ...(times !== undefined && { times }) } }),
-    ];
     const { actor, address = '' } = origin;
-    return people.repeats.record([event.action, actor.id ?? '', address, account, route], entries);
+    const identity = [event.action, actor.id ?? '', address, account, route];
+    return this.#services.people.repeats.record(identity, origin, (times) => [
+      { ...event, detail: { route, ...(times !== undefined && { times }) } },
+    ]);
   }
 }
 

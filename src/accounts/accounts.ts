@@ -1,8 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { AlteredRows } from '../audit/altered-rows.ts';
-import type { Origin } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
-import type { Transaction, Transactions } from '../idempotency/transaction.ts';
+import type { Transaction } from '../idempotency/transaction.ts';
 import { type Clock, MINUTE, type Random } from '../kernel/clock.ts';
 import { assertDisplayable } from '../kernel/displayable.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
@@ -54,10 +53,9 @@ const ACCOUNT_ID_CHARACTERS = 10;
 /** The length of a key's digest. */
 const DIGEST_BYTES = 32;
 
-/** The operator's use cases for accounts and API keys. Every change is audited in the unit that makes it. */
+/** The operator's use cases for accounts and API keys. Every change is audited in the transaction that makes it. */
 export class Accounts {
   readonly #database: Database;
-  readonly #transactions: Transactions;
   readonly #keyring: Keyring;
   readonly #clock: Clock;
   readonly #random: Random;
@@ -65,13 +63,11 @@ export class Accounts {
 
   constructor(options: {
     database: Database;
-    transactions: Transactions;
     keyring: Keyring;
     clock: Clock;
     random: Random;
   }) {
     this.#database = options.database;
-    this.#transactions = options.transactions;
     this.#keyring = options.keyring;
     this.#clock = options.clock;
     this.#random = options.random;
@@ -79,38 +75,29 @@ export class Accounts {
   }
 
   /** Throws `invalid_field`. */
-  async create(name: string, origin: Origin): Promise<Account> {
+  async create(transaction: Transaction, name: string): Promise<Account> {
     const account = this.#newAccount(name);
-    const insert = insertAccount(await this.#macKey(), account);
-    await this.#transactions.run({ origin }, async (transaction) => {
-      transaction.write(insert, concurrentUpdate());
-      transaction.record(accountEvent('account.created', account));
-    });
+    transaction.write(insertAccount(await this.#macKey(), account), concurrentUpdate());
+    transaction.record(accountEvent('account.created', account));
     return account;
   }
 
-  /** Creates an account with a key, both or neither, unless an account exists already. */
+  /** Creates an account with a key, both or neither; undefined when an account exists already. */
   async createFirst(
+    transaction: Transaction,
     name: string,
     environment: Environment,
     attributes: KeyAttributes,
-    origin: Origin,
   ): Promise<IssuedKey | undefined> {
+    // The attempt before met another account.
+    if (transaction.attempt > 0) return undefined;
     const account = this.#newAccount(name);
     const { insert, ...issued } = await this.#issueKey({ account: account.id, environment }, attributes);
-    const macKey = await this.#macKey();
-    const isNotFirst = new Failure('changed_meanwhile');
-    const run = this.#transactions.run({ origin }, async (transaction) => {
-      transaction.write(insertFirstAccount(macKey, account), isNotFirst);
-      transaction.write(insert, isNotFirst);
-      transaction.record(accountEvent('account.created', account));
-      transaction.record(keyEvent('key.created', issued.key));
-      return issued;
-    });
-    return run.catch((error: unknown) => {
-      if (error === isNotFirst) return undefined;
-      throw error;
-    });
+    transaction.write(insertFirstAccount(await this.#macKey(), account));
+    transaction.write(insert);
+    transaction.record(accountEvent('account.created', account));
+    transaction.record(keyEvent('key.created', issued.key));
+    return issued;
   }
 
   async list(): Promise<Account[]> {
@@ -142,40 +129,25 @@ export class Accounts {
    * Rejects all keys of the account, without changing any of them. An account whose row was altered is sealed again in
    * this state, under the `name` that the operator gives: it can then be resumed. Throws `invalid_field`.
    */
-  async suspend(id: string, origin: Origin, name?: string): Promise<Account> {
+  async suspend(transaction: Transaction, id: string, name?: string): Promise<void> {
     const account = await this.get(id);
-    if (account.isTampered) {
-      await this.#resealAsSuspended(account, name, origin);
-      return this.get(id);
-    }
+    if (account.isTampered) return this.#resealAsSuspended(transaction, account, name);
     if (name !== undefined) throw notPossible('accountNotAltered');
     if (account.status === 'suspended') throw notPossible('accountSuspendedAlready');
-    const macKey = await this.#macKey();
-    await this.#transactions.run({ origin }, async (transaction) => {
-      transaction.write(updateAccount(macKey, account, { suspendedAt: this.#clock() }), concurrentUpdate());
-      transaction.record(accountEvent('account.suspended', account));
-    });
-    return this.get(id);
+    const update = updateAccount(await this.#macKey(), account, { suspendedAt: transaction.now });
+    transaction.write(update, concurrentUpdate());
+    transaction.record(accountEvent('account.suspended', account));
   }
 
-  async resume(id: string, origin: Origin): Promise<Account> {
+  async resume(transaction: Transaction, id: string): Promise<void> {
     const account = assertAuthentic(await this.get(id));
     if (account.status !== 'suspended') throw notPossible('accountNotSuspended');
-    const macKey = await this.#macKey();
-    await this.#transactions.run({ origin }, async (transaction) => {
-      transaction.write(updateAccount(macKey, account, { suspendedAt: undefined }), concurrentUpdate());
-      transaction.record(accountEvent('account.resumed', account));
-    });
-    return this.get(id);
+    transaction.write(updateAccount(await this.#macKey(), account, { suspendedAt: undefined }), concurrentUpdate());
+    transaction.record(accountEvent('account.resumed', account));
   }
 
   /** Sets whether changes in production need the approval of a second person. */
-  setDualControl(id: string, isOn: boolean, origin: Origin): Promise<void> {
-    return this.#transactions.run({ origin }, (transaction) => this.changeDualControl(transaction, id, isOn));
-  }
-
-  /** Does the same in the transaction of the caller. */
-  async changeDualControl(transaction: Transaction, id: string, isOn: boolean): Promise<void> {
+  async setDualControl(transaction: Transaction, id: string, isOn: boolean): Promise<void> {
     const account = assertAuthentic(await this.get(id));
     transaction.write(updateAccount(await this.#macKey(), account, { dualControl: isOn }), concurrentUpdate());
     transaction.record(accountEvent('account.edited', account, { dual_control: isOn ? 'yes' : 'no' }));
@@ -183,20 +155,18 @@ export class Accounts {
 
   /** Throws `invalid_field`. */
   async createKey(
+    transaction: Transaction,
     account: string,
     environment: Environment,
     attributes: KeyAttributes,
-    origin: Origin,
   ): Promise<IssuedKey> {
     assertAuthentic(await this.get(account));
     assertDisplayableAttributes(attributes);
     const tenant = { account, environment };
     const { insert, ...issued } = await this.#issueKey(tenant, attributes);
-    await this.#transactions.run({ origin }, async (transaction) => {
-      this.#reserveKeyQuota(transaction, tenant);
-      transaction.write(insert, concurrentUpdate());
-      transaction.record(keyEvent('key.created', issued.key));
-    });
+    this.#reserveKeyQuota(transaction, tenant);
+    transaction.write(insert, concurrentUpdate());
+    transaction.record(keyEvent('key.created', issued.key));
     return issued;
   }
 
@@ -226,7 +196,12 @@ export class Accounts {
   }
 
   /** Throws `invalid_field`, and `changed_meanwhile` when the key has another revision than `seen`. */
-  async editKey(id: string, changes: Partial<KeyAttributes>, origin: Origin, scope: EditScope = {}): Promise<ApiKey> {
+  async editKey(
+    transaction: Transaction,
+    id: string,
+    changes: Partial<KeyAttributes>,
+    scope: EditScope = {},
+  ): Promise<ApiKey> {
     const found = await this.#getEditableKey(id, scope.account);
     const { key: old } = found;
     if (scope.expectedRevision !== undefined && scope.expectedRevision !== old.revision)
@@ -235,16 +210,14 @@ export class Accounts {
     assertWithinLimit(key.allowList);
     assertDisplayableAttributes(changes);
     const [before, after] = [old, key].map((each) => keyStateAt(each, this.#clock()));
-    await this.#transactions.run({ origin }, async (transaction) => {
-      if (before !== 'active' && after === 'active') this.#reserveKeyQuota(transaction, key);
-      transaction.write(update, concurrentUpdate());
-      transaction.record(keyEvent('key.edited', key, { changed: Object.keys(changes) }));
-    });
+    if (before !== 'active' && after === 'active') this.#reserveKeyQuota(transaction, key);
+    transaction.write(update, concurrentUpdate());
+    transaction.record(keyEvent('key.edited', key, { changed: Object.keys(changes) }));
     return key;
   }
 
   /** Creates a successor with the same attributes; the old key expires after the overlap, or at its earlier expiry. */
-  async rotateKey(id: string, overlapMinutes: number, origin: Origin, account?: string): Promise<IssuedKey> {
+  async rotateKey(transaction: Transaction, id: string, overlapMinutes: number, account?: string): Promise<IssuedKey> {
     const found = await this.#getEditableKey(id, account);
     const { key: old } = found;
     if (old.successor !== undefined) throw notPossible('keyRotated', { successor: old.successor });
@@ -255,14 +228,12 @@ export class Accounts {
     const ending = { expiresAt: Math.min(end, old.expiresAt ?? end), successor: issued.key.id };
     const detail = { successor: issued.key.id, overlap_minutes: overlapMinutes };
     const { update } = updateKey(await this.#macKey(), found, ending);
-    await this.#transactions.run({ origin }, async (transaction) => {
-      // Where as many keys as allowed are active, only this update makes room for the successor.
-      transaction.write(update, concurrentUpdate());
-      this.#reserveKeyQuota(transaction, old);
-      transaction.write(insert, concurrentUpdate());
-      transaction.record(keyEvent('key.rotated', old, detail));
-      transaction.record(keyEvent('key.created', issued.key));
-    });
+    // Where as many keys as allowed are active, only this update makes room for the successor.
+    transaction.write(update, concurrentUpdate());
+    this.#reserveKeyQuota(transaction, old);
+    transaction.write(insert, concurrentUpdate());
+    transaction.record(keyEvent('key.rotated', old, detail));
+    transaction.record(keyEvent('key.created', issued.key));
     return issued;
   }
 
@@ -271,18 +242,16 @@ export class Accounts {
    * sealed. `account` restricts this to the row of that account; otherwise it applies to every row with this id, of
    * which an attacker may have added some.
    */
-  async revokeKey(id: string, origin: Origin, account?: string): Promise<ApiKey> {
+  async revokeKey(transaction: Transaction, id: string, account?: string): Promise<ApiKey> {
     const rows = await this.#findKeyRows(id, account);
     const pending = rows.filter((row) => row.isTampered || row.key.revokedAt === undefined);
     const [first, ...others] = await Promise.all(pending.map((row) => this.#buildRevocation(row)));
     if (first === undefined) throw notPossible('keyRevokedAlready');
-    await this.#transactions.run({ origin }, async (transaction) => {
-      for (const { key, update, row } of [first, ...others]) {
-        transaction.write(update, concurrentUpdate());
-        if (row.isTampered) transaction.write(this.#alteredRows.buildRemoval(API_KEYS, row.row), concurrentUpdate());
-        transaction.record(row.isTampered ? tamperedKeyEvent('key.revoked', key) : keyEvent('key.revoked', key));
-      }
-    });
+    for (const { key, update, row } of [first, ...others]) {
+      transaction.write(update, concurrentUpdate());
+      if (row.isTampered) transaction.write(this.#alteredRows.buildRemoval(API_KEYS, row.row), concurrentUpdate());
+      transaction.record(row.isTampered ? tamperedKeyEvent('key.revoked', key) : keyEvent('key.revoked', key));
+    }
     return first.key;
   }
 
@@ -293,16 +262,14 @@ export class Accounts {
     return { ...replaceTamperedKey(macKey, row, this.#random.bytes(DIGEST_BYTES), now), row };
   }
 
-  async #resealAsSuspended(account: TamperedAccount, name: string | undefined, origin: Origin): Promise<void> {
+  async #resealAsSuspended(transaction: Transaction, account: TamperedAccount, name: string | undefined) {
     if (name === undefined) throw accountAltered();
     assertDisplayable(name, 'name');
     const detail = { altered: 'yes', name };
-    const replaced = replaceTamperedAccount(await this.#macKey(), account, name, this.#clock());
-    await this.#transactions.run({ origin }, async (transaction) => {
-      transaction.write(replaced, concurrentUpdate());
-      transaction.write(this.#alteredRows.buildRemoval(ACCOUNTS, { id: account.id }));
-      transaction.record(accountEvent('account.suspended', account, detail));
-    });
+    const replaced = replaceTamperedAccount(await this.#macKey(), account, name, transaction.now);
+    transaction.write(replaced, concurrentUpdate());
+    transaction.write(this.#alteredRows.buildRemoval(ACCOUNTS, { id: account.id }));
+    transaction.record(accountEvent('account.suspended', account, detail));
   }
 
   #macKey(): Promise<KeyObject> {

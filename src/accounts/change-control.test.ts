@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Transaction } from '../idempotency/transaction.ts';
 import { ApprovalRequired, type ApprovalService, ChangeControl } from './change-control.ts';
 
 const PRODUCTION = { account: 'acct_1', environment: 'production' } as const;
@@ -8,35 +9,49 @@ const CHANGE = { action: 'payments.disable', summary: [], body: '{}' } as const;
 const OPERATOR = { actor: { type: 'operator', name: 'Olga' } } as const;
 const CONSENT = { approvalId: 'approval_1' };
 
+/** Takes writes, and commits nothing. */
+const newTransaction = (): { transaction: Transaction; writes: unknown[] } => {
+  const writes: unknown[] = [];
+  return { transaction: { origin: OPERATOR, write: (write: unknown) => writes.push(write) } as never, writes };
+};
+
 const newControl = (dualControl: boolean): ChangeControl =>
   new ChangeControl({ find: () => Promise.resolve({ dualControl } as never) });
 
 describe('a change of a setting that decides where card data goes', () => {
   test('needs no consent in the sandbox, and in production of an account without dual control', async () => {
-    assert.deepEqual(await newControl(true).permit(SANDBOX, CHANGE, OPERATOR, {}), { writes: [], journal: [] });
-    const { writes } = await newControl(false).permit(PRODUCTION, CHANGE, OPERATOR, {});
+    const { transaction, writes } = newTransaction();
+    await newControl(true).permit(transaction, SANDBOX, CHANGE, {});
+    assert.equal(writes.length, 0);
+    await newControl(false).permit(transaction, PRODUCTION, CHANGE, {});
     assert.equal(writes.length, 1, 'it conflicts when the account comes under dual control at the same moment');
   });
 
   test('is rejected under dual control without the console, whatever right is claimed', async () => {
     const control = newControl(true);
-    await assert.rejects(control.permit(PRODUCTION, CHANGE, OPERATOR, {}), /without the console no member can approve/);
+    const { transaction } = newTransaction();
+    await assert.rejects(
+      control.permit(transaction, PRODUCTION, CHANGE, {}),
+      /without the console no member can approve/,
+    );
     for (const right of [{ isMember: true }, { consent: CONSENT }])
-      await assert.rejects(control.permit(PRODUCTION, CHANGE, OPERATOR, right), { code: 'changed_meanwhile' });
+      await assert.rejects(control.permit(transaction, PRODUCTION, CHANGE, right), { code: 'changed_meanwhile' });
   });
 
   test('by an operator is stored as a request, and made with the consent that the console accepts', async () => {
     const control = newControl(true);
-    const accepted = { writes: [], journal: [] };
+    const { transaction } = newTransaction();
+    const redeemed: unknown[] = [];
     const approvals: ApprovalService = {
       requestByOperator: () => Promise.resolve('approval_1'),
-      redeem: () => accepted,
+      redeem: (...given) => redeemed.push(given),
     };
     control.connectApprovals(approvals);
     await assert.rejects(
-      control.permit(PRODUCTION, CHANGE, OPERATOR, {}),
+      control.permit(transaction, PRODUCTION, CHANGE, {}),
       (error) => error instanceof ApprovalRequired && error.approval === 'approval_1',
     );
-    assert.equal(await control.permit(PRODUCTION, CHANGE, OPERATOR, { consent: CONSENT }), accepted);
+    await control.permit(transaction, PRODUCTION, CHANGE, { consent: CONSENT });
+    assert.deepEqual(redeemed, [[transaction, CONSENT, PRODUCTION, 'payments.disable']]);
   });
 });

@@ -1,13 +1,11 @@
 import type { Actor, Origin } from '../audit/audit.ts';
-import type { PreparedWrites } from '../idempotency/transaction.ts';
+import type { Transaction } from '../idempotency/transaction.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure, notPossible } from '../kernel/failure.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import { assertNoDualControl } from './account-store.ts';
 import type { Accounts } from './accounts.ts';
 import type { SummaryLine } from './change-summary.ts';
-
-const NO_EXTRA_WRITES: PreparedWrites = { writes: [], journal: [] };
 
 /** Changes of the settings that decide where card data goes. */
 export const RESTRICTED_ACTIONS = ['payments.enable', 'payments.disable', 'proxy.configure', 'proxy.remove'] as const;
@@ -19,9 +17,11 @@ export interface RestrictedChange {
   readonly body: string;
 }
 
-/** Proof that a second person approved one change. The `ApprovalService` that issued it accepts it once. */
+/** Proof that a second person approved one change, whose approval ends in the same transaction. */
 export interface Consent {
   readonly approvalId: string;
+  /** The operator who requested the change, as its audit record names them; absent: the user who makes it now. */
+  readonly requester?: Origin;
 }
 
 /** The right by which the caller may make a change; without either member the caller is an operator. */
@@ -45,11 +45,8 @@ export interface ApprovalService {
    * could.
    */
   requestByOperator(tenant: Tenant, change: RestrictedChange, origin: Origin): Promise<string>;
-  /**
-   * Accepts a consent to this change. Throws `changed_meanwhile` when the consent was used, or belongs to another
-   * change.
-   */
-  redeem(consent: Consent, tenant: Tenant, action: RestrictedChange['action']): PreparedWrites;
+  /** Throws `changed_meanwhile` unless the consent was issued in this transaction, is not used, and is for this change. */
+  redeem(transaction: Transaction, consent: Consent, tenant: Tenant, action: RestrictedChange['action']): void;
 }
 
 /** Thrown when the change of an operator was stored as a request; nothing else has changed. */
@@ -90,24 +87,26 @@ export class ChangeControl {
   }
 
   /**
-   * Returns the writes to commit with the change. Throws `ApprovalRequired` after it stored the request of an operator,
-   * and `not_possible` when no member could approve it.
+   * Redeems the consent to a change, or makes the transaction conflict when the account comes under dual control
+   * concurrently. Throws `ApprovalRequired` after it stored the request of an operator, and `not_possible` when no member
+   * could approve it.
    */
   async permit(
+    transaction: Transaction,
     tenant: Tenant,
     change: RestrictedChange,
-    origin: Origin,
     { consent, isMember = false }: ChangeRight,
-  ): Promise<PreparedWrites> {
+  ): Promise<void> {
     if (consent !== undefined) {
       if (this.#approvals === undefined) throw new Failure('changed_meanwhile');
-      return this.#approvals.redeem(consent, tenant, change.action);
+      return this.#approvals.redeem(transaction, consent, tenant, change.action);
     }
-    if (tenant.environment !== 'production') return NO_EXTRA_WRITES;
-    if (!(await this.isRequired(tenant.account))) return { writes: [assertNoDualControl(tenant.account)], journal: [] };
+    if (tenant.environment !== 'production') return;
+    if (!(await this.isRequired(tenant.account)))
+      return transaction.write(assertNoDualControl(tenant.account), new Failure('changed_meanwhile'));
     // The account came under dual control after the member's call had passed its check.
     if (isMember) throw new Failure('changed_meanwhile');
     if (this.#approvals === undefined) throw notPossible('noMemberApproves');
-    throw new ApprovalRequired(await this.#approvals.requestByOperator(tenant, change, origin));
+    throw new ApprovalRequired(await this.#approvals.requestByOperator(tenant, change, transaction.origin));
   }
 }

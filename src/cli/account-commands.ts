@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Account } from '../accounts/account.ts';
 import { formatIso8601 } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { type CliContext, type Core, CREATE_IF_MISSING, withCore } from './context.ts';
+import { asOperator, type CliContext, type Core, CREATE_IF_MISSING, withCore } from './context.ts';
 import { formatDetails, formatTable, parseName, printResult } from './output.ts';
 
 interface Options {
@@ -40,9 +40,10 @@ export function accountCommands(program: Command, tools: CliContext): void {
     .action(({ name, json }: Options & { name: string }) =>
       withCore(
         tools,
-        async ({ accounts }) => {
+        async (core) => {
+          const parsed = parseName(name, LIMITS.accountNameCharacters, '--name');
           const made = toView(
-            await accounts.create(parseName(name, LIMITS.accountNameCharacters, '--name'), tools.operatorOrigin()),
+            await asOperator(tools, core, (transaction) => core.accounts.create(transaction, parsed)),
           );
           const next = `next: cardvault key create --account ${made.id} --environment sandbox --name NAME --ip ADDRESS`;
           printResult(tools, json, made, `${toLines(made)}\n\n${next}`);
@@ -84,14 +85,16 @@ export function accountCommands(program: Command, tools: CliContext): void {
         }),
       );
   single('show', 'show an account', ({ accounts }, id) => accounts.get(id));
-  single('suspend', 'deny all keys of an account until it is resumed', ({ accounts }, id, { name }) =>
-    accounts.suspend(id, tools.operatorOrigin(), name),
-  ).option(
+  single('suspend', 'deny all keys of an account until it is resumed', async (core, id, { name }) => {
+    await asOperator(tools, core, (transaction) => core.accounts.suspend(transaction, id, name));
+    return core.accounts.get(id);
+  }).option(
     '--name <name>',
     'new name of an account whose database row was altered; the row is authenticated again under it',
     (text) => parseName(text, LIMITS.accountNameCharacters, '--name'),
   );
-  single('resume', 'accept the keys of a suspended account again', ({ accounts }, id) =>
-    accounts.resume(id, tools.operatorOrigin()),
-  );
+  single('resume', 'accept the keys of a suspended account again', async (core, id) => {
+    await asOperator(tools, core, (transaction) => core.accounts.resume(transaction, id));
+    return core.accounts.get(id);
+  });
 }

@@ -5,7 +5,7 @@ import type { ChangeControl } from '../accounts/change-control.ts';
 import type { Actor, Origin } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys } from '../crypto/sad-keys.ts';
-import type { Transactions } from '../idempotency/transaction.ts';
+import type { Fill, Transactions } from '../idempotency/transaction.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { TimeGuard } from '../kernel/time-guard.ts';
 import type { PaymentActivations } from '../payments/payment-activations.ts';
@@ -111,6 +111,10 @@ export interface CliContext extends CliEnvironment {
 
 /** Only commands that create data may create a vault; the others must not leave an empty one in the wrong directory. */
 export const CREATE_IF_MISSING: OpenOptions = { createIfMissing: true };
+
+/** Runs a use case of the operator in a transaction. */
+export const asOperator = <Result>(tools: CliContext, core: Core, fill: Fill<Result>): Promise<Result> =>
+  core.transactions.run({ origin: tools.operatorOrigin() }, fill);
 
 /** Opens the vault for one command and closes it in every case. */
 export async function withCore(

@@ -6,7 +6,7 @@ import { isPermission, PERMISSIONS, type Permission } from '../accounts/permissi
 import { formatIso8601, formatIso8601OrNull, parseIso8601 } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { type CliContext, withCore } from './context.ts';
+import { asOperator, type CliContext, withCore } from './context.ts';
 import { invalidOption, parseEnvironment, parseOverlap } from './options.ts';
 import { formatDetails, formatTable, parseName, printResult, UsageError } from './output.ts';
 
@@ -39,7 +39,7 @@ function createCommand(key: Command, tools: CliContext): void {
     .requiredOption('--account <id>', 'id of the account')
     .requiredOption('--environment <environment>', 'sandbox or production', parseEnvironment)
     .action((options: TraitOptions & { account: string; environment: Environment }) =>
-      withCore(tools, async ({ accounts, clock }) => {
+      withCore(tools, async (core) => {
         const { account, environment, json } = options;
         if (options.name === undefined) throw new UsageError('--name: required');
         const traits: KeyAttributes = {
@@ -49,12 +49,10 @@ function createCommand(key: Command, tools: CliContext): void {
           allowList: options.ip ?? [],
           expiresAt: toExpiry(options.expires),
         };
-        printIssued(
-          tools,
-          json,
-          await accounts.createKey(account, environment, traits, tools.operatorOrigin()),
-          clock(),
+        const issued = await asOperator(tools, core, (transaction) =>
+          core.accounts.createKey(transaction, account, environment, traits),
         );
+        printIssued(tools, json, issued, core.clock());
       }),
     );
 }
@@ -95,7 +93,7 @@ function editCommand(key: Command, tools: CliContext): void {
   withTraitOptions(
     key.command('edit <id>').description('change a key; --ip and --permission replace their lists'),
   ).action((id: string, options: TraitOptions) =>
-    withCore(tools, async ({ accounts, clock }) => {
+    withCore(tools, async (core) => {
       const { name, description, ip, permission, expires } = options;
       const changes = {
         ...(name !== undefined && { name }),
@@ -106,7 +104,8 @@ function editCommand(key: Command, tools: CliContext): void {
       };
       if (Object.keys(changes).length === 0)
         throw new UsageError('nothing to change: give at least one option; see: cardvault key edit --help');
-      printKey(tools, options.json, await accounts.editKey(id, changes, tools.operatorOrigin()), clock());
+      const edited = await asOperator(tools, core, (transaction) => core.accounts.editKey(transaction, id, changes));
+      printKey(tools, options.json, edited, core.clock());
     }),
   );
 }
@@ -118,9 +117,12 @@ function rotateCommand(key: Command, tools: CliContext): void {
     .option('--overlap <minutes>', 'minutes in which both keys are valid', parseOverlap, 60)
     .option('--json', 'print JSON')
     .action((id: string, { overlap, json }: { overlap: number; json?: boolean }) =>
-      withCore(tools, async ({ accounts, clock }) =>
-        printIssued(tools, json, await accounts.rotateKey(id, overlap, tools.operatorOrigin()), clock()),
-      ),
+      withCore(tools, async (core) => {
+        const issued = await asOperator(tools, core, (transaction) =>
+          core.accounts.rotateKey(transaction, id, overlap),
+        );
+        printIssued(tools, json, issued, core.clock());
+      }),
     );
 }
 
@@ -130,9 +132,10 @@ function revokeCommand(key: Command, tools: CliContext): void {
     .description('revoke a key permanently; it takes effect on every node within 5 seconds')
     .option('--json', 'print JSON')
     .action((id: string, { json }: { json?: boolean }) =>
-      withCore(tools, async ({ accounts, clock }) =>
-        printKey(tools, json, await accounts.revokeKey(id, tools.operatorOrigin()), clock()),
-      ),
+      withCore(tools, async (core) => {
+        const revoked = await asOperator(tools, core, (transaction) => core.accounts.revokeKey(transaction, id));
+        printKey(tools, json, revoked, core.clock());
+      }),
     );
 }
 

@@ -6,7 +6,7 @@ import { MANUAL_OUTCOMES, type ManualOutcome, ManualResolution } from '../paymen
 import type { ActivationView } from '../payments/payment-activations.ts';
 import { PaymentRepository } from '../payments/payment-repository.ts';
 import { listInDoubtPayments } from '../payments/payment-store.ts';
-import { type CliContext, withCore } from './context.ts';
+import { asOperator, type CliContext, withCore } from './context.ts';
 import { invalidOption, resolveTenant, type TenantOptions, withTenantOptions } from './options.ts';
 import { formatDetails, formatTable, printResult } from './output.ts';
 import { collectSetting, resolveSettings } from './setting-options.ts';
@@ -23,9 +23,11 @@ export function paymentsCommands(program: Command, tools: CliContext): void {
   withTenantOptions(
     payments.command('disable').description('reject new payments; operations in progress are completed'),
   ).action((options: TenantOptions) =>
-    withCore(tools, async ({ accounts, activations }) => {
+    withCore(tools, async (core) => {
+      const { accounts, activations } = core;
       const tenant = await resolveTenant(accounts, options);
-      printActivation(tools, options, await activations.disable(tenant, tools.operatorOrigin()));
+      await asOperator(tools, core, (transaction) => activations.disable(transaction, tenant));
+      printActivation(tools, options, await activations.show(tenant));
     }),
   );
   withTenantOptions(
@@ -50,11 +52,13 @@ function enableCommand(payments: Command, tools: CliContext): void {
     )
     .option('--force', 'allow the simulator in production (it moves no money)')
     .action((options: EnableOptions) =>
-      withCore(tools, async ({ accounts, activations }) => {
+      withCore(tools, async (core) => {
+        const { accounts, activations } = core;
         const tenant = await resolveTenant(accounts, options);
         const { processor, setting = {}, force = false } = options;
         const request = { processor, settings: resolveSettings(setting), force };
-        printActivation(tools, options, await activations.enable(tenant, request, tools.operatorOrigin()));
+        await asOperator(tools, core, (transaction) => activations.enable(transaction, tenant, request));
+        printActivation(tools, options, await activations.show(tenant));
       }),
     );
 }

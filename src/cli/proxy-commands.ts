@@ -3,7 +3,7 @@ import { type ConfigurationView, toConfigurationView } from '../proxy/configurat
 import type { ProxyConfiguration } from '../proxy/proxy-configuration.ts';
 import type { ConfigurationChanges } from '../proxy/proxy-configurations.ts';
 import { SETTING_NAMES } from '../proxy/settings.ts';
-import { type CliContext, withCore } from './context.ts';
+import { asOperator, type CliContext, withCore } from './context.ts';
 import { parseOverlap, resolveTenant, type TenantOptions, withTenantOptions } from './options.ts';
 import { formatDetails, printResult, UsageError } from './output.ts';
 import { collectSetting, readFileOption, readSecretFile, resolveSettings } from './setting-options.ts';
@@ -34,11 +34,12 @@ export function proxyCommands(program: Command, tools: CliContext): void {
   remove
     .option('--force', 'confirmation that the keys are deleted')
     .action((options: TenantOptions & { force?: boolean }) =>
-      withCore(tools, async ({ accounts, configurations, clock }) => {
+      withCore(tools, async (core) => {
+        const { accounts, configurations, clock } = core;
         if (options.force !== true)
           throw new UsageError('this deletes the private key of the merchant permanently; repeat with --force');
         const tenant = await resolveTenant(accounts, options);
-        await configurations.remove(tenant, tools.operatorOrigin());
+        await asOperator(tools, core, (transaction) => configurations.remove(transaction, tenant));
         printConfiguration(tools, options, await configurations.get(tenant), clock());
       }),
     );
@@ -64,9 +65,13 @@ function configureCommand(proxy: Command, tools: CliContext): void {
       0,
     )
     .action((options: ConfigureOptions) =>
-      withCore(tools, async ({ accounts, configurations, clock }) => {
+      withCore(tools, async (core) => {
+        const { accounts, configurations, clock } = core;
         const tenant = await resolveTenant(accounts, options);
-        const configured = await configurations.configure(tenant, toChanges(options), tools.operatorOrigin());
+        const changes = toChanges(options);
+        const configured = await asOperator(tools, core, (transaction) =>
+          configurations.configure(transaction, tenant, changes),
+        );
         printConfiguration(tools, options, configured, clock());
       }),
     );

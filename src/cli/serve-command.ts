@@ -33,7 +33,7 @@ export function serveCommand(program: Command, tools: CliContext): void {
 /**
  * Creates an account for first requests on the very first start. Its key is the only one that is ever printed unasked.
  */
-async function createDemoKey({ accounts }: Core): Promise<string | undefined> {
+async function createDemoKey({ accounts, transactions }: Core): Promise<string | undefined> {
   if ((await accounts.list()).length > 0) return undefined;
   const traits = {
     name: 'demo',
@@ -42,7 +42,9 @@ async function createDemoKey({ accounts }: Core): Promise<string | undefined> {
     allowList: DEMO_NETWORKS,
     expiresAt: undefined,
   };
-  const issued = await accounts.createFirst('Demo', 'sandbox', traits, { actor: { type: 'service' } });
+  const issued = await transactions.run({ origin: { actor: { type: 'service' } } }, (transaction) =>
+    accounts.createFirst(transaction, 'Demo', 'sandbox', traits),
+  );
   return issued?.secret;
 }
 

@@ -16,8 +16,6 @@ export interface Transaction {
   readonly attempt: number;
   /** Without `onConflict` a conflict of the write runs the stage again; with it the conflict throws that error. */
   write(write: Write, onConflict?: OnConflict): void;
-  /** Adds writes and audit records that another use case prepared. */
-  include(prepared: Pick<UnitOfWork, 'writes' | 'journal'>, onConflict?: OnConflict): void;
   /** Adds an audit record that exists only together with the effect. `origin`: instead of that of the transaction. */
   record(event: AuditEvent, origin?: Origin): void;
   /** Adds an audit record that is written when the request fails as well: denials, reads of card data. */
@@ -42,12 +40,9 @@ export interface Transaction {
 
 /**
  * The error that a conflict throws, or a function that returns it after reading the cause; where the function returns
- * none, the stage runs again.
+ * none, the stage runs again. Audit records that the function adds by `recordAlways` are written with the error.
  */
 export type OnConflict = Error | (() => Promise<Error | undefined>);
-
-/** Writes and audit records that are committed atomically with a change. */
-export type PreparedWrites = Required<Pick<UnitOfWork, 'writes' | 'journal'>>;
 
 export type Fill<Result> = (transaction: Transaction) => Promise<Result>;
 
@@ -265,11 +260,6 @@ class FilledTransaction implements Transaction {
   write(write: Write, onConflict?: OnConflict): void {
     this.writes.push(write);
     this.conflicts.push(onConflict);
-  }
-
-  include({ writes, journal = [] }: Pick<UnitOfWork, 'writes' | 'journal'>, onConflict?: OnConflict): void {
-    for (const each of writes) this.write(each, onConflict);
-    this.#journal.push(...journal);
   }
 
   record(event: AuditEvent, origin: Origin = this.origin): void {

@@ -9,11 +9,10 @@ import type { ChangeControl, Consent } from '../accounts/change-control.ts';
 import { type SummaryLine, toSummaryLines } from '../accounts/change-summary.ts';
 import { ENABLEMENTS } from '../accounts/mac-tables.ts';
 import { AlteredRows } from '../audit/altered-rows.ts';
-import type { Origin } from '../audit/audit.ts';
 import { buildSettingDetails } from '../audit/setting-details.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { UnsealError } from '../crypto/seal.ts';
-import type { PreparedWrites, Transactions } from '../idempotency/transaction.ts';
+import type { Transaction } from '../idempotency/transaction.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type Tenant, tenantKey } from '../kernel/environment.ts';
 import { Failure, notPossible } from '../kernel/failure.ts';
@@ -66,8 +65,6 @@ interface EnabledSettings {
 
 /** Data that accompanies a change of an activation. */
 interface EnableOptions {
-  /** Committed atomically with the change. */
-  readonly along?: PreparedWrites;
   readonly consent?: Consent | undefined;
   /** Data of the caller, stored with the change while it awaits approval. */
   readonly attachment?: Readonly<Record<string, string>>;
@@ -91,7 +88,7 @@ export interface ActivationView {
 }
 
 /** An activation with every setting of the processor. */
-interface ActivationSettingsView {
+export interface ActivationSettingsView {
   readonly processor: string | undefined;
   readonly settings: SettingView[];
   readonly isAltered: boolean;
@@ -117,7 +114,6 @@ interface CurrentActivation {
 /** The processor of an account's payments, with its settings: stored sealed, valid on every node within seconds. */
 export class PaymentActivations {
   readonly #database: Database;
-  readonly #transactions: Transactions;
   readonly #keyring: Keyring;
   readonly #processors: Processors;
   readonly #hosts: ProcessorHosts;
@@ -127,7 +123,6 @@ export class PaymentActivations {
 
   constructor(options: {
     database: Database;
-    transactions: Transactions;
     keyring: Keyring;
     clock: Clock;
     processors: Processors;
@@ -135,7 +130,6 @@ export class PaymentActivations {
     changeControl: Pick<ChangeControl, 'permit'>;
   }) {
     this.#database = options.database;
-    this.#transactions = options.transactions;
     this.#keyring = options.keyring;
     this.#processors = options.processors;
     this.#hosts = options.hosts;
@@ -181,15 +175,15 @@ export class PaymentActivations {
   }
 
   /**
-   * Throws `SettingError` or another error for the operator, `ApprovalRequired` when a member of the account has to
-   * approve it first, and `changed_meanwhile` when the accompanying data conflicts; in each case nothing has changed.
+   * Throws `SettingError` or another error for the operator, and `ApprovalRequired` when a member of the account has to
+   * approve it first; in each case the transaction is as it was.
    */
   async enable(
+    transaction: Transaction,
     tenant: Tenant,
     request: EnableRequest,
-    origin: Origin,
     more: EnableOptions = {},
-  ): Promise<ActivationView> {
+  ): Promise<ActivationSettingsView> {
     const present = await this.#enablement(tenant);
     const all = await findSettings(this.#database, this.#keyring, tenant);
     const name = request.processor ?? present?.processor ?? defaultOf(tenant, [...all.keys()]);
@@ -217,36 +211,26 @@ export class PaymentActivations {
       isEnabled ? request : { ...request, settings: { ...given, ...request.settings } },
     );
     const change = { action: 'payments.enable', summary, body: JSON.stringify(requested) } as const;
-    const permitted = await this.#changeControl.permit(tenant, change, origin, more);
-    const along = merged(permitted, more.along);
-    await this.#put(
-      tenant,
-      { name, configured: given, stored, replacesAltered, ...request },
-      origin,
-      along,
-      more.consent,
-    );
-    return { enabled: true, processor: name, settings: redactedSettings(table, given), isAltered: false };
+    await this.#changeControl.permit(transaction, tenant, change, more);
+    const enabled = { name, configured: given, stored, replacesAltered, ...request };
+    await this.#put(transaction, tenant, enabled, more.consent);
+    return { processor: name, settings: listSettings(table, given), isAltered: false };
   }
 
   /** Operations in progress are still completed. */
-  async disable(tenant: Tenant, origin: Origin, consent?: Consent): Promise<ActivationView> {
+  async disable(transaction: Transaction, tenant: Tenant, consent?: Consent): Promise<void> {
     const present = await this.#enablement(tenant);
     if (present === undefined) throw notPossible('paymentsOff');
     const summary = toSummaryLines([['processor', present.processor ?? 'unknown']]);
     const change = { action: 'payments.disable', summary, body: '{}' } as const;
-    const along = await this.#changeControl.permit(tenant, change, origin, { consent });
+    await this.#changeControl.permit(transaction, tenant, change, { consent });
     const targets = targetsOf(consent);
     const event = { action: 'payments.disabled', outcome: 'success', ...tenant, targets } as const;
-    await this.#transactions.run({ origin }, async (transaction) => {
-      transaction.record(event);
-      transaction.include(along, new Failure('changed_meanwhile'));
-      transaction.write(removeEnablement(tenant, CAPABILITY), notPossible('paymentsOff'));
-      transaction.write(upsertOperatorNotice(tenant, 'payments.disabled', transaction.now));
-      transaction.scrub();
-    });
-    this.#cache.delete(tenantKey(tenant));
-    return this.show(tenant);
+    transaction.record(event, consent?.requester);
+    transaction.write(removeEnablement(tenant, CAPABILITY), notPossible('paymentsOff'));
+    transaction.write(upsertOperatorNotice(tenant, 'payments.disabled', transaction.now));
+    transaction.scrub();
+    transaction.afterCommit(async () => this.#cache.delete(tenantKey(tenant)));
   }
 
   async show(tenant: Tenant): Promise<ActivationView> {
@@ -325,10 +309,9 @@ export class PaymentActivations {
   }
 
   async #put(
+    transaction: Transaction,
     tenant: Tenant,
     { name, configured: given, stored, settings, force, replacesAltered }: EnableRequest & EnabledSettings,
-    origin: Origin,
-    along: PreparedWrites,
     consent: Consent | undefined,
   ): Promise<void> {
     const audited = buildSettingDetails(Object.keys(settings), stored?.configured ?? {}, given, this.#isPublic(name));
@@ -341,18 +324,14 @@ export class PaymentActivations {
     const targets = targetsOf(consent);
     const event = { action: 'payments.enabled', outcome: 'success', ...tenant, targets, detail } as const;
     const macKey = await rowMacKey(this.#keyring);
-    const upsert = await upsertSettings(this.#keyring, tenant, name, given, stored?.revision);
     const changed = notPossible('sameMoment');
-    await this.#transactions.run({ origin }, async (transaction) => {
-      const { now } = transaction;
-      transaction.record(event);
-      transaction.include(along, new Failure('changed_meanwhile'));
-      transaction.write(upsert, changed);
-      transaction.write(upsertEnablement(macKey, tenant, { capability: CAPABILITY, processor: name }, now), changed);
-      transaction.write(upsertOperatorNotice(tenant, 'payments.enabled', now));
-      transaction.scrub();
-    });
-    this.#cache.delete(tenantKey(tenant));
+    const { now } = transaction;
+    transaction.record(event, consent?.requester);
+    transaction.write(await upsertSettings(this.#keyring, tenant, name, given, stored?.revision), changed);
+    transaction.write(upsertEnablement(macKey, tenant, { capability: CAPABILITY, processor: name }, now), changed);
+    transaction.write(upsertOperatorNotice(tenant, 'payments.enabled', now));
+    transaction.scrub();
+    transaction.afterCommit(async () => this.#cache.delete(tenantKey(tenant)));
   }
 
   #cached(tenant: Tenant): Promise<CachedActivation> {
@@ -374,11 +353,6 @@ export class PaymentActivations {
 /** The audit record of the change that was permitted contains the approval. */
 const targetsOf = (consent: Consent | undefined): string[] =>
   consent === undefined ? [] : [`approval:${consent.approvalId}`];
-
-const merged = (one: PreparedWrites, other: PreparedWrites = { writes: [], journal: [] }): PreparedWrites => ({
-  writes: [...one.writes, ...other.writes],
-  journal: [...one.journal, ...other.journal],
-});
 
 /** The sandbox starts with the simulator, and does not return to it automatically. */
 const defaultOf = ({ environment }: Tenant, configured: readonly string[]): string | undefined =>

@@ -2,14 +2,14 @@ import type { OperatorChange } from '../accounts/account.ts';
 import { upsertOperatorNotice } from '../accounts/account-notices.ts';
 import type { ChangeControl, ChangeRight, RestrictedChange } from '../accounts/change-control.ts';
 import { type SummaryLine, toSummaryLines } from '../accounts/change-summary.ts';
-import type { AuditAction, Origin } from '../audit/audit.ts';
+import type { AuditAction } from '../audit/audit.ts';
 import { buildSettingDetails } from '../audit/setting-details.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { keyFingerprint } from '../crypto/rsa-keys.ts';
-import type { PreparedWrites, Transactions } from '../idempotency/transaction.ts';
+import type { Transaction } from '../idempotency/transaction.ts';
 import { type Clock, MINUTE } from '../kernel/clock.ts';
 import { type Tenant, tenantKey } from '../kernel/environment.ts';
-import { Failure, notPossible } from '../kernel/failure.ts';
+import { notPossible } from '../kernel/failure.ts';
 import { Cache, MAX_CACHED_TENANTS, SETTINGS_TTL_MS } from '../storage/cache.ts';
 import type { Database } from '../storage/database.ts';
 import { rotateMerchantKey, rotateProcessorKey } from './key-rotation.ts';
@@ -53,12 +53,11 @@ interface ConfigurationPlan {
 
 type FoundConfiguration = StoredConfiguration | undefined;
 
-/** An audited change, with the writes to commit. */
+/** An audited change. */
 interface ConfigurationEvent {
   readonly action: AuditAction & OperatorChange;
   readonly detail: AuditDetail;
   readonly right: ChangeRight;
-  readonly along: PreparedWrites;
 }
 
 /** The encoding of a change while it awaits approval: files as base64, and the other members. */
@@ -71,7 +70,6 @@ const FILES = ['processorPublicKey', 'merchantPrivateKey', 'merchantCertificate'
 /** Keys, certificates and settings of the proxy: checked at entry, stored sealed, replaced with an overlap. */
 export class ProxyConfigurations {
   readonly #database: Database;
-  readonly #transactions: Transactions;
   readonly #keyring: Keyring;
   readonly #clock: Clock;
   readonly #changeControl: Pick<ChangeControl, 'permit'>;
@@ -79,13 +77,11 @@ export class ProxyConfigurations {
 
   constructor(options: {
     database: Database;
-    transactions: Transactions;
     keyring: Keyring;
     clock: Clock;
     changeControl: Pick<ChangeControl, 'permit'>;
   }) {
     this.#database = options.database;
-    this.#transactions = options.transactions;
     this.#keyring = options.keyring;
     this.#clock = options.clock;
     this.#changeControl = options.changeControl;
@@ -109,12 +105,12 @@ export class ProxyConfigurations {
 
   /**
    * Throws `InvalidKeyError`, `SettingError` or another error for the operator, and `ApprovalRequired` when a member of
-   * the account has to approve the change first; in each case nothing has changed.
+   * the account has to approve the change first; in each case the transaction is as it was.
    */
   async configure(
+    transaction: Transaction,
     tenant: Tenant,
     changes: ConfigurationChanges,
-    origin: Origin,
     right: ChangeRight = {},
   ): Promise<ProxyConfiguration> {
     const stored = await findConfiguration(this.#database, this.#keyring, tenant);
@@ -130,9 +126,9 @@ export class ProxyConfigurations {
       summary: toSummary(fingerprints, changes),
       body: toRequestedBody(changes),
     } as const;
-    const along = await this.#changeControl.permit(tenant, change, origin, right);
-    const event = { action: 'proxy.configured', detail, right, along } as const;
-    await this.#commit(tenant, configuration, stored?.revision, event, origin);
+    await this.#changeControl.permit(transaction, tenant, change, right);
+    const event = { action: 'proxy.configured', detail, right } as const;
+    await this.#put(transaction, tenant, configuration, stored?.revision, event);
     return configuration;
   }
 
@@ -146,12 +142,12 @@ export class ProxyConfigurations {
   }
 
   /** Erases all keys and settings, also when they cannot be unsealed. */
-  async remove(tenant: Tenant, origin: Origin, right: ChangeRight = {}): Promise<void> {
+  async remove(transaction: Transaction, tenant: Tenant, right: ChangeRight = {}): Promise<void> {
     const revision = await findRevision(this.#database, tenant);
     if (revision === undefined) throw notPossible('proxyEmpty');
     const change: RestrictedChange = { action: 'proxy.remove', summary: [], body: '{}' };
-    const along = await this.#changeControl.permit(tenant, change, origin, right);
-    await this.#commit(tenant, EMPTY, revision, { action: 'proxy.removed', detail: {}, right, along }, origin);
+    await this.#changeControl.permit(transaction, tenant, change, right);
+    await this.#put(transaction, tenant, EMPTY, revision, { action: 'proxy.removed', detail: {}, right });
   }
 
   listCertificateExpiries(): Promise<CertificateExpiry[]> {
@@ -190,24 +186,20 @@ export class ProxyConfigurations {
     return findConfiguration(this.#database, this.#keyring, tenant);
   }
 
-  async #commit(
+  async #put(
+    transaction: Transaction,
     tenant: Tenant,
     configuration: ProxyConfiguration,
     old: number | undefined,
-    { action, detail, right, along }: ConfigurationEvent,
-    origin: Origin,
+    { action, detail, right: { consent, isMember = false } }: ConfigurationEvent,
   ): Promise<void> {
-    const update = await upsertConfiguration(this.#keyring, tenant, configuration, old);
-    const { consent, isMember = false } = right;
     const targets = consent === undefined ? [] : [`approval:${consent.approvalId}`];
-    await this.#transactions.run({ origin }, async (transaction) => {
-      transaction.record({ action, detail, outcome: 'success', ...tenant, targets });
-      transaction.include(along, new Failure('changed_meanwhile'));
-      transaction.write(update, notPossible('sameMoment'));
-      if (!isMember) transaction.write(upsertOperatorNotice(tenant, action, transaction.now));
-      transaction.scrub();
-    });
-    this.#cache.delete(tenantKey(tenant));
+    transaction.record({ action, detail, outcome: 'success', ...tenant, targets }, consent?.requester);
+    const update = await upsertConfiguration(this.#keyring, tenant, configuration, old);
+    transaction.write(update, notPossible('sameMoment'));
+    if (!isMember) transaction.write(upsertOperatorNotice(tenant, action, transaction.now));
+    transaction.scrub();
+    transaction.afterCommit(async () => this.#cache.delete(tenantKey(tenant)));
   }
 }
 

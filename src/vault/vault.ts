@@ -110,7 +110,10 @@ export class Vault {
       for (const write of store.delete(deletable, this.#time.latestNow())) transaction.write(write);
     const outcome = deletable.length === distinct.length ? 'success' : deletable.length === 0 ? 'missing' : 'partial';
     const targets = deletable.map(({ value }) => `token:${value}`);
-    transaction.record({ action: 'token.deleted', outcome, ...tenant, targets });
+    const event = { action: 'token.deleted', outcome, ...tenant, targets } as const;
+    // A caller may reject a deletion that found nothing; it is recorded all the same.
+    if (deletable.length === 0) transaction.recordAlways(event);
+    else transaction.record(event);
     transaction.scrub();
     return distinct.map((token, index) => ({ token, deleted: found[index] !== undefined }));
   }

@@ -54,7 +54,12 @@ describe('dual control, in the browser', { skip: whyNoChromium() }, () => {
     const tenant = { account, environment: 'production' } as const;
     const request = { processor: 'simulator', settings: {}, force: true };
     const origin = { actor: { type: 'person', id: 'person_00000000000000', name: 'Olga' } } as const;
-    await assert.rejects(service.core.activations.enable(tenant, request, origin), ApprovalRequired);
+    await assert.rejects(
+      service.core.transactions.run({ origin: origin }, (transaction) =>
+        service.core.activations.enable(transaction, tenant, request),
+      ),
+      ApprovalRequired,
+    );
     await ana.stepUp();
     await page.goto(`/a/${account}/approvals`);
     await page.getByText('Requested by Olga, an operator').waitFor();

@@ -192,7 +192,9 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
     await headed(page, 'Iniciar sesión');
     await visitor.checkAccessibility();
     const to = { account: harbour.account, role: 'owner', email: 'petra@harbour.example' } as const;
-    const link = await service.console.people.invitations.invite(to, OPERATOR, { actor: { type: 'operator' } });
+    const link = await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
+      service.console.people.invitations.invite(transaction, to, OPERATOR),
+    );
     await page.goto(formatJoinUrl(browser.origin, link));
     await headed(page, /Harbour Books/);
     await visitor.checkAccessibility();

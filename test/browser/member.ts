@@ -47,11 +47,17 @@ export async function newMember(service: TestService, newcomer: Newcomer): Promi
   const { invitations, enrollment } = service.console.people;
   const by = role === 'owner' || role === 'operator' ? OPERATOR : ({ account, role: 'owner' } as const);
   const origin = { actor: { type: 'operator', name: 'Irene Castillo' } } as const;
-  const { secret } = await invitations.invite({ account, role, email }, by, origin);
-  const begun = await enrollment.begin({ secret, name, language, password: PASSWORD }, VISITOR);
+  const { secret } = await service.core.transactions.run({ origin }, (transaction) =>
+    invitations.invite(transaction, { account, role, email }, by),
+  );
+  const begun = await service.core.transactions.run({ origin }, (transaction) =>
+    enrollment.begin(transaction, { secret, name, language, password: PASSWORD }, VISITOR),
+  );
   const { secret: totpSecret } = enrollment.totp(begun.session);
   const at = service.now();
-  const grant = await enrollment.confirmTotp(begun.session, totp(totpSecret, at), VISITOR);
+  const grant = await service.core.transactions.run({ origin }, (transaction) =>
+    enrollment.confirmTotp(transaction, begun.session, totp(totpSecret, at), VISITOR),
+  );
   const who = { id: begun.session.person, name, email, password: PASSWORD, totpSecret };
   return memberOf(service, who, { secret: grant.secret, csrf: grant.session.csrf, at });
 }

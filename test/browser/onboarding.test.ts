@@ -77,7 +77,9 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
   }
 
   part('the first operator follows the link of the start screen, and joins with an authenticator app', async () => {
-    const first = await service.console.people.invitations.inviteFirstOperator({ actor: { type: 'service' } });
+    const first = await service.core.transactions.run({ origin: { actor: { type: 'service' } } }, (transaction) =>
+      service.console.people.invitations.inviteFirstOperator(transaction),
+    );
     assert.ok(first);
     const { page } = operator;
     await followLink(page, formatJoinUrl(browser.origin, first), {
@@ -217,7 +219,9 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     const { page } = owner;
     const [, account = ''] = /\/a\/([^/]+)/.exec(page.url()) ?? [];
     const tenant = { account, environment: 'production' } as const;
-    await service.core.activations.disable(tenant, { actor: { type: 'operator', name: 'Otto' } });
+    await service.core.transactions.run({ origin: { actor: { type: 'operator', name: 'Otto' } } }, (transaction) =>
+      service.core.activations.disable(transaction, tenant),
+    );
     await goToNews(page, 'Onboarding');
     await page.getByText('Payments in production are not enabled.').waitFor();
     await stepOf(page, 'Request payments').getByText('Production payments: not requested yet').waitFor();

@@ -79,7 +79,9 @@ async function waysIn(visitor: Visitor): Promise<void> {
   await visitor.takePictures('sign-in-code', listSchemes('sign-in-code'));
   await page.context().clearCookies();
   const to = { account: harbour.account, role: 'owner', email: 'petra@harbour.example' } as const;
-  const link = await service.console.people.invitations.invite(to, OPERATOR, { actor: { type: 'operator' } });
+  const link = await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
+    service.console.people.invitations.invite(transaction, to, OPERATOR),
+  );
   const url = formatJoinUrl(browser.origin, link);
   await page.goto(url);
   await settled(page);

@@ -73,7 +73,9 @@ async function newKey(service: TestService, account: string): Promise<{ id: stri
     allowList: [{ cidr: LOCAL, note: typed('note') }],
     expiresAt: undefined,
   };
-  const { key, secret } = await service.core.accounts.createKey(account, 'sandbox', traits, BY_TEST);
+  const { key, secret } = await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+    service.core.accounts.createKey(transaction, account, 'sandbox', traits),
+  );
   return { id: key.id, secret };
 }
 
@@ -107,7 +109,9 @@ async function letters(service: TestService, account: string, { owner, operator 
   await operator.call(declineActivation, { id: account, request: first.id }, { answer: typed('answer') });
   await ask(typed('asked-again'));
   await owner.call(inviteToTeam, { account }, { email: asEmail('invited'), role: 'analyst' });
-  await service.core.accounts.setDualControl(account, true, BY_TEST);
+  await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+    service.core.accounts.setDualControl(transaction, account, true),
+  );
   const traits = { name: typed('wanted'), permissions: ['account:read'], allow_list: [] };
   await owner.call(createKey, { account, environment: 'production' }, traits);
 }

@@ -104,7 +104,9 @@ async function begun(
     { answer: 'Please finish the tests in the sandbox first.' },
   );
   const request = { processor: 'simulator', settings: {}, force: true };
-  await service.core.activations.enable({ account, environment: 'production' }, request, BY_OPERATOR);
+  await service.core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+    service.core.activations.enable(transaction, { account, environment: 'production' }, request),
+  );
 }
 
 /** Keys in every state; answers what sends with those of the shop. */
@@ -126,9 +128,13 @@ async function keysOf(service: TestService, account: string): Promise<Record<'sa
     expiresAt: service.now() + 3 * DAY,
   });
   const old = await service.newKey(account, { name: 'Phone orders', permissions: ['payments:write'], allow: LOCAL });
-  await accounts.rotateKey(old.id, DAYS * 24 * 60 + 600, BY_OPERATOR);
+  await service.core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+    accounts.rotateKey(transaction, old.id, DAYS * 24 * 60 + 600),
+  );
   const lost = await service.newKey(account, { name: 'Laptop of Dev' });
-  await accounts.revokeKey(lost.id, BY_OPERATOR);
+  await service.core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+    accounts.revokeKey(transaction, lost.id),
+  );
   return {
     sandbox: newApiClient(service, sandbox.secret, 'sandbox'),
     production: newApiClient(service, production.secret, 'production'),
@@ -200,7 +206,9 @@ async function workOfToday(service: TestService, operator: Member, workers: Work
     { account },
     { environment: 'production', processor, note: 'Contract 4471 is signed.' },
   );
-  await service.core.accounts.setDualControl(account, true, BY_OPERATOR);
+  await service.core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+    service.core.accounts.setDualControl(transaction, account, true),
+  );
   await changesByTwo({ account, owner, developer, productionPayment });
   await operator.stepUp();
 }

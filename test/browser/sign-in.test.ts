@@ -64,7 +64,9 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
   };
   const newLink = async (email: string): Promise<string> => {
     const { invitations } = service.console.people;
-    const link = await invitations.invite({ account, role: 'developer', email }, { account, role: 'owner' }, BY_TEST);
+    const link = await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+      invitations.invite(transaction, { account, role: 'developer', email }, { account, role: 'owner' }),
+    );
     return formatJoinUrl(browser.origin, link);
   };
 

@@ -158,7 +158,9 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
 
   it('a link that is opened again continues, until it was redeemed', async () => {
     const to = { account, role: 'developer', email: 'joining@example.com' } as const;
-    const link = await service.console.people.invitations.invite(to, { account, role: 'owner' }, BY_TEST);
+    const link = await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+      service.console.people.invitations.invite(transaction, to, { account, role: 'owner' }),
+    );
     const url = formatJoinUrl(browser.origin, link);
     const { page: own, close } = await browser.newVisitor();
     await followLink(own, url, { name: 'Jo', password: PASSWORD });

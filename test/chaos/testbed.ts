@@ -117,12 +117,20 @@ async function clear(
 async function newKey({ directory, variables }: Node): Promise<string> {
   const core = await openCore(parseConfig({ ...variables, CARDVAULT_DATA_DIR: directory }), systemClocks);
   try {
-    const account = (await core.accounts.create('Chaos', OPERATOR)).id;
+    const account = (
+      await core.transactions.run({ origin: OPERATOR }, (transaction) => core.accounts.create(transaction, 'Chaos'))
+    ).id;
     const request = { processor: 'simulator', settings: SETTINGS, force: false };
-    await core.activations.enable({ account, environment: 'sandbox' }, request, OPERATOR);
+    await core.transactions.run({ origin: OPERATOR }, (transaction) =>
+      core.activations.enable(transaction, { account, environment: 'sandbox' }, request),
+    );
     const allowList = [{ cidr: '127.0.0.1', note: '' }];
     const traits = { name: 'chaos', description: '', permissions: [], allowList, expiresAt: undefined };
-    return (await core.accounts.createKey(account, 'sandbox', traits, OPERATOR)).secret;
+    return (
+      await core.transactions.run({ origin: OPERATOR }, (transaction) =>
+        core.accounts.createKey(transaction, account, 'sandbox', traits),
+      )
+    ).secret;
   } finally {
     await core.close();
   }

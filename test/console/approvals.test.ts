@@ -11,6 +11,7 @@ import {
   withdrawApproval,
 } from '../../console/wire/approvals.ts';
 import { createKey, editKey, listKeys, revokeKey, rotateKey } from '../../console/wire/keys.ts';
+import type { Fill } from '../../src/idempotency/transaction.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { joinAccount, newPerson, signIn, type UserClient } from './console-client.ts';
@@ -34,12 +35,14 @@ beforeEach(async () => {
   account = await service.newAccount();
   await joinAccount(ana, account, 'owner');
   await joinAccount(ben, account, 'developer');
-  await service.core.accounts.setDualControl(account, true, OPERATOR);
+  await run((transaction) => service.core.accounts.setDualControl(transaction, account, true));
 });
 after(() => service.stop());
 
 const production = () => ({ account, environment: 'production' });
 const of = (id: string) => ({ account, id });
+
+const run = <Result>(fill: Fill<Result>): Promise<Result> => service.core.transactions.run({ origin: OPERATOR }, fill);
 
 async function ask(client: UserClient, body: object = TRAITS): Promise<string> {
   const answer = await client.call(createKey, { params: production(), body });
@@ -168,8 +171,8 @@ describe('a change in production that takes two', () => {
     const call = { params: {}, body: '' };
     const asked = { environment: 'production', action: 'key.create', summary, call } as const;
     let number = 0;
-    const acting = { account, person: ana, origin: OPERATOR };
-    for (; number < 25; number++) await approvals.request(acting, asked);
+    const acting = { account, person: ana };
+    for (; number < 25; number++) await run((transaction) => approvals.request(transaction, acting, asked));
     const answer = await ben.call(listApprovals, { params: { account } });
     assert.equal(answer.json.approvals.length, number);
     const most = 3 * LIMITS.summaryCharactersListed + 1000;
@@ -266,10 +269,10 @@ describe('carrying out', () => {
   test('needs the right to the change itself, still', async () => {
     const id = await ask(ben);
     await ana.call(approve, { params: of(id) });
-    await service.console.people.team.changeRole(account, ben.id, 'analyst', OPERATOR);
+    await run((transaction) => service.console.people.team.changeRole(transaction, account, ben.id, 'analyst'));
     assert.equal((await ben.call(executeApproval, { params: of(id) })).status, 403);
     await joinAccount(ben, await service.newAccount(), 'auditor');
-    await service.console.people.team.remove(account, ben.id, OPERATOR);
+    await run((transaction) => service.console.people.team.remove(transaction, account, ben.id));
     assert.equal((await ben.call(executeApproval, { params: of(id) })).status, 404);
     assert.equal(await keysMade(), 0);
   });
@@ -277,7 +280,7 @@ describe('carrying out', () => {
   test('is not valid with the approval of a user who may no longer approve', async () => {
     const id = await ask(ana);
     await ben.call(approve, { params: of(id) });
-    await service.console.people.team.changeRole(account, ben.id, 'auditor', OPERATOR);
+    await run((transaction) => service.console.people.team.changeRole(transaction, account, ben.id, 'auditor'));
     assert.equal((await ana.call(executeApproval, { params: of(id) })).json.code, 'not_possible');
     assert.equal(await keysMade(), 0);
   });
@@ -288,7 +291,7 @@ describe('carrying out', () => {
     const asked = await ana.call(editKey, { params, body: { ...TRAITS, revision: 1 } });
     const id = asked.json.approval;
     await ben.call(approve, { params: of(id) });
-    await service.core.accounts.editKey(key.id, { name: 'meanwhile' }, OPERATOR);
+    await run((transaction) => service.core.accounts.editKey(transaction, key.id, { name: 'meanwhile' }));
     const answer = await ana.call(executeApproval, { params: of(id) });
     assert.deepEqual([answer.status, answer.json.code], [409, 'changed_meanwhile']);
     assert.equal((await listed(ana))[0].status, 'done');
@@ -296,7 +299,7 @@ describe('carrying out', () => {
     const outcomes = (await recorded()).filter(({ action }) => action === 'approval.carried-out');
     assert.deepEqual(
       outcomes.map(({ outcome }) => outcome),
-      ['success', 'changed_meanwhile'],
+      ['changed_meanwhile'],
     );
   });
 
@@ -352,10 +355,10 @@ describe('what is kept', () => {
     const approvals = service.console.approvals;
     const call = { params: {}, body: 'x'.repeat(LIMITS.approvalCallCharacters) };
     const large = { environment: 'production', action: 'key.create', summary: [], call } as const;
-    const acting = { account, person: ana, origin: OPERATOR };
+    const acting = { account, person: ana };
     let asked = 0;
     const one = async (): Promise<string> => {
-      const id = await approvals.request(acting, large);
+      const id = await run((transaction) => approvals.request(transaction, acting, large));
       asked++;
       return id;
     };
@@ -365,7 +368,7 @@ describe('what is kept', () => {
     };
     await assert.rejects(untilFull(), { code: 'not_possible' });
     assert.equal(asked, LIMITS.pendingApprovalBytes / LIMITS.approvalCallCharacters);
-    await approvals.withdraw(acting, first);
+    await run((transaction) => approvals.withdraw(transaction, acting, first));
     await one();
   });
 
@@ -385,16 +388,19 @@ describe('what is kept', () => {
 
   test('is asked for so many times a day; all that are open and the newest of the others are listed', async () => {
     const approvals = service.console.approvals;
-    const acting = (person: UserClient) => ({ account, person, origin: OPERATOR });
+    const acting = (person: UserClient) => ({ account, person });
+    const request = () => run((transaction) => approvals.request(transaction, acting(ana), asked));
     const asked = {
       environment: 'production',
       action: 'key.create',
       summary: [],
       call: { params: {}, body: '' },
     } as const;
-    const first = await approvals.request(acting(ana), asked);
-    for (let made = 1; made < LIMITS.approvalsPerDay; made++)
-      await approvals.decide(acting(ben), await approvals.request(acting(ana), asked), 'declined');
+    const first = await request();
+    for (let made = 1; made < LIMITS.approvalsPerDay; made++) {
+      const id = await request();
+      await run((transaction) => approvals.decide(transaction, acting(ben), id, 'declined'));
+    }
     const answer = await ana.call(createKey, { params: production(), body: TRAITS });
     assert.deepEqual([answer.status, answer.json.code], [429, 'rate_limited']);
     const shown: { id: string; status: string }[] = await listed(ana);
@@ -451,11 +457,11 @@ describe('the setting itself', () => {
   });
 
   test('is switched on at once, when there are two who can decide', async () => {
-    await service.core.accounts.setDualControl(account, false, OPERATOR);
-    await service.console.people.team.changeRole(account, ben.id, 'analyst', OPERATOR);
+    await run((transaction) => service.core.accounts.setDualControl(transaction, account, false));
+    await run((transaction) => service.console.people.team.changeRole(transaction, account, ben.id, 'analyst'));
     const alone = await set(ana, true);
     assert.deepEqual([alone.status, alone.json.code], [400, 'not_possible']);
-    await service.console.people.team.changeRole(account, ben.id, 'developer', OPERATOR);
+    await run((transaction) => service.console.people.team.changeRole(transaction, account, ben.id, 'developer'));
     assert.deepEqual((await set(ana, true)).json, { approval: null, result: { dual_control: true } });
     assert.equal((await service.core.accounts.get(account)).dualControl, true);
   });

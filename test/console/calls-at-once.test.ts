@@ -101,7 +101,9 @@ describe('the concurrent calls of a user', () => {
       note: '\u4e00'.repeat(LIMITS.allowListNoteCharacters),
     }));
     const traits = { name: 'large', description: '', permissions: [], allowList, expiresAt: undefined };
-    const { key } = await service.core.accounts.createKey(account, 'sandbox', traits, BY_TEST);
+    const { key } = await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+      service.core.accounts.createKey(transaction, account, 'sandbox', traits),
+    );
     const path = pathOf(showKey, { params: { ...params(), id: key.id } });
     // More bytes than the machine buffers for a client that reads nothing.
     const unread = await sendAtOnce(MOST, path);

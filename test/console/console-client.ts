@@ -103,11 +103,17 @@ export async function newPerson(service: TestService, account: string, role: Rol
   const email = `person${number}@example.com`;
   // An operator on the command line may invite owners; other roles are invited by an owner.
   const by = role === 'owner' || role === 'operator' ? OPERATOR : ({ account, role: 'owner' } as const);
-  const link = await invitations.invite({ account, role, email }, by, ORIGIN);
+  const link = await service.core.transactions.run({ origin: ORIGIN }, (transaction) =>
+    invitations.invite(transaction, { account, role, email }, by),
+  );
   const own = { name: name ?? `Person ${number}`, password: PASSWORD, language: 'en' };
-  const { session } = await enrollment.begin({ secret: link.secret, ...own }, VISITOR);
+  const { session } = await service.core.transactions.run({ origin: ORIGIN }, (transaction) =>
+    enrollment.begin(transaction, { secret: link.secret, ...own }, VISITOR),
+  );
   const { secret: totpSecret } = enrollment.totp(session);
-  const joined = await enrollment.confirmTotp(session, totp(totpSecret, service.now()), VISITOR);
+  const joined = await service.core.transactions.run({ origin: ORIGIN }, (transaction) =>
+    enrollment.confirmTotp(transaction, session, totp(totpSecret, service.now()), VISITOR),
+  );
   const { recoveryCodes } = joined;
   const known = { id: session.person, email, name: own.name, password: PASSWORD, totpSecret, recoveryCodes };
   return withCodes(newClient(service), known, { cookie: joined.secret, csrf: joined.session.csrf });
@@ -117,10 +123,14 @@ export async function newPerson(service: TestService, account: string, role: Rol
 export async function joinAccount(person: UserClient, account: string, role: Role): Promise<void> {
   const { invitations, enrollment, sessions } = person.service.console.people;
   const by = role === 'owner' ? OPERATOR : ({ account, role: 'owner' } as const);
-  const link = await invitations.invite({ account, role, email: person.email }, by, ORIGIN);
+  const link = await person.service.core.transactions.run({ origin: ORIGIN }, (transaction) =>
+    invitations.invite(transaction, { account, role, email: person.email }, by),
+  );
   const session = await sessions.find(person.cookie?.slice(COOKIE.length + 1));
   if (session === undefined) throw new Error('not signed in');
-  await enrollment.accept(session, link.secret, VISITOR);
+  await person.service.core.transactions.run({ origin: ORIGIN }, (transaction) =>
+    enrollment.accept(transaction, session, link.secret),
+  );
 }
 
 const COOKIE = '__Host-cardvault-session';

@@ -46,7 +46,9 @@ describe('the question about two-person approval in production', () => {
     assertRefused(await answer(true), 'changed_meanwhile');
     await joinAccount(ben, account, 'auditor');
     assert.equal((await question()).is_asked, false);
-    await service.console.people.team.changeRole(account, ben.id, 'developer', { actor: { type: 'operator' } });
+    await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
+      service.console.people.team.changeRole(transaction, account, ben.id, 'developer'),
+    );
     assert.deepEqual(await question(), { is_asked: true, is_recommended: false });
     assertRefused(await ben.call(showDualControlQuestion, params()), 'not_allowed');
     assertRefused(
@@ -61,7 +63,9 @@ describe('the question about two-person approval in production', () => {
     assert.equal((await question()).is_recommended, false);
     const { id } = await key('tokens:detokenize');
     assert.equal((await question()).is_recommended, true);
-    await service.core.accounts.revokeKey(id, { actor: { type: 'operator' } });
+    await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
+      service.core.accounts.revokeKey(transaction, id),
+    );
     assert.equal((await question()).is_recommended, false);
     await key('captures:retrieve');
     assert.equal((await question()).is_recommended, true);
@@ -74,7 +78,9 @@ describe('the question about two-person approval in production', () => {
     assert.deepEqual(await question(), { is_asked: false, is_recommended: false });
     const [record, ...others] = await edits();
     assert.deepEqual([record.actor.id, record.detail, others], [ana.id, { dual_control: 'yes' }, []]);
-    await service.core.accounts.setDualControl(account, false, { actor: { type: 'operator' } });
+    await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
+      service.core.accounts.setDualControl(transaction, account, false),
+    );
     assert.equal((await question()).is_asked, false);
   });
 
@@ -91,7 +97,9 @@ describe('the question about two-person approval in production', () => {
   test('is decided by the setting as well', async () => {
     await joinAccount(ben, account, 'owner');
     successData(await ana.call(setDualControl, { ...params(), body: { dual_control: true } }));
-    await service.core.accounts.setDualControl(account, false, { actor: { type: 'operator' } });
+    await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
+      service.core.accounts.setDualControl(transaction, account, false),
+    );
     assert.equal((await question()).is_asked, false);
   });
 });

@@ -31,7 +31,9 @@ after(() => service.stop());
 
 const sandbox = () => ({ account, environment: 'sandbox' });
 const make = (traits: object = {}, whose = account) =>
-  service.core.accounts.createKey(whose, 'sandbox', { ...TRAITS, ...traits }, BY_TEST);
+  service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+    service.core.accounts.createKey(transaction, whose, 'sandbox', { ...TRAITS, ...traits }),
+  );
 const makeMany = (count: number, traits: object = {}, whose = account) =>
   Promise.all(Array.from({ length: count }, () => make(traits, whose)));
 const TOO_MANY = /100 keys of an environment work at once at most, and 200 are made in 24 hours/;
@@ -66,7 +68,9 @@ describe('as many keys as there may be', () => {
     await assert.rejects(make(), TOO_MANY);
     const production = await owner.call(createKey, { params: { account, environment: 'production' }, body: BODY });
     assert.equal(production.status, 200, production.text);
-    await service.core.accounts.revokeKey(first, BY_TEST);
+    await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+      service.core.accounts.revokeKey(transaction, first),
+    );
     assert.equal((await owner.call(createKey, { params: sandbox(), body: BODY })).status, 200);
     await assert.rejects(make(), TOO_MANY);
     const states = successData(await owner.call(listKeys, { params: sandbox() })).keys.map(
@@ -110,7 +114,11 @@ describe('keys that are made and revoked again and again', () => {
     const other = await newPerson(service, whose, 'owner');
     for (let made = 0; made < LIMITS.keysCreatedPerDay; made += MAX)
       await Promise.all(
-        (await makeMany(MAX, {}, whose)).map(({ key }) => service.core.accounts.revokeKey(key.id, BY_TEST)),
+        (await makeMany(MAX, {}, whose)).map(({ key }) =>
+          service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+            service.core.accounts.revokeKey(transaction, key.id),
+          ),
+        ),
       );
     await assert.rejects(make({}, whose), TOO_MANY);
     const { keys } = successData(await other.call(listKeys, { params: { account: whose, environment: 'sandbox' } }));

@@ -145,12 +145,14 @@ describe('a request for activation', () => {
     const requests = new ActivationRequests({ ...core, processors: core.activations.processors });
     const request = await requests.getPending(account, id);
     const acting = { person: { id: operator.id, name: 'Olga' }, origin: { actor: { type: 'operator' } } } as const;
-    const decision = await requests.buildDecision(request, 'approved', '', acting);
     assert.equal((await owner.call(withdrawActivationRequest, { params: { account, id } })).status, 200);
     const enabling = { processor: 'simulator', settings: {}, force: false };
     const tenant = { account, environment: 'sandbox' } as const;
     await assert.rejects(
-      core.activations.enable(tenant, enabling, acting.origin, { along: decision }),
+      core.transactions.run({ origin: acting.origin }, async (transaction) => {
+        await core.activations.enable(transaction, tenant, enabling);
+        await requests.decide(transaction, request, 'approved', '', acting);
+      }),
       (error) => error instanceof Failure && error.code === 'changed_meanwhile',
     );
     assert.equal(await core.activations.enabledProcessor(tenant), undefined);

@@ -5,8 +5,9 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { approve, decline, executeApproval, listApprovals, showApproval } from '../../console/wire/approvals.ts';
 import { requestActivation, showOnboarding, withdrawActivationRequest } from '../../console/wire/onboarding.ts';
 import { approveActivation, disablePayments, enablePayments } from '../../console/wire/operator.ts';
-import { ApprovalRequired, ChangeControl } from '../../src/accounts/change-control.ts';
+import { ApprovalRequired, ChangeControl, type Consent } from '../../src/accounts/change-control.ts';
 import { keyFingerprint } from '../../src/crypto/rsa-keys.ts';
+import type { Transaction } from '../../src/idempotency/transaction.ts';
 import { type CommandResult, Shell } from '../fixtures/command.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { newKeyPair, privatePem } from '../fixtures/rsa-key-pairs.ts';
@@ -39,7 +40,9 @@ beforeEach(async () => {
   account = await service.newAccount();
   await joinAccount(ana, account, 'owner');
   await joinAccount(ben, account, 'developer');
-  await service.core.accounts.setDualControl(account, true, BY_TEST);
+  await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+    service.core.accounts.setDualControl(transaction, account, true),
+  );
   for (const person of [ana, operator]) await person.stepUp();
 });
 after(async () => {
@@ -166,10 +169,14 @@ describe('a command of an operator', () => {
     const wrong = await run('payments', 'enable', '--processor', 'koin', '--setting', 'base-url=https://evil.example');
     assert.equal(wrong.code, 2);
     const { team } = service.console.people;
-    await team.changeRole(account, ben.id, 'auditor', BY_TEST);
+    await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+      team.changeRole(transaction, account, ben.id, 'auditor'),
+    );
     successData(await ana.call(approve, of(await waits(run(...SIMULATOR)))));
     const lonely = await service.newAccount();
-    await service.core.accounts.setDualControl(lonely, true, BY_TEST);
+    await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+      service.core.accounts.setDualControl(transaction, lonely, true),
+    );
     const ran = await shell.run(...SIMULATOR, '--account', lonely, '--environment', 'production', '--json');
     assert.equal(ran.code, 1);
     const error = 'Nobody else in this account may approve this. An operator can invite an owner.';
@@ -202,7 +209,9 @@ describe('an operator in the console', () => {
     assertRefused(await operator.call(approve, of(approval)), 'not_allowed');
     assertRefused(await operator.call(executeApproval, of(approval)), 'not_possible');
     assert.equal(await isEnabled(), false);
-    await service.console.people.team.remove(account, operator.id, BY_TEST);
+    await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+      service.console.people.team.remove(transaction, account, operator.id),
+    );
   });
 
   test('answers a request for activation when a member approved the settings, and not before', async () => {
@@ -236,32 +245,59 @@ describe('the use cases themselves', () => {
   test('refuse without consent, with one that was made up, and with one of another change', async () => {
     const { activations, configurations } = service.core;
     const { approvals } = service.console;
-    await assert.rejects(activations.enable(tenant(), request, BY_TEST), ApprovalRequired);
-    await assert.rejects(configurations.remove(tenant(), BY_TEST), /no such configuration/);
+    await assert.rejects(
+      service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+        activations.enable(transaction, tenant(), request),
+      ),
+      ApprovalRequired,
+    );
+    await assert.rejects(
+      service.core.transactions.run({ origin: BY_TEST }, (transaction) => configurations.remove(transaction, tenant())),
+      /no such configuration/,
+    );
     const changes = { settings: { 'jose.payload': 'plain' }, overlapMinutes: 0 };
-    await assert.rejects(configurations.configure(tenant(), changes, BY_TEST, { isMember: true }), {
-      code: 'changed_meanwhile',
-    });
+    await assert.rejects(
+      service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+        configurations.configure(transaction, tenant(), changes, { isMember: true }),
+      ),
+      {
+        code: 'changed_meanwhile',
+      },
+    );
     const [waiting] = await approvals.list(account);
-    const acting = { account, person: ana, origin: BY_TEST };
-    const execution = await approvals.decide(acting, waiting?.id ?? '', 'approved');
-    assert.ok(execution !== undefined);
-    const { consent } = execution;
-    const refused = { code: 'changed_meanwhile' };
-    await assert.rejects(activations.enable(tenant(), request, BY_TEST, { consent: { ...consent } }), refused);
-    await assert.rejects(configurations.configure(tenant(), changes, BY_TEST, { consent }), refused);
-    await activations.enable(tenant(), request, BY_TEST, { consent });
-    await assert.rejects(activations.enable(tenant(), request, BY_TEST, { consent }), refused);
+    const { transactions } = service.core;
+    const approved = (act: (transaction: Transaction, consent: Consent) => Promise<unknown>): Promise<unknown> =>
+      transactions.run({ origin: BY_TEST }, async (transaction) => {
+        const execution = await approvals.decide(transaction, { account, person: ana }, waiting?.id ?? '', 'approved');
+        assert.ok(execution !== undefined);
+        return act(transaction, execution.consent);
+      });
+    const enable = (transaction: Transaction, consent: Consent) =>
+      activations.enable(transaction, tenant(), request, { consent });
+    const rejectedChanges: Parameters<typeof approved>[0][] = [
+      (transaction, consent) => enable(transaction, { ...consent }),
+      (transaction, consent) => configurations.configure(transaction, tenant(), changes, { consent }),
+      (_, consent) => transactions.run({ origin: BY_TEST }, (other) => enable(other, consent)),
+      async (transaction, consent) => {
+        await enable(transaction, consent);
+        await enable(transaction, consent);
+      },
+    ];
+    for (const change of rejectedChanges) await assert.rejects(approved(change), { code: 'changed_meanwhile' });
+    assert.equal(await isEnabled(), false);
+    await approved(enable);
     assert.equal(await isEnabled(), true);
   });
 
   test('change nothing when the rule comes into force at the same moment', async () => {
-    const { accounts, database } = service.core;
+    const { accounts, transactions } = service.core;
     const before = { ...(await accounts.get(account)), dualControl: false };
     const stale = Object.assign(Object.create(accounts), { find: () => Promise.resolve(before) });
     const change = { action: 'payments.disable', summary: [], body: '{}' } as const;
-    const along = await new ChangeControl(stale).permit(tenant(), change, BY_TEST, {});
-    assert.equal((await database.commit(along)).committed, false);
+    const changing = transactions.run({ origin: BY_TEST }, (transaction) =>
+      new ChangeControl(stale).permit(transaction, tenant(), change, {}),
+    );
+    await assert.rejects(changing, { code: 'changed_meanwhile' });
   });
 
   test('one approval is executed once, however many approve it at the same moment', async () => {

@@ -80,7 +80,9 @@ describe('accounts', () => {
     await newPerson(service, id, 'owner');
     await service.newKey(id);
     const revoked = await service.newKey(id, { environment: 'production' });
-    await service.core.accounts.revokeKey(revoked.id, { actor: { type: 'operator' } });
+    await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
+      service.core.accounts.revokeKey(transaction, revoked.id),
+    );
     await service.enablePayments(id);
     const { accounts } = (await operator.call(listAccounts)).json;
     assert.deepEqual(

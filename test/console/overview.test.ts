@@ -61,10 +61,11 @@ describe('the overview', { timeout: 120_000 }, () => {
     service.advance(MINUTE);
     const by = { actor: { type: 'operator' } } as const;
     const tenant = { account, environment: 'sandbox' } as const;
-    await service.core.configurations.configure(
-      tenant,
-      { settings: { 'jose.payload': 'nested' }, overlapMinutes: 0 },
-      by,
+    await service.core.transactions.run({ origin: by }, (transaction) =>
+      service.core.configurations.configure(transaction, tenant, {
+        settings: { 'jose.payload': 'nested' },
+        overlapMinutes: 0,
+      }),
     );
     await service.enablePayments(account, { 'payment-scheme': '3' });
     const shown = await changes();

@@ -206,9 +206,8 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       const own = await newMerchant(service);
       const other = await newAccountUser(service, own.account);
       const id = await own.opened();
-      await service.core.activations.disable(
-        { account: own.account, environment: 'sandbox' },
-        { actor: { type: 'operator' } },
+      await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
+        service.core.activations.disable(transaction, { account: own.account, environment: 'sandbox' }),
       );
       const { can, expected_operations } = successData(await other.call(showPayment, { params: { id } }));
       assert.deepEqual([can.capture, can.void, can.capturable], [false, false, '0.00']);
@@ -224,7 +223,9 @@ describe('payments in the console', { timeout: 180_000 }, () => {
     const id = await own.opened();
     const capture = await own.capture();
     const [token = ''] = tokensIn(await own.tokenize(cards([VISA])));
-    await service.core.accounts.suspend(own.account, { actor: { type: 'operator' } });
+    await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
+      service.core.accounts.suspend(transaction, own.account),
+    );
     const { can, status } = successData(await other.call(showPayment, { params: { id } }));
     assert.deepEqual([status, can.capture, can.void], ['Authorized', false, false]);
     const answers = [
@@ -367,7 +368,9 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       const { account, send } = await newCaller(service, { environment: 'production' });
       const tenant = { account, environment: 'production' } as const;
       const request = { processor: 'simulator', settings: {}, force: true };
-      await service.core.activations.enable(tenant, request, { actor: { type: 'operator' } });
+      await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
+        service.core.activations.enable(transaction, tenant, request),
+      );
       const opened = await send('POST', PAYMENTS, order('payment'));
       const id = opened.json.data.transaction_info.transaction_id;
       const [owner, second] = [

@@ -237,13 +237,17 @@ describe('a role that is taken away', () => {
     await joinAccount(person, await service.newAccount(), 'auditor');
     const shown = { method: 'GET', path: '/api/accounts/:account/team' } as Definition;
     assert.equal((await ask(person, shown)).status, 200);
-    await service.console.people.team.remove(account, person.id, { actor: { type: 'operator' } });
+    await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
+      service.console.people.team.remove(transaction, account, person.id),
+    );
     assert.equal((await ask(person, shown)).status, 404);
   });
 
   test('takes the session with it when it was the last', async () => {
     const person = await newPerson(service, account, 'developer');
-    await service.console.people.team.remove(account, person.id, { actor: { type: 'operator' } });
+    await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
+      service.console.people.team.remove(transaction, account, person.id),
+    );
     const shown = { method: 'GET', path: '/api/accounts/:account/team' } as Definition;
     assert.equal((await ask(person, shown)).status, 401);
   });

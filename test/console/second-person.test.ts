@@ -44,7 +44,9 @@ beforeEach(async () => {
   ana = await newPerson(service, account, 'owner', 'Ana');
   ben = await newPerson(service, account, 'developer', 'Ben');
   aud = await newPerson(service, account, 'auditor', 'Aud');
-  await service.core.accounts.setDualControl(account, true, BY_TEST);
+  await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+    service.core.accounts.setDualControl(transaction, account, true),
+  );
   await operator.stepUp();
 });
 after(() => service.stop());
@@ -174,10 +176,12 @@ describe('a second person', () => {
   });
 
   test('is not waited for when access is taken away', async () => {
-    const invitation = await service.console.people.invitations.invite(
-      { account, role: 'auditor', email: 'dora@example.com' },
-      { account, role: 'owner' },
-      BY_TEST,
+    const invitation = await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+      service.console.people.invitations.invite(
+        transaction,
+        { account, role: 'auditor', email: 'dora@example.com' },
+        { account, role: 'owner' },
+      ),
     );
     successData(await ana.call(revokeInvitation, of(invitation.id)));
     successData(await ana.call(removeFromTeam, whom(aud)));
@@ -190,7 +194,13 @@ describe('a second person', () => {
 
 describe('who came after something was asked for', () => {
   const invite = (roleThere: Role, email: string) =>
-    service.console.people.invitations.invite({ account, role: roleThere, email }, { account, role: 'owner' }, BY_TEST);
+    service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+      service.console.people.invitations.invite(
+        transaction,
+        { account, role: roleThere, email },
+        { account, role: 'owner' },
+      ),
+    );
 
   test('does not decide it, by whatever link; of what is asked for then, they do', async () => {
     const link = await invite('developer', 'late@example.com');
@@ -232,7 +242,9 @@ describe('who came after something was asked for', () => {
 
 describe('links that one person made', () => {
   test('end when the rule comes into force, also for who began to follow them', async () => {
-    await service.core.accounts.setDualControl(account, false, BY_TEST);
+    await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+      service.core.accounts.setDualControl(transaction, account, false),
+    );
     const body = { email: 'ana+2@example.com', role: 'developer' };
     const link = secretOf(executedResult(await ana.call(inviteToTeam, { params: { account }, body })));
     const reset = secretOf(executedResult(await ana.call(resetMember, whom(ben))));
@@ -287,7 +299,9 @@ describe('the list of what waits', () => {
   test('name no address of former members', async () => {
     const id = await askForKey(ben);
     await joinAccount(ben, await service.newAccount(), 'owner');
-    await service.console.people.team.remove(account, ben.id, BY_TEST);
+    await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+      service.console.people.team.remove(transaction, account, ben.id),
+    );
     const waiting = await shown(ana, id);
     assert.deepEqual([waiting.requested_by, waiting.requested_by_email], ['Ben', null]);
   });
@@ -306,7 +320,9 @@ const OLD = { description: '', permissions: [], allowList: [], expiresAt: undefi
 
 describe('without the rule', () => {
   test('one owner invites, changes roles and makes a new way in at once', async () => {
-    await service.core.accounts.setDualControl(account, false, BY_TEST);
+    await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+      service.core.accounts.setDualControl(transaction, account, false),
+    );
     const body = { email: 'eva@example.com', role: 'analyst' };
     assert.ok(secretOf(executedResult(await ana.call(inviteToTeam, { params: { account }, body }))).length > 40);
     assert.deepEqual(executedResult(await ana.call(changeRole, { ...whom(aud), body: { role: 'analyst' } })), {

@@ -227,9 +227,15 @@ describe('a stranger with wrong passwords', () => {
       return session;
     };
     const key = new Authenticator(origin);
-    const options = await factorManagement.passkeyOptions(await found(), relyingParty);
+    const options = await service.core.transactions.run(
+      { origin: { actor: { type: 'operator', name: 'test' } } },
+      async (transaction) => factorManagement.passkeyOptions(transaction, await found(), relyingParty),
+    );
     const made = { response: key.create(options), label: 'Laptop' };
-    await factorManagement.confirmPasskey(await found(), made, relyingParty, visitor);
+    await service.core.transactions.run(
+      { origin: { actor: { type: 'operator', name: 'test' } } },
+      async (transaction) => factorManagement.confirmPasskey(transaction, await found(), made, relyingParty),
+    );
     const client = await signIn(eva);
     const [name, secret] = client.browser?.split('=') ?? [];
     assert.equal(name, '__Host-cardvault-browser');

@@ -55,29 +55,43 @@ const isRefused = async (definition: Definition, params: object = {}): Promise<b
 
 describe('users of a suspended account', () => {
   test('look at everything and take access away, and do nothing else', async () => {
-    await service.core.accounts.suspend(account, OPERATOR);
+    await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+      service.core.accounts.suspend(transaction, account),
+    );
     for (const definition of inAccount)
       assert.equal(await isRefused(definition), !mayGoOn(definition), lineOf(definition));
-    await service.core.accounts.resume(account, OPERATOR);
+    await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+      service.core.accounts.resume(transaction, account),
+    );
     for (const definition of inAccount) assert.equal(await isRefused(definition), false, lineOf(definition));
   });
 
   test('get the reason before any other check', async () => {
-    await service.core.accounts.suspend(account, OPERATOR);
+    await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+      service.core.accounts.suspend(transaction, account),
+    );
     service.advance(6 * 60_000);
     for (const definition of inAccount.filter((each) => each.stepUp === true && !mayGoOn(each)))
       assert.equal(await isRefused(definition), true, lineOf(definition));
     await owner.stepUp();
-    await service.core.accounts.resume(account, OPERATOR);
+    await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+      service.core.accounts.resume(transaction, account),
+    );
   });
 
   test('revoke keys, withdraw invitations and remove users, also under dual control', async () => {
     const other = await newPerson(service, account, 'developer');
     const key = await service.newKey(account, { environment: 'production' });
     const to = { account, role: 'auditor', email: 'link@example.com' } as const;
-    const link = await service.console.people.invitations.invite(to, { account, role: 'owner' }, OPERATOR);
-    await service.core.accounts.setDualControl(account, true, OPERATOR);
-    await service.core.accounts.suspend(account, OPERATOR);
+    const link = await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+      service.console.people.invitations.invite(transaction, to, { account, role: 'owner' }),
+    );
+    await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+      service.core.accounts.setDualControl(transaction, account, true),
+    );
+    await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+      service.core.accounts.suspend(transaction, account),
+    );
     const production = { account, environment: 'production', id: key.id };
     assert.equal(successData(await owner.call(revokeKey, { params: production })).key.state, 'revoked');
     successData(await owner.call(revokeInvitation, { params: { account, id: link.id } }));

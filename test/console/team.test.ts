@@ -59,7 +59,9 @@ describe('a team', () => {
     });
     const seen = (await team()).people.find(({ id }: { id: string }) => id === away.id);
     assert.equal(seen.last_seen_at, null);
-    await service.console.people.team.remove(account, away.id, { actor: { type: 'operator' } });
+    await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
+      service.console.people.team.remove(transaction, account, away.id),
+    );
     const theirs = await team(developer);
     assert.deepEqual(
       theirs.people.map((person: { may_reset: boolean }) => person.may_reset),

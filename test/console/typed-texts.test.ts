@@ -101,12 +101,16 @@ describe('no card number is taken', () => {
     });
 
   test('for a second person to decide about', async () => {
-    await service.core.accounts.setDualControl(account, true, { actor: { type: 'operator' } });
+    await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
+      service.core.accounts.setDualControl(transaction, account, true),
+    );
     assertRefused(await create({ name: VISA }, 'production'), 'invalid_field', 'name', VISA);
     const note = await create({ allow_list: noted(VISA) }, 'production');
     assertRefused(note, 'invalid_field', 'allow_list[1].note', VISA);
     assert.deepEqual(await service.core.database.read('select id from approvals'), []);
-    await service.core.accounts.setDualControl(account, false, { actor: { type: 'operator' } });
+    await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
+      service.core.accounts.setDualControl(transaction, account, false),
+    );
   });
 
   test('and none is kept anywhere', () => assertNowhere(CARDS));
@@ -177,7 +181,10 @@ describe('what was called something before there was this rule', () => {
     const params = { account, environment: 'sandbox', id };
     const body = { ...TRAITS, name: 'a\u200bb', description: 'more', revision: 1 };
     assert.equal(executedResult(await owner.call(editKey, { params, body })).key.description, 'more');
-    const { key: rotated } = await service.core.accounts.rotateKey(id, 0, { actor: { type: 'operator' } });
+    const { key: rotated } = await service.core.transactions.run(
+      { origin: { actor: { type: 'operator' } } },
+      (transaction) => service.core.accounts.rotateKey(transaction, id, 0),
+    );
     assert.equal(rotated.name, 'a\u200bb');
   });
 });

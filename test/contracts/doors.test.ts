@@ -107,7 +107,10 @@ describe('the door of the console checks in this order', () => {
       // Whose second factor was given just now.
       const owner = await newPerson(service, account, 'owner');
       const params = { account: isWrongIn('account') ? other : account, environment: 'sandbox' };
-      if (isWrongIn('suspension')) await service.core.accounts.suspend(account, OPERATOR);
+      if (isWrongIn('suspension'))
+        await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+          service.core.accounts.suspend(transaction, account),
+        );
       if (isWrongIn('step-up')) service.advance(AFTER_STEP_UP_MS);
       const { method, path, headers, body } = wrongFrom(checks, index, {
         method: 'POST',
@@ -122,7 +125,10 @@ describe('the door of the console checks in this order', () => {
         body: '{"name":"x","permissions":["account:read"],"allow_list":[]}',
       });
       const { status, json } = await service.call(method, path, { environment: 'console', headers, body });
-      if (isWrongIn('suspension')) await service.core.accounts.resume(account, OPERATOR);
+      if (isWrongIn('suspension'))
+        await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+          service.core.accounts.resume(transaction, account),
+        );
       // The shape of the vault stands where no route was found.
       assert.match(`${status} ${json.code ?? CODES[status]}`, new RegExp(`^${expected}$`));
     });

@@ -42,8 +42,12 @@ describe('an account whose row was changed in the database', () => {
   });
 
   const newAccount = async (name = 'Shop'): Promise<{ id: string; secret: string }> => {
-    const { id } = await core.accounts.create(name, BY_OPERATOR);
-    const { secret } = await core.accounts.createKey(id, 'sandbox', TRAITS, BY_OPERATOR);
+    const { id } = await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+      core.accounts.create(transaction, name),
+    );
+    const { secret } = await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+      core.accounts.createKey(transaction, id, 'sandbox', TRAITS),
+    );
     return { id, secret };
   };
   const tamper = (id: string, change: string, ...values: Value[]): Promise<void> =>
@@ -71,8 +75,10 @@ describe('an account whose row was changed in the database', () => {
     test(`is named as altered with ${what}, and its keys are refused`, async () => {
       const { id, secret } = await newAccount();
       assert.equal(await denialOf(secret), undefined);
-      await core.accounts.setDualControl(id, true, BY_OPERATOR);
-      await core.accounts.suspend(id, BY_OPERATOR);
+      await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+        core.accounts.setDualControl(transaction, id, true),
+      );
+      await core.transactions.run({ origin: BY_OPERATOR }, (transaction) => core.accounts.suspend(transaction, id));
       assert.equal(await denialOf(secret), 'account_suspended');
       await tamper(id, change, value);
       assert.equal(await denialOf(secret), 'account_altered');
@@ -94,13 +100,29 @@ describe('an account whose row was changed in the database', () => {
 
   test('cannot be changed, resumed or given a key, so that none of it is sealed', async () => {
     const { id, secret } = await newAccount();
-    await core.accounts.suspend(id, BY_OPERATOR);
+    await core.transactions.run({ origin: BY_OPERATOR }, (transaction) => core.accounts.suspend(transaction, id));
     await tamper(id, 'suspended_at = null, name = ?', 'Other');
     const refused = { message: /^the account was altered in the database/ };
-    await assert.rejects(core.accounts.resume(id, BY_OPERATOR), refused);
-    await assert.rejects(core.accounts.setDualControl(id, false, BY_OPERATOR), refused);
-    await assert.rejects(core.accounts.createKey(id, 'sandbox', TRAITS, BY_OPERATOR), refused);
-    await assert.rejects(core.accounts.suspend(id, BY_OPERATOR), refused);
+    await assert.rejects(
+      core.transactions.run({ origin: BY_OPERATOR }, (transaction) => core.accounts.resume(transaction, id)),
+      refused,
+    );
+    await assert.rejects(
+      core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+        core.accounts.setDualControl(transaction, id, false),
+      ),
+      refused,
+    );
+    await assert.rejects(
+      core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+        core.accounts.createKey(transaction, id, 'sandbox', TRAITS),
+      ),
+      refused,
+    );
+    await assert.rejects(
+      core.transactions.run({ origin: BY_OPERATOR }, (transaction) => core.accounts.suspend(transaction, id)),
+      refused,
+    );
     assert.equal((await core.accounts.get(id)).isTampered, true);
     assert.equal(await denialOf(secret), 'account_altered');
   });
@@ -108,16 +130,28 @@ describe('an account whose row was changed in the database', () => {
   test('is sealed again by the operator: suspended, under dual control and with the name that they give', async () => {
     const { id, secret } = await newAccount();
     await tamper(id, 'name = ?, dual_control = 0', 'Other');
-    await assert.rejects(core.accounts.suspend(id, BY_OPERATOR, 'Shop \u202eX'), { code: 'invalid_field' });
-    const sealed = await core.accounts.suspend(id, BY_OPERATOR, 'Shop');
+    await assert.rejects(
+      core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+        core.accounts.suspend(transaction, id, 'Shop \u202eX'),
+      ),
+      { code: 'invalid_field' },
+    );
+    await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+      core.accounts.suspend(transaction, id, 'Shop'),
+    );
+    const sealed = await core.accounts.get(id);
     assert.deepEqual(
       [sealed.isTampered, sealed.status, sealed.dualControl, sealed.name],
       [false, 'suspended', true, 'Shop'],
     );
     assert.equal(await denialOf(secret), 'account_suspended');
-    await assert.rejects(core.accounts.suspend(id, BY_OPERATOR, 'Shop'), { message: /suspend it without a name$/ });
+    await assert.rejects(
+      core.transactions.run({ origin: BY_OPERATOR }, (transaction) => core.accounts.suspend(transaction, id, 'Shop')),
+      { message: /suspend it without a name$/ },
+    );
     now += SECOND;
-    assert.equal((await core.accounts.resume(id, BY_OPERATOR)).status, 'sandbox');
+    await core.transactions.run({ origin: BY_OPERATOR }, (transaction) => core.accounts.resume(transaction, id));
+    assert.equal((await core.accounts.get(id)).status, 'sandbox');
     assert.equal(await denialOf(secret), undefined);
     const suspended = (await recordsOf(id)).find(({ action }) => action === 'account.suspended');
     assert.deepEqual(suspended?.detail, { altered: 'yes', name: 'Shop' });
@@ -128,15 +162,19 @@ describe('an account whose row was changed in the database', () => {
     await tamper(id, 'name = ?, created_at = ?, revision = ?', 'x\u001b[2J\u202e', -5, 2_000_000_000);
     const listed = (await core.accounts.list()).find((account) => account.id === id);
     assert.deepEqual([listed?.name, listed?.createdAt], ['x\\u{1b}[2J\\u{202e}', 0]);
-    await core.accounts.suspend(id, BY_OPERATOR, 'Shop');
+    await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+      core.accounts.suspend(transaction, id, 'Shop'),
+    );
     assert.equal((await core.accounts.get(id)).isTampered, false);
   });
 
   test('two changes of an account at one moment do not overwrite one another', async () => {
     const { id } = await newAccount();
     const done = await Promise.allSettled([
-      core.accounts.suspend(id, BY_OPERATOR),
-      core.accounts.setDualControl(id, true, BY_OPERATOR),
+      core.transactions.run({ origin: BY_OPERATOR }, (transaction) => core.accounts.suspend(transaction, id)),
+      core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+        core.accounts.setDualControl(transaction, id, true),
+      ),
     ]);
     const [suspended, controlled] = done.map(({ status }) => status === 'fulfilled');
     const found = await core.accounts.get(id);

@@ -42,8 +42,12 @@ describe('a key whose row was changed in the database', () => {
       parseConfig({ CARDVAULT_DATA_DIR: directory, ...settings }),
       steadyClocks(() => now),
     );
-    account = (await core.accounts.create('Shop', BY_OPERATOR)).id;
-    victim = (await core.accounts.create('Victim', BY_OPERATOR)).id;
+    account = (
+      await core.transactions.run({ origin: BY_OPERATOR }, (transaction) => core.accounts.create(transaction, 'Shop'))
+    ).id;
+    victim = (
+      await core.transactions.run({ origin: BY_OPERATOR }, (transaction) => core.accounts.create(transaction, 'Victim'))
+    ).id;
   });
   after(async () => {
     await core.close();
@@ -52,7 +56,9 @@ describe('a key whose row was changed in the database', () => {
   });
 
   const newKey = async (of = account) => {
-    const { key, secret } = await core.accounts.createKey(of, 'sandbox', TRAITS, BY_OPERATOR);
+    const { key, secret } = await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+      core.accounts.createKey(transaction, of, 'sandbox', TRAITS),
+    );
     return { id: key.id, secret };
   };
   const run = (sql: string, ...values: Value[]): Promise<void> =>
@@ -81,21 +87,50 @@ describe('a key whose row was changed in the database', () => {
     const listed = (await accounts.listKeyViews({ account: of, environment: 'sandbox' })).find((key) => key.id === id);
     assert.equal(listed?.isTampered, true);
     const { revision } = await accounts.getKey(id);
-    await assert.rejects(accounts.editKey(id, { description: 'mine' }, BY_OPERATOR), REFUSED);
-    await assert.rejects(accounts.editKey(id, {}, BY_OPERATOR, { account: of, expectedRevision: revision }), REFUSED);
-    await assert.rejects(accounts.rotateKey(id, 5, BY_OPERATOR), REFUSED);
-    await assert.rejects(accounts.rotateKey(id, 5, BY_OPERATOR, of), REFUSED);
+    await assert.rejects(
+      core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+        accounts.editKey(transaction, id, { description: 'mine' }),
+      ),
+      REFUSED,
+    );
+    await assert.rejects(
+      core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+        accounts.editKey(transaction, id, {}, { account: of, expectedRevision: revision }),
+      ),
+      REFUSED,
+    );
+    await assert.rejects(
+      core.transactions.run({ origin: BY_OPERATOR }, (transaction) => accounts.rotateKey(transaction, id, 5)),
+      REFUSED,
+    );
+    await assert.rejects(
+      core.transactions.run({ origin: BY_OPERATOR }, (transaction) => accounts.rotateKey(transaction, id, 5, of)),
+      REFUSED,
+    );
     for (const secret of secrets) assert.equal(await denialOf(secret), 'key_altered');
     assert.equal((await detections(id)).length, 1, 'each state is recorded once');
 
-    const revoked = await accounts.revokeKey(id, BY_OPERATOR);
+    const revoked = await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+      accounts.revokeKey(transaction, id),
+    );
     assert.deepEqual([revoked.permissions, revoked.allowList, revoked.name], [[], [], id]);
     const found = await accounts.getKey(id);
     assert.deepEqual([found.isTampered, found.revokedAt, found.account], [false, now, of]);
     for (const secret of secrets) assert.equal(await denialOf(secret), 'key_unknown');
-    await assert.rejects(accounts.editKey(id, { name: 'mine' }, BY_OPERATOR), { message: /^the key is revoked/ });
-    await assert.rejects(accounts.rotateKey(id, 5, BY_OPERATOR), { message: /^the key is revoked/ });
-    await assert.rejects(accounts.revokeKey(id, BY_OPERATOR), { message: /^the key is revoked already/ });
+    await assert.rejects(
+      core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+        accounts.editKey(transaction, id, { name: 'mine' }),
+      ),
+      { message: /^the key is revoked/ },
+    );
+    await assert.rejects(
+      core.transactions.run({ origin: BY_OPERATOR }, (transaction) => accounts.rotateKey(transaction, id, 5)),
+      { message: /^the key is revoked/ },
+    );
+    await assert.rejects(
+      core.transactions.run({ origin: BY_OPERATOR }, (transaction) => accounts.revokeKey(transaction, id)),
+      { message: /^the key is revoked already/ },
+    );
     const event = (await recordsOf(id)).find(({ action }) => action === 'key.revoked');
     assert.deepEqual(event?.detail, { altered: 'yes' });
   }
@@ -124,10 +159,15 @@ describe('a key whose row was changed in the database', () => {
 
   test('stays refused when its revocation was taken away', async () => {
     const { id, secret } = await newKey();
-    await core.accounts.revokeKey(id, BY_OPERATOR);
+    await core.transactions.run({ origin: BY_OPERATOR }, (transaction) => core.accounts.revokeKey(transaction, id));
     await run('update api_keys set revoked_at = null where id = ?', id);
     assert.equal(await denialOf(secret), 'key_altered');
-    await assert.rejects(core.accounts.editKey(id, { description: 'mine' }, BY_OPERATOR), REFUSED);
+    await assert.rejects(
+      core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+        core.accounts.editKey(transaction, id, { description: 'mine' }),
+      ),
+      REFUSED,
+    );
   });
 
   test('gives access to no other account by its digest, its MAC or its account', async () => {
@@ -160,12 +200,36 @@ describe('a key whose row was changed in the database', () => {
       new Uint8Array(32).fill(8),
       id,
     );
-    await assert.rejects(core.accounts.editKey(id, { name: 'mine' }, BY_OPERATOR, { account }), REFUSED);
-    await assert.rejects(core.accounts.rotateKey(id, 5, BY_OPERATOR, account), REFUSED);
-    assert.equal((await core.accounts.revokeKey(id, BY_OPERATOR, account)).account, account);
+    await assert.rejects(
+      core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+        core.accounts.editKey(transaction, id, { name: 'mine' }, { account }),
+      ),
+      REFUSED,
+    );
+    await assert.rejects(
+      core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+        core.accounts.rotateKey(transaction, id, 5, account),
+      ),
+      REFUSED,
+    );
+    assert.equal(
+      (
+        await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+          core.accounts.revokeKey(transaction, id, account),
+        )
+      ).account,
+      account,
+    );
     assert.equal(await denialOf(secret), undefined);
-    assert.equal((await core.accounts.editKey(id, { name: 'shop' }, BY_OPERATOR)).account, victim);
-    await core.accounts.revokeKey(id, BY_OPERATOR);
+    assert.equal(
+      (
+        await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+          core.accounts.editKey(transaction, id, { name: 'shop' }),
+        )
+      ).account,
+      victim,
+    );
+    await core.transactions.run({ origin: BY_OPERATOR }, (transaction) => core.accounts.revokeKey(transaction, id));
     assert.equal(await denialOf(secret), 'key_revoked');
   });
 
@@ -209,7 +273,7 @@ describe('a key whose row was changed in the database', () => {
       MAC_TABLES[1] ?? assert.fail(),
       (await database.read('select * from api_keys where id = ?', id))[0] ?? {},
     );
-    await core.accounts.revokeKey(id, BY_OPERATOR);
+    await core.transactions.run({ origin: BY_OPERATOR }, (transaction) => core.accounts.revokeKey(transaction, id));
     await check.runOnce();
     assert.equal(await count(), before);
   });
@@ -229,14 +293,16 @@ describe('a key whose row was changed in the database', () => {
     for (let round = 0; round < 3; round++) await check.runOnce();
     assert.ok((await detections(id)).length <= 2, 'at most once a minute by each process');
     await commitOrThrow(database, { writes: [write('delete from altered_rows', [])] });
-    await core.accounts.revokeKey(id, BY_OPERATOR);
+    await core.transactions.run({ origin: BY_OPERATOR }, (transaction) => core.accounts.revokeKey(transaction, id));
   });
 
   test('is checked a bounded number of rows at a time, all of them in the end', async () => {
     const { database, keyring, clock } = core;
     const alteredRows = new AlteredRows({ database, keyring, clock });
     const check = new RowCheck({ database, keyring, clock, alteredRows, tables: MAC_TABLES });
-    const many = (await core.accounts.create('Many', BY_OPERATOR)).id;
+    const many = (
+      await core.transactions.run({ origin: BY_OPERATOR }, (transaction) => core.accounts.create(transaction, 'Many'))
+    ).id;
     const ids: string[] = [];
     for (let index = 0; index < 60; index++) ids.push((await newKey(many)).id);
     await run('update api_keys set description = ? where id = ?', 'x', ids.toSorted().at(-1) ?? '');
@@ -259,7 +325,9 @@ describe('a key whose row was changed in the database', () => {
       (await detections(id)).map((each) => each.account),
       [''],
     );
-    const revoked = await core.accounts.revokeKey(id, BY_OPERATOR);
+    const revoked = await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+      core.accounts.revokeKey(transaction, id),
+    );
     assert.deepEqual([revoked.account, revoked.environment], ['acct_none', 'sandbox']);
   });
 });

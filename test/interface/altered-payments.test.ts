@@ -47,7 +47,9 @@ describe('payments whose rows were changed in the database', () => {
   });
 
   const newTenant = async (): Promise<Tenant> => {
-    const { id } = await core.accounts.create('Shop', BY_OPERATOR);
+    const { id } = await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+      core.accounts.create(transaction, 'Shop'),
+    );
     return { account: id, environment: 'production' };
   };
   const run = async (sql: string, ...values: Value[]): Promise<void> => {
@@ -65,8 +67,12 @@ describe('payments whose rows were changed in the database', () => {
   test('do not go to another processor that is configured', async () => {
     const { activations } = core;
     const tenant = await newTenant();
-    await activations.enable(tenant, SIMULATOR, BY_OPERATOR);
-    await activations.enable(tenant, CYBERSOURCE, BY_OPERATOR);
+    await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+      activations.enable(transaction, tenant, SIMULATOR),
+    );
+    await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+      activations.enable(transaction, tenant, CYBERSOURCE),
+    );
     assert.equal(await enabledIn(tenant), 'cybersource');
     await run("update enablements set processor = 'simulator' where account = ?", tenant.account);
     assert.equal(await enabledIn(tenant), undefined);
@@ -84,20 +90,32 @@ describe('payments whose rows were changed in the database', () => {
 
     // Nothing of the row is used: the operator names the processor again.
     await assert.rejects(
-      activations.enable(tenant, { settings: {}, force: false, processor: undefined }, BY_OPERATOR),
+      core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+        activations.enable(transaction, tenant, { settings: {}, force: false, processor: undefined }),
+      ),
       {
         message: /^which processor/,
       },
     );
-    assert.equal((await activations.enable(tenant, { ...CYBERSOURCE, settings: {} }, BY_OPERATOR)).isAltered, false);
+    assert.equal(
+      (
+        await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+          activations.enable(transaction, tenant, { ...CYBERSOURCE, settings: {} }),
+        )
+      ).isAltered,
+      false,
+    );
     assert.equal(await enabledIn(tenant), 'cybersource');
     assert.equal((await recordsOf(tenant, 'payments.enabled')).at(-1)?.detail?.['altered'], 'yes');
   });
 
   test('are not enabled by a row that was added, or taken from another account', async () => {
     const [one, other] = [await newTenant(), await newTenant()];
-    for (const tenant of [one, other]) await core.activations.enable(tenant, SIMULATOR, BY_OPERATOR);
-    await core.activations.disable(one, BY_OPERATOR);
+    for (const tenant of [one, other])
+      await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+        core.activations.enable(transaction, tenant, SIMULATOR),
+      );
+    await core.transactions.run({ origin: BY_OPERATOR }, (transaction) => core.activations.disable(transaction, one));
     const columns = 'environment, capability, processor, enabled_at, mac';
     await run(
       `insert into enablements (account, ${columns}) select ?, ${columns} from enablements where account = ?`,
@@ -106,15 +124,19 @@ describe('payments whose rows were changed in the database', () => {
     );
     assert.equal(await enabledIn(one), undefined);
     assert.equal(await enabledIn(other), 'simulator');
-    await core.activations.disable(one, BY_OPERATOR);
+    await core.transactions.run({ origin: BY_OPERATOR }, (transaction) => core.activations.disable(transaction, one));
     assert.equal((await core.activations.show(one)).isAltered, false);
   });
 
   test('do not go out with settings that were altered, and settings of another processor do not matter', async () => {
     const { activations } = core;
     const tenant = await newTenant();
-    await activations.enable(tenant, SIMULATOR, BY_OPERATOR);
-    await activations.enable(tenant, CYBERSOURCE, BY_OPERATOR);
+    await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+      activations.enable(transaction, tenant, SIMULATOR),
+    );
+    await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+      activations.enable(transaction, tenant, CYBERSOURCE),
+    );
     const alter = (processor: string) =>
       run(
         'update processor_configurations set revision = revision + 7 where account = ? and processor = ?',
@@ -129,10 +151,17 @@ describe('payments whose rows were changed in the database', () => {
     const shown = await activations.show(tenant);
     assert.deepEqual([shown.enabled, shown.processor, shown.isAltered], [true, 'cybersource', true]);
     // Nothing of the old settings is taken over.
-    await assert.rejects(activations.enable(tenant, { ...CYBERSOURCE, settings: {} }, BY_OPERATOR), {
-      message: /^missing: /,
-    });
-    await activations.enable(tenant, CYBERSOURCE, BY_OPERATOR);
+    await assert.rejects(
+      core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+        activations.enable(transaction, tenant, { ...CYBERSOURCE, settings: {} }),
+      ),
+      {
+        message: /^missing: /,
+      },
+    );
+    await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+      activations.enable(transaction, tenant, CYBERSOURCE),
+    );
     assert.equal(await enabledIn(tenant), 'cybersource');
     assert.equal((await activations.show(tenant)).isAltered, false);
   });

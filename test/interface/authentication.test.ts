@@ -69,9 +69,13 @@ describe('authentication', () => {
     test('has one body and one set of headers for every cause, and the audit log holds the cause', async () => {
       const suspended = await service.newAccount('Suspended');
       const suspendedKey = (await service.newKey(suspended)).secret;
-      await service.core.accounts.suspend(suspended, OPERATOR);
+      await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+        service.core.accounts.suspend(transaction, suspended),
+      );
       const revoked = await service.newKey(account);
-      await service.core.accounts.revokeKey(revoked.id, OPERATOR);
+      await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+        service.core.accounts.revokeKey(transaction, revoked.id),
+      );
       const expired = await service.newKey(account, { expiresAt: service.now() - 1 });
       const elsewhere = await service.newKey(account, { allow: ['203.0.113.0/24', '2001:db8::/32'] });
       const nowhere = await service.newKey(account, { allow: [] });
@@ -150,7 +154,7 @@ describe('authentication', () => {
       const { id, secret } = await service.newKey(account);
       assert.equal((await show({ key: secret })).status, 200);
       const ahead = new Accounts({ ...service.core, clock: () => service.now() + 3600 * SECOND });
-      await ahead.revokeKey(id, OPERATOR);
+      await service.core.transactions.run({ origin: OPERATOR }, (transaction) => ahead.revokeKey(transaction, id));
       service.advance(5 * SECOND);
       assert.equal((await show({ key: secret })).status, 403);
     });

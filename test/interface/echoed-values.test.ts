@@ -212,16 +212,14 @@ describe('no value of a request is repeated', () => {
 /** A client with an invitation and no second factor yet. */
 async function invited(): Promise<ConsoleClient> {
   const { invitations, enrollment } = service.console.people;
+  const { transactions } = service.core;
   const origin = { actor: { type: 'operator', name: 'test' } } as const;
-  const link = await invitations.invite(
-    { account, role: 'owner', email: `invited${randomInt(1e9)}@example.com` },
-    OPERATOR,
-    origin,
-  );
+  const to = { account, role: 'owner', email: `invited${randomInt(1e9)}@example.com` } as const;
+  const link = await transactions.run({ origin }, (transaction) => invitations.invite(transaction, to, OPERATOR));
   const own = { name: 'Invited', password: PASSWORD, language: 'en' };
-  const { secret, session } = await enrollment.begin(
-    { secret: link.secret, ...own },
-    { address: '127.0.0.1', userAgent: 'test' },
+  const visitor = { address: '127.0.0.1', userAgent: 'test' };
+  const { secret, session } = await transactions.run({ origin }, (transaction) =>
+    enrollment.begin(transaction, { secret: link.secret, ...own }, visitor),
   );
   return Object.assign(newClient(service), { cookie: `__Host-cardvault-session=${secret}`, csrf: session.csrf });
 }

@@ -141,8 +141,12 @@ describe('rotation', () => {
   test('the old key can be ended earlier by revoking it', async () => {
     const old = await service.newKey(await service.newAccount());
     const origin = { actor: { type: 'operator' as const } };
-    const { secret } = await service.core.accounts.rotateKey(old.id, 600, origin);
-    await service.core.accounts.revokeKey(old.id, origin);
+    const { secret } = await service.core.transactions.run({ origin: origin }, (transaction) =>
+      service.core.accounts.rotateKey(transaction, old.id, 600),
+    );
+    await service.core.transactions.run({ origin: origin }, (transaction) =>
+      service.core.accounts.revokeKey(transaction, old.id),
+    );
     service.advance(5 * SECOND);
     assert.equal((await service.call('GET', '/v1/account', { key: old.secret })).status, 403);
     assert.equal((await service.call('GET', '/v1/account', { key: secret })).status, 200);

@@ -208,7 +208,13 @@ describe('who may use payments', () => {
   test('production refuses the simulator unless it is forced, and then serves it', async () => {
     const own = await newCaller(service, { environment: 'production' });
     const enable = (force: boolean) =>
-      service.core.activations.enable(of(own, 'production'), { processor: 'simulator', settings: {}, force }, OPERATOR);
+      service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+        service.core.activations.enable(transaction, of(own, 'production'), {
+          processor: 'simulator',
+          settings: {},
+          force,
+        }),
+      );
     await assert.rejects(enable(false), /--force/);
     assertDenied(await own.send('POST', PAYMENTS, order()));
     await enable(true);
@@ -222,7 +228,9 @@ describe('who may use payments', () => {
       const paid = await own.opened('payment');
       const authorized = await own.opened();
       const doubtful = await own.opened('authorization', { amount: TIMES_OUT });
-      await service.core.activations.disable(of(own), OPERATOR);
+      await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+        service.core.activations.disable(transaction, of(own)),
+      );
       service.advance(5000);
       assertDenied(await own.order());
       for (const [move, id] of [
@@ -249,7 +257,9 @@ describe('who may use payments', () => {
       const own = await newMerchant(service);
       const headers = { 'idempotency-key': 'kept' };
       const first = await own.order('payment', {}, headers);
-      await service.core.activations.disable(of(own), OPERATOR);
+      await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+        service.core.activations.disable(transaction, of(own)),
+      );
       service.advance(5000);
       assert.equal((await own.order('payment', {}, headers)).text, first.text);
       assertDenied(await own.order('payment', {}, { 'idempotency-key': 'other' }));
@@ -260,12 +270,16 @@ describe('who may use payments', () => {
   test('a suspended account gets 403 everywhere, and works again when it is resumed', async () => {
     const own = await newMerchant(service);
     const id = await own.opened();
-    await service.core.accounts.suspend(own.account, OPERATOR);
+    await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+      service.core.accounts.suspend(transaction, own.account),
+    );
     service.advance(5000);
     assertDenied(await own.order());
     assertDenied(await own.show(id));
     for (const move of ['capture', 'refund', 'void'] as const) assertDenied(await own.move(move, id));
-    await service.core.accounts.resume(own.account, OPERATOR);
+    await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+      service.core.accounts.resume(transaction, own.account),
+    );
     service.advance(5000);
     processed(await own.move('capture', id));
   });

@@ -150,7 +150,9 @@ describe('the clock ends payments', () => {
     const me = await newMerchant(service, SHORT);
     const id = await me.opened();
     const operator = { actor: { type: 'operator' as const, name: 'test' } };
-    await service.core.activations.disable({ account: me.account, environment: 'sandbox' }, operator);
+    await service.core.transactions.run({ origin: operator }, (transaction) =>
+      service.core.activations.disable(transaction, { account: me.account, environment: 'sandbox' }),
+    );
     service.advance(5000);
     await becomes(me, id, 'Voided');
   });

@@ -247,10 +247,12 @@ describe('what becomes of a payment', () => {
       const refund = await me.move('refund', idOf(authorization), 1);
       const other = await newMerchant(service);
       const production = await newCaller(service, { account: me.account, environment: 'production' });
-      await service.core.activations.enable(
-        { account: me.account, environment: 'production' },
-        { processor: 'simulator', settings: {}, force: true },
-        { actor: { type: 'operator', name: 'test' } },
+      await service.core.transactions.run({ origin: { actor: { type: 'operator', name: 'test' } } }, (transaction) =>
+        service.core.activations.enable(
+          transaction,
+          { account: me.account, environment: 'production' },
+          { processor: 'simulator', settings: {}, force: true },
+        ),
       );
       for (const answer of [authorization, capture, refund]) {
         for (const id of [idOf(answer), infoOf(answer).request_id]) {

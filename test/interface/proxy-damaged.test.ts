@@ -91,7 +91,9 @@ describe('a certificate with malformed times', () => {
     ];
     for (const der of good) {
       const changes = { merchantCertificate: der, processorPublicKey: await patched(PROCESSOR, {}) };
-      await service.core.configurations.configure(me, { ...changes, settings: {}, overlapMinutes: 0 }, OPERATOR);
+      await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+        service.core.configurations.configure(transaction, me, { ...changes, settings: {}, overlapMinutes: 0 }),
+      );
       await works(me);
     }
     assert.equal(new X509Certificate(good[2] ?? '').validToDate.getUTCFullYear(), 2050);
@@ -103,11 +105,16 @@ describe('a certificate with malformed times', () => {
       const before = await shownOf(me);
       const refused = async (changes: Partial<ConfigurationChanges>, message: RegExp): Promise<void> => {
         const all = { settings: { 'jose.payload': 'plain' }, overlapMinutes: 0, ...changes };
-        await assert.rejects(service.core.configurations.configure(me, all, OPERATOR), (error: Error) => {
-          assert.ok(error instanceof InvalidKeyError, String(error));
-          assert.match(error.message, message);
-          return true;
-        });
+        await assert.rejects(
+          service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+            service.core.configurations.configure(transaction, me, all),
+          ),
+          (error: Error) => {
+            assert.ok(error instanceof InvalidKeyError, String(error));
+            assert.match(error.message, message);
+            return true;
+          },
+        );
         assert.deepEqual(await shownOf(me), before);
       };
       const times = (whose: string): RegExp =>

@@ -48,15 +48,19 @@ export async function configure(service: TestService, { account, environment }: 
     ...(merchant && { merchantPrivateKey: Buffer.from(privatePem(merchant)) }),
     ...(certificate && { merchantCertificate: certificate.raw }),
   };
-  await service.core.configurations.configure(
-    { account, environment },
-    { ...changes, settings, overlapMinutes },
-    OPERATOR,
+  await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+    service.core.configurations.configure(
+      transaction,
+      { account, environment },
+      { ...changes, settings, overlapMinutes },
+    ),
   );
 }
 
 export const removeConfiguration = (service: TestService, { account, environment }: Tenant): Promise<void> =>
-  service.core.configurations.remove({ account, environment }, OPERATOR);
+  service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+    service.core.configurations.remove(transaction, { account, environment }),
+  );
 
 export type Headers = Readonly<Record<string, string>>;
 

@@ -164,7 +164,9 @@ describe('the limit of failed authentications', () => {
   test('counts missing, unknown, revoked and expired keys together', async () => {
     const from = newAddress();
     const revoked = await service.newKey(account);
-    await service.core.accounts.revokeKey(revoked.id, { actor: { type: 'operator' } });
+    await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
+      service.core.accounts.revokeKey(transaction, revoked.id),
+    );
     const expired = await service.newKey(account, { expiresAt: service.now() - 1 });
     const keys = [undefined, 'wrong', revoked.secret, expired.secret, undefined, '', undefined];
     assert.deepEqual(await statuses(from, keys), [403, 403, 403, 403, 403, 403, 429]);

@@ -74,7 +74,9 @@ describe('while the body of a request trickles in', () => {
       const { me, text } = await withToken();
       const permissions = without('tokens:detokenize');
       const answer = await trickle(me, { path, type, body: around(text) }, () =>
-        service.core.accounts.editKey(me.keyId, { permissions }, OPERATOR),
+        service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+          service.core.accounts.editKey(transaction, me.keyId, { permissions }),
+        ),
       );
       assert.match(answer, /^HTTP\/1\.1 403 /);
       assert.deepEqual(await outcomes(me), ['access.denied permission_missing']);
@@ -83,7 +85,9 @@ describe('while the body of a request trickles in', () => {
     test(`a key that was revoked does nothing, on ${name}`, async () => {
       const { me, text } = await withToken();
       const answer = await trickle(me, { path, type, body: around(text) }, () =>
-        service.core.accounts.revokeKey(me.keyId, OPERATOR),
+        service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+          service.core.accounts.revokeKey(transaction, me.keyId),
+        ),
       );
       assert.match(answer, /^HTTP\/1\.1 403 /);
       assert.deepEqual(await outcomes(me), ['access.denied key_revoked']);
@@ -98,10 +102,14 @@ describe('while the body of a request trickles in', () => {
 
     test(`a permission that was granted in between is valid, on ${name}`, async () => {
       const { me, text } = await withToken();
-      await service.core.accounts.editKey(me.keyId, { permissions: without('tokens:detokenize') }, OPERATOR);
+      await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+        service.core.accounts.editKey(transaction, me.keyId, { permissions: without('tokens:detokenize') }),
+      );
       service.advance(LATER_MS);
       const answer = await trickle(me, { path, type, body: around(text) }, () =>
-        service.core.accounts.editKey(me.keyId, { permissions: PERMISSIONS }, OPERATOR),
+        service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+          service.core.accounts.editKey(transaction, me.keyId, { permissions: PERMISSIONS }),
+        ),
       );
       assert.match(answer, /^HTTP\/1\.1 200 /);
     });
@@ -112,7 +120,11 @@ describe('while the body of a request trickles in', () => {
     const body = JSON.stringify({ chd: [{ card: PAN, name: 'A', exp: '12/29' }], tags: [], scheme: 7 });
     const slow = { path: '/v1/tokenization/simple', type: 'application/json', body };
     const permissions = without('tokens:create');
-    const answer = await trickle(me, slow, () => service.core.accounts.editKey(me.keyId, { permissions }, OPERATOR));
+    const answer = await trickle(me, slow, () =>
+      service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
+        service.core.accounts.editKey(transaction, me.keyId, { permissions }),
+      ),
+    );
     assert.match(answer, /^HTTP\/1\.1 403 /);
     const rows = await service.core.database.read('select count(*) as n from tokens where account = ?', me.account);
     assert.equal(rows[0]?.['n'], 0);

@@ -42,14 +42,23 @@ describe('a host that is not allowed', () => {
       ['base-url', 'https://api-payments.koin.com.br.evil.example'],
       ['tokenize-url', 'https://api-sandbox.koin.com.br'],
     ] as const)
-      await assert.rejects(activations.enable(tenant, enabling({ [name]: value }), BY_OPERATOR), (error: Error) => {
-        assert.match(error.message, new RegExp(`^${name}: not a host that koin documents for production; .*HOSTS`));
-        assert.ok(!error.message.includes(value));
-        return true;
-      });
+      await assert.rejects(
+        service.core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+          activations.enable(transaction, tenant, enabling({ [name]: value })),
+        ),
+        (error: Error) => {
+          assert.match(error.message, new RegExp(`^${name}: not a host that koin documents for production; .*HOSTS`));
+          assert.ok(!error.message.includes(value));
+          return true;
+        },
+      );
     assert.equal((await activations.show(tenant)).enabled, false);
-    await activations.enable(tenant, enabling({ 'base-url': 'https://api-payments.koin.com.br/' }), BY_OPERATOR);
-    await activations.enable({ ...tenant, environment: 'sandbox' }, enabling({ 'base-url': url }), BY_OPERATOR);
+    await service.core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+      activations.enable(transaction, tenant, enabling({ 'base-url': 'https://api-payments.koin.com.br/' })),
+    );
+    await service.core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+      activations.enable(transaction, { ...tenant, environment: 'sandbox' }, enabling({ 'base-url': url })),
+    );
   });
 
   test('gets no card of a payment, which counts as certainly not sent', async () => {
@@ -59,10 +68,9 @@ describe('a host that is not allowed', () => {
     const hosts = new ProcessorHosts([new URL(url).host]);
     const { byName: processors, close } = createProcessors({ ...service.core, hosts });
     close();
-    await new PaymentActivations({ ...service.core, processors, hosts }).enable(
-      tenant,
-      enabling({ 'base-url': url }),
-      BY_OPERATOR,
+    const activations = new PaymentActivations({ ...service.core, processors, hosts });
+    await service.core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
+      activations.enable(transaction, tenant, enabling({ 'base-url': url })),
     );
     const before = standIn.requests.length;
     const body = order('authorization', { currency: 'BRL', amount: 10 });

@@ -58,7 +58,7 @@ export interface SimulatedResponse {
 }
 
 /** Accounts of the simulation are not under dual control. */
-const NO_CHANGE_CONTROL = { permit: () => Promise.resolve({ writes: [], journal: [] }) };
+const NO_CHANGE_CONTROL = { permit: () => Promise.resolve() };
 
 const PERMISSIONS = ['payments:write', 'payments:read', 'tokens:detokenize', 'captures:retrieve'] as const;
 
@@ -99,7 +99,6 @@ export class Machine {
     const transactions = new Transactions({ database, clock, idempotency });
     const activations = new PaymentActivations({
       ...parts,
-      transactions,
       processors,
       hosts: new ProcessorHosts(),
       changeControl: NO_CHANGE_CONTROL,

@@ -198,7 +198,9 @@ class Simulation {
     const desk = this.#machine(process, clock, trustedTime(clock));
     const { name } = this.#backend;
     const settings = { ...this.#backend.settings, ...(this.#plan.clockJumps !== undefined && LONG_LIFETIMES) };
-    await desk.activations.enable(TENANT, { processor: name, settings, force: false }, OPERATOR);
+    await desk.transactions.run({ origin: OPERATOR }, (transaction) =>
+      desk.activations.enable(transaction, TENANT, { processor: name, settings, force: false }),
+    );
     return desk;
   }
 

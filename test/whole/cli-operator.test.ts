@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type OpenedConsole, openConsole } from '../../console/open.ts';
 import { parseConfig } from '../../src/config.ts';
-import { openCore } from '../../src/core.ts';
+import { type OpenCore, openCore } from '../../src/core.ts';
 import { HOUR } from '../../src/kernel/clock.ts';
 import { steadyClocks } from '../fixtures/clock.ts';
 import { runCommand, runInProcess } from '../fixtures/command.ts';
 import { databaseSettings, dropDatabase } from '../fixtures/database.ts';
-import { codeAt, PASSWORD, VISITOR } from '../fixtures/people-fixture.ts';
+import { BY_TEST, codeAt, PASSWORD, VISITOR } from '../fixtures/people-fixture.ts';
 
 const now = (): number => Date.now();
 
@@ -25,11 +25,11 @@ describe('cardvault operator', () => {
   });
 
   const run = (...args: string[]) => runInProcess(directory, 'operator', ...args);
-  const withVault = async <T>(act: (webConsole: OpenedConsole) => Promise<T>): Promise<T> => {
+  const withVault = async <T>(act: (webConsole: OpenedConsole, core: OpenCore) => Promise<T>): Promise<T> => {
     const settings = await databaseSettings(directory);
     const core = await openCore(parseConfig({ CARDVAULT_DATA_DIR: directory, ...settings }), steadyClocks(now));
     try {
-      return await act(openConsole(core));
+      return await act(openConsole(core), core);
     } finally {
       await core.close();
     }
@@ -40,11 +40,15 @@ describe('cardvault operator', () => {
   };
   /** Does the same as opening a link in a browser. */
   const joinBy = (url: string, more: { email?: string; name?: string } = {}) =>
-    withVault(async ({ people }) => {
+    withVault(async ({ people }, core) => {
       const given = { secret: secretOf(url), name: 'Olga', language: 'en', password: PASSWORD, ...more };
-      const { session } = await people.enrollment.begin(given, VISITOR);
+      const { session } = await core.transactions.run({ origin: BY_TEST }, (transaction) =>
+        people.enrollment.begin(transaction, given, VISITOR),
+      );
       const { secret } = people.enrollment.totp(session);
-      return people.enrollment.confirmTotp(session, codeAt(secret, now()), VISITOR);
+      return core.transactions.run({ origin: BY_TEST }, (transaction) =>
+        people.enrollment.confirmTotp(transaction, session, codeAt(secret, now()), VISITOR),
+      );
     });
 
   test('invites before the service ever ran, and the user who opens the link enters a name', async () => {

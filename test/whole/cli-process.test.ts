@@ -17,7 +17,7 @@ import {
   withoutSettings,
 } from '../fixtures/command.ts';
 import { databaseSettings, dropDatabase } from '../fixtures/database.ts';
-import { codeAt, PASSWORD, VISITOR } from '../fixtures/people-fixture.ts';
+import { BY_TEST, codeAt, PASSWORD, VISITOR } from '../fixtures/people-fixture.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 
 describe('beside a running service', () => {
@@ -129,9 +129,13 @@ describe('serve', () => {
     try {
       const given = { secret: link.trim().split('#')[1] ?? '', name: 'Olga', language: 'en', password: PASSWORD };
       const { people } = openConsole(core);
-      const { session } = await people.enrollment.begin({ ...given, email: 'olga@example.com' }, VISITOR);
+      const { session } = await core.transactions.run({ origin: BY_TEST }, (transaction) =>
+        people.enrollment.begin(transaction, { ...given, email: 'olga@example.com' }, VISITOR),
+      );
       const { secret } = people.enrollment.totp(session);
-      await people.enrollment.confirmTotp(session, codeAt(secret, Date.now()), VISITOR);
+      await core.transactions.run({ origin: BY_TEST }, (transaction) =>
+        people.enrollment.confirmTotp(transaction, session, codeAt(secret, Date.now()), VISITOR),
+      );
     } finally {
       await core.close();
     }

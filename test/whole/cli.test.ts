@@ -397,7 +397,9 @@ describe('the command line', () => {
     test('an expired key has no successor', async () => {
       const { id } = (await newKey()).json;
       const core = await openCore(parseConfig({ CARDVAULT_DATA_DIR: directory }), systemClocks);
-      await core.accounts.editKey(id, { expiresAt: Date.now() - 1 }, { actor: { type: 'operator' } });
+      await core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
+        core.accounts.editKey(transaction, id, { expiresAt: Date.now() - 1 }),
+      );
       await core.close();
       const { code, err } = await run(directory, 'key', 'rotate', id, '--json');
       assert.equal(code, 1);

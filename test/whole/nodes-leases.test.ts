@@ -15,12 +15,17 @@ describe('work that one node does for all', { timeout: 240_000 }, () => {
     nodes = await Nodes.overShared();
     caller = await nodes.newCaller();
     // So that recovery follows immediately.
-    const { activations } = await nodes.core();
+    const { activations, transactions } = await nodes.core();
     const settings = { 'timeout-ms': '300', 'recovery-delay-ms': '0' };
     const request = { processor: 'simulator', settings, force: false };
-    await activations.enable({ account: caller.account, environment: 'sandbox' }, request, {
-      actor: { type: 'service' },
-    });
+    await transactions.run(
+      {
+        origin: {
+          actor: { type: 'service' },
+        },
+      },
+      (transaction) => activations.enable(transaction, { account: caller.account, environment: 'sandbox' }, request),
+    );
   });
   after(() => nodes.end());
 

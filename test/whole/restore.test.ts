@@ -53,9 +53,9 @@ describe('restore', { timeout: 120_000 }, () => {
   before(async () => {
     origin = mkdtempSync(join(tmpdir(), 'cardvault-restore-'));
     const core = await open(origin);
-    await core.accounts.create('Before', OPERATOR);
+    await core.transactions.run({ origin: OPERATOR }, (transaction) => core.accounts.create(transaction, 'Before'));
     await core.database.backup(join(origin, 'backup.db'));
-    await core.accounts.create('After', OPERATOR);
+    await core.transactions.run({ origin: OPERATOR }, (transaction) => core.accounts.create(transaction, 'After'));
     await core.close();
   });
   beforeEach(() => {
@@ -145,7 +145,9 @@ describe('restore', { timeout: 120_000 }, () => {
     /** The files of a database that was killed: its newest records are in its log. */
     const leaveLog = async (): Promise<void> => {
       const core = await open(directory);
-      await core.accounts.create('In the log', OPERATOR);
+      await core.transactions.run({ origin: OPERATOR }, (transaction) =>
+        core.accounts.create(transaction, 'In the log'),
+      );
       for (const part of ['', '-wal', '-shm']) copyFileSync(file(`cardvault.db${part}`), file(`killed${part}`));
       await core.close();
       for (const part of ['', '-wal', '-shm']) renameSync(file(`killed${part}`), file(`cardvault.db${part}`));
@@ -211,7 +213,7 @@ describe('restore', { timeout: 120_000 }, () => {
 
   test('does not apply a log that a lost database left behind', async () => {
     const core = await open(directory);
-    await core.accounts.create('Lost', OPERATOR);
+    await core.transactions.run({ origin: OPERATOR }, (transaction) => core.accounts.create(transaction, 'Lost'));
     copyFileSync(file('cardvault.db-wal'), file('kept-wal'));
     await core.close();
     rmSync(file('cardvault.db'));
@@ -222,7 +224,7 @@ describe('restore', { timeout: 120_000 }, () => {
 
   test('takes the log of a database that was moved elsewhere with it', async () => {
     const core = await open(directory);
-    await core.accounts.create('Newest', OPERATOR);
+    await core.transactions.run({ origin: OPERATOR }, (transaction) => core.accounts.create(transaction, 'Newest'));
     for (const part of ['', '-wal']) copyFileSync(file(`cardvault.db${part}`), backup() + part);
     await core.close();
     assert.equal((await restore('--force')).code, 0);

@@ -39,7 +39,10 @@ describe('a database that was tampered with', () => {
   ] as const) {
     test(`a key that was given ${what} is refused, and the audit log says why`, async () => {
       const { id, secret } = await service.newKey(await service.newAccount('Thief'), { permissions: ['account:read'] });
-      if (what === 'no revocation') await service.core.accounts.revokeKey(id, { actor: { type: 'operator' } });
+      if (what === 'no revocation')
+        await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
+          service.core.accounts.revokeKey(transaction, id),
+        );
       tamper(`update api_keys set ${change} where id = ?`, value(), id);
       assert.equal((await service.call('GET', '/v1/account', { key: secret })).status, 403);
       const denials = (await Array.fromAsync(exportJournal(service.core.database)))
@@ -137,7 +140,9 @@ test('a request that was held back does not outlive the revocation of its key', 
     // Long enough for the headers to be there and the key to be found good.
     await service.call('GET', '/healthz');
     await new Promise((resolve) => setTimeout(resolve, 300));
-    await service.core.accounts.revokeKey(id, { actor: { type: 'operator' } });
+    await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
+      service.core.accounts.revokeKey(transaction, id),
+    );
     service.advance(5000);
     held.end(body);
     assert.equal(await status, 403);

@@ -65,7 +65,9 @@ describe('what a vault began with', () => {
 
   test('is not initialized again when all keys were removed with the audit log, while any other row exists', async () => {
     const core = await open();
-    await core.accounts.create('Shop', { actor: { type: 'operator', name: 'test' } });
+    await core.transactions.run({ origin: { actor: { type: 'operator', name: 'test' } } }, (transaction) =>
+      core.accounts.create(transaction, 'Shop'),
+    );
     await core.close();
     inFile(...['journal', 'journal_heads', 'lane_register', 'wrapped_keys'].map((name) => `delete from ${name}`));
     await assert.rejects(open(), /all keys were removed from the database/);

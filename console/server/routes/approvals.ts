@@ -1,6 +1,9 @@
+import type { Fill, Transaction } from '../../../src/idempotency/transaction.ts';
 import { formatIso8601 } from '../../../src/kernel/clock.ts';
 import { Failure, notPossible } from '../../../src/kernel/failure.ts';
+import type { Json } from '../../../src/kernel/json.ts';
 import { type Approval, type ApprovalView, statusAt, wasMemberBefore } from '../../approvals/approval.ts';
+import type { RedeemedApproval } from '../../approvals/approvals.ts';
 import { type Capability, can } from '../../people/roles.ts';
 import {
   answerDualControlQuestion,
@@ -33,36 +36,28 @@ export const approvalRoutes: readonly Route[] = [
   }),
 
   route(approve, async (call) => {
-    const execution = await call.services.approvals.decide(call, call.params['id'] ?? '', 'approved');
-    if (execution !== undefined) await executeOperatorChange(call.services, execution);
+    const { services, transaction, params } = call;
+    const execution = await services.approvals.decide(transaction, call, params['id'] ?? '', 'approved');
+    if (execution !== undefined) await executeOperatorChange(services, transaction, execution);
     return { executed: execution !== undefined };
   }),
 
   route(decline, async (call) => {
-    await call.services.approvals.decide(call, call.params['id'] ?? '', 'declined');
+    await call.services.approvals.decide(call.transaction, call, call.params['id'] ?? '', 'declined');
     return { done: true };
   }),
 
   route(withdrawApproval, async (call) => {
-    await call.services.approvals.withdraw(call, call.params['id'] ?? '');
+    await call.services.approvals.withdraw(call.transaction, call, call.params['id'] ?? '');
     return { done: true };
   }),
 
   route(executeApproval, async (call) => {
-    const { approvals } = call.services;
-    const approval = await approvals.get(call.account, call.params['id'] ?? '');
+    const approval = await call.services.approvals.get(call.account, call.params['id'] ?? '');
     const change = findApprovableChange(call, approval);
     await assertApproverStillAllowed(call, approval);
-    const { call: requestedCall, consent } = await approvals.claimForExecution(approval, call);
-    try {
-      return {
-        action: approval.action,
-        result: await change.execute(call, requestedCall, approval.environment, consent),
-      };
-    } catch (error) {
-      await approvals.recordFailure(approval, error instanceof Failure ? error.code : 'failed', call.origin);
-      throw error;
-    }
+    call.services.approvals.assertExecutable(approval, call.person);
+    return { action: approval.action, result: await executeOnce(call, approval, change) };
   }),
 
   route(showDualControlQuestion, async ({ services, account }) => {
@@ -70,26 +65,54 @@ export const approvalRoutes: readonly Route[] = [
     return { is_asked: isAsked, is_recommended: isRecommended };
   }),
 
-  route(answerDualControlQuestion, async ({ services, account, origin, body: { dual_control: isOn } }) => {
-    // Enabling the rule in the settings does the same.
-    const links = isOn ? await services.people.invitations.revokeAll(account, origin) : undefined;
-    await services.dualControlQuestion.answer(account, isOn, origin, links);
+  route(answerDualControlQuestion, async (call) => {
+    const { services, transaction, account, body } = call;
+    await services.dualControlQuestion.answer(transaction, account, body.dual_control);
+    if (body.dual_control) await revokeInvitations(call);
     return { done: true };
   }),
 
   route(
     setDualControl,
-    async ({ services, account, origin, body }) => {
+    async (call) => {
+      const { services, transaction, account, body } = call;
       const { dual_control: isOn } = body;
-      // A single user created the pending links, and could be the one who redeems them.
-      const links = isOn ? await services.people.invitations.revokeAll(account, origin) : undefined;
-      if ((await services.accounts.find(account))?.dualControl !== isOn)
-        await services.approvals.setRequired(account, isOn, origin, links);
+      if ((await services.accounts.find(account))?.dualControl !== isOn) {
+        await services.approvals.setRequired(transaction, account, isOn);
+        if (isOn) await revokeInvitations(call);
+      }
       return executed({ dual_control: isOn });
     },
     async ({ body }) => [{ name: 'dual_control', value: String(body.dual_control) }],
   ),
 ];
+
+/** Makes an approved change in the transaction that ends its approval. A change that fails ends the approval as well. */
+async function executeOnce(call: AnyCall, approval: Approval, change: ApprovableChange): Promise<Json> {
+  const { services, origin } = call;
+  const { approvals, transactions } = services;
+  const run = <Result>(fill: Fill<Result>): Promise<Result> => transactions.run({ origin }, fill);
+  const redeem: Fill<RedeemedApproval> = (transaction) => approvals.redeemApproval(transaction, approval);
+  const execute = (transaction: Transaction, { call: requestedCall, consent }: RedeemedApproval): Promise<Json> =>
+    change.execute({ ...call, transaction, consent }, requestedCall, approval.environment);
+  // A change outside the database is made after the commit, so that no concurrent call makes it too.
+  const redeemed = change.commitsItself ? await run(redeem) : undefined;
+  try {
+    return await run(async (transaction) => execute(transaction, redeemed ?? (await redeem(transaction))));
+  } catch (error) {
+    const outcome = error instanceof Failure ? error.code : 'failed';
+    await run(async (transaction) =>
+      redeemed === undefined
+        ? approvals.endFailed(transaction, approval, outcome)
+        : approvals.recordFailure(transaction, approval, outcome),
+    );
+    throw error;
+  }
+}
+
+/** A single person created the pending links, and could redeem them as the second person. */
+const revokeInvitations = ({ services, transaction, account }: AnyCall): Promise<void> =>
+  services.people.invitations.revokeAll(transaction, account);
 
 /** Finds the change of an approval. Throws `not_allowed` when the requester has lost the capability for it. */
 function findApprovableChange({ services, role }: AnyCall, { action }: Approval): ApprovableChange {

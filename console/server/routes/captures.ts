@@ -18,12 +18,8 @@ export const captureRoutes: readonly Route[] = [
   }),
 
   route(deleteCapture, async (call) => {
-    const { services, tenant, params, origin } = call;
-    await translateErrors({}, () =>
-      services.transactions.run({ origin, account: tenant.account }, (transaction) =>
-        services.captures.delete(transaction, tenant, params['id'] ?? ''),
-      ),
-    );
+    const { services, transaction, tenant, params } = call;
+    await translateErrors({}, () => services.captures.delete(transaction, tenant, params['id'] ?? ''));
     return { done: true };
   }),
 ];

@@ -1,6 +1,7 @@
 import { formatIso8601 } from '../../../src/kernel/clock.ts';
 import type { Json } from '../../../src/kernel/json.ts';
 import type { CompletedEnrollment } from '../../people/complete-enrollment.ts';
+import type { Membership } from '../../people/membership-store.ts';
 import {
   acceptInvitation,
   beginPasskeyEnrollment,
@@ -10,7 +11,7 @@ import {
   showInvitation,
 } from '../../wire/session.ts';
 import { type ConsoleServices, type PublicCall, publicRoute, type Route, route } from '../route.ts';
-import { assertSession, loadSessionView, startSession } from './session.ts';
+import { assertSession, toSessionView } from './session.ts';
 
 const DEFAULT_LANGUAGE = 'en';
 const DEFAULT_LABEL = 'Passkey';
@@ -30,48 +31,55 @@ export const enrollmentRoutes: readonly Route[] = [
     };
   }),
 
-  publicRoute(enroll, async ({ services, body, client, setSessionCookie }) => {
+  publicRoute(enroll, async ({ services, transaction, body, client, setSessionCookie }) => {
     const { invitation, name, email, password, language = DEFAULT_LANGUAGE } = body;
     const identity = { ...(name !== undefined && { name }), ...(email !== undefined && { email }) };
     const { enrollment } = services.people;
-    const issued = await enrollment.begin({ secret: invitation, ...identity, language, password }, client);
+    const issued = await enrollment.begin(transaction, { secret: invitation, ...identity, language, password }, client);
     setSessionCookie(issued);
     return { totp: enrollment.totp(issued.session), csrf_token: issued.session.csrf };
   }),
 
-  publicRoute(enrollByTotp, async (visit) => {
-    const { services, client, body } = visit;
-    return toCompletedView(
-      visit,
-      await services.people.enrollment.confirmTotp(assertSession(visit), body.code, client),
-    );
+  publicRoute(enrollByTotp, async (call) => {
+    const { services, transaction, client, body } = call;
+    const { enrollment } = services.people;
+    return complete(call, await enrollment.confirmTotp(transaction, assertSession(call), body.code, client));
   }),
 
-  publicRoute(beginPasskeyEnrollment, async (visit) => {
-    const { services, relyingParty } = visit;
-    const options = await services.people.enrollment.passkeyOptions(assertSession(visit), relyingParty);
+  publicRoute(beginPasskeyEnrollment, async (call) => {
+    const { services, transaction, relyingParty } = call;
+    const options = await services.people.enrollment.passkeyOptions(transaction, assertSession(call), relyingParty);
     return { options: options as unknown as Json };
   }),
 
-  publicRoute(enrollByPasskey, async (visit) => {
-    const { services, client, body, relyingParty } = visit;
+  publicRoute(enrollByPasskey, async (call) => {
+    const { services, transaction, client, body, relyingParty } = call;
     const registration = { response: body.credential, label: body.label ?? DEFAULT_LABEL };
     const { enrollment } = services.people;
-    return toCompletedView(
-      visit,
-      await enrollment.confirmPasskey(assertSession(visit), registration, relyingParty, client),
+    return complete(
+      call,
+      await enrollment.confirmPasskey(transaction, assertSession(call), registration, relyingParty, client),
     );
   }),
 
   route(acceptInvitation, async (call) => {
-    const { services, session, client, body } = call;
-    await services.people.enrollment.accept(session, body.invitation, client);
-    return loadSessionView(call, session);
+    const { services, transaction, session, person, body } = call;
+    const { enrollment, team } = services.people;
+    const before = await team.listMembershipsOf(person.id);
+    const added = await enrollment.accept(transaction, session, body.invitation);
+    return toSessionView(call, session, person, [...before, added].sort(byAccount));
   }),
 ];
 
-async function toCompletedView(visit: PublicCall<unknown, unknown>, completed: CompletedEnrollment) {
-  return { recovery_codes: completed.recoveryCodes, session: await startSession(visit, completed) };
+const byAccount = (one: Membership, other: Membership): number => (one.account < other.account ? -1 : 1);
+
+async function complete(call: PublicCall<unknown, unknown>, completed: CompletedEnrollment) {
+  const { session, person, memberships } = completed;
+  call.setSessionCookie(completed);
+  return {
+    recovery_codes: completed.recoveryCodes,
+    session: await toSessionView(call, session, person, memberships),
+  };
 }
 
 /** Not for an account that was altered in the database: the page would show a name that an attacker chose. */

@@ -28,9 +28,10 @@ export const keyRoutes: readonly Route[] = [
 
   route(
     createKey,
-    async ({ services, account, tenant, body, origin, now }) => {
+    async ({ services, transaction, account, tenant, body, now }) => {
       const attributes = parseAttributes(body, now);
-      const { key, secret } = await services.accounts.createKey(account, tenant.environment, attributes, origin);
+      const { accounts } = services;
+      const { key, secret } = await accounts.createKey(transaction, account, tenant.environment, attributes);
       return executed({ key: toKeyView(key, now), secret });
     },
     async ({ body, now }) => summarizeAttributes(parseAttributes(body, now)),
@@ -39,12 +40,12 @@ export const keyRoutes: readonly Route[] = [
   route(
     editKey,
     async (call) => {
-      const { services, body, origin, now } = call;
+      const { services, transaction, body, now } = call;
       const key = await getAuthenticKey(call);
       const changes = changedAttributes(key, parseAttributes(body, now, key.expiresAt));
       if (Object.keys(changes).length === 0 && key.revision === body.revision)
         return executed({ key: toKeyView(key, now) });
-      const edited = await services.accounts.editKey(key.id, changes, origin, {
+      const edited = await services.accounts.editKey(transaction, key.id, changes, {
         account: key.account,
         expectedRevision: body.revision,
       });
@@ -61,9 +62,10 @@ export const keyRoutes: readonly Route[] = [
   route(
     rotateKey,
     async (call) => {
-      const { services, body, origin, now } = call;
+      const { services, transaction, body, now } = call;
       const old = await getAuthenticKey(call);
-      const { key, secret } = await services.accounts.rotateKey(old.id, body.overlap_minutes, origin, old.account);
+      const { accounts } = services;
+      const { key, secret } = await accounts.rotateKey(transaction, old.id, body.overlap_minutes, old.account);
       return executed({ key: toKeyView(key, now), secret });
     },
     async (call) => [
@@ -73,9 +75,9 @@ export const keyRoutes: readonly Route[] = [
   ),
 
   route(revokeKey, async (call) => {
-    const { services, account, origin, now } = call;
+    const { services, transaction, account, now } = call;
     const { id } = await getKey(call);
-    return { key: toKeyView(await services.accounts.revokeKey(id, origin, account), now) };
+    return { key: toKeyView(await services.accounts.revokeKey(transaction, id, account), now) };
   }),
 ];
 

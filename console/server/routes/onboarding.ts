@@ -37,17 +37,14 @@ export const onboardingRoutes: readonly Route[] = [
   route(requestActivation, async (call) => {
     const { environment, processor, note = '' } = call.body;
     assertDisplayable(note, 'note');
-    return { id: await call.services.requests.submit({ account: call.account, environment, processor, note }, call) };
+    const { services, transaction, account } = call;
+    return { id: await services.requests.submit(transaction, { account, environment, processor, note }, call) };
   }),
 
   route(withdrawActivationRequest, async (call) => {
-    const { services, account, params } = call;
-    await services.requests.decide(
-      await services.requests.getPending(account, params['id'] ?? ''),
-      'withdrawn',
-      '',
-      call,
-    );
+    const { services, transaction, account, params } = call;
+    const request = await services.requests.getPending(account, params['id'] ?? '');
+    await services.requests.decide(transaction, request, 'withdrawn', '', call);
     return { done: true };
   }),
 ];

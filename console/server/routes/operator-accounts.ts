@@ -2,6 +2,7 @@ import type { Account } from '../../../src/accounts/account.ts';
 import { formatIso8601 } from '../../../src/kernel/clock.ts';
 import { ENVIRONMENTS, type Environment, type Tenant } from '../../../src/kernel/environment.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
+import type { ActivationSettingsView } from '../../../src/payments/payment-activations.ts';
 import { parseEmail } from '../../people/person.ts';
 import {
   createAccount,
@@ -30,12 +31,12 @@ export const operatorAccountRoutes: readonly Route[] = [
   }),
 
   route(createAccount, async (call) => {
-    const { services, body, origin } = call;
+    const { services, transaction, body } = call;
     const { owner_email: email } = body;
     return translateErrors({ email: 'owner_email' }, async () => {
-      // Parsed first, so that no account without an owner is created.
+      // The email is checked before the name.
       if (email !== undefined) parseEmail(email);
-      const { id } = await services.accounts.create(body.name, origin);
+      const { id } = await services.accounts.create(transaction, body.name);
       if (email === undefined) return { id, invitation: null };
       return { id, invitation: toLinkView(call, await invite(call, { account: id, role: 'owner', email })) };
     });
@@ -44,37 +45,41 @@ export const operatorAccountRoutes: readonly Route[] = [
   route(showAccount, async (call) => {
     const account = await getAccountOfPath(call);
     const figures = await loadAccountFigures(call.services.database, call.services.keyring, call.now);
-    const payments = ENVIRONMENTS.map((environment) => loadPaymentsView(call, { account: account.id, environment }));
+    const payments = ENVIRONMENTS.map(async (environment) => {
+      const tenant = { account: account.id, environment };
+      return toPaymentsView(tenant, await call.services.activations.describe(tenant));
+    });
     return { account: toAccountView(account, figures), payments: await Promise.all(payments) };
   }),
 
   route(suspendAccount, async (call) => {
-    await call.services.accounts.suspend((await getAccountOfPath(call)).id, call.origin);
+    await call.services.accounts.suspend(call.transaction, (await getAccountOfPath(call)).id);
     return { done: true };
   }),
 
   route(sealAccount, async (call) => {
-    await call.services.accounts.suspend((await getAccountOfPath(call)).id, call.origin, call.body.name);
+    await call.services.accounts.suspend(call.transaction, (await getAccountOfPath(call)).id, call.body.name);
     return { done: true };
   }),
 
   route(resumeAccount, async (call) => {
-    await call.services.accounts.resume((await getAccountOfPath(call)).id, call.origin);
+    await call.services.accounts.resume(call.transaction, (await getAccountOfPath(call)).id);
     return { done: true };
   }),
 
   route(enablePayments, async (call) => {
     const tenant = await getTenantOfPath(call);
     return toResultOrApproval(async () => {
-      await call.services.activations.enable(tenant, parseEnabling(call.body), call.origin);
-      return { payments: await loadPaymentsView(call, tenant) };
+      const { services, transaction, body } = call;
+      const enabled = await services.activations.enable(transaction, tenant, parseEnabling(body));
+      return { payments: toPaymentsView(tenant, enabled) };
     });
   }),
 
   route(disablePayments, async (call) => {
     const tenant = await getTenantOfPath(call);
     return toResultOrApproval(async () => {
-      await call.services.activations.disable(tenant, call.origin);
+      await call.services.activations.disable(call.transaction, tenant);
       return { done: true };
     });
   }),
@@ -113,13 +118,10 @@ function toAccountView(account: Account, figures: AccountFigures) {
   };
 }
 
-async function loadPaymentsView({ services }: AnyCall, tenant: Tenant) {
-  const { processor, settings, isAltered } = await services.activations.describe(tenant);
-  return {
-    environment: tenant.environment,
-    enabled: processor !== undefined,
-    processor: processor ?? null,
-    is_altered: isAltered,
-    settings: settings.map(toSettingView),
-  };
-}
+const toPaymentsView = ({ environment }: Tenant, { processor, settings, isAltered }: ActivationSettingsView) => ({
+  environment,
+  enabled: processor !== undefined,
+  processor: processor ?? null,
+  is_altered: isAltered,
+  settings: settings.map(toSettingView),
+});

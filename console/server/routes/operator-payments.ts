@@ -30,16 +30,16 @@ export const operatorPaymentRoutes: readonly Route[] = [
   }),
 
   route(approveActivation, async (call) => {
-    const { services, body, origin } = call;
+    const { services, transaction, body } = call;
     const { answer = '' } = body;
     assertDisplayable(answer, 'answer');
     const request = await findRequestOfPath(call);
     const { account, environment } = request;
-    // One unit, so that an enabled request cannot be withdrawn: when it fails, the request stays pending.
-    const along = await services.requests.buildDecision(request, 'approved', answer, call);
-    const more = { along, attachment: { request: request.id, note: answer } };
+    const attachment = { request: request.id, note: answer };
     return toResultOrApproval(async () => {
-      await services.activations.enable({ account, environment }, parseEnabling(body), origin, more);
+      await services.activations.enable(transaction, { account, environment }, parseEnabling(body), { attachment });
+      // After the change, which may have to wait for an approval: then the request stays pending.
+      await services.requests.decide(transaction, request, 'approved', answer, call);
       return { done: true };
     });
   }),
@@ -47,7 +47,7 @@ export const operatorPaymentRoutes: readonly Route[] = [
   route(declineActivation, async (call) => {
     const { answer } = call.body;
     assertDisplayable(answer, 'answer');
-    await call.services.requests.decide(await findRequestOfPath(call), 'declined', answer, call);
+    await call.services.requests.decide(call.transaction, await findRequestOfPath(call), 'declined', answer, call);
     return { done: true };
   }),
 

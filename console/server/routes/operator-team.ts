@@ -25,8 +25,8 @@ export const operatorTeamRoutes: readonly Route[] = [
 
   route(revokeOperatorInvitation, (call) => revokeInvitation(call, OPERATORS, 'id')),
 
-  route(removeOperator, async ({ services: { people }, params, origin }) => {
-    await people.team.remove(OPERATORS, params['person'] ?? '', origin);
+  route(removeOperator, async ({ services: { people }, transaction, params }) => {
+    await people.team.remove(transaction, OPERATORS, params['person'] ?? '');
     return { done: true };
   }),
 
@@ -50,10 +50,10 @@ export const operatorTeamRoutes: readonly Route[] = [
 ];
 
 async function revokeInvitation(
-  { services, params, origin }: ConsoleCall<unknown, unknown>,
+  { services, transaction, params }: ConsoleCall<unknown, unknown>,
   account: string,
   name: string,
 ) {
-  await services.people.invitations.revoke(account, params[name] ?? '', origin);
+  await services.people.invitations.revoke(transaction, account, params[name] ?? '');
   return { done: true };
 }

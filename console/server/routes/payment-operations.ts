@@ -19,15 +19,17 @@ type RequestedCall = ConsoleCall<OperationBody, undefined>;
 const operationRoute = <Body extends OperationBody>(
   definition: Definition<Body, undefined, ValueOf<typeof voidPaymentManually.data>>,
   toCommand: (body: Body) => Command,
-): Route =>
-  route(
+): Route => ({
+  ...route(
     definition,
     async (call) => {
       await operate(call, withExpectedOperations(call, toCommand(call.body)));
       return executed(toPaymentView(...(await loadPayment(call))));
     },
     (call) => summarize(call, withExpectedOperations(call, toCommand(call.body))),
-  );
+  ),
+  commitsItself: true,
+});
 
 const toRequestedAmount = (text: string | undefined): RequestedAmount | undefined =>
   text === undefined ? undefined : { text, currency: undefined };

@@ -1,6 +1,7 @@
 import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import type { Json } from '../../../src/kernel/json.ts';
 import type { FactorView } from '../../people/factor-management.ts';
+import type { Profile } from '../../people/people.ts';
 import type { Session } from '../../people/session.ts';
 import {
   addPasskey,
@@ -17,8 +18,8 @@ import {
   revokeSession,
   showProfile,
 } from '../../wire/profile.ts';
-import { type Route, route } from '../route.ts';
-import { loadSessionView } from './session.ts';
+import { type ConsoleCall, type Route, route } from '../route.ts';
+import { toSessionView } from './session.ts';
 
 export const profileRoutes: readonly Route[] = [
   route(showProfile, async ({ services: { people }, session, person }) => {
@@ -28,72 +29,74 @@ export const profileRoutes: readonly Route[] = [
     return {
       factors: factors.map(toFactorView),
       recovery_codes_left: recoveryCodes,
-      sessions: [toSessionView(session, true), ...others.map((each) => toSessionView(each, false))],
+      sessions: [toListedSession(session, true), ...others.map((each) => toListedSession(each, false))],
     };
   }),
 
   route(editProfile, async (call) => {
     const { name, language } = call.body;
     const changes = { ...(name !== undefined && { name }), ...(language !== undefined && { language }) };
-    await call.services.people.people.edit(call.session, changes, call.client);
-    return loadSessionView(call, call.session);
+    return toView(call, await call.services.people.people.edit(call.transaction, call.session, changes));
   }),
 
   route(changeEmail, async (call) => {
-    await call.services.people.people.changeEmail(call.session, call.body.email, call.client);
-    return loadSessionView(call, call.session);
+    return toView(call, await call.services.people.people.changeEmail(call.transaction, call.session, call.body.email));
   }),
 
-  route(changePassword, async ({ services: { people }, session, client, body }) => {
-    await people.people.changePassword(session, { current: body.current, next: body.password }, client);
+  route(changePassword, async ({ services: { people }, session, origin, body }) => {
+    await people.people.changePassword(session, { current: body.current, next: body.password }, origin);
     return { done: true };
   }),
 
-  route(beginTotp, async ({ services: { people }, session }) => ({
-    totp: await people.factorManagement.beginTotp(session),
+  route(beginTotp, async ({ services: { people }, transaction, session }) => ({
+    totp: await people.factorManagement.beginTotp(transaction, session),
   })),
 
-  route(addTotp, async ({ services: { people }, session, client, body }) => {
-    await people.factorManagement.confirmTotp(session, body.code, client);
+  route(addTotp, async ({ services: { people }, transaction, session, body }) => {
+    await people.factorManagement.confirmTotp(transaction, session, body.code);
     return { done: true };
   }),
 
-  route(beginPasskey, async ({ services: { people }, session, relyingParty }) => {
-    const options = await people.factorManagement.passkeyOptions(session, relyingParty);
+  route(beginPasskey, async ({ services: { people }, transaction, session, relyingParty }) => {
+    const options = await people.factorManagement.passkeyOptions(transaction, session, relyingParty);
     return { options: options as unknown as Json };
   }),
 
-  route(addPasskey, async ({ services: { people }, session, client, relyingParty, body }) => {
+  route(addPasskey, async ({ services: { people }, transaction, session, relyingParty, body }) => {
     const registration = { response: body.credential, label: body.label };
-    await people.factorManagement.confirmPasskey(session, registration, relyingParty, client);
+    await people.factorManagement.confirmPasskey(transaction, session, registration, relyingParty);
     return { done: true };
   }),
 
-  route(renamePasskey, async ({ services: { people }, session, client, params, body }) => {
-    await people.factorManagement.rename(session, params['id'] ?? '', body.label, client);
+  route(renamePasskey, async ({ services: { people }, transaction, session, params, body }) => {
+    await people.factorManagement.rename(transaction, session, params['id'] ?? '', body.label);
     return { done: true };
   }),
 
-  route(removeFactor, async ({ services: { people }, session, client, params }) => {
-    await people.factorManagement.remove(session, params['id'] ?? '', client);
+  route(removeFactor, async ({ services: { people }, transaction, session, params }) => {
+    await people.factorManagement.remove(transaction, session, params['id'] ?? '');
     return { done: true };
   }),
 
-  route(createRecoveryCodes, async ({ services: { people }, session, client }) => ({
-    recovery_codes: await people.factorManagement.newRecoveryCodes(session, client),
+  route(createRecoveryCodes, async ({ services: { people }, transaction, session }) => ({
+    recovery_codes: await people.factorManagement.newRecoveryCodes(transaction, session),
   })),
 
-  route(revokeSession, async ({ services: { people }, session, client, params, clearSessionCookie }) => {
-    await people.sessions.revoke(session, params['id'] ?? '', client);
+  route(revokeSession, async ({ services: { people }, transaction, session, params, clearSessionCookie }) => {
+    await people.sessions.revoke(transaction, session, params['id'] ?? '');
     if (params['id'] === session.id) clearSessionCookie();
     return { done: true };
   }),
 
-  route(revokeOtherSessions, async ({ services: { people }, session, client }) => {
-    await people.sessions.revokeOthers(session, client);
+  route(revokeOtherSessions, async ({ services: { people }, transaction, session }) => {
+    await people.sessions.revokeOthers(transaction, session);
     return { done: true };
   }),
 ];
+
+/** Returns the session of the call with the changed profile. */
+const toView = async (call: ConsoleCall<unknown, unknown>, profile: Profile) =>
+  toSessionView(call, call.session, profile, await call.services.people.team.listMembershipsOf(profile.id));
 
 const toFactorView = ({ id, kind, label, createdAt, lastUsedAt }: FactorView) => ({
   id,
@@ -103,7 +106,7 @@ const toFactorView = ({ id, kind, label, createdAt, lastUsedAt }: FactorView) =>
   last_used_at: formatIso8601OrNull(lastUsedAt),
 });
 
-const toSessionView = ({ id, address, userAgent, createdAt, lastActiveAt }: Session, isCurrent: boolean) => ({
+const toListedSession = ({ id, address, userAgent, createdAt, lastActiveAt }: Session, isCurrent: boolean) => ({
   id,
   is_current: isCurrent,
   address,

@@ -16,12 +16,12 @@ export const proxyRoutes: readonly Route[] = [
 
   route(
     configureProxy,
-    async ({ services: { configurations }, tenant, body, origin, now, consent }) => {
+    async ({ services: { configurations }, transaction, tenant, body, now, consent }) => {
       const changes = parseChanges(body);
       const right = { consent, isMember: true };
       return executed(
         formatConfiguration(
-          await translateErrors({}, () => configurations.configure(tenant, changes, origin, right)),
+          await translateErrors({}, () => configurations.configure(transaction, tenant, changes, right)),
           now,
         ),
       );
@@ -30,8 +30,8 @@ export const proxyRoutes: readonly Route[] = [
       translateErrors({}, () => configurations.preview(tenant, parseChanges(body))),
   ),
 
-  route(removeProxy, async ({ services: { configurations }, tenant, origin, consent }) => {
-    await configurations.remove(tenant, origin, { consent, isMember: true });
+  route(removeProxy, async ({ services: { configurations }, transaction, tenant, consent }) => {
+    await configurations.remove(transaction, tenant, { consent, isMember: true });
     return executed({ done: true });
   }),
 ];

@@ -23,7 +23,7 @@ import {
   stepUpByPasskey,
 } from '../../wire/session.ts';
 import { effectiveStatus } from '../onboarding.ts';
-import { type ConsoleServices, type PublicCall, publicRoute, type Route, route } from '../route.ts';
+import { type ConsoleCall, type ConsoleServices, type PublicCall, publicRoute, type Route, route } from '../route.ts';
 
 type AnyPublicCall = PublicCall<unknown, unknown>;
 
@@ -64,8 +64,8 @@ export const sessionRoutes: readonly Route[] = [
     return startSession(call, await services.people.signIn.submitPasskey(body.credential, relyingParty, client));
   }),
 
-  publicRoute(signOut, async ({ services, session, client, clearSessionCookie }) => {
-    if (session !== undefined) await services.people.signIn.signOut(session, client);
+  publicRoute(signOut, async ({ services, transaction, session, client, clearSessionCookie }) => {
+    if (session !== undefined) await services.people.signIn.signOut(transaction, session, client);
     clearSessionCookie();
     return { done: true };
   }),
@@ -95,9 +95,9 @@ async function completeSignIn(call: AnyPublicCall, proof: Proof) {
   return startSession(call, issued);
 }
 
-async function completeStepUp(call: AnyPublicCall, proof: Proof) {
-  const { services, client } = call;
-  return startSession(call, await services.people.signIn.stepUp(assertSession(call), proof, client));
+async function completeStepUp(call: ConsoleCall<unknown, unknown>, proof: Proof) {
+  const { services, session, origin } = call;
+  return startSession(call, await services.people.signIn.stepUp(session, proof, origin));
 }
 
 /** Returns the stage for the browser, which does not know the stage `replaced`. */
@@ -105,8 +105,8 @@ const toStageView = (session: Session | undefined): Exclude<SessionStage, 'repla
   session === undefined ? 'nobody' : session.stage === 'replaced' ? 'signed-in' : session.stage;
 
 async function createChallenge(call: AnyPublicCall) {
-  const { services, relyingParty } = call;
-  const options = await services.people.signIn.createChallenge(assertSession(call), relyingParty);
+  const { services, transaction, relyingParty } = call;
+  const options = await services.people.signIn.createChallenge(transaction, assertSession(call), relyingParty);
   return { options: options as unknown as Json };
 }
 
@@ -126,17 +126,26 @@ export function assertSession({ session }: AnyPublicCall): Session {
 }
 
 /** Sets the cookie to the secret of a new stage; returns the session's data for the browser. */
-export function startSession(call: AnyPublicCall, issued: IssuedSession) {
+function startSession(call: AnyPublicCall, issued: IssuedSession) {
   call.setSessionCookie(issued);
   return loadSessionView(call, issued.session);
 }
 
-/** Returns the user of a session with memberships and capabilities. */
-export async function loadSessionView({ services, now }: AnyPublicCall, session: Session) {
-  const { people, team } = services.people;
+/** Returns the user of a session with memberships and capabilities, as they are stored. */
+async function loadSessionView(call: AnyPublicCall, session: Session) {
+  const { people, team } = call.services.people;
   const person = await people.findProfile(session.person);
   if (person === undefined) throw new Failure('not_signed_in');
-  const memberships = await team.listMembershipsOf(person.id);
+  return toSessionView(call, session, person, await team.listMembershipsOf(person.id));
+}
+
+/** Returns the user of a session as the transaction of the call makes them. */
+export async function toSessionView(
+  { services, now }: AnyPublicCall,
+  session: Session,
+  person: Profile,
+  memberships: readonly Membership[],
+) {
   return {
     person: toPersonView(person),
     is_operator: memberships.some(({ account }) => account === OPERATOR.account),

@@ -24,15 +24,15 @@ export const teamRoutes: readonly Route[] = [
     },
   ),
 
-  route(revokeInvitation, async ({ services: { people }, account, params, origin }) => {
-    await people.invitations.revoke(account, params['id'] ?? '', origin);
+  route(revokeInvitation, async ({ services: { people }, transaction, account, params }) => {
+    await people.invitations.revoke(transaction, account, params['id'] ?? '');
     return { done: true };
   }),
 
   route(
     changeRole,
-    async ({ services: { people }, account, params, body, origin }) => {
-      await people.team.changeRole(account, params['person'] ?? '', body.role, origin);
+    async ({ services: { people }, transaction, account, params, body }) => {
+      await people.team.changeRole(transaction, account, params['person'] ?? '', body.role);
       return executed({ done: true });
     },
     async (call) => {
@@ -41,8 +41,8 @@ export const teamRoutes: readonly Route[] = [
     },
   ),
 
-  route(removeFromTeam, async ({ services: { people }, account, params, origin }) => {
-    await people.team.remove(account, params['person'] ?? '', origin);
+  route(removeFromTeam, async ({ services: { people }, transaction, account, params }) => {
+    await people.team.remove(transaction, account, params['person'] ?? '');
     return { done: true };
   }),
 
@@ -72,7 +72,7 @@ export const invite = (
   to: { readonly account: string; readonly role: Authority['role']; readonly email: string },
 ): Promise<InvitationLink> => {
   const { account, role, email } = to;
-  return call.services.people.invitations.invite({ account, role, email }, getAuthority(call), call.origin);
+  return call.services.people.invitations.invite(call.transaction, { account, role, email }, getAuthority(call));
 };
 
 /**
@@ -80,11 +80,11 @@ export const invite = (
  * `not_allowed`.
  */
 export async function createResetLink(call: AnyCall, account: string): Promise<InvitationLink> {
-  const { services, params, origin } = call;
+  const { services, transaction, params } = call;
   const { team, invitations } = services.people;
   const person = params['person'] ?? '';
   if ((await team.findRole(account, person)) === undefined) throw new Failure('unknown_record');
-  return invitations.reset(person, getAuthority(call), origin);
+  return invitations.reset(transaction, person, getAuthority(call));
 }
 
 /** The address at which the caller uses the console; the recipient of the link uses the same. */

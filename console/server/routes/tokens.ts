@@ -31,10 +31,8 @@ export const tokenRoutes: readonly Route[] = [
   route(
     deleteToken,
     async (call) => {
-      const { services, tenant, params, origin } = call;
-      const [deletion] = await services.transactions.run({ origin, account: tenant.account }, (transaction) =>
-        services.vault.delete(transaction, tenant, [params['token'] ?? '']),
-      );
+      const { services, transaction, tenant, params } = call;
+      const [deletion] = await services.vault.delete(transaction, tenant, [params['token'] ?? '']);
       if (deletion?.deleted !== true) throw new Failure('unknown_record');
       return executed({ done: true });
     },
