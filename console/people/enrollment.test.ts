@@ -291,10 +291,10 @@ describe('invitations', () => {
     await fixture.core.database.commit({ writes: [{ sql: 'delete from memberships where mac = ?', rows: [['x']] }] });
     await fill(LIMITS.peoplePerAccount - (await team.listMemberships(own)).length);
     const { session: last } = await begin(open[1]?.secret ?? '');
-    await assert.rejects(finish(last), /An account has 200 people at most/);
+    await assert.rejects(finish(last), /An account has at most 200 users/);
     await assert.rejects(
       fixture.run((transaction) => enrollment.accept(transaction, known.grant.session, late.secret)),
-      /An account has 200 people at most/,
+      /An account has at most 200 users/,
     );
     assert.equal(await team.findRole(own, known.id), undefined);
   });

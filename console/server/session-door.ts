@@ -95,7 +95,12 @@ export class SessionDoor implements Door<Route, ConsoleGrant> {
     const summary = (await route.summary?.(call)) ?? [];
     // The body as it was parsed: an approver approves nothing else.
     const requestedCall = { params: call.params, body: call.body === undefined ? '' : JSON.stringify(call.body) };
-    const approval = await approvals.request(call.transaction, call, { environment, action, summary, call: requestedCall });
+    const approval = await approvals.request(call.transaction, call, {
+      environment,
+      action,
+      summary,
+      call: requestedCall,
+    });
     return { approval, result: null };
   }
 

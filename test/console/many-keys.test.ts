@@ -36,7 +36,7 @@ const make = (traits: object = {}, whose = account) =>
   );
 const makeMany = (count: number, traits: object = {}, whose = account) =>
   Promise.all(Array.from({ length: count }, () => make(traits, whose)));
-const TOO_MANY = /100 keys of an environment work at once at most, and 200 are made in 24 hours/;
+const TOO_MANY = /an environment has at most 100 valid keys, and at most 200 are created in 24 hours/;
 
 describe('as many keys as there may be', () => {
   let first: string;

@@ -179,7 +179,7 @@ describe('a command of an operator', () => {
     );
     const ran = await shell.run(...SIMULATOR, '--account', lonely, '--environment', 'production', '--json');
     assert.equal(ran.code, 1);
-    const error = 'Nobody else in this account may approve this. An operator can invite an owner.';
+    const error = 'No other user of this account can approve this. An operator can invite an owner.';
     assert.deepEqual(JSON.parse(ran.err), { error });
     assert.deepEqual(await service.console.approvals.list(lonely), []);
   });

@@ -91,7 +91,7 @@ async function assertCameLater(client: ConsoleClient, id: string): Promise<void>
   for (const verdict of [approve, decline]) {
     const answer = await client.call(verdict, of(id));
     assertRefused(answer, 'not_allowed');
-    assert.match(answer.json.message, /^This was asked for before you came/);
+    assert.match(answer.json.message, /^This was requested before you became a member/);
   }
   assert.equal((await shown(client, id)).status, 'waiting');
   assertRefused(await ana.call(executeApproval, of(id)), 'changed_meanwhile');
