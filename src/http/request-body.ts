@@ -1,9 +1,50 @@
 import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
 import { Failure, invalidField } from '../kernel/failure.ts';
 import { parseJson } from '../kernel/json.ts';
 import { explain } from '../kernel/reasons.ts';
 import type { Field } from './fields.ts';
 import type { Route, RouteCall, TextBody } from './route.ts';
+
+const NO_BODY = Buffer.alloc(0);
+
+/**
+ * Reads the body of a request and calls back once: with `body_too_large` beyond `limit` bytes, or with the error of the connection.
+ * The body is empty when there is none; that of a GET is not read.
+ */
+export function readBody(
+  request: IncomingMessage,
+  limit: number,
+  callback: (error: unknown, body: Buffer) => void,
+): void {
+  const { 'content-length': declared, 'transfer-encoding': encoding } = request.headers;
+  const hasBody = request.method !== 'GET' && (encoding !== undefined || (declared !== undefined && declared !== '0'));
+  if (!hasBody) {
+    callback(undefined, NO_BODY);
+    return;
+  }
+  if (Number(declared) > limit) {
+    callback(new Failure('body_too_large'), NO_BODY);
+    return;
+  }
+  const chunks: Buffer[] = [];
+  let length = 0;
+  let isSettled = false;
+  const settle = (error: unknown): void => {
+    if (isSettled) return;
+    isSettled = true;
+    const [first = NO_BODY] = chunks;
+    callback(error, chunks.length > 1 ? Buffer.concat(chunks, length) : first);
+  };
+  request.on('data', (chunk: Buffer) => {
+    if (isSettled) return;
+    length += chunk.length;
+    if (length > limit) settle(new Failure('body_too_large'));
+    else chunks.push(chunk);
+  });
+  request.on('end', settle);
+  request.on('error', settle);
+}
 
 /** A body in the form that an endpoint reads. */
 export type ParsedBody = Pick<RouteCall, 'source' | 'body'>;

@@ -7,9 +7,10 @@ import { Cache } from '../storage/cache.ts';
 import { ENVELOPES } from './envelopes.ts';
 import { describeError, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
+import type { RouteResponse } from './pipeline.ts';
 import { PROBLEMS, toFailure } from './problems.ts';
 import { countRequest } from './request-counters.ts';
-import type { Grant, ResponseHeaders } from './route.ts';
+import type { Grant, ResponseHeaders, Route } from './route.ts';
 
 /** Observers of the outcomes of requests. */
 export interface Reporting {
@@ -68,46 +69,41 @@ export function sendUnrouted(
   return sendFailure(options, error, request, reply.headers(commonHeaders(options, request)));
 }
 
-/** A complete response. */
-interface WrittenResponse {
-  readonly status: number;
-  readonly headers: ResponseHeaders;
-  /** JSON text. */
-  readonly body: string;
-}
-
 /** Writes head and body at once, and reports the request. */
 export function writeResponse(
   options: Reporting,
   request: FastifyRequest,
   reply: FastifyReply,
-  { status, headers, body }: WrittenResponse,
+  route: Route,
+  headers: ResponseHeaders,
+  { status, body, isReplay }: RouteResponse,
 ): void {
+  if (isReplay) headers['idempotent-replayed'] = 'true';
   headers['content-type'] = JSON_TYPE;
   headers['content-length'] = Buffer.byteLength(body);
   reply.hijack();
   reply.raw.writeHead(status, headers);
   reply.raw.end(body);
-  reportRequest(options, request, status);
+  reportRequest(options, request, status, route);
 }
 
 const NOBODY: Partial<Grant> = {};
 
-/** Writes one line of the log, one observation of its duration, and one count. */
-export function reportRequest(options: Reporting, request: FastifyRequest, status: number): void {
+/** Writes one line of the log, one observation of its duration, and one count. `route`: absent where there is no pipeline. */
+export function reportRequest(options: Reporting, request: FastifyRequest, status: number, route?: Route): void {
   const { log, metrics, statistics, listener, stopwatch } = options;
-  const { url: route = '(none)', config } = request.routeOptions ?? {};
+  const path = route?.path ?? request.routeOptions?.url ?? '(none)';
   const { method, grant: { key, tenant } = NOBODY, startedAt } = request;
   const milliseconds = startedAt === undefined ? 0 : stopwatch() - startedAt;
-  metrics.observeRequest(listener, method, route, status, milliseconds);
-  const operationId = config?.route?.operationId;
+  metrics.observeRequest(listener, method, path, status, milliseconds);
+  const operationId = route?.operationId;
   if (statistics !== undefined && tenant !== undefined && operationId !== undefined)
     countRequest(statistics, tenant, operationId, { status, milliseconds });
   log.request({
     listener,
     request_id: request.id,
     method,
-    route,
+    route: path,
     status,
     duration_ms: Math.round(milliseconds * 1000) / 1000,
     address: request.head?.address ?? clientAddress(request),

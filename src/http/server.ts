@@ -10,6 +10,7 @@ import { ScanQueue } from '../storage/scan-queue.ts';
 import type { Family } from './envelopes.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
 import { toFailure } from './problems.ts';
+import { readBody } from './request-body.ts';
 import { chooseRequestId } from './request-id.ts';
 import type { Grant, RequestHead, ResponseHeaders, Route, StreamedFile } from './route.ts';
 import {
@@ -63,6 +64,7 @@ export function createBaseServer(options: ServerOptions): FastifyInstance {
   app.decorateRequest('head', undefined);
   app.decorateRequest('startedAt', undefined);
   app.removeAllContentTypeParsers();
+  // For routes without a pipeline, which read no body.
   for (const type of ['application/json', '*'])
     app.addContentTypeParser(type, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.addHook('onRequest', (request, reply, done) => {
@@ -104,59 +106,70 @@ export function addRoutes(
   rejectOtherMethods(app, routes);
 }
 
+/**
+ * Serves one route. Fastify finds it; from there on the request takes the steps of the pipeline alone, because each hook, parser and
+ * wrapper of a framework costs more than most of the steps.
+ */
 function addRoute(app: FastifyInstance, pipeline: Pipeline, reporting: Reporting): void {
   const { route } = pipeline;
-  const admitted = (request: FastifyRequest, head: RequestHead, grant: Grant): void => {
+  const limit = route.bodyLimit ?? LIMITS.bodyBytes;
+  const fail = (request: FastifyRequest, reply: FastifyReply, error: unknown): void => {
+    // What fails after the response has left is not the client's.
+    if (reply.sent) return;
+    const headers: ResponseHeaders = commonHeaders(reporting, request);
+    pipeline.addHeaders(headers, request.grant, error);
+    // The rest of the body is not awaited.
+    if (toFailure(error).code === 'body_too_large') headers['connection'] = 'close';
+    sendFailure(reporting, error, request, reply.headers(headers));
+    reportRequest(reporting, request, reply.statusCode, route);
+  };
+  const respond = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    head: RequestHead,
+    admitted: Grant,
+    body: Buffer,
+  ): Promise<void> => {
+    const confirmed = pipeline.confirm(admitted, head);
+    const grant = confirmed instanceof Promise ? await confirmed : confirmed;
+    request.grant = grant;
+    const response = await pipeline.carryOut(grant, head, body);
+    const headers: ResponseHeaders = commonHeaders(reporting, request);
+    pipeline.addHeaders(headers, grant);
+    if ('lines' in response) sendFile(reporting, request, reply.headers(headers), response);
+    else writeResponse(reporting, request, reply, route, headers, response);
+  };
+  const receive = (request: FastifyRequest, reply: FastifyReply, head: RequestHead, grant: Grant): void => {
     // Before another check can fail: each response to an admitted caller has the headers of the grant.
     request.grant = grant;
     pipeline.checkMedia(head);
-    // A body that may be of any type may also have a type that Fastify finds malformed.
-    if (route.body === undefined) delete request.headers['content-type'];
+    readBody(request.raw, limit, (error, body) => {
+      if (error !== undefined) fail(request, reply, error);
+      else respond(request, reply, head, grant, body).catch((thrown) => fail(request, reply, thrown));
+    });
   };
   app.route({
     method: route.method,
     url: route.path,
-    bodyLimit: route.bodyLimit ?? LIMITS.bodyBytes,
     config: { family: route.family, route },
-    onRequest: (request, reply, done) => {
+    // Calls nothing back: the response is written from here.
+    onRequest: (request, reply) => {
       const head = new FastifyHead(request, reply.raw);
       request.head = head;
-      let grant: Grant | Promise<Grant>;
       try {
-        grant = pipeline.admit(head);
-        if (!(grant instanceof Promise)) admitted(request, head, grant);
+        const grant = pipeline.admit(head);
+        if (grant instanceof Promise)
+          grant.then((later) => receive(request, reply, head, later)).catch((error) => fail(request, reply, error));
+        else receive(request, reply, head, grant);
       } catch (error) {
-        done(error as Error);
-        return;
+        fail(request, reply, error);
       }
-      if (grant instanceof Promise) grant.then((later) => admitted(request, head, later)).then(() => done(), done);
-      else done();
     },
-    handler: async (request, reply) => {
-      const { head, grant: checked } = request;
-      if (head === undefined || checked === undefined) throw new Failure('access_denied');
-      const confirmed = pipeline.confirm(checked, head);
-      const grant = confirmed instanceof Promise ? await confirmed : confirmed;
-      request.grant = grant;
-      const response = await pipeline.carryOut(grant, head, (request.body as Buffer | undefined) ?? NO_BODY);
-      const headers: ResponseHeaders = commonHeaders(reporting, request);
-      pipeline.addHeaders(headers, grant);
-      if ('lines' in response) return sendFile(reporting, request, reply.headers(headers), response);
-      if (response.isReplay) headers['idempotent-replayed'] = 'true';
-      writeResponse(reporting, request, reply, { status: response.status, headers, body: response.body });
-    },
-    errorHandler: (error, request, reply) => {
-      const headers: ResponseHeaders = commonHeaders(reporting, request);
-      pipeline.addHeaders(headers, request.grant, error);
-      // The rest of the body is not awaited.
-      if (toFailure(error).code === 'body_too_large') headers['connection'] = 'close';
-      sendFailure(reporting, error, request, reply.headers(headers));
-      reportRequest(reporting, request, reply.statusCode);
-    },
+    handler: () => undefined,
+    // For what is refused before.
+    errorHandler: (error, request, reply) => fail(request, reply, error),
   });
 }
-
-const NO_BODY = Buffer.alloc(0);
 
 /** The head of a request in Fastify. */
 class FastifyHead implements RequestHead {

@@ -189,9 +189,19 @@ class RequestScope implements TransactionScope {
   ): Promise<{ readonly result: Result; readonly response: Response }> {
     for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
       const transaction = new FilledTransaction(this.#context.origin, this.#services.clock(), attempt);
-      const result = await this.#filled(transaction, fill);
+      let result: Result;
+      try {
+        result = await fill(transaction);
+      } finally {
+        // In case the attempt fails here or in its commit.
+        this.#lastingRecords = transaction.lastingRecords;
+      }
       const response = render?.(result) as Response;
-      const writes = [...transaction.writes, ...(await this.#claimWrites(transaction, response))];
+      const claim = this.#claim;
+      const writes =
+        claim === undefined
+          ? transaction.writes
+          : [...transaction.writes, ...(await this.#claimWrites(claim, transaction, response))];
       const unit = transaction.toUnit(this.#context.account, writes);
       if (unit === undefined) return { result, response };
       const outcome = await this.#services.database.commit(unit);
@@ -211,19 +221,12 @@ class RequestScope implements TransactionScope {
     throw new Failure('unavailable');
   }
 
-  /** Stores what `recordAlways` added, in case the attempt fails here or in its commit. */
-  async #filled<Result>(transaction: FilledTransaction, fill: Fill<Result>): Promise<Result> {
-    try {
-      return await fill(transaction);
-    } finally {
-      this.#lastingRecords = transaction.lastingRecords;
-    }
-  }
-
   /** These writes follow those of the use case: a conflict there means that the claim was lost. */
-  async #claimWrites(transaction: FilledTransaction, response: StoredResponse | undefined): Promise<Write[]> {
-    const claim = this.#claim;
-    if (claim === undefined) return [];
+  async #claimWrites(
+    claim: Claim,
+    transaction: FilledTransaction,
+    response: StoredResponse | undefined,
+  ): Promise<Write[]> {
     const binding = transaction.boundTo === undefined ? [] : [claim.bind(transaction.boundTo)];
     const isBound = this.#isBound || transaction.boundTo !== undefined;
     if (response === undefined || (isBound && transaction.isDeferred)) return binding;
