@@ -182,8 +182,13 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
       .fill('{\n  "card": "{{4111110000001111:detokenize | extract:cart}}"\n}');
     await press(page, 'Run payload');
     const fault = page.getByRole('alert').filter({ hasText: 'The endpoint rejected the payload with 400' });
-    await fault.getByText('Placeholder 1', { exact: true }).waitFor();
-    await fault.getByText('Line 2', { exact: true }).waitFor();
+    const expected = 'Placeholder 1, character 41 of the value: expected one of card, expiration, name, token.';
+    await fault.getByText(expected, { exact: true }).waitFor();
+    await fault.getByText('Line 2, column 52', { exact: true }).waitFor();
+    await page.getByRole('textbox', { name: /^Payload/ }).fill('{\n  "card" "4"\n}');
+    await press(page, 'Run payload');
+    await fault.getByText('This is not valid JSON: expected a colon.', { exact: true }).waitFor();
+    await fault.getByText('Line 2, column 10', { exact: true }).waitFor();
   });
 
   it('the audit log verifies, filters, opens a record, and can be taken away', async () => {

@@ -120,7 +120,7 @@ describe('the console in Spanish, in a browser that speaks English', { skip: why
     assert.deepEqual(await englishOn(page), []);
     await dialog.getByLabel('timeout-ms').fill('7');
     await press(dialog, 'Guardar configuración');
-    await dialog.getByText('timeout-ms: se espera un número entero de 50 a 300000.').waitFor();
+    await dialog.getByText('timeout-ms: escriba un número entero de 50 a 300000.').waitFor();
     assert.deepEqual(await englishOn(page), []);
   });
 

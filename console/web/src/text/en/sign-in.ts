@@ -6,7 +6,7 @@ export const signIn = {
   byPasskey: 'Sign in with a passkey',
   or: 'or',
   goOn: 'Continue',
-  otherPerson: 'Sign in as someone else',
+  otherPerson: 'Sign in as another user',
   password: 'Password',
   passwordLost:
     'Forgot your password or lost your second factor? Ask the owner of your account, or the operator, to reset your sign-in.',

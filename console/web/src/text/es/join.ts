@@ -6,7 +6,7 @@ export const join: typeof english = {
   againTitle: 'Abra el enlace otra vez',
   againHint: 'Abra de nuevo el enlace que recibió. Sigue siendo válido si no había terminado.',
   app: 'Aplicación de autenticación',
-  appHint: 'Seis dígitos de una aplicación de su teléfono o de su gestor de contraseñas.',
+  appHint: 'Seis dígitos de una aplicación de su teléfono o de su administrador de contraseñas.',
   codesHint: 'Si pierde su segundo factor, inicie sesión con uno de estos códigos.',
   codesTitle: 'Sus códigos de recuperación',
   create: 'Continuar',

@@ -157,7 +157,7 @@ export const operator: typeof english = {
     resolve: 'Resolver manualmente',
     resolveTitle: 'Resolver manualmente',
     resolveText:
-      'Busque antes la transacción en la consola del procesador. Después ejecute uno de estos comandos en el servidor.',
+      'Busque primero la transacción en la consola del procesador. Después ejecute uno de estos comandos en el servidor.',
     accepted: 'Si el procesador ejecutó la operación',
     refused: 'Si el procesador no ejecutó la operación ni lo hará',
     resolveWarning:
@@ -194,7 +194,7 @@ export const operator: typeof english = {
       captures: 'Capturas',
       'sensitive-authentication-data': 'Datos sensibles de autenticación',
       fingerprints: 'Huellas de tarjetas',
-      'row-macs': 'Cuentas, claves de API y pagos activados',
+      'row-macs': 'Cuentas, claves de API y pagos habilitados',
       'api-keys': 'Claves de API',
       payments: 'Pagos',
       idempotency: 'Respuestas guardadas para reintentos',

@@ -4,7 +4,7 @@ export const parts: typeof english = {
   apply: 'Buscar',
   approvalLink: 'Ver aprobaciones',
   approvalTitle: 'Aprobación pendiente',
-  approvalWhy: 'Todavía no cambió nada. Antes debe aprobarlo otro usuario de su equipo.',
+  approvalWhy: 'Todavía no cambió nada. Primero debe aprobarlo otro usuario de su equipo.',
   requestApproval: 'Solicitar aprobación',
   dualControl: 'Otro usuario de su equipo debe aprobarlo. Después usted lo ejecuta en Aprobaciones.',
   cancel: 'Cancelar',

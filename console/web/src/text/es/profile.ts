@@ -33,7 +33,7 @@ export const profile: typeof english = {
   factorsHint: 'Con ellos confirma al iniciar sesión y antes de los cambios delicados. Configure al menos dos.',
   fewCodes: 'Quedan pocos códigos. Cree otros.',
   label: 'Nombre',
-  labelHint: 'Para reconocerla después, por ejemplo “Portátil del trabajo”.',
+  labelHint: 'Para reconocerla después, por ejemplo “Laptop del trabajo”.',
   language: 'Idioma',
   lastUsed: 'Último uso',
   makeCodes: 'Crear códigos nuevos',

@@ -54,7 +54,7 @@ export const proxy: typeof english = {
     withCertificate: 'Certificado de esta clave',
     withCertificateHint: 'Opcional; sin él se crea uno a partir de la clave.',
     needed: 'Elija un archivo o pegue su texto',
-    notText: 'No es un archivo de texto. Conviértalo antes a PEM.',
+    notText: 'No es un archivo de texto. Conviértalo primero a PEM.',
     tooLarge: 'Este archivo es demasiado grande para una clave.',
     production: 'Producción: desde entonces los mensajes con tarjetas reales lo usan.',
     save: 'Subir',

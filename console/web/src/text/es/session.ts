@@ -25,6 +25,6 @@ export const session: typeof english = {
   back: 'Atrás',
   cannotScan: '¿No puede escanearlo? Escriba esta clave en la aplicación:',
   qrCode: 'Código QR para su aplicación de autenticación',
-  scan: 'Escanee el código con una aplicación de autenticación, por ejemplo la de su gestor de contraseñas.',
+  scan: 'Escanee el código con una aplicación de autenticación, por ejemplo la de su administrador de contraseñas.',
   secret: 'clave',
 };

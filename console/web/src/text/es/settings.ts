@@ -20,12 +20,12 @@ export const settings: typeof english = {
     },
     never:
       'Revocar claves de API y quitar usuarios no requiere aprobación, porque un acceso filtrado se debe detener de inmediato. Las llamadas a la API de su software tampoco la requieren.',
-    needsTwo: 'Al menos dos usuarios deben poder aprobar. Invite antes a otro usuario.',
+    needsTwo: 'Al menos dos usuarios deben poder aprobar. Invite primero a otro usuario.',
     toTeam: 'Ir al equipo',
     turnOn: 'Exigir aprobación de dos personas',
     turnOff: 'Desactivar aprobación de dos personas',
     confirmOn:
-      'Los cambios en producción esperan entonces a que una segunda persona los apruebe. Revise antes el equipo: todo propietario y desarrollador puede aprobar. Los enlaces de invitación pendientes se revocan.',
+      'Los cambios en producción esperan entonces a que una segunda persona los apruebe. Revise primero el equipo: todo propietario y desarrollador puede aprobar. Los enlaces de invitación pendientes se revocan.',
     confirmOff: 'Una segunda persona debe aprobarlo, como todo cambio en producción.',
     doneOn: 'La aprobación de dos personas está activada.',
     doneOff: 'La aprobación de dos personas está desactivada.',

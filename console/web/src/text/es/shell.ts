@@ -37,7 +37,7 @@ export const shell: typeof english = {
   loading: 'Cargando',
   main: 'Principal',
   noAccounts: 'Todavía no pertenece a ninguna cuenta',
-  noAccountsHint: 'Pida al propietario de la cuenta que le invite y abra el enlace que reciba.',
+  noAccountsHint: 'Pida una invitación al propietario de la cuenta y abra el enlace que reciba.',
   notLoaded: 'No se pudo cargar esta página. Compruebe su conexión e inténtelo de nuevo.',
   nothingFound: 'No hay resultados para “{{text}}”.',
   notYours: 'Su rol no incluye esta página',

@@ -8,7 +8,7 @@ export const signIn: typeof english = {
   byPasskey: 'Iniciar sesión con una llave de acceso',
   or: 'o',
   goOn: 'Continuar',
-  otherPerson: 'Entrar como otra persona',
+  otherPerson: 'Iniciar sesión como otro usuario',
   password: 'Contraseña',
   passwordLost:
     '¿Olvidó su contraseña o perdió su segundo factor? Pida al propietario de su cuenta o al operador que restablezca su acceso.',
@@ -22,5 +22,5 @@ export const signIn: typeof english = {
   secondHint: 'Confirme que es usted.',
   signIn: 'Iniciar sesión',
   title: 'Iniciar sesión',
-  hint: 'Nos alegra verle de nuevo.',
+  hint: 'Hola de nuevo.',
 };

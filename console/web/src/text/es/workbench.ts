@@ -28,7 +28,7 @@ export const workbench: typeof english = {
   line: 'Línea {{line}}',
   position: 'Línea {{line}}, columna {{column}}',
   run: 'Ejecutar mensaje',
-  runKeys: 'Ctrl + Intro',
+  runKeys: 'Ctrl + Enter',
   reset: 'Restaurar el ejemplo',
   tooLong: 'El mensaje es demasiado largo para el banco de pruebas.',
   empty: 'Escriba un mensaje',
