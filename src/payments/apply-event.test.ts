@@ -672,11 +672,6 @@ describe('what turns up late and cannot be entered', () => {
       failure: NEVER_CONFIRMED,
     });
     assert.equal(needsManualResolution(ended.operation, OUTCOMES.approved), false);
-    const first: PaymentSnapshot = withCompleted(PAYMENT_STATES.ProcessorError, {
-      state: 'refused',
-      failure: NEVER_CONFIRMED,
-    });
-    assert.equal(needsManualResolution(first.operation, OUTCOMES.approved), false);
   });
 
   it('needs an operator when a reversed first operation can no longer be reversed', () => {
@@ -684,7 +679,12 @@ describe('what turns up late and cannot be entered', () => {
       state: 'refused',
       failure: NEVER_CONFIRMED,
     });
-    assert.equal(needsManualResolution(first.operation, OUTCOMES.refused), true);
+    for (const status of ['ProcessorError', 'Declined'] as const) {
+      const before = { ...first, payment: { ...first.payment, status } };
+      assertUnchanged(recheck(before, OUTCOMES.approved), before);
+    }
+    assert.equal(needsManualResolution(first.operation, OUTCOMES.approved), true);
+    assert.equal(needsManualResolution(first.operation, OUTCOMES['not-found']), false);
   });
 });
 

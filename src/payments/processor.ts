@@ -34,10 +34,8 @@ export interface Processor {
   inquire(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult>;
   /**
    * Time-out reversal by our own reference (ISO 8583 MTI 04xx): cancels the operation whether or not it was processed.
-   * `approved`: nothing of it is left. `reversed`: nothing is left of it, nor of the authorization before it.
-   * `not-found`: it was never received. `refused`: it was processed, and can no longer be reversed, now or later.
    */
-  reverse(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult>;
+  reverse(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<ReversalResult>;
   /** Returns payments about which it has a new notification; for a processor that runs in this process. */
   pollNotifications?(): Promise<readonly ProcessorNotification[]>;
 }
@@ -215,3 +213,13 @@ export interface NotFound {
 
 export type Outcome = Approved | Refused | Pending | NotSent | Unknown;
 export type InquiryResult = Approved | Refused | Pending | Reversed | NotFound | Unknown;
+
+/**
+ * The result of a reversal. `reversed`: nothing of the operation is left. `reversed-with-authorization`: nor is anything of
+ * the authorization before it. `not-found`: the operation was never received. `not-reversible`: it was processed, and can no
+ * longer be reversed, now or later.
+ */
+export type ReversalResult =
+  | { readonly kind: 'reversed' | 'reversed-with-authorization' | 'not-reversible' }
+  | NotFound
+  | Unknown;

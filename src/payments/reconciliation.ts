@@ -132,9 +132,7 @@ export function needsRecheck(
  * `operation` is as it is after the inquiry.
  */
 export function needsManualResolution(operation: Operation, result: InquiryResult): boolean {
-  if (operation.state !== 'refused' || isVoid(operation)) return false;
-  // A first operation is rechecked by another reversal; the processor declines that when it can no longer be reversed.
-  return operation.id === operation.paymentId ? result.kind === 'refused' : result.kind === 'approved';
+  return operation.state === 'refused' && !isVoid(operation) && result.kind === 'approved';
 }
 
 /**

@@ -16,14 +16,22 @@ import {
 } from '../../test/fixtures/payment-fixtures.ts';
 import { NEVER_CONFIRMED, NEVER_RECEIVED, type PaymentEvent } from './apply-event.ts';
 import type { Operation, Payment, Reconciliation } from './payment.ts';
-import type { InquiryResult, OperationRef, OperationType, Outcome, PaymentHistory } from './processor.ts';
+import {
+  type InquiryResult,
+  type OperationRef,
+  type OperationType,
+  type Outcome,
+  type PaymentHistory,
+  type ReversalResult,
+  unknown as unknownResult,
+} from './processor.ts';
 import { type ResolutionContext, recheckOutcome, resolveOutcome } from './resolve-outcome.ts';
 import type { TimedProcessor } from './timed-processor.ts';
 
 /** The responses of the processor, in their order. */
 interface Script {
   readonly inquire?: readonly InquiryResult[];
-  readonly reverse?: InquiryResult;
+  readonly reverse?: ReversalResult;
   readonly captureAuthorized?: Outcome;
   readonly repeatVoid?: Outcome;
 }
@@ -112,6 +120,13 @@ const names = (asked: readonly Asked[]): string[] => asked.map(({ what }) => wha
 const MOVEMENTS = ['authorization', 'payment', 'capture', 'payment_refund'] as const;
 const ENDINGS = ['authorization_void', 'expiry'] as const;
 const REVERSAL_STARTED = { reversalStarted: true } as const;
+const REVERSALS = {
+  reversed: { kind: 'reversed' },
+  withAuthorization: { kind: 'reversed-with-authorization' },
+  notFound: { kind: 'not-found' },
+  notReversible: { kind: 'not-reversible' },
+  unknown: unknownResult('timeout'),
+} as const satisfies Record<string, ReversalResult>;
 const FIRST_SUBJECT: OperationRef = {
   type: 'authorization',
   operationRef: FIRST,
@@ -183,7 +198,7 @@ describe('resolving an authorization, payment, capture or refund', () => {
     });
 
     it(`reverses the ${type} after a reversal started, whatever an inquiry would find`, async () => {
-      for (const reverse of [OUTCOMES['not-found'], OUTCOMES.approved] as const) {
+      for (const reverse of [REVERSALS.notFound, REVERSALS.reversed]) {
         const { event, asked, context } = await hold(
           type,
           { reverse },
@@ -204,19 +219,17 @@ describe('resolving an authorization, payment, capture or refund', () => {
     });
 
     it(`leaves the ${type} open while it cannot be undone`, async () => {
-      for (const reverse of [OUTCOMES.unknown, OUTCOMES.pending] as const) {
-        const { event } = await hold(
-          type,
-          { reverse },
-          { reconciliation: { ...REVERSAL_STARTED, consecutiveNotFound: 7 }, age: RECOVERY_MAX },
-        );
-        assert.deepEqual(event, unanswered(undefined));
-      }
+      const { event } = await hold(
+        type,
+        { reverse: REVERSALS.unknown },
+        { reconciliation: { ...REVERSAL_STARTED, consecutiveNotFound: 7 }, age: RECOVERY_MAX },
+      );
+      assert.deepEqual(event, unanswered(undefined));
     });
 
     it(`believes an inquiry about the ${type} again when the processor cannot undo it any more`, async () => {
       const reconciliation = { ...REVERSAL_STARTED, consecutiveNotFound: 7 };
-      const script = { reverse: OUTCOMES.refused, inquire: [OUTCOMES.approved] };
+      const script = { reverse: REVERSALS.notReversible, inquire: [OUTCOMES.approved] };
       const { event, asked } = await hold(type, script, { reconciliation });
       assert.deepEqual(event, { type: 'inquired', result: OUTCOMES.approved });
       assert.deepEqual(names(asked), ['reverse', 'inquire']);
@@ -227,11 +240,18 @@ describe('resolving an authorization, payment, capture or refund', () => {
 
   it('counts an operation as reversed with its authorization, and reports that of a capture', async () => {
     for (const type of ['authorization', 'payment', 'payment_refund'] as const) {
-      const { event } = await hold(type, { reverse: OUTCOMES.reversed }, { reconciliation: REVERSAL_STARTED });
+      const { event } = await hold(
+        type,
+        { reverse: REVERSALS.withAuthorization },
+        { reconciliation: REVERSAL_STARTED },
+      );
       assert.deepEqual(event, { type: 'reversed', failure: NEVER_CONFIRMED });
     }
-    const { event } = await hold('capture', { reverse: OUTCOMES.reversed }, { reconciliation: REVERSAL_STARTED });
-    assert.deepEqual(event, { type: 'inquired', result: OUTCOMES.reversed });
+    const reverse = REVERSALS.withAuthorization;
+    const { event } = await hold('capture', { reverse }, { reconciliation: REVERSAL_STARTED });
+    assert.deepEqual(event, { type: 'inquired', result: { kind: 'reversed', details: {} } });
+    const alone = await hold('capture', { reverse: REVERSALS.reversed }, { reconciliation: REVERSAL_STARTED });
+    assert.deepEqual(alone.event, { type: 'reversed', failure: NEVER_CONFIRMED });
   });
 
   it('does not take a word for definite that cannot be', async () => {
@@ -355,12 +375,12 @@ describe('resolving a void or an expiry', () => {
         { reconciliation: { consecutiveNotFound: 1 } },
         { age: RECOVERY_MAX, notFoundThreshold: Infinity },
       ]) {
-        for (const reverse of [OUTCOMES.approved, OUTCOMES['not-found'], OUTCOMES.reversed] as const) {
+        for (const reverse of [REVERSALS.reversed, REVERSALS.notFound, REVERSALS.withAuthorization]) {
           const { event, asked } = await hold(type, { inquire: [OUTCOMES['not-found']], reverse }, circumstances);
           assert.deepEqual(event, { type: 'inquired', result: { kind: 'reversed', details: {} } });
           assert.deepEqual(asked[1], { what: 'reverse', history: HISTORY, subject: FIRST_SUBJECT });
         }
-        for (const reverse of [OUTCOMES.unknown, OUTCOMES.refused, OUTCOMES.pending] as const) {
+        for (const reverse of [REVERSALS.unknown, REVERSALS.notReversible]) {
           const { event } = await hold(type, { inquire: [OUTCOMES['not-found']], reverse }, circumstances);
           assert.deepEqual(event, unanswered(true));
         }
@@ -420,7 +440,16 @@ describe('a recheck', () => {
   });
 
   it('reverses a first operation that was refused again', async () => {
-    const { result, asked } = await recheck({ reverse: OUTCOMES['not-found'] }, 'authorization', 'refused');
-    assert.deepEqual([names(asked), result], [['reverse'], OUTCOMES['not-found']]);
+    for (const [reverse, expected] of [
+      [REVERSALS.reversed, OUTCOMES['not-found']],
+      [REVERSALS.withAuthorization, OUTCOMES['not-found']],
+      [REVERSALS.notFound, OUTCOMES['not-found']],
+      // It remains valid at the processor.
+      [REVERSALS.notReversible, { kind: 'approved', details: {} }],
+      [REVERSALS.unknown, REVERSALS.unknown],
+    ] as const) {
+      const { result, asked } = await recheck({ reverse }, 'authorization', 'refused');
+      assert.deepEqual([names(asked), result], [['reverse'], expected]);
+    }
   });
 });

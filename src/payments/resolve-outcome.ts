@@ -46,13 +46,14 @@ async function reverse(context: ResolutionContext): Promise<PaymentEvent> {
   const { history, operationRef } = refsOf(context);
   const { operation, reconciliation } = context.snapshot;
   const reversal = await context.processor.reverse(history, operationRef);
-  if (reversal.kind === 'refused') {
+  if (reversal.kind === 'not-reversible') {
     const found = await context.processor.inquire(history, operationRef);
     const result = await completeSale(context, history, operationRef, found);
     return isDecisive(context, result) ? { type: 'inquired', result } : unanswered(context);
   }
-  if (reversal.kind === 'reversed' && operation.type === 'capture') return { type: 'inquired', result: reversal };
-  if (!isReversed(reversal)) return unanswered(context);
+  if (reversal.kind === 'unknown') return unanswered(context);
+  if (reversal.kind === 'reversed-with-authorization' && operation.type === 'capture')
+    return { type: 'inquired', result: REVERSED };
   const isUnknownThere = reconciliation.consecutiveNotFound >= context.capabilities.notFoundThreshold;
   return { type: 'reversed', failure: isUnknownThere ? NEVER_RECEIVED : NEVER_CONFIRMED };
 }
@@ -76,6 +77,7 @@ async function completeSale(
 }
 
 const UNKNOWN_CAPTURE: InquiryResult = unknown('capture');
+const REVERSED: InquiryResult = { kind: 'reversed', details: {} };
 
 /** Inquires about the state of the payment of a void or an expiry, and repeats a void that is missing. */
 async function resolveVoid(context: ResolutionContext): Promise<PaymentEvent> {
@@ -96,15 +98,15 @@ async function resolveVoid(context: ResolutionContext): Promise<PaymentEvent> {
   }
   if (!isNeverReceived(context, notFound) && !isOverdue(context)) return unanswered(context, true);
   const reversal = await processor.reverse(history, toOperationRef(payment, first));
-  if (!isReversed(reversal)) return unanswered(context, true);
-  return { type: 'inquired', result: { kind: 'reversed', details: {} } };
+  const isLeft = reversal.kind === 'unknown' || reversal.kind === 'not-reversible';
+  return isLeft ? unanswered(context, true) : { type: 'inquired', result: REVERSED };
 }
 
 /**
  * Inquires about a completed operation. A first operation that recovery refused must not stay at the processor: it is
  * reversed again. Whether a void arrived late shows in the state of the payment.
  */
-export function recheckOutcome(
+export async function recheckOutcome(
   processor: TimedProcessor,
   { payment, operation }: PaymentSnapshot,
   operations: readonly Operation[],
@@ -113,7 +115,11 @@ export function recheckOutcome(
   const [first = operation] = operations;
   const operationRef = toOperationRef(payment, operation.type === 'authorization_void' ? first : operation);
   const wasReversed = operation.id === payment.id && operation.state === 'refused';
-  return wasReversed ? processor.reverse(history, operationRef) : processor.inquire(history, operationRef);
+  if (!wasReversed) return processor.inquire(history, operationRef);
+  const reversal = await processor.reverse(history, operationRef);
+  if (reversal.kind === 'unknown') return reversal;
+  // What can no longer be reversed was approved, and remains valid.
+  return reversal.kind === 'not-reversible' ? { kind: 'approved', details: {} } : { kind: 'not-found' };
 }
 
 function refsOf({ snapshot, operations }: ResolutionContext): { history: PaymentHistory; operationRef: OperationRef } {
@@ -135,6 +141,3 @@ const isNeverReceived = ({ snapshot, capabilities }: ResolutionContext, notFound
 
 const isOverdue = ({ snapshot, now, isTimeTrusted, rules }: ResolutionContext): boolean =>
   isTimeTrusted && now - snapshot.operation.createdAt >= rules.recoveryMax;
-
-const isReversed = ({ kind }: InquiryResult): boolean =>
-  kind === 'approved' || kind === 'not-found' || kind === 'reversed';

@@ -15,9 +15,10 @@ import {
   USD,
 } from '../../test/fixtures/payment-fixtures.ts';
 import { parsePan } from '../kernel/pan.ts';
-import type { CardData, InquiryResult, Order, Outcome, Processor, ProcessorCall } from './processor.ts';
+import type { CardData, InquiryResult, Order, Outcome, Processor, ProcessorCall, ReversalResult } from './processor.ts';
 import { buildHistory, TimedProcessor, toOperationRef } from './timed-processor.ts';
 
+const REVERSED: ReversalResult = { kind: 'reversed' };
 const TIMEOUT = 1000;
 const TENANT = { account: 'acc', environment: 'sandbox' } as const;
 const SETTINGS = { 'timeout-ms': String(TIMEOUT), 'opened-expiry': `${LIFETIMES.opened / 1000}s` };
@@ -30,7 +31,7 @@ const card: CardData = {
 const order = (capture: boolean): Order => buildOrder({ capture, referenceCode: 'A-1' });
 
 type Method = 'authorize' | 'capture' | 'refund' | 'void' | 'inquire' | 'reverse';
-type Answers = { readonly [M in Method]?: (call: ProcessorCall) => Promise<Outcome | InquiryResult> };
+type Answers = { readonly [M in Method]?: (call: ProcessorCall) => Promise<Outcome | InquiryResult | ReversalResult> };
 
 interface Sent {
   readonly method: Method;
@@ -59,7 +60,7 @@ function asking(
   return { asking: new TimedProcessor({ tenant: TENANT, configured, clock: () => now }), sent };
 }
 
-const says = (word: Outcome | InquiryResult) => () => Promise.resolve(word);
+const says = (word: Outcome | InquiryResult | ReversalResult) => () => Promise.resolve(word);
 const never = () => new Promise<never>(() => undefined);
 const first = buildOperation({ createdAt: NOW });
 const operations = [
@@ -178,14 +179,14 @@ describe('further operations', () => {
       capture: says(OUTCOMES.approved),
       void: says(OUTCOMES.refused),
       inquire: says(OUTCOMES['not-found']),
-      reverse: says(OUTCOMES.reversed),
+      reverse: says(REVERSED),
     });
     const subject = toOperationRef(buildPayment(), first);
     const amount = { minor: 10_000n, currency: USD };
     assert.equal(await at.captureAuthorized(buildPayment(), first, history), OUTCOMES.approved);
     assert.equal(await at.repeatVoid(buildOperation({ type: 'expiry', createdAt: 0 }), history), OUTCOMES.refused);
     assert.equal(await at.inquire(history, subject), OUTCOMES['not-found']);
-    assert.equal(await at.reverse(history, subject), OUTCOMES.reversed);
+    assert.equal(await at.reverse(history, subject), REVERSED);
     assert.deepEqual(
       sent.map(({ method, call, rest }) => [method, call.operationRef, rest]),
       [

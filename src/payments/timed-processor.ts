@@ -11,6 +11,7 @@ import {
   type PaymentHistory,
   type Processor,
   type ProcessorCall,
+  type ReversalResult,
   type Unknown,
   unknown,
 } from './processor.ts';
@@ -75,7 +76,7 @@ export class TimedProcessor {
     return this.#within(subject.operationRef, (call) => this.#processor.inquire(call, history, subject));
   }
 
-  reverse(history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
+  reverse(history: PaymentHistory, subject: OperationRef): Promise<ReversalResult> {
     return this.#within(subject.operationRef, (call) => this.#processor.reverse(call, history, subject));
   }
 
@@ -89,7 +90,7 @@ export class TimedProcessor {
     return this.#within(operation.id, act, this.#timeout - age);
   }
 
-  async #within<T extends Outcome | InquiryResult>(
+  async #within<T extends Outcome | InquiryResult | ReversalResult>(
     key: string,
     act: (call: ProcessorCall) => Promise<T>,
     time = this.#timeout,

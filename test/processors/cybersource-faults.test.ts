@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
-import type { InquiryResult, OperationRef, Outcome, PaymentHistory } from '../../src/payments/processor.ts';
+import type {
+  InquiryResult,
+  OperationRef,
+  Outcome,
+  PaymentHistory,
+  ReversalResult,
+} from '../../src/payments/processor.ts';
 import { approvedId, card, history, money, openCyberSourceFixture, order, subject } from './cybersource-fixture.ts';
 import type { Fault } from './fault-injection.ts';
 
@@ -94,7 +100,8 @@ const REQUESTS = {
 } as const;
 
 const inquire = ({ past, subject }: Attempt): Promise<InquiryResult> => cybersource.inquire(desk.call(), past, subject);
-const abandon = ({ past, subject }: Attempt): Promise<InquiryResult> => cybersource.reverse(desk.call(), past, subject);
+const abandon = ({ past, subject }: Attempt): Promise<ReversalResult> =>
+  cybersource.reverse(desk.call(), past, subject);
 const standing = ({ root, subject }: Attempt): object =>
   standIn.books.totals(root ?? standIn.books.byKey(subject.operationRef)?.id ?? '');
 
@@ -127,18 +134,16 @@ for (const [type, prepare] of Object.entries(ATTEMPTS)) {
 /** The state after a reversal, by the type of the reversed operation. */
 async function undo(type: string, attempt: Attempt, done: boolean): Promise<void> {
   const finding = await abandon(attempt);
-  // The reversal has an id of its own, which is not that of the operation.
-  if ('details' in finding) assert.equal(finding.details.processorId, undefined);
   const nothing = { authorized: 0n, captured: 0n, refunded: 0n };
   const whole = { authorized: 105_000n, captured: 105_000n, refunded: 0n };
   if (type === 'authorization_void') {
-    assert.equal(finding.kind, 'reversed');
+    assert.equal(finding.kind, 'reversed-with-authorization');
     assert.deepEqual(standing(attempt), nothing);
   } else if (type === 'capture') {
-    assert.equal(finding.kind, done ? 'reversed' : 'not-found');
+    assert.equal(finding.kind, done ? 'reversed-with-authorization' : 'not-found');
     assert.deepEqual(standing(attempt), done ? nothing : { ...nothing, authorized: 105_000n });
   } else {
-    assert.equal(finding.kind, done ? 'approved' : 'not-found');
+    assert.equal(finding.kind, done ? 'reversed' : 'not-found');
     assert.deepEqual(standing(attempt), type === 'payment_refund' ? whole : nothing);
   }
   if (!done) return;
@@ -146,7 +151,8 @@ async function undo(type: string, attempt: Attempt, done: boolean): Promise<void
   assert.equal((await inquire(attempt)).kind, after);
   // As after a lost response: it is sent once more, and still nothing is left.
   const again = await abandon(attempt);
-  const expected = type === 'capture' || type === 'authorization_void' ? ['reversed'] : ['approved', 'not-found'];
+  const isWithAuthorization = type === 'capture' || type === 'authorization_void';
+  const expected = isWithAuthorization ? ['reversed-with-authorization'] : ['reversed', 'not-found'];
   assert.ok(expected.includes(again.kind), again.kind);
 }
 
@@ -176,7 +182,7 @@ describe('a time-out reversal', () => {
       { status: 'FAILED' },
     ]) {
       const isFinal = verdict.reason === 'NOT_VOIDABLE' || verdict.reason === 'TRANSACTION_ALREADY_SETTLED';
-      const expected = isFinal ? 'refused' : 'unknown';
+      const expected = isFinal ? 'not-reversible' : 'unknown';
       test(`of ${type}, ${verdict.http ?? 201} ${verdict.reason ?? verdict.status}: ${expected}`, async () => {
         const attempt = await (ATTEMPTS[type] ?? (() => assert.fail()))();
         await attempt.run(10_000);
@@ -189,7 +195,9 @@ describe('a time-out reversal', () => {
   for (const reason of ['MISSING_AUTH', 'TRANSACTION_ALREADY_REVERSED_OR_SETTLED']) {
     test(`of an authorization, 400 ${reason}: as in the transaction details`, async () => {
       const verdict = { status: '', http: 400, reason };
-      const after = async (first: Parameters<typeof standIn.inject>[0] | undefined): Promise<InquiryResult['kind']> => {
+      const after = async (
+        first: Parameters<typeof standIn.inject>[0] | undefined,
+      ): Promise<ReversalResult['kind']> => {
         const call = desk.call();
         if (first !== undefined) standIn.inject(first);
         await cybersource.authorize(call, order(), card());
@@ -199,8 +207,8 @@ describe('a time-out reversal', () => {
         return (await cybersource.reverse(desk.call(), history(), asked)).kind;
       };
       const declined = { status: 'DECLINED', reason: 'PROCESSOR_DECLINED' };
-      assert.equal(await after({ on: 'payment', fault: 'verdict', verdict: declined }), 'approved');
-      assert.equal(await after(undefined), 'approved', 'reversed before');
+      assert.equal(await after({ on: 'payment', fault: 'verdict', verdict: declined }), 'reversed');
+      assert.equal(await after(undefined), 'reversed', 'reversed before');
       assert.equal(await after({ on: 'payment', fault: 'drop-after' }), 'unknown', 'held');
       const lost = await after({ on: 'payment', fault: 'drop-before' });
       assert.equal(lost, reason === 'MISSING_AUTH' ? 'not-found' : 'unknown', 'not found');
@@ -220,7 +228,7 @@ describe('a time-out reversal', () => {
     const { past, id } = await held();
     const [first] = past.operations;
     assert.ok(first);
-    assert.equal((await cybersource.reverse(desk.call(), history(), first)).kind, 'approved');
+    assert.equal((await cybersource.reverse(desk.call(), history(), first)).kind, 'reversed');
     assert.equal(standIn.requests.at(-1), 'reversal');
     assert.equal(standIn.books.totals(id).authorized, 0n);
   });

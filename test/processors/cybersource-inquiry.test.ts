@@ -77,7 +77,7 @@ describe('the state of a payment', () => {
     const desk = await open({ related: false });
     const { cybersource, call } = desk;
     const lost = subject('authorization', (await authorized(desk)).key);
-    assert.equal((await cybersource.reverse(call(), history(), lost)).kind, 'approved');
+    assert.equal((await cybersource.reverse(call(), history(), lost)).kind, 'reversed');
     assert.equal((await cybersource.inquire(call(), history(), lost)).kind, 'reversed');
   });
 
@@ -89,7 +89,7 @@ describe('the state of a payment', () => {
     const refunding = call();
     approvedId(await cybersource.refund(refunding, history(sale), money('1.00')));
     const refunded = subject('payment_refund', refunding.operationRef, undefined, money('1.00'));
-    assert.equal((await cybersource.reverse(call(), history(sale), refunded)).kind, 'approved');
+    assert.equal((await cybersource.reverse(call(), history(sale), refunded)).kind, 'reversed');
     // The records do not say whether the refund or the sale was voided.
     assert.deepEqual(await cybersource.inquire(call(), history(), sale), { kind: 'unknown', problem: 'unclear' });
   });
@@ -131,7 +131,7 @@ describe('a transaction that is not in the index yet', () => {
       });
     now += 60_000;
     approvedId(await cybersource.inquire(call(), history(), subject('authorization', key)));
-    assert.equal((await cybersource.reverse(call(), history(), subject('authorization', key))).kind, 'approved');
+    assert.equal((await cybersource.reverse(call(), history(), subject('authorization', key))).kind, 'reversed');
     assert.equal(desk.standIn.books.totals(id).authorized, 0n);
   });
 });

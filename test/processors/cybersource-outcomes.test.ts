@@ -72,7 +72,7 @@ describe('a sale that was only authorized, and whose response was lost', () => {
       assert.equal((await cybersource.authorize(call, order({ capture: true }), card())).kind, 'unknown');
       const held = money(verdict.authorizedAmount ?? '10.50');
       const asked = subject('payment', call.operationRef, undefined, held);
-      assert.equal((await cybersource.reverse(desk.call(), history(), asked)).kind, 'approved');
+      assert.equal((await cybersource.reverse(desk.call(), history(), asked)).kind, 'reversed');
       assert.equal(standIn.books.byKey(call.operationRef)?.state, 'undone');
     });
   }

@@ -5,7 +5,6 @@ import { type FaultRow, name, UNKNOWN_OUTCOME_FAULTS } from './koin-fault-table.
 import { KoinFixture, money, ORDER, subject, toSummary } from './koin-fixture.ts';
 
 /** It was executed, and KOIN cannot reverse it. */
-const CANNOT = 'ProcessorError Undefined';
 
 const bench = new KoinFixture();
 const { standIn } = bench;
@@ -38,7 +37,10 @@ describe('a capture at KOIN', () => {
       assert.equal(toSummary(await bench.capture(authorized, patience(deed))), expected);
       const capture = subject('capture', bench.newKey(), ORDER.amount);
       assert.equal(toSummary(await bench.inquire(capture, authorized)), done === 'done' ? 'approved' : 'not-found');
-      assert.equal(toSummary(await bench.abandon(capture, authorized)), done === 'done' ? CANNOT : 'not-found');
+      assert.equal(
+        toSummary(await bench.abandon(capture, authorized)),
+        done === 'done' ? 'not-reversible' : 'not-found',
+      );
     });
   }
 
@@ -56,10 +58,10 @@ describe('a capture at KOIN', () => {
     const capture = subject('capture', bench.newKey(), ORDER.amount);
     standIn.turn(authorized.operationRef, 'Voided');
     assert.equal(toSummary(await bench.inquire(capture, authorized)), 'reversed');
-    assert.equal(toSummary(await bench.abandon(capture, authorized)), 'reversed');
+    assert.equal(toSummary(await bench.abandon(capture, authorized)), 'reversed-with-authorization');
     standIn.turn(authorized.operationRef, 'Failed', 'Rejected');
     assert.equal(toSummary(await bench.inquire(capture, authorized)), 'Declined Rejected');
-    assert.equal(toSummary(await bench.abandon(capture, authorized)), 'reversed');
+    assert.equal(toSummary(await bench.abandon(capture, authorized)), 'reversed-with-authorization');
     assert.equal(toSummary(await bench.capture(authorized)), 'Declined Rejected');
   });
 });
@@ -116,7 +118,7 @@ describe('a refund at KOIN', () => {
         expected,
       );
       assert.equal(toSummary(await bench.inquire(refund, collected)), done === 'done' ? 'approved' : 'not-found');
-      assert.equal(toSummary(await bench.abandon(refund, collected)), done === 'done' ? CANNOT : 'not-found');
+      assert.equal(toSummary(await bench.abandon(refund, collected)), done === 'done' ? 'not-reversible' : 'not-found');
     });
   }
 });

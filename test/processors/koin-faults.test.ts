@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { InquiryResult, OperationRef, Outcome } from '../../src/payments/processor.ts';
+import type { InquiryResult, OperationRef, Outcome, ReversalResult } from '../../src/payments/processor.ts';
 import type { KoinFault } from './fake-koin.ts';
 import { type FaultRow, name, UNKNOWN_OUTCOME_FAULTS } from './koin-fault-table.ts';
 import { KoinFixture, money, ORDER, subject, toSummary } from './koin-fixture.ts';
@@ -120,7 +120,7 @@ describe('an authorization at KOIN', () => {
     const authorized = await bench.authorized();
     const history = { referenceCode: undefined, operations: [authorized] };
     const call = () => bench.call(bench.newKey(), wrong);
-    const told: (Outcome | InquiryResult)[] = [
+    const told: (Outcome | InquiryResult | ReversalResult)[] = [
       await bench.koin.capture(call(), history, ORDER.amount),
       await bench.koin.void(call(), history),
       await bench.koin.refund(call(), history, ORDER.amount),

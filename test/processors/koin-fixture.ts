@@ -11,6 +11,7 @@ import type {
   PaymentHistory,
   ProcessorCall,
   ProcessorSettings,
+  ReversalResult,
 } from '../../src/payments/processor.ts';
 import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
 import { Koin } from '../../src/payments/processors/koin/koin.ts';
@@ -132,7 +133,7 @@ export class KoinFixture {
     return withoutCardData(await this.koin.inquire(this.call(about.operationRef), historyOf(...operations), about));
   }
 
-  async abandon(about: OperationRef, ...operations: readonly OperationRef[]): Promise<InquiryResult> {
+  async abandon(about: OperationRef, ...operations: readonly OperationRef[]): Promise<ReversalResult> {
     return withoutCardData(await this.koin.reverse(this.call(about.operationRef), historyOf(...operations), about));
   }
 }
@@ -162,7 +163,7 @@ export function withoutCardData<T extends object>(told: T): T {
 }
 
 /** Formats a result as its kind, with the reason of a failure. */
-export function toSummary(told: Outcome | InquiryResult): string {
+export function toSummary(told: Outcome | InquiryResult | ReversalResult): string {
   if (told.kind === 'refused') return `${told.failure.status} ${told.failure.reason}`;
   if (told.kind === 'approved' && told.captured !== undefined) return 'approved, captured';
   return told.kind;

@@ -73,7 +73,7 @@ describe('a collected order with a time-out reversal', () => {
     const first = await bench.collected();
     const asked = standIn.requests.length;
     tell(first.operationRef, { status: { type: 'Refunded' } });
-    assert.equal(toSummary(await bench.abandon(first)), 'approved');
+    assert.equal(toSummary(await bench.abandon(first)), 'reversed');
     assert.deepEqual(standIn.requests.slice(asked), ['get']);
     tell(first.operationRef, { status: { type: 'Refunded' } });
     assert.equal(toSummary(await bench.inquire(first)), 'approved, captured', 'it was collected all the same');
@@ -88,6 +88,6 @@ describe('a collected order with a time-out reversal', () => {
     assert.deepEqual([theirs?.units, ours?.units], [30_000n, 70_000n]);
     assert.equal(toSummary(await bench.abandon(first)), 'unknown');
     if (theirs !== undefined) theirs.status = 'Refunded';
-    assert.equal(toSummary(await bench.abandon(first)), 'approved');
+    assert.equal(toSummary(await bench.abandon(first)), 'reversed');
   });
 });

@@ -98,7 +98,7 @@ describe('a refund whose outcome is unknown', () => {
       assert.equal(toSummary(await bench.inquire(named, first)), expected);
       assert.equal(toSummary(await bench.inquire(named, { ...first, processorId: undefined })), expected);
     }
-    assert.equal(toSummary(await bench.abandon(named, first)), 'approved', 'a failed one leaves nothing');
+    assert.equal(toSummary(await bench.abandon(named, first)), 'reversed', 'a failed one leaves nothing');
     booked.status = 'Refunded';
     standIn.inject({ on: 'get-refund', do: 'wrong-amount' });
     assert.equal(toSummary(await bench.inquire(named, first)), 'unknown');
@@ -144,8 +144,8 @@ describe('a time-out reversal of an authorization', () => {
     it(`cancels it once when it is ${status}`, async () => {
       const first = await bench.authorized();
       standIn.turn(first.operationRef, status);
-      assert.equal(toSummary(await bench.abandon({ ...first, processorId: undefined })), 'approved');
-      assert.equal(toSummary(await bench.abandon(first)), 'approved');
+      assert.equal(toSummary(await bench.abandon({ ...first, processorId: undefined })), 'reversed');
+      assert.equal(toSummary(await bench.abandon(first)), 'reversed');
       assert.equal(books.orders.get(first.operationRef)?.cancels, 1);
     });
   }
@@ -154,7 +154,7 @@ describe('a time-out reversal of an authorization', () => {
     for (const status of ['Failed', 'Cancelled', 'Voided'] as const) {
       const first = await bench.authorized();
       standIn.turn(first.operationRef, status, 'Rejected');
-      assert.equal(toSummary(await bench.abandon(first)), 'approved');
+      assert.equal(toSummary(await bench.abandon(first)), 'reversed');
       assert.equal(books.orders.get(first.operationRef)?.cancels, 0);
     }
     assert.equal(toSummary(await bench.abandon(subject('payment', bench.newKey(), ORDER.amount))), 'not-found');
@@ -162,8 +162,8 @@ describe('a time-out reversal of an authorization', () => {
 
   it('refunds it when it was collected, in full and once', async () => {
     const first = await bench.collected(money(1000n));
-    assert.equal(toSummary(await bench.abandon(first)), 'approved');
-    assert.equal(toSummary(await bench.abandon(first)), 'approved');
+    assert.equal(toSummary(await bench.abandon(first)), 'reversed');
+    assert.equal(toSummary(await bench.abandon(first)), 'reversed');
     assert.deepEqual(
       refundsOf(first).map(({ units, reference }) => [units, reference]),
       [[100_000n, `${first.operationRef}-undo0`]],
@@ -175,7 +175,7 @@ describe('a time-out reversal of an authorization', () => {
     await bench.refund(first, money(300n));
     standIn.inject({ on: 'refund', do: { becomes: 'Failed' } });
     assert.equal(toSummary(await bench.abandon(first)), 'unknown');
-    assert.equal(toSummary(await bench.abandon(first)), 'approved');
+    assert.equal(toSummary(await bench.abandon(first)), 'reversed');
     const moved = refundsOf(first).filter(({ status }) => status === 'Refunded');
     assert.deepEqual(
       moved.map(({ units }) => units),
@@ -191,13 +191,13 @@ describe('a time-out reversal of an authorization', () => {
     const [refund] = refundsOf(first);
     assert.ok(refund);
     refund.status = 'Refunded';
-    assert.equal(toSummary(await bench.abandon(first)), 'approved');
+    assert.equal(toSummary(await bench.abandon(first)), 'reversed');
     assert.equal(refundsOf(first).length, 1);
   });
 
   it('is executed whatever the amount became', async () => {
     const first = await bench.authorized();
-    assert.equal(toSummary(await bench.abandon({ ...first, amount: money(1n) })), 'approved');
+    assert.equal(toSummary(await bench.abandon({ ...first, amount: money(1n) })), 'reversed');
     assert.equal(books.orders.get(first.operationRef)?.status, 'Voided');
   });
 
@@ -216,7 +216,7 @@ describe('a time-out reversal of an authorization', () => {
       ] as const) {
         standIn.inject({ on, do: deed });
         assert.equal(toSummary(await bench.abandon(first)), 'unknown', on);
-        assert.equal(toSummary(await bench.abandon(first)), 'approved', on);
+        assert.equal(toSummary(await bench.abandon(first)), 'reversed', on);
         const { cancels = 0, refunds = [] } = books.orders.get(first.operationRef) ?? {};
         assert.equal(cancels + refunds.length, 1);
       }

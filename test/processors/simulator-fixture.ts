@@ -17,6 +17,7 @@ import type {
   Outcome,
   PaymentHistory,
   ProcessorCall,
+  ReversalResult,
 } from '../../src/payments/processor.ts';
 import { Simulator } from '../../src/payments/processors/simulator/simulator.ts';
 import type { Driver } from '../../src/storage/database.ts';
@@ -149,7 +150,7 @@ export class SimulatorFixture {
     return this.simulator.inquire(this.call({ ...asked, key: subject.operationRef }), history, subject);
   }
 
-  abandon(history: PaymentHistory, subject: OperationRef, asked: CallOptions = {}): Promise<InquiryResult> {
+  abandon(history: PaymentHistory, subject: OperationRef, asked: CallOptions = {}): Promise<ReversalResult> {
     return this.simulator.reverse(this.call({ ...asked, key: subject.operationRef }), history, subject);
   }
 
@@ -165,7 +166,7 @@ export class SimulatorFixture {
 }
 
 /** In short: `approved`, `approved 10.50`, `Declined Rejected 05`, `pending`, … */
-export function toSummary(outcome: Outcome | InquiryResult): string {
+export function toSummary(outcome: Outcome | InquiryResult | ReversalResult): string {
   if (outcome.kind === 'refused')
     return `${outcome.failure.status} ${outcome.failure.reason} ${outcome.details.responseCode}`;
   if (outcome.kind === 'approved' && outcome.captured !== undefined) return `approved ${outcome.captured.minor}`;

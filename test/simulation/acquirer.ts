@@ -9,6 +9,7 @@ import type {
   Processor,
   ProcessorCall,
   ProcessorNotification,
+  ReversalResult,
 } from '../../src/payments/processor.ts';
 import { type AcquirerBehavior, AcquirerLedger, type AcquirerResponse } from './acquirer-ledger.ts';
 import type { SeededRandom } from './seeded-random.ts';
@@ -30,6 +31,8 @@ const FATES = {
   /** The client for this processor has a fault, before or after it was sent. */
   failed: 3,
 } as const;
+
+type ProcessorResult = Outcome | InquiryResult | ReversalResult;
 
 /** Faults that no service can make good: to see that they are noticed. */
 export type CorruptedResponse = 'mute' | 'forgets-captures';
@@ -85,7 +88,7 @@ export class Acquirer {
   /** The acquirer as one process sees it; after its crash it sends and receives nothing. */
   seenBy(isDead: () => boolean, tenant: Tenant): Processor {
     const { sale, partialCapture, absences } = this.habits;
-    const send = <Word extends Outcome | InquiryResult>(
+    const send = <Word extends ProcessorResult>(
       what: string,
       call: ProcessorCall,
       act: () => AcquirerResponse,
@@ -112,7 +115,7 @@ export class Acquirer {
             : this.books.movement(subject.operationRef, paymentOf(history)),
         ),
       reverse: (call, history, subject) =>
-        send('abandon', call, () =>
+        send('reverse', call, () =>
           isFirst(subject)
             ? this.books.giveUpPayment(subject.operationRef)
             : this.books.giveUpMovement(subject.operationRef, paymentOf(history)),
@@ -126,20 +129,17 @@ export class Acquirer {
     };
   }
 
-  #send(
-    what: string,
-    key: string,
-    act: () => AcquirerResponse,
-    isDead: () => boolean,
-  ): Promise<Outcome | InquiryResult> {
+  #send(what: string, key: string, act: () => AcquirerResponse, isDead: () => boolean): Promise<ProcessorResult> {
     const isLost = this.#spoilt === 'mute';
     const fate = isLost ? 'lost' : this.isCalm ? 'good' : this.#seeded.weighed(FATES);
     const name = `${what} ${key}`;
     return new Promise((resolve, reject) => {
-      const arrive = (answered: (word: Outcome | InquiryResult) => void): void => {
+      const arrive = (answered: (word: ProcessorResult) => void): void => {
         const said = act();
         this.#tell(`acquirer: ${name} ${fate}: ${said.kind}`);
-        this.#later(this.#seeded.between(0, 200), () => (isDead() ? undefined : answered(wordOf(said, key))));
+        this.#later(this.#seeded.between(0, 200), () =>
+          isDead() ? undefined : answered(what === 'reverse' ? reversalOf(said) : wordOf(said, key)),
+        );
       };
       const soon = this.#seeded.between(0, 300);
       if (fate === 'good') return this.#later(soon, () => arrive(resolve));
@@ -149,7 +149,7 @@ export class Acquirer {
         return this.#later(this.#seeded.between(1000, this.#lateMost), () => arrive(() => undefined));
       this.#tell(`acquirer: ${name} ${fate}`);
       if (fate === 'refused_connection')
-        return resolve(what === 'inquire' || what === 'abandon' ? GARBLED : { kind: 'not-sent' });
+        return resolve(what === 'inquire' || what === 'reverse' ? GARBLED : { kind: 'not-sent' });
       if (fate === 'failed') {
         if (this.#seeded.percent(50)) this.#later(soon, () => arrive(() => undefined));
         reject(new Error('a fault of the client'));
@@ -169,6 +169,18 @@ export class Acquirer {
 const paymentOf = ({ operations }: PaymentHistory): string => operations[0]?.operationRef ?? '';
 
 const isFirst = ({ type }: OperationRef): boolean => type === 'authorization' || type === 'payment';
+
+const REVERSALS = {
+  approved: 'reversed',
+  reversed: 'reversed-with-authorization',
+  'not-found': 'not-found',
+  refused: 'not-reversible',
+} as const;
+
+/** The ledger answers no request to reverse with `pending`. */
+const reversalOf = ({ kind }: AcquirerResponse): ReversalResult => ({
+  kind: REVERSALS[kind as keyof typeof REVERSALS],
+});
 
 function wordOf(said: AcquirerResponse, key: string): Outcome | InquiryResult {
   const particulars = { processorId: `at-${key}`, responseCode: said.kind === 'refused' ? '05' : '00' };

@@ -16,7 +16,7 @@ const REACHES_WITHIN = 60;
 /** Percentage of calls that meet a fault. */
 const FAULTS = 25;
 
-export type CallName = 'authorize' | 'capture' | 'refund' | 'void' | 'inquire' | 'abandon';
+export type CallName = 'authorize' | 'capture' | 'refund' | 'void' | 'inquire' | 'reverse';
 
 /** Calls over a real network in virtual time: which are still on their way, and which hang. */
 export class Wire {
@@ -52,7 +52,7 @@ export class Wire {
       refund: over('refund', processor.refund.bind(processor)),
       void: over('void', processor.void.bind(processor)),
       inquire: over('inquire', processor.inquire.bind(processor)),
-      reverse: over('abandon', processor.reverse.bind(processor)),
+      reverse: over('reverse', processor.reverse.bind(processor)),
     };
   }
 
@@ -102,7 +102,7 @@ export async function koinBackend(parts: BackendParts): Promise<Backend> {
     refund: ['refund'],
     void: ['cancel'],
     inquire: ['find', 'get'],
-    abandon: ['cancel', 'find'],
+    reverse: ['cancel', 'find'],
   } as const;
   const deeds = [
     'drop-before',
@@ -178,7 +178,7 @@ export async function cyberSourceBackend(parts: BackendParts): Promise<Backend> 
     refund: ['refund'],
     void: ['reversal'],
     inquire: ['search', 'details'],
-    abandon: ['timeout-reversal', 'timeout-void'],
+    reverse: ['timeout-reversal', 'timeout-void'],
   } as const;
   const faults = [
     'drop-before',

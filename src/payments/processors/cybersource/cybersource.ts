@@ -14,6 +14,7 @@ import {
   type ProcessorCall,
   type ProcessorDetails,
   type ProcessorSettings,
+  type ReversalResult,
   refused,
   resolvePayer,
   unknown,
@@ -139,7 +140,7 @@ export class CyberSource implements Processor {
     return this.#inquiry.inquire(call, history, subject);
   }
 
-  async reverse(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
+  async reverse(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<ReversalResult> {
     const isVoid = subject.type === 'authorization_void' || subject.type === 'expiry';
     // A void or an expiry cannot be reversed, but repeating it ensures that it was processed.
     const target = isVoid ? history.operations[0] : subject;
@@ -152,11 +153,9 @@ export class CyberSource implements Processor {
       call,
     );
     if (mapped.kind === 'approved' || wasAlreadyReversed(mapped, response))
-      // The response contains the details of the reversal, not of the operation.
-      return { kind: isVoid || subject.type === 'capture' ? 'reversed' : 'approved', details: NO_DETAILS };
+      return { kind: isVoid || subject.type === 'capture' ? 'reversed-with-authorization' : 'reversed' };
     if (isByReference && isNotFound(reply)) return this.#toNotFound(call, history, subject);
-    if (mapped.kind === 'refused' && NO_LONGER_REVERSIBLE.includes(response?.reason))
-      return refused(mapped.reason, NO_DETAILS);
+    if (mapped.kind === 'refused' && NO_LONGER_REVERSIBLE.includes(response?.reason)) return { kind: 'not-reversible' };
     if (mapped.kind === 'refused' && NOTHING_TO_REVERSE.includes(response?.reason)) {
       const inquired = await this.#inquireWhyNotReversed(call, history, subject, target);
       // Not-found counts only when both the search and the reversal report it.
@@ -173,25 +172,23 @@ export class CyberSource implements Processor {
     history: PaymentHistory,
     { type }: OperationRef,
     target: OperationRef,
-  ): Promise<InquiryResult> {
+  ): Promise<ReversalResult> {
     const inquired = await this.#inquiry.inquire(call, history, target);
     if (inquired.kind === 'approved' && (inquired.captured !== undefined || type === 'capture'))
-      return refused('Rejected', NO_DETAILS);
-    if (
-      inquired.kind === 'not-found' ||
-      (inquired.kind === 'reversed' && type !== 'authorization' && type !== 'payment')
-    )
-      return inquired;
-    const isReversed = inquired.kind === 'reversed' || inquired.kind === 'refused';
-    return isReversed ? { kind: 'approved', details: NO_DETAILS } : unknown('not-reversed');
+      return { kind: 'not-reversible' };
+    if (inquired.kind === 'not-found') return inquired;
+    const isFirst = type === 'authorization' || type === 'payment';
+    if (inquired.kind === 'reversed') return { kind: isFirst ? 'reversed' : 'reversed-with-authorization' };
+    return inquired.kind === 'refused' ? { kind: 'reversed' } : unknown('not-reversed');
   }
 
   /** A capture that was voided before has also reversed its authorization, and then neither is found. */
-  async #toNotFound(call: ProcessorCall, history: PaymentHistory, { type }: OperationRef): Promise<InquiryResult> {
+  async #toNotFound(call: ProcessorCall, history: PaymentHistory, { type }: OperationRef): Promise<ReversalResult> {
     const [first] = history.operations;
     if (type !== 'capture' || first === undefined) return { kind: 'not-found' };
     const payment = await this.#inquiry.inquire(call, history, first);
-    return payment.kind === 'reversed' || payment.kind === 'unknown' ? payment : { kind: 'not-found' };
+    if (payment.kind === 'reversed') return { kind: 'reversed-with-authorization' };
+    return payment.kind === 'unknown' ? payment : { kind: 'not-found' };
   }
 
   /** Sends a capture or a refund. */

@@ -3,7 +3,7 @@ import {
   type OperationRef,
   type PaymentHistory,
   type ProcessorCall,
-  refused,
+  type ReversalResult,
   unknown,
 } from '../../processor.ts';
 import { findOrderRef, isSuccess, isUnresolved, type KoinClient, type OrderRef, toOrderRef } from './client.ts';
@@ -45,9 +45,10 @@ export async function inquire(
   return subject.type === 'payment_refund' ? toRefundResult(order, history, subject) : toVoidResult(order);
 }
 
-const REVERSED: InquiryResult = { kind: 'approved', details: {} };
+const REVERSED: ReversalResult = { kind: 'reversed' };
+const REVERSED_WITH_AUTHORIZATION: ReversalResult = { kind: 'reversed-with-authorization' };
 /** The operation was processed, and KOIN has no call that reverses it. */
-const NOT_REVERSIBLE: InquiryResult = refused('Undefined', {});
+const NOT_REVERSIBLE: ReversalResult = { kind: 'not-reversible' };
 
 /**
  * Reverses an operation. KOIN has no call for that by our reference, so the order is looked up first; captures, refunds
@@ -58,7 +59,7 @@ export async function reverse(
   call: ProcessorCall,
   history: PaymentHistory,
   subject: OperationRef,
-): Promise<InquiryResult> {
+): Promise<ReversalResult> {
   switch (subject.type) {
     case 'authorization':
     case 'payment':
@@ -73,7 +74,7 @@ export async function reverse(
 }
 
 /** Reverses an order of our reference whatever its amount: an unexpected amount must not remain charged either. */
-async function reversePayment(client: KoinClient, call: ProcessorCall, orderRef: OrderRef): Promise<InquiryResult> {
+async function reversePayment(client: KoinClient, call: ProcessorCall, orderRef: OrderRef): Promise<ReversalResult> {
   const order = await client.findOrder(call, orderRef);
   if (isUnresolved(order)) return order;
   const { state, id } = order;
@@ -91,7 +92,7 @@ async function refundRemaining(
   call: ProcessorCall,
   order: KoinOrder,
   id: string,
-): Promise<InquiryResult> {
+): Promise<ReversalResult> {
   const { amount, operationRef: reference, refunds, state } = order;
   if (state.kind === 'refunded' && refunds.length === 0) return REVERSED;
   const refunded = refunds.filter(({ state }) => state !== 'failed');
@@ -116,18 +117,18 @@ async function classifyCapture(
   call: ProcessorCall,
   history: PaymentHistory,
   subject: OperationRef,
-): Promise<InquiryResult> {
+): Promise<ReversalResult> {
   const orderRef = findOrderRef(history);
   if (orderRef === undefined) return unknown('no-payment');
   const order = await client.findOrder(call, orderRef);
   if (isUnresolved(order)) return order.kind === 'not-found' ? unknown('order-not-found') : order;
   const finding = toCaptureResult(order, subject.amount);
-  if (finding.kind === 'refused') return { kind: 'reversed', details: {} };
-  return finding.kind === 'approved' ? NOT_REVERSIBLE : finding;
+  if (finding.kind === 'refused' || finding.kind === 'reversed') return REVERSED_WITH_AUTHORIZATION;
+  if (finding.kind === 'approved') return NOT_REVERSIBLE;
+  return finding.kind === 'pending' ? unknown('pending') : finding;
 }
 
-function classifyRefund(finding: InquiryResult): InquiryResult {
-  if (finding.kind === 'not-found') return finding;
-  if (finding.kind === 'unknown') return finding;
+function classifyRefund(finding: InquiryResult): ReversalResult {
+  if (finding.kind === 'not-found' || finding.kind === 'unknown') return finding;
   return finding.kind === 'refused' ? REVERSED : NOT_REVERSIBLE;
 }

@@ -10,6 +10,7 @@ import {
   type PaymentHistory,
   type Processor,
   type ProcessorCall,
+  type ReversalResult,
   refused,
   unknown,
 } from '../../processor.ts';
@@ -107,7 +108,7 @@ export class Koin implements Processor {
     return inquire(this.#client, call, history, subject);
   }
 
-  reverse(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
+  reverse(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<ReversalResult> {
     return reverse(this.#client, call, history, subject);
   }
 

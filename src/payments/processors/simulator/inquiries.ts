@@ -3,13 +3,12 @@ import type { Tenant } from '../../../kernel/environment.ts';
 import type { MonotonicIds } from '../../../kernel/ids.ts';
 import type { Database, Write } from '../../../storage/database.ts';
 import type {
-  Approved,
   InquiryResult,
   NotFound,
   OperationRef,
   OperationType,
   PaymentHistory,
-  Reversed,
+  ReversalResult,
 } from '../../processor.ts';
 import { neverResponds } from './caller-deadline.ts';
 import { toInquiryResult, toResponse } from './responses.ts';
@@ -34,8 +33,8 @@ import {
 import { type Inquiry, type Modification, nextFault } from './triggers.ts';
 
 const NOT_FOUND: NotFound = { kind: 'not-found' };
-const REVERSED: Approved = { kind: 'approved', details: {} };
-const REVERSED_WITH_AUTHORIZATION: Reversed = { kind: 'reversed', details: {} };
+const REVERSED: ReversalResult = { kind: 'reversed' };
+const REVERSED_WITH_AUTHORIZATION: ReversalResult = { kind: 'reversed-with-authorization' };
 
 const MODIFICATION_TYPES: Readonly<Partial<Record<OperationType, Modification>>> = {
   capture: 'capture',
@@ -71,7 +70,7 @@ export class InquiryHandler {
       : this.#inquireModification(tenant, history, subject);
   }
 
-  async reverse(tenant: Tenant, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
+  async reverse(tenant: Tenant, history: PaymentHistory, subject: OperationRef): Promise<ReversalResult> {
     const meetsFault = await this.#meetsFault(tenant, history, subject, 'reversal');
     const finding = await (isPayment(subject)
       ? this.#reversePayment(tenant, subject)
@@ -115,7 +114,7 @@ export class InquiryHandler {
     });
   }
 
-  #reversePayment(tenant: Tenant, subject: OperationRef): Promise<InquiryResult> {
+  #reversePayment(tenant: Tenant, subject: OperationRef): Promise<ReversalResult> {
     return retryOnConflict(async () => {
       const payment = await findPayment(this.#database, tenant, subject.operationRef);
       if (payment === undefined) return this.#commitClosed(tenant, insertPayment(tenant, this.#closedPayment(subject)));
@@ -125,7 +124,7 @@ export class InquiryHandler {
     });
   }
 
-  #reverseModification(tenant: Tenant, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
+  #reverseModification(tenant: Tenant, history: PaymentHistory, subject: OperationRef): Promise<ReversalResult> {
     return retryOnConflict(async () => {
       const modification = await findModification(this.#database, tenant, subject.operationRef);
       if (modification === undefined)
@@ -138,7 +137,7 @@ export class InquiryHandler {
     });
   }
 
-  async #applyReversal(tenant: Tenant, modification: SimulatedModification): Promise<InquiryResult | undefined> {
+  async #applyReversal(tenant: Tenant, modification: SimulatedModification): Promise<ReversalResult | undefined> {
     const payment = await findPayment(this.#database, tenant, modification.payment);
     const after = payment && withoutModification(payment, modification);
     if (after === undefined) return { kind: 'unknown', problem: 'built-upon' };

@@ -14,6 +14,7 @@ import {
   type Processor,
   type ProcessorCall,
   type ProcessorNotification,
+  type ReversalResult,
   resolvePayer,
 } from '../../processor.ts';
 import { COMMON_SETTINGS } from '../../settings.ts';
@@ -102,7 +103,7 @@ export class Simulator implements Processor {
     return withCallerDeadline(call.signal, () => this.#inquiries.inquire(call.tenant, history, subject));
   }
 
-  reverse(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
+  reverse(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<ReversalResult> {
     return withCallerDeadline(call.signal, () => this.#inquiries.reverse(call.tenant, history, subject));
   }
 
