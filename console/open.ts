@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import type { Core, FirstOperator } from '../src/cli/context.ts';
+import type { PublicRoute } from '../src/http/server.ts';
 import type { PeriodicWork, Sweep } from '../src/storage/periodic-task.ts';
 import { Approvals } from './approvals/approvals.ts';
 import { addOperatorCommands, formatJoinUrl } from './cli.ts';
@@ -16,7 +17,7 @@ export type VaultServices = Omit<ConsoleDependencies, 'people' | 'approvals'>;
 interface ServedConsole extends ConsoleInterface {
   /** Headers of every response of the listener. */
   headers(request: FastifyRequest): Readonly<Record<string, string>>;
-  addAssets(app: FastifyInstance): void;
+  readonly assets: readonly PublicRoute[];
 }
 
 /** The console over an opened vault. */
@@ -64,11 +65,11 @@ export function openConsole(vault: Core, { derive }: Pick<PeopleOptions, 'derive
     serve: async (services, limits) => {
       // Half of all that is loaded; commands work without it.
       const { createConsoleInterface, PAGES } = await import('./server/console.ts');
-      const { addAssets, browserHeaders, loadAssets } = await import('./server/assets.ts');
+      const { assetRoutes, browserHeaders, loadAssets } = await import('./server/assets.ts');
       return {
         ...createConsoleInterface({ ...services, people, approvals }, limits),
         headers: browserHeaders,
-        addAssets: (app) => addAssets(app, loadAssets(BUILT_FILES), PAGES, services.random),
+        assets: assetRoutes(loadAssets(BUILT_FILES), PAGES, services.random),
       };
     },
     sweeps: (onExempted) => {

@@ -16,9 +16,9 @@ import { ENDPOINTS } from './http/endpoints.ts';
 import { Listeners } from './http/listeners.ts';
 import { describeError, type Log } from './http/log.ts';
 import { Metrics } from './http/metrics.ts';
-import { addNotifications } from './http/notifications.ts';
-import { addMetrics, addOperationalEndpoints } from './http/operational-endpoints.ts';
-import { addRoutes, createBaseServer, type ServerOptions } from './http/server.ts';
+import { notificationRoutes } from './http/notifications.ts';
+import { metricsRoute, operationalRoutes } from './http/operational-endpoints.ts';
+import { addPublicRoutes, addRoutes, createBaseServer, type ServerOptions } from './http/server.ts';
 import {
   caFilePath,
   findCertificateExpiry,
@@ -244,12 +244,13 @@ async function createServers({
     sandbox: serviceOf('sandbox'),
     console: createBaseServer(consoleOptions),
   };
-  served?.addAssets(apps.console);
   if (served !== undefined) addRoutes(apps.console, served.routes, { ...consoleOptions, ...parts, ...served });
   const distrust = () => time.read().distrust;
-  for (const app of Object.values(apps)) addOperationalEndpoints(app, endpoints, { isReady, distrust }, VERSION);
-  for (const environment of ENVIRONMENTS) addNotifications(apps[environment], environment, services.notifications);
-  addMetrics(apps.console, metrics, config.metricsAllow);
+  const operational = operationalRoutes(endpoints, { isReady, distrust }, VERSION);
+  for (const environment of ENVIRONMENTS)
+    addPublicRoutes(apps[environment], [...operational, ...notificationRoutes(environment, services.notifications)]);
+  const metricsOfService = metricsRoute(metrics, config.metricsAllow);
+  addPublicRoutes(apps.console, [...operational, metricsOfService, ...(served?.assets ?? [])]);
   return apps;
 }
 

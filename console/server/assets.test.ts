@@ -9,8 +9,8 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { systemRandom } from '../../src/crypto/random.ts';
 import { openLog } from '../../src/http/log.ts';
 import { Metrics } from '../../src/http/metrics.ts';
-import { createBaseServer } from '../../src/http/server.ts';
-import { type Assets, addAssets, browserHeaders, loadAssets } from './assets.ts';
+import { addPublicRoutes, createBaseServer } from '../../src/http/server.ts';
+import { type Assets, assetRoutes, browserHeaders, loadAssets } from './assets.ts';
 
 const SCRIPT = 'export const console = "x";';
 
@@ -35,7 +35,7 @@ describe('assets', () => {
     });
     const reporting = { log, metrics, listener: 'console', headers: browserHeaders };
     const app = createBaseServer({ ...reporting, stopwatch: () => 0, random, trustedProxies: [] });
-    addAssets(app, assets, ['/', '/sign-in', '/accounts'], random);
+    addPublicRoutes(app, assetRoutes(assets, ['/', '/sign-in', '/accounts'], random));
     return app;
   };
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { NON_PAGE_HEADERS } from '../../src/http/browser-headers.ts';
-import { rejectOtherMethods, sendInChunks } from '../../src/http/server.ts';
+import { type PublicRoute, sendInChunks } from '../../src/http/server.ts';
 import type { Random } from '../../src/kernel/clock.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 
@@ -136,41 +136,34 @@ function readAsset(file: string): Asset {
 }
 
 /**
- * Serves the files and, for every path that starts with one of `pages`, the only page, which then renders the path.
+ * Returns the routes of the files and, for every path that starts with one of `pages`, the only page, which then renders the path.
  * Without a build `/` explains how to create one.
  */
-export function addAssets(
-  app: FastifyInstance,
-  assets: Assets | undefined,
-  pages: readonly string[],
-  random: Random,
-): void {
-  const paths: string[] = [];
-  const serve = (path: string, handler: (request: FastifyRequest, reply: FastifyReply) => FastifyReply): void => {
-    app.get(path, handler);
-    paths.push(path);
+export function assetRoutes(assets: Assets | undefined, pages: readonly string[], random: Random): PublicRoute[] {
+  if (assets === undefined)
+    return [toGetRoute('/', (_request, reply) => sendPage(reply, NOT_BUILT_PAGE, contentSecurityPolicy()))];
+  const { page, named } = assets;
+  const sendIndex = (_request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    const nonce = Buffer.from(random.bytes(NONCE_BYTES)).toString('base64url');
+    return sendPage(reply, page.replaceAll(NONCE, nonce), contentSecurityPolicy(nonce));
   };
-  if (assets === undefined) {
-    serve('/', (_request, reply) => sendPage(reply, NOT_BUILT_PAGE, contentSecurityPolicy()));
-  } else {
-    const { page, named } = assets;
-    const sendIndex = (_request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-      const nonce = Buffer.from(random.bytes(NONCE_BYTES)).toString('base64url');
-      return sendPage(reply, page.replaceAll(NONCE, nonce), contentSecurityPolicy(nonce));
-    };
-    for (const path of pages.flatMap((prefix) => (prefix === '/' ? [prefix] : [prefix, `${prefix}/*`])))
-      serve(path, sendIndex);
-    serve('/assets/:name', (request, reply) => {
+  const paths = pages.flatMap((prefix) => (prefix === '/' ? [prefix] : [prefix, `${prefix}/*`]));
+  return [
+    ...paths.map((path) => toGetRoute(path, sendIndex)),
+    toGetRoute('/assets/:name', (request, reply) => {
       const asset = named.get((request.params as { name: string }).name);
       if (asset === undefined) throw new Failure('unknown_path');
       return sendAsset(request, reply, asset);
-    });
-  }
-  rejectOtherMethods(
-    app,
-    paths.map((path) => ({ path, method: 'GET', family: 'vault' })),
-  );
+    }),
+  ];
 }
+
+const toGetRoute = (path: string, handle: PublicRoute['handle']): PublicRoute => ({
+  method: 'GET',
+  path,
+  family: 'vault',
+  handle,
+});
 
 const sendPage = (reply: FastifyReply, body: string, contentSecurityPolicy: string): FastifyReply =>
   reply

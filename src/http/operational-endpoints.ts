@@ -1,13 +1,12 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { isAllowed } from '../accounts/allow-list.ts';
 import { Failure } from '../kernel/failure.ts';
 import { DISTRUST_TEXTS, type Distrust } from '../kernel/time-guard.ts';
-
 import type { Endpoint } from './endpoint.ts';
 import type { Metrics } from './metrics.ts';
 import { buildOpenApi } from './openapi.ts';
 import { REFERENCE_STYLE, renderReferencePage } from './reference-page.ts';
-import { rejectOtherMethods, sendInChunks } from './server.ts';
+import { type PublicRoute, sendInChunks } from './server.ts';
 
 /** The endpoints of every listener without a key (decisions: Unversioned helpers). */
 export interface Health {
@@ -25,12 +24,7 @@ const PAGE_HEADERS = {
   'x-frame-options': 'DENY',
 };
 
-export function addOperationalEndpoints(
-  app: FastifyInstance,
-  endpoints: readonly Endpoint[],
-  health: Health,
-  version: string,
-): void {
+export function operationalRoutes(endpoints: readonly Endpoint[], health: Health, version: string): PublicRoute[] {
   const document = buildOpenApi(endpoints, version);
   const json = Buffer.from(JSON.stringify(document, null, 2));
   const page = Buffer.from(renderReferencePage(document));
@@ -42,17 +36,17 @@ export function addOperationalEndpoints(
     return send(reply, 'application/json', Buffer.from(JSON.stringify(body)));
   };
 
-  app.get('/healthz', (_request, reply) => sendState(reply, 'ok'));
-  app.get('/readyz', async (_request, reply) => {
-    const ready = await health.isReady();
-    if (!ready) reply.code(503).header('retry-after', '2');
-    return sendState(reply, ready ? 'ok' : 'unavailable', listWarnings(health));
-  });
-  app.get('/openapi.json', (_request, reply) => send(reply, 'application/json', json));
-  app.get('/docs', (_request, reply) => send(reply, 'text/html', page));
-  app.get('/docs/style.css', (_request, reply) => send(reply, 'text/css', style));
-  const paths = ['/healthz', '/readyz', '/openapi.json', '/docs', '/docs/style.css'];
-  rejectOtherMethods(app, paths.map(toGetRoute));
+  return [
+    toGetRoute('/healthz', (_request, reply) => sendState(reply, 'ok')),
+    toGetRoute('/readyz', async (_request, reply) => {
+      const ready = await health.isReady();
+      if (!ready) reply.code(503).header('retry-after', '2');
+      return sendState(reply, ready ? 'ok' : 'unavailable', listWarnings(health));
+    }),
+    toGetRoute('/openapi.json', (_request, reply) => send(reply, 'application/json', json)),
+    toGetRoute('/docs', (_request, reply) => send(reply, 'text/html', page)),
+    toGetRoute('/docs/style.css', (_request, reply) => send(reply, 'text/css', style)),
+  ];
 }
 
 /** Conditions that need an operator while the service continues to run. */
@@ -69,12 +63,15 @@ function listWarnings(health: Health): Warning[] {
 }
 
 /** Prometheus reads here; there is a separate allow-list, because there is no key. */
-export function addMetrics(app: FastifyInstance, metrics: Metrics, allowed: readonly string[]): void {
-  app.get('/metrics', async (request, reply) => {
+export const metricsRoute = (metrics: Metrics, allowed: readonly string[]): PublicRoute =>
+  toGetRoute('/metrics', async (request, reply) => {
     if (!isAllowed(allowed, request.ip)) throw new Failure('access_denied');
     return reply.header('content-type', metrics.registry.contentType).send(await metrics.registry.metrics());
   });
-  rejectOtherMethods(app, [toGetRoute('/metrics')]);
-}
 
-const toGetRoute = (path: string) => ({ path, method: 'GET', family: 'vault' }) as const;
+const toGetRoute = (path: string, handle: PublicRoute['handle']): PublicRoute => ({
+  method: 'GET',
+  path,
+  family: 'vault',
+  handle,
+});

@@ -220,13 +220,30 @@ function sendFile(
   return reply.headers(headers).send(Readable.from(lines));
 }
 
+/** A route without a door: health, reference, files, notifications of processors. */
+export interface PublicRoute {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  /** Shape of its failures. */
+  readonly family: Family;
+  /** Bytes; absent: `LIMITS.bodyBytes`. */
+  readonly bodyLimit?: number;
+  handle(request: FastifyRequest, reply: FastifyReply): FastifyReply | Promise<FastifyReply>;
+}
+
+export function addPublicRoutes(app: FastifyInstance, routes: readonly PublicRoute[]): void {
+  for (const { method, path, family, bodyLimit = LIMITS.bodyBytes, handle } of routes)
+    app.route({ method, url: path, bodyLimit, config: { family }, handler: handle });
+  rejectOtherMethods(app, routes);
+}
+
 /** An existing path responds to other methods with 405 and lists the allowed ones. */
-export function rejectOtherMethods(
+function rejectOtherMethods(
   app: FastifyInstance,
-  routes: readonly Pick<Route, 'path' | 'method' | 'family'>[],
+  routes: readonly { readonly method: string; readonly path: string; readonly family: Family }[],
 ): void {
   for (const [path, served] of Map.groupBy(routes, (route) => route.path)) {
-    const allowed = served.map(({ method }) => method as string);
+    const allowed = served.map(({ method }) => method);
     const family = served[0]?.family ?? 'vault';
     app.route({
       method: app.supportedMethods.filter((method) => !allowed.includes(method)),

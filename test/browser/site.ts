@@ -3,11 +3,11 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Assets, addAssets, browserHeaders } from '../../console/server/assets.ts';
+import { type Assets, assetRoutes, browserHeaders } from '../../console/server/assets.ts';
 import { systemRandom } from '../../src/crypto/random.ts';
 import { openLog } from '../../src/http/log.ts';
 import { Metrics } from '../../src/http/metrics.ts';
-import { createBaseServer } from '../../src/http/server.ts';
+import { addPublicRoutes, createBaseServer } from '../../src/http/server.ts';
 import { loadOrCreateLocalIdentity } from '../../src/http/tls.ts';
 
 /** The listener of the console with nothing but its files, on a free port. */
@@ -30,7 +30,7 @@ export async function startSite(
   const log = openLog('error', () => Date.now(), { write: () => undefined });
   const reporting = { log, metrics, listener: 'console', headers: browserHeaders };
   const app = createBaseServer({ ...reporting, stopwatch: () => 0, random, trustedProxies: [] });
-  addAssets(app, assets, pages, random);
+  addPublicRoutes(app, assetRoutes(assets, pages, random));
   await app.ready();
   const { certificate, key } = await loadOrCreateLocalIdentity(folder, Date.now);
   const server = createServer({ cert: certificate, key }, (request, response) => app.routing(request, response));
