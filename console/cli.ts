@@ -11,8 +11,7 @@ import {
 import { formatDetails, formatTable, printResult } from '../src/cli/output.ts';
 import type { Transaction } from '../src/idempotency/transaction.ts';
 import { formatIso8601 } from '../src/kernel/clock.ts';
-import { Failure } from '../src/kernel/failure.ts';
-import { OperatorError } from '../src/kernel/operator-error.ts';
+import { notPossible } from '../src/kernel/failure.ts';
 import type { InvitationLink } from './people/invitations.ts';
 import type { Profile } from './people/people.ts';
 import { createPeopleServices, type PeopleServices } from './people/people-services.ts';
@@ -21,10 +20,6 @@ import type { Member } from './people/team.ts';
 
 interface Options {
   readonly json?: boolean;
-}
-
-class PeopleError extends OperatorError {
-  override readonly name = 'PeopleError';
 }
 
 /** Returns the URL of the console; empty when only the running service knows its port. */
@@ -96,18 +91,19 @@ export function addOperatorCommands(program: Command, tools: CliContext): void {
       .action((email: string, { json }: Options) =>
         withPeople(tools, async (people, core) => {
           const person = await people.people.findByEmail(email);
-          if (person === undefined) throw new PeopleError('there is nobody with this e-mail address');
+          if (person === undefined) throw notPossible('emailUnknown');
           await asOperator(tools, core, (transaction) => act(transaction, people, person));
           const told = { id: person.id, name: person.name, email: person.email };
           printResult(tools, json, told, formatDetails(Object.entries(told)));
         }),
       );
   };
-  single('remove', 'take the role of operator away', (transaction, people, { id }) =>
-    people.team.remove(transaction, OPERATOR.account, id),
-  );
-  single('unlock', 'end the locks that follow failed sign-ins of a user', (transaction, people, { id }) =>
-    people.people.unlock(transaction, id),
+  single('remove', 'take the role of operator away', async (transaction, { team }, { id }) => {
+    if ((await team.findRole(OPERATOR.account, id)) === undefined) throw notPossible('notOperator');
+    await team.remove(transaction, OPERATOR.account, id);
+  });
+  single('unlock', 'end the locks that follow failed sign-ins of a user', (transaction, { people }, { id }) =>
+    people.unlock(transaction, id),
   );
 }
 
@@ -123,22 +119,8 @@ async function invite(
   return people.invitations.invite(transaction, to, OPERATOR);
 }
 
-/** Reports failures of use cases as errors for the operator. */
 const withPeople = (
   tools: CliContext,
   act: (people: PeopleServices, core: Core) => Promise<void>,
   opening?: OpenOptions,
-): Promise<void> =>
-  withCore(
-    tools,
-    async (core) => {
-      try {
-        await act(createPeopleServices(core), core);
-      } catch (error) {
-        if (!(error instanceof Failure)) throw error;
-        if (error.code === 'unknown_record') throw new PeopleError('this person is no operator');
-        throw new PeopleError(error.message);
-      }
-    },
-    opening,
-  );
+): Promise<void> => withCore(tools, (core) => act(createPeopleServices(core), core), opening);

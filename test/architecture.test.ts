@@ -124,6 +124,29 @@ const CONSOLE_TABLES: ReadonlySet<string> = new Set([
   'activation_requests',
 ]);
 
+/**
+ * The only files that commit units themselves; all others fill a `Transaction`. A folder ends with `/`. A new entry needs a
+ * reason as these have.
+ */
+const COMMITTING: Readonly<Record<string, string>> = {
+  'src/idempotency/transaction.ts': 'the one commit loop',
+  'src/idempotency/idempotency-keys.ts': 'claims and leases, before a transaction and beside it; sweep',
+  'src/storage/': 'drivers, and the mechanism below them',
+  'src/audit/': 'below the transaction in the import order',
+  'src/core.ts': 'the first keys of a vault',
+  'src/http/api-door.ts': 'denials, before a transaction begins',
+  'src/accounts/authentication.ts': 'last use of keys, periodically',
+  'src/accounts/usage.ts': 'counters, periodically',
+  'src/vault/token-store.ts': 'sweep',
+  'src/captures/capture-store.ts': 'sweep',
+  'src/captures/captures.ts': 'seals sensitive data again after a late commit',
+  'src/payments/recovery.ts': 'claims of the recovery job',
+  'src/payments/processors/simulator/': 'stands for a processor, with tables of its own',
+  'console/approvals/approval-store.ts': 'sweep',
+  'console/people/session-store.ts': 'sweep',
+  'console/people/invitation-store.ts': 'sweep',
+};
+
 const ROOT = join(import.meta.dirname, '..');
 
 /** Calls that only one place may contain, and their replacement. */
@@ -310,6 +333,23 @@ describe('architecture', () => {
     assert.deepEqual(
       written.filter(({ table }) => !CONSOLE_TABLES.has(table)),
       [],
+    );
+  });
+
+  test('use cases commit by the transaction alone', () => {
+    const entryOf = (path: string): string | undefined =>
+      Object.keys(COMMITTING).find((entry) => path === entry || (entry.endsWith('/') && path.startsWith(entry)));
+    const committing = sources
+      .filter(({ text }) => /\bcommitOrThrow\(|\.commit\(/.test(codeOf(text)))
+      .map(({ path }) => path);
+    assert.deepEqual(
+      committing.filter((path) => entryOf(path) === undefined),
+      [],
+    );
+    assert.deepEqual(
+      Object.keys(COMMITTING).filter((entry) => !committing.some((path) => entryOf(path) === entry)),
+      [],
+      'entries that commit nothing',
     );
   });
 

@@ -114,7 +114,7 @@ describe('signing in', () => {
     const { database, keyring } = fixture.core;
     const before = await findPerson(database, keyring, ana.id);
     assert.ok(before !== undefined);
-    const old = { memory: 8192, passes: 1, parallelism: 1 };
+    const old = { memory: 32, passes: 1, parallelism: 1 };
     const message = await computeDigest(keyring, 'password', ana.password);
     const nonce = Buffer.from(before.password.salt, 'base64');
     const tag = argon2Sync('argon2id', { message, nonce, ...old, tagLength: 32 }).toString('base64');

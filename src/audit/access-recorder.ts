@@ -1,7 +1,7 @@
 import { type Clock, MINUTE } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { commitOrThrow, type Database, type JournalEntry } from '../storage/database.ts';
-import { buildAuditEntry, type Origin } from './audit.ts';
+import { commitOrThrow, type Database } from '../storage/database.ts';
+import { type AuditEvent, buildAuditEntry, type Origin } from './audit.ts';
 
 /** The reader of the log. */
 export interface LogReader {
@@ -16,20 +16,20 @@ export type LogScope = { readonly account: string } | 'everything';
 /** Readings with the same reader, scope and filters count as one for this time. */
 const DEDUPLICATION_MS = 5 * MINUTE;
 
-/** Builds the records of reading the log (PCI DSS 10.2.1.3): in the reader's log, and in the log that was read. */
-export function buildAccessEntries(
-  clock: Clock,
+/**
+ * Returns the events of reading the log (PCI DSS 10.2.1.3): for the reader's log, which is that of `account`, and for the log
+ * that is read.
+ */
+export function accessEvents(
   action: 'audit.read' | 'audit.exported',
-  { origin, account }: LogReader,
+  account: string,
   scope: LogScope,
   filters: readonly string[] = [],
-): JournalEntry[] {
+): AuditEvent[] {
   const chains = new Set([account, ...(typeof scope === 'string' ? [] : [scope.account])]);
   const by = filters.length > 0 && { filters: filters.join(' ') };
   const detail = { of: formatScope(scope), ...by };
-  return [...chains].map((chain) =>
-    buildAuditEntry(clock, origin, { action, outcome: 'success', account: chain, environment: '', detail }),
-  );
+  return [...chains].map((chain) => ({ action, outcome: 'success', account: chain, environment: '', detail }));
 }
 
 function formatScope(scope: LogScope): string {
@@ -59,10 +59,9 @@ export class AccessRecorder {
     const now = clock();
     const before = this.#recordedAt.get(access);
     if (before !== undefined && isRecent(before, now)) return;
-    await commitOrThrow(this.#database, {
-      writes: [],
-      journal: buildAccessEntries(clock, 'audit.read', reader, scope, filters),
-    });
+    const events = accessEvents('audit.read', reader.account, scope, filters);
+    const journal = events.map((event) => buildAuditEntry(() => now, reader.origin, event));
+    await commitOrThrow(this.#database, { writes: [], journal });
     this.#evictOld(now);
     this.#recordedAt.delete(access);
     this.#recordedAt.set(access, now);

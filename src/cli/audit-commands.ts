@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
-import { buildAccessEntries } from '../audit/access-recorder.ts';
+import { accessEvents } from '../audit/access-recorder.ts';
 import { digestChainHeads } from '../audit/chain-heads.ts';
 import { formatExportedRecord } from '../audit/export-format.ts';
 import { checkRecordedHeads, type RecordedHeadsCheck } from '../audit/recorded-heads.ts';
 import { describeResumption } from '../audit/resumption.ts';
 import { exportJournal, toVerificationView, type Verification, verifyJournal } from '../audit/verify-journal.ts';
 import { formatIso8601 } from '../kernel/clock.ts';
-import { commitOrThrow, type Database } from '../storage/database.ts';
+import type { Database } from '../storage/database.ts';
 import type { Head } from '../storage/journal.ts';
-import { type CliContext, type Core, withCore } from './context.ts';
+import { asOperator, type CliContext, type Core, withCore } from './context.ts';
 import { EXIT, printResult } from './output.ts';
 
 export function auditCommands(program: Command, tools: CliContext, exit: (code: number) => void): void {
@@ -79,20 +79,12 @@ const describeNoted = ({ found, replaced }: RecordedHeadsCheck): string[] => [
 ];
 
 /** Recorded before anything is printed (PCI DSS 10.2.1.3). */
-async function recordExport(
-  tools: CliContext,
-  { database, accounts, clock }: Core,
-  account: string | undefined,
-): Promise<void> {
-  if (account !== undefined && account !== '') await accounts.get(account);
-  const reader = { origin: tools.operatorOrigin(), account: '' };
-  const journal = buildAccessEntries(
-    clock,
-    'audit.exported',
-    reader,
-    account === undefined ? 'everything' : { account },
-  );
-  await commitOrThrow(database, { writes: [], journal });
+async function recordExport(tools: CliContext, core: Core, account: string | undefined): Promise<void> {
+  if (account !== undefined && account !== '') await core.accounts.get(account);
+  const scope = account === undefined ? 'everything' : { account };
+  await asOperator(tools, core, async (transaction) => {
+    for (const event of accessEvents('audit.exported', '', scope)) transaction.record(event);
+  });
 }
 
 const formatCount = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

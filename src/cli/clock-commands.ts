@@ -1,10 +1,8 @@
 import type { Command } from 'commander';
-import { buildAuditEntry } from '../audit/audit.ts';
 import { formatIso8601, formatIso8601OrNull, SECOND } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { DISTRUST_TEXTS, type Distrust } from '../kernel/time-guard.ts';
-import { commitOrThrow } from '../storage/database.ts';
-import { type CliContext, type Core, withCore } from './context.ts';
+import { asOperator, type CliContext, type Core, withCore } from './context.ts';
 import { formatDetails, printResult } from './output.ts';
 
 /** The deciding clock, and the faults that the service finds in it. Times in milliseconds. */
@@ -67,11 +65,7 @@ async function readState({ clock, time, clockRecords }: Core): Promise<ClockStat
 }
 
 /** Stores the time for the nodes, which poll it while they do not trust their own, and for the next start. */
-async function storeConfirmation(
-  { database, clock, clockRecords }: Core,
-  state: ClockState,
-  tools: CliContext,
-): Promise<void> {
+async function storeConfirmation(core: Core, state: ClockState, tools: CliContext): Promise<void> {
   const { time: at, distrust = '' } = state;
   const { time, expected, difference_seconds: difference } = toView(state);
   const detail = {
@@ -80,13 +74,12 @@ async function storeConfirmation(
     ...(expected !== null && { expected, difference_seconds: difference ?? 0 }),
   };
   const event = { action: 'clock.confirmed', outcome: 'success', account: '', environment: '', detail } as const;
-  await commitOrThrow(database, {
-    writes: [
-      clockRecords.upsert('confirmed', { at }),
-      clockRecords.upsert('trusted', { at, since: at }),
-      clockRecords.delete('distrust'),
-    ],
-    journal: [buildAuditEntry(clock, tools.operatorOrigin(), event)],
+  const { clockRecords } = core;
+  await asOperator(tools, core, async (transaction) => {
+    transaction.write(clockRecords.upsert('confirmed', { at }));
+    transaction.write(clockRecords.upsert('trusted', { at, since: at }));
+    transaction.write(clockRecords.delete('distrust'));
+    transaction.record(event);
   });
 }
 

@@ -223,6 +223,7 @@ export const REASONS = {
   verifying: 'The audit log is already being verified. Try again when the verification has ended.',
   emailIsHere: 'This email address already has a sign-in. Sign in, then open the link again.',
   emailTaken: 'Another user has this email address.',
+  emailUnknown: 'No user has this email address.',
   emailIsMember: 'A member of this account has this email address.',
   member: 'You are already a member.',
   peopleFull: 'An account has at most {number} users, including invited ones. Remove some first.',
@@ -236,6 +237,7 @@ export const REASONS = {
   lastFactor: 'This is your last second factor. Add another one first.',
   lastOwner: 'This is the last owner. Make another user an owner first.',
   lastOperator: 'This is the last operator. Invite another one first.',
+  notOperator: 'This user is no operator.',
 
   // Payments.
   paymentBusy: 'operation in progress: the payment waits for the end of another one',

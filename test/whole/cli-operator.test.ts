@@ -116,13 +116,13 @@ describe('cardvault operator', () => {
     const removed = await run('remove', 'otto@example.com', '--json');
     assert.equal(removed.json.name, 'Otto');
     const again = await run('remove', 'otto@example.com', '--json');
-    assert.deepEqual([again.code, JSON.parse(again.err).error], [1, 'there is nobody with this e-mail address']);
+    assert.deepEqual([again.code, JSON.parse(again.err).error], [1, 'No user has this email address.']);
     const last = await run('remove', 'olga@example.com', '--json');
     assert.equal(last.code, 1);
     assert.match(JSON.parse(last.err).error, /last operator/);
     const nobody = await run('remove', 'nobody@example.com');
     assert.equal(nobody.code, 1);
-    assert.match(nobody.err, /nobody with this e-mail address/);
+    assert.match(nobody.err, /No user has this email address/);
     assert.equal(nobody.err.includes('nobody@'), false);
   });
 

@@ -1,4 +1,4 @@
-import { buildAccessEntries, type LogScope } from '../../../src/audit/access-recorder.ts';
+import { accessEvents, type LogScope } from '../../../src/audit/access-recorder.ts';
 import { AUDIT_ACTIONS, type AuditRecord } from '../../../src/audit/audit.ts';
 import type { AuditFilter, AuditPage, LogEntry } from '../../../src/audit/audit-log-query.ts';
 import { formatExportedRecord } from '../../../src/audit/export-format.ts';
@@ -8,7 +8,7 @@ import type { StreamedFile } from '../../../src/http/route.ts';
 import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from '../../../src/kernel/environment.ts';
 import { Failure, invalidField } from '../../../src/kernel/failure.ts';
-import { commitOrThrow, type Database } from '../../../src/storage/database.ts';
+import type { Database } from '../../../src/storage/database.ts';
 import type { listAudit } from '../../wire/audit.ts';
 import { acquireAuditRead, withAuditRead } from '../audit-read-limit.ts';
 import type { ConsoleCall } from '../route.ts';
@@ -138,10 +138,12 @@ async function* streamExport(
   seen: LogScope,
   account: string | undefined,
 ): AsyncGenerator<string> {
-  const { clock, database } = call.services;
+  const { database, transactions } = call.services;
   const end = acquireAuditRead(call);
   try {
-    await commitOrThrow(database, { writes: [], journal: buildAccessEntries(clock, 'audit.exported', call, seen) });
+    await transactions.run({ origin: call.origin }, async (transaction) => {
+      for (const event of accessEvents('audit.exported', call.account, seen)) transaction.record(event);
+    });
     yield '';
     yield* streamLines(database, account);
   } finally {

@@ -208,6 +208,7 @@ export const reasons: Readonly<Record<Reason, string>> = {
   verifying: 'El registro de auditoría ya se está verificando. Vuelva a intentarlo cuando termine.',
   emailIsHere: 'Este correo electrónico ya tiene acceso. Inicie sesión y abra el enlace de nuevo.',
   emailTaken: 'Otro usuario tiene este correo electrónico.',
+  emailUnknown: 'Ningún usuario tiene este correo electrónico.',
   emailIsMember: 'Un miembro de esta cuenta tiene este correo electrónico.',
   member: 'Usted ya es miembro.',
   peopleFull: 'Una cuenta tiene como máximo {number} usuarios, incluidos los invitados. Quite primero algunos.',
@@ -221,6 +222,7 @@ export const reasons: Readonly<Record<Reason, string>> = {
   lastFactor: 'Es su último segundo factor. Agregue primero otro.',
   lastOwner: 'Es el último propietario. Asigne primero ese rol a otro usuario.',
   lastOperator: 'Es el último operador. Invite primero a otro.',
+  notOperator: 'Este usuario no es operador.',
 
   paymentBusy: 'Otra operación de este pago está en curso. Espere a que termine.',
   paymentOperations: 'Este pago ya tuvo demasiadas operaciones.',
