@@ -12,6 +12,9 @@ const scopes: readonly Scope[] = ['fast', 'usual', 'long'];
 export const scope: Scope = scopes.find((each) => each === process.env[SCOPE]) ?? 'usual';
 export const isLong = scope === 'long';
 
+/** The option `skip` of a test whose claim has a shorter test in `npm test`. */
+export const onlyLong: string | false = isLong ? false : 'only in npm run test:long';
+
 /** Returns how often, how many or how long, by scope. */
 export const inScope = <T>({ fast, usual, long }: { fast?: T; usual: T; long: T }): T =>
   isLong ? long : scope === 'fast' ? (fast ?? usual) : usual;

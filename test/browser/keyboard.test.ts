@@ -162,7 +162,8 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
     it(`dialogs have a name, keep the focus, give it back, and can be used by all: ${colorScheme}`, async () => {
       const { page } = owner;
       await page.emulateMedia({ colorScheme });
-      for (const [path, name] of dialogs) {
+      // All pages have the same dialog component: `npm test` opens one of three.
+      for (const [path, name] of dialogs.filter((_, index) => isLong || index % 3 === 0)) {
         const filledIn = path
           .replace(/HB-\d+/, (id) => filled.harbour.payments.get(id) ?? '')
           .replace('TOKEN', filled.harbour.token);

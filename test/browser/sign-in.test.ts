@@ -7,6 +7,7 @@ import { LIMITS } from '../../src/kernel/limits.ts';
 import { newPerson, type UserClient } from '../console/console-client.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { onlyLong } from '../scope.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { askForKey, fillKey } from './key-form.ts';
 import {
@@ -94,7 +95,8 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     assert.deepEqual(new Set(told), new Set([told[0]]));
   });
 
-  it('ten wrong passwords lock the user for half an hour, without a notice', async () => {
+  // `session.test.ts` and `joining.test.ts` of the console prove both without a browser.
+  it('ten wrong passwords lock the user for half an hour, without a notice', { skip: onlyLong }, async () => {
     const ana = await newPerson(service, account, 'owner');
     const { page } = await newVisitor();
     await page.goto('/sign-in');
@@ -207,7 +209,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     assert.equal(members.filter(({ email }) => email === 'joining@example.com').length, 1);
   });
 
-  it('a new way in replaces password, app and sessions', async () => {
+  it('a new way in replaces password, app and sessions', { skip: onlyLong }, async () => {
     const owner = await newPerson(service, account, 'owner');
     const ben = await newPerson(service, account, 'analyst', 'Ben Lost');
     const stolen = await newSession(ben, '/profile');

@@ -6,6 +6,7 @@ import { exportJournal } from '../../src/audit/verify-journal.ts';
 import { newPerson } from '../console/console-client.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { onlyLong } from '../scope.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { fillKey, keyForm } from './key-form.ts';
 import { button, followLink, saveSecret, setUpAuthenticatorApp, signIn } from './sign-in-steps.ts';
@@ -77,7 +78,7 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
     assert.equal((await keys()).length, 2, 'and once more when it is asked for anew');
   });
 
-  it('two clicks make new recovery codes one time, and those are shown', async () => {
+  it('two clicks make new recovery codes one time, and those are shown', { skip: onlyLong }, async () => {
     await page.goto('/profile');
     await button(page, 'Create new codes').click();
     await clickTwice(button(page.getByRole('dialog'), 'Create new codes'));
@@ -89,7 +90,7 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
     await button(page.getByRole('dialog'), 'Continue').click();
   });
 
-  it('two clicks make one link, and another for the same person takes its place', async () => {
+  it('two clicks make one link, and another for the same person takes its place', { skip: onlyLong }, async () => {
     await newPerson(service, account, 'analyst', 'Ben Lost');
     await page.goto(`/a/${account}/team`);
     await button(page, 'Invite user').click();
