@@ -265,7 +265,7 @@ export const REASONS = {
   koinDocumentNumber: 'expected a number; KOIN needs the document in AR',
   koinBrazilianDocument: 'expected the 11 digits of a CPF or the 14 characters of a CNPJ',
   koinSession: "expected the session; KOIN's antifraud needs it",
-  koinEmail: "expected an e-mail; KOIN's antifraud needs it",
+  koinEmail: "expected an email; KOIN's antifraud needs it",
   koinName: "expected a name; KOIN's antifraud needs it",
   koinLineItems: "expected at least one; KOIN's antifraud needs them",
   koinValue: "expected a value; KOIN's antifraud needs it",

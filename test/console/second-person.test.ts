@@ -270,7 +270,7 @@ describe('operators', () => {
     successData(await ana.call(removeFromTeam, whom(ben)));
     const alone = await ana.call(createKey, { params: { account, environment: 'production' }, body: TRAITS });
     assertRefused(alone, 'not_possible');
-    assert.match(alone.json.message, /^Nobody else in this account may approve this/);
+    assert.match(alone.json.message, /^No other user of this account can approve this/);
     const body = { email: 'new.owner@example.com' };
     const { url } = successData(await operator.call(inviteOwner, { params: { id: account }, body }));
     const owner = await follow(secretOf({ url }), 'Olga');
