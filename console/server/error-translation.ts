@@ -4,10 +4,7 @@ import { explain } from '../../src/kernel/reasons.ts';
 
 const UNKNOWN_CODES: ReadonlySet<FailureCode> = new Set(['unknown_token', 'unknown_capture', 'unknown_payment']);
 
-/**
- * Translates failures of use cases for the console: every missing record is `unknown_record`, and fields have the names of the
- * call. `names` maps the names of the use case to them.
- */
+/** Gives the fields of a failure the names of the call. `fieldNames` maps the names of the use case to them. */
 export async function translateErrors<T>(
   fieldNames: Readonly<Record<string, string>>,
   act: () => Promise<T>,
@@ -19,8 +16,11 @@ export async function translateErrors<T>(
   }
 }
 
-/** Returns the failure for the console; errors that are no failures stay as they are. */
-export function translate(error: unknown, fieldNames: Readonly<Record<string, string>>): unknown {
+/**
+ * Returns the failure for the console, where every missing record is `unknown_record`, and a record that cannot be unsealed is
+ * `not_possible`. Errors that are no failures stay as they are.
+ */
+export function translate(error: unknown, fieldNames: Readonly<Record<string, string>> = {}): unknown {
   if (error instanceof UnsealError) return new Failure('not_possible', explain('damaged'), { cause: error });
   if (!(error instanceof Failure)) return error;
   if (UNKNOWN_CODES.has(error.code)) return new Failure('unknown_record', { cause: error });

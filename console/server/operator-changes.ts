@@ -5,7 +5,6 @@ import { notPossible } from '../../src/kernel/failure.ts';
 import type { StoredEnableRequest } from '../../src/payments/payment-activations.ts';
 import { fromRequestedBody } from '../../src/proxy/proxy-configurations.ts';
 import type { Execution } from '../approvals/approvals.ts';
-import { translateErrors } from './error-translation.ts';
 import type { ConsoleServices } from './route.ts';
 
 type Services = Pick<ConsoleServices, 'activations' | 'configurations' | 'requests'>;
@@ -41,9 +40,7 @@ export async function executeOperatorChange(
 ): Promise<void> {
   const { action, account, environment } = execution.approval;
   if (!Object.hasOwn(EXECUTE, action)) throw notPossible('changeGone');
-  await translateErrors({}, () =>
-    EXECUTE[action as RestrictedChange['action']](services, transaction, { account, environment }, execution),
-  );
+  await EXECUTE[action as RestrictedChange['action']](services, transaction, { account, environment }, execution);
 }
 
 /** Returns the result of an operator's change, or the id of the approval that it awaits. */
@@ -51,7 +48,7 @@ export async function toResultOrApproval<T>(
   act: () => Promise<T>,
 ): Promise<{ approval: null; result: T } | { approval: string; result: null }> {
   try {
-    return { approval: null, result: await translateErrors({}, act) };
+    return { approval: null, result: await act() };
   } catch (error) {
     if (error instanceof ApprovalRequired) return { approval: error.approval, result: null };
     throw error;

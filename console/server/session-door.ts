@@ -105,7 +105,7 @@ export class SessionDoor implements Door<Route, ConsoleGrant> {
   }
 
   translate(error: unknown): unknown {
-    return translate(error, {});
+    return translate(error);
   }
 
   /** A failure does not change the cookie. */

@@ -16,6 +16,7 @@ import {
   showDualControlQuestion,
   withdrawApproval,
 } from '../../wire/approvals.ts';
+import { translate } from '../error-translation.ts';
 import { executeOperatorChange } from '../operator-changes.ts';
 import { type ApprovableChange, type ConsoleCall, executed, type Route, route } from '../route.ts';
 
@@ -99,7 +100,8 @@ async function executeOnce(call: AnyCall, approval: Approval, change: Approvable
   const redeemed = change.commitsItself ? await run(redeem) : undefined;
   try {
     return await run(async (transaction) => execute(transaction, redeemed ?? (await redeem(transaction))));
-  } catch (error) {
+  } catch (thrown) {
+    const error = translate(thrown);
     const outcome = error instanceof Failure ? error.code : 'failed';
     await run(async (transaction) =>
       redeemed === undefined

@@ -2,7 +2,6 @@ import type { CaptureDetail, CaptureView } from '../../../src/captures/capture-q
 import { formatIso8601 } from '../../../src/kernel/clock.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import { deleteCapture, listCaptures, showCapture } from '../../wire/records.ts';
-import { translateErrors } from '../error-translation.ts';
 import { type Route, route } from '../route.ts';
 
 export const captureRoutes: readonly Route[] = [
@@ -12,14 +11,14 @@ export const captureRoutes: readonly Route[] = [
   }),
 
   route(showCapture, async ({ services: { captureListing }, tenant, params }) => {
-    const found = await translateErrors({}, () => captureListing.findDetail(tenant, params['id'] ?? ''));
+    const found = await captureListing.findDetail(tenant, params['id'] ?? '');
     if (found === undefined) throw new Failure('unknown_record');
     return { ...toCaptureView(found), additional_info: formatAdditionalInfo(found) };
   }),
 
   route(deleteCapture, async (call) => {
     const { services, transaction, tenant, params } = call;
-    await translateErrors({}, () => services.captures.delete(transaction, tenant, params['id'] ?? ''));
+    await services.captures.delete(transaction, tenant, params['id'] ?? '');
     return { done: true };
   }),
 ];

@@ -1,6 +1,5 @@
 import type { PaymentDetail } from '../../../src/payments/payment-queries.ts';
 import type { Capabilities } from '../../../src/payments/processor.ts';
-import { translateErrors } from '../error-translation.ts';
 import type { ConsoleCall } from '../route.ts';
 import { isSuspended } from '../suspended.ts';
 
@@ -9,12 +8,12 @@ type PaymentLookup = Pick<ConsoleCall<unknown, unknown>, 'services' | 'account' 
 
 /**
  * Returns the payment of the path as it is now, and the capabilities of its processor; undefined when no operation may
- * be started, because payments are not enabled, or the account is suspended. Throws `unknown_record`.
+ * be started, because payments are not enabled, or the account is suspended. Throws `unknown_payment`.
  */
 export async function loadPayment(lookup: PaymentLookup): Promise<[PaymentDetail, Capabilities | undefined]> {
   const { services, tenant, params } = lookup;
   const { activations, paymentListing } = services;
-  const found = await translateErrors({}, () => paymentListing.detail(tenant, params['id'] ?? ''));
+  const found = await paymentListing.detail(tenant, params['id'] ?? '');
   if ((await activations.enabledProcessor(tenant)) === undefined || (await isSuspended(lookup)))
     return [found, undefined];
   const { processor } = await activations.configuredProcessor(tenant, found.payment.processor);

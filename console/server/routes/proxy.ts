@@ -5,13 +5,12 @@ import type { ProxyConfiguration } from '../../../src/proxy/proxy-configuration.
 import type { ConfigurationChanges } from '../../../src/proxy/proxy-configurations.ts';
 import { listSettings } from '../../../src/proxy/settings.ts';
 import { configureProxy, removeProxy, showProxy } from '../../wire/proxy.ts';
-import { translateErrors } from '../error-translation.ts';
 import { executed, type Route, route } from '../route.ts';
 import { parseSettingInput } from '../user-input.ts';
 
 export const proxyRoutes: readonly Route[] = [
   route(showProxy, async ({ services: { configurations }, tenant, now }) =>
-    formatConfiguration(await translateErrors({}, () => configurations.get(tenant)), now),
+    formatConfiguration(await configurations.get(tenant), now),
   ),
 
   route(
@@ -19,15 +18,9 @@ export const proxyRoutes: readonly Route[] = [
     async ({ services: { configurations }, transaction, tenant, body, now, consent }) => {
       const changes = parseChanges(body);
       const right = { consent, isMember: true };
-      return executed(
-        formatConfiguration(
-          await translateErrors({}, () => configurations.configure(transaction, tenant, changes, right)),
-          now,
-        ),
-      );
+      return executed(formatConfiguration(await configurations.configure(transaction, tenant, changes, right), now));
     },
-    async ({ services: { configurations }, tenant, body }) =>
-      translateErrors({}, () => configurations.preview(tenant, parseChanges(body))),
+    async ({ services: { configurations }, tenant, body }) => configurations.preview(tenant, parseChanges(body)),
   ),
 
   route(removeProxy, async ({ services: { configurations }, transaction, tenant, consent }) => {
