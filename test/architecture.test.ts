@@ -86,7 +86,6 @@ const SHARED_WITH_CONSOLE: readonly string[] = [
   'src/http/workbench.ts',
   'src/payments/commands.ts',
   'src/payments/payment-activations.ts',
-  'src/payments/payment-filter.ts',
   'src/payments/payment-queries.ts',
   'src/payments/payment-store.ts',
   'src/payments/payment.ts',

@@ -1,8 +1,8 @@
 import type { CounterValue } from '../../src/accounts/usage.ts';
 import { createCapture } from '../../src/http/endpoints/create-capture.ts';
 import { bucketBound, requestOutcome, successCounter } from '../../src/http/request-counters.ts';
-import { APPROVAL_BY_STATUS } from '../../src/payments/payment-filter.ts';
 import type { PaymentCount } from '../../src/payments/payment-queries.ts';
+import { APPROVAL_BY_STATUS } from '../../src/payments/payment-queries.ts';
 import { TOKENS_CREATED } from '../../src/vault/vault.ts';
 
 /** Usage in a period, summed from counters. Pure. */

@@ -2,27 +2,36 @@ import { setImmediate } from 'node:timers/promises';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
-import { Failure } from '../kernel/failure.ts';
-import { parseIdTime } from '../kernel/ids.ts';
+import { Failure, invalidField } from '../kernel/failure.ts';
+import { minIdAt, parseIdTime } from '../kernel/ids.ts';
+import { LIMITS } from '../kernel/limits.ts';
 import { Cache, costAwareTtl } from '../storage/cache.ts';
 import { type Database, integer, integerOrNull, type Row, text } from '../storage/database.ts';
 import { decodeCursor, encodeCursor, type Page, scanPage } from '../storage/pagination.ts';
 import { listOperations } from './operation-store.ts';
-import type { Operation, Payment } from './payment.ts';
-import {
-  assertFilter,
-  assertPeriod,
-  idRange,
-  matches,
-  mayMatch,
-  needsUnsealing,
-  type PaymentFilter,
-} from './payment-filter.ts';
+import type { Operation, Payment, PaymentType } from './payment.ts';
+import type { PaymentColumns } from './payment-record.ts';
 import { loadPayment } from './payment-repository.ts';
 import { type ListedPayment, listPaymentRows, toListedPayment } from './payment-store.ts';
 import type { Status } from './transitions.ts';
 
 const MAX_COUNTED_DAYS = 1000;
+
+/** Filters of payments. Pure. */
+export interface PaymentFilter {
+  readonly statuses?: readonly Status[] | undefined;
+  readonly types?: readonly PaymentType[] | undefined;
+  readonly processor?: string | undefined;
+  /** Unix times of their start in milliseconds; `to` is exclusive. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+  readonly currency?: string | undefined;
+  /** The requested amount in minor units. */
+  readonly amount?: bigint | undefined;
+  readonly referenceCode?: string | undefined;
+  readonly lastFour?: string | undefined;
+  readonly isInDoubt?: true | undefined;
+}
 
 export interface PaymentPage extends Page<ListedPayment> {
   /** All payments that started after this time were searched; undefined when there are none beyond the page. */
@@ -125,3 +134,58 @@ export class PaymentQueries {
     return listPaymentRows(this.#database, tenant, range, limit, isInDoubt === true);
   }
 }
+
+/** Range of the ids of payments that started in this time: from one, before another. */
+const idRange = ({ from, to }: PaymentFilter): readonly [from: string, to: string] => [
+  from === undefined ? '' : minIdAt(from),
+  to === undefined ? AFTER_ALL_IDS : minIdAt(to),
+];
+
+const AFTER_ALL_IDS = '~';
+
+/** True when the columns in clear do not exclude the payment. */
+const mayMatch = (
+  { statuses, processor, isInDoubt }: PaymentFilter,
+  payment: Pick<PaymentColumns, 'status' | 'processor'> & { readonly inDoubtSince: number | undefined },
+): boolean =>
+  (statuses === undefined || statuses.includes(payment.status)) &&
+  (processor === undefined || processor === payment.processor) &&
+  (isInDoubt === undefined || payment.inDoubtSince !== undefined);
+
+/** True when the columns in clear do not suffice to decide. */
+const needsUnsealing = ({ types, currency, amount, referenceCode, lastFour }: PaymentFilter): boolean =>
+  [types, currency, amount, referenceCode, lastFour].some((wanted) => wanted !== undefined);
+
+/** Decides about an unsealed payment. */
+const matches = ({ types, currency, amount, referenceCode, lastFour }: PaymentFilter, payment: Payment): boolean =>
+  (types === undefined || types.includes(payment.type)) &&
+  (currency === undefined || currency === payment.currency) &&
+  (amount === undefined || amount === payment.amount) &&
+  (referenceCode === undefined || referenceCode === payment.referenceCode) &&
+  (lastFour === undefined || payment.card.truncated.endsWith(lastFour));
+
+/** Throws `invalid_field`. */
+function assertFilter({ lastFour, from, to }: PaymentFilter): void {
+  if (lastFour !== undefined && !/^[0-9]{4}$/.test(lastFour)) throw invalidField('last_four', 'fourDigits');
+  for (const [field, time] of Object.entries({ from, to }))
+    if (time !== undefined && !(Number.isSafeInteger(time) && time >= 0)) throw invalidField(field, 'time');
+  if (from !== undefined && to !== undefined && to < from) throw invalidField('to', 'order');
+}
+
+/** Throws `invalid_field` for a period that is not in order, or too long. */
+function assertPeriod(from: number, to: number): void {
+  assertFilter({ from, to });
+  const days = LIMITS.statisticsDaysPerQuery;
+  if (to - from > days * DAY) throw invalidField('to', 'period', { days });
+}
+
+/** Returns how a payment with this status counts: opened and cancelled ones count neither as approved nor as failed. */
+export const APPROVAL_BY_STATUS: Readonly<Record<Status, 'approved' | 'not-approved' | 'none'>> = {
+  Opened: 'none',
+  Authorized: 'approved',
+  Collected: 'approved',
+  Voided: 'approved',
+  Cancelled: 'none',
+  Declined: 'not-approved',
+  ProcessorError: 'not-approved',
+};

@@ -34,7 +34,7 @@ export const EQUIVALENT: readonly Equivalent[] = [
   },
   {
     source: 'src/payments/apply-event.ts',
-    line: "if (completed === undefined) return markInDoubt(snapshot, outcome.kind === 'unknown' ? outcome.problem : undefined, now);",
+    line: "return markInDoubt(snapshot, outcome.kind === 'unknown' ? outcome.problem : undefined, now);",
     replacement: 'true',
     why: 'Only what is unknown has a problem.',
   },
@@ -43,6 +43,12 @@ export const EQUIVALENT: readonly Equivalent[] = [
     line: "const late = settleBy(snapshot, result, 'processor', now, rules);",
     replacement: '""',
     why: 'The trigger decides about first operations only.',
+  },
+  {
+    source: 'src/payments/apply-event.ts',
+    line: "if (!('details' in result)) return operation;",
+    replacement: 'false',
+    why: 'A result without details changes no payment, and so none of its operations.',
   },
   {
     source: 'src/payments/reconciliation.ts',

@@ -4,7 +4,7 @@ import { parseCurrency } from '../../../src/kernel/currency.ts';
 import { Failure, invalidField } from '../../../src/kernel/failure.ts';
 import { LIMITS } from '../../../src/kernel/limits.ts';
 import { parseAmount } from '../../../src/kernel/money.ts';
-import type { PaymentFilter } from '../../../src/payments/payment-filter.ts';
+import type { PaymentFilter } from '../../../src/payments/payment-queries.ts';
 import type { ListedPayment } from '../../../src/payments/payment-store.ts';
 import { listPayments, showPayment } from '../../wire/payments.ts';
 import { translateErrors } from '../error-translation.ts';
