@@ -16,5 +16,9 @@ export const PLAN: readonly Target[] = [
   { source: 'src/payments/payment.ts', tests: ['src/payments/commands.test.ts', ...EVENTS] },
   { source: 'src/payments/apply-event.ts', tests: EVENTS },
   { source: 'src/payments/resolve-outcome.ts', tests: ['src/payments/resolve-outcome.test.ts'] },
+  {
+    source: 'src/payments/payments.ts',
+    tests: ['src/payments/payments.test.ts', 'test/contracts/payment-stages.test.ts'],
+  },
   { source: 'src/payments/reconciliation.ts', tests: ['src/payments/reconciliation.test.ts', ...EVENTS] },
 ];

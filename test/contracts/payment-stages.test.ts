@@ -1,0 +1,323 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import type { AuditRecord } from '../../src/audit/audit.ts';
+import { exportJournal } from '../../src/audit/verify-journal.ts';
+import { Captures } from '../../src/captures/captures.ts';
+import { parseConfig } from '../../src/config.ts';
+import { type OpenCore, openCore } from '../../src/core.ts';
+import type { KeyedRequest, StoredResponse } from '../../src/idempotency/idempotency-keys.ts';
+import type { Fill, TransactionScope } from '../../src/idempotency/transaction.ts';
+import { SECOND } from '../../src/kernel/clock.ts';
+import type { Tenant } from '../../src/kernel/environment.ts';
+import { Failure } from '../../src/kernel/failure.ts';
+import { type Pan, parsePan } from '../../src/kernel/pan.ts';
+import type { Command } from '../../src/payments/commands.ts';
+import type { PaymentSnapshot } from '../../src/payments/payment.ts';
+import { PaymentActivations } from '../../src/payments/payment-activations.ts';
+import { PaymentRepository } from '../../src/payments/payment-repository.ts';
+import { type ApiCaller, type Intent, type NewPayment, Payments, type Sent } from '../../src/payments/payments.ts';
+import { type Outcome, type Processor, refused, unknown } from '../../src/payments/processor.ts';
+import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
+import { ProcessorNotifications } from '../../src/payments/processor-notifications.ts';
+import { Placeholders } from '../../src/placeholders/placeholders.ts';
+import { Vault } from '../../src/vault/vault.ts';
+import { TestClock } from '../fixtures/clock.ts';
+import { buildOrder } from '../fixtures/payment-fixtures.ts';
+
+/** The stages of an operation: what is on disk after each, and what a repeat with the same key gets. */
+const OPERATOR = { actor: { type: 'operator', name: 'test' } } as const;
+const KEY = { actor: { type: 'key', id: 'key_1', name: 'shop' } } as const;
+const PERMISSIONS = ['payments:write', 'tokens:detokenize'] as const;
+const TIMEOUT_MS = 1000;
+/** Settings are cached for two seconds. */
+const CACHED_MS = 2000;
+const APPROVED: Outcome = { kind: 'approved', details: { processorId: 'p-1', responseCode: '00' } };
+
+const pan: Pan = parsePan('4111111111111111') ?? assert.fail('a card number');
+const NEW: NewPayment = {
+  card: {
+    number: { literal: pan },
+    expiry: { literal: { month: '12', year: '29' } },
+    securityCode: { literal: '123' },
+    holder: undefined,
+  },
+  order: buildOrder({ referenceCode: 'A-1' }),
+};
+
+describe('the stages of a payment', () => {
+  const clocks = new TestClock();
+  const directory = mkdtempSync(join(tmpdir(), 'cardvault-stages-'));
+  let core: OpenCore;
+  let activations: PaymentActivations;
+  let repository: PaymentRepository;
+  let payments: Payments;
+  let tenant: Tenant;
+  let caller: ApiCaller;
+  let numbers = 0;
+  /** The calls of the processor, each with the number of operations in progress on disk at that moment. */
+  const calls: string[] = [];
+  const outcomes: string[] = [];
+  let respond: (name: string) => Outcome = () => APPROVED;
+
+  const calling = (name: string) => async (): Promise<never> => {
+    const sql = 'select 1 as one from payments where account = ? and operation_in_progress is not null';
+    const rows = await core.database.read(sql, tenant.account);
+    calls.push(`${name} ${rows.length}`);
+    return respond(name) as never;
+  };
+  const processor: Processor = {
+    capabilities: { sale: true, partialCapture: true, notFoundThreshold: 1 },
+    settings: {},
+    check: ({ installments }) => {
+      if (installments === 99) throw new Failure('invalid_field', { field: 'installments' });
+    },
+    authorize: calling('authorize'),
+    capture: calling('capture'),
+    refund: calling('refund'),
+    void: calling('void'),
+    inquire: calling('inquire'),
+    reverse: calling('reverse'),
+  };
+
+  before(async () => {
+    core = await openCore(parseConfig({ CARDVAULT_DATA_DIR: directory, CARDVAULT_CLOCK: 'system' }), clocks);
+    core.time.accept(core.time.read());
+    const { sadKeys, time, random } = core;
+    const processors = { simulator: processor };
+    activations = new PaymentActivations({ ...core, processors, hosts: new ProcessorHosts() });
+    repository = new PaymentRepository({ ...core, onOutcome: (...told) => outcomes.push(told.join(' ')) });
+    const vault = new Vault({ ...core, time, random });
+    const captures = new Captures({ ...core, sadKeys, vault });
+    payments = new Payments({
+      ...core,
+      vault,
+      placeholders: new Placeholders({ vault, captures }),
+      activations,
+      repository,
+      notifications: new ProcessorNotifications({ ...core, processors, activations, repository }),
+    });
+  });
+  after(async () => {
+    await core.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+  beforeEach(async () => {
+    const { id } = await byOperator((transaction) => core.accounts.create(transaction, 'Shop'));
+    tenant = { account: id, environment: 'sandbox' };
+    caller = { tenant, permissions: PERMISSIONS, key: { id: 'key_1', name: 'shop' } };
+    const settings = { 'timeout-ms': `${TIMEOUT_MS}`, 'recovery-delay-ms': '0', 'payment-scheme': '3' };
+    const request = { processor: 'simulator', settings, force: false };
+    await byOperator((transaction) => activations.enable(transaction, tenant, request));
+    respond = () => APPROVED;
+    calls.length = 0;
+    outcomes.length = 0;
+  });
+
+  const byOperator = <R>(fill: Fill<R>): Promise<R> => core.transactions.run({ origin: OPERATOR }, fill);
+  const newRequest = (): KeyedRequest => ({
+    tenant,
+    method: 'POST',
+    path: '/v1/payments',
+    key: `key-${++numbers}`,
+    content: Buffer.from('content'),
+  });
+  const context = () => ({ account: tenant.account, origin: KEY });
+  const begin = async (request?: KeyedRequest): Promise<TransactionScope> => {
+    const begun = await core.transactions.begin(context(), request);
+    return 'scope' in begun ? begun.scope : assert.fail(JSON.stringify(begun));
+  };
+  const again = (request: KeyedRequest) => core.transactions.begin(context(), request);
+  const intendNew = (scope: TransactionScope, changes: Partial<NewPayment> = {}): Promise<Intent> =>
+    scope.stage((transaction) => payments.intend(transaction, caller, { ...NEW, ...changes }));
+  const intendOn = (scope: TransactionScope, id: string, command: Command): Promise<Intent> =>
+    scope.stage((transaction) => payments.intendOperation(transaction, tenant, id, command, 'A-2'));
+  const render = ({ payment, operation }: PaymentSnapshot): StoredResponse => ({
+    status: 200,
+    body: `${operation.type} ${operation.state} ${payment.status} ${payment.collected} ${payment.refunded}`,
+  });
+  const conclude = async (scope: TransactionScope, intent: Intent, sent: Sent): Promise<string> =>
+    (await scope.finish((transaction) => payments.conclude(transaction, intent, sent), render)).body;
+  /** All stages of a new payment. */
+  async function pay(capture = false): Promise<string> {
+    const scope = await begin();
+    const intent = await intendNew(scope, { order: { ...NEW.order, capture } });
+    const captured = capture ? { captured: intent.authorization?.order.amount } : {};
+    await conclude(scope, intent, { outcome: { ...APPROVED, ...captured } as Outcome });
+    return intent.loaded.payment.id;
+  }
+  const recorded = async (): Promise<string[]> =>
+    (await Array.fromAsync(exportJournal(core.database)))
+      .filter(({ account }) => account === tenant.account)
+      .map(({ record }) => JSON.parse(record) as AuditRecord)
+      .filter(({ action }) => /^payment\.|^access/.test(action))
+      .map(({ action, outcome, actor }) => `${action} ${outcome} ${actor.type}`);
+  const show = async (id: string): Promise<string> => render(await payments.lookup(tenant, id)).body;
+  const isCode = (code: string) => (error: unknown) => error instanceof Failure && error.code === code;
+  const capture: Command = { type: 'capture', amount: undefined };
+  const refund = (text: string): Command => ({ type: 'payment_refund', amount: { text, currency: undefined } });
+
+  test('nothing is sent before the intent is on disk, and the result is stored with the response', async () => {
+    const request = newRequest();
+    const scope = await begin(request);
+    const intent = await intendNew(scope);
+    assert.deepEqual([calls, await recorded()], [[], ['payment.requested success key']]);
+    const { id } = intent.loaded.operation;
+    assert.deepEqual(await again(request), { boundTo: id });
+    assert.equal(await payments.replay(tenant, id), undefined);
+    const sent = await payments.send(intent);
+    assert.deepEqual(calls, ['authorize 1']);
+    const body = await conclude(scope, intent, sent);
+    assert.equal(body, 'authorization accepted Authorized 0 0');
+    assert.deepEqual(await again(request), { replay: { status: 200, body } });
+    assert.equal(render((await payments.replay(tenant, id)) ?? assert.fail()).body, body);
+    assert.deepEqual(outcomes, ['sandbox simulator authorization Authorized']);
+    assert.deepEqual(await recorded(), ['payment.requested success key']);
+  });
+
+  test('a payment stores the token of a card in clear with its intent, an authorization does not', async () => {
+    const tokens = async () => {
+      const rows = await core.database.read('select 1 as one from tokens');
+      return rows.length;
+    };
+    const before = await tokens();
+    const authorization = await intendNew(await begin());
+    assert.deepEqual([authorization.loaded.payment.card.token, await tokens()], [undefined, before]);
+    const { loaded } = await intendNew(await begin(), { order: { ...NEW.order, capture: true } });
+    assert.equal(loaded.payment.card.token?.scheme, 3);
+    assert.match(loaded.payment.card.token?.token ?? '', /^411111[0-9A-Z]{6}1111$/);
+    assert.equal(await tokens(), before + 1);
+    assert.deepEqual((await payments.lookup(tenant, loaded.payment.id)).payment.card, loaded.payment.card);
+  });
+
+  test('what the processor rejects, and what is not enabled, leaves no intent', async () => {
+    const scope = await begin();
+    const order = { ...NEW.order, installments: 99 };
+    await assert.rejects(intendNew(scope, { order }), isCode('invalid_field'));
+    await byOperator((transaction) => activations.disable(transaction, tenant));
+    clocks.advance(CACHED_MS);
+    await assert.rejects(intendNew(scope), isCode('access_denied'));
+    const failure = { status: 403, body: '', isLasting: false };
+    await scope.fail(new Failure('access_denied'), () => failure);
+    assert.deepEqual(await recorded(), ['access.denied payments_not_enabled key']);
+    const id = 'a'.repeat(25);
+    await assert.rejects(intendOn(await begin(), id, capture), isCode('access_denied'));
+  });
+
+  test('an operation names its payment; a refund may name the capture', async () => {
+    const id = await pay();
+    await assert.rejects(intendOn(await begin(), 'a'.repeat(25), capture), isCode('unknown_payment'));
+    await assert.rejects(payments.lookup(tenant, 'a'.repeat(25)), isCode('unknown_payment'));
+    const captured = await payments.operate({ tenant, origin: KEY }, id, capture, undefined);
+    assert.equal(render(captured).body, 'capture accepted Collected 10000 0');
+    const captureId = captured.operation.id;
+    await assert.rejects(intendOn(await begin(), captureId, { type: 'authorization_void' }), isCode('unknown_payment'));
+    const refunded = await payments.operate({ tenant, origin: KEY }, captureId, refund('10'), 'A-3');
+    assert.deepEqual(
+      [render(refunded).body, refunded.operation.referenceCode],
+      ['payment_refund accepted Collected 10000 1000', 'A-3'],
+    );
+    await assert.rejects(intendOn(await begin(), refunded.operation.id, refund('1')), isCode('unknown_payment'));
+    assert.deepEqual(calls, ['capture 1', 'refund 1']);
+  });
+
+  test('a refused operation asks for the state of the payment, a refused refund does not', async () => {
+    const id = await pay();
+    respond = (name) => (name === 'inquire' ? { ...APPROVED, captured: buildOrder().amount } : refused('Rejected'));
+    const captured = await payments.operate({ tenant, origin: KEY }, id, capture, undefined);
+    assert.deepEqual(calls, ['capture 1', 'inquire 1']);
+    assert.equal(render(captured).body, 'capture refused Collected 10000 0');
+    await payments.operate({ tenant, origin: KEY }, id, refund('1'), undefined);
+    assert.deepEqual(calls.slice(2), ['refund 1']);
+  });
+
+  test('an unknown outcome stores no response, and the key waits for the result', async () => {
+    const request = newRequest();
+    const scope = await begin(request);
+    const intent = await intendNew(scope);
+    const body = await conclude(scope, intent, { outcome: unknown('timeout') });
+    assert.equal(body, 'authorization in_progress Opened 0 0');
+    const { id } = intent.loaded.operation;
+    assert.deepEqual([await again(request), await payments.replay(tenant, id)], [{ boundTo: id }, undefined]);
+    assert.notEqual((await payments.lookup(tenant, id)).reconciliation.inDoubtSince, undefined);
+  });
+
+  test('a conclusion that is late leaves the result to recovery', async () => {
+    const request = newRequest();
+    const scope = await begin(request);
+    const intent = await intendNew(scope);
+    clocks.advance(TIMEOUT_MS);
+    assert.equal(await conclude(scope, intent, { outcome: APPROVED }), 'authorization in_progress Opened 0 0');
+    assert.deepEqual(await again(request), { boundTo: intent.loaded.operation.id });
+    clocks.advance(SECOND);
+    assert.deepEqual((await payments.send(intent)).outcome, { kind: 'not-sent' }, 'nor is anything sent any more');
+  });
+
+  test('a result that another process stored is the response, late or not, and stays so', async () => {
+    for (const advance of [0, TIMEOUT_MS]) {
+      const request = newRequest();
+      const scope = await begin(request);
+      const intent = await intendNew(scope);
+      await core.transactions.run(context(), (transaction) =>
+        payments.conclude(transaction, intent, { outcome: refused('Rejected') }),
+      );
+      clocks.advance(advance);
+      const body = await conclude(scope, intent, { outcome: unknown('timeout') });
+      assert.equal(body, 'authorization refused Declined 0 0');
+      assert.deepEqual(await again(request), { replay: { status: 200, body } });
+    }
+  });
+
+  test('an approval of what recovery has refused is rechecked', async () => {
+    const scope = await begin();
+    const intent = await intendNew(scope);
+    await core.transactions.run(context(), (transaction) =>
+      payments.conclude(transaction, intent, { outcome: refused('Rejected') }),
+    );
+    clocks.advance(TIMEOUT_MS);
+    await conclude(scope, intent, { outcome: APPROVED });
+    const { reconciliation } = await payments.lookup(tenant, intent.loaded.operation.id);
+    assert.deepEqual(reconciliation.recheckIds, [intent.loaded.operation.id]);
+  });
+
+  test('a conclusion that meets a conflict loads the payment again', async () => {
+    const scope = await begin();
+    const intent = await intendNew(scope);
+    const configured = await activations.configuredProcessor(tenant, 'simulator');
+    await core.transactions.run(context(), async (transaction) => {
+      await repository.apply(transaction, intent.loaded, { type: 'reversal-started' }, configured);
+    });
+    // From then on a response completes nothing.
+    assert.equal(await conclude(scope, intent, { outcome: APPROVED }), 'authorization in_progress Opened 0 0');
+    assert.equal((await payments.lookup(tenant, intent.loaded.operation.id)).reconciliation.reversalStarted, true);
+  });
+
+  test('the result is that of the completion, whatever has happened since', async () => {
+    const id = await pay();
+    await payments.operate({ tenant, origin: KEY }, id, capture, undefined);
+    assert.equal(
+      render((await payments.replay(tenant, id)) ?? assert.fail()).body,
+      'authorization accepted Authorized 0 0',
+    );
+    assert.equal(await show(id), 'authorization accepted Collected 10000 0');
+  });
+
+  test('an operation of the service is recorded as its own, and not started on a changed payment', async () => {
+    const id = await pay();
+    const configured = await activations.configuredProcessor(tenant, 'simulator');
+    const loaded = (await repository.load(tenant, id)) ?? assert.fail();
+    await payments.runInternal(loaded, configured, { type: 'expiry' });
+    assert.deepEqual(calls, ['void 1']);
+    assert.equal(await show(id), 'authorization accepted Voided 0 0');
+    assert.deepEqual((await recorded()).slice(1), ['payment.expired success service']);
+    await payments.runInternal(loaded, configured, { type: 'expiry' });
+    assert.deepEqual([calls.length, (await recorded()).length], [1, 2]);
+    const other = (await repository.load(tenant, await pay())) ?? assert.fail();
+    await payments.runInternal(other, configured, capture);
+    assert.deepEqual((await recorded()).slice(3), ['payment.requested success service']);
+    const { operation } = await payments.lookup(tenant, other.payment.id);
+    assert.equal(operation.referenceCode, 'A-1');
+  });
+});
