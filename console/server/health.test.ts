@@ -65,7 +65,7 @@ describe('health', () => {
       ['writes-wait', waitingWrites, LIMITS.queuedUnits],
       ['certificate-ends', 0, 0],
       ['proxies-ended', 2, 0],
-      ['payments-doubtful', 3, 0],
+      ['payments-in-doubt', 3, 0],
       ['users-inactive', 2, 0],
       ['passwords-accepted', 0, 0],
       ['time-trusted', 0, 0],

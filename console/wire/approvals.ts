@@ -77,7 +77,7 @@ export const withdrawApproval = define({
 /** The requester executes an approved change; the result is that of the call itself. */
 export const executeApproval = define({
   method: 'POST',
-  path: '/api/accounts/:account/approvals/:id/carry-out',
+  path: '/api/accounts/:account/approvals/:id/execute',
   access: 'approvals:read',
   stepUp: true,
   data: object({ action: output.text('What was done'), result: output.json('The answer of the call itself') }),
@@ -108,7 +108,7 @@ export const answerDualControlQuestion = define({
 /** Switching dual control off needs approval itself. */
 export const setDualControl = define({
   method: 'POST',
-  path: '/api/accounts/:account/settings/production-by-two',
+  path: '/api/accounts/:account/settings/dual-control',
   access: 'account:settings',
   stepUp: true,
   dualControl: 'account.settings',

@@ -39,7 +39,7 @@ const page = object({
     'Newest first',
   ),
   next: output.nullableText('Where to look on; null at the end'),
-  looked_back_to: output.nullableTime('How far the search has looked; null when it reached the end'),
+  searched_back_to: output.nullableTime('How far the search has looked; null when it reached the end'),
 });
 
 const verification = object({

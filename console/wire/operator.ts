@@ -169,7 +169,7 @@ export const listProcessors = define({
       }),
       'All there are',
     ),
-    doubtful: output.list(
+    in_doubt: output.list(
       object({
         account: output.text('Id of the account'),
         account_name: output.text('Its name'),
@@ -220,7 +220,7 @@ export const showHealth = define({
     now: output.time("The service's time"),
     waiting_writes: output.integer('Writes that wait for the disk'),
     memory_mib: output.integer('Of this process'),
-    doubtful_payments: output.integer('Payments whose outcome is not known'),
+    in_doubt_payments: output.integer('Payments whose outcome is not known'),
     certificate_expires_at: output.nullableTime('Of the listeners'),
     proxy_certificates: output.list(
       object({

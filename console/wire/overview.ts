@@ -28,7 +28,7 @@ export const showOverview = define({
       tokens: output.integer('Tokens in the vault'),
       captures: output.integer('Captures alive'),
       payments: output.integer('Payments ever'),
-      doubtful: output.integer('Payments whose outcome is not known'),
+      in_doubt: output.integer('Payments whose outcome is not known'),
     }),
     /** The last change of each kind in the last 30 days. */
     operator_changes: output.list(

@@ -36,8 +36,8 @@ const summary = {
   reference_code: output.nullableText("Caller's reference"),
   processor: output.text('Processor'),
   refund: output.oneOf(['none', 'part', 'whole'] as const, 'How much of what was collected was given back'),
-  is_doubtful: output.bool('The outcome of an operation is not known'),
-  is_damaged: output.bool('The record cannot be opened: it was changed in the database; amounts and card are empty'),
+  is_in_doubt: output.bool('The outcome of an operation is not known'),
+  is_altered: output.bool('The record cannot be opened: it was changed in the database; amounts and card are empty'),
   created_at: output.time('When it was begun'),
 };
 
@@ -58,7 +58,7 @@ export const listPayments = define({
     reference_code: text('Reference, exactly'),
     last_four: text('Last four digits of the card'),
     id: text('transaction_id, or the id of the processor; with it the others are not looked at'),
-    doubtful: optional(oneOf(['yes'] as const, 'Only those whose outcome is not known')),
+    in_doubt: optional(oneOf(['yes'] as const, 'Only those whose outcome is not known')),
     from: text('ISO 8601, from then on'),
     to: text('ISO 8601, before'),
     cursor: optional(anyString('Where the page before ended')),
@@ -66,7 +66,7 @@ export const listPayments = define({
   data: object({
     payments: output.list(object(summary), 'Newest first'),
     next: output.nullableText('Where to look on; null at the end'),
-    looked_back_to: output.nullableTime('How far the search has looked; null when it reached the end'),
+    searched_back_to: output.nullableTime('How far the search has looked; null when it reached the end'),
   }),
 });
 

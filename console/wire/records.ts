@@ -18,7 +18,7 @@ const token = object({
   tags: output.texts('Tags'),
   created_by: output.text('The key that made it, as it was called then'),
   created_at: output.time('When'),
-  is_damaged: output.bool('The record cannot be opened: it was changed in the database'),
+  is_altered: output.bool('The record cannot be opened: it was changed in the database'),
 });
 
 export const TOKEN_SEARCHES = ['token', 'tag', 'last_four', 'bin'] as const;
@@ -61,7 +61,7 @@ const capture = {
   currency: output.text('Currency'),
   created_at: output.time('When it was made'),
   expires_at: output.time('When it ends'),
-  is_damaged: output.bool('The record cannot be opened: it was changed in the database'),
+  is_altered: output.bool('The record cannot be opened: it was changed in the database'),
 };
 
 export const listCaptures = define({

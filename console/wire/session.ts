@@ -112,7 +112,7 @@ const invitation = secret('The secret of the link, behind its #');
 
 export const showInvitation = define({
   method: 'POST',
-  path: '/api/invitations/look',
+  path: '/api/invitations/show',
   access: 'public',
   body: object({ invitation }),
   data: object({
@@ -133,7 +133,7 @@ export const totp = object({
 /** Begins the enrollment of a new user or of a credential reset with the password. */
 export const enroll = define({
   method: 'POST',
-  path: '/api/joining',
+  path: '/api/enrollment',
   access: 'public',
   body: object({
     invitation,
@@ -152,17 +152,17 @@ const completedEnrollment = object({
 
 export const enrollByTotp = define({
   method: 'POST',
-  path: '/api/joining/totp',
+  path: '/api/enrollment/totp',
   access: 'enrolling',
   body: object({ code }),
   data: completedEnrollment,
 });
 
-export const beginPasskeyEnrollment = passkeyChallenge('/api/joining/passkey/options', 'enrolling');
+export const beginPasskeyEnrollment = passkeyChallenge('/api/enrollment/passkey/options', 'enrolling');
 
 export const enrollByPasskey = define({
   method: 'POST',
-  path: '/api/joining/passkey',
+  path: '/api/enrollment/passkey',
   access: 'enrolling',
   body: object({ credential, label: optional(label) }),
   data: completedEnrollment,

@@ -122,8 +122,8 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     const first = successData(await other.call(listAudit, { body: {} }));
     const second = successData(await other.call(listAudit, { body: { cursor: first.next } }));
     assert.equal(first.records.length, 50);
-    assert.ok(Date.parse(first.looked_back_to) <= Date.parse(first.records[49].at));
-    assert.deepEqual([second.next, second.looked_back_to], [null, null]);
+    assert.ok(Date.parse(first.searched_back_to) <= Date.parse(first.records[49].at));
+    assert.deepEqual([second.next, second.searched_back_to], [null, null]);
     const places = [...first.records, ...second.records].map(({ lane, sequence }) => `${lane} ${sequence}`);
     assert.equal(new Set(places).size, places.length);
     assert.equal(second.records.at(-1).action, 'account.created');

@@ -34,7 +34,7 @@ describe('captures in the console', { timeout: 120_000 }, () => {
     assert.match(created_at, TIME);
     assert.equal(Date.parse(expires_at) - Date.parse(created_at), 60 * MINUTE);
     const expected = { id, card: '411111******1111', has_sad: true, amount: 12500, currency: 'USD' };
-    assert.deepEqual(rest, { ...expected, is_damaged: false });
+    assert.deepEqual(rest, { ...expected, is_altered: false });
   });
 
   test('what the merchant sent along is shown as it was written, with card numbers truncated', async () => {
@@ -76,7 +76,7 @@ describe('captures in the console', { timeout: 120_000 }, () => {
       writes: [{ sql: 'update captures set amount = 1 where account = ?', rows: [[caller.account]] }],
     });
     const [shown] = successData(await other.call(listCaptures)).captures;
-    assert.deepEqual([shown.is_damaged, shown.card], [true, null]);
+    assert.deepEqual([shown.is_altered, shown.card], [true, null]);
     assertRefused(await other.call(showCapture, { params: { id: damaged } }), 'not_possible');
     successData(await other.call(deleteCapture, { params: { id: damaged } }));
     assert.deepEqual(await all(other), []);

@@ -179,12 +179,12 @@ describe('the service', () => {
   test('lists its processors with their settings, and the number of accounts that use each', async () => {
     const id = await service.newAccount();
     await service.enablePayments(id);
-    const { processors, doubtful } = (await operator.call(listProcessors)).json;
+    const { processors, in_doubt: inDoubt } = (await operator.call(listProcessors)).json;
     const [simulator] = processors;
     assert.deepEqual([simulator.name, simulator.is_simulator], ['simulator', true]);
     assert.ok(simulator.sandbox_accounts >= 1 && simulator.production_accounts === 0);
     assert.ok(simulator.settings.every(({ value }: { value: unknown }) => value === null));
-    assert.deepEqual(doubtful, []);
+    assert.deepEqual(inDoubt, []);
   });
 
   test('lists its keys, each with its newest version', async () => {
@@ -200,7 +200,7 @@ describe('the service', () => {
   test('is in good health, and says of what', async () => {
     const { json } = await operator.call(showHealth);
     assert.deepEqual(
-      [json.ready, json.doubtful_payments, json.waiting_writes, json.node],
+      [json.ready, json.in_doubt_payments, json.waiting_writes, json.node],
       [true, 0, 0, process.version],
     );
     assert.ok(json.schema >= 1 && json.memory_mib > 10);

@@ -152,7 +152,7 @@ describe('the overview', { timeout: 120_000 }, () => {
     await merchant.order('authorization', { amount: REJECTED });
     await merchant.order('authorization', { amount: TIMES_OUT });
     const { totals, period, points } = successData(await desk.call(showOverview, { query: { days: '1' } }));
-    assert.deepEqual(totals, { tokens: 1, captures: 1, payments: 3, doubtful: 1 });
+    assert.deepEqual(totals, { tokens: 1, captures: 1, payments: 3, in_doubt: 1 });
     assert.deepEqual([period.payments, period.approved, period.not_approved], [3, 1, 1]);
     const sum = (name: string): number => points.reduce((all: number, point: Point) => all + Number(point[name]), 0);
     assert.deepEqual([sum('approved'), sum('not_approved')], [1, 1]);

@@ -50,8 +50,8 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       const other = await newAccountUser(service, own.account);
       const id = await own.opened('authorization', { reference: `A ${VISA}` });
       const answer = await other.call(listPayments, { body: {} });
-      const { payments, next, looked_back_to } = successData(answer);
-      assert.deepEqual([next, looked_back_to], [null, null]);
+      const { payments, next, searched_back_to } = successData(answer);
+      assert.deepEqual([next, searched_back_to], [null, null]);
       const [{ created_at, ...rest }] = payments;
       assert.ok(Date.parse(created_at) <= service.now());
       assert.deepEqual(rest, {
@@ -65,8 +65,8 @@ describe('payments in the console', { timeout: 180_000 }, () => {
         reference_code: 'A 411111******1111',
         processor: 'simulator',
         refund: 'none',
-        is_doubtful: false,
-        is_damaged: false,
+        is_in_doubt: false,
+        is_altered: false,
       });
       assert.ok(!answer.text.includes(VISA));
     });
@@ -95,7 +95,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
         [{ reference_code: 'on' }, []],
         [{ last_four: '1111' }, [three, two, one]],
         [{ last_four: '1112' }, []],
-        [{ doubtful: 'yes' }, []],
+        [{ in_doubt: 'yes' }, []],
         [{ to: at(5) }, [one]],
         [{ from: at(5) }, [three, two]],
         [{ from: at(5), to: at(6) }, []],
@@ -134,10 +134,10 @@ describe('payments in the console', { timeout: 180_000 }, () => {
         writes: [{ sql: 'update payments set status = ? where account = ?', rows: [['Collected', own.account]] }],
       });
       const [payment] = successData(await other.call(listPayments, { body: {} })).payments;
-      const { type, amount, currency, card, is_damaged } = payment;
+      const { type, amount, currency, card, is_altered } = payment;
       assert.deepEqual(
-        { type, amount, currency, card, is_damaged },
-        { type: null, amount: '', currency: '', card: '', is_damaged: true },
+        { type, amount, currency, card, is_altered },
+        { type: null, amount: '', currency: '', card: '', is_altered: true },
       );
       assertRefused(await other.call(showPayment, { params: { id } }), 'not_possible');
       assertRefused(await other.call(listPayments, { body: { id } }), 'not_possible');
@@ -308,8 +308,8 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       const result = executedResult(
         await other.call(capturePaymentManually, { params: { id }, body: { expected_operations: 1 } }),
       );
-      assert.deepEqual([result.is_doubtful, result.operations[1].state, result.can.void], [true, 'in_progress', false]);
-      assert.deepEqual(await found({ doubtful: 'yes' }, other), [id]);
+      assert.deepEqual([result.is_in_doubt, result.operations[1].state, result.can.void], [true, 'in_progress', false]);
+      assert.deepEqual(await found({ in_doubt: 'yes' }, other), [id]);
       const again = await other.call(capturePaymentManually, { params: { id }, body: { expected_operations: 2 } });
       assertRefused(again, 'operation_in_progress');
     });
@@ -406,11 +406,11 @@ describe('payments in the console', { timeout: 180_000 }, () => {
     });
   });
 
-  test('a payment whose authorization got no answer is listed as doubtful', async () => {
+  test('a payment whose authorization got no answer is listed as in doubt', async () => {
     const own = await newMerchant(service, { 'timeout-ms': '1000' });
     const other = await newAccountUser(service, own.account);
     await own.order('authorization', { amount: TIMES_OUT });
-    const [payment] = successData(await other.call(listPayments, { body: { doubtful: 'yes' } })).payments;
-    assert.deepEqual([payment.status, payment.is_doubtful], ['Opened', true]);
+    const [payment] = successData(await other.call(listPayments, { body: { in_doubt: 'yes' } })).payments;
+    assert.deepEqual([payment.status, payment.is_in_doubt], ['Opened', true]);
   });
 });

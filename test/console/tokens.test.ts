@@ -48,7 +48,7 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
       expiration: '12/2029',
       tags: ['shop-1', 'vip'],
       created_by: 'checkout',
-      is_damaged: false,
+      is_altered: false,
     });
     assert.deepEqual(await list(), { tokens: [successData(answer)], next: null });
   });
@@ -119,8 +119,8 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
     });
     const other = await newAccountUser(service, caller.account);
     const shown = successData(await other.call(showToken, { params: { token: damaged } }));
-    assert.deepEqual([shown.is_damaged, shown.card, shown.name, shown.tags], [true, '', null, []]);
-    assert.equal(successData(await other.call(listTokens, { body: {} })).tokens[0].is_damaged, true);
+    assert.deepEqual([shown.is_altered, shown.card, shown.name, shown.tags], [true, '', null, []]);
+    assert.equal(successData(await other.call(listTokens, { body: {} })).tokens[0].is_altered, true);
   });
 
   test('a token of another account, of the other environment, or that never existed is unknown, and remains', async () => {

@@ -81,7 +81,7 @@ function parseEnvironment(text: string): Environment | '' {
 const toPageView = ({ items, cursor, searchedUntil: lookedUntil }: AuditPage) => ({
   records: items.map(toRecordView),
   next: cursor ?? null,
-  looked_back_to: formatIso8601OrNull(lookedUntil),
+  searched_back_to: formatIso8601OrNull(lookedUntil),
 });
 
 function toRecordView({ lane, sequence, at, environment, record, hash }: LogEntry) {

@@ -31,7 +31,7 @@ const toCaptureView = ({ id, card, hasSad, amount, currency, createdAt, expiresA
   currency,
   created_at: formatIso8601(createdAt),
   expires_at: formatIso8601(expiresAt),
-  is_damaged: card === undefined,
+  is_altered: card === undefined,
 });
 
 const INDENT = 2;

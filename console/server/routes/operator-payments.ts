@@ -63,7 +63,7 @@ export const operatorPaymentRoutes: readonly Route[] = [
         sandbox_accounts: countAccounts(processors, 'sandbox', name),
         production_accounts: countAccounts(processors, 'production', name),
       })),
-      doubtful: inDoubt.map(
+      in_doubt: inDoubt.map(
         ({ tenant, id, processor, operationInProgress, status, inDoubtSince, lastProblem, createdAt }) => ({
           ...tenant,
           account_name: names.get(tenant.account) ?? '',

@@ -61,7 +61,7 @@ export const operatorServiceRoutes: readonly Route[] = [
       now: formatIso8601(now),
       waiting_writes: database.queuedUnits,
       memory_mib: Math.round(process.memoryUsage().rss / MIB),
-      doubtful_payments: inDoubtPayments,
+      in_doubt_payments: inDoubtPayments,
       certificate_expires_at: formatIso8601OrNull(certificateEnd),
       proxy_certificates: proxyCertificates.map(({ end, ...each }) => ({ ...each, expires_at: formatIso8601(end) })),
       checks: runHealthChecks({ ...inputs, proxyEnds, isLogSealed: await isLogSealed(services) }).map(

@@ -11,14 +11,14 @@ const NOTICE_AGE_MS = 30 * DAY;
 export const overviewRoutes: readonly Route[] = [
   route(showOverview, async ({ services, tenant, query, now }) => {
     const { totals, usageOverview, database } = services;
-    const [records, doubtful, notices, { period, before, points }] = await Promise.all([
+    const [records, inDoubt, notices, { period, before, points }] = await Promise.all([
       totals.count(tenant),
       countInDoubt(database, tenant),
       listOperatorNotices(database, tenant, now - NOTICE_AGE_MS),
       usageOverview.of(tenant, query.days ?? DEFAULT_DAYS),
     ]);
     return {
-      totals: { ...records, doubtful },
+      totals: { ...records, in_doubt: inDoubt },
       operator_changes: notices.map(({ action, at }) => ({ action, at: formatIso8601(at) })),
       period: toUsageView(period),
       before: toUsageView(before),

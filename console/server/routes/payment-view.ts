@@ -26,8 +26,8 @@ export const toListedPayment = ({ id, status, processor, createdAt, inDoubtSince
   reference_code: toReferenceView(payment?.referenceCode),
   processor,
   refund: payment === undefined ? 'none' : toRefundState(payment),
-  is_doubtful: inDoubtSince !== undefined,
-  is_damaged: payment === undefined,
+  is_in_doubt: inDoubtSince !== undefined,
+  is_altered: payment === undefined,
   created_at: formatIso8601(createdAt),
 });
 

@@ -19,12 +19,12 @@ export const paymentRoutes: readonly Route[] = [
   route(listPayments, async (call) => {
     const { services, tenant, body } = call;
     if (body.id !== undefined)
-      return { payments: (await findById(call, body.id)).map(toListedPayment), next: null, looked_back_to: null };
+      return { payments: (await findById(call, body.id)).map(toListedPayment), next: null, searched_back_to: null };
     const { items, cursor, searchedUntil } = await services.paymentListing.list(tenant, parseFilter(body), body.cursor);
     return {
       payments: items.map(toListedPayment),
       next: cursor ?? null,
-      looked_back_to: formatIso8601OrNull(searchedUntil),
+      searched_back_to: formatIso8601OrNull(searchedUntil),
     };
   }),
 
@@ -62,7 +62,7 @@ function parseFilter(body: Search): PaymentFilter {
     amount,
     referenceCode,
     lastFour,
-    isInDoubt: body.doubtful === 'yes' ? true : undefined,
+    isInDoubt: body.in_doubt === 'yes' ? true : undefined,
     from: parseTimeInput(body.from, 'from'),
     to: parseTimeInput(body.to, 'to'),
   };

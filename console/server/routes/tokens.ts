@@ -79,5 +79,5 @@ const toTokenView = ({ token, scheme, isPersistent, createdAt, details }: TokenV
   tags: (details?.tags ?? []).map(truncatePans),
   created_by: details?.createdBy.name ?? '',
   created_at: formatIso8601(createdAt),
-  is_damaged: details === undefined,
+  is_altered: details === undefined,
 });

@@ -40,7 +40,7 @@ interface Removal {
 }
 
 /** Page of one record: loading, missing, failed, altered or complete, with deletion. */
-export function RecordPage<Data extends { readonly is_damaged: boolean }>(props: RecordPageProps<Data>) {
+export function RecordPage<Data extends { readonly is_altered: boolean }>(props: RecordPageProps<Data>) {
   const { title, list, query, gone, alteredNotice, removal, children } = props;
   const [isRemoving, setRemoving] = useState(false);
   const { data, error } = query;
@@ -72,7 +72,7 @@ export function RecordPage<Data extends { readonly is_damaged: boolean }>(props:
           </EmptyState>
         )}
         {error && !isGone && <ErrorAlert error={error} onRetry={() => void query.refetch()} />}
-        {data?.is_damaged && (
+        {data?.is_altered && (
           <Alert color="red" icon={<CircleAlert size={18} aria-hidden />}>
             {alteredNotice}
           </Alert>

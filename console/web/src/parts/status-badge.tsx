@@ -41,7 +41,7 @@ const TONES: Readonly<Record<Status, Tone>> = {
   'password-blocked': 'bad',
   disabled: 'quiet',
   altered: 'bad',
-  doubtful: 'attention',
+  'in-doubt': 'attention',
   damaged: 'bad',
 };
 

@@ -69,7 +69,7 @@ export function AuditLog(props: AuditLogProps) {
         empty={<EmptyLog isFiltered={isFiltered} onClear={clear} />}
         next={next && { ...next, label: isFiltered ? t('searchEarlier') : t('older') }}
       />
-      {isFiltered && <SearchDepth to={pages?.at(-1)?.looked_back_to ?? null} />}
+      {isFiltered && <SearchDepth to={pages?.at(-1)?.searched_back_to ?? null} />}
     </>
   );
 }

@@ -19,7 +19,7 @@ type Capture = ValueOf<typeof showCapture.data>;
 /** Shows a capture. An altered record shows only the columns outside its sealed part. */
 export function CaptureDetails({ capture }: { readonly capture: Capture }) {
   const { t } = useTranslation('captures');
-  const { id, is_damaged, has_sad, created_at, expires_at } = capture;
+  const { id, is_altered, has_sad, created_at, expires_at } = capture;
   const sad = has_sad ? (
     <WithNote note={t('sensitiveTitle')}>
       <Badge tone="attention">{t('detail.keptYes')}</Badge>
@@ -44,7 +44,7 @@ export function CaptureDetails({ capture }: { readonly capture: Capture }) {
           items={[
             { label: t('detail.id'), value: <CopyField value={id} label={t('detail.id')} /> },
             { label: t('detail.left'), value: <TimeLeft until={expires_at} /> },
-            is_damaged ? undefined : { label: t('detail.card'), value: card },
+            is_altered ? undefined : { label: t('detail.card'), value: card },
             { label: t('detail.kept'), value: sad },
             { label: t('detail.amount'), value: amount },
             { label: t('detail.at'), value: <Time value={created_at} isRelative /> },
@@ -52,7 +52,7 @@ export function CaptureDetails({ capture }: { readonly capture: Capture }) {
           ]}
         />
       </Panel>
-      {!is_damaged && <AdditionalInfo text={capture.additional_info ?? '{}'} />}
+      {!is_altered && <AdditionalInfo text={capture.additional_info ?? '{}'} />}
     </>
   );
 }

@@ -29,7 +29,7 @@ function useColumns(): readonly Column<CaptureRow>[] {
     {
       name: 'card',
       header: t('list.card'),
-      cell: ({ card, is_damaged }) => (is_damaged ? <StatusBadge status="damaged" /> : <TruncatedCard card={card} />),
+      cell: ({ card, is_altered }) => (is_altered ? <StatusBadge status="damaged" /> : <TruncatedCard card={card} />),
     },
     { name: 'left', header: t('list.left'), cell: ({ expires_at }) => <TimeLeft until={expires_at} /> },
     {

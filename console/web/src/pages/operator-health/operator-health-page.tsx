@@ -91,7 +91,7 @@ function Facts({ health }: { readonly health: Health }) {
         { label: t('time'), value: <Time value={health.now} /> },
         { label: t('waiting'), value: number(health.waiting_writes) },
         { label: t('memory'), value: t('mebibytes', { number: number(health.memory_mib) }) },
-        { label: t('inDoubt'), value: number(health.doubtful_payments) },
+        { label: t('inDoubt'), value: number(health.in_doubt_payments) },
       ]}
     />
   );

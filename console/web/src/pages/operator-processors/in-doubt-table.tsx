@@ -13,7 +13,7 @@ import { useDialog } from '../../parts/form-dialog.tsx';
 import { shortenId } from '../../parts/short-id.tsx';
 import { Time } from '../../parts/time.tsx';
 
-type InDoubtPayment = ValueOf<typeof listProcessors.data>['doubtful'][number];
+type InDoubtPayment = ValueOf<typeof listProcessors.data>['in_doubt'][number];
 
 export function InDoubtTable({ payments }: { readonly payments: readonly InDoubtPayment[] }) {
   const { t } = useTranslation('operator');

@@ -39,7 +39,7 @@ export function OperatorProcessorsPage() {
             <Text size="sm" c="dimmed" maw={680}>
               {t('processors.inDoubtText')}
             </Text>
-            <InDoubtTable payments={data.doubtful} />
+            <InDoubtTable payments={data.in_doubt} />
           </Stack>
           <Stack gap="md">
             {data.processors.map((processor) => (

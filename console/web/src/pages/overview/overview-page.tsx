@@ -51,7 +51,7 @@ export function OverviewPage() {
       />
       <Stack gap="xl">
         {error && <ErrorAlert error={error} onRetry={() => void query.refetch()} />}
-        {overview !== undefined && overview.totals.doubtful > 0 && <InDoubtNotice count={overview.totals.doubtful} />}
+        {overview !== undefined && overview.totals.in_doubt > 0 && <InDoubtNotice count={overview.totals.in_doubt} />}
         {overview !== undefined && <OperatorChanges changes={overview.operator_changes} />}
         <DualControlQuestion />
         {isEmpty && <FirstSteps />}
@@ -75,7 +75,7 @@ function InDoubtNotice({ count }: { readonly count: number }) {
         <Text size="sm" flex="1 1 20rem">
           {t('inDoubt.text')}
         </Text>
-        <Button component={Link} to={`/a/${account}/${environment}/payments?doubtful=yes`} variant="default" size="xs">
+        <Button component={Link} to={`/a/${account}/${environment}/payments?in_doubt=yes`} variant="default" size="xs">
           {t('inDoubt.action')}
         </Button>
       </Group>

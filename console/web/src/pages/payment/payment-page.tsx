@@ -30,7 +30,7 @@ export function PaymentPage() {
   if (payment !== undefined) {
     return (
       <>
-        {payment.is_doubtful && <PaymentPoll args={args} />}
+        {payment.is_in_doubt && <PaymentPoll args={args} />}
         <PaymentContent payment={payment} back={back} />
       </>
     );
@@ -66,7 +66,7 @@ function PaymentContent({ payment, back }: PaymentContentProps) {
           <>
             <StatusBadge status={payment.status} />
             {payment.refund !== 'none' && <Badge tone="quiet">{t(`refunded.${payment.refund}`)}</Badge>}
-            {payment.is_doubtful && <StatusBadge status="doubtful" title={t('unknownOutcome.badge')} />}
+            {payment.is_in_doubt && <StatusBadge status="in-doubt" title={t('unknownOutcome.badge')} />}
           </>
         }
         back={back}
@@ -105,15 +105,15 @@ function PaymentContent({ payment, back }: PaymentContentProps) {
 
 function Notices({ payment }: { readonly payment: Payment }) {
   const { t } = useTranslation('payments');
-  const { is_doubtful, is_damaged, reason } = payment;
+  const { is_in_doubt, is_altered, reason } = payment;
   return (
     <>
-      {is_damaged && (
+      {is_altered && (
         <Alert color="red" role="alert" title={t('damagedTitle')}>
           {t('damagedText')}
         </Alert>
       )}
-      {is_doubtful && <UnknownOutcomeNotice payment={payment} />}
+      {is_in_doubt && <UnknownOutcomeNotice payment={payment} />}
       {reason !== null && (
         <Alert color="gray" title={<ReasonText reason={reason} />}>
           {isReason(reason) ? t(`advice.${reason}`) : null}

@@ -3,7 +3,7 @@ import type { listPayments } from '../../../../wire/payments.ts';
 import { omitEmpty, startOfDay, useFilters } from '../../parts/url-filters.ts';
 
 /** Filters of payments. Dates are days, not times. */
-const CODE_FILTERS = ['status', 'type', 'from', 'to', 'currency', 'doubtful'] as const;
+const CODE_FILTERS = ['status', 'type', 'from', 'to', 'currency', 'in_doubt'] as const;
 const TEXT_FILTERS = ['id', 'processor', 'amount', 'reference_code', 'last_four'] as const;
 export type Filters = Readonly<Record<(typeof CODE_FILTERS)[number] | (typeof TEXT_FILTERS)[number], string>>;
 

@@ -12,7 +12,7 @@ import { type Filters, findFaults, MORE_FILTERS, type usePaymentFilters } from '
 /** Two fields fit beside each other on a telephone. */
 const WIDTH = { base: 'calc(50% - 6px)', xs: 158 };
 /** Listed with the statuses, where users search for it. */
-const IN_DOUBT = 'doubtful';
+const IN_DOUBT = 'in-doubt';
 
 interface Draft {
   readonly values: Filters;
@@ -93,9 +93,9 @@ function CommonFilters(draft: Draft) {
         w={WIDTH}
         clearable
         data={([...STATUSES, IN_DOUBT] as const).map((status) => ({ value: status, label: statusText(status) }))}
-        value={values.doubtful === 'yes' ? IN_DOUBT : values.status || null}
+        value={values.in_doubt === 'yes' ? IN_DOUBT : values.status || null}
         onChange={(word) =>
-          choose(word === IN_DOUBT ? { doubtful: 'yes', status: '' } : { doubtful: '', status: word ?? '' })
+          choose(word === IN_DOUBT ? { in_doubt: 'yes', status: '' } : { in_doubt: '', status: word ?? '' })
         }
       />
       <TextFilter name="from" label={t('filters.from')} draft={draft} type="date" />

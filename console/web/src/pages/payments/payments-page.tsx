@@ -51,7 +51,7 @@ export function PaymentsPage() {
         empty={<NoPayments isFiltered={filters.isFiltered} onClear={filters.clear} />}
         next={next && { ...next, label: filters.isFiltered ? t('searchEarlier') : t('older') }}
       />
-      {filters.isFiltered && <SearchDepth to={pages?.at(-1)?.looked_back_to ?? null} />}
+      {filters.isFiltered && <SearchDepth to={pages?.at(-1)?.searched_back_to ?? null} />}
     </>
   );
 }
@@ -80,14 +80,14 @@ function useColumns(): readonly Column<PaymentRow>[] {
   ];
 }
 
-function Status({ status, reason, refund, is_doubtful, is_damaged }: PaymentRow) {
+function Status({ status, reason, refund, is_in_doubt, is_altered }: PaymentRow) {
   const { t } = useTranslation('payments');
   return (
     <Group gap={6}>
       <StatusBadge status={status} />
       {refund !== 'none' && <Badge tone="quiet">{t(`refunded.${refund}`)}</Badge>}
-      {is_damaged && <StatusBadge status="damaged" />}
-      {is_doubtful && <StatusBadge status="doubtful" title={t('unknownOutcome.badge')} />}
+      {is_altered && <StatusBadge status="damaged" />}
+      {is_in_doubt && <StatusBadge status="in-doubt" title={t('unknownOutcome.badge')} />}
       {reason !== null && (
         <Text span size="xs" c="dimmed" maw={220}>
           <ReasonText reason={reason} />

@@ -14,7 +14,7 @@ const isKnownScheme = (scheme: number): scheme is keyof typeof SCHEMES => Object
 /** Shows a token. An altered record shows only the columns outside its sealed part. */
 export function TokenDetails({ row }: { readonly row: TokenRow }) {
   const { t } = useTranslation('tokens');
-  const { token, scheme, is_damaged } = row;
+  const { token, scheme, is_altered } = row;
   const optional = (text: string | null) =>
     text === null ? <Text c="dimmed">{t('detail.none')}</Text> : <span className={classes['whole']}>{text}</span>;
   const schemeText = isKnownScheme(scheme)
@@ -34,10 +34,10 @@ export function TokenDetails({ row }: { readonly row: TokenRow }) {
     <Details
       items={[
         { label: t('detail.token'), value: <CopyField value={token} label={t('detail.token')} /> },
-        ...(is_damaged ? [] : cardItems),
+        ...(is_altered ? [] : cardItems),
         { label: t('detail.scheme'), value: schemeText },
         { label: t('detail.kind'), value: lifetime },
-        ...(is_damaged ? [] : metadataItems),
+        ...(is_altered ? [] : metadataItems),
         { label: t('detail.at'), value: <Time value={row.created_at} isRelative /> },
       ]}
     />

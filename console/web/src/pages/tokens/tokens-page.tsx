@@ -36,7 +36,7 @@ function useColumns(): readonly Column<TokenRow>[] {
     {
       name: 'card',
       header: t('list.card'),
-      cell: ({ card, is_damaged }) => (is_damaged ? <StatusBadge status="damaged" /> : <TruncatedCard card={card} />),
+      cell: ({ card, is_altered }) => (is_altered ? <StatusBadge status="damaged" /> : <TruncatedCard card={card} />),
     },
     { name: 'name', header: t('list.name'), visibleFrom: 'md', cell: ({ name }) => clipped(name) },
     { name: 'tags', header: t('list.tags'), visibleFrom: 'sm', cell: ({ tags }) => <Tags tags={tags} max={1} /> },

@@ -60,8 +60,8 @@ export const health = {
     'rows-altered_one': '{{number}} row was altered in the database. See “Record altered” in the audit log.',
     'rows-altered_other': '{{number}} rows were altered in the database. See “Record altered” in the audit log.',
     'payments-known': 'All outcomes are known or being checked.',
-    'payments-doubtful_one': 'The outcome of {{number}} payment is unknown. See Processors.',
-    'payments-doubtful_other': 'The outcome of {{number}} payments is unknown. See Processors.',
+    'payments-in-doubt_one': 'The outcome of {{number}} payment is unknown. See Processors.',
+    'payments-in-doubt_other': 'The outcome of {{number}} payments is unknown. See Processors.',
     'users-active': 'Every user who did not sign in for 90 days is disabled.',
     'users-inactive_one':
       '{{number}} user did not sign in for 90 days, and stays enabled as the last owner or operator.',

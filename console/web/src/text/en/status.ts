@@ -33,6 +33,6 @@ export const status = {
   'password-blocked': 'Password blocked',
   disabled: 'Disabled',
   altered: 'Record altered',
-  doubtful: 'Outcome unknown',
+  'in-doubt': 'Outcome unknown',
   damaged: 'Record altered',
 };

@@ -64,8 +64,8 @@ export const health: typeof english = {
     'rows-altered_other':
       'Se alteraron {{number}} filas en la base de datos. Vea “Datos alterados” en el registro de auditoría.',
     'payments-known': 'Todos los resultados se conocen o se están consultando.',
-    'payments-doubtful_one': 'Se desconoce el resultado de {{number}} pago. Vea Procesadores.',
-    'payments-doubtful_other': 'Se desconoce el resultado de {{number}} pagos. Vea Procesadores.',
+    'payments-in-doubt_one': 'Se desconoce el resultado de {{number}} pago. Vea Procesadores.',
+    'payments-in-doubt_other': 'Se desconoce el resultado de {{number}} pagos. Vea Procesadores.',
     'users-active': 'Todo usuario que no inició sesión en 90 días está deshabilitado.',
     'users-inactive_one':
       '{{number}} usuario no inició sesión en 90 días y sigue habilitado por ser el último propietario u operador.',

@@ -34,6 +34,6 @@ export const status: typeof english = {
   'password-blocked': 'Contraseña bloqueada',
   disabled: 'Deshabilitado',
   altered: 'Datos alterados',
-  doubtful: 'Resultado desconocido',
+  'in-doubt': 'Resultado desconocido',
   damaged: 'Datos alterados',
 };
