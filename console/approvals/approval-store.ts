@@ -25,8 +25,8 @@ export const TABLES: readonly Table[] = [
     name: 'approvals',
     key: ['account', 'environment', 'id'],
     columns: {
-      account: 'text',
-      environment: 'text',
+      account: 'integer',
+      environment: 'integer',
       id: 'text',
       status: 'text',
       requested_by: 'text',
@@ -44,25 +44,26 @@ const COLUMNS = 'account, environment, id, status, requested_by, decided_by, rec
 const OPEN = "status in ('waiting', 'approved') and expires_at > ?";
 /** The columns that a list reads of each row before it reads any record. */
 const LIST_COLUMNS = 'environment, id, octet_length(record) as bytes';
-const LIST_OPEN = `select ${LIST_COLUMNS} from approvals where account = ? and ${OPEN}`;
-const LIST_ENDED = `select ${LIST_COLUMNS} from approvals where account = ? and not (${OPEN})
+const LIST_OPEN = `select ${LIST_COLUMNS} from approvals where account = ?account and ${OPEN}`;
+const LIST_ENDED = `select ${LIST_COLUMNS} from approvals where account = ?account and not (${OPEN})
   order by created_at desc, id desc limit ${LIMITS.endedApprovalsListed}`;
-const FIND_BY_KEY = `select ${COLUMNS} from approvals where account = ? and environment = ? and id = ?`;
-const FIND = `select ${COLUMNS} from approvals where account = ? and id = ?`;
-const FIND_CALL = 'select call from approvals where account = ? and environment = ? and id = ?';
-const WAITING = `from approvals where account = ? and environment = ? and ${OPEN}`;
-const INSERT = `insert into approvals (${COLUMNS}, call) select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+const FIND_BY_KEY = `select ${COLUMNS} from approvals where account = ?account and environment = ?environment and id = ?`;
+const FIND = `select ${COLUMNS} from approvals where account = ?account and id = ?`;
+const FIND_CALL = 'select call from approvals where account = ?account and environment = ?environment and id = ?';
+const WAITING = `from approvals where account = ?account and environment = ?environment and ${OPEN}`;
+const INSERT = `insert into approvals (${COLUMNS}, call) select ?account, ?environment, ?, ?, ?, ?, ?, ?, ?, ?
   where (select count(*) ${WAITING}) < ${LIMITS.pendingApprovals}
     and (select coalesce(sum(octet_length(call) + octet_length(record)), 0) ${WAITING}) < ${LIMITS.pendingApprovalBytes}
-    and (select count(*) from approvals where account = ? and environment = ? and created_at > ?)
+    and (select count(*) from approvals where account = ?account and environment = ?environment and created_at > ?)
       < ${LIMITS.approvalsPerDay}`;
 const COUNT_RECENT = `select count(*) as asked from approvals
-  where account = ? and environment = ? and created_at > ?`;
+  where account = ?account and environment = ?environment and created_at > ?`;
 const updateWith = (more: string): string => `update approvals set status = ?, decided_by = ?, record = ?${more}
-  where account = ? and environment = ? and id = ? and status = ?`;
+  where account = ?account and environment = ?environment and id = ? and status = ?`;
 const UPDATE = updateWith('');
 const END = updateWith(', call = null');
-const DELETE = 'delete from approvals where account = ? and environment = ? and id = ? and status = ?';
+const DELETE =
+  'delete from approvals where account = ?account and environment = ?environment and id = ? and status = ?';
 const LIST_LAPSED = `select ${COLUMNS} from approvals where status in ('waiting', 'approved') and expires_at <= ? limit ?`;
 const LIST_OLD = 'select account, environment, id, status from approvals where expires_at <= ? limit ?';
 

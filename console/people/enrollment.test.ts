@@ -276,7 +276,8 @@ describe('invitations', () => {
     );
     const fill = async (members: number): Promise<void> => {
       const rows = Array.from({ length: members }, (_, index) => [own, `person_made_up_${index}`]);
-      const sql = "insert into memberships (account, person, role, mac, created_at) values (?, ?, 'auditor', 'x', 1)";
+      const sql =
+        "insert into memberships (account, person, role, mac, created_at) values (?account, ?, 'auditor', 'x', 1)";
       await fixture.core.database.commit({ writes: [{ sql, rows }] });
     };
     const [{ secret } = { secret: '' }] = open;
@@ -503,7 +504,7 @@ describe('a link to a new password', () => {
     const [row] = await fixture.core.database.read('select * from invitations where id = ?', beside.id);
     const used = await fixture.run((transaction) => invitations.reset(transaction, ana.id, owner()));
     // Two that are open beside each other, as two nodes could make them at the same moment.
-    const sql = `insert into invitations (${columns.join(', ')}) values (?, ?, ?, ?, ?, ?, ?)`;
+    const sql = `insert into invitations (${columns.join(', ')}) values (?account, ?, ?, ?, ?, ?, ?)`;
     await fixture.core.database.commit({ writes: [{ sql, rows: [columns.map((name) => row?.[name] ?? null)] }] });
     assert.equal((await enrollment.showInvitation(beside.secret)).kind, 'reset');
     await finish((await begin(used.secret, { password: 'another good one 55' })).session);

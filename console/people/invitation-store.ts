@@ -20,7 +20,7 @@ export const TABLES: readonly Table[] = [
     name: 'invitations',
     key: ['account', 'id'],
     columns: {
-      account: 'text',
+      account: 'integer',
       id: 'text',
       digest: 'blob',
       person: 'text',
@@ -52,29 +52,29 @@ export interface Invitation {
 
 const COLUMNS = 'account, id, digest, person, record, created_at, expires_at';
 const FIND = `select ${COLUMNS} from invitations where digest = ?`;
-const LIST_PENDING = `select ${COLUMNS} from invitations where account = ? and expires_at > ? order by created_at, id`;
+const LIST_PENDING = `select ${COLUMNS} from invitations where account = ?account and expires_at > ? order by created_at, id`;
 const LIST_PENDING_RESETS = `select ${COLUMNS} from invitations where person = ? and expires_at > ? order by created_at, id`;
-const INSERT = `insert into invitations (${COLUMNS}) select ?, ?, ?, ?, ?, ?, ?
-  where (select count(*) from invitations where account = ? and expires_at > ?) < ${LIMITS.invitationsPerAccount}`;
+const INSERT = `insert into invitations (${COLUMNS}) select ?account, ?, ?, ?, ?, ?, ?
+  where (select count(*) from invitations where account = ?account and expires_at > ?) < ${LIMITS.invitationsPerAccount}`;
 /** Counts the members too: an invitation adds one, a credential reset none. */
 const INSERT_FOR_MEMBER = `${INSERT}
-    and (select count(*) from memberships where account = ?)
-      + (select count(*) from invitations where account = ? and person is null and expires_at > ?)
+    and (select count(*) from memberships where account = ?account)
+      + (select count(*) from invitations where account = ?account and person is null and expires_at > ?)
       < ${LIMITS.peoplePerAccount}`;
 /** Inserts only without an operator and without a pending invitation to become one. The fixed id prevents a second one. */
-const INSERT_FIRST = `insert into invitations (${COLUMNS}) select ?, ?, ?, ?, ?, ?, ?
-  where not exists (select 1 from memberships where account = '${OPERATOR.account}' and role = '${OPERATOR.role}')
-    and not exists (select 1 from invitations where account = '${OPERATOR.account}' and expires_at > ?)
+const INSERT_FIRST = `insert into invitations (${COLUMNS}) select ?account, ?, ?, ?, ?, ?, ?
+  where not exists (select 1 from memberships where account = 0 and role = '${OPERATOR.role}')
+    and not exists (select 1 from invitations where account = 0 and expires_at > ?)
   on conflict (account, id) do update set digest = excluded.digest, person = excluded.person, record = excluded.record,
     created_at = excluded.created_at, expires_at = excluded.expires_at
     where invitations.expires_at <= ?`;
-const DELETE = 'delete from invitations where account = ? and id = ? and expires_at > ?';
+const DELETE = 'delete from invitations where account = ?account and id = ? and expires_at > ?';
 /** The creation time distinguishes two invitations with the fixed id. */
 const REDEEM = `${DELETE} and created_at = ?`;
-const DELETE_BY_ACCOUNT = 'delete from invitations where account = ?';
+const DELETE_BY_ACCOUNT = 'delete from invitations where account = ?account';
 const DELETE_RESETS_BY_PERSON = 'delete from invitations where person = ?';
 const LIST_EXPIRED = 'select account, id from invitations where expires_at <= ? limit ?';
-const DELETE_EXPIRED = 'delete from invitations where account = ? and id = ? and expires_at <= ?';
+const DELETE_EXPIRED = 'delete from invitations where account = ?account and id = ? and expires_at <= ?';
 
 export const FIRST_INVITATION = 'invitation_first';
 

@@ -10,7 +10,7 @@ export const TABLES: readonly Table[] = [
   {
     name: 'memberships',
     key: ['account', 'person'],
-    columns: { account: 'text', person: 'text', role: 'text', mac: 'blob', created_at: 'integer' },
+    columns: { account: 'integer', person: 'text', role: 'text', mac: 'blob', created_at: 'integer' },
   },
 ];
 
@@ -22,21 +22,21 @@ export interface Membership extends Authority {
 
 const COLUMNS = 'account, person, role, mac, created_at';
 const LIST_BY_PERSON = `select ${COLUMNS} from memberships where person = ? order by account`;
-const LIST_BY_ACCOUNT = `select ${COLUMNS} from memberships where account = ? order by created_at, person`;
-const FIND = `select ${COLUMNS} from memberships where account = ? and person = ?`;
-const INSERT = `insert into memberships (account, person, role, mac, created_at) select ?, ?, ?, ?, ?
-  where (select count(*) from memberships where account = ?) < ${LIMITS.peoplePerAccount}
+const LIST_BY_ACCOUNT = `select ${COLUMNS} from memberships where account = ?account order by created_at, person`;
+const FIND = `select ${COLUMNS} from memberships where account = ?account and person = ?`;
+const INSERT = `insert into memberships (account, person, role, mac, created_at) select ?account, ?, ?, ?, ?
+  where (select count(*) from memberships where account = ?account) < ${LIMITS.peoplePerAccount}
   on conflict do nothing`;
 /** Others who take away a head of the same account wait for this unit, and then see what it left. */
-const LOCK_ROLE = 'update memberships set created_at = created_at where account = ? and role = ?';
-const LOCK_ONE = 'update memberships set created_at = created_at where account = ? and person = ? and role = ?';
+const LOCK_ROLE = 'update memberships set created_at = created_at where account = ?account and role = ?';
+const LOCK_ONE = 'update memberships set created_at = created_at where account = ?account and person = ? and role = ?';
 /** A head who is disabled cannot act for the account. */
 const NOT_LAST_HOLDER = `(role <> ? or exists
-    (select 1 from memberships other where other.account = ? and other.role = ? and other.person <> ?
+    (select 1 from memberships other where other.account = ?account and other.role = ? and other.person <> ?
       and not exists (select 1 from sign_in_states where person = other.person and disabled_at is not null)))`;
-const UPDATE_ROLE = `update memberships set role = ?, mac = ? where account = ? and person = ? and role = ?
+const UPDATE_ROLE = `update memberships set role = ?, mac = ? where account = ?account and person = ? and role = ?
   and ${NOT_LAST_HOLDER}`;
-const DELETE = `delete from memberships where account = ? and person = ? and role = ? and ${NOT_LAST_HOLDER}`;
+const DELETE = `delete from memberships where account = ?account and person = ? and role = ? and ${NOT_LAST_HOLDER}`;
 
 export const listMembershipsByPerson = async (
   database: Database,

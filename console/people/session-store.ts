@@ -45,7 +45,7 @@ const LIST_BY_PERSON = `select ${COLUMNS} from sessions where person = ? and sta
 const LIST_LAST_ACTIVITY = `select sessions.person as person, sessions.digest as digest, sessions.last_active_at as last_active_at,
     sessions.activity_mac as activity_mac
   from memberships join sessions on sessions.person = memberships.person
-  where memberships.account = ? and sessions.stage = 'signed-in' and sessions.expires_at > ? and sessions.last_active_at > ?
+  where memberships.account = ?account and sessions.stage = 'signed-in' and sessions.expires_at > ? and sessions.last_active_at > ?
   order by sessions.last_active_at`;
 const INSERT = `insert into sessions (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const UPDATE = 'update sessions set record = ? where digest = ? and record = ?';

@@ -37,7 +37,7 @@ export interface StoredSignInState extends SignInState {
 const COLUMNS = 'person, record, last_sign_in_at, password_blocked_at, disabled_at';
 const FIND = `select ${COLUMNS} from sign_in_states where person = ?`;
 const LIST_BY_ACCOUNT = `select ${COLUMNS} from sign_in_states
-  where person in (select person from memberships where account = ?)`;
+  where person in (select person from memberships where account = ?account)`;
 const LIST_INACTIVE = `select ${COLUMNS} from sign_in_states
   where disabled_at is null and last_sign_in_at <= ? and (last_sign_in_at, person) > (?, ?)
   order by last_sign_in_at, person limit ?`;

@@ -43,12 +43,12 @@ describe('a database that somebody else wrote to', () => {
   test('gives nobody a role', async () => {
     const { team } = fixture.parts;
     const bob = await fixture.newPerson({ account, role: 'auditor' });
-    await run("update memberships set role = 'owner' where account = ? and person = ?", account, bob.id);
+    await run("update memberships set role = 'owner' where account = ?account and person = ?", account, bob.id);
     assert.equal(await team.findRole(account, bob.id), undefined);
-    await run('update memberships set account = ? where person = ?', account, mallory.id);
+    await run('update memberships set account = ?account where person = ?', account, mallory.id);
     assert.equal(await team.findRole(account, mallory.id), undefined);
     const seal = await column('select mac from memberships where person = ?', ana.id);
-    const insert = 'insert into memberships (account, person, role, mac, created_at) values (?, ?, ?, ?, 1)';
+    const insert = 'insert into memberships (account, person, role, mac, created_at) values (?account, ?, ?, ?, 1)';
     await run(insert, '', mallory.id, 'operator', seal);
     assert.deepEqual(await team.listMembershipsOf(mallory.id), []);
     assert.deepEqual(
@@ -201,8 +201,8 @@ describe('a database that somebody else wrote to', () => {
   test('makes no link good for another account, another person, or longer', async () => {
     const { invitations, enrollment } = fixture.parts;
     const changes: [string, ...Value[]][] = [
-      ["update invitations set account = '' where id = ?"],
-      ['update invitations set account = ? where id = ?', account],
+      ['update invitations set account = 0 where id = ?'],
+      ['update invitations set account = ?account where id = ?', account],
       ['update invitations set person = ? where id = ?', ana.id],
       ['update invitations set expires_at = ? where id = ?', fixture.now() + 1000 * HOUR],
     ];

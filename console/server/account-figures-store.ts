@@ -20,13 +20,14 @@ export interface AccountFigures {
   readonly processors: ReadonlyMap<string, string>;
 }
 
-const PEOPLE = "select account, count(*) as number from memberships where account <> '' group by account";
+const PEOPLE = 'select account, count(*) as number from memberships where account <> 0 group by account';
 const OPEN_REQUESTS = `select account, count(*) as number from activation_requests where status = 'requested'
   group by account`;
 const KEYS = `select account, environment, count(*) as number from api_keys
   where revoked_at is null and (expires_at is null or expires_at > ?) group by account, environment`;
-const USED = "select distinct account from api_keys where environment = 'production' and last_used_at is not null";
-const FIND_COUNTER = 'select 1 as found from statistics where account = ? and environment = ? and name = ? limit 1';
+const USED = 'select distinct account from api_keys where environment = 0 and last_used_at is not null';
+const FIND_COUNTER =
+  'select 1 as found from statistics where account = ?account and environment = ?environment and name = ? limit 1';
 
 export const tenantName = (account: string, environment: Environment): string => `${environment}/${account}`;
 

@@ -22,8 +22,8 @@ export const TABLES: readonly Table[] = [
     name: 'activation_requests',
     key: ['account', 'environment', 'id'],
     columns: {
-      account: 'text',
-      environment: 'text',
+      account: 'integer',
+      environment: 'integer',
       id: 'text',
       status: 'text',
       requested_by: 'text',
@@ -60,16 +60,16 @@ export type RequestStatus = 'requested' | 'approved' | 'declined' | 'withdrawn';
 
 const COLUMNS = 'account, environment, id, status, requested_by, decided_by, record, created_at, decided_at';
 const NEWEST = `order by created_at desc, id desc limit ${LIMITS.listedRequests}`;
-const OF_ACCOUNT = `select ${COLUMNS} from activation_requests where account = ? ${NEWEST}`;
+const OF_ACCOUNT = `select ${COLUMNS} from activation_requests where account = ?account ${NEWEST}`;
 const OPEN = `select ${COLUMNS} from activation_requests where status = 'requested' ${NEWEST}`;
 const OVER = `select ${COLUMNS} from activation_requests where status <> 'requested' ${NEWEST}`;
-const FIND = `select ${COLUMNS} from activation_requests where account = ? and id = ?`;
-const INSERT = `insert into activation_requests (${COLUMNS}) select ?, ?, ?, ?, ?, ?, ?, ?, ?
-  where not exists (select 1 from activation_requests where account = ? and environment = ? and status = 'requested')
-    and (select count(*) from activation_requests where account = ? and created_at > ?)
+const FIND = `select ${COLUMNS} from activation_requests where account = ?account and id = ?`;
+const INSERT = `insert into activation_requests (${COLUMNS}) select ?account, ?environment, ?, ?, ?, ?, ?, ?, ?
+  where not exists (select 1 from activation_requests where account = ?account and environment = ?environment and status = 'requested')
+    and (select count(*) from activation_requests where account = ?account and created_at > ?)
       < ${LIMITS.activationRequestsPerDay}`;
 const UPDATE = `update activation_requests set status = ?, decided_by = ?, record = ?, decided_at = ?
-  where account = ? and environment = ? and id = ? and status = 'requested'`;
+  where account = ?account and environment = ?environment and id = ? and status = 'requested'`;
 
 type Sealed = Pick<ActivationRequest, 'requester' | 'decider' | 'processor' | 'note' | 'decisionNote'>;
 type Bound = Omit<ActivationRequest, keyof Sealed>;

@@ -7,6 +7,7 @@ import { effectiveStatus, listOnboardingSteps, type OnboardingFacts } from './on
 const ACCOUNT: AuthenticAccount = {
   isTampered: false,
   id: 'acct_1',
+  number: 1,
   name: 'Shop',
   status: 'onboarding',
   createdAt: 1,

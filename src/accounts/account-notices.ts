@@ -7,7 +7,7 @@ export const TABLES: readonly Table[] = [
   {
     name: 'account_notices',
     key: ['account', 'environment', 'kind'],
-    columns: { account: 'text', environment: 'text', kind: 'text', at: 'integer' },
+    columns: { account: 'integer', environment: 'integer', kind: 'text', at: 'integer' },
   },
 ];
 
@@ -20,9 +20,10 @@ interface OperatorNotice {
 /** Recorded when it is decided whether changes in production need a second person. */
 const DUAL_CONTROL_DECIDED = 'dual-control.decided';
 
-const LIST = 'select kind, at from account_notices where account = ? and environment = ? and at >= ? order by at desc';
-const FIND = 'select at from account_notices where account = ? and environment = ? and kind = ?';
-const UPSERT = `insert into account_notices (account, environment, kind, at) values (?, ?, ?, ?)
+const LIST =
+  'select kind, at from account_notices where account = ?account and environment = ?environment and at >= ? order by at desc';
+const FIND = 'select at from account_notices where account = ?account and environment = ?environment and kind = ?';
+const UPSERT = `insert into account_notices (account, environment, kind, at) values (?account, ?environment, ?, ?)
   on conflict (account, environment, kind) do update set at = excluded.at`;
 
 export const upsertOperatorNotice = (tenant: Tenant, action: OperatorChange, at: number): Write =>

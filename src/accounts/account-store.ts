@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { Environment, Tenant } from '../kernel/environment.ts';
+import { environmentNumber } from '../storage/account-numbers.ts';
 import {
   type Database,
   integer,
@@ -23,6 +24,7 @@ export const TABLES: readonly Table[] = [
     key: ['id'],
     columns: {
       id: 'text',
+      number: 'integer',
       name: 'text',
       suspended_at: 'integer',
       created_at: 'integer',
@@ -35,8 +37,8 @@ export const TABLES: readonly Table[] = [
     name: 'enablements',
     key: ['account', 'environment', 'capability'],
     columns: {
-      account: 'text',
-      environment: 'text',
+      account: 'integer',
+      environment: 'integer',
       capability: 'text',
       processor: 'text',
       enabled_at: 'integer',
@@ -46,7 +48,7 @@ export const TABLES: readonly Table[] = [
 ];
 
 const countKeys = (environment: Environment): string =>
-  `(select count(*) from api_keys k where k.account = a.id and k.environment = '${environment}')`;
+  `(select count(*) from api_keys k where k.account = a.number and k.environment = ${environmentNumber(environment)})`;
 
 const ACCOUNT = `select ${macColumns(ACCOUNTS, 'a')},
     ${countKeys('production')} as production_keys, ${countKeys('sandbox')} as sandbox_keys
@@ -74,13 +76,20 @@ export const listAccounts = async (database: Database, macKey: KeyObject): Promi
     row,
   }));
 
+/** Returns the number after the greatest one. Another process may take it first; then inserting the account conflicts. */
+export async function nextAccountNumber(database: Database): Promise<number> {
+  const [row = {}] = await database.read('select coalesce(max(number), 0) + 1 as number from accounts');
+  return integer(row, 'number');
+}
+
 export const insertAccount = (macKey: KeyObject, account: AuthenticAccount): Write =>
-  write(`insert into accounts (${COLUMNS}) values (${MARKS})`, toValues(macKey, account), 1);
+  write(`insert into accounts (${COLUMNS}) values (${MARKS}) on conflict do nothing`, toValues(macKey, account), 1);
 
 /** Conflicts when an account exists. */
 export const insertFirstAccount = (macKey: KeyObject, account: AuthenticAccount): Write =>
   write(
-    `insert into accounts (${COLUMNS}) select ${MARKS} where not exists (select 1 from accounts)`,
+    `insert into accounts (${COLUMNS}) select ${MARKS} where not exists (select 1 from accounts)
+      on conflict do nothing`,
     toValues(macKey, account),
     1,
   );
@@ -94,7 +103,7 @@ export function updateAccount(
   old: AuthenticAccount,
   changes: Partial<Pick<AuthenticAccount, 'suspendedAt' | 'dualControl'>>,
 ): Write {
-  const [id = '', ...values] = toValues(macKey, { ...old, ...changes, revision: old.revision + 1 });
+  const [id = '', _number, ...values] = toValues(macKey, { ...old, ...changes, revision: old.revision + 1 });
   return write(`${UPDATE} and revision = ?`, [...values, id, old.revision], 1);
 }
 
@@ -104,24 +113,25 @@ export function updateAccount(
  */
 export function replaceTamperedAccount(
   macKey: KeyObject,
-  { id, createdAt }: TamperedAccount,
+  { id, number, createdAt }: TamperedAccount,
   name: string,
   suspendedAt: number,
 ): Write {
-  const account = { id, name, suspendedAt, dualControl: true, createdAt, revision: 1 };
-  const [, ...values] = toValues(macKey, account);
+  const account = { id, number, name, suspendedAt, dualControl: true, createdAt, revision: 1 };
+  const [, , ...values] = toValues(macKey, account);
   return write(UPDATE, [...values, id], 1);
 }
 
-const COLUMNS = 'id, name, suspended_at, dual_control, created_at, revision, mac';
-const MARKS = '?, ?, ?, ?, ?, ?, ?';
+const COLUMNS = 'id, number, name, suspended_at, dual_control, created_at, revision, mac';
+const MARKS = '?, ?, ?, ?, ?, ?, ?, ?';
 
 function toValues(
   macKey: KeyObject,
-  account: Pick<AuthenticAccount, 'id' | 'name' | 'suspendedAt' | 'dualControl' | 'createdAt' | 'revision'>,
+  account: Pick<AuthenticAccount, 'id' | 'number' | 'name' | 'suspendedAt' | 'dualControl' | 'createdAt' | 'revision'>,
 ): Value[] {
   const row = {
     id: account.id,
+    number: account.number,
     name: account.name,
     suspended_at: account.suspendedAt ?? null,
     dual_control: account.dualControl ? 1 : 0,
@@ -130,6 +140,7 @@ function toValues(
   };
   return [
     row.id,
+    row.number,
     row.name,
     row.suspended_at,
     row.dual_control,
@@ -145,6 +156,7 @@ function toAccount(macKey: KeyObject, row: Row): Account {
   return {
     isTampered: false,
     id: text(row, 'id'),
+    number: integer(row, 'number'),
     name: text(row, 'name'),
     status: statusOf({
       suspended: suspendedAt !== undefined,
@@ -162,6 +174,7 @@ function toAccount(macKey: KeyObject, row: Row): Account {
 const toTamperedAccount = (row: Row): TamperedAccount => ({
   isTampered: true,
   id: sanitizeText(row['id']),
+  number: typeof row['number'] === 'number' ? row['number'] : 0,
   name: sanitizeText(row['name']),
   status: 'suspended',
   createdAt: sanitizeTime(row['created_at']),
@@ -185,7 +198,7 @@ export const listEnablements = async (
 ): Promise<StoredEnablement[]> =>
   (
     await database.read(
-      `select ${macColumns(ENABLEMENTS)} from enablements where account = ? and environment = ?`,
+      `select ${macColumns(ENABLEMENTS)} from enablements where account = ?account and environment = ?environment`,
       account,
       environment,
     )
@@ -224,7 +237,7 @@ export function upsertEnablement(
 ): Write {
   const row = { account, environment, capability, processor, enabled_at: at };
   return write(
-    `insert into enablements (account, environment, capability, processor, enabled_at, mac) values (?, ?, ?, ?, ?, ?)
+    `insert into enablements (account, environment, capability, processor, enabled_at, mac) values (?account, ?environment, ?, ?, ?, ?)
       on conflict (account, environment, capability) do update
         set processor = excluded.processor, enabled_at = excluded.enabled_at, mac = excluded.mac`,
     [...Object.values(row), computeMac(macKey, ENABLEMENTS, row)],
@@ -234,7 +247,7 @@ export function upsertEnablement(
 /** Conflicts when the processor is not enabled. */
 export const removeEnablement = ({ account, environment }: Tenant, capability: string): Write =>
   write(
-    'delete from enablements where account = ? and environment = ? and capability = ?',
+    'delete from enablements where account = ?account and environment = ?environment and capability = ?',
     [account, environment, capability],
     1,
   );

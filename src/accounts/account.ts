@@ -4,6 +4,8 @@ export type AccountStatus = (typeof STATUSES)[number];
 
 interface AccountFields {
   readonly id: string;
+  /** Stands for the account in all tables of the database but that of accounts. */
+  readonly number: number;
   readonly name: string;
   readonly status: AccountStatus;
   readonly createdAt: number;

@@ -18,6 +18,7 @@ import {
   insertFirstAccount,
   listAccounts,
   listEnablements,
+  nextAccountNumber,
   replaceTamperedAccount,
   type StoredAccount,
   updateAccount,
@@ -76,8 +77,10 @@ export class Accounts {
 
   /** Throws `invalid_field`. */
   async create(transaction: Transaction, name: string): Promise<Account> {
-    const account = this.#newAccount(name);
-    transaction.write(insertAccount(await this.#macKey(), account), concurrentUpdate());
+    assertDisplayable(name, 'name');
+    const account = await this.#newAccount(name);
+    // A conflict means that another process took the number: the next attempt takes the next one.
+    transaction.write(insertAccount(await this.#macKey(), account));
     transaction.record(accountEvent('account.created', account));
     return account;
   }
@@ -91,7 +94,8 @@ export class Accounts {
   ): Promise<IssuedKey | undefined> {
     // The attempt before met another account.
     if (transaction.attempt > 0) return undefined;
-    const account = this.#newAccount(name);
+    assertDisplayable(name, 'name');
+    const account = await this.#newAccount(name);
     const { insert, ...issued } = await this.#issueKey({ account: account.id, environment }, attributes);
     transaction.write(insertFirstAccount(await this.#macKey(), account));
     transaction.write(insert);
@@ -276,12 +280,14 @@ export class Accounts {
     return rowMacKey(this.#keyring);
   }
 
-  #newAccount(name: string): AuthenticAccount {
-    assertDisplayable(name, 'name');
+  async #newAccount(name: string): Promise<AuthenticAccount> {
     const id = newId('acct', ACCOUNT_ID_CHARACTERS, this.#random);
+    const number = await nextAccountNumber(this.#database);
+    this.#database.nameAccount(id, number);
     return {
       isTampered: false,
       id,
+      number,
       name,
       status: 'onboarding',
       createdAt: this.#clock(),

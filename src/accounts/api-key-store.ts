@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { DAY } from '../kernel/clock.ts';
 import { ENVIRONMENTS, type Environment, type Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { parameterOf } from '../storage/account-numbers.ts';
 import {
   blob,
   type Database,
@@ -28,9 +29,9 @@ export const TABLES: readonly Table[] = [
     name: 'api_keys',
     key: ['account', 'id'],
     columns: {
-      account: 'text',
+      account: 'integer',
       id: 'text',
-      environment: 'text',
+      environment: 'integer',
       digest: 'blob',
       prefix: 'text',
       name: 'text',
@@ -118,7 +119,7 @@ export type KeyWithAccount = KeyRow & { readonly accountState: AccountState; rea
 /** Prefix of the account's columns. */
 export const ACCOUNT_PREFIX = 'account_row_';
 const BY_DIGEST = `select ${macColumns(API_KEYS, 'k')}, ${safeInteger('k.last_used_at')} as last_used_at, ${macColumns(ACCOUNTS, 'a', ACCOUNT_PREFIX)}
-  from api_keys k join accounts a on a.id = k.account where k.digest = ?`;
+  from api_keys k join accounts a on a.number = k.account where k.digest = ?`;
 
 export async function findKeyByDigest(
   database: Database,
@@ -148,19 +149,19 @@ export async function findKey(
   account: string,
   id: string,
 ): Promise<KeyRow | undefined> {
-  const [row] = await database.read(`select ${COLUMNS} from api_keys where account = ? and id = ?`, account, id);
+  const [row] = await database.read(`select ${COLUMNS} from api_keys where account = ?account and id = ?`, account, id);
   return row && toKeyRow(macKey, row);
 }
 
 export const listKeys = async (database: Database, macKey: KeyObject, account: string): Promise<KeyRow[]> =>
-  (await database.read(`select ${COLUMNS} from api_keys where account = ? order by created_at, id`, account)).map(
-    (row) => toKeyRow(macKey, row),
-  );
+  (
+    await database.read(`select ${COLUMNS} from api_keys where account = ?account order by created_at, id`, account)
+  ).map((row) => toKeyRow(macKey, row));
 
 /** Neither revoked nor expired. */
 const ACTIVE = 'revoked_at is null and (expires_at is null or expires_at > ?)';
-const LIST_ACTIVE = `select id from api_keys where account = ? and environment = ? and ${ACTIVE}`;
-const LIST_ENDED = `select id from api_keys where account = ? and environment = ? and not (${ACTIVE})
+const LIST_ACTIVE = `select id from api_keys where account = ?account and environment = ?environment and ${ACTIVE}`;
+const LIST_ENDED = `select id from api_keys where account = ?account and environment = ?environment and not (${ACTIVE})
   order by created_at desc, id limit ${LIMITS.endedKeysListed}`;
 
 /** All active keys and the newest of the others, the newest first. */
@@ -200,7 +201,7 @@ export interface KeyProgress {
 
 const LIST_PROGRESS = `select environment, min(case when revoked_at is null then created_at end) as made_at,
     max(last_used_at) as used_at
-  from api_keys where account = ? group by environment`;
+  from api_keys where account = ?account group by environment`;
 
 /** Without the environments that never had a key. */
 export const listKeyProgress = async (
@@ -216,7 +217,7 @@ export const listKeyProgress = async (
 
 /** Other units that create a key of the same account wait for this one, and then read its result. */
 const LOCK_ACCOUNT = 'update accounts set name = name where id = ?';
-const COUNT_KEYS = 'select count(*) from api_keys where account = ? and environment = ?';
+const COUNT_KEYS = 'select count(*) from api_keys where account = ?account and environment = ?environment';
 const RESERVE_QUOTA = `update accounts set name = name where id = ? and (${COUNT_KEYS} and ${ACTIVE}) < ${LIMITS.keysPerEnvironment}
   and (${COUNT_KEYS} and created_at > ?) < ${LIMITS.keysCreatedPerDay}`;
 
@@ -232,8 +233,9 @@ export function reserveKeyQuota({ account, environment }: Tenant, now: number): 
 export function insertKey(macKey: KeyObject, key: ApiKey, digest: Uint8Array): Write {
   const row = toRow(key, digest);
   const values = [...Object.values(row), computeMac(macKey, API_KEYS, row)];
-  const parameters = values.map(() => '?').join(', ');
-  return write(`insert into api_keys (${Object.keys(row).join(', ')}, mac) values (${parameters})`, values, 1);
+  const columns = [...Object.keys(row), 'mac'];
+  const parameters = columns.map(parameterOf).join(', ');
+  return write(`insert into api_keys (${columns.join(', ')}) values (${parameters})`, values, 1);
 }
 
 /** The columns of a key that can be changed. */
@@ -286,9 +288,9 @@ export function replaceTamperedKey(
   return { key, update: write(UPDATE, [...updateValues(macKey, key, digest), key.account, key.id], 1) };
 }
 
-const UPDATE = `update api_keys set environment = ?, digest = ?, prefix = ?, name = ?, description = ?, permissions = ?,
+const UPDATE = `update api_keys set environment = ?environment, digest = ?, prefix = ?, name = ?, description = ?, permissions = ?,
     allow_list = ?, created_at = ?, expires_at = ?, revoked_at = ?, successor = ?, revision = ?, mac = ?
-  where account = ? and id = ?`;
+  where account = ?account and id = ?`;
 
 function updateValues(macKey: KeyObject, key: ApiKey, digest: Uint8Array): Value[] {
   const row = toRow(key, digest);
@@ -315,7 +317,7 @@ const toRow = (key: ApiKey, digest: Uint8Array) => ({
 });
 
 const RECORD_LAST_USE =
-  'update api_keys set last_used_at = ? where account = ? and id = ? and coalesce(last_used_at, 0) < ?';
+  'update api_keys set last_used_at = ? where account = ?account and id = ? and coalesce(last_used_at, 0) < ?';
 
 export const recordLastUses = (uses: readonly { account: string; id: string; at: number }[]): Write => ({
   sql: RECORD_LAST_USE,

@@ -6,6 +6,7 @@ export const ACCOUNTS: MacTable = {
   key: ['id'],
   sealed: {
     id: 'text',
+    number: 'integer',
     name: 'text',
     suspended_at: 'integer',
     dual_control: 'integer',

@@ -123,7 +123,7 @@ describe('a usage counter', { timeout: 60_000 }, () => {
     const statistics = new Usage({ database, clock });
     const before = now;
     const mine = async (): Promise<unknown[]> =>
-      database.read('select hour from statistics where account = ?', tenant.account);
+      database.read('select hour from statistics where account = ?account', tenant.account);
     now += 399 * DAY;
     await statistics.purgeOld(now);
     assert.ok((await mine()).length > 0);

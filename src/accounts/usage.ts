@@ -10,15 +10,15 @@ export const TABLES: readonly Table[] = [
   {
     name: 'statistics',
     key: ['account', 'environment', 'hour', 'name'],
-    columns: { account: 'text', environment: 'text', hour: 'integer', name: 'text', number: 'integer' },
+    columns: { account: 'integer', environment: 'integer', hour: 'integer', name: 'text', number: 'integer' },
   },
 ];
 
-const ADD = `insert into statistics (account, environment, hour, name, number) values (?, ?, ?, ?, ?)
+const ADD = `insert into statistics (account, environment, hour, name, number) values (?account, ?environment, ?, ?, ?)
   on conflict (account, environment, hour, name) do update set number = statistics.number + excluded.number`;
 const SUMS = `select name, cast(sum(number) as bigint) as number from statistics
-  where account = ? and environment = ? and hour >= ? and hour < ? group by name order by name`;
-const PURGE = 'delete from statistics where account = ? and environment = ? and hour < ?';
+  where account = ?account and environment = ?environment and hour >= ? and hour < ? group by name order by name`;
+const PURGE = 'delete from statistics where account = ?account and environment = ?environment and hour < ?';
 
 /** Counters of events. */
 export interface CounterValue {

@@ -22,7 +22,7 @@ const INSERT = `insert into altered_rows (account, table_name, row_key, state, f
   on conflict (account, table_name, row_key) do update set state = excluded.state, found_at = excluded.found_at
     where altered_rows.state <> excluded.state`;
 const COUNT = 'select table_name, count(*) as number from altered_rows group by table_name';
-const LIST = `select account, table_name, row_key from altered_rows order by account, table_name, row_key limit ${LIMITS.alteredRows}`;
+const LIST = `select account as account_id, table_name, row_key from altered_rows order by account, table_name, row_key limit ${LIMITS.alteredRows}`;
 const FIND_STATE = 'select state from altered_rows where account = ? and table_name = ? and row_key = ?';
 const DELETE = 'delete from altered_rows where account = ? and table_name = ? and row_key = ?';
 
@@ -95,7 +95,7 @@ export class AlteredRows {
 
   async list(): Promise<AlteredRow[]> {
     return (await this.#database.read(LIST)).map((row) => ({
-      account: toStorable(row['account']),
+      account: toStorable(row['account_id']),
       table: toStorable(row['table_name']),
       key: parseKey(toStorable(row['row_key'])),
     }));

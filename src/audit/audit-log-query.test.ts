@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { startTestService, type TestService } from '../../test/fixtures/test-service.ts';
+import { insertAccount, nextAccountNumber } from '../accounts/account-store.ts';
 import { MINUTE, SECOND } from '../kernel/clock.ts';
 import { commitOrThrow, type Database, type JournalEntry, type Value, write } from '../storage/database.ts';
+import { rowMacKey } from '../storage/mac-table.ts';
 import { type Actor, type AuditAction, buildAuditEntry } from './audit.ts';
 import { type AuditFilter, AuditLogQuery, type LogEntry } from './audit-log-query.ts';
 import { exportJournal, verifyAccount, verifyJournal } from './verify-journal.ts';
@@ -45,13 +47,22 @@ describe('a search of the audit log', { timeout: 60_000 }, () => {
     }
     return found;
   };
-  const newAccount = async (): Promise<string> => `acct_reading_${now++}`;
+  /** An account whose log is empty. */
+  const newAccount = async (): Promise<string> => {
+    const id = `acct_reading_${now++}`;
+    const number = await nextAccountNumber(database);
+    const fields = { isTampered: false, status: 'onboarding', dualControl: false, suspendedAt: undefined } as const;
+    const macKey = await rowMacKey(service.core.keyring);
+    const insert = insertAccount(macKey, { ...fields, id, number, name: id, createdAt: now, revision: 1 });
+    await commitOrThrow(database, { writes: [insert] });
+    return id;
+  };
   /** Writes as another node with a lane of its own; the chain is not sealed. */
   const putElsewhere = (account: string, lane: number, entries: readonly JournalEntry[]): Promise<void> =>
     commitOrThrow(database, {
       writes: [
         {
-          sql: 'insert into journal (account, lane, sequence, environment, at, record, hash) values (?, ?, ?, ?, ?, ?, ?)',
+          sql: 'insert into journal (account, lane, sequence, environment, at, record, hash) values (?account, ?, ?, ?environment, ?, ?, ?)',
           rows: entries.map(({ environment, at, record }, index): Value[] => [
             account,
             lane,
@@ -63,7 +74,7 @@ describe('a search of the audit log', { timeout: 60_000 }, () => {
           ]),
         },
         write(
-          "insert into journal_heads (account, lane, sequence, hash, seal) values (?, ?, 1, '', ?) on conflict do nothing",
+          "insert into journal_heads (account, lane, sequence, hash, seal) values (?account, ?, 1, '', ?) on conflict do nothing",
           [account, lane, new Uint8Array(32)],
         ),
       ],
@@ -153,12 +164,14 @@ describe('a search of the audit log', { timeout: 60_000 }, () => {
       assert.ok(ok && records < whole.records, account);
     }
     await commitOrThrow(database, {
-      writes: [write("update journal set record = replace(record, 'edited', 'revoked') where account = ?", [other])],
+      writes: [
+        write("update journal set record = replace(record, 'edited', 'revoked') where account = ?account", [other]),
+      ],
     });
     await commitOrThrow(database, {
       writes: [
-        write('delete from journal where account = ?', [third]),
-        write('delete from journal_heads where account = ?', [third]),
+        write('delete from journal where account = ?account', [third]),
+        write('delete from journal_heads where account = ?account', [third]),
       ],
     });
     assert.deepEqual((await verify(one)).ok, true);
@@ -168,7 +181,7 @@ describe('a search of the audit log', { timeout: 60_000 }, () => {
     await commitOrThrow(database, {
       writes: [
         write(
-          'insert into journal (account, lane, sequence, environment, at, record, hash) select account, lane, 99, environment, at, record, hash from journal where account = ? and sequence = 1',
+          'insert into journal (account, lane, sequence, environment, at, record, hash) select account, lane, 99, environment, at, record, hash from journal where account = ?account and sequence = 1',
           [one],
         ),
       ],
@@ -218,7 +231,7 @@ describe('a search of the audit log', { timeout: 60_000 }, () => {
     await put(account, entry(account, 'key.created'), entry(account, 'key.edited'));
     for (const record of changed) {
       const row = [JSON.stringify(record), account];
-      const sql = 'update journal set record = ? where account = ? and sequence = 1';
+      const sql = 'update journal set record = ? where account = ?account and sequence = 1';
       await commitOrThrow(database, { writes: [{ sql, rows: [row] }] });
       const found = await all(account, {});
       const actions = found.map((each) => each.record?.action);
@@ -229,7 +242,9 @@ describe('a search of the audit log', { timeout: 60_000 }, () => {
   test('returns a record that was made unreadable, so that it cannot be missed', async () => {
     const account = await newAccount();
     await put(account, entry(account, 'key.created'));
-    await commitOrThrow(database, { writes: [write("update journal set record = '{' where account = ?", [account])] });
+    await commitOrThrow(database, {
+      writes: [write("update journal set record = '{' where account = ?account", [account])],
+    });
     assert.deepEqual(
       (await all(account, { outcome: 'missing' })).map(({ record }) => record),
       [undefined],

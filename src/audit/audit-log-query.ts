@@ -42,7 +42,7 @@ export interface AuditPage extends Page<LogEntry> {
 }
 
 const COLUMNS = 'lane, sequence, environment, at, record, hash';
-const BEFORE = `select ${COLUMNS} from journal where account = ? and lane = ? and sequence < ?
+const BEFORE = `select ${COLUMNS} from journal where account = ?account and lane = ? and sequence < ?
   order by sequence desc limit ?`;
 
 /**

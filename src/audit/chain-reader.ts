@@ -8,22 +8,23 @@ const HEADS_PAGE = 200;
 
 const HEAD_COLUMNS = 'account, lane, sequence, hash, seal';
 const LANES = 'select distinct lane from journal_heads order by lane';
-const LANES_OF = 'select lane from journal_heads where account = ? order by lane';
-const HEAD = `select ${HEAD_COLUMNS} from journal_heads where account = ? and lane = ?`;
-const HEADS_OF_LANE = `select ${HEAD_COLUMNS} from journal_heads where lane = ? and account > ? order by account limit ?`;
-const HEADS = `select ${HEAD_COLUMNS} from journal_heads where (account, lane) > (?, ?) order by account, lane limit ?`;
+const LANES_OF = 'select lane from journal_heads where account = ?account order by lane';
+const HEAD = `select ${HEAD_COLUMNS} from journal_heads where account = ?account and lane = ?`;
+const HEADS_OF_LANE = `select ${HEAD_COLUMNS} from journal_heads where lane = ? and account > ?account order by account limit ?`;
+const HEADS = `select ${HEAD_COLUMNS} from journal_heads where (account, lane) > (?account, ?) order by account, lane limit ?`;
 
 const RECORDS = `select lane, sequence, account, environment, at, record, hash from journal
-  where account = ? and lane = ? and sequence > ? order by sequence limit ?`;
+  where account = ?account and lane = ? and sequence > ? order by sequence limit ?`;
 const FIRST_CHAIN = 'select account, lane from journal order by account, lane limit 1';
-const FIRST_CHAIN_OF = 'select account, lane from journal where account = ? order by lane limit 1';
-const NEXT_CHAIN = 'select account, lane from journal where (account, lane) > (?, ?) order by account, lane limit 1';
+const FIRST_CHAIN_OF = 'select account, lane from journal where account = ?account order by lane limit 1';
+const NEXT_CHAIN =
+  'select account, lane from journal where (account, lane) > (?account, ?) order by account, lane limit 1';
 /** One statement, which reads records and head at the same moment, and only the ends of an index. */
 const EXTENT = `select
-  (select min(sequence) from journal where account = ? and lane = ?) as first,
-  (select max(sequence) from journal where account = ? and lane = ?) as last,
-  (select sequence from journal_heads where account = ? and lane = ?) as sealed`;
-const COUNT = 'select count(*) as records from journal where account = ? and lane = ?';
+  (select min(sequence) from journal where account = ?account and lane = ?) as first,
+  (select max(sequence) from journal where account = ?account and lane = ?) as last,
+  (select sequence from journal_heads where account = ?account and lane = ?) as sealed`;
+const COUNT = 'select count(*) as records from journal where account = ?account and lane = ?';
 
 export interface StoredHead extends Head {
   readonly seal: Uint8Array;

@@ -4,11 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import { insertAccounts, numberOf } from '../../test/fixtures/accounts.ts';
 import { entryOf, initializeJournal } from '../../test/fixtures/journals.ts';
 import { DAY } from '../kernel/clock.ts';
 import { SqliteDatabase } from '../storage/sqlite/sqlite.ts';
 import { PeriodicVerification } from './periodic-verification.ts';
 import { listVerifications } from './verification-store.ts';
+
+const A = numberOf('acct_a');
 
 describe('the periodic verification', () => {
   const key = createSecretKey(randomBytes(32));
@@ -35,6 +38,7 @@ describe('the periodic verification', () => {
     database = new SqliteDatabase(join(directory, 'vault.db'));
     await database.migrate(() => now);
     await initializeJournal(database, key);
+    await insertAccounts(database, ['acct_a', 'acct_b']);
     verification = new PeriodicVerification({
       database,
       journalKey: key,
@@ -60,15 +64,15 @@ describe('the periodic verification', () => {
   ] as const)
     test(`reports a record with ${what} as its time as a fault`, async () => {
       await write('acct_a');
-      await sql(`update journal set at = ${change} where account = 'acct_a' and sequence = 11`);
+      await sql(`update journal set at = ${change} where account = ${A} and sequence = 11`);
       await nextDay();
       assert.match(faults.join(), /^a row cannot be read: (a column holds a number|column at)/);
       assert.deepEqual((await results())[0]?.slice(0, 2), ['daily', 0]);
     });
 
   test('continues when its own rows contain unreadable values', async () => {
-    await sql("update verified_heads set sequence = 9200000000000000000 where account = ''");
-    await sql("update verified_heads set account = x'00', mac = 'x' where account = 'acct_a'");
+    await sql('update verified_heads set sequence = 9200000000000000000 where account = 0');
+    await sql(`update verified_heads set account = x'00', mac = 'x' where account = ${A}`);
     await sql("update verifications set at = 9200000000000000000, fault = x'00', mac = 'x'");
     await nextDay();
     assert.deepEqual(await results(), [['full', 11, '']]);
@@ -95,10 +99,10 @@ describe('the periodic verification', () => {
 
   test('finds what was changed since, daily, and what was changed before, in full', async () => {
     await write('acct_a', 3);
-    await sql("update journal set record = '{}' where account = 'acct_a' and sequence = 12");
+    await sql(`update journal set record = '{}' where account = ${A} and sequence = 12`);
     await nextDay();
     assert.deepEqual(faults, ['account acct_a, lane 1, record 12: changed']);
-    await sql("update journal set record = '{}' where account = 'acct_a' and sequence = 2");
+    await sql(`update journal set record = '{}' where account = ${A} and sequence = 2`);
     for (let day = 0; day < 6; day++) await nextDay();
     assert.equal(faults.at(-1), 'account acct_a, lane 1, record 2: changed');
     const [, full] = await listVerifications(database, key);
@@ -111,21 +115,21 @@ describe('the periodic verification', () => {
     await nextDay();
     await sql('create table kept as select * from journal');
     await sql('create table kept_heads as select * from journal_heads');
-    await sql("delete from journal where account = 'acct_a'");
-    await sql("delete from journal_heads where account = 'acct_a'");
+    await sql(`delete from journal where account = ${A}`);
+    await sql(`delete from journal_heads where account = ${A}`);
     await nextDay();
     assert.deepEqual(faults, ['account acct_a, lane 1: the chain was announced and is missing']);
     await sql(`attach database '${join(directory, 'older.db')}' as older`);
-    await sql("insert into journal select * from older.journal where account = 'acct_a'");
-    await sql("insert into journal_heads select * from older.journal_heads where account = 'acct_a'");
+    await sql(`insert into journal select * from older.journal where account = ${A}`);
+    await sql(`insert into journal_heads select * from older.journal_heads where account = ${A}`);
     await nextDay();
     assert.equal(faults.at(-1), 'account acct_a, lane 1, record 11: missing');
   });
 
   test('is not misled by a verified record that was moved, or removed', async () => {
-    await sql("update journal set record = '{}' where account = 'acct_a' and sequence = 2");
+    await sql(`update journal set record = '{}' where account = ${A} and sequence = 2`);
     await write('acct_a', 2);
-    await sql("update verified_heads set sequence = 12 where account = 'acct_a'");
+    await sql(`update verified_heads set sequence = 12 where account = ${A}`);
     await nextDay();
     assert.deepEqual(faults, ['account acct_a, lane 1, record 2: changed']);
     await sql("update verifications set at = at + 9, fault = ''");

@@ -4,6 +4,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { insertAccounts } from '../../test/fixtures/accounts.ts';
 import { entryOf, initializeJournal } from '../../test/fixtures/journals.ts';
 import { SqliteDatabase } from '../storage/sqlite/sqlite.ts';
 import type { HeadsDigest } from './chain-heads.ts';
@@ -54,6 +55,7 @@ describe('heads kept outside the database', () => {
     database = new SqliteDatabase(path);
     await database.migrate(clock);
     await initializeJournal(database, key);
+    await insertAccounts(database, ['acct_a', 'acct_b', 'acct_new']);
     await database.close();
     await open();
   });

@@ -8,7 +8,7 @@ import type { Head } from '../storage/journal.ts';
 import { formatChain, type Resumption } from './resumption.ts';
 import { describeChain } from './verify-journal.ts';
 
-const HASH = 'select hash from journal where account = ? and lane = ? and sequence = ?';
+const HASH = 'select hash from journal where account = ?account and lane = ? and sequence = ?';
 
 /** Thrown for a file of heads that cannot be parsed. */
 export class HeadsFileError extends OperatorError {

@@ -1,6 +1,7 @@
 import type { Keyring } from '../crypto/keyring.ts';
 import { type Clock, MINUTE } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { parameterOf } from '../storage/account-numbers.ts';
 import type { Database, Row, Value } from '../storage/database.ts';
 import { isRowAuthentic, type MacTable, macColumns, rowMacKey } from '../storage/mac-table.ts';
 import { type AlteredRow, type AlteredRows, isLocatable } from './altered-rows.ts';
@@ -70,7 +71,7 @@ export class RowCheck {
   async #isStillAltered({ account, table: name, key }: AlteredRow): Promise<boolean> {
     const table = this.#tables.find((each) => each.name === name);
     if (table === undefined || key.length !== table.key.length - 1) return false;
-    const where = table.key.map((column) => `${column} = ?`).join(' and ');
+    const where = table.key.map((column) => `${column} = ${parameterOf(column)}`).join(' and ');
     const sql = `select ${macColumns(table)} from ${table.name} where ${where}`;
     const [row] = await this.#database.read(sql, account, ...key);
     return row !== undefined && !isRowAuthentic(await rowMacKey(this.#keyring), table, row);
@@ -79,7 +80,7 @@ export class RowCheck {
 
 function buildPageQuery(table: MacTable, continues: boolean): string {
   const columns = table.key.join(', ');
-  const after = continues ? `where (${columns}) > (${table.key.map(() => '?').join(', ')})` : '';
+  const after = continues ? `where (${columns}) > (${table.key.map(parameterOf).join(', ')})` : '';
   return `select ${macColumns(table)} from ${table.name} ${after} order by ${columns} limit ${PAGE_ROWS}`;
 }
 

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { computeRowMac, isRowMacValid } from '../crypto/row-mac.ts';
-import { commitOrThrow, type Database, type Value } from '../storage/database.ts';
+import { commitOrThrow, type Database, text, type Value } from '../storage/database.ts';
 import type { Head } from '../storage/journal.ts';
 import { safeInteger } from '../storage/mac-table.ts';
 import { yieldBeforeScan } from '../storage/scan-queue.ts';
@@ -10,7 +10,7 @@ export const TABLES: readonly Table[] = [
   {
     name: 'verified_heads',
     key: ['account', 'lane'],
-    columns: { account: 'text', lane: 'integer', sequence: 'integer', hash: 'text', mac: 'blob' },
+    columns: { account: 'integer', lane: 'integer', sequence: 'integer', hash: 'text', mac: 'blob' },
     isLocal: true,
   },
   {
@@ -40,9 +40,9 @@ export interface StoredVerification {
 
 const PAGE = 1000;
 const HEAD_COLUMNS = `select account, ${safeInteger('sequence')} as sequence, hash, mac from verified_heads`;
-const LIST_HEADS = `${HEAD_COLUMNS} where lane = ? and account > ? order by account limit ?`;
-const FIND_SERVICE_HEAD = `${HEAD_COLUMNS} where lane = ? and account = ''`;
-const UPSERT_HEAD = `insert into verified_heads (account, lane, sequence, hash, mac) values (?, ?, ?, ?, ?)
+const LIST_HEADS = `${HEAD_COLUMNS} where lane = ? and account > ?account order by account limit ?`;
+const FIND_SERVICE_HEAD = `${HEAD_COLUMNS} where lane = ? and account = 0`;
+const UPSERT_HEAD = `insert into verified_heads (account, lane, sequence, hash, mac) values (?account, ?, ?, ?, ?)
   on conflict (account, lane) do update set sequence = excluded.sequence, hash = excluded.hash, mac = excluded.mac`;
 const LIST_VERIFICATIONS = `select kind, ${safeInteger('at')} as at, ${safeInteger('succeeded_at')} as succeeded_at,
   ${safeInteger('records')} as records, fault, mac from verifications order by kind`;
@@ -72,9 +72,7 @@ export async function listVerifiedHeads(database: Database, key: KeyObject, lane
   let rows = await database.read(FIND_SERVICE_HEAD, lane);
   for (let last = ''; ; ) {
     for (const row of rows) {
-      // Bytes sort after all texts.
-      if (typeof row['account'] !== 'string') return heads;
-      last = row['account'];
+      last = text(row, 'account');
       const head = { account: last, lane, sequence: Number(row['sequence']), hash: String(row['hash']) };
       if (isRowMacValid(key, HEADS_TABLE, toHeadValues(head), row['mac'])) heads.set(last, head);
     }

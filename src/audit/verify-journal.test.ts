@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { insertAccounts, numberOf } from '../../test/fixtures/accounts.ts';
 import {
   ACCOUNTS,
   buildJournal,
@@ -16,6 +17,7 @@ import {
   SERVICE,
   TOTAL,
 } from '../../test/fixtures/journals.ts';
+import { AccountNumbers, environmentNumber } from '../storage/account-numbers.ts';
 import type { Database, Row } from '../storage/database.ts';
 import {
   appendRecord,
@@ -37,6 +39,10 @@ import { Connection } from '../storage/sqlite/connection.ts';
 import { SqliteDatabase } from '../storage/sqlite/sqlite.ts';
 import { exportJournal, type Verification, verifyJournal } from './verify-journal.ts';
 
+/** Greater than those of the accounts in the journal. */
+const OTHER_NUMBER = 200_000;
+const ENVIRONMENT_NAMES = ['production', 'sandbox'];
+
 describe('verifying the audit log', { timeout: 240_000 }, () => {
   const key = createSecretKey(randomBytes(32));
   const directory = mkdtempSync(join(tmpdir(), 'cardvault-verify-'));
@@ -51,7 +57,8 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
 
   /** The parts that the verifier needs, without the writer thread. */
   const readerOf = (connection: Connection): Database => {
-    const read: Database['read'] = async (sql, ...values) => connection.statement(sql).all(...values) as Row[];
+    const accounts = new AccountNumbers(async (sql, ...values) => connection.statement(sql).all(...values) as Row[]);
+    const read: Database['read'] = (sql, ...values) => accounts.read(sql, values);
     return { read } as Database;
   };
 
@@ -71,15 +78,26 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     return result;
   }
 
-  const linksOf = (file: DatabaseSync, { where }: Chained): ChainedRecord[] =>
-    file.prepare(`select * from journal where ${where} order by sequence`).all() as unknown as ChainedRecord[];
+  const linksOf = (file: DatabaseSync, { where, account }: Pick<Chained, 'where' | 'account'>): ChainedRecord[] =>
+    file
+      .prepare(`select * from journal where ${where} order by sequence`)
+      .all()
+      .map((row) => ({ ...row, account, environment: ENVIRONMENT_NAMES[Number(row['environment'])] }) as ChainedRecord);
   const put = (file: DatabaseSync, link: ChainedRecord): void => {
     const { lane, sequence, account, environment, at, record, hash } = link;
     file
       .prepare(
         'insert or replace into journal (lane, sequence, account, environment, at, record, hash) values (?,?,?,?,?,?,?)',
       )
-      .run(lane, sequence, account, environment, at, record, hash);
+      .run(lane, sequence, insertedNumber(file, account), environmentNumber(environment), at, record, hash);
+  };
+  /** The number of an account, which gets a row when it has none. */
+  const insertedNumber = (file: DatabaseSync, account: string): number => {
+    if (account === '') return 0;
+    file
+      .prepare('insert into accounts (id, number, name, created_at) values (?, ?, ?, 1) on conflict do nothing')
+      .run(account, OTHER_NUMBER, account);
+    return Number(file.prepare('select number from accounts where id = ?').get(account)?.['number']);
   };
   /** Replaces all records from `first` on with these, with correct hashes. */
   function rewrite(file: DatabaseSync, chain: Chained, first: number, records: readonly ChainedRecord[]): Head {
@@ -120,8 +138,8 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
 
       const columns: Readonly<Record<string, string | number>> = {
         record: '{"action":"nothing"}',
-        account: 'acct_other',
-        environment: '',
+        account: OTHER_NUMBER,
+        environment: 3,
         at: 1_600_000_000_000,
         hash: 'e'.repeat(64),
       };
@@ -229,12 +247,14 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     const small = ACCOUNTS[120] ?? '';
     const removeChain = (file: DatabaseSync, account: string): void => {
       for (const table of ['journal', 'journal_heads'])
-        assert.ok(file.prepare(`delete from ${table} where account = ? and lane = 1`).run(account).changes > 0);
+        assert.ok(
+          file.prepare(`delete from ${table} where account = ${numberOf(account)} and lane = 1`).run().changes > 0,
+        );
     };
     const putHead = (file: DatabaseSync, head: Head, seal: Uint8Array): void => {
       file
         .prepare('insert into journal_heads (account, lane, sequence, hash, seal) values (?, ?, ?, ?, ?)')
-        .run(head.account, head.lane, head.sequence, head.hash, seal);
+        .run(insertedNumber(file, head.account), head.lane, head.sequence, head.hash, seal);
     };
 
     const JOURNAL = ['journal', 'journal_heads'];
@@ -310,7 +330,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
 
       test('the removal of its first records is found', () =>
         isFound(
-          withSecond(run("delete from journal where account = '' and lane = 2 and sequence = 1")),
+          withSecond(run('delete from journal where account = 0 and lane = 2 and sequence = 1')),
           /^lane 2, record 1: missing$/,
         ));
 
@@ -377,14 +397,13 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     test('a chain that was assigned to another account is found', () =>
       isFound((file) => {
         for (const table of ['journal', 'journal_heads'])
-          run(`update ${table} set account = 'acct_other' where account = '${small}' and lane = 1`)(file);
+          run(`update ${table} set account = ${OTHER_NUMBER} where account = ${numberOf(small)} and lane = 1`)(file);
       }));
 
     test('an announcement that was made unreadable, with correct hashes, is a fault and no crash', () =>
       isFound((file) => {
-        const all = file.prepare("select * from journal where account = '' and lane = 1 order by sequence").all();
-        const links = all as unknown as ChainedRecord[];
-        const chain = { ...LONG, account: '', where: "account = '' and lane = 1" };
+        const chain = { ...LONG, account: '', where: 'account = 0 and lane = 1' };
+        const links = linksOf(file, chain);
         rewrite(
           file,
           chain,
@@ -408,7 +427,10 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     let made = 0;
     const writers = [database, other].map(async (instance) => {
       while (writing) {
-        const accounts = Array.from({ length: 20 }, () => `${made % 2 === 0 ? 'aaaa' : 'zzzz'}_${made++}`);
+        const first = made % 2 === 0 ? 1 + made : OTHER_NUMBER + made;
+        const accounts = Array.from({ length: 20 }, () => `acct_growing_${made++}`);
+        made++;
+        await insertAccounts(instance, accounts, first);
         await Promise.all(
           [...accounts, LONG.account].map((account) =>
             instance.commit({ writes: [], journal: [entryOf(account, 1), entryOf(account, 2)] }),

@@ -12,8 +12,8 @@ export const TABLES: readonly Table[] = [
     name: 'captures',
     key: ['account', 'environment', 'created_at', 'id'],
     columns: {
-      account: 'text',
-      environment: 'text',
+      account: 'integer',
+      environment: 'integer',
       id: 'text',
       record: 'blob',
       sad: 'blob',
@@ -29,18 +29,20 @@ export const TABLES: readonly Table[] = [
 ];
 
 const INSERT = `insert into captures (account, environment, id, record, sad, sad_key, fingerprint, fingerprint_version,
-  amount, currency, created_at, expires_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  amount, currency, created_at, expires_at) values (?account, ?environment, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const COLUMNS = 'id, record, sad, fingerprint, amount, currency, created_at, expires_at';
-const FIND = `select ${COLUMNS} from captures where account = ? and environment = ? and id = ? and expires_at > ?`;
-const LIST_ACTIVE = `select ${COLUMNS} from captures where account = ? and environment = ? and expires_at > ?
+const FIND = `select ${COLUMNS} from captures where account = ?account and environment = ?environment and id = ? and expires_at > ?`;
+const LIST_ACTIVE = `select ${COLUMNS} from captures where account = ?account and environment = ?environment and expires_at > ?
   and created_at <= ? and (created_at < ? or id < ?) order by created_at desc, id desc limit ?`;
-const DELETE = 'delete from captures where account = ? and environment = ? and id = ? and expires_at > ?';
+const DELETE =
+  'delete from captures where account = ?account and environment = ?environment and id = ? and expires_at > ?';
 const LIST_EXPIRED = 'select account, environment, id from captures where expires_at <= ? limit ?';
 const HAS_EXPIRED = 'select 1 as due from captures where expires_at <= ? limit 1';
-const PURGE = 'delete from captures where account = ? and environment = ? and id = ? and expires_at <= ?';
+const PURGE =
+  'delete from captures where account = ?account and environment = ?environment and id = ? and expires_at <= ?';
 
 const REPLACE_SAD = `update captures set sad = ?, sad_key = ?
-  where account = ? and environment = ? and id = ? and sad_key = ?`;
+  where account = ?account and environment = ?environment and id = ? and sad_key = ?`;
 const NEXT_SAD_KEY = `select sad_key from captures where sad_key is not null and sad_key > ? order by sad_key limit 1`;
 
 type Field = 'record' | 'sad';
@@ -141,7 +143,7 @@ export const deleteCapture = (tenant: Tenant, id: string, now: number): Write =>
 
 /** Erases the sensitive authentication data of these captures permanently; missing captures are ignored. */
 export const eraseSad = ({ account, environment }: Tenant, ids: readonly string[]): Write => ({
-  sql: 'update captures set sad = null, sad_key = null where account = ? and environment = ? and id = ?',
+  sql: 'update captures set sad = null, sad_key = null where account = ?account and environment = ?environment and id = ?',
   rows: ids.map((id) => [account, environment, id]),
 });
 
@@ -168,7 +170,8 @@ export async function purgeExpiredCaptures(database: Database, now: number, limi
   return rows.length;
 }
 
-const COUNT_ACTIVE = 'select count(*) as number from captures where account = ? and environment = ? and expires_at > ?';
+const COUNT_ACTIVE =
+  'select count(*) as number from captures where account = ?account and environment = ?environment and expires_at > ?';
 
 /** Returns how many captures have not expired at `now`. */
 export async function countActiveCaptures(database: Database, tenant: Tenant, now: number): Promise<number> {

@@ -14,8 +14,8 @@ export const TABLES: readonly Table[] = [
     name: 'idempotency',
     key: ['account', 'environment', 'id'],
     columns: {
-      account: 'text',
-      environment: 'text',
+      account: 'integer',
+      environment: 'integer',
       id: 'blob',
       request: 'blob',
       owner: 'text',
@@ -39,7 +39,7 @@ const RENEWAL_MS = 2 * SECOND;
 const NEVER = Number.MAX_SAFE_INTEGER;
 
 const CLAIM = `insert into idempotency (account, environment, id, request, owner, lease_until, status, response, expires_at)
-  values (?, ?, ?, ?, ?, ?, null, null, ?)
+  values (?account, ?environment, ?, ?, ?, ?, null, null, ?)
   on conflict (account, environment, id) do update
     set request = excluded.request, owner = excluded.owner, lease_until = excluded.lease_until,
         status = null, response = null, bound_operation = null, expires_at = excluded.expires_at
@@ -50,18 +50,20 @@ const CLAIM = `insert into idempotency (account, environment, id, request, owner
 const CLAIM_EXPIRED = `${CLAIM} or idempotency.expires_at <= excluded.lease_until - ${LEASE_MS}`;
 const HAS_EXPIRED = 'select 1 as due from idempotency where expires_at <= ? limit 1';
 const FIND = `select request, status, response, bound_operation, expires_at from idempotency
-  where account = ? and environment = ? and id = ?`;
-const RENEW = 'update idempotency set lease_until = ? where account = ? and environment = ? and id = ? and owner = ?';
+  where account = ?account and environment = ?environment and id = ?`;
+const RENEW =
+  'update idempotency set lease_until = ? where account = ?account and environment = ?environment and id = ? and owner = ?';
 const STORE_RESPONSE = `update idempotency set owner = null, status = ?, response = ?, expires_at = ?
-  where account = ? and environment = ? and id = ? and owner = ?`;
+  where account = ?account and environment = ?environment and id = ? and owner = ?`;
 const RELEASE = `delete from idempotency
-  where account = ? and environment = ? and id = ? and owner = ? and bound_operation is null`;
+  where account = ?account and environment = ?environment and id = ? and owner = ? and bound_operation is null`;
 const BIND = `update idempotency set bound_operation = ?, expires_at = ?
-  where account = ? and environment = ? and id = ? and owner = ?`;
+  where account = ?account and environment = ?environment and id = ? and owner = ?`;
 const RELEASE_BINDING = `update idempotency set expires_at = ?
-  where account = ? and environment = ? and bound_operation = ? and status is null`;
+  where account = ?account and environment = ?environment and bound_operation = ? and status is null`;
 const LIST_EXPIRED = 'select account, environment, id from idempotency where expires_at <= ? limit ?';
-const PURGE = 'delete from idempotency where account = ? and environment = ? and id = ? and expires_at <= ?';
+const PURGE =
+  'delete from idempotency where account = ?account and environment = ?environment and id = ? and expires_at <= ?';
 
 export interface StoredResponse {
   readonly status: number;

@@ -10,15 +10,16 @@ export const TABLES: readonly Table[] = [
   {
     name: 'processor_configurations',
     key: ['account', 'environment', 'processor'],
-    columns: { account: 'text', environment: 'text', processor: 'text', revision: 'integer', record: 'blob' },
+    columns: { account: 'integer', environment: 'integer', processor: 'text', revision: 'integer', record: 'blob' },
   },
 ];
 
-const FIND = 'select processor, revision, record from processor_configurations where account = ? and environment = ?';
+const FIND =
+  'select processor, revision, record from processor_configurations where account = ?account and environment = ?environment';
 const INSERT = `insert into processor_configurations (account, environment, processor, record, revision)
-  values (?, ?, ?, ?, 1) on conflict do nothing`;
+  values (?account, ?environment, ?, ?, 1) on conflict do nothing`;
 const UPDATE = `update processor_configurations set record = ?, revision = revision + 1
-  where account = ? and environment = ? and processor = ? and revision = ?`;
+  where account = ?account and environment = ?environment and processor = ? and revision = ?`;
 
 /**
  * The settings of a processor, and the revision at which they were read. A row that was altered cannot be unsealed: it

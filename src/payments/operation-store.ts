@@ -12,8 +12,8 @@ export const TABLES: readonly Table[] = [
     name: 'payment_operations',
     key: ['account', 'environment', 'id'],
     columns: {
-      account: 'text',
-      environment: 'text',
+      account: 'integer',
+      environment: 'integer',
       payment: 'text',
       id: 'text',
       type: 'text',
@@ -34,10 +34,10 @@ export interface StoredOperation {
 const OPERATION = 'payment, id, type, state, record, revision, created_at';
 
 const INSERT_OPERATION = `insert into payment_operations (account, environment, payment, id, type, state, processor_id,
-  record, revision, created_at) values (?, ?, ?, ?, ?, ?, ?, ?, 1, ?)`;
+  record, revision, created_at) values (?account, ?environment, ?, ?, ?, ?, ?, ?, 1, ?)`;
 const UPDATE_OPERATION = `update payment_operations set state = ?, processor_id = ?, record = ?, revision = revision + 1
-  where account = ? and environment = ? and id = ? and revision = ?`;
-const OF_TENANT = 'where account = ? and environment = ?';
+  where account = ?account and environment = ?environment and id = ? and revision = ?`;
+const OF_TENANT = 'where account = ?account and environment = ?environment';
 
 /** The encryption context includes the columns in clear. */
 const placeOfOperation = (

@@ -139,7 +139,7 @@ describe('the list of payments', { timeout: 120_000 }, () => {
     const id = await own.opened();
     const copy = `insert into payments (account, environment, id, processor, status, record, revision, attempts, created_at)
       select account, environment, ?, processor, status, record, 1, 0, ? from payments
-      where account = ? and environment = 'sandbox' and id = ?`;
+      where account = ?account and environment = 1 and id = ?`;
     const letters = 'abcdefghijklmnopqrstuvwxyz';
     // Sealed for another place, so none of these opens.
     const rows = Array.from({ length: 5200 }, (_, index) => {
@@ -159,7 +159,7 @@ describe('the list of payments', { timeout: 120_000 }, () => {
       [id],
     );
     assert.equal(rest.cursor, undefined);
-    await commitOrThrow(here, { writes: [write('delete from payments where account = ?', [own.account])] });
+    await commitOrThrow(here, { writes: [write('delete from payments where account = ?account', [own.account])] });
   });
 
   test('counted by the hour in which they started and by status', async () => {

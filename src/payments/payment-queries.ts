@@ -46,7 +46,7 @@ export interface PaymentDetail {
 }
 
 const BY_HOUR = `select status, created_at / ${HOUR} as hours, count(*) as number from payments
-  where account = ? and environment = ? and id >= ? and id < ? group by status, created_at / ${HOUR} order by 2, 1`;
+  where account = ?account and environment = ?environment and id >= ? and id < ? group by status, created_at / ${HOUR} order by 2, 1`;
 
 /** Number of payments that started in an hour, by their present status. */
 export interface PaymentCount {

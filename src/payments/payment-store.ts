@@ -30,8 +30,8 @@ export const TABLES: readonly Table[] = [
     name: 'payments',
     key: ['account', 'environment', 'id'],
     columns: {
-      account: 'text',
-      environment: 'text',
+      account: 'integer',
+      environment: 'integer',
       id: 'text',
       processor: 'text',
       status: 'text',
@@ -56,10 +56,10 @@ const PAYMENT =
   'id, processor, status, operation_in_progress, record, revision, attempts, created_at, due_at, in_doubt_since';
 
 const INSERT_PAYMENT = `insert into payments (account, environment, id, processor, status, operation_in_progress, record, revision,
-  attempts, notification_digest, created_at, due_at, in_doubt_since) values (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`;
+  attempts, notification_digest, created_at, due_at, in_doubt_since) values (?account, ?environment, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`;
 const UPDATE_PAYMENT = `update payments set status = ?, operation_in_progress = ?, processor_id = ?, record = ?, attempts = ?, due_at = ?,
-  in_doubt_since = ?, revision = revision + 1 where account = ? and environment = ? and id = ? and revision = ?`;
-const OF_TENANT = 'where account = ? and environment = ?';
+  in_doubt_since = ?, revision = revision + 1 where account = ?account and environment = ?environment and id = ? and revision = ?`;
+const OF_TENANT = 'where account = ?account and environment = ?environment';
 
 /** The encryption context includes the columns in clear. */
 const paymentContext = (
@@ -162,7 +162,7 @@ export async function listDuePayments(
   limit: number,
   except: readonly Tenant[] = [],
 ): Promise<DuePayment[]> {
-  const others = except.map(() => 'and not (account = ? and environment = ?)').join(' ');
+  const others = except.map(() => 'and not (account = ?account and environment = ?environment)').join(' ');
   const sql = `select account, environment, id, due_at from payments
     where due_at <= ? and processor = ? ${others} order by due_at limit ?`;
   const tenants = except.flatMap(({ account, environment }) => [account, environment]);
@@ -190,7 +190,7 @@ export async function findByNotificationSecret(
   environment: Environment,
   digest: Uint8Array,
 ): Promise<{ tenant: Tenant; id: string } | undefined> {
-  const sql = 'select account, id from payments where environment = ? and notification_digest = ?';
+  const sql = 'select account, id from payments where environment = ?environment and notification_digest = ?';
   const [row] = await database.read(sql, environment, digest);
   return row && { tenant: { account: text(row, 'account'), environment }, id: text(row, 'id') };
 }
@@ -212,7 +212,7 @@ export interface InDoubtPayment extends ListedPayment {
 /**
  * Phrased so that the index of in-doubt payments is used, which are few, and not that of all payments of the account.
  */
-const OF_ONE = "and account || '' = ? and environment || '' = ?";
+const OF_ONE = 'and account + 0 = ?account and environment + 0 = ?environment';
 const DOUBTFUL = `select account, environment, ${PAYMENT} from payments where in_doubt_since is not null
   order by in_doubt_since limit ${LIMITS.inDoubtPaymentsListed}`;
 const DOUBTS = 'select count(*) as number from payments where in_doubt_since is not null';
@@ -269,7 +269,7 @@ export async function countInDoubt(database: Database, only?: Tenant): Promise<n
   return row === undefined ? 0 : integer(row, 'number');
 }
 
-const COUNT = 'select count(*) as number from payments where account = ? and environment = ?';
+const COUNT = 'select count(*) as number from payments where account = ?account and environment = ?environment';
 
 export async function countPayments(database: Database, { account, environment }: Tenant): Promise<number> {
   const [row = {}] = await database.read(COUNT, account, environment);

@@ -94,7 +94,7 @@ describe('resolving placeholders', () => {
 
   /** The new records of the audit log, oldest first. */
   async function audited(act: () => Promise<unknown>): Promise<Audited[]> {
-    const sql = 'select record from journal where account = ? order by sequence';
+    const sql = 'select record from journal where account = ?account order by sequence';
     const read = () => service.core.database.read(sql, tenant.account);
     const old = (await read()).length;
     await act();

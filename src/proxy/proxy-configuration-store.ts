@@ -19,8 +19,8 @@ export const TABLES: readonly Table[] = [
     name: 'proxy_configurations',
     key: ['account', 'environment'],
     columns: {
-      account: 'text',
-      environment: 'text',
+      account: 'integer',
+      environment: 'integer',
       revision: 'integer',
       record: 'blob',
       merchant_expires_at: 'integer',
@@ -29,14 +29,14 @@ export const TABLES: readonly Table[] = [
   },
 ];
 
-const REVISION = 'select revision from proxy_configurations where account = ? and environment = ?';
+const REVISION = 'select revision from proxy_configurations where account = ?account and environment = ?environment';
 const FIND = `select revision, record, merchant_expires_at, processor_expires_at from proxy_configurations
-  where account = ? and environment = ?`;
+  where account = ?account and environment = ?environment`;
 const INSERT = `insert into proxy_configurations (account, environment, record, merchant_expires_at,
-  processor_expires_at, revision) values (?, ?, ?, ?, ?, 1) on conflict do nothing`;
+  processor_expires_at, revision) values (?account, ?environment, ?, ?, ?, 1) on conflict do nothing`;
 const UPDATE = `update proxy_configurations
   set record = ?, merchant_expires_at = ?, processor_expires_at = ?, revision = revision + 1
-  where account = ? and environment = ? and revision = ?`;
+  where account = ?account and environment = ?environment and revision = ?`;
 const LIST_EXPIRIES = `select account, environment, merchant_expires_at, processor_expires_at from proxy_configurations
   where merchant_expires_at is not null or processor_expires_at is not null`;
 

@@ -49,7 +49,7 @@ async function copyTable(table: Table, { source, target, progress }: CopyJob): P
 
 async function findGreatestKey(target: Database, { name, key }: Table): Promise<Value[] | undefined> {
   const order = key.map((column) => `${column} desc`).join(', ');
-  const [row] = await target.read(`select ${key.join(', ')} from ${name} order by ${order} limit 1`);
+  const [row] = await target.readStored(`select ${key.join(', ')} from ${name} order by ${order} limit 1`);
   return row && key.map((column) => row[column] ?? null);
 }
 

@@ -21,7 +21,7 @@ const beginSql = (tables: readonly Table[]): string => `insert into copies (id, 
   select 1, cast(? as text), cast(? as bigint), null
   where not exists (select 1 from copies)${tables.map(({ name }) => ` and not exists (select 1 from ${name})`).join('')}`;
 const FINISH = 'update copies set finished_at = ? where id = 1 and finished_at is null';
-const WRAPPING_KEYS = `select id from wrapped_keys where account = '' and purpose = 'wrapping' and version = 1
+const WRAPPING_KEYS = `select id from wrapped_keys where account = 0 and purpose = 'wrapping' and version = 1
   order by environment`;
 const RECENT_WRITER = 'select 1 as seen from writers where last_seen_at > ? limit 1';
 

@@ -46,6 +46,10 @@ export type CommitResult =
 
 export interface Database {
   read(sql: string, ...values: readonly Value[]): Promise<Row[]>;
+  /** Reads rows as the database holds them, with numbers in the columns of accounts and environments. */
+  readStored(sql: string, ...values: readonly Value[]): Promise<Row[]>;
+  /** Tells the number of an account that the next commit inserts. */
+  nameAccount(id: string, number: number): void;
   /**
    * Resolves when the unit is on disk, or was rolled back. Throws `StorageError` when the result of the commit is
    * unknown.

@@ -2,18 +2,19 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { LIMITS } from '../kernel/limits.ts';
-import { StorageError, type UnitOfWork, write } from './database.ts';
+import type { StoredUnit } from './account-numbers.ts';
+import { StorageError, write } from './database.ts';
 import { GroupCommit, type GroupResult } from './group-commit.ts';
 
 const SQL = 'insert';
-const unit = (name: string, rows = 1): UnitOfWork => ({ writes: [{ sql: SQL, rows: Array(rows).fill([name]) }] });
-const nameOf = ({ writes }: UnitOfWork): string => String(writes[0]?.rows[0]?.[0]);
+const unit = (name: string, rows = 1): StoredUnit => ({ writes: [{ sql: SQL, rows: Array(rows).fill([name]) }] });
+const nameOf = ({ writes }: StoredUnit): string => String(writes[0]?.rows[0]?.[0]);
 const COMMITTED = { committed: true } as const;
 
 /** A sink that returns results only when the test tells it to. */
 function slowSink() {
   const groups: { names: string[]; finish(result?: GroupResult): void; fail(error: Error): void }[] = [];
-  const send = (units: UnitOfWork[]): Promise<readonly GroupResult[]> => {
+  const send = (units: StoredUnit[]): Promise<readonly GroupResult[]> => {
     const { promise, resolve, reject } = Promise.withResolvers<readonly GroupResult[]>();
     groups.push({
       names: units.map(nameOf),
@@ -84,7 +85,7 @@ describe('group commit', () => {
   });
 
   test('each unit gets its own result', async () => {
-    const answer = (each: UnitOfWork): GroupResult => {
+    const answer = (each: StoredUnit): GroupResult => {
       const index = Number(nameOf(each));
       return index % 3 === 0 ? { error: `fault ${index}` } : { committed: false, write: index, row: index + 1 };
     };

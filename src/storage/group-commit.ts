@@ -1,11 +1,12 @@
 import { LIMITS } from '../kernel/limits.ts';
-import { type CommitResult, StorageError, type UnitOfWork } from './database.ts';
+import type { StoredUnit } from './account-numbers.ts';
+import { type CommitResult, StorageError } from './database.ts';
 
 /** The result of a unit in its group: a commit result, or the error in its place. */
 export type GroupResult = CommitResult | { readonly error: string };
 
 interface QueuedUnit {
-  readonly unit: UnitOfWork;
+  readonly unit: StoredUnit;
   readonly resolve: (outcome: CommitResult) => void;
   readonly reject: (error: Error) => void;
 }
@@ -18,7 +19,7 @@ const MIN_ROWS_TO_SEND = 200;
  * Under load many requests share one flush; a single request does not wait for others.
  */
 export class GroupCommit {
-  readonly #send: (units: UnitOfWork[]) => Promise<readonly GroupResult[]>;
+  readonly #send: (units: StoredUnit[]) => Promise<readonly GroupResult[]>;
   readonly #maxConcurrent: number;
   #queue: QueuedUnit[] = [];
   #queuedRows = 0;
@@ -27,7 +28,7 @@ export class GroupCommit {
   #idle: (() => void)[] = [];
 
   /** `maxConcurrent`: groups that are sent concurrently; while the disk writes one, the next is prepared. */
-  constructor(send: (units: UnitOfWork[]) => Promise<readonly GroupResult[]>, maxConcurrent: number) {
+  constructor(send: (units: StoredUnit[]) => Promise<readonly GroupResult[]>, maxConcurrent: number) {
     this.#send = send;
     this.#maxConcurrent = maxConcurrent;
   }
@@ -36,7 +37,7 @@ export class GroupCommit {
     return this.#queue.length;
   }
 
-  commit(unit: UnitOfWork): Promise<CommitResult> {
+  commit(unit: StoredUnit): Promise<CommitResult> {
     if (this.#queue.length >= LIMITS.queuedUnits) {
       return Promise.reject(new StorageError('too many writes are waiting'));
     }
@@ -103,5 +104,5 @@ export class GroupCommit {
   }
 }
 
-const countRows = (unit: UnitOfWork): number =>
+const countRows = (unit: StoredUnit): number =>
   unit.writes.reduce((sum, { rows }) => sum + rows.length, unit.journal?.length ?? 0);

@@ -9,10 +9,10 @@ export const TABLES: readonly Table[] = [
     name: 'journal',
     key: ['account', 'lane', 'sequence'],
     columns: {
-      account: 'text',
+      account: 'integer',
       lane: 'integer',
       sequence: 'integer',
-      environment: 'text',
+      environment: 'integer',
       at: 'integer',
       record: 'text',
       hash: 'text',
@@ -21,7 +21,7 @@ export const TABLES: readonly Table[] = [
   {
     name: 'journal_heads',
     key: ['account', 'lane'],
-    columns: { account: 'text', lane: 'integer', sequence: 'integer', hash: 'text', seal: 'blob' },
+    columns: { account: 'integer', lane: 'integer', sequence: 'integer', hash: 'text', seal: 'blob' },
   },
 ];
 

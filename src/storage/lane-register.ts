@@ -4,7 +4,7 @@ import { blob, type Database, type Row, text, type Write, write } from './databa
 import type { Table } from './table.ts';
 
 export const TABLES: readonly Table[] = [
-  { name: 'lane_register', key: ['account'], columns: { account: 'text', lanes: 'text', seal: 'blob' } },
+  { name: 'lane_register', key: ['account'], columns: { account: 'integer', lanes: 'text', seal: 'blob' } },
 ];
 
 /**
@@ -27,10 +27,10 @@ export interface LaneRegister {
   readonly seal: Uint8Array;
 }
 
-export const READ_REGISTER = "select lanes, seal from lane_register where account = ''";
-const INSERT = "insert into lane_register (account, lanes, seal) values ('', ?, ?) on conflict do nothing";
+export const READ_REGISTER = 'select lanes, seal from lane_register where account = 0';
+const INSERT = 'insert into lane_register (account, lanes, seal) values (0, ?, ?) on conflict do nothing';
 /** Must touch the row that was read. */
-export const REPLACE_REGISTER = "update lane_register set lanes = ?, seal = ? where account = '' and seal = ?";
+export const REPLACE_REGISTER = 'update lane_register set lanes = ?, seal = ? where account = 0 and seal = ?';
 
 /** Returns HMAC-SHA-256 over the text; its first line is no account, so that it never equals the seal of a head. */
 const sealOf = (key: KeyObject, lanes: string): Uint8Array =>

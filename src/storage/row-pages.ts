@@ -38,10 +38,13 @@ export async function* readPages(
   const places = table.key.map((name) => names.indexOf(name));
   let after = begin;
   for (;;) {
-    const found = await database.read(pageSql(table, `${sizeSql(table)} as size`, after, PAGE_ROWS), ...(after ?? []));
+    const found = await database.readStored(
+      pageSql(table, `${sizeSql(table)} as size`, after, PAGE_ROWS),
+      ...(after ?? []),
+    );
     const sizes = found.map((row) => integer(row, 'size'));
     if (sizes.length === 0) return;
-    const rows = await database.read(pageSql(table, list(names), after, limitFor(sizes)), ...(after ?? []));
+    const rows = await database.readStored(pageSql(table, list(names), after, limitFor(sizes)), ...(after ?? []));
     const page = rows.map((row, index) => toValues(table, row, sizes[index]));
     const last = page.at(-1);
     // The row's sizes were read before.

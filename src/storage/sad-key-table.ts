@@ -7,16 +7,16 @@ export const TABLES: readonly Table[] = [
   {
     name: 'sad_keys',
     key: ['id'],
-    columns: { id: 'text', environment: 'text', period: 'integer', wrapped: 'blob', closed_at: 'integer' },
+    columns: { id: 'text', environment: 'integer', period: 'integer', wrapped: 'blob', closed_at: 'integer' },
     isLocal: true,
   },
 ];
 
 const COLUMNS = 'id, environment, period, wrapped, closed_at';
-const FIND_OPEN = `select ${COLUMNS} from sad_keys where environment = ? and period = ? and closed_at is null`;
+const FIND_OPEN = `select ${COLUMNS} from sad_keys where environment = ?environment and period = ? and closed_at is null`;
 const FIND_BY_ID = `select ${COLUMNS} from sad_keys where id = ?`;
 const LIST = `select ${COLUMNS} from sad_keys`;
-const INSERT = `insert into sad_keys (${COLUMNS}) values (?, ?, ?, ?, ?) on conflict do nothing`;
+const INSERT = `insert into sad_keys (${COLUMNS}) values (?, ?environment, ?, ?, ?) on conflict do nothing`;
 const CLOSE = 'update sad_keys set closed_at = ? where id = ? and closed_at is null';
 const DESTROY = 'delete from sad_keys where id = ?';
 

@@ -7,8 +7,8 @@ export const TABLES: readonly Table[] = [
     name: 'wrapped_keys',
     key: ['account', 'environment', 'purpose', 'version'],
     columns: {
-      account: 'text',
-      environment: 'text',
+      account: 'integer',
+      environment: 'integer',
       purpose: 'text',
       version: 'integer',
       id: 'text',
@@ -20,11 +20,11 @@ export const TABLES: readonly Table[] = [
 ];
 
 const COLUMNS = 'account, environment, purpose, version, id, wrapped, reserved, created_at';
-const FIND = `select ${COLUMNS} from wrapped_keys where account = ? and environment = ? and purpose = ? order by version`;
+const FIND = `select ${COLUMNS} from wrapped_keys where account = ?account and environment = ?environment and purpose = ? order by version`;
 const FIND_BY_ID = `select ${COLUMNS} from wrapped_keys where id = ?`;
 const ALL = `select ${COLUMNS} from wrapped_keys order by environment, account, purpose, version`;
-const INSERT = `insert into wrapped_keys (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
-const RESERVE = 'update wrapped_keys set reserved = ? where account = ? and id = ? and reserved = ?';
+const INSERT = `insert into wrapped_keys (${COLUMNS}) values (?account, ?environment, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
+const RESERVE = 'update wrapped_keys set reserved = ? where account = ?account and id = ? and reserved = ?';
 
 /** Conflicts when the database has one of these versions already. */
 export const insertWrappedKeys = (keys: readonly WrappedKey[]): Write => ({

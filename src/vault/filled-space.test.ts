@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { insertAccounts } from '../../test/fixtures/accounts.ts';
 import { trustedTime } from '../../test/fixtures/clock.ts';
 import { databaseSettings, dropDatabase } from '../../test/fixtures/database.ts';
 import { initializeJournal } from '../../test/fixtures/journals.ts';
@@ -45,6 +46,7 @@ before(async () => {
   await opened.database.migrate(clock);
   const journalKey = await newKeyring().digestKey({ account: '', environment: 'service', purpose: 'journal' });
   await initializeJournal(opened.database, journalKey);
+  await insertAccounts(opened.database, ['acc_1', 'acc_3', 'acc_8']);
 });
 after(async () => {
   await database.close();
@@ -100,7 +102,7 @@ async function rotateKeys(): Promise<void> {
   for (const purpose of ['tokens', 'fingerprints', 'token-halves', 'token-tags'] as const)
     for (let use = 0; use < 2; use++) await keyring.sealer(TENANT, purpose, LIMITS.sealsPerDataKey);
   const versions = `select count(distinct purpose) as rotated from wrapped_keys
-    where account = ? and environment = ? and version > 1`;
+    where account = ?account and environment = ?environment and version > 1`;
   const [row] = await database.read(versions, TENANT.account, TENANT.environment);
   assert.equal(Number(row?.['rotated']), 4);
 }

@@ -129,7 +129,7 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
   const tokensOf = async (tenant: Tenant, wanted: TokenSearch): Promise<string[]> =>
     (await allOf((cursor) => parts.listing.search(tenant, wanted, cursor))).map(({ token }) => token);
   const marksOf = ({ account }: Tenant): Promise<Row[]> =>
-    parts.database.read('select slot, tag from token_tags where account = ?', account);
+    parts.database.read('select slot, tag from token_tags where account = ?account', account);
   const change = (sql: string, ...values: string[]): Promise<void> =>
     commitOrThrow(parts.database, { writes: [write(sql, values)] });
   const orphans = (): Promise<Row[]> => parts.database.read(ORPHANS);
@@ -275,15 +275,15 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
     const pan = luhnPan('520082');
     const { token: other } = await make(tenant, asked(pan, { tags: ['other'], format: { scheme: 7, bin: 6 } }));
     const of = (column: string, order: string): string =>
-      `(select ${column} from tokens where account = ? order by created_at ${order} limit 1)`;
+      `(select ${column} from tokens where account = ?account order by created_at ${order} limit 1)`;
     const { account } = tenant;
     await change(
-      `update tokens set search = ${of('search', 'desc')} where account = ? and slot = ${of('slot', 'asc')}`,
+      `update tokens set search = ${of('search', 'desc')} where account = ?account and slot = ${of('slot', 'asc')}`,
       ...[account, account, account],
     );
     await change(
       `update token_tags set slot = ${of('slot', 'asc')}, created_at = ${of('created_at', 'asc')}
-        where account = ? and slot = ${of('slot', 'desc')}`,
+        where account = ?account and slot = ${of('slot', 'desc')}`,
       ...[account, account, account, account],
     );
     const found = async (by: TokenSearch['by'], text: string): Promise<string[]> => tokensOf(tenant, { by, text });
@@ -323,7 +323,7 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
     const tenant = await newTenant();
     const { token } = await make(tenant, asked(luhnPan('411111'), { tags: ['odd'] }));
     await change(
-      "update tokens set scheme = 3, record = x'00' where account = ?".replace("x'00'", 'fingerprint'),
+      "update tokens set scheme = 3, record = x'00' where account = ?account".replace("x'00'", 'fingerprint'),
       tenant.account,
     );
     const { items } = await parts.listing.list(tenant);

@@ -20,7 +20,7 @@ import type { Creator, Token } from './token.ts';
 import { loadBlindIndex, unsealIfAuthentic } from './token-store.ts';
 
 const COLUMNS = 'slot, scheme, format, search, record, created_at';
-const LIVE = 'account = ? and environment = ? and record is not null';
+const LIVE = 'account = ?account and environment = ?environment and record is not null';
 const AFTER_POSITION = 'created_at <= ? and (created_at < ? or slot < ?) order by created_at desc, slot desc limit ?';
 
 const NEWEST = `select ${COLUMNS} from tokens where ${LIVE} and ${AFTER_POSITION}`;
@@ -36,9 +36,9 @@ const tokensOf = (entries: string): string =>
     and t.slot = e.slot
   where t.record is not null order by e.created_at desc, e.slot desc`;
 const LAST_FOUR = tokensOf(`select account, environment, created_at, slot from tokens
-  where account = ? and environment = ? and search >= ? and search <= ? and ${AFTER_POSITION}`);
+  where account = ?account and environment = ?environment and search >= ? and search <= ? and ${AFTER_POSITION}`);
 const BY_TAG = tokensOf(`select account, environment, created_at, slot from token_tags
-  where account = ? and environment = ? and tag = ? and ${AFTER_POSITION}`);
+  where account = ?account and environment = ?environment and tag = ? and ${AFTER_POSITION}`);
 
 /** A search for tokens. */
 export interface TokenSearch {
@@ -279,13 +279,12 @@ function matches(search: ParsedSearch, { token, scheme, card, tags }: Token): bo
   }
 }
 
-const COUNT = 'select count(*) as number from tokens where account = ? and environment = ?';
+const COUNT = 'select count(*) as number from tokens where account = ?account and environment = ?environment';
 /**
- * The index of deleted tokens alone serves this query; without `|| ''` the planner would choose the tokens of the
- * account.
+ * The index of deleted tokens alone serves this query; without `+ 0` the planner would choose the tokens of the account.
  */
 const COUNT_DELETED = `select count(*) as number from tokens
-  where deleted_at is not null and account || '' = ? and environment || '' = ?`;
+  where deleted_at is not null and account + 0 = ?account and environment + 0 = ?environment`;
 
 /** Returns the number of tokens that are not deleted, from indexes alone. */
 export async function countTokens(database: Database, { account, environment }: Tenant): Promise<number> {

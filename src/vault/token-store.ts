@@ -17,8 +17,8 @@ export const TABLES: readonly Table[] = [
     name: 'tokens',
     key: ['account', 'environment', 'created_at', 'slot'],
     columns: {
-      account: 'text',
-      environment: 'text',
+      account: 'integer',
+      environment: 'integer',
       created_at: 'integer',
       slot: 'blob',
       scheme: 'integer',
@@ -34,37 +34,38 @@ export const TABLES: readonly Table[] = [
   {
     name: 'token_tags',
     key: ['account', 'environment', 'tag', 'created_at', 'slot'],
-    columns: { account: 'text', environment: 'text', tag: 'blob', created_at: 'integer', slot: 'blob' },
+    columns: { account: 'integer', environment: 'integer', tag: 'blob', created_at: 'integer', slot: 'blob' },
   },
 ];
 
 const COLUMNS = 'slot, scheme, record, revision, created_at';
 const LIVE = 'record is not null';
-const FIND_BY_SLOT = `select ${COLUMNS} from tokens where account = ? and environment = ? and slot = ? and ${LIVE}`;
+const FIND_BY_SLOT = `select ${COLUMNS} from tokens where account = ?account and environment = ?environment and slot = ? and ${LIVE}`;
 const FIND_BY_FINGERPRINT = `select ${COLUMNS} from tokens
-  where account = ? and environment = ? and fingerprint = ? and format = ? and ${LIVE}`;
-const IS_TAKEN = 'select 1 as taken from tokens where account = ? and environment = ? and slot = ?';
+  where account = ?account and environment = ?environment and fingerprint = ? and format = ? and ${LIVE}`;
+const IS_TAKEN = 'select 1 as taken from tokens where account = ?account and environment = ?environment and slot = ?';
 const LIST_TAKEN =
-  'select slot from tokens where account = ? and environment = ? and slot >= ? and slot < ? order by slot limit ?';
+  'select slot from tokens where account = ?account and environment = ?environment and slot >= ? and slot < ? order by slot limit ?';
 
 const INSERT_COLUMNS =
   'account, environment, created_at, slot, scheme, format, fingerprint, fingerprint_version, search, record, revision';
-const INSERT = `insert into tokens (${INSERT_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1) on conflict do nothing`;
+const INSERT = `insert into tokens (${INSERT_COLUMNS}) values (?account, ?environment, ?, ?, ?, ?, ?, ?, ?, ?, 1) on conflict do nothing`;
 const IS_STORED_PAN = `select 1 as found where exists (select 1 from tokens
-    where account = ? and environment = ? and search = ? and fingerprint = ?)
-  or exists (select 1 from captures where account = ? and environment = ? and fingerprint = ?)`;
+    where account = ?account and environment = ?environment and search = ? and fingerprint = ?)
+  or exists (select 1 from captures where account = ?account and environment = ?environment and fingerprint = ?)`;
 const UPDATE = `update tokens set record = ?, revision = revision + 1
-  where account = ? and environment = ? and slot = ? and revision = ? and ${LIVE}`;
+  where account = ?account and environment = ?environment and slot = ? and revision = ? and ${LIVE}`;
 const DELETE = `update tokens set format = null, fingerprint = null, search = null, record = null, deleted_at = ?
-  where account = ? and environment = ? and slot = ? and revision = ? and ${LIVE}`;
+  where account = ?account and environment = ?environment and slot = ? and revision = ? and ${LIVE}`;
 /** A tag that exists is written again, so that every run touches one row and many runs become one statement. */
-const INSERT_TAG = `insert into token_tags (account, environment, tag, created_at, slot) values (?, ?, ?, ?, ?)
+const INSERT_TAG = `insert into token_tags (account, environment, tag, created_at, slot) values (?account, ?environment, ?, ?, ?)
   on conflict (account, environment, tag, created_at, slot) do update set slot = excluded.slot`;
 const DELETE_TAG = `delete from token_tags
-  where account = ? and environment = ? and tag = ? and created_at = ? and slot = ?`;
+  where account = ?account and environment = ?environment and tag = ? and created_at = ? and slot = ?`;
 const LIST_PURGEABLE = 'select account, environment, slot from tokens where deleted_at <= ? limit ?';
 const HAS_PURGEABLE = 'select 1 as due from tokens where deleted_at <= ? limit 1';
-const PURGE = 'delete from tokens where account = ? and environment = ? and slot = ? and deleted_at <= ?';
+const PURGE =
+  'delete from tokens where account = ?account and environment = ?environment and slot = ? and deleted_at <= ?';
 
 /** A token with the revision it was read at. */
 export interface StoredToken {

@@ -410,7 +410,7 @@ describe('what is kept', () => {
 
   test('keeps of the call what was read of it, and no more than a number of characters', async () => {
     const size = async (): Promise<number> => {
-      const rows = await service.core.database.read('select record from approvals where account = ?', account);
+      const rows = await service.core.database.read('select record from approvals where account = ?account', account);
       return rows.reduce((sum, { record }) => sum + (record as Uint8Array).length, 0);
     };
     const id = await ask(ana, { ...TRAITS, junk: 'x'.repeat(100_000) });
@@ -495,7 +495,7 @@ describe('after a day', () => {
 
 async function recorded() {
   const rows = await service.core.database.read(
-    'select record from journal where account = ? order by lane, sequence',
+    'select record from journal where account = ?account order by lane, sequence',
     account,
   );
   // biome-ignore lint/suspicious/noExplicitAny: records of every shape

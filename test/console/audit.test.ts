@@ -171,7 +171,12 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
   });
 
   const seenIn = async (account: string): Promise<string[]> =>
-    (await service.core.database.read('select record from journal where account = ? order by at, sequence', account))
+    (
+      await service.core.database.read(
+        'select record from journal where account = ?account order by at, sequence',
+        account,
+      )
+    )
       .map(({ record }) => JSON.parse(String(record)))
       .filter(({ action }) => action === 'audit.read' || action === 'audit.exported')
       .map(({ action, actor, detail }) => `${actor.id} ${action} ${detail.of} ${detail.filters ?? '-'}`);
@@ -271,7 +276,10 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
 
     await service.core.database.commit({
       writes: [
-        { sql: "update journal set record = 'no JSON' where account = ? and sequence = 1", rows: [[desk.account]] },
+        {
+          sql: "update journal set record = 'no JSON' where account = ?account and sequence = 1",
+          rows: [[desk.account]],
+        },
       ],
     });
     for (const answer of [await desk.call(verifyAudit), await operator.call(verifyServiceAudit)]) {

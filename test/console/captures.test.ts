@@ -73,7 +73,7 @@ describe('captures in the console', { timeout: 120_000 }, () => {
     const other = await newAccountUser(service, caller.account);
     const damaged = await caller.capture();
     await service.core.database.commit({
-      writes: [{ sql: 'update captures set amount = 1 where account = ?', rows: [[caller.account]] }],
+      writes: [{ sql: 'update captures set amount = 1 where account = ?account', rows: [[caller.account]] }],
     });
     const [shown] = successData(await other.call(listCaptures)).captures;
     assert.deepEqual([shown.is_altered, shown.card], [true, null]);

@@ -35,7 +35,7 @@ const key = (...permissions: Permission[]) => service.newKey(account, { environm
 const isOn = async () => (await service.core.accounts.get(account)).dualControl;
 
 async function edits() {
-  const rows = await service.core.database.read('select record from journal where account = ?', account);
+  const rows = await service.core.database.read('select record from journal where account = ?account', account);
   const records = rows.map((row) => JSON.parse(String(row['record'])));
   return records.filter(({ action }) => action === 'account.edited');
 }

@@ -33,7 +33,7 @@ async function made(traits: object = {}) {
 }
 
 const events = async (action: string) =>
-  (await service.core.database.read('select record from journal where account = ? order by sequence', account))
+  (await service.core.database.read('select record from journal where account = ?account order by sequence', account))
     .map((row) => JSON.parse(String(row['record'])))
     .filter((record) => record.action === action);
 

@@ -156,7 +156,7 @@ describe('a request for activation', () => {
       (error) => error instanceof Failure && error.code === 'changed_meanwhile',
     );
     assert.equal(await core.activations.enabledProcessor(tenant), undefined);
-    const rows = await core.database.read('select record from journal where account = ?', account);
+    const rows = await core.database.read('select record from journal where account = ?account', account);
     const actions = rows.map((row) => JSON.parse(String(row['record'])).action);
     assert.ok(!actions.includes('payments.enabled') && !actions.includes('activation.approved'));
   });
@@ -200,7 +200,7 @@ describe('a request for activation', () => {
         ['withdrawn', ''],
       ],
     );
-    const rows = await service.core.database.read('select record from journal where account = ?', account);
+    const rows = await service.core.database.read('select record from journal where account = ?account', account);
     const actions = rows.map((row) => JSON.parse(String(row['record'])).action);
     assert.deepEqual(actions.filter((action: string) => action.startsWith('activation.')).sort(), [
       'activation.declined',
@@ -239,10 +239,15 @@ describe('a request for activation', () => {
   test('lies sealed in the database', async () => {
     const { account, owner } = await merchant();
     await asked(owner, account);
-    const [row] = await service.core.database.read('select record from activation_requests where account = ?', account);
+    const [row] = await service.core.database.read(
+      'select record from activation_requests where account = ?account',
+      account,
+    );
     assert.ok(!Buffer.from(row?.['record'] as Uint8Array).includes('We open in March'));
     await service.core.database.commit({
-      writes: [{ sql: "update activation_requests set status = 'approved' where account = ?", rows: [[account]] }],
+      writes: [
+        { sql: "update activation_requests set status = 'approved' where account = ?account", rows: [[account]] },
+      ],
     });
     assert.deepEqual((await onboarding(owner, account)).requests, []);
   });

@@ -75,7 +75,7 @@ async function isErased(id: string): Promise<boolean> {
 }
 
 async function recorded(action: string) {
-  const rows = await service.core.database.read('select record from journal where account = ?', account);
+  const rows = await service.core.database.read('select record from journal where account = ?account', account);
   return rows.map((row) => JSON.parse(String(row['record']))).filter((record) => record.action === action);
 }
 
@@ -316,7 +316,7 @@ describe('an approval that was changed in the database', () => {
     "decided_by = 'person_00000000000000'",
     'created_at = created_at - 1',
     'expires_at = expires_at + 1000000000',
-    "environment = 'sandbox'",
+    'environment = 1',
     "record = (select record from approvals where id = 'other')",
   ];
 
@@ -345,7 +345,7 @@ describe('an approval that was changed in the database', () => {
     service.advance(DAY + 1);
     const found = () => service.core.database.read('select id from approvals where id = ?', changed);
     await eventually(async () => (await found()).length === 0 && (await isErased(whole)));
-    const rows = await service.core.database.read("select record from journal where account = ''");
+    const rows = await service.core.database.read('select record from journal where account = 0');
     const records = rows.map((row) => JSON.parse(String(row['record'])));
     const tampered = records.filter(({ action }) => action === 'record.altered');
     assert.deepEqual(tampered.filter(({ targets }) => targets.includes(`approval:${changed}`)).length, 1);

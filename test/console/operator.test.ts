@@ -229,11 +229,11 @@ describe('the service', () => {
   });
 
   test('finds that the audit log was changed', async () => {
-    const seals = await service.core.database.read("select lane, seal from journal_heads where account = ''");
+    const seals = await service.core.database.read('select lane, seal from journal_heads where account = 0');
     const put = (seal: Uint8Array | undefined) =>
       service.core.database.commit({
         writes: seals.map(({ lane = 0, seal: own = null }) => ({
-          sql: "update journal_heads set seal = ? where account = '' and lane = ?",
+          sql: 'update journal_heads set seal = ? where account = 0 and lane = ?',
           rows: [[seal ?? own, lane]],
         })),
       });

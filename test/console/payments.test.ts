@@ -131,7 +131,9 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       const other = await newAccountUser(service, own.account);
       const id = await own.opened();
       await service.core.database.commit({
-        writes: [{ sql: 'update payments set status = ? where account = ?', rows: [['Collected', own.account]] }],
+        writes: [
+          { sql: 'update payments set status = ? where account = ?account', rows: [['Collected', own.account]] },
+        ],
       });
       const [payment] = successData(await other.call(listPayments, { body: {} })).payments;
       const { type, amount, currency, card, is_altered } = payment;

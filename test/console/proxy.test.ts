@@ -193,7 +193,9 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
     const desk = await fresh();
     await configured(desk, both);
     await service.core.database.commit({
-      writes: [{ sql: 'update proxy_configurations set revision = 7 where account = ?', rows: [[desk.account]] }],
+      writes: [
+        { sql: 'update proxy_configurations set revision = 7 where account = ?account', rows: [[desk.account]] },
+      ],
     });
     assertRefused(await desk.call(showProxy), 'not_possible');
     executedResult(await desk.call(removeProxy));

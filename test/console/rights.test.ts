@@ -179,7 +179,7 @@ describe('roles', () => {
   test('what a role does not allow is in the log of the account, and what an outsider tries is in none of it', async () => {
     const { database } = service.core;
     const refused = async (): Promise<string[]> =>
-      (await database.read('select record from journal where account = ?', account))
+      (await database.read('select record from journal where account = ?account', account))
         .map((row) => JSON.parse(String(row['record'])))
         .filter(({ action, outcome }) => action === 'access.denied' && outcome === 'role')
         .map(({ actor, detail }) => `${actor.id} ${detail.route}`);
@@ -194,7 +194,7 @@ describe('roles', () => {
     const analyst = await newPerson(service, account, 'analyst');
     const path = '/api/accounts/:account/:environment/keys';
     const refused = async (of: string): Promise<unknown[]> =>
-      (await database.read('select record from journal where account = ? order by sequence', of))
+      (await database.read('select record from journal where account = ?account order by sequence', of))
         .map((row) => JSON.parse(String(row['record'])))
         .filter(({ action, actor }) => action === 'access.denied' && actor.id === analyst.id)
         .map(({ detail }) => detail);

@@ -258,7 +258,7 @@ describe('links that one person made', () => {
       assertRefused(await newClient(service).call(showInvitation, { body: { invitation } }), 'not_possible');
     const code = totp(app.secret, service.now());
     assertRefused(await begun.call(enrollByTotp, { body: { code } }), 'not_possible');
-    const rows = await service.core.database.read('select record from journal where account = ?', account);
+    const rows = await service.core.database.read('select record from journal where account = ?account', account);
     const actions = rows.map((row) => JSON.parse(String(row['record'])).action);
     assert.equal(actions.filter((action) => action === 'invitation.revoked').length, 2);
   });
@@ -276,7 +276,7 @@ describe('operators', () => {
     const owner = await follow(secretOf({ url }), 'Olga');
     await assertCameLater(owner, id);
     successData(await owner.call(approve, of(await askForKey())));
-    const rows = await service.core.database.read('select record from journal where account = ?', account);
+    const rows = await service.core.database.read('select record from journal where account = ?account', account);
     const invited = rows
       .map((row) => JSON.parse(String(row['record'])))
       .filter(({ action }) => action === 'person.invited');

@@ -115,7 +115,9 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
     const caller = await newCaller(service);
     const [damaged = ''] = tokensIn(await caller.tokenize(cards([VISA])));
     await service.core.database.commit({
-      writes: [{ sql: 'update tokens set record = ? where account = ?', rows: [[Buffer.alloc(60), caller.account]] }],
+      writes: [
+        { sql: 'update tokens set record = ? where account = ?account', rows: [[Buffer.alloc(60), caller.account]] },
+      ],
     });
     const other = await newAccountUser(service, caller.account);
     const shown = successData(await other.call(showToken, { params: { token: damaged } }));

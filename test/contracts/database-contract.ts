@@ -18,6 +18,7 @@ import { isAnnouncement } from '../../src/storage/journal.ts';
 import { insertRegister } from '../../src/storage/lane-register.ts';
 import { readMigrations } from '../../src/storage/migrate.ts';
 import type { Migration } from '../../src/storage/migration.ts';
+import { insertAccounts, nextNumber } from '../fixtures/accounts.ts';
 
 /** An empty database that any number of instances can open. */
 export interface Store {
@@ -31,15 +32,15 @@ export interface Store {
 const NOW = 1_700_000_000_000;
 const clock = (): number => NOW;
 
-const INSERT = 'insert into accounts (id, name, suspended_at, created_at) values (?, ?, ?, ?)';
+const INSERT = 'insert into accounts (id, number, name, suspended_at, created_at) values (?, ?, ?, ?, ?)';
 const INSERT_NEW = `${INSERT} on conflict do nothing`;
 const FIND = 'select id, name, suspended_at, created_at from accounts where id = ?';
 const TOKEN = `insert into tokens (account, environment, slot, scheme, fingerprint, fingerprint_version, format, record,
-  revision, created_at, deleted_at) values ('a', 'sandbox', ?, 1, ?, 1, ?, ?, 1, ?, ?)`;
+  revision, created_at, deleted_at) values (1, 1, ?, 1, ?, 1, ?, ?, 1, ?, ?)`;
 const FIND_TOKEN = 'select slot, fingerprint, format, record, created_at, deleted_at from tokens where slot = ?';
 
 const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
-const account = (id: string, name = 'name', at = 1): Value[] => [id, name, null, at];
+const account = (id: string, name = 'name', at = 1): Value[] => [id, nextNumber(), name, null, at];
 const insert = (id: string, name = 'name', at = 1): Write => write(INSERT, account(id, name, at), 1);
 const entry = (record: string): { account: string; environment: string; at: number; record: string } => ({
   account: 'a',
@@ -72,6 +73,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       database = await store.open(journalKey);
       await database.migrate(clock);
       await database.commit({ writes: [insertRegister(journalKey)] });
+      await insertAccounts(database, ['a']);
     });
     after(async () => {
       await database.close();
@@ -209,14 +211,17 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
     describe('errors of SQL', () => {
       const faults: readonly [string, (taken: string) => Write][] = [
         ['a broken constraint', (taken) => insert(taken)],
-        ['a missing value', () => write(INSERT, [newId(), null, null, 1])],
+        ['a missing value', () => write(INSERT, [newId(), nextNumber(), null, null, 1])],
         ['a statement that is none', () => write('insert nothing', [])],
         ['a table that is not there', () => write('delete from nowhere', [])],
         ['too many values', () => write(INSERT, [...account(newId()), 'more'])],
         ['a row of fewer values', () => ({ sql: INSERT, rows: [account(newId()), [newId()]] })],
         ['a row of more values', () => ({ sql: INSERT, rows: [account(newId()), [...account(newId()), 'x', 'y']] })],
-        ['a value that is none', () => write(INSERT, [newId(), undefined as unknown as Value, null, 1])],
-        ['a value that cannot travel', () => write(INSERT, [newId(), (() => 1) as unknown as Value, null, 1])],
+        ['a value that is none', () => write(INSERT, [newId(), nextNumber(), undefined as unknown as Value, null, 1])],
+        [
+          'a value that cannot travel',
+          () => write(INSERT, [newId(), nextNumber(), (() => 1) as unknown as Value, null, 1]),
+        ],
       ];
       for (const [what, fault] of faults) {
         test(`${what} refuses its own unit and no other of the group`, async () => {
@@ -341,7 +346,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       const toBytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'latin1'));
       for (const slot of slots.toReversed())
         await database.commit({ writes: [write(TOKEN, [toBytes(slot), null, null, null, 5, null], 1)] });
-      const range = `select slot from tokens where account = 'a' and environment = 'sandbox' and slot >= ? and slot < ?`;
+      const range = `select slot from tokens where account = 1 and environment = 1 and slot >= ? and slot < ?`;
       const read = async (from: string, below: string): Promise<string[]> => {
         const ends = [from, below].map((end) => toBytes(`411111-order-${end}`));
         const rows = await database.read(`${range} order by slot`, ...ends);
@@ -395,7 +400,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
 
       test('insert from select with a condition', async () => {
         const [id, other] = [newId(), newId()];
-        const unless = `insert into accounts (id, name, suspended_at, created_at) select ?, ?, ?, ?
+        const unless = `insert into accounts (id, number, name, suspended_at, created_at) select ?, ?, ?, ?, ?
           where not (exists (select 1 from accounts where id = ?)) on conflict do nothing`;
         const outcome = await database.commit({ writes: [insert(id), write(unless, [...account(other), id], 1)] });
         assert.deepEqual(outcome, { committed: false, write: 1, row: 0 });
@@ -684,13 +689,14 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       const database = await store.open(journalKey);
       await database.migrate(clock);
       await database.commit({ writes: [insertRegister(journalKey)] });
+      await insertAccounts(database, ['a']);
       const outcomes = Array.from({ length: 3000 }, (_, index) =>
         database.commit({ writes: [insert(`before close ${index}`)], journal: [entry(`"${index}"`)] }),
       );
       await database.close();
       assert.ok((await Promise.all(outcomes)).every(({ committed }) => committed));
       const again = await store.open(journalKey);
-      assert.equal((await again.read('select count(*) as n from accounts'))[0]?.['n'], 3000);
+      assert.equal((await again.read('select count(*) as n from accounts'))[0]?.['n'], 3001);
       assert.equal((await verifyJournal(again, journalKey)).fault, undefined);
       const links = await Array.fromAsync(exportJournal(again));
       assert.equal(links.filter((link) => !isAnnouncement(link)).length, 3000);

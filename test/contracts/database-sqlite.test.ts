@@ -7,6 +7,7 @@ import { describe, test } from 'node:test';
 import { write } from '../../src/storage/database.ts';
 import { Connection } from '../../src/storage/sqlite/connection.ts';
 import { SqliteDatabase } from '../../src/storage/sqlite/sqlite.ts';
+import { nextNumber } from '../fixtures/accounts.ts';
 import { databaseContract } from './database-contract.ts';
 
 const open = async (path: string, journalKey: KeyObject): Promise<SqliteDatabase> => {
@@ -28,7 +29,7 @@ describe('the SQLite driver', { timeout: 120_000 }, () => {
   const journalKey = createSecretKey(randomBytes(32));
   const clock = (): number => 1;
   const insert = (id: string, name: string) =>
-    write(`insert into accounts (id, name, suspended_at, created_at) values (?, ?, null, 1)`, [id, name], 1);
+    write('insert into accounts (id, number, name, created_at) values (?, ?, ?, 1)', [id, nextNumber(), name], 1);
 
   async function inFolder(act: (path: string, database: SqliteDatabase) => Promise<void>): Promise<void> {
     const directory = mkdtempSync(join(tmpdir(), 'cardvault-sqlite-'));

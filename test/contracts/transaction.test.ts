@@ -19,6 +19,7 @@ import { SECOND } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { type CommitResult, type Database, StorageError, type UnitOfWork, write } from '../../src/storage/database.ts';
+import { insertAccounts } from '../fixtures/accounts.ts';
 import { TestClock } from '../fixtures/clock.ts';
 import { sharedPostgres } from '../fixtures/postgres.ts';
 import { whyNoPostgres } from '../fixtures/postgres-binaries.ts';
@@ -137,6 +138,7 @@ function transactionContract(name: string, newPlace: () => Promise<Place>): void
       const settings = { CARDVAULT_DATA_DIR: directory, CARDVAULT_CLOCK: 'system', ...place.settings };
       core = await openCore(parseConfig(settings), clocks);
       core.time.accept(core.time.read());
+      await insertAccounts(core.database, [ACCOUNT]);
     });
     after(async () => {
       await core.close();

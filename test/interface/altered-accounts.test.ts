@@ -5,13 +5,19 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Authentication } from '../../src/accounts/authentication.ts';
 import type { AuditRecord } from '../../src/audit/audit.ts';
-import { exportJournal } from '../../src/audit/verify-journal.ts';
+import { exportJournal, verifyJournal } from '../../src/audit/verify-journal.ts';
 import { parseConfig } from '../../src/config.ts';
 import { type OpenCore, openCore } from '../../src/core.ts';
+import { UnsealError } from '../../src/crypto/seal.ts';
 import { SECOND } from '../../src/kernel/clock.ts';
-import { commitOrThrow, type Value, write } from '../../src/storage/database.ts';
+import type { Tenant } from '../../src/kernel/environment.ts';
+import type { Pan } from '../../src/kernel/pan.ts';
+import { commitOrThrow, integer, type Value, write } from '../../src/storage/database.ts';
+import { Vault } from '../../src/vault/vault.ts';
 import { steadyClocks } from '../fixtures/clock.ts';
 import { databaseSettings, dropDatabase } from '../fixtures/database.ts';
+import { luhnPan } from '../fixtures/test-service.ts';
+import { inTransaction } from '../fixtures/transactions.ts';
 
 const BY_OPERATOR = { actor: { type: 'operator' as const, name: 'test' } };
 const TRAITS = {
@@ -25,11 +31,12 @@ const TRAITS = {
 /** An attacker who can write to the database, but does not hold the root key, changes rows of accounts. */
 describe('an account whose row was changed in the database', () => {
   let directory: string;
+  let settings: Record<string, string>;
   let core: OpenCore;
   let now = Date.UTC(2026, 0, 1);
   before(async () => {
     directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
-    const settings = { ...(await databaseSettings(directory)), CARDVAULT_CLOCK: 'system' };
+    settings = { ...(await databaseSettings(directory)), CARDVAULT_CLOCK: 'system' };
     core = await openCore(
       parseConfig({ CARDVAULT_DATA_DIR: directory, ...settings }),
       steadyClocks(() => now),
@@ -53,8 +60,8 @@ describe('an account whose row was changed in the database', () => {
   const tamper = (id: string, change: string, ...values: Value[]): Promise<void> =>
     commitOrThrow(core.database, { writes: [write(`update accounts set ${change} where id = ?`, [...values, id], 1)] });
   /** Undefined when the key is accepted. */
-  const denialOf = async (secret: string): Promise<string | undefined> => {
-    const { database, keyring, clock, random } = core;
+  const denialOf = async (secret: string, of = core): Promise<string | undefined> => {
+    const { database, keyring, clock, random } = of;
     const authentication = new Authentication({ database, keyring, clock, random, environment: 'sandbox' });
     return (await authentication.authenticate(secret, '192.0.2.1', 'account:read')).denial;
   };
@@ -95,7 +102,55 @@ describe('an account whose row was changed in the database', () => {
     assert.equal((await core.accounts.get(other.id)).isTampered, false);
     await tamper(other.id, 'id = ?', 'acct_stolen');
     assert.equal((await core.accounts.get('acct_stolen')).isTampered, true);
-    assert.equal(await denialOf(other.secret), 'key_unknown');
+    assert.equal(await denialOf(other.secret), 'key_altered');
+  });
+
+  test('is each of two whose numbers were swapped: no record of either opens', async () => {
+    const [one, other] = [await newAccount('One'), await newAccount('Other')];
+    const vaultOf = ({ database, keyring, time, random }: OpenCore): Vault =>
+      new Vault({ database, keyring, time, random });
+    const tenantOf = ({ id }: { id: string }): Tenant => ({ account: id, environment: 'sandbox' });
+    const card = { pan: luhnPan('411111') as Pan, name: undefined, expiry: undefined };
+    const tokens: string[] = [];
+    for (const account of [one, other]) {
+      const [result] = await inTransaction(core, (transaction) =>
+        vaultOf(core).tokenize(transaction, tenantOf(account), {
+          cards: [card],
+          tags: [],
+          format: { scheme: 7, bin: 6 },
+          persistent: false,
+          creator: { id: 'key_1', name: 'till' },
+        }),
+      );
+      tokens.push(result?.token?.token ?? assert.fail());
+    }
+    const number = async (id: string): Promise<number> =>
+      integer((await core.database.read('select number from accounts where id = ?', id))[0] ?? {}, 'number');
+    const [first, second] = [await number(one.id), await number(other.id)];
+    const swap = async (toOne: number, toOther: number): Promise<void> => {
+      await tamper(one.id, 'number = ?', -1);
+      await tamper(other.id, 'number = ?', toOther);
+      await tamper(one.id, 'number = ?', toOne);
+    };
+    await swap(second, first);
+    // What this process has read of accounts stays in its memory, so the swap shows to those that start later.
+    const later = await openCore(
+      parseConfig({ CARDVAULT_DATA_DIR: directory, ...settings }),
+      steadyClocks(() => now),
+    );
+    try {
+      for (const account of [one, other]) {
+        for (const token of tokens) await assert.rejects(vaultOf(later).inspect(tenantOf(account), token), UnsealError);
+        assert.equal((await later.accounts.get(account.id)).isTampered, true);
+        assert.equal(await denialOf(account.secret, later), 'key_altered');
+      }
+      const { fault } = await verifyJournal(later.database, later.journalKey);
+      assert.match(fault ?? '', /^account acct_.*, lane [0-9]+/);
+    } finally {
+      await later.close();
+      await swap(first, second);
+    }
+    assert.equal((await vaultOf(core).inspect(tenantOf(one), tokens[0] ?? '')).card.pan, card.pan);
   });
 
   test('cannot be changed, resumed or given a key, so that none of it is sealed', async () => {

@@ -186,7 +186,7 @@ describe('a key whose row was changed in the database', () => {
     await onlyEnds(swapped.id, victim, [swapped.secret]);
 
     const moved = await newKey();
-    await run('update api_keys set account = ? where id = ?', victim, moved.id);
+    await run('update api_keys set account = ?account where id = ?', victim, moved.id);
     await onlyEnds(moved.id, victim, [moved.secret]);
   });
 
@@ -195,7 +195,7 @@ describe('a key whose row was changed in the database', () => {
     const columns =
       'id, environment, prefix, name, description, permissions, allow_list, created_at, expires_at, revoked_at, successor, revision, mac';
     await run(
-      `insert into api_keys (account, digest, ${columns}) select ?, ?, ${columns} from api_keys where id = ?`,
+      `insert into api_keys (account, digest, ${columns}) select ?account, ?, ${columns} from api_keys where id = ?`,
       account,
       new Uint8Array(32).fill(8),
       id,
@@ -317,7 +317,7 @@ describe('a key whose row was changed in the database', () => {
   test('that names an account which does not exist is recorded in the log of the service', async () => {
     const { database, keyring, clock } = core;
     const { id } = await newKey();
-    await run('update api_keys set account = ?, environment = ? where id = ?', 'acct_none', 'nowhere', id);
+    await run('update api_keys set account = ?account, environment = ?environment where id = ?', '#99', '#9', id);
     const alteredRows = new AlteredRows({ database, keyring, clock });
     now += MINUTE;
     await new RowCheck({ database, keyring, clock, alteredRows, tables: MAC_TABLES }).runOnce();
@@ -328,6 +328,6 @@ describe('a key whose row was changed in the database', () => {
     const revoked = await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
       core.accounts.revokeKey(transaction, id),
     );
-    assert.deepEqual([revoked.account, revoked.environment], ['acct_none', 'sandbox']);
+    assert.deepEqual([revoked.account, revoked.environment], ['#99', 'sandbox']);
   });
 });

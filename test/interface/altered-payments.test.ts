@@ -74,7 +74,7 @@ describe('payments whose rows were changed in the database', () => {
       activations.enable(transaction, tenant, CYBERSOURCE),
     );
     assert.equal(await enabledIn(tenant), 'cybersource');
-    await run("update enablements set processor = 'simulator' where account = ?", tenant.account);
+    await run("update enablements set processor = 'simulator' where account = ?account", tenant.account);
     assert.equal(await enabledIn(tenant), undefined);
     const shown = await activations.show(tenant);
     assert.deepEqual([shown.enabled, shown.processor, shown.isAltered], [false, undefined, true]);
@@ -118,7 +118,7 @@ describe('payments whose rows were changed in the database', () => {
     await core.transactions.run({ origin: BY_OPERATOR }, (transaction) => core.activations.disable(transaction, one));
     const columns = 'environment, capability, processor, enabled_at, mac';
     await run(
-      `insert into enablements (account, ${columns}) select ?, ${columns} from enablements where account = ?`,
+      `insert into enablements (account, ${columns}) select ?account, ${columns} from enablements where account = ?account`,
       one.account,
       other.account,
     );
@@ -139,7 +139,7 @@ describe('payments whose rows were changed in the database', () => {
     );
     const alter = (processor: string) =>
       run(
-        'update processor_configurations set revision = revision + 7 where account = ? and processor = ?',
+        'update processor_configurations set revision = revision + 7 where account = ?account and processor = ?',
         tenant.account,
         processor,
       );

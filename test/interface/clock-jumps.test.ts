@@ -101,7 +101,7 @@ describe('a clock that jumps', () => {
       }
       for (const id of [kept, made]) assert.equal((await retrieve(id)).status, 200);
       assert.equal(await me.operations(), operations + 1);
-      const sql = 'select count(*) as number from tokens where account = ? and deleted_at is not null';
+      const sql = 'select count(*) as number from tokens where account = ?account and deleted_at is not null';
       assert.ok(Number((await service.core.database.read(sql, me.account))[0]?.['number']) > 0);
     });
 

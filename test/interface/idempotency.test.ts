@@ -223,7 +223,7 @@ test('responses are stored for 24 hours, then the request is executed again', as
 test('the stored answer is encrypted, and the key is not stored', async () => {
   const owner = await newCaller(service);
   const [token = ''] = tokensIn(await owner.tokenize(cards([VISA]), keyed('recognisable-key')));
-  const rows = await service.core.database.read('select * from idempotency where account = ?', owner.account);
+  const rows = await service.core.database.read('select * from idempotency where account = ?account', owner.account);
   assert.equal(rows.length, 1);
   const values = Object.values(rows[0] ?? {}).map((value) =>
     value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value),

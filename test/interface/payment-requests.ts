@@ -100,7 +100,7 @@ export async function newMerchant(
 
 /** How many operations there are of all payments of an account; the first one of a payment has its id. */
 export async function operationsIn(service: TestService, account: string): Promise<number> {
-  const both = `select id from payments where account = ? union select id from payment_operations where account = ?`;
+  const both = `select id from payments where account = ?account union select id from payment_operations where account = ?account`;
   const rows = await service.core.database.read(
     `select count(*) as rows from (${both}) as operations`,
     account,

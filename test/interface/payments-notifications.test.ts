@@ -165,7 +165,7 @@ describe('notifications from KOIN', () => {
     const { id, secret } = await open(own);
     koin.turn(id, 'Authorized');
     const alter = async (by: number): Promise<void> => {
-      const sql = 'update processor_configurations set revision = revision + ? where account = ?';
+      const sql = 'update processor_configurations set revision = revision + ? where account = ?account';
       await commitOrThrow(service.core.database, { writes: [write(sql, [by, own.account])] });
       service.advance(5000);
     };

@@ -142,12 +142,12 @@ describe('a configuration that was damaged in the database', () => {
   async function damage({ account, environment }: Sender): Promise<void> {
     const scope = [account, environment] as const;
     const { database } = service.core;
-    const sql = 'select record from proxy_configurations where account = ? and environment = ?';
+    const sql = 'select record from proxy_configurations where account = ?account and environment = ?environment';
     const [row = assert.fail('nothing is stored')] = await database.read(sql, ...scope);
     const record = Buffer.from(blob(row, 'record'));
     const at = record.length >> 1;
     record[at] = (record[at] ?? 0) ^ 1;
-    const update = 'update proxy_configurations set record = ? where account = ? and environment = ?';
+    const update = 'update proxy_configurations set record = ? where account = ?account and environment = ?environment';
     const outcome = await database.commit({ writes: [write(update, [record, ...scope], 1)] });
     assert.ok(outcome.committed);
   }

@@ -126,7 +126,10 @@ describe('while the body of a request trickles in', () => {
       ),
     );
     assert.match(answer, /^HTTP\/1\.1 403 /);
-    const rows = await service.core.database.read('select count(*) as n from tokens where account = ?', me.account);
+    const rows = await service.core.database.read(
+      'select count(*) as n from tokens where account = ?account',
+      me.account,
+    );
     assert.equal(rows[0]?.['n'], 0);
   });
 });

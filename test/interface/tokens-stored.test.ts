@@ -183,7 +183,7 @@ describe('DELETE /v1/tokens', () => {
       const owner = await newCaller(service);
       const [token = ''] = tokensIn(await owner.tokenize(cards([VISA], { type: 'persistent' })));
       dataOf(await owner.send('DELETE', TOKENS, { tokens: [token] }));
-      const sql = 'select record, fingerprint, format from tokens where account = ?';
+      const sql = 'select record, fingerprint, format from tokens where account = ?account';
       const rows = await service.core.database.read(sql, owner.account);
       assert.deepEqual(
         rows.map((row) => ({ ...row })),

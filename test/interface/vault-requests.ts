@@ -101,7 +101,7 @@ export async function newCaller(service: TestService, options: CallerOptions = {
     capture: async (more) => dataOf(await send('POST', CAPTURES, capture(more))).id,
     count: async (table) => {
       const live = table === 'tokens' ? ' and record is not null' : '';
-      const sql = `select count(*) as rows from ${table} where account = ? and environment = ?${live}`;
+      const sql = `select count(*) as rows from ${table} where account = ?account and environment = ?environment${live}`;
       return Number((await service.core.database.read(sql, account, environment))[0]?.['rows']);
     },
   };

@@ -21,6 +21,7 @@ import type {
 } from '../../src/payments/processor.ts';
 import { Simulator } from '../../src/payments/processors/simulator/simulator.ts';
 import type { Driver } from '../../src/storage/database.ts';
+import { insertAccounts } from '../fixtures/accounts.ts';
 import { dropDatabase, openFolder, storedBytes } from '../fixtures/database.ts';
 import { initializeJournal } from '../fixtures/journals.ts';
 import { buildOrder } from '../fixtures/payment-fixtures.ts';
@@ -85,6 +86,7 @@ export class SimulatorFixture {
     const bench = new SimulatorFixture(directory, await openFolder(directory));
     await bench.database.migrate(() => bench.now);
     await initializeJournal(bench.database, createSecretKey(randomBytes(32)));
+    await insertAccounts(bench.database, ['acc_1', 'acc_2']);
     return bench;
   }
 

@@ -91,6 +91,14 @@ export class CrashableDatabase implements Database {
     return rows === undefined || this.isDead ? never() : rows;
   }
 
+  readStored(sql: string, ...values: readonly Value[]): Promise<Row[]> {
+    return this.isDead ? never() : this.#disk.database.readStored(sql, ...values);
+  }
+
+  nameAccount(id: string, number: number): void {
+    this.#disk.database.nameAccount(id, number);
+  }
+
   commit(unit: UnitOfWork): Promise<CommitResult> {
     return this.isDead ? never() : this.#disk.commit(this, unit);
   }

@@ -8,6 +8,7 @@ import type { Pan } from '../../src/kernel/pan.ts';
 import { TimeGuard, type TrustedTime } from '../../src/kernel/time-guard.ts';
 import type { LoadedPayment } from '../../src/payments/payment-repository.ts';
 import type { Driver } from '../../src/storage/database.ts';
+import { insertAccounts } from '../fixtures/accounts.ts';
 import { trustedTime } from '../fixtures/clock.ts';
 import { dropDatabase, openFolder } from '../fixtures/database.ts';
 import { initializeJournal } from '../fixtures/journals.ts';
@@ -194,6 +195,7 @@ class Simulation {
     const clock = () => this.#time.now;
     await this.#real.migrate(clock);
     await initializeJournal(this.#real, createSecretKey(this.#seeded.bytes(32)));
+    await insertAccounts(this.#real, [TENANT.account]);
     const process = { database: this.#real, clock, random: this.#seeded.branch(), isDead: () => false };
     const desk = this.#machine(process, clock, trustedTime(clock));
     const { name } = this.#backend;

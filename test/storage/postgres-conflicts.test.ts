@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type CommitResult, StorageError, write } from '../../src/storage/database.ts';
 import type { PostgresDatabase } from '../../src/storage/postgres/postgres.ts';
+import { nextNumber } from '../fixtures/accounts.ts';
 import { whyNoPostgres } from '../fixtures/postgres-binaries.ts';
 import { COMMITTED, INSERT, INSERT_NEW, insert, PostgresFixture, tell } from './postgres-fixture.ts';
 
@@ -86,7 +87,7 @@ describe('PostgreSQL: trouble with the server', { skip: whyNoPostgres(), timeout
         // In one write, and in two of different texts.
         [order.slice(0, 20), order.slice(20)].map((part, at) => ({
           sql: at === 0 ? INSERT_NEW : INSERT_NEW.replace('do nothing', '(id) do nothing'),
-          rows: part.map((id) => [id, by, null, 0]),
+          rows: part.map((id) => [id, nextNumber(), by, null, 0]),
           expectedRows: 1,
         }));
       const outcomes: CommitResult[] = await Promise.all([
@@ -207,14 +208,20 @@ describe('PostgreSQL: trouble with the server', { skip: whyNoPostgres(), timeout
     const database = rig.open();
     const commits = Array.from({ length: 1100 }, (_, index) =>
       database.commit({
-        writes: [write(`${INSERT} on conflict (id) do update set created_at = ${index}`, ['texts', 'n', null, 0], 1)],
+        writes: [
+          write(
+            `${INSERT} on conflict (id) do update set created_at = ${index}`,
+            ['texts', nextNumber(), 'n', null, 0],
+            1,
+          ),
+        ],
       }),
     );
     for (const outcome of await Promise.all(commits)) assert.deepEqual(outcome, COMMITTED);
     await rig.operate("delete from accounts where id = 'texts'");
     const results = await Promise.allSettled([
       database.commit({ writes: [insert('one')] }),
-      database.commit({ writes: [write(INSERT, ['two', 'name', null, 0, 'more'], 1)] }),
+      database.commit({ writes: [write(INSERT, ['two', nextNumber(), 'name', null, 0, 'more'], 1)] }),
       database.commit({ writes: [write(INSERT, ['three', 'name'], 1)] }),
     ]);
     assert.deepEqual(

@@ -6,17 +6,18 @@ import { systemRandom } from '../../src/crypto/random.ts';
 import { type CommitResult, type UnitOfWork, type Value, type Write, write } from '../../src/storage/database.ts';
 import { parseAddress } from '../../src/storage/postgres/address.ts';
 import { PostgresDatabase, type PostgresPool } from '../../src/storage/postgres/postgres.ts';
+import { insertAccounts, nextNumber } from '../fixtures/accounts.ts';
 import { initializeJournal } from '../fixtures/journals.ts';
 import { sharedPostgres } from '../fixtures/postgres.ts';
 import { WireProxy } from './wire-proxy.ts';
 
 const NOW = 1_700_000_000_000;
 export const COMMITTED: CommitResult = { committed: true };
-export const INSERT = 'insert into accounts (id, name, suspended_at, created_at) values (?, ?, ?, ?)';
+export const INSERT = 'insert into accounts (id, number, name, suspended_at, created_at) values (?, ?, ?, ?, ?)';
 export const INSERT_NEW = `${INSERT} on conflict do nothing`;
 const COUNT = 'update accounts set created_at = created_at + 1 where id = ?';
 
-export const insert = (id: string, sql = INSERT): Write => write(sql, [id, 'name', null, 0], 1);
+export const insert = (id: string, sql = INSERT): Write => write(sql, [id, nextNumber(), 'name', null, 0], 1);
 
 const entry = (account: string, record: string) => ({ account, environment: 'sandbox', at: NOW, record });
 
@@ -44,6 +45,7 @@ export class PostgresFixture {
     const rig = new PostgresFixture(address);
     await rig.eyes.migrate(() => NOW);
     await initializeJournal(rig.eyes, rig.journalKey);
+    await insertAccounts(rig.eyes, ['a']);
     assert.deepEqual(await rig.eyes.commit({ writes: [insert('counter')] }), COMMITTED);
     return rig;
   }
@@ -88,13 +90,13 @@ export class PostgresFixture {
 
   /** Each of these happened once, and nothing else did. */
   async happenedOnce(ids: readonly string[]): Promise<void> {
-    const rows = await this.eyes.read("select id from accounts where id <> 'counter' order by id");
+    const rows = await this.eyes.read("select id from accounts where id not in ('a', 'counter') order by id");
     assert.deepEqual(
       rows.map((row) => row['id']),
       [...ids].sort(),
     );
     assert.equal(await this.one("select created_at from accounts where id = 'counter'"), ids.length);
-    const records = await this.eyes.read("select record from journal where account = 'a' order by record");
+    const records = await this.eyes.read('select record from journal where account = ?account order by record', 'a');
     assert.deepEqual(
       records.map((row) => row['record']),
       ids.map((id) => `"${id}"`).sort(),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { verifyJournal } from '../../src/audit/verify-journal.ts';
 import { readRegister } from '../../src/storage/lane-register.ts';
+import { insertAccounts } from '../fixtures/accounts.ts';
 import { whyNoPostgres } from '../fixtures/postgres-binaries.ts';
 import { COMMITTED, PostgresFixture } from './postgres-fixture.ts';
 
@@ -30,6 +31,7 @@ describe('lanes over PostgreSQL', { skip: whyNoPostgres(), timeout: 120_000 }, (
 
   test('of nodes that all start at once are each registered once, with their first record', async () => {
     const below = spread();
+    await insertAccounts(rig.eyes, ['acct_later', ...Array.from({ length: NODES }, (_, index) => `acct_${index}`)], 2);
     const nodes = Array.from({ length: NODES }, () => rig.open(rig.address, { writers: WRITERS, below }));
     const outcomes = await Promise.all(
       nodes.flatMap((node, index) =>

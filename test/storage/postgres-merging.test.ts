@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
-import type { CommitResult, UnitOfWork, Value, Write } from '../../src/storage/database.ts';
+import type { StoredUnit } from '../../src/storage/account-numbers.ts';
+import type { CommitResult, Value, Write } from '../../src/storage/database.ts';
 import type { GroupResult } from '../../src/storage/group-commit.ts';
 import { readMigrations } from '../../src/storage/migrate.ts';
 import type { PostgresDatabase } from '../../src/storage/postgres/postgres.ts';
@@ -20,14 +21,14 @@ import { PostgresFixture } from './postgres-fixture.ts';
  */
 const COLUMNS =
   'account, environment, slot, scheme, fingerprint, fingerprint_version, format, record, revision, created_at';
-const INSERT = `insert into tokens (${COLUMNS}) values ('a', 'sandbox', ?, 1, ?, 1, ?, ?, ?, ?)`;
+const INSERT = `insert into tokens (${COLUMNS}) values (1, 1, ?, 1, ?, 1, ?, ?, ?, ?)`;
 /** The columns in another order, and values of its own. */
 const INSERT_OTHER = `insert into tokens (record, slot, format, fingerprint, account, environment, scheme, fingerprint_version,
-  created_at, revision) values (null, ?, 'f', ?, 'a', 'sandbox', 1, 1, ?, 1)`;
-const WHERE = "where account = 'a' and environment = 'sandbox' and slot = ?";
+  created_at, revision) values (null, ?, 'f', ?, 1, 1, 1, 1, ?, 1)`;
+const WHERE = 'where account = 1 and environment = 1 and slot = ?';
 const TOKENS =
-  "select slot, fingerprint, format, record, revision, created_at from tokens where account = 'a' order by slot";
-const ACCOUNTS = 'select id, name, suspended_at, created_at from accounts order by id';
+  'select slot, fingerprint, format, record, revision, created_at from tokens where account = 1 order by slot';
+const ACCOUNTS = 'select id, number, name, suspended_at, created_at from accounts order by id';
 
 const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text));
 const slot = fc.constantFrom<Value>(...['x', 'y', 'z'].map(bytesOf));
@@ -60,18 +61,22 @@ const someWrite: fc.Arbitrary<Write> = fc.oneof(
   runs(`delete from tokens ${WHERE}`, [slot], 1),
   runs(`delete from tokens ${WHERE} and revision = ?`, [slot, small], 0),
   runs('delete from tokens where revision = ?', [small], 2),
-  runs('insert into accounts (id, name, created_at) values (?, ?, ?) on conflict do nothing', [id, id, whole], 1),
+  runs(
+    'insert into accounts (id, number, name, created_at) values (?, ?, ?, ?) on conflict do nothing',
+    [id, small, id, whole],
+    1,
+  ),
   runs('update accounts set name = ? where id = ?', [format, id], 1),
   runs('update accounts set suspended_at = ?, name = id where id = ?', [whole, id], 1),
   runs('delete from accounts where id = ?', [id], 1),
   runs(
-    `insert into accounts (id, name, suspended_at, created_at) select 'y', 'y', null, created_at from tokens
+    `insert into accounts (id, number, name, suspended_at, created_at) select 'y', 1, 'y', null, created_at from tokens
     ${WHERE} on conflict do nothing`,
     [slot],
     1,
   ),
 );
-const unit: fc.Arbitrary<UnitOfWork> = fc
+const unit: fc.Arbitrary<StoredUnit> = fc
   .array(someWrite, { minLength: 1, maxLength: 3 })
   .map((writes) => ({ writes }));
 
@@ -96,11 +101,13 @@ class Model {
     database.exec('delete from tokens; delete from accounts');
     const token = database.prepare(INSERT);
     for (const row of tokens) token.run(...row);
-    const account = database.prepare('insert into accounts (id, name, suspended_at, created_at) values (?, ?, ?, ?)');
+    const account = database.prepare(
+      'insert into accounts (id, number, name, suspended_at, created_at) values (?, ?, ?, ?, ?)',
+    );
     for (const row of accounts) account.run(...row);
   }
 
-  run(units: readonly UnitOfWork[]): readonly unknown[] {
+  run(units: readonly StoredUnit[]): readonly unknown[] {
     return writeGroup(this.#connection, this.#key, units).map((result) => (isError(result) ? 'error' : result));
   }
 
@@ -155,7 +162,7 @@ describe('PostgreSQL: units that are merged', { skip: whyNoPostgres(), timeout: 
     const property = fc.asyncProperty(fc.array(unit, { minLength: 1, maxLength: 4 }), async (units) => {
       const before = state;
       const outcomes = await Promise.all(
-        units.map((each) => database.commit(each).catch((): CommitResult | 'error' => 'error')),
+        units.map((each) => database.commit({ writes: each.writes }).catch((): CommitResult | 'error' => 'error')),
       );
       state = {
         tokens: (await database.read(TOKENS)).map((row) => Object.values(row)),

@@ -509,7 +509,7 @@ describe('the command line', () => {
       );
       assert.match((await run(own, 'audit', 'export', '--account', 'acct_unknown')).err, /no such account/);
       const core = await openCore(parseConfig({ CARDVAULT_DATA_DIR: own }), systemClocks);
-      const forged = { sql: "update journal set environment = 'other' where account <> ''", rows: [[]] };
+      const forged = { sql: 'update journal set environment = 2 where account <> 0', rows: [[]] };
       await core.database.commit({ writes: [forged] });
       await core.close();
       const { code, json } = await run(own, 'audit', 'verify', '--json');

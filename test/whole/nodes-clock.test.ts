@@ -60,7 +60,7 @@ describe('nodes whose own clocks are wrong by hours', { timeout: 240_000 }, () =
     }
     const expired = await nodes.newExpiredCapture(account);
     for (const node of all) assert.equal((await get(node, expired)).status, 400);
-    const left = () => nodes.rows('select id, created_at, expires_at from captures where account = ?', account);
+    const left = () => nodes.rows('select id, created_at, expires_at from captures where account = ?account', account);
     const { found } = await withDeadline(15_000, left, (rows) => rows.every(({ id }) => id !== expired));
     assert.deepEqual(found.map(({ id }) => id).sort(), living.toSorted());
     for (const { created_at, expires_at } of found) {

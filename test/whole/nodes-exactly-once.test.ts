@@ -19,7 +19,7 @@ describe('two nodes are as exact as one', { timeout: 240_000 }, () => {
   after(() => nodes.end());
 
   const count = async (table: string, account: string): Promise<number> =>
-    Number((await nodes.rows(`select count(*) as rows from ${table} where account = ?`, account))[0]?.['rows']);
+    Number((await nodes.rows(`select count(*) as rows from ${table} where account = ?account`, account))[0]?.['rows']);
   const toBoth = (path: string, ...calls: Call[]): Promise<ProcessResponse[]> =>
     Promise.all(both.flatMap((each, index) => each.call('POST', path, calls[index] ?? calls[0] ?? {})));
   const keyed = (key: string, name: string, body: unknown): Call => ({
@@ -106,7 +106,7 @@ describe('two nodes are as exact as one', { timeout: 240_000 }, () => {
       assert.equal(new Set(here).size, pans.length);
     }
     const [row] = await nodes.rows(
-      'select count(*) as rows, count(distinct fingerprint) as cards from tokens where account = ?',
+      'select count(*) as rows, count(distinct fingerprint) as cards from tokens where account = ?account',
       account,
     );
     assert.equal(row?.['rows'], row?.['cards']);

@@ -17,7 +17,7 @@ test('payments that cannot be read do not keep the others from being recovered',
   const settings = { 'recovery-delay-ms': '60000' };
   const [damaged, healthy] = [await newMerchant(service, settings), await newMerchant(service, settings)];
   await Promise.all(Array.from({ length: MANY }, () => damaged.opened('payment', { words: '_lost' })));
-  const changed = write("update payments set status = 'Collected' where account = ?", [damaged.account], MANY);
+  const changed = write("update payments set status = 'Collected' where account = ?account", [damaged.account], MANY);
   await service.core.database.commit({ writes: [changed] });
   const payment = await healthy.opened('payment', { amount: TIMES_OUT });
   service.advance(62_000);

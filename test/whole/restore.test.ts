@@ -123,7 +123,7 @@ describe('restore', { timeout: 120_000 }, () => {
 
   test('removes no database for a backup whose audit log is not in order', async () => {
     const forged = new DatabaseSync(backup());
-    forged.exec("update journal set environment = 'other' where sequence = 1");
+    forged.exec('update journal set environment = 2 where sequence = 1');
     forged.close();
     const { code, err } = await restore('--force');
     assert.equal(code, 1);

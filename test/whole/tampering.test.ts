@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { exportJournal, verifyJournal } from '../../src/audit/verify-journal.ts';
+import { numberOf } from '../fixtures/accounts.ts';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
 
 const CARD = { card: '4111111111111111', name: 'Ana Lopez', exp: '12/29' };
@@ -32,7 +33,7 @@ describe('a database that was tampered with', () => {
     (await service.call('POST', '/transactions/requests', { key, body: CAPTURE })).json.data.id;
 
   for (const [what, change, value] of [
-    ['another account', 'account = ?', () => victim],
+    ['another account', 'account = (select number from accounts where id = ?)', () => victim],
     ['more permissions', 'permissions = ?', () => '["captures:retrieve","account:read"]'],
     ['a wider allow-list', 'allow_list = ?', () => '[{"cidr":"0.0.0.0/0","note":""}]'],
     ['no revocation', 'revoked_at = null, prefix = ?', () => 'x'],
@@ -63,7 +64,7 @@ describe('a database that was tampered with', () => {
     assert.equal((await verifyJournal(database, journalKey)).fault, undefined);
     const remove = (table: string): void => {
       const file = new DatabaseSync(join(service.directory, 'cardvault.db'));
-      assert.ok(file.prepare(`delete from ${table} where account = ?`).run(robbed).changes > 0);
+      assert.ok(file.prepare(`delete from ${table} where account = ${numberOf(robbed)}`).run().changes > 0);
       file.close();
     };
     remove('journal');

@@ -50,8 +50,8 @@ describe('what a vault began with', () => {
 
   for (const [what, where, named] of [
     ['the key of the audit log', "purpose = 'journal'", /the journal key of service was removed/],
-    ['all keys of the service', "environment = 'service'", /the wrapping key of service was removed/],
-    ['the key of an environment', "environment = 'production'", /the wrapping key of production was removed/],
+    ['all keys of the service', 'environment = 2', /the wrapping key of service was removed/],
+    ['the key of an environment', 'environment = 0', /the wrapping key of production was removed/],
   ] as const)
     test(`is not initialized again when ${what} was removed`, async () => {
       inFile('create table kept as select * from wrapped_keys', `delete from wrapped_keys where ${where}`);

@@ -3,6 +3,9 @@
 -- Every table leads its keys with the account, so that a database that shards can place an account on one machine.
 -- Exceptions are accounts themselves, tables of users (who may belong to several accounts) and tables of the service.
 --
+-- account is the number of the account, see accounts.number, and 0 for what belongs to the service. environment is 0 for
+-- production, 1 for sandbox, 2 for the service, 3 for none. Seals, MACs and hashes contain the id and the name instead.
+--
 -- Text is compared and ordered by its bytes. The PostgreSQL driver creates `text` as `text collate "C"`, and `blob` as
 -- `bytea`. Times are Unix times in milliseconds. Records are sealed unless a comment says otherwise.
 
@@ -11,8 +14,8 @@
 -- The keys of the hierarchy below the root key, wrapped. reserved counts the nonces that processes have set aside.
 -- The index by id is not unique across accounts: ids are random values of 64 bits.
 create table wrapped_keys (
-  account text not null,
-  environment text not null,
+  account integer not null,
+  environment integer not null,
   purpose text not null,
   version integer not null,
   id text not null,
@@ -33,7 +36,7 @@ create table heartbeat (
 -- epoch that of the present connection; every group writes both. After a broken connection the writer learns from
 -- last_group whether its group was committed, and the epoch refuses what still arrives on the old connection.
 create table writers (
-  account text not null,
+  account integer not null,
   id text not null,
   epoch bigint not null,
   last_group bigint not null,
@@ -68,7 +71,7 @@ create table clock_records (
 -- the database. Dumps and backups have to leave this table out.
 create table sad_keys (
   id text not null primary key,
-  environment text not null,
+  environment integer not null,
   period bigint not null,
   wrapped blob not null,
   closed_at bigint
@@ -77,12 +80,12 @@ create unique index sad_keys_open on sad_keys (environment, period) where closed
 
 -- Audit log.
 
--- The journal: a chain of records for each account and lane. Records that belong to no account have the account ''.
+-- The journal: a chain of records for each account and lane. Records that belong to no account have the account 0.
 create table journal (
-  account text not null,
+  account integer not null,
   lane integer not null,
   sequence bigint not null,
-  environment text not null,
+  environment integer not null,
   at bigint not null,
   record text not null,
   hash text not null,
@@ -91,7 +94,7 @@ create table journal (
 
 -- The newest record of each chain. seal is a MAC under the key of the journal.
 create table journal_heads (
-  account text not null,
+  account integer not null,
   lane integer not null,
   sequence bigint not null,
   hash text not null,
@@ -99,17 +102,17 @@ create table journal_heads (
   primary key (account, lane)
 );
 
--- One row, of the account ''. lanes lists every lane of the journal with its first record, as JSON; seal is its MAC under the
+-- One row, of the account 0. lanes lists every lane of the journal with its first record, as JSON; seal is its MAC under the
 -- key of the journal.
 create table lane_register (
-  account text not null primary key,
+  account integer not null primary key,
   lanes text not null,
   seal blob not null
 );
 
 -- The newest record of each chain that the periodic verification found intact.
 create table verified_heads (
-  account text not null,
+  account integer not null,
   lane integer not null,
   sequence bigint not null,
   hash text not null,
@@ -140,9 +143,11 @@ create table altered_rows (
 
 -- Accounts and API keys. mac covers all other columns of its row; a row without one counts as altered.
 
+-- number stands for the account in all other tables; accounts are never deleted, and numbers never change.
 -- dual_control is 1 when changes in production need the approval of a second user.
 create table accounts (
   id text not null primary key,
+  number integer not null,
   name text not null,
   suspended_at bigint,
   created_at bigint not null,
@@ -150,10 +155,11 @@ create table accounts (
   revision integer not null default 1,
   mac blob
 );
+create unique index accounts_by_number on accounts (number);
 
 create table enablements (
-  account text not null,
-  environment text not null,
+  account integer not null,
+  environment integer not null,
   capability text not null,
   processor text,
   enabled_at bigint not null,
@@ -163,9 +169,9 @@ create table enablements (
 
 -- successor is the id of the key that replaces this one after a rotation. last_used_at is not covered by the MAC.
 create table api_keys (
-  account text not null,
+  account integer not null,
   id text not null,
-  environment text not null,
+  environment integer not null,
   digest blob not null,
   prefix text not null,
   name text not null,
@@ -186,8 +192,8 @@ create index api_keys_by_id on api_keys (id);
 
 -- The time of the last notice of each kind that tells an account what an operator changed.
 create table account_notices (
-  account text not null,
-  environment text not null,
+  account integer not null,
+  environment integer not null,
   kind text not null,
   at bigint not null,
   primary key (account, environment, kind)
@@ -195,8 +201,8 @@ create table account_notices (
 
 -- Usage by hour. hour is the time at which the hour begins, name the name of the counter.
 create table statistics (
-  account text not null,
-  environment text not null,
+  account integer not null,
+  environment integer not null,
   hour bigint not null,
   name text not null,
   number bigint not null,
@@ -213,8 +219,8 @@ create table statistics (
 -- The primary keys of tokens and captures are the order of lists. Rows are appended in that order, so that a write costs one
 -- random page less than with rows in the order of a random key.
 create table tokens (
-  account text not null,
-  environment text not null,
+  account integer not null,
+  environment integer not null,
   created_at bigint not null,
   slot blob not null,
   scheme integer not null,
@@ -236,8 +242,8 @@ create index tokens_by_deletion on tokens (deleted_at) where deleted_at is not n
 
 -- The tags of tokens as short keyed digests.
 create table token_tags (
-  account text not null,
-  environment text not null,
+  account integer not null,
+  environment integer not null,
   tag blob not null,
   created_at bigint not null,
   slot blob not null,
@@ -246,8 +252,8 @@ create table token_tags (
 
 -- sad is sealed under the key that sad_key names, so that keys without captures can be found.
 create table captures (
-  account text not null,
-  environment text not null,
+  account integer not null,
+  environment integer not null,
   id text not null,
   record blob not null,
   sad blob,
@@ -269,8 +275,8 @@ create index captures_by_sad_key on captures (sad_key) where sad_key is not null
 -- the process that executes the request. bound_operation is the operation that the key stands for: such a key is not free
 -- again before the operation has ended.
 create table idempotency (
-  account text not null,
-  environment text not null,
+  account integer not null,
+  environment integer not null,
   id blob not null,
   request blob not null,
   owner text,
@@ -289,8 +295,8 @@ create index idempotency_by_operation on idempotency (account, environment, boun
 
 -- Keys, certificate and settings of the payload proxy. The times in clear serve the metrics.
 create table proxy_configurations (
-  account text not null,
-  environment text not null,
+  account integer not null,
+  environment integer not null,
   revision integer not null,
   record blob not null,
   merchant_expires_at bigint,
@@ -300,8 +306,8 @@ create table proxy_configurations (
 
 -- Settings of a processor. They stay when payments are disabled, because unfinished payments have to be completed.
 create table processor_configurations (
-  account text not null,
-  environment text not null,
+  account integer not null,
+  environment integer not null,
   processor text not null,
   revision integer not null,
   record blob not null,
@@ -313,8 +319,8 @@ create table processor_configurations (
 -- due_at is the next time recovery, a notification or expiry processes this payment. in_doubt_since is set while an outcome is
 -- unknown. notification_digest is a keyed digest of the secret in the notification address of the payment.
 create table payments (
-  account text not null,
-  environment text not null,
+  account integer not null,
+  environment integer not null,
   id text not null,
   processor text not null,
   status text not null,
@@ -337,8 +343,8 @@ create index payments_by_notification on payments (environment, notification_dig
 
 -- The operations of a payment after its first one.
 create table payment_operations (
-  account text not null,
-  environment text not null,
+  account integer not null,
+  environment integer not null,
   payment text not null,
   id text not null,
   type text not null,
@@ -357,8 +363,8 @@ create index payment_operations_by_processor on payment_operations (account, env
 -- exceed an integer column. Operation references ascend with time, so that rows and index entries are appended.
 -- triggers lists, separated by spaces, the trigger words that apply to later operations.
 create table simulator_payments (
-  account text not null,
-  environment text not null,
+  account integer not null,
+  environment integer not null,
   operation_ref text not null,
   reference text not null,
   outcome text not null,
@@ -379,8 +385,8 @@ create index simulator_payments_by_notification on simulator_payments (notify_at
 
 -- Captures, refunds and voids of the simulator, refused ones included.
 create table simulator_modifications (
-  account text not null,
-  environment text not null,
+  account integer not null,
+  environment integer not null,
   operation_ref text not null,
   reference text not null,
   payment text not null,
@@ -427,9 +433,9 @@ create table factors (
   primary key (person, id)
 );
 
--- mac covers the whole row, so that writing to the database gives nobody a role. Operators have the account ''.
+-- mac covers the whole row, so that writing to the database gives nobody a role. Operators have the account 0.
 create table memberships (
-  account text not null,
+  account integer not null,
   person text not null,
   role text not null,
   mac blob not null,
@@ -440,7 +446,7 @@ create index memberships_by_person on memberships (person);
 
 -- digest is a keyed digest of the secret in the link. person is the user whose sign-in the link resets.
 create table invitations (
-  account text not null,
+  account integer not null,
   id text not null,
   digest blob not null,
   person text,
@@ -472,8 +478,8 @@ create index sessions_by_expiry on sessions (expires_at);
 -- that would be executed; it may be long, so it is sealed apart from the record and is the last column. It is null once the
 -- approval has ended.
 create table approvals (
-  account text not null,
-  environment text not null,
+  account integer not null,
+  environment integer not null,
   id text not null,
   status text not null,
   requested_by text not null,
@@ -487,8 +493,8 @@ create table approvals (
 
 -- Requests of an account that an operator enable payments.
 create table activation_requests (
-  account text not null,
-  environment text not null,
+  account integer not null,
+  environment integer not null,
   id text not null,
   status text not null,
   requested_by text not null,

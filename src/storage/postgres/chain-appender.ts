@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
-import { integer, type JournalEntry, text } from '../database.ts';
+import { environmentNumber, SERVICE_NUMBER, type StoredEntry } from '../account-numbers.ts';
+import { integer, text } from '../database.ts';
 import { type ChainedRecord, emptyHead, extendChains, FIRST_LANE, type Head, type SealedHead } from '../journal.ts';
 import {
   findRegisterWithout,
@@ -20,7 +21,7 @@ const LANES = 64;
 const MAX_CACHED = 10_000;
 
 const HEADS = `select account, sequence, hash from journal_heads
-  where lane = $1 and account = any($2::text[])`;
+  where lane = $1 and account = any($2::bigint[])`;
 /** Nodes that start at the same time register their lanes one after the other. */
 const LOCK_REGISTER = `${READ_REGISTER} for update`;
 const INSERT_HEAD = `insert into journal_heads (account, lane, sequence, hash, seal) values (?, ?, ?, ?, ?)
@@ -46,6 +47,8 @@ export class ChainAppender {
   readonly #key: () => KeyObject;
   readonly #pick: (bound: number) => number;
   readonly #heads = new Map<string, Head>();
+  /** The numbers of the accounts of the heads. */
+  readonly #numbers = new Map<string, number>([['', SERVICE_NUMBER]]);
   #lane: number;
 
   /** `pick`: a uniform integer below a bound. */
@@ -60,14 +63,18 @@ export class ChainAppender {
    */
   async extend(
     connection: Connection,
-    entries: readonly JournalEntry[],
+    entries: readonly StoredEntry[],
     { merge, isInTransaction }: { merge: boolean; isInTransaction: boolean },
   ): Promise<ChainExtension> {
     await this.#loadHeads(connection, entries);
     const { records, heads, newLane } = extendChains(this.#key(), this.#lane, this.#heads, entries);
     if (newLane !== undefined && !isInTransaction) throw new LaneStart();
     const registration = newLane === undefined ? [] : await this.#registration(connection, newLane);
-    return { checks: [...registration, ...buildChecks(heads, merge)], inserts: buildInserts(records, merge), heads };
+    return {
+      checks: [...registration, ...this.#buildChecks(heads, merge)],
+      inserts: this.#buildInserts(records, merge),
+      heads,
+    };
   }
 
   async #registration(connection: Connection, lane: RegisteredLane): Promise<Statement[]> {
@@ -92,49 +99,64 @@ export class ChainAppender {
     this.#lane = FIRST_LANE + this.#pick(LANES);
   }
 
-  async #loadHeads(connection: Connection, entries: readonly JournalEntry[]): Promise<void> {
+  async #loadHeads(connection: Connection, entries: readonly StoredEntry[]): Promise<void> {
+    if (this.#numbers.size > MAX_CACHED) this.#numbers.clear();
+    for (const { account, number } of entries) this.#numbers.set(account, number);
+    this.#numbers.set('', SERVICE_NUMBER);
     const accounts = new Set(entries.map(({ account }) => account)).add('');
-    const unknown = [...accounts].filter((account) => !this.#heads.has(account));
-    if (unknown.length === 0) return;
-    const rows = await connection.run(statement(HEADS, [this.#lane, encodeArray('text', unknown)]));
-    for (const account of unknown) this.#heads.set(account, emptyHead(account, this.#lane));
+    const unknown = new Map([...accounts].filter((id) => !this.#heads.has(id)).map((id) => [this.#numberOf(id), id]));
+    if (unknown.size === 0) return;
+    const rows = await connection.run(statement(HEADS, [this.#lane, encodeArray('bigint', [...unknown.keys()])]));
+    for (const account of unknown.values()) this.#heads.set(account, emptyHead(account, this.#lane));
     for (const row of rows) {
-      const account = text(row, 'account');
+      const account = unknown.get(integer(row, 'account')) ?? '';
       const head = { account, lane: this.#lane, sequence: integer(row, 'sequence'), hash: text(row, 'hash') };
       this.#heads.set(account, head);
     }
   }
+
+  #numberOf(account: string): number {
+    const number = this.#numbers.get(account);
+    if (number === undefined) throw new Error('a chain has no account');
+    return number;
+  }
+
+  #buildChecks(heads: readonly SealedHead[], merge: boolean): Statement[] {
+    const created = heads.filter(({ before }) => before.sequence === 0);
+    const moved = heads.filter(({ before }) => before.sequence > 0);
+    return [
+      ...checkedRuns(
+        INSERT_HEAD,
+        created.map((head) => [this.#numberOf(head.account), head.lane, ...valuesOf(head)]),
+        merge,
+      ),
+      ...checkedRuns(
+        MOVE_HEAD,
+        moved.map((head) => [
+          ...valuesOf(head),
+          this.#numberOf(head.account),
+          head.lane,
+          head.before.sequence,
+          head.before.hash,
+        ]),
+        merge,
+      ),
+    ];
+  }
+
+  #buildInserts(links: readonly ChainedRecord[], merge: boolean): Statement[] {
+    const rows = links.map(({ lane, sequence, account, environment, at, record, hash }) => [
+      lane,
+      sequence,
+      this.#numberOf(account),
+      environmentNumber(environment),
+      at,
+      record,
+      hash,
+    ]);
+    if (rows.length > 1) return checkedRuns(INSERT_LINK, rows, merge);
+    return rows.map((row) => plain(INSERT_LINK, row));
+  }
 }
 
 const valuesOf = (head: SealedHead) => [head.sequence, head.hash, head.seal] as const;
-
-function buildChecks(heads: readonly SealedHead[], merge: boolean): Statement[] {
-  const created = heads.filter(({ before }) => before.sequence === 0);
-  const moved = heads.filter(({ before }) => before.sequence > 0);
-  return [
-    ...checkedRuns(
-      INSERT_HEAD,
-      created.map((head) => [head.account, head.lane, ...valuesOf(head)]),
-      merge,
-    ),
-    ...checkedRuns(
-      MOVE_HEAD,
-      moved.map((head) => [...valuesOf(head), head.account, head.lane, head.before.sequence, head.before.hash]),
-      merge,
-    ),
-  ];
-}
-
-function buildInserts(links: readonly ChainedRecord[], merge: boolean): Statement[] {
-  const rows = links.map((link) => [
-    link.lane,
-    link.sequence,
-    link.account,
-    link.environment,
-    link.at,
-    link.record,
-    link.hash,
-  ]);
-  if (rows.length > 1) return checkedRuns(INSERT_LINK, rows, merge);
-  return rows.map((row) => plain(INSERT_LINK, row));
-}

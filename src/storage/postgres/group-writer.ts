@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, SECOND } from '../../kernel/clock.ts';
-import { integer, StorageError, type UnitOfWork } from '../database.ts';
+import type { StoredUnit } from '../account-numbers.ts';
+import { integer, StorageError } from '../database.ts';
 import type { GroupResult } from '../group-commit.ts';
 import type { Table } from '../table.ts';
 import { type ChainAppender, type ChainExtension, LaneStart } from './chain-appender.ts';
@@ -15,7 +16,7 @@ export const TABLES: readonly Table[] = [
   {
     name: 'writers',
     key: ['account', 'id'],
-    columns: { account: 'text', id: 'text', epoch: 'integer', last_group: 'integer', last_seen_at: 'integer' },
+    columns: { account: 'integer', id: 'text', epoch: 'integer', last_group: 'integer', last_seen_at: 'integer' },
     isLocal: true,
   },
 ];
@@ -43,9 +44,9 @@ interface CommitAttempt {
 
 /** A group and how it is run. */
 interface Task {
-  readonly units: readonly UnitOfWork[];
+  readonly units: readonly StoredUnit[];
   /** Account of the writer row that records the group: with sharding the account of the units, otherwise ''. */
-  readonly account: string;
+  readonly account: number;
   runSeparately: boolean;
   /** True once the database was reached: a later connection failure is retried. */
   reached: boolean;
@@ -63,7 +64,7 @@ export class GroupWriter {
   readonly #merge: boolean;
   /** The connection for which the registrations are valid, and the accounts that have one. */
   #registeredConnection: Connection | undefined;
-  readonly #registered = new Set<string>();
+  readonly #registered = new Set<number>();
   #epoch = 0;
   #number = 0;
   /** The attempt whose result is unknown after its connection broke. */
@@ -84,7 +85,7 @@ export class GroupWriter {
   }
 
   /** Resolves when the group is on disk. Throws `StorageError` when the result is unknown. */
-  async run(units: readonly UnitOfWork[], account: string): Promise<readonly GroupResult[]> {
+  async run(units: readonly StoredUnit[], account: number): Promise<readonly GroupResult[]> {
     const task: Task = { units, account, runSeparately: false, reached: false };
     this.#inDoubt = undefined;
     let tooLate: AbortSignal | undefined;
@@ -142,7 +143,7 @@ export class GroupWriter {
    * Starts a new epoch, which prevents the commit of anything sent in the previous one. Returns the number of the last
    * committed group. It is itself a durable write, so that what it returns is as durable.
    */
-  async #register(connection: Connection, account: string): Promise<number> {
+  async #register(connection: Connection, account: number): Promise<number> {
     if (connection !== this.#registeredConnection) {
       this.#registered.clear();
       this.#registeredConnection = undefined;
@@ -166,7 +167,7 @@ export class GroupWriter {
     }
   }
 
-  #recordGroup(account: string): { number: number; recordGroup: Statement } {
+  #recordGroup(account: number): { number: number; recordGroup: Statement } {
     const number = ++this.#number;
     return {
       number,
@@ -266,7 +267,7 @@ export class GroupWriter {
 
   async #extension(
     connection: Connection,
-    units: readonly UnitOfWork[],
+    units: readonly StoredUnit[],
     isInTransaction: boolean,
   ): Promise<ChainExtension> {
     const entries = units.flatMap(({ journal = [] }) => journal);

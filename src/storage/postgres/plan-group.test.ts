@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { UnitOfWork, Value } from '../database.ts';
+import type { StoredUnit } from '../account-numbers.ts';
+import type { Value } from '../database.ts';
 import { planGroup } from './plan-group.ts';
 import { statement } from './statements.ts';
 
-const unit = (...writes: [string, Value[][], (number | undefined)?][]): UnitOfWork => ({
+const unit = (...writes: [string, Value[][], (number | undefined)?][]): StoredUnit => ({
   writes: writes.map(([sql, rows, expectedRows]) =>
     expectedRows === undefined ? { sql, rows } : { sql, rows, expectedRows },
   ),
 });
 /** Verb and table of each statement, and its number of runs. */
-const shape = (units: readonly UnitOfWork[], merge = true): string[] =>
+const shape = (units: readonly StoredUnit[], merge = true): string[] =>
   planGroup(units, merge).map(({ text, values }) => {
     const [, verb, table] = /(insert into|update|delete from) (\w+)/.exec(text) ?? [];
     return `${verb?.split(' ')[0]} ${table} ${text.includes('unnest') ? values[0] : 1}`;

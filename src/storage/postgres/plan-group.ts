@@ -1,4 +1,5 @@
-import type { UnitOfWork, Value } from '../database.ts';
+import type { StoredUnit } from '../account-numbers.ts';
+import type { Value } from '../database.ts';
 import { checkedRun, checkedRuns, findTable, plain, type Statement } from './statements.ts';
 
 /** Runs of one statement, of different units, that are executed together. */
@@ -14,7 +15,7 @@ interface BatchStage {
  * is that of the units one after the other, ordered by their first text. When a check fails, the transaction fails, and
  * the units are run one by one.
  */
-export function planGroup(units: readonly UnitOfWork[], merge: boolean): Statement[] {
+export function planGroup(units: readonly StoredUnit[], merge: boolean): Statement[] {
   const stages: BatchStage[] = [];
   /** Index of the newest stage of a table. */
   const latest = new Map<string, number>();
@@ -47,7 +48,7 @@ export function planGroup(units: readonly UnitOfWork[], merge: boolean): Stateme
 }
 
 /** The units were passed in at the same time, so any order is correct. */
-const byFirstText = (units: readonly UnitOfWork[]): UnitOfWork[] =>
+const byFirstText = (units: readonly StoredUnit[]): StoredUnit[] =>
   [...Map.groupBy(units, ({ writes }) => writes[0]?.sql).values()].flat();
 
 function toStatements({ sql, rows, expectedRows }: BatchStage, merge: boolean): Statement[] {

@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, DAY, MINUTE, type Random } from '../../kernel/clock.ts';
 import { LIMITS } from '../../kernel/limits.ts';
+import { AccountNumbers, SERVICE_NUMBER, type StoredUnit } from '../account-numbers.ts';
 import {
   type CommitResult,
   type Driver,
@@ -49,7 +50,8 @@ export class PostgresDatabase implements Driver {
   readonly #writers: readonly { readonly writer: GroupWriter; readonly connection: ReconnectingConnection }[];
   readonly #free: GroupWriter[];
   readonly #waitingForWriter: ((writer: GroupWriter) => void)[] = [];
-  readonly #groups = new Map<string, GroupCommit>();
+  readonly #groups = new Map<number, GroupCommit>();
+  readonly #accounts = new AccountNumbers((sql, ...values) => this.readStored(sql, ...values));
   #journalKey: KeyObject | undefined;
   #lastGroupFailed = false;
   #closing = false;
@@ -99,7 +101,7 @@ export class PostgresDatabase implements Driver {
 
   /** Writes durably when this node was last active, for `cardvault copy` and `isAlive`. */
   async touch(): Promise<void> {
-    await this.#write([], '');
+    await this.#write([], SERVICE_NUMBER);
   }
 
   /** Detects a server that was promoted while the old one still runs: from then on the old one is not used. */
@@ -132,7 +134,12 @@ export class PostgresDatabase implements Driver {
     }
   }
 
-  async read(sql: string, ...values: readonly Value[]): Promise<Row[]> {
+  read(sql: string, ...values: readonly Value[]): Promise<Row[]> {
+    // Stored text has no U+0000, and the server would refuse the whole statement.
+    return values.every(isValue) ? this.#accounts.read(sql, values) : Promise.resolve([]);
+  }
+
+  async readStored(sql: string, ...values: readonly Value[]): Promise<Row[]> {
     if (this.#closing) throw new StorageError('the database is closed');
     // Stored text has no U+0000, and the server would reject the statement.
     if (!values.every(isValue)) return [];
@@ -144,11 +151,20 @@ export class PostgresDatabase implements Driver {
     }
   }
 
-  commit(unit: UnitOfWork): Promise<CommitResult> {
-    if (this.#closing) return Promise.reject(new StorageError('the database is closed'));
-    if (!isWellFormed(unit)) return Promise.reject(new StorageError('a write is malformed'));
-    if (this.queuedUnits >= LIMITS.queuedUnits) return Promise.reject(new StorageError('too many writes are waiting'));
-    const place = this.#options.sharded ? (unit.account ?? '') : '';
+  nameAccount(id: string, number: number): void {
+    this.#accounts.name(id, number);
+  }
+
+  async commit(unit: UnitOfWork): Promise<CommitResult> {
+    if (this.#closing) throw new StorageError('the database is closed');
+    if (!isWellFormed(unit)) throw new StorageError('a write is malformed');
+    if (this.queuedUnits >= LIMITS.queuedUnits) throw new StorageError('too many writes are waiting');
+    const stored = this.#accounts.convert(unit);
+    return this.#commitStored(stored instanceof Promise ? await stored : stored);
+  }
+
+  #commitStored(unit: StoredUnit): Promise<CommitResult> {
+    const place = this.#options.sharded ? (unit.account ?? SERVICE_NUMBER) : SERVICE_NUMBER;
     let group = this.#groups.get(place);
     if (group === undefined) {
       group = new GroupCommit((units) => this.#write(units, place), this.#options.sharded ? 1 : this.#writers.length);
@@ -169,6 +185,7 @@ export class PostgresDatabase implements Driver {
 
   async close(): Promise<void> {
     if (this.#closing) return;
+    await this.#accounts.idle();
     for (const group of this.#groups.values()) await group.drained();
     this.#closing = true;
     for (const { writer } of this.#writers) await writer.deregister().catch(() => undefined);
@@ -177,7 +194,7 @@ export class PostgresDatabase implements Driver {
     );
   }
 
-  async #write(units: readonly UnitOfWork[], place: string): Promise<readonly GroupResult[]> {
+  async #write(units: readonly StoredUnit[], place: number): Promise<readonly GroupResult[]> {
     const writer =
       this.#free.pop() ?? (await new Promise<GroupWriter>((resolve) => this.#waitingForWriter.push(resolve)));
     try {
@@ -192,7 +209,7 @@ export class PostgresDatabase implements Driver {
       if (next === undefined) this.#free.push(writer);
       else next(writer);
       // The map would grow with every account otherwise.
-      if (place !== '' && this.#groups.get(place)?.queuedUnits === 0) this.#groups.delete(place);
+      if (place !== SERVICE_NUMBER && this.#groups.get(place)?.queuedUnits === 0) this.#groups.delete(place);
     }
   }
 

@@ -1,4 +1,4 @@
-import type { UnitOfWork } from '../database.ts';
+import type { StoredUnit } from '../account-numbers.ts';
 import type { GroupResult } from '../group-commit.ts';
 import { type Connection, ConnectionLost } from './connection.ts';
 import { failure, isServerFault, RETRYABLE, sqlState } from './sqlstate.ts';
@@ -26,7 +26,7 @@ const UNDO = step('rollback to savepoint unit; release savepoint unit');
  * sent together. The server skips the statements behind a failed run; its unit is rolled back, and the units behind it
  * are sent again. This takes a round trip, and one more for each unit that fails.
  */
-export async function runSeparately(connection: Connection, units: readonly UnitOfWork[]): Promise<GroupResult[]> {
+export async function runSeparately(connection: Connection, units: readonly StoredUnit[]): Promise<GroupResult[]> {
   const results = units.map((): GroupResult => ({ committed: true }));
   let undo: SavepointStep[] = [];
   for (let next = 0; ; ) {
@@ -43,7 +43,7 @@ export async function runSeparately(connection: Connection, units: readonly Unit
   }
 }
 
-function toSteps({ writes }: UnitOfWork, unit: number): SavepointStep[] {
+function toSteps({ writes }: StoredUnit, unit: number): SavepointStep[] {
   const runs = writes.flatMap(({ sql, rows, expectedRows }, write) =>
     rows.map((values, row) => ({
       statement: expectedRows === undefined ? plain(sql, values) : checkedRun(sql, values, expectedRows),

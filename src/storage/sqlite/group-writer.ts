@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
-import type { CommitResult, JournalEntry, Row, UnitOfWork } from '../database.ts';
+import { environmentNumber, SERVICE_NUMBER, type StoredEntry, type StoredUnit } from '../account-numbers.ts';
+import type { CommitResult, Row } from '../database.ts';
 import type { GroupResult } from '../group-commit.ts';
 import { extendChains, FIRST_LANE, type Head } from '../journal.ts';
 import {
@@ -44,7 +45,7 @@ const isFileFault = (error: unknown): boolean => FAULT_CODES.has(((error as { er
 export function writeGroup(
   connection: Connection,
   journalKey: KeyObject | undefined,
-  units: readonly UnitOfWork[],
+  units: readonly StoredUnit[],
 ): GroupResult[] {
   const { database } = connection;
   connection.statement('begin immediate').run();
@@ -63,7 +64,7 @@ export function writeGroup(
 const isCommitted = (result: GroupResult | undefined): boolean =>
   result !== undefined && 'committed' in result && result.committed;
 
-function writeUnit(connection: Connection, unit: UnitOfWork): GroupResult {
+function writeUnit(connection: Connection, unit: StoredUnit): GroupResult {
   connection.statement('savepoint unit').run();
   let result: GroupResult;
   try {
@@ -77,7 +78,7 @@ function writeUnit(connection: Connection, unit: UnitOfWork): GroupResult {
   return result;
 }
 
-function runWrites(connection: Connection, unit: UnitOfWork): CommitResult {
+function runWrites(connection: Connection, unit: StoredUnit): CommitResult {
   for (const [write, { sql, rows, expectedRows }] of unit.writes.entries()) {
     const statement = connection.statement(sql);
     for (const [row, values] of rows.entries()) {
@@ -88,15 +89,17 @@ function runWrites(connection: Connection, unit: UnitOfWork): CommitResult {
   return { committed: true };
 }
 
-function appendToJournal(connection: Connection, key: KeyObject | undefined, entries: readonly JournalEntry[]): void {
+function appendToJournal(connection: Connection, key: KeyObject | undefined, entries: readonly StoredEntry[]): void {
   if (key === undefined) throw new Error('the journal is written before its key is known');
-  const heads = loadHeads(connection, entries);
+  const numbers = numbersOf(entries);
+  const heads = loadHeads(connection, numbers);
   const extended = extendChains(key, LANE, heads, entries);
   const insert = connection.statement(INSERT_RECORD);
   for (const { account, lane, sequence, environment, at, record, hash } of extended.records)
-    insert.run(account, lane, sequence, environment, at, record, hash);
-  const seal = connection.statement(UPSERT_HEAD);
-  for (const head of extended.heads) seal.run(head.account, head.lane, head.sequence, head.hash, head.seal);
+    insert.run(numbers.get(account) ?? null, lane, sequence, environmentNumber(environment), at, record, hash);
+  const upsert = connection.statement(UPSERT_HEAD);
+  for (const { account, lane, sequence, hash, seal: headSeal } of extended.heads)
+    upsert.run(numbers.get(account) ?? null, lane, sequence, hash, headSeal);
   if (extended.newLane !== undefined) register(connection, key, extended.newLane);
 }
 
@@ -106,12 +109,16 @@ function register(connection: Connection, key: KeyObject, lane: RegisteredLane):
   if (present !== undefined) connection.statement(REPLACE_REGISTER).run(...withLane(key, present, lane));
 }
 
+/** The numbers of the accounts whose chains grow, and of the service. */
+const numbersOf = (entries: readonly StoredEntry[]): Map<string, number> =>
+  new Map([['', SERVICE_NUMBER], ...entries.map(({ account, number }) => [account, number] as const)]);
+
 /** Read within the transaction, never cached: a command is another process that writes the same lane. */
-function loadHeads(connection: Connection, entries: readonly JournalEntry[]): Map<string, Head> {
+function loadHeads(connection: Connection, numbers: ReadonlyMap<string, number>): Map<string, Head> {
   const statement = connection.statement(FIND_HEAD);
   const heads = new Map<string, Head>();
-  for (const account of new Set(['', ...entries.map((entry) => entry.account)])) {
-    const found = statement.get(account, LANE);
+  for (const [account, number] of numbers) {
+    const found = statement.get(number, LANE);
     if (found === undefined) continue;
     heads.set(account, { account, lane: LANE, sequence: Number(found['sequence']), hash: String(found['hash']) });
   }

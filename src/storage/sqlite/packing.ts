@@ -1,4 +1,5 @@
-import type { JournalEntry, UnitOfWork, Value, Write } from '../database.ts';
+import type { StoredEntry, StoredUnit } from '../account-numbers.ts';
+import type { Value, Write } from '../database.ts';
 
 /**
  * Units on their way to the writer thread. Copying between threads costs time per object, so a group is sent as a few
@@ -16,18 +17,18 @@ export interface Packed {
   readonly values: readonly (Exclude<Value, Uint8Array> | undefined)[];
   readonly sizes: readonly number[];
   readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly journal: readonly JournalEntry[];
+  readonly journal: readonly StoredEntry[];
 }
 
 /** Represents the absence of a number of rows to touch. */
 const ANY_COUNT = -1;
 
-export function pack(units: readonly UnitOfWork[]): Packed {
+export function pack(units: readonly StoredUnit[]): Packed {
   const statements: string[] = [];
   const shape: number[] = [];
   const values: (Exclude<Value, Uint8Array> | undefined)[] = [];
   const blobs: Uint8Array[] = [];
-  const journal: JournalEntry[] = [];
+  const journal: StoredEntry[] = [];
   for (const { writes, journal: entries = [] } of units) {
     shape.push(writes.length, entries.length);
     journal.push(...entries);
@@ -57,9 +58,9 @@ function concatenate(blobs: readonly Uint8Array[]): Pick<Packed, 'sizes' | 'byte
   return { sizes, bytes };
 }
 
-export function unpack(packed: Packed): UnitOfWork[] {
+export function unpack(packed: Packed): StoredUnit[] {
   const { statements, shape, values, sizes, bytes, journal } = packed;
-  const units: UnitOfWork[] = [];
+  const units: StoredUnit[] = [];
   const at = { shape: 0, value: 0, size: 0, byte: 0, entry: 0 };
   const number = (): number => shape[at.shape++] ?? 0;
   const value = (): Value => {

@@ -3,6 +3,7 @@ import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { backup } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
+import { AccountNumbers, type StoredUnit } from '../account-numbers.ts';
 import {
   type CommitResult,
   type Driver,
@@ -30,6 +31,7 @@ export class SqliteDatabase implements Driver {
   readonly #path: string;
   readonly #worker: Worker;
   readonly #group: GroupCommit;
+  readonly #accounts = new AccountNumbers((sql, ...values) => this.readStored(sql, ...values));
   readonly #pending: { resolve: (results: readonly GroupResult[]) => void; reject: (error: Error) => void }[] = [];
   #reader: Connection | undefined;
   #broken: StorageError | undefined;
@@ -84,7 +86,11 @@ export class SqliteDatabase implements Driver {
     assertNoInterruptedRestore(this.#path);
   }
 
-  async read(sql: string, ...values: readonly Value[]): Promise<Row[]> {
+  read(sql: string, ...values: readonly Value[]): Promise<Row[]> {
+    return this.#accounts.read(sql, values);
+  }
+
+  async readStored(sql: string, ...values: readonly Value[]): Promise<Row[]> {
     if (this.#closing) throw new StorageError('the database is closed');
     try {
       this.#reader ??= new Connection(this.#path, { readOnly: true });
@@ -96,10 +102,19 @@ export class SqliteDatabase implements Driver {
     }
   }
 
-  commit(unit: UnitOfWork): Promise<CommitResult> {
-    if (this.#closing) return Promise.reject(new StorageError('the database is closed'));
-    if (this.#broken !== undefined) return Promise.reject(this.#broken);
-    if (!isWellFormed(unit)) return Promise.reject(new StorageError('a write is malformed'));
+  nameAccount(id: string, number: number): void {
+    this.#accounts.name(id, number);
+  }
+
+  async commit(unit: UnitOfWork): Promise<CommitResult> {
+    if (this.#closing) throw new StorageError('the database is closed');
+    if (this.#broken !== undefined) throw this.#broken;
+    if (!isWellFormed(unit)) throw new StorageError('a write is malformed');
+    const stored = this.#accounts.convert(unit);
+    return this.#commitStored(stored instanceof Promise ? await stored : stored);
+  }
+
+  #commitStored(unit: StoredUnit): Promise<CommitResult> {
     return unit.scrubAfterCommit === true ? this.#commitErasing(unit) : this.#group.commit(unit);
   }
 
@@ -129,6 +144,7 @@ export class SqliteDatabase implements Driver {
 
   async close(): Promise<void> {
     if (this.#closing) return;
+    await this.#accounts.idle();
     await this.#group.drained();
     this.#closing = true;
     this.#reader?.close();
@@ -139,7 +155,7 @@ export class SqliteDatabase implements Driver {
   }
 
   // Set when the commit has completed: a scrub that was requested while the unit was on its way came too early for it.
-  async #commitErasing(unit: UnitOfWork): Promise<CommitResult> {
+  async #commitErasing(unit: StoredUnit): Promise<CommitResult> {
     try {
       return await this.#group.commit(unit);
     } finally {
@@ -147,7 +163,7 @@ export class SqliteDatabase implements Driver {
     }
   }
 
-  #sendGroup(units: readonly UnitOfWork[]): Promise<readonly GroupResult[]> {
+  #sendGroup(units: readonly StoredUnit[]): Promise<readonly GroupResult[]> {
     const packed = pack(units);
     return this.#send({ kind: 'group', packed }, [packed.bytes.buffer]);
   }

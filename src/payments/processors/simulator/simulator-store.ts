@@ -22,8 +22,8 @@ export const TABLES: readonly Table[] = [
     name: 'simulator_payments',
     key: ['account', 'environment', 'operation_ref'],
     columns: {
-      account: 'text',
-      environment: 'text',
+      account: 'integer',
+      environment: 'integer',
       operation_ref: 'text',
       reference: 'text',
       outcome: 'text',
@@ -44,8 +44,8 @@ export const TABLES: readonly Table[] = [
     name: 'simulator_modifications',
     key: ['account', 'environment', 'operation_ref'],
     columns: {
-      account: 'text',
-      environment: 'text',
+      account: 'integer',
+      environment: 'integer',
       operation_ref: 'text',
       reference: 'text',
       payment: 'text',
@@ -61,24 +61,24 @@ export const TABLES: readonly Table[] = [
 const PAYMENT_COLUMNS =
   'operation_ref, reference, outcome, reason, amount, currency, sale, captured, refunded, reversed, triggers, notify_at, created_at, revision';
 const INSERT_PAYMENT = `insert into simulator_payments (account, environment, ${PAYMENT_COLUMNS})
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
+  values (?account, ?environment, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
 const UPDATE_PAYMENT = `update simulator_payments set captured = ?, refunded = ?, reversed = ?, triggers = ?, notify_at = ?,
-  revision = revision + 1 where account = ? and environment = ? and operation_ref = ? and revision = ?`;
-const FIND_PAYMENT = `select ${PAYMENT_COLUMNS} from simulator_payments where account = ? and environment = ? and operation_ref = ?`;
+  revision = revision + 1 where account = ?account and environment = ?environment and operation_ref = ? and revision = ?`;
+const FIND_PAYMENT = `select ${PAYMENT_COLUMNS} from simulator_payments where account = ?account and environment = ?environment and operation_ref = ?`;
 const LIST_DUE_NOTIFICATIONS = `select account, environment, ${PAYMENT_COLUMNS} from simulator_payments
   where notify_at is not null and notify_at <= ? order by notify_at limit ?`;
 
 const MODIFICATION_COLUMNS = 'operation_ref, reference, payment, type, amount, currency, outcome, reason';
 // A refused void may be repeated under its reference: a void is idempotent.
 const INSERT_MODIFICATION = `insert into simulator_modifications (account, environment, ${MODIFICATION_COLUMNS})
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (account, environment, operation_ref) do update
+  values (?account, ?environment, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (account, environment, operation_ref) do update
   set reference = excluded.reference, outcome = excluded.outcome, reason = excluded.reason
   where simulator_modifications.type = 'void' and simulator_modifications.outcome = 'refused'
   and excluded.type = 'void' and excluded.outcome <> 'closed'`;
 const MARK_REVERSED = `update simulator_modifications set outcome = 'reversed'
-  where account = ? and environment = ? and operation_ref = ? and outcome = 'approved'`;
+  where account = ?account and environment = ?environment and operation_ref = ? and outcome = 'approved'`;
 const FIND_MODIFICATION = `select ${MODIFICATION_COLUMNS} from simulator_modifications
-  where account = ? and environment = ? and operation_ref = ?`;
+  where account = ?account and environment = ?environment and operation_ref = ?`;
 
 const NOTIFICATION_BATCH = 100;
 
