@@ -81,7 +81,8 @@ export class Pipeline {
   async carryOut(grant: Grant, head: RequestHead, bytes: Buffer): Promise<RouteResponse | StreamedFile> {
     const { door, services, transactions } = this.#options;
     const request = door.keyedRequest?.(grant, head, this.route, bytes);
-    const begun = await transactions.begin(door.contextOf(grant), request);
+    const beginning = transactions.begin(door.contextOf(grant), request);
+    const begun = beginning instanceof Promise ? await beginning : beginning;
     if ('replay' in begun) return { ...begun.replay, isReplay: true };
     if ('boundTo' in begun) return this.#replay(grant, begun.boundTo);
     const { scope } = begun;

@@ -98,11 +98,17 @@ export class Transactions {
   }
 
   /**
-   * Claims the Idempotency-Key of a request, where it has one. Throws `operation_in_progress` while another process holds the
-   * claim, and `idempotency_key_reused`.
+   * Claims the Idempotency-Key of a request; without one the scope is returned at once. Throws `operation_in_progress`
+   * while another process holds the claim, and `idempotency_key_reused`.
    */
-  async begin(context: TransactionContext, request?: KeyedRequest): Promise<BeginResult> {
+  begin(context: TransactionContext, request: KeyedRequest): Promise<BeginResult>;
+  begin(context: TransactionContext, request?: KeyedRequest): BeginResult | Promise<BeginResult>;
+  begin(context: TransactionContext, request?: KeyedRequest): BeginResult | Promise<BeginResult> {
     if (request === undefined) return { scope: new RequestScope(this.#services, context, undefined) };
+    return this.#claim(context, request);
+  }
+
+  async #claim(context: TransactionContext, request: KeyedRequest): Promise<BeginResult> {
     const claimed = await this.#services.idempotency.claim(request);
     return 'claim' in claimed ? { scope: new RequestScope(this.#services, context, claimed.claim) } : claimed;
   }
