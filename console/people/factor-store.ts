@@ -12,7 +12,7 @@ import {
 } from '../../src/storage/database.ts';
 import type { Table } from '../../src/storage/table.ts';
 import type { Passkey } from './passkey.ts';
-import { sealRecord, serviceContext, unsealRecord } from './sealing.ts';
+import { sealRecord, serviceContext, unsealRecord, unsealRows } from './sealing.ts';
 
 export const TABLES: readonly Table[] = [
   {
@@ -76,14 +76,8 @@ const recordContext = ({ person, id, kind, counter, createdAt, lastUsedAt }: Bou
   serviceContext('factors', person, id, kind, ...[counter, createdAt, lastUsedAt ?? ''].map(String));
 
 /** Lists the factors of a user, without altered rows. */
-export async function listFactorsByPerson(database: Database, keyring: Keyring, person: string): Promise<Factor[]> {
-  const factors: Factor[] = [];
-  for (const row of await database.read(LIST_BY_PERSON, person)) {
-    const factor = await unsealFactor(keyring, row);
-    if (factor !== undefined) factors.push(factor);
-  }
-  return factors;
-}
+export const listFactorsByPerson = async (database: Database, keyring: Keyring, person: string): Promise<Factor[]> =>
+  unsealRows(await database.read(LIST_BY_PERSON, person), (row) => unsealFactor(keyring, row));
 
 export async function insertFactor(keyring: Keyring, factor: NewFactor): Promise<Write> {
   const { person, id, kind, counter, createdAt, lastUsedAt } = factor;

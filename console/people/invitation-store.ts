@@ -13,7 +13,7 @@ import {
 } from '../../src/storage/database.ts';
 import type { Table } from '../../src/storage/table.ts';
 import { OPERATOR, type Role } from './roles.ts';
-import { computeDigest, sealRecord, serviceContext, unsealRecord } from './sealing.ts';
+import { computeDigest, sealRecord, serviceContext, unsealRecord, unsealRows } from './sealing.ts';
 
 export const TABLES: readonly Table[] = [
   {
@@ -115,7 +115,8 @@ export async function listPendingInvitations(
   account: string,
   now: number,
 ): Promise<Invitation[]> {
-  return unsealAll(keyring, await database.read(LIST_PENDING, account, now));
+  const rows = await database.read(LIST_PENDING, account, now);
+  return unsealRows(rows, (row) => unsealInvitation(keyring, row));
 }
 
 /** Lists the pending credential resets of a user, in all accounts. */
@@ -125,16 +126,8 @@ export async function listPendingResetsByPerson(
   person: string,
   now: number,
 ): Promise<Invitation[]> {
-  return unsealAll(keyring, await database.read(LIST_PENDING_RESETS, person, now));
-}
-
-async function unsealAll(keyring: Keyring, rows: readonly Row[]): Promise<Invitation[]> {
-  const invitations: Invitation[] = [];
-  for (const row of rows) {
-    const invitation = await unsealInvitation(keyring, row);
-    if (invitation !== undefined) invitations.push(invitation);
-  }
-  return invitations;
+  const rows = await database.read(LIST_PENDING_RESETS, person, now);
+  return unsealRows(rows, (row) => unsealInvitation(keyring, row));
 }
 
 /**

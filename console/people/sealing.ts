@@ -6,7 +6,7 @@ import type { KeyScope } from '../../src/crypto/wrapped-key.ts';
 import type { Transactions } from '../../src/idempotency/transaction.ts';
 import type { Clock, Random } from '../../src/kernel/clock.ts';
 import type { TrustedTime } from '../../src/kernel/time-guard.ts';
-import type { Database } from '../../src/storage/database.ts';
+import type { Database, Row } from '../../src/storage/database.ts';
 
 /** Dependencies of the use cases of this folder. */
 export interface PeopleDependencies {
@@ -36,6 +36,16 @@ export const unsealRecord = <T extends object>(
   place: EncryptionContext,
   sealed: Uint8Array,
 ): Promise<T | undefined> => unsealJson<T>(keyring, SERVICE, 'people', place, sealed);
+
+/** Unseals rows in their order; leaves out those that were altered or moved in the database. */
+export async function unsealRows<T>(rows: readonly Row[], unseal: (row: Row) => Promise<T | undefined>): Promise<T[]> {
+  const records: T[] = [];
+  for (const row of rows) {
+    const record = await unseal(row);
+    if (record !== undefined) records.push(record);
+  }
+  return records;
+}
 
 type DigestPurpose =
   | 'email'

@@ -14,7 +14,7 @@ import {
   write,
 } from '../../src/storage/database.ts';
 import type { Table } from '../../src/storage/table.ts';
-import { computeDigest, sealRecord, serviceContext, unsealRecord } from './sealing.ts';
+import { computeDigest, sealRecord, serviceContext, unsealRecord, unsealRows } from './sealing.ts';
 import { IDLE_MS, type Session, type SessionNotes, type SessionStage } from './session.ts';
 
 export const TABLES: readonly Table[] = [
@@ -115,12 +115,8 @@ export async function listSessionsByPerson(
   person: string,
   now: number,
 ): Promise<Session[]> {
-  const sessions: Session[] = [];
-  for (const row of await database.read(LIST_BY_PERSON, person, now)) {
-    const session = await unsealSession(keyring, row);
-    if (session !== undefined) sessions.push(session);
-  }
-  return sessions;
+  const rows = await database.read(LIST_BY_PERSON, person, now);
+  return unsealRows(rows, (row) => unsealSession(keyring, row));
 }
 
 /** Returns the last activity of each signed-in member of an account. */

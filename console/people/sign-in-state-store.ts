@@ -11,7 +11,7 @@ import {
   write,
 } from '../../src/storage/database.ts';
 import type { Table } from '../../src/storage/table.ts';
-import { sealRecord, serviceContext, unsealRecord } from './sealing.ts';
+import { sealRecord, serviceContext, unsealRecord, unsealRows } from './sealing.ts';
 import type { SignInState } from './sign-in-state.ts';
 
 export const TABLES: readonly Table[] = [
@@ -77,12 +77,9 @@ export async function listSignInStates(
   keyring: Keyring,
   account: string,
 ): Promise<ReadonlyMap<string, StoredSignInState>> {
-  const states = new Map<string, StoredSignInState>();
-  for (const row of await database.read(LIST_BY_ACCOUNT, account)) {
-    const state = await unsealState(keyring, row);
-    if (state !== undefined) states.set(state.person, state);
-  }
-  return states;
+  const rows = await database.read(LIST_BY_ACCOUNT, account);
+  const states = await unsealRows(rows, (row) => unsealState(keyring, row));
+  return new Map(states.map((state) => [state.person, state]));
 }
 
 /**
@@ -96,11 +93,7 @@ export async function listInactive(
   limit: number,
 ): Promise<{ readonly states: StoredSignInState[]; readonly next: typeof after | undefined }> {
   const rows = await database.read(LIST_INACTIVE, before, after.lastSignInAt, after.person, limit);
-  const states: StoredSignInState[] = [];
-  for (const row of rows) {
-    const state = await unsealState(keyring, row);
-    if (state !== undefined) states.push(state);
-  }
+  const states = await unsealRows(rows, (row) => unsealState(keyring, row));
   const last = rows.length < limit ? undefined : rows.at(-1);
   const next = last && { lastSignInAt: integer(last, 'last_sign_in_at'), person: text(last, 'person') };
   return { states, next };

@@ -3,11 +3,14 @@ import { ArrowLeft } from 'lucide-react';
 import { type ReactNode, useEffect } from 'react';
 import { Link } from 'react-router';
 import classes from './page-header.module.css';
+import { TimeZone } from './time-zone.tsx';
 
 interface PageHeaderProps {
   /** The only h1 of the page, and the title of the tab. */
   readonly title: string;
   readonly description?: ReactNode;
+  /** The page shows times, so the description names their zone. */
+  readonly hasTimes?: boolean;
   /** Content beside the title, such as a badge. */
   readonly beside?: ReactNode;
   readonly actions?: ReactNode;
@@ -15,7 +18,7 @@ interface PageHeaderProps {
   readonly back?: { readonly to: string; readonly label: string };
 }
 
-export function PageHeader({ title, description, beside, actions, back }: PageHeaderProps) {
+export function PageHeader({ title, description, hasTimes = false, beside, actions, back }: PageHeaderProps) {
   useEffect(() => {
     document.title = `${title} · cardvault`;
   }, [title]);
@@ -31,7 +34,7 @@ export function PageHeader({ title, description, beside, actions, back }: PageHe
         </Group>
         {description !== undefined && (
           <Text component="div" c="dimmed" size="sm" maw={680}>
-            {description}
+            {description} {hasTimes && <TimeZone />}
           </Text>
         )}
       </Stack>

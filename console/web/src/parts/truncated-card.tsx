@@ -1,12 +1,21 @@
 import { Text, VisuallyHidden } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { StatusBadge } from './status-badge.tsx';
 import classes from './truncated-card.module.css';
 
 const PARTS = /^(\d*)\D+(\d*)$/;
 
-/** Shows a truncated card number: first six and last four digits. Null: there is none. */
-export function TruncatedCard({ card }: { readonly card: string | null }) {
+interface TruncatedCardProps {
+  /** Null: the record has none. */
+  readonly card: string | null;
+  /** The record was altered in the database, so its card is unknown. */
+  readonly isAltered?: boolean;
+}
+
+/** Shows a truncated card number: first six and last four digits. */
+export function TruncatedCard({ card, isAltered = false }: TruncatedCardProps) {
   const { t } = useTranslation('parts');
+  if (isAltered) return <StatusBadge status="damaged" />;
   if (card === null || card === '') {
     return (
       <Text span size="sm" c="dimmed">

@@ -12,7 +12,6 @@ import { formatNumber } from '../../parts/number.ts';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { useReasonText } from '../../parts/reason-text.ts';
 import { SearchDepth } from '../../parts/search-depth.tsx';
-import { TimeZone } from '../../parts/time-zone.tsx';
 import type { AuditPage } from './action-text.ts';
 import { AuditFilters } from './audit-filters.tsx';
 import { AuditTable } from './audit-table.tsx';
@@ -51,15 +50,7 @@ export function AuditLog(props: AuditLogProps) {
   const { isFiltered, clear } = filters;
   return (
     <>
-      <PageHeader
-        title={props.title}
-        description={
-          <>
-            {props.description} <TimeZone />
-          </>
-        }
-        actions={<Actions {...props} />}
-      />
+      <PageHeader title={props.title} description={props.description} hasTimes actions={<Actions {...props} />} />
       <VerifyResult verify={verify} />
       <AuditFilters {...filters}>{props.children}</AuditFilters>
       <AuditTable

@@ -8,9 +8,8 @@ import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { NoRecords } from '../../parts/no-records.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { ShortId } from '../../parts/short-id.tsx';
-import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
+import { Badge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
-import { TimeZone } from '../../parts/time-zone.tsx';
 import { TruncatedCard } from '../../parts/truncated-card.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { SentAmount } from './sent-amount.tsx';
@@ -29,7 +28,7 @@ function useColumns(): readonly Column<CaptureRow>[] {
     {
       name: 'card',
       header: t('list.card'),
-      cell: ({ card, is_altered }) => (is_altered ? <StatusBadge status="damaged" /> : <TruncatedCard card={card} />),
+      cell: ({ card, is_altered }) => <TruncatedCard card={card} isAltered={is_altered} />,
     },
     { name: 'left', header: t('list.left'), cell: ({ expires_at }) => <TimeLeft until={expires_at} /> },
     {
@@ -68,14 +67,7 @@ export function CapturesPage() {
   const { pages, error, retry, next } = useReadPages(listCaptures, { params: { account, environment } });
   return (
     <>
-      <PageHeader
-        title={t('title')}
-        description={
-          <>
-            {t('description')} <TimeZone />
-          </>
-        }
-      />
+      <PageHeader title={t('title')} description={t('description')} hasTimes />
       <DataTable
         caption={t('list.caption')}
         columns={columns}

@@ -9,7 +9,6 @@ import { formatNumber } from '../../parts/number.ts';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Time } from '../../parts/time.tsx';
-import { TimeZone } from '../../parts/time-zone.tsx';
 import { CertificatesTable } from './certificates-table.tsx';
 import { Checks } from './checks.tsx';
 import type { Health } from './health.ts';
@@ -26,14 +25,7 @@ export function OperatorHealthPage() {
   const { data, error, refetch } = useRead(showHealth, {}, { refetchIntervalMs: REFRESH_MS });
   return (
     <>
-      <PageHeader
-        title={t('title')}
-        description={
-          <>
-            {t('description')} <TimeZone />
-          </>
-        }
-      />
+      <PageHeader title={t('title')} description={t('description')} hasTimes />
       <Stack gap="md">
         {error !== null && <ErrorAlert error={error} onRetry={refetch} />}
         {data === undefined && error === null && <Skeleton height={420} aria-hidden />}

@@ -9,7 +9,6 @@ import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
-import { TimeZone } from '../../parts/time-zone.tsx';
 import { useSettingText } from '../operator-payments/setting-text.ts';
 import { InDoubtTable } from './in-doubt-table.tsx';
 
@@ -22,14 +21,7 @@ export function OperatorProcessorsPage() {
   const { data, error, refetch } = useRead(listProcessors);
   return (
     <>
-      <PageHeader
-        title={t('processors.title')}
-        description={
-          <>
-            {t('processors.description')} <TimeZone />
-          </>
-        }
-      />
+      <PageHeader title={t('processors.title')} description={t('processors.description')} hasTimes />
       {data === undefined &&
         (error === null ? <Skeleton height={360} aria-hidden /> : <ErrorAlert error={error} onRetry={refetch} />)}
       {data !== undefined && (

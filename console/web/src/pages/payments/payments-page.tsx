@@ -12,7 +12,6 @@ import { PageHeader } from '../../parts/page-header.tsx';
 import { SearchDepth } from '../../parts/search-depth.tsx';
 import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
-import { TimeZone } from '../../parts/time-zone.tsx';
 import { TruncatedCard } from '../../parts/truncated-card.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { toPaymentQuery, usePaymentFilters } from './filters.ts';
@@ -31,14 +30,7 @@ export function PaymentsPage() {
   });
   return (
     <>
-      <PageHeader
-        title={t('title')}
-        description={
-          <>
-            {t(`description.${environment}`)} <TimeZone />
-          </>
-        }
-      />
+      <PageHeader title={t('title')} description={t(`description.${environment}`)} hasTimes />
       <PaymentFilters {...filters} />
       <DataTable
         caption={t('caption')}

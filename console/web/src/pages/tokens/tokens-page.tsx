@@ -9,9 +9,7 @@ import { useErrorText } from '../../parts/error-alert.tsx';
 import { NoRecords } from '../../parts/no-records.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { ShortId } from '../../parts/short-id.tsx';
-import { StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
-import { TimeZone } from '../../parts/time-zone.tsx';
 import { TruncatedCard } from '../../parts/truncated-card.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { Tags } from './tags.tsx';
@@ -36,7 +34,7 @@ function useColumns(): readonly Column<TokenRow>[] {
     {
       name: 'card',
       header: t('list.card'),
-      cell: ({ card, is_altered }) => (is_altered ? <StatusBadge status="damaged" /> : <TruncatedCard card={card} />),
+      cell: ({ card, is_altered }) => <TruncatedCard card={card} isAltered={is_altered} />,
     },
     { name: 'name', header: t('list.name'), visibleFrom: 'md', cell: ({ name }) => clipped(name) },
     { name: 'tags', header: t('list.tags'), visibleFrom: 'sm', cell: ({ tags }) => <Tags tags={tags} max={1} /> },
@@ -69,14 +67,7 @@ export function TokensPage() {
   const isInvalidSearch = error?.field === 'value' || error?.field === 'by';
   return (
     <>
-      <PageHeader
-        title={t('title')}
-        description={
-          <>
-            {t('description')} <TimeZone />
-          </>
-        }
-      />
+      <PageHeader title={t('title')} description={t('description')} hasTimes />
       <TokenSearch
         // Another environment starts a new search.
         key={environment}
