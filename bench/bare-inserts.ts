@@ -61,7 +61,7 @@ async function openPostgres(address: string): Promise<Target> {
   await first?.query('create table bare_tokens (like tokens including all)');
   const found = await first?.query<Line>('select * from tokens limit 1');
   const sample = Object.fromEntries(
-    // pg returns what may be larger than a number as text.
+    // The driver pg returns values that may exceed a number as text.
     Object.entries(found?.rows[0] ?? {}).map(([name, value]) => [name, name === 'created_at' ? Number(value) : value]),
   );
   const columns = Object.keys(sample).filter((name) => sample[name] !== null);

@@ -30,10 +30,10 @@ test('the benchmark gives figures for every scenario', async () => {
   const scenarios = SCENARIOS.filter(
     ({ name }) => settings.only.length === 0 || settings.only.some((part) => name.includes(part)),
   );
-  assert.equal(figures.results.length + figures.missed.length, scenarios.length);
+  assert.equal(figures.results.length + figures.shortfalls.length, scenarios.length);
   const told = findPostgres() === undefined ? scenarios.filter(needsPostgres) : [];
   assert.deepEqual(
-    figures.missed.map(({ scenario }) => scenario),
+    figures.shortfalls.map(({ scenario }) => scenario),
     told,
   );
   for (const result of figures.results) {

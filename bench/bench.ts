@@ -4,7 +4,7 @@ import { Child } from './child.ts';
 import { DatabaseServer, type DatabaseUsage } from './database-server.ts';
 import type { Load, LoadOrder, LoadReport } from './load.ts';
 import type { Plan } from './requests.ts';
-import type { Place } from './scenario.ts';
+import type { DatabaseLayout } from './scenario.ts';
 import type { Ready, Usage } from './server.ts';
 import { Service } from './service.ts';
 import type { Signatures, SignerOrder, SignerReport } from './signer.ts';
@@ -42,7 +42,7 @@ export interface Round {
   readonly database?: number;
 }
 
-/** Resources used so far at a place: by all its nodes, and by their database server if there is one. */
+/** Resources used so far at a layout: by all its nodes, and by their database server if there is one. */
 interface Used extends Usage {
   readonly server: DatabaseUsage | undefined;
 }
@@ -54,9 +54,9 @@ export class Bench {
   readonly #load = new Child<LoadOrder, LoadReport>('load.ts', []);
   readonly #signer = new Child<SignerOrder, SignerReport>('signer.ts', []);
   readonly #inserts = new Child<InsertsOrder, InsertsReport>('bare-inserts.ts', []);
-  readonly #nodes = new Map<Place, Service[]>();
-  /** One for each node; the first node of a place holds the records to read. */
-  readonly #ready = new Map<Place, readonly Ready[]>();
+  readonly #nodes = new Map<DatabaseLayout, Service[]>();
+  /** One for each node; the first node of a layout holds the records to read. */
+  readonly #ready = new Map<DatabaseLayout, readonly Ready[]>();
   #database: DatabaseServer | undefined;
 
   constructor(settings: Settings, directory: string) {
@@ -95,47 +95,47 @@ export class Bench {
     return this.#database?.release;
   }
 
-  ready(place: Place): Ready {
-    const [ready] = this.#ready.get(place) ?? [];
-    if (ready === undefined) throw new Error(`nothing was started: ${place}`);
+  ready(layout: DatabaseLayout): Ready {
+    const [ready] = this.#ready.get(layout) ?? [];
+    if (ready === undefined) throw new Error(`nothing was started: ${layout}`);
     return ready;
   }
 
-  /** Opened again for each scenario, because a node closes unused connections. Those of a place are spread over its nodes. */
-  async connect(places: readonly Place[]): Promise<void> {
-    const nodesOf = (place: Place) => {
-      const nodes = this.#ready.get(place) ?? [];
+  /** Opened again for each scenario, because a node closes unused connections. Those of a layout are spread over its nodes. */
+  async connect(layouts: readonly DatabaseLayout[]): Promise<void> {
+    const nodesOf = (layout: DatabaseLayout) => {
+      const nodes = this.#ready.get(layout) ?? [];
       const connections = Math.ceil(this.#settings.connections / nodes.length);
       return nodes.map(({ port, authority }) => ({ port, authority, connections }));
     };
-    const nodes = Object.fromEntries(places.map((place) => [place, nodesOf(place)]));
-    await this.#load.ask({ kind: 'connect', places: nodes });
+    const nodes = Object.fromEntries(layouts.map((layout) => [layout, nodesOf(layout)]));
+    await this.#load.ask({ kind: 'connect', layouts: nodes });
   }
 
-  prepare(place: Place, plan: Omit<Plan, 'secret'>): Promise<LoadReport> {
-    return this.#load.ask({ kind: 'prepare', plan: { ...plan, secret: this.ready(place).secret } });
+  prepare(layout: DatabaseLayout, plan: Omit<Plan, 'secret'>): Promise<LoadReport> {
+    return this.#load.ask({ kind: 'prepare', plan: { ...plan, secret: this.ready(layout).secret } });
   }
 
-  async configure(place: Place, settings: Readonly<Record<string, string>>): Promise<void> {
-    await this.#nodes.get(place)?.[0]?.configure(settings);
+  async configure(layout: DatabaseLayout, settings: Readonly<Record<string, string>>): Promise<void> {
+    await this.#nodes.get(layout)?.[0]?.configure(settings);
   }
 
-  async usage(place: Place): Promise<Used> {
-    const nodes = await Promise.all((this.#nodes.get(place) ?? []).map((node) => node.usage()));
+  async usage(layout: DatabaseLayout): Promise<Used> {
+    const nodes = await Promise.all((this.#nodes.get(layout) ?? []).map((node) => node.usage()));
     const sum = (value: (usage: Usage) => number): number => nodes.reduce((total, usage) => total + value(usage), 0);
     return {
       cpu: sum(({ cpu }) => cpu),
       main: sum(({ main }) => main),
       rss: sum(({ rss }) => rss),
       groups: sum(({ groups }) => groups),
-      server: place === 'sqlite' || place === 'bare' ? undefined : await this.#database?.usage(),
+      server: layout === 'sqlite' || layout === 'bare' ? undefined : await this.#database?.usage(),
     };
   }
 
-  async round(place: Place, name: string, seconds: number, each: number): Promise<Round> {
-    const before = await this.usage(place);
-    const load = await this.#run(place, name, seconds);
-    const after = await this.usage(place);
+  async round(layout: DatabaseLayout, name: string, seconds: number, each: number): Promise<Round> {
+    const before = await this.usage(layout);
+    const load = await this.#run(layout, name, seconds);
+    const after = await this.usage(layout);
     const groups = (after.server ?? after).groups - (before.server ?? before).groups;
     const database = (after.server?.cpu ?? Number.NaN) - (before.server?.cpu ?? Number.NaN);
     return {
@@ -202,8 +202,8 @@ export class Bench {
     return { kind, service, own };
   }
 
-  async #run(place: Place, name: string, seconds: number): Promise<Load> {
-    const report = await this.#load.ask({ kind: 'run', place, name, milliseconds: seconds * 1000 });
+  async #run(layout: DatabaseLayout, name: string, seconds: number): Promise<Load> {
+    const report = await this.#load.ask({ kind: 'run', layout, name, milliseconds: seconds * 1000 });
     if (!('load' in report) || report.load === undefined) throw new Error('the load did not run');
     const { load } = report;
     // A refusal is quick: with one of them among the answers the figures would flatter.

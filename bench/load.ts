@@ -8,8 +8,8 @@ import { type Plan, prepare } from './requests.ts';
  */
 export type LoadOrder =
   | { readonly kind: 'prepare'; readonly plan: Plan }
-  | { readonly kind: 'connect'; readonly places: Readonly<Record<string, readonly Node[]>> }
-  | { readonly kind: 'run'; readonly place: string; readonly name: string; readonly milliseconds: number }
+  | { readonly kind: 'connect'; readonly layouts: Readonly<Record<string, readonly Node[]>> }
+  | { readonly kind: 'run'; readonly layout: string; readonly name: string; readonly milliseconds: number }
   | { readonly kind: 'disconnect' };
 
 /** Where connections go. */
@@ -36,7 +36,7 @@ const READ_BYTES = 65_536;
 const MOST_LATENCIES = 2 ** 22;
 
 const prepared = new Map<string, Buffer[]>();
-const places = new Map<string, Connection[]>();
+const layouts = new Map<string, Connection[]>();
 
 class Connection {
   readonly socket: TLSSocket;
@@ -137,8 +137,8 @@ function run(connections: readonly Connection[], name: string, milliseconds: num
 }
 
 function disconnect(): void {
-  for (const { socket } of [...places.values()].flat()) socket.destroy();
-  places.clear();
+  for (const { socket } of [...layouts.values()].flat()) socket.destroy();
+  layouts.clear();
 }
 
 async function connected(nodes: readonly Node[]): Promise<Connection[]> {
@@ -156,10 +156,10 @@ async function follow(order: LoadOrder): Promise<LoadReport> {
       return { done: true };
     case 'connect':
       disconnect();
-      for (const [place, nodes] of Object.entries(order.places)) places.set(place, await connected(nodes));
+      for (const [layout, nodes] of Object.entries(order.layouts)) layouts.set(layout, await connected(nodes));
       return { done: true };
     case 'run':
-      return { done: true, load: await run(places.get(order.place) ?? [], order.name, order.milliseconds) };
+      return { done: true, load: await run(layouts.get(order.layout) ?? [], order.name, order.milliseconds) };
     case 'disconnect':
       disconnect();
       return { done: true };

@@ -5,7 +5,7 @@ import { Bench, type Round, type Settings } from './bench.ts';
 import { Child } from './child.ts';
 import { type EnvelopesOrder, type EnvelopesReport, WORKS, type Work } from './envelopes.ts';
 import type { Plan } from './requests.ts';
-import { needsPostgres, type Place, type Scenario } from './scenario.ts';
+import { type DatabaseLayout, needsPostgres, type Scenario } from './scenario.ts';
 import { SCENARIOS } from './scenarios.ts';
 import { type StartTimes, startTimes } from './start-times.ts';
 
@@ -16,7 +16,7 @@ export interface Result {
 }
 
 /** A scenario that could not run here. */
-export interface Missed {
+export interface Shortfall {
   readonly scenario: Scenario;
   readonly why: string;
 }
@@ -27,7 +27,7 @@ export type Envelopes = Readonly<Record<Work, readonly number[]>>;
 export interface Figures {
   readonly settings: Settings;
   readonly results: readonly Result[];
-  readonly missed: readonly Missed[];
+  readonly shortfalls: readonly Shortfall[];
   readonly envelopes: Envelopes | undefined;
   /** Memory of the node over SQLite. */
   readonly rss: { readonly started: number; readonly loaded: number };
@@ -38,29 +38,38 @@ export interface Figures {
 
 type Side = (seconds: number) => Promise<Round>;
 /** Builds the scenario's own request, with the records to read at a place. */
-type PlanAt = (place: Place) => Omit<Plan, 'secret'>;
+type PlanAt = (layout: DatabaseLayout) => Omit<Plan, 'secret'>;
 
 /** Returns the side that the service is compared with; `own` returns its last round. */
 async function comparisonOf(bench: Bench, scenario: Scenario, plan: PlanAt, own: () => Round): Promise<Side> {
-  const { name, path, shape, prefix, beside, each, place = 'sqlite', otherPlace = place, inserts } = scenario;
+  const { name, path, shape, prefix, beside, each, layout = 'sqlite', otherLayout = layout, inserts } = scenario;
   const compared = `${name}, ${scenario.against}`;
   if (inserts !== undefined)
     return (seconds) => bench.inserts(inserts, Math.max(1, Math.round(own().groups?.size ?? 1)), seconds);
-  const isElsewhere = otherPlace !== place;
+  const isElsewhere = otherLayout !== layout;
   if (beside === undefined && prefix === undefined && !isElsewhere) return (seconds) => bench.signatures(seconds);
   const request = beside ?? { path: (prefix ?? '') + path, shape };
-  await bench.prepare(otherPlace, { ...plan(otherPlace), ...request, name: compared });
-  return (seconds) => bench.round(otherPlace, compared, seconds, each);
+  await bench.prepare(otherLayout, { ...plan(otherLayout), ...request, name: compared });
+  return (seconds) => bench.round(otherLayout, compared, seconds, each);
 }
 
 /** Both sides of a scenario in short rounds, taking turns at going first. */
 async function measureScenario(bench: Bench, scenario: Scenario, settings: Settings): Promise<Result> {
-  const { name, method, path, shape, each, keyHeader = 'x-api-key', place = 'sqlite', otherPlace = place } = scenario;
+  const {
+    name,
+    method,
+    path,
+    shape,
+    each,
+    keyHeader = 'x-api-key',
+    layout = 'sqlite',
+    otherLayout = layout,
+  } = scenario;
   const plan: PlanAt = (at) => ({ name, method, path, shape, ids: scenario.ids(bench.ready(at)), keyHeader });
-  await bench.connect([...new Set([place, otherPlace])]);
-  if (scenario.settings !== undefined) await bench.configure(place, scenario.settings);
-  await bench.prepare(place, plan(place));
-  const own: Side = (seconds) => bench.round(place, name, seconds, each);
+  await bench.connect([...new Set([layout, otherLayout])]);
+  if (scenario.settings !== undefined) await bench.configure(layout, scenario.settings);
+  await bench.prepare(layout, plan(layout));
+  const own: Side = (seconds) => bench.round(layout, name, seconds, each);
   let last = await own(settings.warmUpSeconds);
   const other = await comparisonOf(bench, scenario, plan, () => last);
   await other(settings.warmUpSeconds);
@@ -117,7 +126,7 @@ export async function measure(settings: Settings, tell: (line: string) => void):
     const withPostgres = wanted.filter(needsPostgres);
     if (withPostgres.length > 0) tell('starting PostgreSQL and two nodes over it');
     const why = withPostgres.length > 0 ? await bench.startPostgres() : undefined;
-    const missed = why === undefined ? [] : withPostgres.map((scenario) => ({ scenario, why }));
+    const shortfalls = why === undefined ? [] : withPostgres.map((scenario) => ({ scenario, why }));
     const results: Result[] = [];
     for (const scenario of wanted) {
       if (why !== undefined && needsPostgres(scenario)) continue;
@@ -134,7 +143,7 @@ export async function measure(settings: Settings, tell: (line: string) => void):
       tell('starting and stopping the service');
       starts.push(await startTimes(join(directory, `start-${start}`)));
     }
-    return { settings, results, missed, envelopes, rss: { started, loaded }, starts, databaseRelease };
+    return { settings, results, shortfalls, envelopes, rss: { started, loaded }, starts, databaseRelease };
   } finally {
     await bench.end();
     rmSync(directory, { recursive: true, force: true });

@@ -1,7 +1,7 @@
 import { RETRIEVAL, type Scenario, TOKENIZATION } from './scenario.ts';
 
 /** The service over PostgreSQL: against itself over SQLite, and against what the database makes of bare inserts. */
-const OVER_POSTGRES = { place: 'postgres', each: 1, unit: 'requests', against: 'the same over SQLite' } as const;
+const OVER_POSTGRES = { layout: 'postgres', each: 1, unit: 'requests', against: 'the same over SQLite' } as const;
 const TOKENIZE = { ...TOKENIZATION, shape: 'card', ids: () => [''] } as const;
 
 export const POSTGRES_SCENARIOS: readonly Scenario[] = [
@@ -9,8 +9,8 @@ export const POSTGRES_SCENARIOS: readonly Scenario[] = [
     ...OVER_POSTGRES,
     ...TOKENIZE,
     name: 'tokenize 1 card over PostgreSQL, durable',
-    otherPlace: 'sqlite',
-    aim: 0.9,
+    otherLayout: 'sqlite',
+    target: 0.9,
   },
   {
     ...OVER_POSTGRES,
@@ -23,7 +23,7 @@ export const POSTGRES_SCENARIOS: readonly Scenario[] = [
     ...OVER_POSTGRES,
     ...TOKENIZE,
     name: 'tokenize 1 card over SQLite, beside inserts',
-    place: 'sqlite',
+    layout: 'sqlite',
     against: 'bare inserts, SQLite',
     inserts: 'sqlite',
   },
@@ -31,9 +31,9 @@ export const POSTGRES_SCENARIOS: readonly Scenario[] = [
     ...OVER_POSTGRES,
     ...TOKENIZE,
     name: 'tokenize 1 card, two nodes over one PostgreSQL',
-    place: 'two nodes',
+    layout: 'two nodes',
     against: 'one node over it',
-    otherPlace: 'postgres',
+    otherLayout: 'postgres',
   },
   {
     ...OVER_POSTGRES,
@@ -41,7 +41,7 @@ export const POSTGRES_SCENARIOS: readonly Scenario[] = [
     method: 'POST',
     path: '/transactions/requests',
     shape: 'capture',
-    otherPlace: 'sqlite',
+    otherLayout: 'sqlite',
     ids: () => [''],
   },
   {
@@ -50,7 +50,7 @@ export const POSTGRES_SCENARIOS: readonly Scenario[] = [
     method: 'GET',
     path: RETRIEVAL,
     shape: 'none',
-    otherPlace: 'sqlite',
+    otherLayout: 'sqlite',
     ids: ({ captures }) => captures,
   },
   {
@@ -59,7 +59,7 @@ export const POSTGRES_SCENARIOS: readonly Scenario[] = [
     method: 'POST',
     path: '/v1/payments',
     shape: 'authorization',
-    otherPlace: 'sqlite',
+    otherLayout: 'sqlite',
     ids: () => [''],
   },
 ];

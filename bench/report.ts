@@ -27,8 +27,8 @@ const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB
 
 export type Table = readonly (readonly string[])[];
 
-export const ratioTable = ({ results, missed }: Figures): Table => [
-  ['scenario', 'against', 'durable/s', 'comparison/s', 'ratio', 'min-max', 'aim', 'ratio of CPU', 'of main thread'],
+export const ratioTable = ({ results, shortfalls }: Figures): Table => [
+  ['scenario', 'against', 'durable/s', 'comparison/s', 'ratio', 'min-max', 'target', 'ratio of CPU', 'of main thread'],
   ...results.map((result) => {
     const { scenario, durable, comparison } = result;
     const ratio = ratios(result);
@@ -42,13 +42,13 @@ export const ratioTable = ({ results, missed }: Figures): Table => [
       thousands(median(comparison, ({ perSecond }) => perSecond)),
       places(ratio.median, 2),
       `${places(ratio.min, 2)}-${places(ratio.max, 2)}`,
-      scenario.aim === undefined ? '-' : places(scenario.aim, 2),
+      scenario.target === undefined ? '-' : places(scenario.target, 2),
       places(byCpu.median, 2),
       // Bare signing leaves its main thread idle, and bare inserts are no requests.
       comparison[0]?.load === undefined ? '-' : places(byMain.median, 2),
     ];
   }),
-  ...missed.map(({ scenario, why }) => [scenario.name, scenario.against, why, ...Array(6).fill('-')]),
+  ...shortfalls.map(({ scenario, why }) => [scenario.name, scenario.against, why, ...Array(6).fill('-')]),
 ];
 
 export const latencyTable = ({ results }: Figures): Table => [
@@ -124,7 +124,7 @@ export function envelopeTable({ envelopes }: Figures): Table {
   if (envelopes === undefined) return [];
   const signatures = envelopes['bare signatures'];
   return [
-    ['order', 'envelopes per core-second', 'min-max', 'aim', 'bare signatures per core-second', 'ratio', 'min-max'],
+    ['order', 'envelopes per core-second', 'min-max', 'target', 'bare signatures per core-second', 'ratio', 'min-max'],
     ...(['encrypt-sign', 'sign-encrypt'] as const).map((order) => {
       const made = spread(envelopes[order]);
       const ratio = spread(envelopes[order].map((count, round) => count / (signatures[round] ?? Number.NaN)));
@@ -230,7 +230,7 @@ ${aligned(otherTable(figures))}
 
 - The server is the service as it is served: TLS 1.3, authentication, request log at level info (written to the null
   device), metrics, SQLite on disk with every answer durable before it is sent. Only rate limits are off. The
-  comparisons are further routes of the same server: the same endpoints, with stand-ins behind them.
+  comparisons are further routes of the same server: the same endpoints, with fakes behind them.
 - PostgreSQL is a server of the benchmark's own on this machine (${database}): fsync, full_page_writes and
   synchronous_commit are on, 256 MB of shared buffers, otherwise as it comes. Its nodes run with default settings.
 - The load is a process of its own on the same machine, with ${settings.connections} keep-alive connections. Card numbers are random and pass the Luhn

@@ -2,7 +2,7 @@ import type { Plan, Shape } from './requests.ts';
 import type { Ready } from './server.ts';
 
 /** A node over SQLite, one over PostgreSQL, that one and another over the same database, or `node:https` alone in the first. */
-export type Place = 'sqlite' | 'postgres' | 'two nodes' | 'bare';
+export type DatabaseLayout = 'sqlite' | 'postgres' | 'two nodes' | 'bare';
 
 export interface Scenario {
   readonly name: string;
@@ -11,17 +11,17 @@ export interface Scenario {
   readonly shape: Shape;
   readonly against: string;
   /** Where it runs; absent: over SQLite. */
-  readonly place?: Place;
+  readonly layout?: DatabaseLayout;
   /** The comparison is one of these; with none of them it is bare RSA signing. `prefix`: of its path. */
   readonly prefix?: string;
   /** Another request of the service. */
   readonly beside?: { readonly path: string; readonly shape: Shape };
   /** The same request, elsewhere. */
-  readonly otherPlace?: Place;
+  readonly otherLayout?: DatabaseLayout;
   /** Bare inserts of rows like tokens, in groups of the size that the service formed a moment ago. */
   readonly inserts?: 'postgres' | 'sqlite';
   /** The ratio we mean to reach. */
-  readonly aim?: number;
+  readonly target?: number;
   /** The number of units that one request counts, and their name. */
   readonly each: number;
   readonly unit: string;
@@ -35,5 +35,5 @@ export const TOKENIZATION = { method: 'POST', path: '/v1/tokenization/simple' } 
 export const RETRIEVAL = '/transactions/requests/{id}';
 
 /** Does it need PostgreSQL? */
-export const needsPostgres = ({ place = 'sqlite', otherPlace = 'sqlite', inserts = 'sqlite' }: Scenario): boolean =>
-  [place, otherPlace, inserts].some((each) => each !== 'sqlite' && each !== 'bare');
+export const needsPostgres = ({ layout = 'sqlite', otherLayout = 'sqlite', inserts = 'sqlite' }: Scenario): boolean =>
+  [layout, otherLayout, inserts].some((each) => each !== 'sqlite' && each !== 'bare');

@@ -7,10 +7,10 @@ const NO_IDS = (): readonly string[] => [''];
 const REQUESTS = { each: 1, unit: 'requests' };
 const TOKENS = ({ tokens }: Ready): readonly string[] => tokens;
 const PROXY = { method: 'POST', keyHeader: 'ft-access-key', ids: TOKENS } as const;
-const HASH = { ...PROXY, ...REQUESTS, path: '/proxy/hash?type=SHA256', against: 'echo', prefix: ECHO, aim: 0.85 };
+const HASH = { ...PROXY, ...REQUESTS, path: '/proxy/hash?type=SHA256', against: 'echo', prefix: ECHO, target: 0.85 };
 const BARE = { against: 'bare RSA-2048 signing' };
-const BARE_SERVER = { against: 'bare node:https', otherPlace: 'bare', aim: 0.4 } as const;
-const JOSE = { ...PROXY, ...BARE, path: '/proxy/jose', shape: 'purchase in JSON', aim: 0.8 } as const;
+const BARE_SERVER = { against: 'bare node:https', otherLayout: 'bare', target: 0.4 } as const;
+const JOSE = { ...PROXY, ...BARE, path: '/proxy/jose', shape: 'purchase in JSON', target: 0.8 } as const;
 const WSSEC = {
   ...PROXY,
   ...BARE,
@@ -28,7 +28,7 @@ export const SCENARIOS: readonly Scenario[] = [
     shape: 'card',
     against: 'echo',
     prefix: ECHO,
-    aim: 0.6,
+    target: 0.6,
     ids: NO_IDS,
   },
   {
@@ -39,7 +39,7 @@ export const SCENARIOS: readonly Scenario[] = [
     shape: 'hundred cards',
     against: 'the same without storage',
     prefix: UNSTORED,
-    aim: 0.8,
+    target: 0.8,
     ids: NO_IDS,
   },
   {
@@ -50,7 +50,7 @@ export const SCENARIOS: readonly Scenario[] = [
     shape: 'capture',
     against: 'echo',
     prefix: ECHO,
-    aim: 0.65,
+    target: 0.65,
     ids: NO_IDS,
   },
   {
@@ -61,7 +61,7 @@ export const SCENARIOS: readonly Scenario[] = [
     shape: 'none',
     against: 'echo',
     prefix: ECHO,
-    aim: 0.6,
+    target: 0.6,
     ids: ({ captures }) => captures,
   },
   {
@@ -72,7 +72,7 @@ export const SCENARIOS: readonly Scenario[] = [
     shape: 'none',
     against: 'echo',
     prefix: ECHO,
-    aim: 0.8,
+    target: 0.8,
     ids: TOKENS,
   },
   {
@@ -99,7 +99,7 @@ export const SCENARIOS: readonly Scenario[] = [
     shape: 'authorization',
     against: 'tokenize 1 card',
     beside: { path: TOKENIZATION.path, shape: 'card' },
-    aim: 0.6,
+    target: 0.6,
     ids: NO_IDS,
   },
   { name: 'hash with 3 placeholders, audit record durable', ...HASH, shape: 'hashed with placeholders' },

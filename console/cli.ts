@@ -48,7 +48,7 @@ export function addOperatorCommands(program: Command, tools: CliContext): void {
   group
     .command('invite')
     .description('a link by which an operator joins, or with the address of one gets a new password and second factor')
-    .option('--email <email>', 'whose link it is; without, whoever opens it gives their own')
+    .option('--email <email>', 'email of the user; without it, the user enters one')
     .option('--json', 'print JSON')
     .action(({ email, json }: Options & { email?: string }) =>
       withPeople(

@@ -199,7 +199,7 @@ export const SETTINGS = {
   CARDVAULT_TLS_KEY: setting('', 'Private key of that certificate, PEM', (text) => text),
   CARDVAULT_TLS_MAX_VERSION: oneOf(['1.2', '1.3'], 'Newest TLS version that is spoken', '1.3'),
   CARDVAULT_LOG_LEVEL: oneOf(LOG_LEVELS, 'Least important lines that are logged', 'info'),
-  CARDVAULT_DRAIN_SECONDS: setting('30', 'How long a stop waits for requests under way', (text) =>
+  CARDVAULT_DRAIN_SECONDS: setting('30', 'How long a stop waits for requests in progress', (text) =>
     parseInteger(text, 0, MAX_DRAIN_SECONDS),
   ),
 };

@@ -219,7 +219,7 @@ const isTest = ({ path }: Source): boolean => path.endsWith('.test.ts');
 const all = ['src', 'console'].flatMap(read).filter(({ path }) => !path.startsWith('console/web/'));
 const sources = all.filter((source) => !isTest(source));
 
-const placeOf = (path: string): string => path.split('/').slice(0, 2).join('/').replace('.test.ts', '.ts');
+const rankOf = (path: string): string => path.split('/').slice(0, 2).join('/').replace('.test.ts', '.ts');
 const targetOf = (source: Source, from: string): string => relative(ROOT, resolve(ROOT, dirname(source.path), from));
 /** Code without comments, each line in its place. */
 const codeOf = (text: string): string =>
@@ -239,18 +239,18 @@ describe('architecture', () => {
   test('every file is in a place of the list', () => {
     const places = new Set<string>(PLACES);
     assert.deepEqual(
-      all.filter(({ path }) => !places.has(placeOf(path))).map(({ path }) => path),
+      all.filter(({ path }) => !places.has(rankOf(path))).map(({ path }) => path),
       [],
     );
     assert.deepEqual(
-      PLACES.filter((place) => !all.some(({ path }) => placeOf(path) === place)),
+      PLACES.filter((place) => !all.some(({ path }) => rankOf(path) === place)),
       [],
       'places without a file',
     );
   });
 
   test('a file imports only from its own place and from places above it', () => {
-    const rank = (path: string): number => (PLACES as readonly string[]).indexOf(placeOf(path));
+    const rank = (path: string): number => (PLACES as readonly string[]).indexOf(rankOf(path));
     const wrong = sources.flatMap((source) =>
       source.imports
         .filter(({ from }) => from.startsWith('.'))
@@ -354,10 +354,10 @@ describe('architecture', () => {
 
   test('kernel imports nothing but itself, not even of Node', () => {
     const outside = sources
-      .filter(({ path }) => placeOf(path) === 'src/kernel')
+      .filter(({ path }) => rankOf(path) === 'src/kernel')
       .flatMap((source) =>
         source.imports
-          .filter(({ from }) => !from.startsWith('.') || placeOf(targetOf(source, from)) !== 'src/kernel')
+          .filter(({ from }) => !from.startsWith('.') || rankOf(targetOf(source, from)) !== 'src/kernel')
           .map(({ from }) => `${source.path} imports ${from}`),
       );
     assert.deepEqual(outside, []);

@@ -91,7 +91,7 @@ describe('what a browser says of a passkey', () => {
     },
   });
 
-  test('asks nobody for revocation lists, and holds nobody up, whatever it holds', async () => {
+  test('fetches no revocation lists, and delays no other call, whatever it contains', async () => {
     const { authority, certificate } = await newChain();
     const identifier = 'apple';
     const before = SettingsService.getRootCertificates({ identifier });

@@ -34,7 +34,7 @@ describe('what comes again and again', () => {
       .filter(({ actor }) => actor.id === `${who}-${run}`)
       .map(({ detail, request_id }) => `${detail?.['times'] ?? 'first'} ${request_id}`);
 
-  test('is on record again when the clock was ahead meanwhile', async () => {
+  test('is recorded again when the clock was ahead in between', async () => {
     fixture.advance(200 * HOUR);
     await note('ana', '1');
     fixture.advance(-200 * HOUR);
@@ -63,7 +63,7 @@ describe('what comes again and again', () => {
     assert.deepEqual(await recorded('ana'), ['first 1', '3 4', '1 6', 'first 7']);
   });
 
-  test('is on record with its number, also when nobody flushed before it comes again', async () => {
+  test('is recorded with its number, also without a flush before it occurs again', async () => {
     for (const request of ['1', '2', '3']) await note('ana', request);
     fixture.advance(5 * MINUTE);
     await note('ana', '4');

@@ -109,7 +109,7 @@ describe('joining by an invitation', () => {
     assert.equal(members.filter(({ email }) => email === 'race@example.com').length, 1);
   });
 
-  test('goes by the newest link to an address, also when an older one was begun with', async () => {
+  test('uses the newest link of an email address, also when an older one was opened first', async () => {
     const older = await invite('twice@example.com');
     const elsewhere = await fixture.newAccount();
     const kept = await fixture.run((transaction) =>
@@ -174,7 +174,7 @@ describe('joining by an invitation', () => {
 });
 
 describe('invitations', () => {
-  test('are for an e-mail address of somebody who is no member yet', async () => {
+  test('are for the email address of a user who is no member', async () => {
     const ana = await fixture.newPerson({ account, role: 'developer' });
     await assertFails('not_possible', invite(ana.email.toUpperCase(), 'analyst'));
     for (const wrong of [
@@ -380,7 +380,7 @@ describe('invitations', () => {
 });
 
 describe('a known person', () => {
-  test('accepts an invitation to another account signed in, and nobody else does', async () => {
+  test('accepts an invitation to another account after sign-in, and no other user does', async () => {
     const other = await fixture.newAccount();
     const ana = await fixture.newPerson({ account, role: 'developer' });
     const bob = await fixture.newPerson({ account, role: 'developer' });
@@ -470,7 +470,7 @@ describe('a link to a new password', () => {
     await assertFails('not_possible', fixture.parts.enrollment.showInvitation(byOperator.secret));
   });
 
-  test('ends those of the person that were made before, whoever made them', async () => {
+  test('revokes earlier ones of the user, by any creator', async () => {
     const { invitations, enrollment } = fixture.parts;
     const [ana, bob] = [
       await fixture.newPerson({ account, role: 'analyst' }),

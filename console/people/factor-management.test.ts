@@ -44,7 +44,7 @@ const addPasskey = async (): Promise<void> => {
 };
 const factors = async () => (await fixture.parts.factorManagement.list(ana.id)).factors;
 
-describe('somebody’s own second factors', () => {
+describe('the second factors of a user', () => {
   test('are changed by who has just shown who they are', async () => {
     const { factorManagement, people } = fixture.parts;
     fixture.advance(5 * MINUTE);
@@ -134,7 +134,7 @@ describe('somebody’s own second factors', () => {
 });
 
 describe('passkeys', () => {
-  test('are as many as there may be at most, also when many were begun before', async () => {
+  test('are limited, also when many were started before', async () => {
     const { factorManagement } = fixture.parts;
     const newest = await fixture.signIn(ana);
     const waiting = await fixture.run((transaction) =>
@@ -180,7 +180,7 @@ describe('passkeys', () => {
   });
 });
 
-describe('somebody’s own e-mail address', () => {
+describe('the email address of a user', () => {
   const change = async (email: string) =>
     fixture.run(
       async (transaction) => fixture.parts.people.changeEmail(transaction, await session(), email),
@@ -240,7 +240,7 @@ describe('somebody’s own e-mail address', () => {
   });
 });
 
-describe('somebody’s own password', () => {
+describe('the password of a user', () => {
   const change = async (current: string, next: string) =>
     fixture.parts.people.changePassword(await session(), { current, next }, BY_TEST);
 
@@ -276,7 +276,7 @@ describe('somebody’s own password', () => {
   });
 });
 
-describe('somebody’s own name and language', () => {
+describe('the name and language of a user', () => {
   test('are changed, within what they may be', async () => {
     const { people } = fixture.parts;
     const edited = await fixture.run(async (transaction) =>

@@ -64,7 +64,7 @@ describe('a fair queue', () => {
     );
   });
 
-  test('gives up the newest task of the longest source when it is full, and is empty after all of it', async () => {
+  test('drops the newest task of the longest source when it is full, and is empty at the end', async () => {
     const { begun, task, end } = tasks();
     const queue = new FairQueue({ concurrent: 1, perSource: 10, total: 3 });
     const flood = Promise.allSettled(['a', 'b', 'c', 'd'].map((name) => queue.run('one', task(name))));

@@ -139,7 +139,7 @@ describe('users who did not sign in for 90 days', () => {
     assert.equal(await statusOf(ana), 'active');
   });
 
-  test('are not disabled when the owner who stays loses the role meanwhile', async () => {
+  test('are not disabled when the remaining owner loses the role concurrently', async () => {
     const carl = await fixture.newPerson({ account, role: 'owner' });
     await lastSignIn(ana, 100);
     const real = fixture.core.database;

@@ -15,7 +15,7 @@ import { OPERATOR } from './roles.ts';
 import { computeDigest } from './sealing.ts';
 
 /** Removing the last membership deletes the user. */
-describe('the end of somebody’s last membership', () => {
+describe('the end of a user’s last membership', () => {
   let fixture: PeopleFixture;
   let account: string;
   before(async () => {
@@ -85,7 +85,7 @@ describe('the end of somebody’s last membership', () => {
     assert.ok(named.length > 0 && named.every(({ actor }) => actor.name === bob.name));
   });
 
-  test('lets them come back as somebody new, with nothing of before', async () => {
+  test('allows them to return as a new user, without earlier data', async () => {
     const { enrollment, signIn, team } = fixture.parts;
     const bob = await fixture.newPerson({ account, role: 'analyst' });
     await fixture.run((transaction) => team.remove(transaction, account, bob.id));

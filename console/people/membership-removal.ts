@@ -10,7 +10,7 @@ import { deleteSessionsByPerson } from './session-store.ts';
 import { deleteSignInState } from './sign-in-state-store.ts';
 
 /**
- * Removes a membership. The last one deletes the user: no one could administer the account, and unneeded data must not be
+ * Removes a membership. The last one deletes the user: the account could no longer be administered, and unneeded data must not be
  * stored. The user changes with every removal, so that of two concurrent ones one is the last; a user who joins another
  * account concurrently conflicts, and is not deleted. `onConflict`: for the membership.
  */

@@ -197,7 +197,7 @@ describe('a passkey', () => {
       await assertFails('sign_in_refused', by.submitPasskey(response, CONSOLE, VISITOR));
   });
 
-  test('can be the first second factor of somebody who joins', async () => {
+  test('can be the first second factor of a new user', async () => {
     const link = await fixture.run((transaction) =>
       fixture.parts.invitations.invite(transaction, { ...OPERATOR, email: 'k@example.com' }, OPERATOR),
     );

@@ -51,7 +51,7 @@ describe('a password', () => {
     assert.match(await refusal(`${'a'.repeat(100)}${good}`), /too easy to guess/);
   });
 
-  test('may be words, without signs that nobody remembers', async () => {
+  test('may be words, without special characters', async () => {
     assert.equal(await refusal('wide river 71 stones'), '');
     assert.equal(await refusal('correct horse battery staple'), '');
   });

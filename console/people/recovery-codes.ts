@@ -5,7 +5,7 @@ import { LIMITS } from '../../src/kernel/limits.ts';
 import { computeDigest } from './sealing.ts';
 
 /** Recovery codes, for a lost second factor. Each is valid once, for the user it was created for. */
-const LETTERS = 'abcdefghjkmnpqrstuvwxyz123456789'; // 32 of them: no i, l, o and 0
+const LETTERS = 'abcdefghjkmnpqrstuvwxyz123456789'; // 32 characters: without i, l, o and 0.
 /** 80 bits. */
 const CHARACTERS = 16;
 

@@ -65,7 +65,7 @@ describe('a refusal', () => {
     return units.slice(0, 1).map(({ journal }) => journal?.length ?? 0);
   };
 
-  test('of a password waits for one record, of nobody and of who is in many accounts, locked or not', async () => {
+  test('of a password waits for one record, of an unknown user and of a member of many accounts, locked or not', async () => {
     const bob = await fixture.newPerson({ account: accounts[0] ?? '', role: 'analyst' });
     const emails = ['nobody@example.com', bob.email, ana.email];
     for (const email of emails) assert.deepEqual(await recordsBefore(email), [1], email);

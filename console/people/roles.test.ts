@@ -28,7 +28,7 @@ describe('roles', () => {
     }
   });
 
-  test('nobody but an operator operates, and an operator does nothing in an account', () => {
+  test('only operators have the capabilities of operators, and operators have none in an account', () => {
     assert.deepEqual(ROLES.operator, ['operate']);
     for (const name of ACCOUNT_ROLES) assert.equal(can(name, 'operate'), false, name);
   });
@@ -61,14 +61,14 @@ describe('roles', () => {
       assert.equal(can('analyst', capability), false);
   });
 
-  test('are told from other words', () => {
+  test('are distinguished from other words', () => {
     for (const name of ROLE_NAMES) assert.ok(isRole(name));
     for (const word of ['', 'Owner', 'admin', 'constructor']) assert.equal(isRole(word), false);
   });
 });
 
 describe('who may invite', () => {
-  test('nobody of an account invites to another one, nor as operator', () => {
+  test('no member invites to another account, nor as operator', () => {
     fc.assert(
       fc.property(authority, authority, (by, to) => {
         if (by.role !== 'operator' && mayInvite(by, to)) {

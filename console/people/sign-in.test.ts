@@ -84,7 +84,7 @@ describe('signing in', () => {
     assert.equal(refused?.address, VISITOR.address);
   });
 
-  test('of nobody is the same answer, after as long a time, and is in the log of the service', async () => {
+  test('of an unknown user has the same response, after as long a time, and is in the log of the service', async () => {
     const took = async (email: string): Promise<number> => {
       const times: number[] = [];
       for (let index = 0; index < 3; index++) {
@@ -165,7 +165,7 @@ describe('a code', () => {
 });
 
 const status = async () => (await fixture.parts.team.member(account, ana.id)).signIn;
-/** Somebody else, at an address of their own. */
+/** Another user, at another address. */
 const stranger = (address: string): ClientContext => ({ ...VISITOR, address });
 const wrongFrom = (client: ClientContext) =>
   assertFails('sign_in_refused', fixture.parts.signIn.submitPassword({ ...ana, password: 'not the one 12' }, client));
@@ -281,7 +281,7 @@ describe('a stranger with wrong passwords', () => {
     await signInFrom(stranger('198.51.100.2'));
   });
 
-  test('keeps nobody out who has a passkey', async () => {
+  test('rejects no user who has a passkey', async () => {
     const key = new Authenticator(CONSOLE.origin);
     const options = await fixture.run((transaction) =>
       fixture.parts.factorManagement.passkeyOptions(transaction, ana.grant.session, CONSOLE),
@@ -396,7 +396,7 @@ describe('stepping up', () => {
     await fixture.signIn(ana);
   });
 
-  test('needs somebody who is signed in', async () => {
+  test('requires a signed-in user', async () => {
     const { session } = await password();
     const proof = { kind: 'totp', code: fixture.newCode(ana) } as const;
     await assert.rejects(fixture.parts.signIn.stepUp(session, proof, BY_TEST), /not signed in/);
@@ -447,7 +447,7 @@ describe('a clock that jumps', () => {
     await password();
   });
 
-  test('behind makes nobody inactive who signs in or joins meanwhile', async () => {
+  test('behind makes no user inactive who signs in or joins in between', async () => {
     fixture.jump(-200 * DAY);
     const late = await fixture.newPerson({ account, role: 'developer' });
     await byRecovery(elsewhere);

@@ -136,12 +136,12 @@ export class SignIn {
     });
   }
 
-  /** Returns what a browser needs to sign in with a passkey that it finds by itself; nothing is stored for it. */
+  /** Returns what a browser needs to sign in with a passkey that it finds itself; nothing is stored for it. */
   async createPasskeyChallenge(relyingParty: RelyingParty): Promise<PublicKeyCredentialRequestOptionsJSON> {
     return buildRequestOptions(await newChallenge(this.#dependencies), relyingParty, []);
   }
 
-  /** Signs in with a passkey alone. No lock refuses it, because it cannot be guessed. Throws `sign_in_refused`. */
+  /** Signs in with a passkey alone. No lock rejects it, because it cannot be guessed. Throws `sign_in_refused`. */
   async submitPasskey(response: unknown, relyingParty: RelyingParty, client: ClientContext): Promise<IssuedSession> {
     const { database, keyring, clock, time } = this.#dependencies;
     const { user, challenge } = parseAssertionClaims(response);
@@ -229,7 +229,7 @@ export class SignIn {
     return [(await updateSession(this.#dependencies.keyring, session, { challenge: undefined })).write];
   }
 
-  /** Replaces a hash that was made with other parameters than today's. */
+  /** Replaces a hash that was computed with other parameters than the present ones. */
   async #rehash(person: Person, password: string, hashSource: HashSource): Promise<Write[]> {
     if (!this.#passwords.isOutdated(person.password)) return [];
     const changes = { password: await this.#passwords.hash(password, hashSource) };

@@ -14,7 +14,7 @@ import {
 import { OPERATOR } from './roles.ts';
 
 /** An attacker with write access to the database and without the root key gains no identity and no access. */
-describe('a database that somebody else wrote to', () => {
+describe('a database that an attacker wrote to', () => {
   let fixture: PeopleFixture;
   let account: string;
   let ana: TestUser;
@@ -40,7 +40,7 @@ describe('a database that somebody else wrote to', () => {
   const password = ({ email, password: word }: TestUser) =>
     fixture.parts.signIn.submitPassword({ email, password: word }, VISITOR);
 
-  test('gives nobody a role', async () => {
+  test('grants no role', async () => {
     const { team } = fixture.parts;
     const bob = await fixture.newPerson({ account, role: 'auditor' });
     await run("update memberships set role = 'owner' where account = ?account and person = ?", account, bob.id);
@@ -58,7 +58,7 @@ describe('a database that somebody else wrote to', () => {
     assert.equal((await team.members('')).length, 0);
   });
 
-  test('gives nobody the password of another', async () => {
+  test('gives no user the password of another', async () => {
     const record = await column('select record from people where id = ?', mallory.id);
     await run('update people set record = ?, revision = 1 where id = ?', record, ana.id);
     await assertFails('sign_in_refused', password({ ...ana, password: mallory.password }));
@@ -69,7 +69,7 @@ describe('a database that somebody else wrote to', () => {
     await assertFails('sign_in_refused', password({ ...mallory, email: ana.email }));
   });
 
-  test('gives nobody the second factor of another', async () => {
+  test('gives no user the second factor of another', async () => {
     await run('delete from factors where person = ?', ana.id);
     await run('update factors set person = ? where person = ?', ana.id, mallory.id);
     const { session } = await password(ana);
@@ -82,7 +82,7 @@ describe('a database that somebody else wrote to', () => {
     await assertFails('sign_in_refused', fixture.parts.signIn.submitFactor(session, proof, VISITOR));
   });
 
-  test('takes no session further, to nobody else, and to no later end', async () => {
+  test('advances no session, moves it to no other user, and extends none', async () => {
     const { secret } = await password(ana);
     const changes: [string, ...Value[]][] = [
       ["update sessions set stage = 'signed-in' where person = ?", ana.id],
@@ -216,7 +216,7 @@ describe('a database that somebody else wrote to', () => {
     }
   });
 
-  test('holds no secret of anybody in clear', async () => {
+  test('contains no secret in clear', async () => {
     const { secret } = await fixture.signIn(ana);
     const link = await fixture.run((transaction) => fixture.parts.invitations.reset(transaction, ana.id, OPERATOR));
     const stored: Buffer[] = [];

@@ -21,7 +21,7 @@ export const FINDINGS = {
   'payments-known': 'The outcome of every payment is known, or is being asked for.',
   'rows-sealed': 'No altered row of accounts, API keys or enabled payments is known.',
   'rows-altered': 'Rows of accounts, API keys or enabled payments were changed in the database. See the audit log.',
-  'payments-in-doubt': 'Nobody knows the outcome of some payments. See Processors.',
+  'payments-in-doubt': 'The outcome of some payments is unknown. See Processors.',
   'users-active': 'Every user who did not sign in for 90 days is disabled.',
   'users-inactive': 'Users did not sign in for 90 days, and stay enabled as last owner or operator.',
   'passwords-accepted': 'No password is blocked for wrong second factors.',

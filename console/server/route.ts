@@ -70,7 +70,7 @@ export interface ConsoleServices {
 /** A change that can be executed after its approval. */
 export interface ApprovableChange {
   readonly definition: Definition;
-  /** As in `Route`. */
+  /** The same as in `Route`. */
   readonly commitsItself: boolean;
   /** Executes the stored call; returns the data that the definition declares. */
   execute(call: ConsoleCall<unknown, unknown>, requestedCall: RequestedCall, environment: Environment): Promise<Json>;

@@ -13,10 +13,10 @@ export const isSuspended = async ({ services, account }: AccountScope): Promise<
  * it is resumed.
  */
 export async function assertNotSuspended(
-  { method, allowedWhileSuspended: evenSuspended }: Definition,
+  { method, allowedWhileSuspended }: Definition,
   scope: AccountScope,
 ): Promise<void> {
   // Calls without an account, and calls of operators, are not affected.
-  if (method === 'GET' || evenSuspended === true || scope.account === '') return;
+  if (method === 'GET' || allowedWhileSuspended === true || scope.account === '') return;
   if (await isSuspended(scope)) throw notPossible('accountSuspended');
 }

@@ -59,7 +59,7 @@ describe('the time within which a share was answered', () => {
     assert.equal(within(numbers, 1), 100);
   });
 
-  it('is told in steps up to a minute, and above it as longer', () => {
+  it('is reported in classes up to a minute, and above it as longer', () => {
     const took = [1000, 1001, 2001, 5001, 10_001, 30_001, 60_000, 60_001, 600_000];
     const answered = took.map((milliseconds) => {
       const names: string[] = [];

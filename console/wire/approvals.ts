@@ -20,7 +20,7 @@ const approval = object({
   /** Names and values; never a secret. */
   summary: output.list(object({ name: output.text('What'), value: output.text('Value') }), 'What it would change'),
   /** Above 0 in lists alone: an approver reads every line first. */
-  more_lines: output.integer('Lines of the summary that are not told here, behind the others'),
+  more_lines: output.integer('Number of further lines of the summary'),
   status: output.oneOf(APPROVAL_STATUSES, 'How far it is'),
   requested_by: output.text('Name of who asked'),
   /** Names are not unique. */

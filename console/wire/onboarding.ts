@@ -42,7 +42,7 @@ export const showOnboarding = define({
     steps: output.list(
       object({
         step: output.oneOf(STEPS, 'In the order of the interface'),
-        state: output.oneOf(['done', 'waiting', 'open'] as const, 'waiting: somebody else has to act'),
+        state: output.oneOf(['done', 'waiting', 'open'] as const, 'waiting: another user has to act'),
         at: output.nullableTime('When it was done, where that is known'),
       }),
       'In order',

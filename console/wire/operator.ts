@@ -179,7 +179,7 @@ export const listProcessors = define({
         operation: output.nullableText('transaction_id that is in doubt'),
         status: output.text('Status'),
         since: output.time('In doubt since'),
-        problem: output.nullableText('Why nobody can say'),
+        problem: output.nullableText('Why the outcome is unknown'),
       }),
       'Payments whose outcome is not known, the oldest first',
     ),
@@ -234,7 +234,7 @@ export const showHealth = define({
     ),
     checks: output.list(
       object({
-        finding: output.text('What was looked at and how it was found, as a word'),
+        finding: output.text('Subject and result of the check, as a code'),
         state: output.oneOf(['good', 'warning', 'bad'] as const, 'How it is'),
         count: output.integer('How many it is about; 0 where it counts nothing'),
         limit: output.integer('As many as there can be; 0 where there is no limit'),

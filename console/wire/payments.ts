@@ -38,7 +38,7 @@ const summary = {
   refund: output.oneOf(['none', 'part', 'whole'] as const, 'How much of what was collected was given back'),
   is_in_doubt: output.bool('The outcome of an operation is not known'),
   is_altered: output.bool('The record cannot be opened: it was changed in the database; amounts and card are empty'),
-  created_at: output.time('When it was begun'),
+  created_at: output.time('When it was started'),
 };
 
 const text = (what: string) => optional(plainText(LIMITS.referenceCodeCharacters, what));
@@ -57,7 +57,7 @@ export const listPayments = define({
     amount: text('Amount, as 12.50'),
     reference_code: text('Reference, exactly'),
     last_four: text('Last four digits of the card'),
-    id: text('transaction_id, or the id of the processor; with it the others are not looked at'),
+    id: text('transaction_id, or the id of the processor; with it the other filters are ignored'),
     in_doubt: optional(oneOf(['yes'] as const, 'Only those whose outcome is not known')),
     from: text('ISO 8601, from then on'),
     to: text('ISO 8601, before'),
@@ -83,7 +83,7 @@ const operation = object({
   processor_id: output.nullableText("Processor's id"),
   reconciliation_id: output.nullableText('For reconciliation'),
   avs: output.nullableText('Address verification'),
-  created_at: output.time('When it was begun'),
+  created_at: output.time('When it was started'),
 });
 
 const payment = object({
@@ -105,7 +105,7 @@ const payment = object({
     refundable: output.text('What can be refunded'),
   }),
   /** Sent back with an operation, so that a stale page starts nothing twice. */
-  expected_operations: output.integer('Operations begun so far'),
+  expected_operations: output.integer('Operations started so far'),
 });
 
 export const showPayment = define({

@@ -25,9 +25,9 @@ export const showProfile = define({
       object({
         id: output.text('Id'),
         is_current: output.bool('This one'),
-        address: output.text('Where it was begun from'),
+        address: output.text('Where it was started from'),
         agent: output.text('The browser, as it calls itself'),
-        created_at: output.time('When it was begun'),
+        created_at: output.time('When it was started'),
         seen_at: output.time('When it was used last, within half a minute'),
       }),
       'Sessions, this one first',

@@ -64,7 +64,7 @@ export const showSession = define({
       output.oneOf(['totp', 'passkey', 'recovery'] as const, 'One'),
       'Second factors to choose from',
     ),
-    csrf_token: output.nullableText('For the next step, whatever the stage; null for nobody'),
+    csrf_token: output.nullableText('For the next step, at any stage; null without a session'),
     session: orNull(session),
     environments: output.list(
       object({ name: output.oneOf(ENVIRONMENTS, 'One'), url: output.text('Base address of the interface there') }),

@@ -43,7 +43,7 @@ const AMBIGUOUS = [
 const octet = fc.integer({ min: 0, max: 255 });
 const ipv4 = fc.tuple(octet, octet, octet, octet);
 const dotted = (parts: readonly number[]): string => parts.join('.');
-const bitsOf = (parts: readonly number[], width: number): string =>
+const toBits = (parts: readonly number[], width: number): string =>
   parts.map((part) => part.toString(2).padStart(width, '0')).join('');
 const groups = fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 8, maxLength: 8 });
 const colons = (parts: readonly number[]): string => parts.map((part) => part.toString(16)).join(':');
@@ -154,7 +154,7 @@ describe('isAllowed', () => {
         candidate[flipped >> 3] = (candidate[flipped >> 3] ?? 0) ^ (0x80 >> (flipped & 7));
         const networks = [`${dotted(base)}/${length}`];
         assert.equal(isAllowed(networks, dotted(base)), true);
-        const shared = bitsOf(base, 8).slice(0, length) === bitsOf(candidate, 8).slice(0, length);
+        const shared = toBits(base, 8).slice(0, length) === toBits(candidate, 8).slice(0, length);
         assert.equal(isAllowed(networks, dotted(candidate)), shared);
         assert.equal(isAllowed(networks, `::ffff:${dotted(candidate)}`), shared);
       }),
@@ -170,7 +170,7 @@ describe('isAllowed', () => {
         fc.pre(!isMapped(base) && !isMapped(candidate));
         const networks = [`${colons(base)}/${length}`];
         assert.equal(isAllowed(networks, colons(base)), true);
-        const shared = bitsOf(base, 16).slice(0, length) === bitsOf(candidate, 16).slice(0, length);
+        const shared = toBits(base, 16).slice(0, length) === toBits(candidate, 16).slice(0, length);
         assert.equal(isAllowed(networks, colons(candidate)), shared);
       }),
       { numRuns: 500 },

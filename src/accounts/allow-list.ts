@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js';
 
 /** One entry of an allow-list: an address or a network, with a note. */
 export interface AllowedNetwork {
-  /** As entered, with an IPv4-mapped IPv6 network written as IPv4. */
+  /** The entered text, with an IPv4-mapped IPv6 network written as IPv4. */
   readonly cidr: string;
   readonly note: string;
 }

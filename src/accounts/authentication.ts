@@ -77,12 +77,12 @@ export class Authentication {
   readonly #clock: Clock;
   readonly #environment: Environment;
   readonly #alteredRows: AlteredRows;
-  /** Of this process alone. */
+  /** Failures in this process. */
   readonly #salt: string;
   readonly #cachedKeys: Cache<string, CachedKey | undefined>;
   /** By the id of the key. */
   readonly #lastUses = new Map<string, LastUse>();
-  /** Those that are not stored yet. */
+  /** Times of use that are not stored yet. */
   readonly #unsavedUses = new Map<string, LastUse>();
 
   constructor(options: {

@@ -41,9 +41,9 @@ export class Usage {
   readonly #clock: Clock;
   /** By environment and account, of the present hour. */
   #present = new Map<string, Counters>();
-  /** Of past hours. */
+  /** Counters of past hours. */
   #past: Counters[] = [];
-  /** Those of the last count. A request counts more than once, and many come from one tenant. */
+  /** The counters of the last call. A request counts more than once, and many come from one tenant. */
   #last: Counters | undefined;
   #counters = 0;
   #purgedAt = 0;

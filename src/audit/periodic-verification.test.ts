@@ -18,7 +18,7 @@ describe('the periodic verification', () => {
   let directory: string;
   let database: SqliteDatabase;
   let now: number;
-  let isOurs: boolean;
+  let hasLease: boolean;
   let faults: string[];
   let paused: number;
   let verification: PeriodicVerification;
@@ -34,7 +34,7 @@ describe('the periodic verification', () => {
 
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), 'cardvault-periodic-'));
-    [now, isOurs, faults, paused] = [Date.UTC(2026, 0, 1), true, [], 0];
+    [now, hasLease, faults, paused] = [Date.UTC(2026, 0, 1), true, [], 0];
     database = new SqliteDatabase(join(directory, 'vault.db'));
     await database.migrate(() => now);
     await initializeJournal(database, key);
@@ -43,7 +43,7 @@ describe('the periodic verification', () => {
       database,
       journalKey: key,
       clock: () => now,
-      holdsLease: () => Promise.resolve(isOurs),
+      holdsLease: () => Promise.resolve(hasLease),
       pause: (milliseconds) => {
         paused += milliseconds;
         return Promise.resolve();
@@ -140,10 +140,10 @@ describe('the periodic verification', () => {
   });
 
   test('runs on one node, and ends when that node stops', async () => {
-    isOurs = false;
+    hasLease = false;
     await nextDay();
     assert.deepEqual(await results(), [['full', 11, '']]);
-    isOurs = true;
+    hasLease = true;
     verification.stop();
     await nextDay();
     assert.deepEqual(await results(), [['full', 11, '']]);

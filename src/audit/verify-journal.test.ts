@@ -448,7 +448,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     }
     writing = false;
     await Promise.all(writers);
-    assert.ok(last > TOTAL && made > 100, 'nothing was written meanwhile');
+    assert.ok(last > TOTAL && made > 100, 'nothing was written in between');
     await other.close();
     await database.close();
   });

@@ -91,9 +91,9 @@ class Fault extends Error {
 }
 
 /** Text of an altered database must not control the operator's terminal. */
-export const describeChain = (chain: Chain): string => formatReason(placeOf(chain));
+export const describeChain = (chain: Chain): string => formatReason(locate(chain));
 
-function placeOf({ account, lane }: Chain, record?: number): Explanation {
+function locate({ account, lane }: Chain, record?: number): Explanation {
   if (account === '')
     return record === undefined ? explain('placeLane', { lane }) : explain('placeRecord', { lane, record });
   if (/^[!-~]+$/.test(account))
@@ -165,7 +165,7 @@ class Verifier {
     await this.#readAnnouncements(announced);
     if (account === '') return;
     if (announced.accounts.has(account)) await this.#verifyChain(before ?? (await this.#getHead(chain)));
-    else if (before !== undefined) throw new Fault(explain('logUnannounced', { place: placeOf(chain) }));
+    else if (before !== undefined) throw new Fault(explain('logUnannounced', { place: locate(chain) }));
   }
 
   /**
@@ -189,7 +189,7 @@ class Verifier {
         await this.#readAnnouncements(announced);
       }
       for (const head of heads) {
-        if (!isKnown(head)) throw new Fault(explain('logUnannounced', { place: placeOf(head) }));
+        if (!isKnown(head)) throw new Fault(explain('logUnannounced', { place: locate(head) }));
         await this.#verifyChain(head, since.get(head.account));
         verified.add(head.account);
       }
@@ -209,14 +209,14 @@ class Verifier {
     const { last, announcements } = await this.#verifyChain(head, announced.last, first);
     announced.last = last;
     for (const chain of announcements) {
-      if (accounts.has(chain.account)) throw new Fault(explain('logAnnouncedTwice', { place: placeOf(chain) }));
+      if (accounts.has(chain.account)) throw new Fault(explain('logAnnouncedTwice', { place: locate(chain) }));
       accounts.add(chain.account);
     }
   }
 
   async #getHead(chain: Chain): Promise<StoredHead> {
     const head = await findHead(this.#database, chain);
-    if (head === undefined) throw new Fault(explain('logGone', { place: placeOf(chain) }));
+    if (head === undefined) throw new Fault(explain('logGone', { place: locate(chain) }));
     return head;
   }
 
@@ -229,9 +229,9 @@ class Verifier {
     from: Head = emptyHead(head.account, head.lane),
     first?: string,
   ): Promise<VerifiedChain> {
-    const place = (sequence: number): Explanation => placeOf(head, sequence);
+    const place = (sequence: number): Explanation => locate(head, sequence);
     if (!isHeadSealValid(this.#key, head, head.seal)) {
-      throw new Fault(explain('logSeal', { place: placeOf(head), record: head.sequence }));
+      throw new Fault(explain('logSeal', { place: locate(head), record: head.sequence }));
     }
     let last = from;
     const announcements: ChainedRecord[] = [];
@@ -261,7 +261,7 @@ class Verifier {
     const found = await findUnsealedRecords(this.#database, chain);
     if (found === undefined) return;
     const { records, sealed } = found;
-    throw new Fault(explain('logUnsealed', { place: placeOf(chain), records, sealed }));
+    throw new Fault(explain('logUnsealed', { place: locate(chain), records, sealed }));
   }
 }
 

@@ -88,7 +88,7 @@ export interface CliEnvironment {
    * database.
    */
   unlockJournal(opened: OpenedDatabase): Promise<boolean>;
-  /** Resolves when the process is told to stop. */
+  /** Resolves when the process gets a signal to stop. */
   untilStopped(): Promise<void>;
   /** True when standard output is a terminal, so that no log stores it. */
   readonly isTerminal: boolean;

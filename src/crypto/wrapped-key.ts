@@ -1,6 +1,6 @@
 import type { Environment } from '../kernel/environment.ts';
 
-/** What a key is for. */
+/** The purpose of a key. */
 export type Purpose =
   | 'wrapping'
   | 'tokens'

@@ -27,7 +27,7 @@ describe('connections of one address', () => {
     first();
     first();
     assert.ok(limit.admit('203.0.113.7'));
-    assert.equal(limit.admit('203.0.113.7'), undefined, 'an end that is told twice counts once');
+    assert.equal(limit.admit('203.0.113.7'), undefined, 'an end that is reported twice counts once');
     assert.equal(seen.refused, 2);
   });
 

@@ -120,7 +120,7 @@ function addStateGauges(registry: Registry, sources: MetricSources): void {
   });
   new Gauge({
     name: 'cardvault_payments_doubtful',
-    help: 'Payments with an outcome that nobody knows yet',
+    help: 'Payments with an unknown outcome',
     registers,
     async collect() {
       this.reset();

@@ -78,7 +78,7 @@ export class Pipeline {
   }
 
   /** Executes a confirmed request. The response is committed with its effect. */
-  async carryOut(grant: Grant, head: RequestHead, bytes: Buffer): Promise<RouteResponse | StreamedFile> {
+  async execute(grant: Grant, head: RequestHead, bytes: Buffer): Promise<RouteResponse | StreamedFile> {
     const { door, services, transactions } = this.#options;
     const request = door.keyedRequest?.(grant, head, this.route, bytes);
     const beginning = transactions.begin(door.contextOf(grant), request);

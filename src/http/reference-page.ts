@@ -8,7 +8,7 @@ export function renderReferencePage(document: OpenApi): string {
   );
   const sections = document.tags.map(({ name, description }) => {
     const tagged = operations.filter(({ operation }) => operation.tags.includes(name));
-    return `<section><h2 id="${anchor(name)}">${escapeHtml(name)}</h2><p>${escapeHtml(description)}</p>${tagged.map(renderOperation).join('')}</section>`;
+    return `<section><h2 id="${anchor(name)}">${escapeHtml(name)}</h2><p>${escapeHtml(description)}</p>${tagged.map(operationSection).join('')}</section>`;
   });
   const links = document.tags.map(({ name }) => {
     const tagged = operations.filter(({ operation }) => operation.tags.includes(name));
@@ -42,7 +42,7 @@ ${sections.join('')}
 `;
 }
 
-function renderOperation({
+function operationSection({
   path,
   method,
   operation,
@@ -62,7 +62,7 @@ function renderOperation({
 <p>Permission: <code>${escapeHtml(operation['x-permission'])}</code></p>
 ${rows.length === 0 ? '' : `<h4>Parameters</h4>${table(rows)}`}
 ${requestBody === undefined ? '' : `<h4>Request</h4>${members(requestBody.content)}${example(requestBody.content)}`}
-${success === undefined ? '' : `<h4>Answer</h4>${members(success.content)}${example(success.content)}`}
+${success === undefined ? '' : `<h4>Response</h4>${members(success.content)}${example(success.content)}`}
 <h4>Failures</h4><dl>${failures.map(([status, { description }]) => `<dt>${status}</dt><dd>${prose(description)}</dd>`).join('')}</dl>
 </article>`;
 }

@@ -114,7 +114,7 @@ function addRoute(app: FastifyInstance, pipeline: Pipeline, reporting: Reporting
   const { route } = pipeline;
   const limit = route.bodyLimit ?? LIMITS.bodyBytes;
   const fail = (request: FastifyRequest, reply: FastifyReply, error: unknown): void => {
-    // What fails after the response has left is not the client's.
+    // A failure after the response was sent does not concern the client.
     if (reply.sent) return;
     const headers: ResponseHeaders = commonHeaders(reporting, request);
     pipeline.addHeaders(headers, request.grant, error);
@@ -133,7 +133,7 @@ function addRoute(app: FastifyInstance, pipeline: Pipeline, reporting: Reporting
     const confirmed = pipeline.confirm(admitted, head);
     const grant = confirmed instanceof Promise ? await confirmed : confirmed;
     request.grant = grant;
-    const response = await pipeline.carryOut(grant, head, body);
+    const response = await pipeline.execute(grant, head, body);
     const headers: ResponseHeaders = commonHeaders(reporting, request);
     pipeline.addHeaders(headers, grant);
     if ('lines' in response) sendFile(reporting, request, reply.headers(headers), response);
@@ -166,7 +166,7 @@ function addRoute(app: FastifyInstance, pipeline: Pipeline, reporting: Reporting
       }
     },
     handler: () => undefined,
-    // For what is refused before.
+    // For requests that are rejected before.
     errorHandler: (error, request, reply) => fail(request, reply, error),
   });
 }

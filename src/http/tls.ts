@@ -128,7 +128,7 @@ async function loadOrCreateIdentity({ file, isUsable, create: make }: IdentityFi
   }
   const made = await make();
   createIfAbsent(file, made.key + made.certificate);
-  // Of two concurrent first starts, both use the files of the earlier one.
+  // Two concurrent first starts both use the files of the earlier one.
   return readIdentityFile(file);
 }
 

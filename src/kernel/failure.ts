@@ -82,6 +82,6 @@ function formatFailure(code: FailureCode, field: string | undefined, explanation
 export const invalidField = <R extends Reason>(field: string, reason: R, ...values: ValuesArgument<R>): Failure =>
   new Failure('invalid_field', explain(reason, ...values), { field });
 
-/** What cannot be done now, whatever the request says. */
+/** Failures that do not depend on the content of the request. */
 export const notPossible = <R extends Reason>(reason: R, ...values: ValuesArgument<R>): Failure =>
   new Failure('not_possible', explain(reason, ...values));

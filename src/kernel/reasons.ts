@@ -270,7 +270,7 @@ export const REASONS = {
   koinLineItems: "expected at least one; KOIN's antifraud needs them",
   koinValue: "expected a value; KOIN's antifraud needs it",
 
-  // What a setting accepts.
+  // Values that a setting accepts.
   valueDuration: '1s to {days}d, as 30s, 15m, 24h or 7d',
   valueWholeNumber: 'a whole number of {min} to {max}',
   valueChoice: 'one of {words}',

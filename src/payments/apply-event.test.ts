@@ -206,8 +206,8 @@ describe('a result of an operation in progress', () => {
     every((pair, word, about) => {
       const after = settled(pair, word);
       if (after === undefined) return;
-      const isTold = word !== 'not sent' && !(word === 'reversed' && pair.operation.type === 'capture');
-      assert.deepEqual(after.operation.details, isTold ? told : {}, about);
+      const hasDetails = word !== 'not sent' && !(word === 'reversed' && pair.operation.type === 'capture');
+      assert.deepEqual(after.operation.details, hasDetails ? told : {}, about);
     });
   });
 
@@ -521,12 +521,12 @@ describe('a later word about an operation that has ended', () => {
   });
 
   it('does not bring a reversed payment back', () => {
-    const givenUp = ended(PAYMENT_STATES.ProcessorError, {
+    const reversedEarlier = ended(PAYMENT_STATES.ProcessorError, {
       type: 'authorization',
       state: 'refused',
       failure: NEVER_CONFIRMED,
     });
-    for (const word of FINDINGS) assertUnchanged(later(givenUp, word), givenUp, word);
+    for (const word of FINDINGS) assertUnchanged(later(reversedEarlier, word), reversedEarlier, word);
   });
 
   it('takes a refund back that was refused in the end', () => {
@@ -608,13 +608,13 @@ describe('a later word about an operation that has ended', () => {
       // The operation was created 100 milliseconds ago.
       return needsRecheck(pair, finding, now, 55);
     };
-    const givenUp = ended(PAYMENT_STATES.Authorized, { type: 'capture', state: 'refused' });
+    const reversedEarlier = ended(PAYMENT_STATES.Authorized, { type: 'capture', state: 'refused' });
     for (const word of ['unknown', 'not-found', 'pending', 'approved'] as const) {
-      assert.equal(more(givenUp, word, NOW + 9), true, word);
+      assert.equal(more(reversedEarlier, word, NOW + 9), true, word);
       // The last look is repeated until it is answered.
-      assert.equal(more(givenUp, word, NOW + 10), word === 'unknown', word);
+      assert.equal(more(reversedEarlier, word, NOW + 10), word === 'unknown', word);
     }
-    assert.equal(more(givenUp, 'refused', NOW), false);
+    assert.equal(more(reversedEarlier, 'refused', NOW), false);
     for (const status of STATUSES) {
       const isHeld = status === 'Opened' || status === 'Authorized';
       for (const word of FINDINGS) {

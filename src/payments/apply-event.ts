@@ -9,10 +9,10 @@ import {
 } from './payment.ts';
 import type { Capabilities, InquiryResult, Outcome, ProcessorDetails } from './processor.ts';
 import {
+  type ExpiryTimes,
   isHeld,
   isRecheckDue,
   isVoid,
-  type Lifetimes,
   lacksCapture,
   NEW_RECONCILIATION,
   needsManualResolution,
@@ -62,7 +62,7 @@ export type RequestedPayment = Pick<
 
 /** The settings and the capabilities of the payment's processor that decide. */
 export interface PaymentRules {
-  readonly lifetimes: Lifetimes;
+  readonly lifetimes: ExpiryTimes;
   readonly recoveryMax: number;
   readonly capabilities: Pick<Capabilities, 'sale'>;
 }
@@ -148,7 +148,7 @@ interface EffectContext {
   readonly operation: Operation;
   readonly by: Trigger;
   readonly now: number;
-  readonly lifetimes: Lifetimes;
+  readonly lifetimes: ExpiryTimes;
 }
 
 type Result = Outcome | InquiryResult;
@@ -234,10 +234,10 @@ function settleBy(
   { lifetimes }: PaymentRules,
 ): PaymentSnapshot | undefined {
   const { payment, operation } = snapshot;
-  const effectOf = EFFECTS[operation.type][result.kind] as
+  const applyEffect = EFFECTS[operation.type][result.kind] as
     | ((payment: Payment, result: Result, context: EffectContext) => Effect)
     | undefined;
-  const effect = effectOf?.(payment, result, { operation, by, now, lifetimes });
+  const effect = applyEffect?.(payment, result, { operation, by, now, lifetimes });
   if (effect?.payment === undefined) return undefined;
   // The details of a reversal belong to the authorization, not to its capture.
   const isOfCapture = !(result.kind === 'reversed' && operation.type === 'capture');

@@ -134,7 +134,7 @@ describe('reading a card', () => {
       captureIds: ['cap-1'],
     });
     assert.equal(asked.length, 1);
-    const [[reader, marks] = assert.fail('nobody was asked')] = asked;
+    const [[reader, marks] = assert.fail('no record was read')] = asked;
     assert.equal(reader, READER);
     const seen = marks.map(({ location, number, placeholder }) => [
       location(),

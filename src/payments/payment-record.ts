@@ -100,7 +100,7 @@ export function parsePaymentRecord(
   return { payment, initial: { ...initialOperation(payment), state, ...parseDetails(details) }, reconciliation };
 }
 
-/** What a processor reported about an operation. */
+/** The details that a processor reported about an operation. */
 interface ProcessorDetailsRecord {
   readonly details?: ProcessorDetails | undefined;
   readonly failure?: FailureStatus | undefined;

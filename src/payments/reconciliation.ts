@@ -6,7 +6,7 @@ import { parseDuration } from './settings.ts';
 /** When a payment is processed next, and until when its completed operations are rechecked. Pure; times in milliseconds. */
 
 /** How long payments keep a status until they expire. */
-export interface Lifetimes {
+export interface ExpiryTimes {
   readonly opened: number;
   readonly authorization: number;
 }
@@ -15,7 +15,7 @@ export interface RecoveryTimes {
   readonly timeout: number;
   readonly recoveryDelay: number;
   readonly recoveryMax: number;
-  readonly lifetimes: Lifetimes;
+  readonly lifetimes: ExpiryTimes;
 }
 
 /** `ahead`: by how much the deciding clock is ahead of the time of the schedules; lifetimes are longer by it. */

@@ -22,7 +22,7 @@ export const POLL_INTERVAL_MS = SECOND;
 /** Concurrent jobs of one processor, so that a slow one does not delay the others. */
 const MAX_CONCURRENT_PER_PROCESSOR = 64;
 
-/** Of these, the jobs of one account: a processor that does not respond must not delay other accounts. */
+/** Concurrent jobs of one account: a processor that does not respond must not delay other accounts. */
 const MAX_CONCURRENT_PER_ACCOUNT = 16;
 
 /** A claim lasts longer than all calls of a job, so that no other node claims the payment during it. */

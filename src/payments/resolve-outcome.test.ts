@@ -36,7 +36,7 @@ interface Script {
   readonly repeatVoid?: Outcome;
 }
 
-interface Asked {
+interface RecordedCall {
   readonly what: keyof Script;
   readonly history: PaymentHistory;
   readonly subject?: OperationRef;
@@ -45,8 +45,8 @@ interface Asked {
 }
 
 /** A processor that responds from the script and notes what it was asked; a call that is not in it is a fault. */
-function scripted(script: Script): { readonly processor: TimedProcessor; readonly asked: Asked[] } {
-  const asked: Asked[] = [];
+function scripted(script: Script): { readonly processor: TimedProcessor; readonly asked: RecordedCall[] } {
+  const asked: RecordedCall[] = [];
   let inquiries = 0;
   const say = <T>(word: T | undefined): Promise<T> =>
     word === undefined ? Promise.reject(new Error('not in the script')) : Promise.resolve(word);
@@ -90,7 +90,7 @@ async function hold(
   type: OperationType,
   script: Script,
   { payment, reconciliation, sale = true, notFoundThreshold = 2, age = 0, isTimeTrusted = true }: Circumstances = {},
-): Promise<{ event: PaymentEvent; asked: Asked[]; context: ResolutionContext }> {
+): Promise<{ event: PaymentEvent; asked: RecordedCall[]; context: ResolutionContext }> {
   const isFirst = isFirstType(type);
   const status = isFirst ? 'Opened' : type === 'payment_refund' ? 'Collected' : 'Authorized';
   const snapshot = withOperation(
@@ -116,7 +116,7 @@ const unanswered = (notFound: boolean | undefined): PaymentEvent => ({
   problem: 'timeout',
   notFound,
 });
-const names = (asked: readonly Asked[]): string[] => asked.map(({ what }) => what);
+const names = (asked: readonly RecordedCall[]): string[] => asked.map(({ what }) => what);
 const MOVEMENTS = ['authorization', 'payment', 'capture', 'payment_refund'] as const;
 const ENDINGS = ['authorization_void', 'expiry'] as const;
 const REVERSAL_STARTED = { reversalStarted: true } as const;

@@ -118,7 +118,7 @@ export async function recheckOutcome(
   if (!wasReversed) return processor.inquire(history, operationRef);
   const reversal = await processor.reverse(history, operationRef);
   if (reversal.kind === 'unknown') return reversal;
-  // What can no longer be reversed was approved, and remains valid.
+  // An operation that can no longer be reversed was approved, and remains valid.
   return reversal.kind === 'not-reversible' ? { kind: 'approved', details: {} } : { kind: 'not-found' };
 }
 

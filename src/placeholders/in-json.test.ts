@@ -192,25 +192,25 @@ describe('the place of a placeholder', () => {
     assert.deepEqual(mark?.position(), { line: 2, column: 11 });
   });
 
-  const placeIn = (text: string, ...known: readonly string[]): string | undefined =>
+  const locationIn = (text: string, ...known: readonly string[]): string | undefined =>
     locateInJson(text, new Set(known))[0]?.location();
 
   it('is a pointer with the keys that are known and a star for each other, and then the character, too', () => {
     const text = `{"cardData":{"4111111111111111":[0,{"pan":"${ONE}"}]}}`;
     const at = text.indexOf(`"${ONE}"`) + 1;
-    assert.equal(placeIn(text, 'cardData', 'pan'), `/cardData/*/1/pan (character ${at} of the body)`);
-    assert.equal(placeIn(text), `/*/*/1/* (character ${at} of the body)`);
-    assert.equal(placeIn(text, 'cardData', 'pan', '4111111111111111'), '/cardData/4111111111111111/1/pan');
-    assert.equal(placeIn(`[[],["",["${ONE}"]]]`), '/1/1/0');
+    assert.equal(locationIn(text, 'cardData', 'pan'), `/cardData/*/1/pan (character ${at} of the body)`);
+    assert.equal(locationIn(text), `/*/*/1/* (character ${at} of the body)`);
+    assert.equal(locationIn(text, 'cardData', 'pan', '4111111111111111'), '/cardData/4111111111111111/1/pan');
+    assert.equal(locationIn(`[[],["",["${ONE}"]]]`), '/1/1/0');
   });
 
   it('of the outermost string is the root', () => {
-    assert.equal(placeIn(`"${ONE}"`), '/');
+    assert.equal(locationIn(`"${ONE}"`), '/');
   });
 
   it('takes digits for an index in a list only', () => {
-    assert.equal(placeIn(`{"0":["${ONE}"]}`), '/*/0 (character 7 of the body)');
-    assert.equal(placeIn(`{"0":["${ONE}"]}`, '0'), '/0/0');
+    assert.equal(locationIn(`{"0":["${ONE}"]}`), '/*/0 (character 7 of the body)');
+    assert.equal(locationIn(`{"0":["${ONE}"]}`, '0'), '/0/0');
   });
 });
 

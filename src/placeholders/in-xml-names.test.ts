@@ -8,14 +8,14 @@ import { substitute } from './located-placeholder.ts';
 const ONE = '{{a:detokenize}}';
 
 /** An element as a parser that we did not write sees it; texts next to each other are one. */
-interface Seen {
+interface ParsedNames {
   /** Elements and attributes by name, in order. */
   readonly structure: string[];
   /** Values of attributes and texts, in order. */
   readonly values: string[];
 }
 
-function read(text: string): Seen {
+function read(text: string): ParsedNames {
   const structure: string[] = [];
   const values: string[] = [];
   const parser = new SaxesParser({ xmlns: true });

@@ -67,7 +67,7 @@ describe('an element with its placeholders replaced', () => {
     return [`open ${piece.name}`, ...attributes, ...inner, `close ${piece.name}`];
   };
 
-  /** Neighbours become one text, as a parser reports them here. */
+  /** Neighbors become one text, as a parser reports them here. */
   const joined = (events: readonly string[]): string[] => {
     const all: string[] = [];
     for (const event of events.filter((each) => each !== 'text ')) {

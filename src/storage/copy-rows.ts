@@ -10,7 +10,7 @@ import type { Table } from './table.ts';
  */
 export interface CopyJob {
   readonly source: Database;
-  /** A copy of this source has begun in the target, see `copy.ts`. */
+  /** A copy of this source was started in the target, see `copy.ts`. */
   readonly target: Database;
   /** All tables of the vault. */
   readonly tables: readonly Table[];

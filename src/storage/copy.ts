@@ -60,7 +60,7 @@ export async function unfinishedCopy(database: Database): Promise<boolean> {
   return state !== undefined && state.finishedAt === undefined;
 }
 
-/** True when a copy into this database has begun, whether or not it was finished. */
+/** True when a copy into this database was started, whether or not it was finished. */
 export const hasCopyBegun = async (database: Database): Promise<boolean> => (await loadState(database)) !== undefined;
 
 const newestSchema = (): number => readMigrations().at(-1)?.version ?? 0;
@@ -114,7 +114,7 @@ export async function createSchema(target: Database, clock: () => number): Promi
 }
 
 /**
- * Stores in the target that a copy of this source has begun, unless one has. Returns the time at which it was finished,
+ * Stores in the target that a copy of this source was started, unless one was. Returns the time at which it was finished,
  * if it was. Writes nothing into a target that contains anything else.
  */
 export async function beginCopy(
@@ -126,7 +126,7 @@ export async function beginCopy(
   if (state === undefined) {
     const begun = await target.commit({ writes: [write(beginSql(tables), [source, now], 1)] });
     if (begun.committed) return undefined;
-    // Another copy may have begun in the meantime.
+    // Another copy may have started in the meantime.
     state = await loadState(target);
   }
   if (state === undefined)

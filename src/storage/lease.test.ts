@@ -34,7 +34,7 @@ describe('a lease', () => {
   test('is granted to one of many that request it concurrently', async () => {
     const asked = await Promise.all(Array.from({ length: 20 }, (_, index) => lease(`${index}`).acquire()));
     assert.deepEqual(
-      asked.flatMap((isOurs, index) => (isOurs ? [`${index}`] : [])),
+      asked.flatMap((hasLease, index) => (hasLease ? [`${index}`] : [])),
       [await holder()],
     );
   });

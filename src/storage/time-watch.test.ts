@@ -215,7 +215,7 @@ describe('the stored time', () => {
     assert.equal(guard.trustedNow(), undefined, 'the other node began after the pause');
     await commitOrThrow(database, { writes: [records.upsert('trusted', { at: clock(), since: NOW - DAY })] });
     await alone.watch.check();
-    assert.equal(alone.guard.trustedNow(), undefined, 'nobody else goes by this clock');
+    assert.equal(alone.guard.trustedNow(), undefined, 'no other node uses this clock');
     await watch.check();
     assert.equal(guard.trustedNow(), clock());
   });

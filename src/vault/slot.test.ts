@@ -74,7 +74,7 @@ describe('a slot', () => {
 });
 
 describe('the slots of one length, first characters and last four', () => {
-  /** Few heads and tails, so that most tokens have neighbours. */
+  /** Few heads and tails, so that most tokens have neighbors. */
   const crowded = fc
     .tuple(
       fc.constantFrom('411111', '411112', '555555'),

@@ -5,7 +5,7 @@ import { whyNoChromium } from '../fixtures/chromium.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { assertNoSideways, LOOKS, SIZES } from './looks.ts';
 import { type SeededService, startSeededService } from './seeded-service.ts';
-import { headed, type Stop, settled, stopsIn, visit, visitWithin, type Who, whoIs } from './tour.ts';
+import { headed, type Stop, seededUsers, settled, stopsIn, visit, visitWithin, type Who } from './tour.ts';
 import { untilPasses } from './until-passes.ts';
 
 describe('every page can be used by everybody', { skip: whyNoChromium() }, () => {
@@ -23,7 +23,7 @@ describe('every page can be used by everybody', { skip: whyNoChromium() }, () =>
   });
 
   const visitorOf = async (who: Who): Promise<Visitor> => {
-    const visitor = visitors.get(who) ?? (await whoIs(filled)[who].visit(browser));
+    const visitor = visitors.get(who) ?? (await seededUsers(filled)[who].visit(browser));
     visitors.set(who, visitor);
     return visitor;
   };

@@ -5,7 +5,7 @@ export interface Authenticator {
   /** How many passkeys it holds. */
   count(): Promise<number>;
   /** True when it recognizes its owner from now on. */
-  recognise(owner: boolean): Promise<void>;
+  recognize(owner: boolean): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ export async function addAuthenticator(session: CDPSession): Promise<Authenticat
   });
   return {
     count: async () => (await session.send('WebAuthn.getCredentials', { authenticatorId })).credentials.length,
-    recognise: async (owner) => {
+    recognize: async (owner) => {
       await session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: owner });
     },
     remove: async () => {

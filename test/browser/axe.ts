@@ -6,7 +6,7 @@ const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-prac
 /** Returns axe-core's findings on the present page, one readable text for each rule. */
 export async function accessibilityViolations(session: CDPSession): Promise<string[]> {
   const run = `axe.run(document, { runOnly: ${JSON.stringify(TAGS)}, resultTypes: ['violations'] })`;
-  // As a debugger does it: the content security policy of the page blocks foreign scripts.
+  // Injected as by a debugger: the content security policy of the page blocks foreign scripts.
   await evaluate(session, `globalThis.axe ??= (() => { ${axe.source}; return globalThis.axe; })(); undefined`);
   const { violations } = (await evaluate(session, run)) as AxeResults;
   return violations.map(({ id, impact, help, nodes }) =>

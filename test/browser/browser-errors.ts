@@ -10,7 +10,7 @@ export class BrowserErrors {
   #refused: string[] = [];
 
   /**
-   * Also of pages that are opened later. The browser reports violations of the content security policy on its console.
+   * Pages that are opened later are included. The browser reports violations of the content security policy on its console.
    */
   watch(context: BrowserContext): void {
     context.on('console', (message) => {
@@ -49,7 +49,7 @@ export class BrowserErrors {
   /** Takes back what the test brought about itself; fails when there was none of it. */
   expect(pattern: RegExp): void {
     const expected = this.#found.filter((text) => pattern.test(text));
-    assert.ok(expected.length > 0, `nobody complained of ${pattern}; complaints: ${this.#found.join('\n')}`);
+    assert.ok(expected.length > 0, `no complaint matches ${pattern}; complaints: ${this.#found.join('\n')}`);
     this.#found = this.#found.filter((text) => !pattern.test(text));
   }
 

@@ -55,7 +55,7 @@ const PICTURES = join(import.meta.dirname, '..', '..', 'docs', 'console');
 /** Percent; text stays sharp. */
 const PICTURE_QUALITY = 75;
 const SIZE = { width: 1280, height: 800 };
-/** Colours and sizes of a page that has everything. */
+/** Colors and sizes of a page that has everything. */
 const SETTLES_WITHIN_MS = 3000;
 /** How many times slower pages think, to find tests that rely on their speed. */
 const SLOWNESS = Number(process.env['TEST_BROWSER_SLOWNESS'] ?? '1');

@@ -18,7 +18,7 @@ const main = document.querySelector('main');
 const deeds = {
   '/quiet': () => {},
   '/log': () => console.error('a fault in the page'),
-  '/throw': () => { setTimeout(() => { throw new Error('nobody caught it'); }); },
+  '/throw': () => { setTimeout(() => { throw new Error('it was not caught'); }); },
   '/inline': () => { main.style.color = 'black'; main.append(Object.assign(document.createElement('style'), { textContent: 'p {}' })); },
   '/nonce': () => {
     const style = document.createElement('style');
@@ -87,7 +87,7 @@ describe('the harness of tests in a browser', { skip: whyNoChromium() }, () => {
   it('hears every fault of a page', async () => {
     const faults: Readonly<Record<string, RegExp>> = {
       '/log': /a fault in the page/,
-      '/throw': /nobody caught it/,
+      '/throw': /it was not caught/,
       '/inline': /violates the following Content Security Policy directive .style-src/,
       '/markup': /TrustedHTML/,
       '/elsewhere': /https:\/\/localhost:1\/[\s\S]*connect-src/,
@@ -105,8 +105,8 @@ describe('the harness of tests in a browser', { skip: whyNoChromium() }, () => {
     complaints.expect(/a fault in the page/);
     complaints.check();
     await visit('/throw');
-    assert.throws(() => complaints.expect(/a fault in the page/), /nobody complained/);
-    assert.throws(() => browser.check(), /nobody caught it/);
+    assert.throws(() => complaints.expect(/a fault in the page/), /no complaint matches/);
+    assert.throws(() => browser.check(), /it was not caught/);
     browser.check();
   });
 
@@ -115,12 +115,12 @@ describe('the harness of tests in a browser', { skip: whyNoChromium() }, () => {
     await assert.rejects(checkAccessibility(), /image-alt \(critical\)[\s\S]*<img>/);
   });
 
-  it('has devices that hold passkeys, and recognise their owner or not', async () => {
+  it('has devices that hold passkeys, and recognize their owner or not', async () => {
     const device = await visitor.newAuthenticator();
     await visitor.page.goto('/passkey');
     await visitor.page.getByText('done: public-key').waitFor();
     assert.equal(await device.count(), 1);
-    await device.recognise(false);
+    await device.recognize(false);
     await visitor.page.goto('/passkey');
     await visitor.page.getByText('NotAllowedError').waitFor();
     visitor.complaints.expect(/NotAllowedError/);

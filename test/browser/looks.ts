@@ -10,13 +10,13 @@ export const SIZES = {
   narrowest: { width: 360, height: 740 },
 };
 
-export interface Look {
+export interface Appearance {
   readonly colorScheme: 'light' | 'dark';
   readonly size: { readonly width: number; readonly height: number };
 }
 
 /** Each page is checked once in `npm test`, and in every color scheme and width in `npm run test:long`. */
-export const LOOKS = inScope<readonly Look[]>({
+export const LOOKS = inScope<readonly Appearance[]>({
   usual: [{ colorScheme: 'light', size: SIZES.wide }],
   long: (['light', 'dark'] as const).flatMap((colorScheme) =>
     Object.values(SIZES).map((size) => ({ colorScheme, size })),

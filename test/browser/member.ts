@@ -26,7 +26,7 @@ export interface Member extends Credentials {
   visit(browser: TestBrowser, options?: VisitorOptions): Promise<Visitor>;
 }
 
-export interface Newcomer {
+export interface NewMember {
   readonly account: string;
   readonly role: Role;
   readonly name: string;
@@ -42,8 +42,8 @@ const VISITOR = {
 const STEP_MS = 30 * SECOND;
 
 /** Follows an invitation, without the detour over pages. */
-export async function newMember(service: TestService, newcomer: Newcomer): Promise<Member> {
-  const { account, role, name, email, language = 'en' } = newcomer;
+export async function newMember(service: TestService, member: NewMember): Promise<Member> {
+  const { account, role, name, email, language = 'en' } = member;
   const { invitations, enrollment } = service.console.people;
   const by = role === 'owner' || role === 'operator' ? OPERATOR : ({ account, role: 'owner' } as const);
   const origin = { actor: { type: 'operator', name: 'Irene Castillo' } } as const;

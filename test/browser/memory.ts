@@ -37,11 +37,11 @@ export class Memory {
    */
   async assertNever(secrets: readonly string[]): Promise<void> {
     const answers = await Promise.all(this.#answers);
-    assert.ok(answers.some(({ text }) => text !== '') && this.#shown.length > 0, 'nothing was looked at');
+    assert.ok(answers.some(({ text }) => text !== '') && this.#shown.length > 0, 'nothing was checked');
     for (const { from, text } of [...answers, ...this.#shown]) {
       const joined = text.replace(/(?<=\d)[\s\u00a0-]+(?=\d)/g, '');
       const found = secrets.filter((secret) => text.includes(secret) || joined.includes(secret));
-      assert.equal(found.length, 0, `${from} holds what nobody may see`);
+      assert.equal(found.length, 0, `${from} contains a secret`);
     }
   }
 }

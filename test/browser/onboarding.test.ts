@@ -237,8 +237,8 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     for (const memory of seen) await memory.assertNever(CARDS);
     // The one answer and the one dialog that are to show a key were the owner's.
     await seen[0]?.assertNever([keys.sandbox, keys.production]);
-    await assert.rejects(async () => seen[1]?.assertNever([keys.sandbox]), /keys holds what nobody may see/);
-    await assert.rejects(async () => seen[1]?.assertNever(['ORDER-4711']), /holds what nobody may see/);
+    await assert.rejects(async () => seen[1]?.assertNever([keys.sandbox]), /keys contains a secret/);
+    await assert.rejects(async () => seen[1]?.assertNever(['ORDER-4711']), /contains a secret/);
     const log = service.log.join('\n');
     for (const secret of [...CARDS, keys.sandbox, keys.production, PASSWORD, link.split('#')[1] ?? 'no secret'])
       assert.ok(!log.includes(secret));

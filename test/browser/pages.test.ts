@@ -14,7 +14,7 @@ import { Memory } from './memory.ts';
 import { CARDS } from './seed-data.ts';
 import { type SeededService, startSeededService } from './seeded-service.ts';
 import { saveSecret } from './sign-in-steps.ts';
-import { headed, settled, visit, visitWithin, type Who, whoIs } from './tour.ts';
+import { headed, seededUsers, settled, visit, visitWithin, type Who } from './tour.ts';
 import { untilPasses } from './until-passes.ts';
 
 /** The format of the console. */
@@ -31,7 +31,7 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
     filled = await startSeededService();
     browser = await openBrowser(filled.service.ports.console);
     for (const who of ['owner', 'developer', 'analyst'] as const) {
-      const visitor = await whoIs(filled)[who].visit(browser);
+      const visitor = await seededUsers(filled)[who].visit(browser);
       visitors.set(who, visitor);
       memories.push(new Memory(visitor.page));
     }

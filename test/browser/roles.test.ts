@@ -3,7 +3,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { type SeededService, startSeededService } from './seeded-service.ts';
-import { headed, moveTo, visit, visitWithin, whoIs } from './tour.ts';
+import { headed, moveTo, seededUsers, visit, visitWithin } from './tour.ts';
 
 const ROLES = ['owner', 'developer', 'analyst', 'auditor'] as const;
 type Role = (typeof ROLES)[number];
@@ -41,7 +41,7 @@ describe('the pages that a role sees', { skip: whyNoChromium() }, () => {
   before(async () => {
     filled = await startSeededService();
     browser = await openBrowser(filled.service.ports.console);
-    for (const who of [...ROLES, 'operator'] as const) visitors.set(who, await whoIs(filled)[who].visit(browser));
+    for (const who of [...ROLES, 'operator'] as const) visitors.set(who, await seededUsers(filled)[who].visit(browser));
   });
   afterEach(() => browser.check());
   after(async () => {

@@ -6,7 +6,7 @@ import { DAY, formatIso8601 } from '../../src/kernel/clock.ts';
 import { type ColorScheme, openBrowser, type Visitor } from './browser.ts';
 import { startSeededService } from './seeded-service.ts';
 import { enterPassword, followLink } from './sign-in-steps.ts';
-import { settled, stopsIn, visit, whoIs } from './tour.ts';
+import { seededUsers, settled, stopsIn, visit } from './tour.ts';
 
 /**
  * Takes the pictures in docs/console that the documents refer to:
@@ -36,7 +36,7 @@ const fixTime = ({ page }: Visitor): Promise<void> => page.clock.setFixedTime(se
 try {
   const visitors = new Map<string, Visitor>();
   for (const { name, who, path } of stopsIn(filled).filter(({ name }) => isWanted(name))) {
-    const visitor = visitors.get(who) ?? (await whoIs(filled)[who].visit(browser));
+    const visitor = visitors.get(who) ?? (await seededUsers(filled)[who].visit(browser));
     visitors.set(who, visitor);
     await fixTime(visitor);
     if (name === 'operator-health') await sameHealth(visitor);

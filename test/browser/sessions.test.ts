@@ -96,7 +96,7 @@ describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
     assert.equal(await keysMade(), before + 1);
   });
 
-  it('a user who signs out is not told that the session has expired', async () => {
+  it('a user who signs out gets no notice that the session has expired', async () => {
     const ana = await newPerson(service, account, 'owner');
     const page = await newSession(ana, '/profile');
     await page.getByRole('button', { name: /Your menu$/ }).click();

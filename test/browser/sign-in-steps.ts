@@ -12,7 +12,7 @@ export interface Credentials {
   readonly totpSecret: string;
 }
 
-interface Joining {
+interface EnrollmentInput {
   readonly name: string;
   readonly password: string;
   /** Typed by users of a link without an email address. */
@@ -30,7 +30,7 @@ export function newCode(service: TestService, secret: string): string {
 }
 
 /** Follows a link as far as the choice of a second factor. */
-export async function followLink(page: Page, url: string, { name, password, email }: Joining): Promise<void> {
+export async function followLink(page: Page, url: string, { name, password, email }: EnrollmentInput): Promise<void> {
   await page.goto(url);
   await page.getByLabel('Your name').fill(name);
   if (email !== undefined) await page.getByLabel('Email').fill(email);

@@ -146,13 +146,13 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     const before = await keysMade();
     await enterPassword(page, { email, password: PASSWORD });
     const usePasskey = page.getByRole('button', { name: 'Continue with a passkey' });
-    await device.recognise(false);
+    await device.recognize(false);
     const asked = page.waitForResponse((response) => response.url().endsWith('/passkey/options'));
     await usePasskey.click();
     await asked;
     await page.locator('button:not([data-loading])', { hasText: 'passkey' }).waitFor();
-    assert.ok(page.url().endsWith('/sign-in'), 'a device that does not know its owner lets nobody in');
-    await device.recognise(true);
+    assert.ok(page.url().endsWith('/sign-in'), 'a device that does not recognize its owner grants no access');
+    await device.recognize(true);
     await usePasskey.click();
     await isInside(page);
     service.advance(6 * MINUTE);

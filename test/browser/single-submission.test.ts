@@ -75,7 +75,7 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
     await fillKey(page, 'another');
     await button(keyForm(page), 'Create key').dblclick();
     await saveSecret(page);
-    assert.equal((await keys()).length, 2, 'and once more when it is asked for anew');
+    assert.equal((await keys()).length, 2, 'and once more when it is requested again');
   });
 
   it('two clicks make new recovery codes one time, and those are shown', { skip: onlyLong }, async () => {
@@ -132,7 +132,7 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
     assert.ok(page.url().endsWith('/sandbox/keys'), page.url());
     await page.reload();
     await button(page, 'Create key').waitFor();
-    assert.equal(asked.length, 1, 'nobody is asked when it was stored');
+    assert.equal(asked.length, 1, 'there is no question when it was stored');
   });
 
   it('a pasted list is taken in with the form, and no line of it that is none', async () => {

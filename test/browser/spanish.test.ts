@@ -12,7 +12,7 @@ import { dialogOf, press } from './actions.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { assertNoSideways, LOOKS, SIZES } from './looks.ts';
 import { type SeededService, startSeededService } from './seeded-service.ts';
-import { moveTo, stopsIn, visit, type Who, whoIs } from './tour.ts';
+import { moveTo, seededUsers, stopsIn, visit, type Who } from './tour.ts';
 
 type Texts = { readonly [key: string]: string | Texts };
 
@@ -95,7 +95,7 @@ describe('the console in Spanish, in a browser that speaks English', { skip: why
   const open = async (who: Who, path: string): Promise<Page> => {
     let visitor = visitors.get(who);
     if (visitor === undefined) {
-      const member = whoIs(filled)[who];
+      const member = seededUsers(filled)[who];
       await member.call(editProfile, {}, { language: 'es' });
       await member.stepUp();
       visitor = await member.visit(browser);

@@ -52,7 +52,7 @@ export function stopsIn({ harbour, northwind }: SeededService): readonly Stop[] 
   ];
 }
 
-export const whoIs = ({ harbour, northwind, operator }: SeededService) => ({
+export const seededUsers = ({ harbour, northwind, operator }: SeededService) => ({
   ...harbour,
   newcomer: northwind.owner,
   operator,
@@ -72,7 +72,7 @@ export async function visit(page: Page, path: string): Promise<void> {
   await settled(page);
 }
 
-/** As links do it, without reloading the application. */
+/** Navigates as links do, without reloading the application. */
 export async function visitWithin(page: Page, path: string): Promise<void> {
   await page.evaluate(
     `history.pushState(null, '', ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent('popstate', { state: null }))`,

@@ -17,7 +17,7 @@ export async function checkPaymentsComplete(testbed: Testbed, withinMs: number):
   while ((await count(testbed, UNDER_WAY)) > 0) {
     if (Date.now() > until) {
       const open = await testbed.query(`select id from ${UNDER_WAY} order by id limit 20`);
-      testbed.ledger.found(`still under way after ${withinMs} ms: ${open.map(({ id }) => id).join(', ')}`);
+      testbed.ledger.found(`still in progress after ${withinMs} ms: ${open.map(({ id }) => id).join(', ')}`);
       return;
     }
     await wait(LOOK_EVERY_MS);
@@ -70,7 +70,7 @@ function operationsAreUnique(
     const { reference_code: reference, operation } = data.transaction_info;
     const request = requests.get(reference);
     if (operation === 'expiry') continue;
-    if (request === undefined) ledger.found(`nobody asked for transaction ${id}`);
+    if (request === undefined) ledger.found(`no client requested transaction ${id}`);
     else if (made.has(reference)) ledger.found(`${nameOf(request)} made ${made.get(reference)} and ${id}`);
     else if (request.isRefused && request.answer === undefined)
       ledger.found(`${nameOf(request)} was refused and made ${id}`);
@@ -87,11 +87,11 @@ function falsehood({ answer }: Request, views: ReadonlyMap<string, PaymentView>)
   const { status, operation_status: ended } = look.data.transaction_info;
   if (ended === 'in_progress') return `transaction ${id} has not ended`;
   const expected = answer.json.status === 'success' ? 'succeeded' : 'failed';
-  if (isFinal(answer) && ended !== expected) return `transaction ${id} was told to have ${expected} and has ${ended}`;
+  if (isFinal(answer) && ended !== expected) return `transaction ${id} was reported with ${expected} and has ${ended}`;
   const isSettled = ['Collected', 'Voided', 'Declined', 'Cancelled'].includes(told);
   const isLater = told === 'Authorized' && ['Authorized', 'Collected', 'Voided'].includes(status);
   if (isSettled ? status !== told : told === 'Authorized' && !isLater)
-    return `payment of ${id} was told to be ${told} and is ${status}`;
+    return `payment of ${id} was reported as ${told} and is ${status}`;
   return undefined;
 }
 

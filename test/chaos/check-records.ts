@@ -81,9 +81,7 @@ async function detokenizes(testbed: Testbed, node: Node, batch: readonly Expecte
   }
   const [{ token } = { token: '' }] = batch;
   const told = typeof end === 'object' ? `${end.status}` : end;
-  testbed.ledger.found(
-    `token ${token} was acknowledged and does not give back its card on node ${node.number}: ${told}`,
-  );
+  testbed.ledger.found(`token ${token} was acknowledged and does not return its card on node ${node.number}: ${told}`);
 }
 
 const NO_FAULT = (): undefined => undefined;
@@ -165,7 +163,7 @@ export async function checkCaptureCounts(testbed: Testbed): Promise<void> {
   for (const row of await testbed.query('select id, amount, expires_at from captures')) {
     const [id, amount, expiresAt] = [row['id'], Number(row['amount']), Number(row['expires_at'])];
     const request = asked.get(amount);
-    if (request === undefined) ledger.found(`nobody asked for capture ${id}`);
+    if (request === undefined) ledger.found(`no client requested capture ${id}`);
     else if (seen.has(amount)) ledger.found(`${nameOf(request)} made capture ${id}, too`);
     else if (!endsInTime(request, expiresAt) && !expectedRecords.isClockAhead(request.sentAt, lastEndOf(request)))
       ledger.found(`capture ${id} of ${nameOf(request)} ends at a wrong time`);

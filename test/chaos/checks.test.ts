@@ -35,7 +35,7 @@ const TAMPERINGS: readonly { readonly what: string; readonly sql: string; readon
     found: /token \S+ was acknowledged and does not give back its card on node 1: 400/,
   },
   {
-    what: 'a token is there that nobody was told of',
+    what: 'a token exists that no response contained',
     sql: `insert into tokens (account, environment, slot, scheme, fingerprint_version, revision, created_at)
       select account, environment, cast(slot || '0' as blob), 1, 1, 1, created_at from tokens where ${first('tokens', 'format is null')}`,
     found: /tokens that were asked for without one: \d+ in the table, expected/,

@@ -222,7 +222,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'pause',
-    about: 'a whole node stands still for longer than its leases, and goes on',
+    about: 'a node is paused for longer than its leases, and continues',
     async run({ nodes }, seeded) {
       const node = seeded.pick(nodes);
       return between(

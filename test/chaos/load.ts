@@ -22,7 +22,7 @@ const THINKING = { least: 10, most: 120 };
 /** How long before and after its expiry a capture is read, in milliseconds. */
 const BEFORE_END_MS = 3000;
 const SPREAD_MS = 500;
-/** Then a client continues with another request. */
+/** Time after which a client continues with another request. */
 const ASKS_FOR_MS = 30_000;
 
 export interface LoadParts {

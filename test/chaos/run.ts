@@ -41,7 +41,7 @@ if (unknown.length > 0 || !(minutes >= 0) || !Number.isInteger(seed) || !(client
   process.exit(2);
 }
 
-/** As root, or as the present user with the right to mount in this namespace alone. */
+/** Runs as root, or as the present user with the right to mount in this namespace alone. */
 const UNSHARE = process.getuid?.() === 0 ? ['--mount'] : ['--user', '--map-current-user', '--keep-caps', '--mount'];
 
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;

@@ -10,10 +10,10 @@ export interface AccountUser {
   readonly person: UserClient;
   readonly account: string;
   /** `params`: those of the path beside account and environment. */
-  call(definition: Definition, asked?: Asked): Promise<TestResponse>;
+  call(definition: Definition, asked?: CallInput): Promise<TestResponse>;
 }
 
-interface Asked {
+interface CallInput {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;

@@ -201,8 +201,8 @@ describe('a change in production that takes two', () => {
   });
 
   test('is every one that says so', async () => {
-    const byTwo = routes.map(({ dualControl }) => dualControl).filter((word) => word !== undefined);
-    assert.deepEqual(byTwo.sort(), [
+    const dualControl = routes.map(({ dualControl }) => dualControl).filter((word) => word !== undefined);
+    assert.deepEqual(dualControl.sort(), [
       'account.settings',
       'key.create',
       'key.edit',

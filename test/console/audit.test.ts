@@ -196,7 +196,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     assert.deepEqual(await seenIn(account), [line(auditor, '-')]);
     await look({}, owner);
     await look({ outcome: 'missing', actor: VISA });
-    await look({ outcome: 'success', actor: 'somebody else' });
+    await look({ outcome: 'success', actor: 'another actor' });
     const three = [line(auditor, '-'), line(owner, '-'), line(auditor, 'actor outcome')];
     assert.deepEqual(await seenIn(account), three);
     service.advance(5 * MINUTE);

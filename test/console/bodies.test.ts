@@ -23,7 +23,7 @@ const LATER_MS = 5 * SECOND;
 const MADE_UP = `__Host-cardvault-session=${'A'.repeat(43)}`;
 /** Attempts are counted, so their bodies are read; `public` calls have no session. */
 const askedFirst = definitions.filter(({ access }) => !['public', 'signing-in', 'enrolling'].includes(access));
-const long = definitions.filter(({ largeBody: longBody }) => longBody === true);
+const long = definitions.filter(({ largeBody }) => largeBody === true);
 
 let service: TestService;
 let owner: UserClient;
@@ -161,7 +161,7 @@ describe('a body that is too large', () => {
   });
 
   test('is none that its fields allow, an answer of a passkey included', () => {
-    const short = definitions.filter(({ body, largeBody: longBody }) => body !== undefined && longBody !== true);
+    const short = definitions.filter(({ body, largeBody }) => body !== undefined && largeBody !== true);
     assert.ok(short.some(({ path }) => path === addPasskey.path));
     for (const definition of short) {
       const most = mostBytes(definition.body?.schema as Schema);

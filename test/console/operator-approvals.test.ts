@@ -106,7 +106,7 @@ describe('a command of an operator', () => {
     successData(await ana.call(approve, of(await waits(run(...SIMULATOR, '--setting', 'payment-scheme=3')))));
     const { summary } = await shown(await waits(run(...SIMULATOR, '--setting', 'timeout-ms=500')));
     const names = (lines: readonly { readonly name: string }[]) => lines.map(({ name }) => name);
-    assert.deepEqual(names(summary), ['processor', 'timeout-ms', 'forced'], 'what stays is not told');
+    assert.deepEqual(names(summary), ['processor', 'timeout-ms', 'forced'], 'unchanged settings are not listed');
     successData(await ana.call(approve, of(await waits(run('payments', 'disable')))));
     const again = await shown(await waits(run(...SIMULATOR, '--setting', 'timeout-ms=500')));
     assert.deepEqual(again.summary, [

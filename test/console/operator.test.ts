@@ -66,9 +66,9 @@ describe('accounts', () => {
     assert.equal(made.status, 200, made.text);
     assert.match(made.json.invitation.url, /^https:\/\/localhost:\d+\/join#[\w-]{43}$/);
     const before = (await service.core.accounts.list()).length;
-    const wrong = await operator.call(createAccount, { body: { ...body, owner_email: 'nobody at all' } });
+    const wrong = await operator.call(createAccount, { body: { ...body, owner_email: 'no address' } });
     assert.deepEqual([wrong.status, wrong.json.field], [400, 'owner_email']);
-    assert.ok(!wrong.text.includes('nobody at all'));
+    assert.ok(!wrong.text.includes('no address'));
     assert.equal((await service.core.accounts.list()).length, before);
     assert.equal((await operator.call(createAccount, { body: { name: 'Plain' } })).json.invitation, null);
   });
@@ -206,7 +206,7 @@ describe('the service', () => {
     assert.ok(json.schema >= 1 && json.memory_mib > 10);
     assert.ok(Math.abs(Date.parse(json.now) - service.now()) < 60_000);
     assert.ok(Date.parse(json.certificate_expires_at) > service.now());
-    // Whether core dumps are allowed depends on the process that started the tests.
+    // The state of core dumps depends on the process that started the tests.
     const checks = json.checks.filter(({ finding }: { finding: string }) => !finding.startsWith('dumps-'));
     const states = checks.map(({ state }: { state: string }) => state);
     assert.deepEqual(

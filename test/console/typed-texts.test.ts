@@ -143,7 +143,7 @@ describe('no sign that is not seen is taken', () => {
       for (const [, field, send] of EMAILS) assertRefused(await send(email), 'invalid_field', field, email);
   });
 
-  test('but the one that colours a heart', async () => {
+  test('but the one that colors a heart', async () => {
     const { id } = successData(await operator.call(createAccount, { body: { name: 'Shop ❤️' } }));
     assert.equal((await service.core.accounts.find(id))?.name, 'Shop ❤️');
   });

@@ -74,17 +74,17 @@ class Process {
   }
 }
 
-interface Place {
+interface TransactionFixture {
   readonly settings: Readonly<Record<string, string>>;
   remove(): Promise<void>;
 }
 
 /** Guarantees of transactions with each database, and wherever a process ends. */
-function transactionContract(name: string, newPlace: () => Promise<Place>): void {
+function transactionContract(name: string, newFixture: () => Promise<TransactionFixture>): void {
   describe(`transactions over ${name}`, { timeout: 240_000 }, () => {
     const clocks = new TestClock();
     let directory: string;
-    let place: Place;
+    let fixture: TransactionFixture;
     let core: OpenCore;
     let numbers = 0;
     const newName = (): string => `effect-${++numbers}`;
@@ -134,15 +134,15 @@ function transactionContract(name: string, newPlace: () => Promise<Place>): void
 
     before(async () => {
       directory = mkdtempSync(join(tmpdir(), 'cardvault-transactions-'));
-      place = await newPlace();
-      const settings = { CARDVAULT_DATA_DIR: directory, CARDVAULT_CLOCK: 'system', ...place.settings };
+      fixture = await newFixture();
+      const settings = { CARDVAULT_DATA_DIR: directory, CARDVAULT_CLOCK: 'system', ...fixture.settings };
       core = await openCore(parseConfig(settings), clocks);
       core.time.accept(core.time.read());
       await insertAccounts(core.database, [ACCOUNT]);
     });
     after(async () => {
       await core.close();
-      await place.remove();
+      await fixture.remove();
       rmSync(directory, { recursive: true, force: true });
     });
 

@@ -107,7 +107,7 @@ describe('X-Forwarded-For', () => {
     ['is believed from a trusted proxy', PROXY, '203.0.113.7', 200],
     ['is believed from a trusted network', '127.0.1.77', '203.0.113.7', 200],
     ['is not believed from elsewhere', '127.0.0.1', '203.0.113.7', 403],
-    ['is not believed from a neighbour of the proxy', '127.0.0.10', '203.0.113.7', 403],
+    ['is not believed from a neighbor of the proxy', '127.0.0.10', '203.0.113.7', 403],
     ['is read from the right: what the client wrote first is no matter', PROXY, '198.51.100.1, 203.0.113.7', 200],
     ['is read from the right: a listed address put first by the client', PROXY, '203.0.113.7, 198.51.100.1', 403],
     ['passes through several trusted hops', PROXY, '203.0.113.7, 127.0.1.5, 127.0.1.6', 200],

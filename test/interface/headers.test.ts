@@ -7,11 +7,11 @@ import { dial, exchange, requestText, untilClosed, type WireAnswer } from '../fi
 const LISTENERS = ['production', 'sandbox', 'console'] as const;
 type Listener = (typeof LISTENERS)[number];
 
-/** A service under a host name of its own, so that browsers can be told to use TLS only. */
+/** A service under a host name of its own, so that its headers can restrict browsers to TLS. */
 const HOST = 'vault.example';
 const json = { 'content-type': 'application/json', 'content-length': '2' };
 
-interface Asked {
+interface RequestSpec {
   readonly text: string;
   readonly status: number | Readonly<Record<Listener, number>>;
   /** Node rejects it as malformed; the requested host is unknown. */
@@ -20,25 +20,25 @@ interface Asked {
 
 const ask = (
   line: string,
-  status: Asked['status'],
+  status: RequestSpec['status'],
   headers: Readonly<Record<string, string>> = {},
   body = '',
-): Asked => ({
+): RequestSpec => ({
   text: requestText(line, { host: HOST, ...headers }, body),
   status,
 });
-const only = (listener: Listener, there: number, elsewhere: number): Asked['status'] =>
+const only = (listener: Listener, there: number, elsewhere: number): RequestSpec['status'] =>
   Object.fromEntries(LISTENERS.map((each) => [each, each === listener ? there : elsewhere])) as never;
 
 /** Every kind of answer and refusal, with its status. */
-const ASKED: Readonly<Record<string, Asked>> = {
+const ASKED: Readonly<Record<string, RequestSpec>> = {
   health: ask('GET /healthz', 200),
   'the reference': ask('GET /docs', 200),
   'the interface': ask('GET /openapi.json', 200),
   metrics: ask('GET /metrics', only('console', 200, 404)),
   'a page': ask('GET /', only('console', 200, 404)),
   'a call': ask('GET /api/session', only('console', 200, 404)),
-  'a call of nobody': ask('GET /api/profile', only('console', 401, 404)),
+  'a call without a session': ask('GET /api/profile', only('console', 401, 404)),
   'a call of another site': ask('POST /api/sign-in', only('console', 403, 404), { origin: 'https://evil.example' }),
   'a call in another type': ask(
     'POST /api/sign-in',
@@ -59,12 +59,12 @@ const ASKED: Readonly<Record<string, Asked>> = {
   'no key': ask('GET /v1/account', only('console', 404, 403)),
   'a malformed path': ask('GET /%zz', 400),
   'a path that is too long': ask(`GET /v1/tokens/${'a'.repeat(LIMITS.pathParameterCharacters + 1)}/inspect`, 404),
-  'what nobody knows to expect': ask('POST /v1/account', 400, { ...json, expect: 'tea' }, '{}'),
+  'an unknown expectation': ask('POST /v1/account', 400, { ...json, expect: 'tea' }, '{}'),
   'no host': { text: 'GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n', status: 400 },
   'no HTTP': { text: 'SSH-2.0-OpenSSH_9.9\r\n\r\n', status: 400, isRaw: true },
 };
 
-const statusOn = (listener: Listener, { status }: Asked): number =>
+const statusOn = (listener: Listener, { status }: RequestSpec): number =>
   typeof status === 'number' ? status : status[listener];
 
 describe('headers', () => {
@@ -74,7 +74,7 @@ describe('headers', () => {
   });
   after(() => service.stop());
 
-  const answerOf = async (environment: Listener, what: string, asked: Asked): Promise<WireAnswer['headers']> => {
+  const headersOf = async (environment: Listener, what: string, asked: RequestSpec): Promise<WireAnswer['headers']> => {
     const [answer = assert.fail(what), ...more] = await exchange(service, asked.text, { environment });
     assert.deepEqual([answer.status, more.length], [statusOn(environment, asked), 0], what);
     return answer.headers;
@@ -83,7 +83,7 @@ describe('headers', () => {
   for (const listener of LISTENERS)
     test(`of every answer on the ${listener} listener keep it from being stored and sniffed`, async () => {
       for (const [what, asked] of Object.entries(ASKED)) {
-        const headers = await answerOf(listener, what, asked);
+        const headers = await headersOf(listener, what, asked);
         assert.equal(headers['cache-control'], 'no-store', what);
         assert.equal(headers['x-content-type-options'], 'nosniff', what);
         assert.equal(headers['x-request-id'] === undefined, asked.isRaw === true, what);
@@ -93,7 +93,7 @@ describe('headers', () => {
 
   test('of every answer on the console’s listener keep it from being framed, embedded, run, or asked for without TLS', async () => {
     for (const [what, asked] of Object.entries(ASKED)) {
-      const headers = await answerOf('console', what, asked);
+      const headers = await headersOf('console', what, asked);
       const rules = String(headers['content-security-policy']).split('; ');
       assert.ok(rules.includes("default-src 'none'") && rules.includes("frame-ancestors 'none'"), what);
       assert.equal(headers['x-frame-options'], 'DENY', what);
@@ -106,12 +106,12 @@ describe('headers', () => {
   test('of the other listeners say nothing of TLS, which holds for every port of a host', async () => {
     for (const listener of ['production', 'sandbox'] as const)
       for (const [what, asked] of Object.entries(ASKED))
-        assert.equal((await answerOf(listener, what, asked))['strict-transport-security'], undefined, what);
+        assert.equal((await headersOf(listener, what, asked))['strict-transport-security'], undefined, what);
   });
 
   test('of the console do not keep a browser from other pages of its own machine', async () => {
     const own = { text: requestText('GET /api/session', { host: 'localhost:8445' }), status: 200 };
-    assert.equal((await answerOf('console', 'localhost', own))['strict-transport-security'], undefined);
+    assert.equal((await headersOf('console', 'localhost', own))['strict-transport-security'], undefined);
   });
 });
 
@@ -122,7 +122,7 @@ describe('what Node would refuse in its own way', () => {
   });
   after(() => service.stop());
 
-  for (const what of ['no host', 'what nobody knows to expect'])
+  for (const what of ['no host', 'an unknown expectation'])
     test(`${what}: is refused in the envelope, logged, and ends the connection`, async () => {
       const { text } = ASKED[what] ?? assert.fail();
       for (const environment of LISTENERS) {

@@ -77,7 +77,7 @@ describe('operations on one payment at once', () => {
   test('refunds: never more than was captured, and all successful ones are stored', () =>
     rounds(async () => {
       const id = await me.opened('payment', { amount: 100 });
-      // Repeated, since concurrent refunds are told to try again.
+      // Repeated, since concurrent refunds get 409.
       let refunds = 0;
       for (let wave = 0; wave < 20 && refunds < 3; wave++)
         refunds += won(await times(MANY, () => me.move('refund', id, 30))).length;

@@ -47,7 +47,7 @@ export function assertRefused(answer: TestResponse, desc: RegExp | string, sent?
   assert.deepEqual(rest, { status_code: status, status: 'fail', data: '' });
   if (typeof desc === 'string') assert.equal(text, desc);
   else assert.match(text, desc);
-  for (const word of wordsIn(sent)) assert.ok(!text.includes(word), `${text} repeats ${word}`);
+  for (const word of collectWords(sent)) assert.ok(!text.includes(word), `${text} repeats ${word}`);
 }
 
 /** Words of the interface, which texts may name. */
@@ -56,11 +56,11 @@ for (const name of ['cvv', 'track_2', 'amount', 'currency', 'additional_info', '
   NAMES.add(name);
 const SHORTEST = 4;
 
-/** Every value and every unknown key of a request, as far as it is long enough to be recognised in a text. */
-function wordsIn(sent: unknown): string[] {
+/** Every value and every unknown key of a request, as far as it is long enough to be recognized in a text. */
+function collectWords(sent: unknown): string[] {
   if (typeof sent === 'object' && sent !== null) {
     const keys = Array.isArray(sent) ? [] : Object.keys(sent).filter((key) => !NAMES.has(key));
-    return [...keys.filter((key) => key.length >= SHORTEST), ...Object.values(sent).flatMap(wordsIn)];
+    return [...keys.filter((key) => key.length >= SHORTEST), ...Object.values(sent).flatMap(collectWords)];
   }
   const word = typeof sent === 'string' || typeof sent === 'number' ? String(sent) : '';
   return word.length >= SHORTEST ? [word] : [];

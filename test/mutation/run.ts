@@ -39,7 +39,7 @@ function originalOf(text: readonly string[], { location }: Mutant): string {
     .join('\n');
 }
 
-async function changesOf(target: Target): Promise<Change[]> {
+async function listChanges(target: Target): Promise<Change[]> {
   const { source } = target;
   const lines = readFileSync(join(ROOT, source), 'utf8').split('\n');
   const mutants = await mutantsOf(target);
@@ -62,7 +62,7 @@ const targets = PLAN.filter(({ source }) => wanted.length === 0 || wanted.some((
 process.chdir(ROOT);
 const counts = { all: 0, noticed: 0, equivalent: 0, faults: targets.length === 0 ? 1 : 0 };
 for (const target of targets) {
-  const changes = await changesOf(target);
+  const changes = await listChanges(target);
   const isNoticed = ({ mutant }: Change): boolean => NOTICED.includes(mutant.status);
   const survivors = changes.filter((change) => !isNoticed(change) && change.equivalent === undefined);
   const unnoticed = new Set(changes.filter((change) => !isNoticed(change)).map(({ equivalent }) => equivalent));

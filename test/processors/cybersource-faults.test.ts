@@ -149,7 +149,7 @@ async function undo(type: string, attempt: Attempt, done: boolean): Promise<void
   if (!done) return;
   const after = { capture: 'reversed', payment_refund: 'refused', authorization_void: 'approved' }[type] ?? 'reversed';
   assert.equal((await inquire(attempt)).kind, after);
-  // As after a lost response: it is sent once more, and still nothing is left.
+  // The case of a lost response: it is sent once more, and still nothing is left.
   const again = await abandon(attempt);
   const isWithAuthorization = type === 'capture' || type === 'authorization_void';
   const expected = isWithAuthorization ? ['reversed-with-authorization'] : ['reversed', 'not-found'];

@@ -7,7 +7,7 @@ export interface Transaction {
   readonly kind: Kind;
   readonly code: string;
   readonly transactionId: string | undefined;
-  /** As it was sent. */
+  /** The amount as it was sent. */
   readonly requested: string;
   /** The amount that it authorized or moved. */
   readonly amount: string;

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { AcquirerLedger, type AcquirerResponse } from '../simulation/acquirer-ledger.ts';
 import type { SeededRandom } from '../simulation/seeded-random.ts';
 
-/** What happens to one request: `before` and `after` say whether the ledger has executed it. */
+/** The fate of one request: `before` and `after` say whether the ledger has executed it. */
 export const TOY_FAULTS = ['drop-before', 'drop-after', 'hang-before', 'hang-after', 'error-after', 'garbage'] as const;
 export type ToyFault = (typeof TOY_FAULTS)[number];
 
@@ -48,7 +48,7 @@ export class FakeToy {
     await once(this.#server, 'close');
   }
 
-  /** Of the next request; undefined forgets a fault that was not met. */
+  /** The fault of the next request; undefined removes one that was not met. */
   inject(fault: ToyFault | undefined): void {
     this.#fault = fault;
   }

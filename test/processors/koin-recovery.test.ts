@@ -128,7 +128,7 @@ describe('a refund whose outcome is unknown', () => {
       found.details.processorId,
       refundsOf(first).find(({ reference }) => reference === refund.operationRef)?.id,
     );
-    assert.equal(toSummary(await bench.inquire(refund, first)), 'unknown', 'two that nobody accounts for');
+    assert.equal(toSummary(await bench.inquire(refund, first)), 'unknown', 'two refunds without an operation');
   });
 
   it('is never an earlier one that failed', async () => {

@@ -54,7 +54,7 @@ async function compile(tool: Tool, sources: readonly string[]): Promise<string> 
   return target;
 }
 
-/** Of two processes that compile concurrently, the later one finds the folder and discards its own. */
+/** When two processes compile concurrently, the later one finds the folder and discards its own. */
 function settle(draft: string, target: string): void {
   try {
     renameSync(draft, target);

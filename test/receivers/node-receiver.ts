@@ -13,7 +13,7 @@ import {
   isElement,
   only,
   parseXml,
-  serialise,
+  serialize,
   textOf,
 } from './xml-tree.ts';
 
@@ -51,7 +51,7 @@ function open(root: Element, keys: ReceiverKeys, at: number): OpenedEnvelope {
     actions,
     signed: signed.map(({ local }) => local),
     encrypted,
-    content: body.children.map(serialise).join(''),
+    content: body.children.map(serialize).join(''),
     canonical: body.children.map((child) => canonicalise(child)).join(''),
     user: userOf(security, keys.users ?? {}, at),
   };

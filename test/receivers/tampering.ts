@@ -26,7 +26,7 @@ export const TAMPERS: Readonly<Record<string, Tamper>> = {
   'a later timestamp': (envelope) =>
     change(envelope, /(<wsu:Expires>)(\d{4})/, (start, year) => `${start}${Number(year) + 1}`),
   'no timestamp': (envelope) => change(envelope, /<wsu:Timestamp.*<\/wsu:Timestamp>/s, () => ''),
-  'a token that nobody signed': (envelope) =>
+  'a token without a signature': (envelope) =>
     change(envelope.replace(/<wsse:UsernameToken.*<\/wsse:UsernameToken>/s, ''), /(?=<\/wsse:Security>)/, () => TOKEN),
   'the signed body in the header, another in its place': (envelope) => wrapped(envelope, ''),
   'the signed body in the header, another of the same id': (envelope) =>

@@ -137,8 +137,8 @@ export function textOf(element: Element): string {
   return element.children.map((child) => (isElement(child) ? textOf(child) : child)).join('');
 }
 
-/** An ordinary serialisation: as it was written, except for comments and quotes. */
-export function serialise(node: Node): string {
+/** An ordinary serialization: as it was written, except for comments and quotes. */
+export function serialize(node: Node): string {
   if (!isElement(node)) return escapeText(node);
   const name = node.prefix === '' ? node.local : `${node.prefix}:${node.local}`;
   const declared = [...node.declarations].map(
@@ -147,5 +147,5 @@ export function serialise(node: Node): string {
   const attributes = node.attributes.map(
     ({ prefix, local, value }) => ` ${prefix === '' ? '' : `${prefix}:`}${local}="${escapeAttribute(value)}"`,
   );
-  return `<${name}${declared.join('')}${attributes.join('')}>${node.children.map(serialise).join('')}</${name}>`;
+  return `<${name}${declared.join('')}${attributes.join('')}>${node.children.map(serialize).join('')}</${name}>`;
 }

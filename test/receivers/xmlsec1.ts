@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { Refused } from './lines.ts';
 import { openKey } from './node-decryption.ts';
 import { SOAP, WSSE, WSU, XENC } from './ws-names.ts';
-import { only, parseXml, serialise } from './xml-tree.ts';
+import { only, parseXml, serialize } from './xml-tree.ts';
 
 const run = promisify(execFile);
 const SIGNED = [`${WSU}:Timestamp`, `${SOAP}:Body`, `${WSSE}:BinarySecurityToken`, `${WSSE}:UsernameToken`];
@@ -31,7 +31,7 @@ export async function decryptWithXmlsec1(envelope: string, processorKey: string)
   const security = only(only(parseXml(envelope), SOAP, 'Header'), WSSE, 'Security');
   const session = openKey(only(security, XENC, 'EncryptedKey'), processorKey);
   const opened = await xmlsec1(envelope, session, async (key) => ['--decrypt', ...(await anyKey()), '--aeskey', key]);
-  return only(parseXml(opened), SOAP, 'Body').children.map(serialise).join('');
+  return only(parseXml(opened), SOAP, 'Body').children.map(serialize).join('');
 }
 
 /** Since 1.3 a key must be named in a way that xmlsec1 itself understands, which a SecurityTokenReference is not. */

@@ -174,7 +174,7 @@ export class AcquirerLedger {
     if (refund >= 0) payment?.refunds.splice(refund, 1);
     if (refund >= 0) return YES;
     if (payment === undefined || payment.capture?.key !== key) return this.#absent(key);
-    if (payment.refunds.length > 0) this.violations.push(`${key} has refunds and was given up`);
+    if (payment.refunds.length > 0) this.violations.push(`${key} has refunds and was reversed`);
     payment.capture = undefined;
     if (this.#habits.undoing === 'capture') return YES;
     payment.state = 'reversed';

@@ -50,7 +50,7 @@ export interface Backend {
   planned(seeded: SeededRandom): { readonly email: string; readonly units: number };
 }
 
-/** What a backend is made of. */
+/** Parts of a backend. */
 export interface BackendParts {
   readonly time: VirtualTime;
   readonly seeded: SeededRandom;
@@ -100,7 +100,7 @@ export function acquirerBackend(options: BackendParts & { readonly spoilt: Corru
   };
 }
 
-/** How the payments stand in the books of an acquirer, once what is due to change has changed. */
+/** The states of the payments in the records of an acquirer, after the due changes. */
 export function standsIn(books: AcquirerLedger): Map<string, BackendState> {
   books.settle();
   return new Map(

@@ -244,7 +244,7 @@ function standOf(books: CyberSourceLedger, { id, state, amount }: Transaction): 
   };
 }
 
-/** What backends over a real network have in common. */
+/** The common part of backends over a real network. */
 export const overWire = (wire: Wire) => ({
   isBusy: wire.isBusy,
   reach: () => wire.reach(),

@@ -179,7 +179,7 @@ export class Machine {
         onFinished: () => undefined,
       };
       const bytes = body === undefined ? Buffer.alloc(0) : Buffer.from(JSON.stringify(body));
-      const response = (await this.#pipelines[endpoint].carryOut(grant, head, bytes)) as RouteResponse;
+      const response = (await this.#pipelines[endpoint].execute(grant, head, bytes)) as RouteResponse;
       return { status: response.status, replayed: response.isReplay, text: response.body, cause: undefined };
     } catch (error) {
       const failure = toFailure(error);

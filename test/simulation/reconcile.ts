@@ -72,7 +72,7 @@ function disagreements({ payment, reconciliation, stand, operations }: Known, is
   if (state === 'captured' && (stand?.captured !== collected || stand.refunded !== refunded))
     faults.push(`${id} is ${ours}, there ${theirs}`);
   if (refunded > collected || collected > payment.amount) faults.push(`${id} gives back too much: ${ours}`);
-  if (status === 'Voided' && !operations.some(endsIt)) faults.push(`${id} is Voided, and nobody asked for it`);
+  if (status === 'Voided' && !operations.some(endsIt)) faults.push(`${id} is Voidedwithout a request`);
   return faults;
 }
 
@@ -139,12 +139,12 @@ function broken(reference: string, answer: SimulatedResponse, known: ReadonlyMap
   const { payment_id: id, transaction_id: operation, status, type } = data.transaction_info;
   const at = known.get(id);
   const found = at?.operations.find((each) => each.id === operation);
-  if (at === undefined || found === undefined) return [`${reference} was told of ${operation}, which is not there`];
+  if (at === undefined || found === undefined) return [`${reference} was reported ${operation}, which does not exist`];
   const faults: string[] = [];
   if (!LATER[status as Status].includes(at.payment.status))
-    faults.push(`${id} was told to be ${status} to ${reference} and is ${at.payment.status}`);
+    faults.push(`${id} was reported as ${status} to ${reference} and is ${at.payment.status}`);
   if (said === 'success' && isFinal(answer) && found.state !== 'accepted' && !isTakenBack(found))
-    faults.push(`${id}: ${reference} was told “${message}” of ${type} and it is ${found.state}`);
+    faults.push(`${id}: ${reference} got “${message}” about ${type}, which is ${found.state}`);
   return faults;
 }
 

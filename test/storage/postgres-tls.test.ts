@@ -61,7 +61,7 @@ describe('PostgreSQL with TLS', { skip: whyNoPostgres(), timeout: 120_000 }, () 
       await connection.close();
     }
   };
-  const passwordOf = (): string => /:([^:@]+)@/.exec(address)?.[1] ?? '';
+  const readPassword = (): string => /:([^:@]+)@/.exec(address)?.[1] ?? '';
 
   test('right and wrong authorities and names of the host', async () => {
     const fine = { ssl: true, known: false };
@@ -82,7 +82,7 @@ describe('PostgreSQL with TLS', { skip: whyNoPostgres(), timeout: 120_000 }, () 
     for (const [parameters, host, message] of refused) {
       await assert.rejects(ask(parameters, host), (error: Error) => {
         assert.match(error.message, message, parameters);
-        assert.ok(!error.message.includes(passwordOf()));
+        assert.ok(!error.message.includes(readPassword()));
         return error instanceof StorageError;
       });
     }
@@ -103,7 +103,7 @@ describe('PostgreSQL with TLS', { skip: whyNoPostgres(), timeout: 120_000 }, () 
   });
 
   test('a password file is read for each connection', async () => {
-    const path = file('password', `${passwordOf()}\n`);
+    const path = file('password', `${readPassword()}\n`);
     await ask('sslmode=require', '127.0.0.1', path);
     await operate(postgres.ways.superuser, `alter role cardvault password 'another one'`);
     await assert.rejects(ask('sslmode=require', '127.0.0.1', path), { message: /it refuses the password/ });

@@ -15,7 +15,7 @@ const ALLOWING = ['-c', 'ulimit -S -c unlimited && exec "$0" "$@"'];
 const cannotAllow =
   process.platform !== 'linux'
     ? 'this is no Linux'
-    : spawnSync('/bin/sh', [...ALLOWING, 'true']).status !== 0 && 'this machine forbids core dumps for good';
+    : spawnSync('/bin/sh', [...ALLOWING, 'true']).status !== 0 && 'this machine permanently forbids core dumps';
 
 /** Writes what is asked for of the process that runs `src/main.ts`, before that does anything. */
 const PRELOAD = `

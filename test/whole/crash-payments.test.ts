@@ -221,7 +221,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
     const sql = 'select id from payments where operation_in_progress is not null or in_doubt_since is not null';
     for (let open = rowsOf(directory, sql); open.length > 0; open = rowsOf(directory, sql)) {
       const ids = open.map(({ id }) => id).join(', ');
-      assert.ok(Date.now() - startedAt < RESOLVED_WITHIN_MS, `still under way: ${ids}`);
+      assert.ok(Date.now() - startedAt < RESOLVED_WITHIN_MS, `still in progress: ${ids}`);
       await pause(200);
     }
     const { out } = await runInProcess(directory, 'payments', 'doubtful', '--json');

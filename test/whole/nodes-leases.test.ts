@@ -96,7 +96,7 @@ describe('work that one node does for all', { timeout: 240_000 }, () => {
     await pause(2500);
     assert.deepEqual(await holders(), { payments: three, sweeper: three });
     const { status } = await second.call('GET', '/v1/account', { key: caller.key });
-    assert.equal(status, 200, 'it goes on serving');
+    assert.equal(status, 200, 'it continues to serve');
     await payInDoubt(second);
     await done();
 

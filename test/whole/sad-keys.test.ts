@@ -103,7 +103,7 @@ describe('keys of periods of expiry', () => {
     assert.equal(await codeOf(last), '737');
     now = START + HOUR;
     await captures.sweep(now);
-    assert.equal(await captures.sweepSadKeys(now), 0, 'a commit may be under way');
+    assert.equal(await captures.sweepSadKeys(now), 0, 'a commit may be in progress');
     now += 30 * SECOND;
     assert.equal(await captures.sweepSadKeys(now), 1);
     assert.deepEqual(names(), []);

@@ -78,10 +78,10 @@ function parseEnvironment(text: string): Environment | '' {
   return environment;
 }
 
-const toPageView = ({ items, cursor, searchedUntil: lookedUntil }: AuditPage) => ({
+const toPageView = ({ items, cursor, searchedUntil }: AuditPage) => ({
   records: items.map(toRecordView),
   next: cursor ?? null,
-  searched_back_to: formatIso8601OrNull(lookedUntil),
+  searched_back_to: formatIso8601OrNull(searchedUntil),
 });
 
 function toRecordView({ lane, sequence, at, environment, record, hash }: LogEntry) {

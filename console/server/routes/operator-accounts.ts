@@ -19,7 +19,7 @@ import { translateErrors } from '../error-translation.ts';
 import { effectiveStatus } from '../onboarding.ts';
 import { toResultOrApproval } from '../operator-changes.ts';
 import { type ConsoleCall, type Route, route } from '../route.ts';
-import { parseEnabling, toSettingView } from './operator-payments.ts';
+import { parseEnableBody, toSettingView } from './operator-payments.ts';
 import { invite, toLinkView } from './team.ts';
 
 type AnyCall = ConsoleCall<unknown, unknown>;
@@ -71,7 +71,7 @@ export const operatorAccountRoutes: readonly Route[] = [
     const tenant = await getTenantOfPath(call);
     return toResultOrApproval(async () => {
       const { services, transaction, body } = call;
-      const enabled = await services.activations.enable(transaction, tenant, parseEnabling(body));
+      const enabled = await services.activations.enable(transaction, tenant, parseEnableBody(body));
       return { payments: toPaymentsView(tenant, enabled) };
     });
   }),

@@ -14,7 +14,7 @@ import { parseSettingInput } from '../user-input.ts';
 import { toRequestView } from './onboarding.ts';
 
 type AnyCall = ConsoleCall<unknown, unknown>;
-type Enabling = ValueOf<NonNullable<typeof enablePayments.body>>;
+type EnableBody = ValueOf<NonNullable<typeof enablePayments.body>>;
 
 export const operatorPaymentRoutes: readonly Route[] = [
   route(listActivationRequests, async ({ services }) => {
@@ -37,7 +37,7 @@ export const operatorPaymentRoutes: readonly Route[] = [
     const { account, environment } = request;
     const attachment = { request: request.id, note: answer };
     return toResultOrApproval(async () => {
-      await services.activations.enable(transaction, { account, environment }, parseEnabling(body), { attachment });
+      await services.activations.enable(transaction, { account, environment }, parseEnableBody(body), { attachment });
       // After the change, which may have to wait for an approval: then the request stays pending.
       await services.requests.decide(transaction, request, 'approved', answer, call);
       return { done: true };
@@ -83,7 +83,7 @@ const findRequestOfPath = ({ services, params }: AnyCall) =>
   services.requests.getPending(params['id'] ?? '', params['request'] ?? '');
 
 /** Parses the settings of an operator. Throws `invalid_field`. */
-export const parseEnabling = ({ processor, settings = [], force = false }: Enabling) => ({
+export const parseEnableBody = ({ processor, settings = [], force = false }: EnableBody) => ({
   processor,
   force,
   settings: parseSettingInput(settings),

@@ -1,5 +1,5 @@
 // java OpenJose.java ANSWER PROCESSOR_PRIVATE_KEY MERCHANT_PUBLIC_KEY
-// Opens an answer of POST /proxy/jose and prints the payload. Needs a JDK (17 or newer) and nothing else.
+// Opens a response of POST /proxy/jose and prints the payload. Needs a JDK (17 or newer) and nothing else.
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -20,7 +20,7 @@ import javax.crypto.spec.OAEPParameterSpec;
 import javax.crypto.spec.PSource;
 import javax.crypto.spec.SecretKeySpec;
 
-/** Takes RS256, RSA-OAEP-256 and A256GCM, as was agreed with the merchant, and nothing else. */
+/** Accepts the algorithms agreed with the merchant alone: RS256, RSA-OAEP-256 and A256GCM. */
 public class OpenJose {
   public static void main(String[] files) throws Exception {
     String answer = Files.readString(Path.of(files[0]));
@@ -30,13 +30,13 @@ public class OpenJose {
     PrivateKey processor = rsa.generatePrivate(new PKCS8EncodedKeySpec(der(files[1])));
     PublicKey merchant = rsa.generatePublic(new X509EncodedKeySpec(der(files[2])));
 
-    // 1. Is it the merchant's? The signature is over the ciphertext: nothing is decrypted before it was verified.
+    // 1. Verify the merchant's signature. It is over the ciphertext: nothing is decrypted before it was verified.
     if (!text(verify(encryption, merchant)).equals(value)) throw new SecurityException("signed is another value");
 
     // 2. Decrypt.
     byte[] plaintext = decrypt(value, processor);
 
-    // 3. The signature over the payload itself. With jose.payload=plain there is none: the plaintext is the payload.
+    // 3. Verify the signature over the payload itself. With jose.payload=plain there is none: the plaintext is the payload.
     System.out.write(verify(text(plaintext), merchant));
     System.out.flush();
   }
@@ -75,7 +75,7 @@ public class OpenJose {
     return gcm.doFinal(sealed.toByteArray());
   }
 
-  /** Headers are flat and without blanks. Extensions that must be understood are not. */
+  /** Headers are flat and without blanks. Critical extensions are rejected. */
   static void requireHeader(String part, String member) {
     String header = text(bytes(part));
     if (!header.contains(member) || header.contains("\"crit\"")) throw new SecurityException("header " + header);
@@ -95,7 +95,7 @@ public class OpenJose {
     return new String(bytes, StandardCharsets.UTF_8);
   }
 
-  /** Compact forms hold nothing that JSON would escape. */
+  /** Compact serializations contain nothing that JSON would escape. */
   static String member(String json, String name) {
     Matcher found = Pattern.compile("\"" + name + "\":\"([A-Za-z0-9_.-]+)\"").matcher(json);
     if (!found.find()) throw new IllegalArgumentException("no " + name);

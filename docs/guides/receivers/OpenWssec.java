@@ -58,8 +58,8 @@ public class OpenWssec {
         });
     List<WSSecurityEngineResult> results = new WSSecurityEngine().processSecurityHeader(security, request);
 
-    // 2. What that covered: the very elements that are used here, by the certificate that the merchant gave us. A
-    // signature that WSS4J found valid can be over something else, or by somebody else.
+    // 2. Check what the signature covers and who signed: the very elements that are used here, and the certificate of
+    // the merchant. A signature that WSS4J accepts may be over other elements, or by another signer.
     List<Element> signed = new ArrayList<>();
     List<Element> encrypted = new ArrayList<>();
     for (WSSecurityEngineResult result : results) {
@@ -72,7 +72,7 @@ public class OpenWssec {
     require(signed.contains(only(security, WSConstants.WSU_NS, "Timestamp")), "the Timestamp is not signed");
     require(encrypted.contains(body), "the Body was not encrypted");
 
-    // 3. Remember the signatures that you took until they expire, and take none twice.
+    // 3. Store accepted signatures until they expire, and accept none twice.
     Transformer writer = TransformerFactory.newInstance().newTransformer();
     writer.setOutputProperty(OutputKeys.OMIT_XML_DECLARATION, "yes");
     StringWriter payload = new StringWriter();
@@ -83,7 +83,7 @@ public class OpenWssec {
     System.out.flush();
   }
 
-  /** What was agreed with the merchant. Nothing else is taken, whatever an envelope names. */
+  /** The algorithms agreed with the merchant. No other is accepted, whatever an envelope names. */
   static AlgorithmSuite agreed() {
     AlgorithmSuite suite = new AlgorithmSuite();
     suite.addSignatureMethod("http://www.w3.org/2001/04/xmldsig-more#rsa-sha256");
@@ -123,7 +123,7 @@ public class OpenWssec {
     return factory.newDocumentBuilder().parse(Path.of(file).toFile());
   }
 
-  /** The one child of a name; two are refused. */
+  /** The only child of a name; two are rejected. */
   static Element only(Element parent, String namespace, String name) {
     List<Element> found = new ArrayList<>();
     for (Node node = parent.getFirstChild(); node != null; node = node.getNextSibling()) {

@@ -1,10 +1,10 @@
 // node open-jose.mjs ANSWER PROCESSOR_PRIVATE_KEY MERCHANT_PUBLIC_KEY
-// Opens an answer of POST /proxy/jose and prints the payload. Needs the package jose.
+// Opens a response of POST /proxy/jose and prints the payload. Needs the package jose.
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { compactDecrypt, compactVerify } from 'jose';
 
-// What was agreed with the merchant. Nothing else is taken, whatever a message says of itself.
+// The algorithms agreed with the merchant. No other is accepted, whatever a message names.
 const SIGNED = { algorithms: ['RS256'] };
 const ENCRYPTED = { keyManagementAlgorithms: ['RSA-OAEP-256'], contentEncryptionAlgorithms: ['A256GCM'] };
 
@@ -13,13 +13,13 @@ const { value, encryption } = JSON.parse(answer).data;
 const processor = createPrivateKey(privateKey);
 const merchant = createPublicKey(publicKey);
 
-// 1. Is it the merchant's? The signature is over the ciphertext: nothing is decrypted before it was verified.
+// 1. Verify the merchant's signature. It is over the ciphertext: nothing is decrypted before it was verified.
 const outer = await compactVerify(encryption, merchant, SIGNED);
 if (Buffer.from(outer.payload).toString() !== value) throw new Error('the signature is over another value');
 
 // 2. Decrypt.
 const { plaintext } = await compactDecrypt(value, processor, ENCRYPTED);
 
-// 3. The signature over the payload itself. With jose.payload=plain there is none: the plaintext is the payload.
+// 3. Verify the signature over the payload itself. With jose.payload=plain there is none: the plaintext is the payload.
 const { payload } = await compactVerify(plaintext, merchant, SIGNED);
 process.stdout.write(payload);

@@ -1,9 +1,9 @@
 // node open-wssec.mjs ENVELOPE PROCESSOR_PRIVATE_KEY MERCHANT_CERTIFICATE
 // Opens an envelope of POST /proxy/wssec (default settings) and prints the payload. Needs the package saxes.
 //
-// cardvault writes whatever it signs in canonical form, so the digest of an element is that of its text as it stands.
-// An envelope that somebody wrote anew on its way is refused. Elements are not looked up by their ids: each one that is
-// used is found by its place, and its own text must be what the merchant signed. So there is nothing to wrap.
+// cardvault writes everything that it signs in canonical form, so the digest of an element is that of its text. An
+// envelope that was serialized again on its way is rejected. Elements are not found by their ids: each one is found by
+// its position, and its own text must be what the merchant signed. So signature wrapping is impossible.
 import { constants, createDecipheriv, hash, privateDecrypt, verify, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { SaxesParser } from 'saxes';
@@ -16,7 +16,7 @@ const DS = 'http://www.w3.org/2000/09/xmldsig#';
 const XENC = 'http://www.w3.org/2001/04/xmlenc#';
 const CLOCK_SKEW_MS = 60_000;
 
-/** Elements with their text as it stands in the document (`xml`); comments and CDATA count as nothing. */
+/** Elements with their unchanged text of the document (`xml`); comments and CDATA are ignored. */
 function read(text) {
   const parser = new SaxesParser({ xmlns: true });
   const open = [{ children: [] }];
@@ -47,7 +47,7 @@ const require = (holds, otherwise) => {
   if (!holds) throw new Error(otherwise);
 };
 
-/** The one element at the end of a path of children; two of a name are refused. */
+/** The only element at the end of a path of children; two of a name are rejected. */
 const only = (element, ...path) =>
   path.reduce((at, [namespace, name]) => {
     const found = at.children.filter(({ uri, local }) => uri === namespace && local === name);
@@ -65,14 +65,14 @@ const certificate = new X509Certificate(merchant);
 const envelope = only(read(xml), [SOAP, 'Envelope']);
 const security = only(envelope, [SOAP, 'Header'], [WSSE, 'Security']);
 
-// 1. The signature, by the certificate that the merchant gave us and by no other, RSA-SHA256 whatever the message names.
+// 1. Verify the signature by the certificate of the merchant and by no other, with RSA-SHA256 whatever the message names.
 const signature = only(security, [DS, 'Signature']);
 const signedInfo = only(signature, [DS, 'SignedInfo']);
 const value = bytes(only(signature, [DS, 'SignatureValue']));
 require(verify('sha256', Buffer.from(signedInfo.xml), certificate.publicKey, value), 'the signature does not hold');
 
-// 2. What it covers: Body, Timestamp and BinarySecurityToken, the very ones that are used below. From here on only text
-// that was signed is read, each piece by itself, so that nothing around it has a meaning.
+// 2. Check what it covers: Body, Timestamp and BinarySecurityToken, the very ones that are used below. From here on only
+// signed text is read, each part separately, so that nothing around it has a meaning.
 const { children } = only(read(signedInfo.xml), [DS, 'SignedInfo']);
 const references = children.filter(({ uri, local }) => uri === DS && local === 'Reference');
 const digests = new Map(references.map((each) => [attribute(each, 'URI'), only(each, [DS, 'DigestValue']).text]));
@@ -87,7 +87,7 @@ const body = signed(envelope, SOAP, 'Body');
 const timestamp = signed(security, WSU, 'Timestamp');
 const token = signed(security, WSSE, 'BinarySecurityToken');
 
-// 3. Whose, and when. Remember the signatures that you took until they expire, and take none twice.
+// 3. Check signer and time. Store accepted signatures until they expire, and accept none twice.
 const now = Date.now();
 const timeOf = (name) => Date.parse(only(timestamp, [WSU, name]).text);
 require(bytes(token).equals(certificate.raw), 'the certificate is another one');
@@ -95,7 +95,7 @@ const { validFrom, validTo } = certificate;
 require(Date.parse(validFrom) <= now && now < Date.parse(validTo), 'the certificate is not valid now');
 require(timeOf('Created') <= now + CLOCK_SKEW_MS && now < timeOf('Expires'), 'the envelope is not of this time');
 
-// 4. Decrypt. The key is not signed: with another one the tag of the content does not hold.
+// 4. Decrypt. The key is not signed: with another one the tag of the content is invalid.
 require(body.children.length === 1 && body.text === '', 'the Body holds more than its content');
 const cipherValue = [
   [XENC, 'CipherData'],

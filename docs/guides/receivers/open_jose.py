@@ -7,7 +7,7 @@ import sys
 
 from jwcrypto import jwe, jwk, jws
 
-# What was agreed with the merchant. Nothing else is taken, whatever a message says of itself.
+# The algorithms agreed with the merchant. No other is accepted, whatever a message names.
 SIGNED = ["RS256"]
 ENCRYPTED = ["RSA-OAEP-256", "A256GCM"]
 
@@ -30,12 +30,12 @@ message = json.loads(answer)["data"]
 processor = jwk.JWK.from_pem(private_key)
 merchant = jwk.JWK.from_pem(public_key)
 
-# 1. Is it the merchant's? The signature is over the ciphertext: nothing is decrypted before it was verified.
+# 1. Verify the merchant's signature. It is over the ciphertext: nothing is decrypted before it was verified.
 if verify(message["encryption"], merchant).decode() != message["value"]:
     sys.exit("the signature is over another value")
 
 # 2. Decrypt.
 plaintext = decrypt(message["value"], processor)
 
-# 3. The signature over the payload itself. With jose.payload=plain there is none: the plaintext is the payload.
+# 3. Verify the signature over the payload itself. With jose.payload=plain there is none: the plaintext is the payload.
 sys.stdout.buffer.write(verify(plaintext.decode(), merchant))

@@ -91,7 +91,7 @@ body = only(root, "soap:Body")
 timestamp = only(security, "wsu:Timestamp")
 token = only(security, "wsse:BinarySecurityToken")
 
-# 1. The signature, by the certificate that the merchant gave us and by no other.
+# 1. Verify the signature by the certificate of the merchant and by no other.
 signature = only(security, "ds:Signature")
 elements = covered(signature, ids(root))
 xmlsec.tree.add_ids(root, ["Id"])
@@ -99,11 +99,11 @@ context = xmlsec.SignatureContext()
 context.key = xmlsec.Key.from_memory(merchant, xmlsec.KeyFormat.CERT_PEM)
 context.verify(signature)
 
-# 2. What it covers: the very elements that are used here, not others of the same name or id.
+# 2. Check what it covers: the very elements that are used here, not others of the same name or id.
 for needed in (body, timestamp, token):
     require(any(element is needed for element in elements), f"the {needed.tag} is not signed")
 
-# 3. Whose, and when. Remember the signatures that you took until they expire, and take none twice.
+# 3. Check signer and time. Store accepted signatures until they expire, and accept none twice.
 now = datetime.datetime.now(datetime.timezone.utc)
 der = certificate.public_bytes(serialization.Encoding.DER)
 require(content(token) == der, "the certificate is another one")
@@ -112,7 +112,7 @@ require(begin <= now < end, "the certificate is not valid now")
 fresh = time(only(timestamp, "wsu:Created")) <= now + CLOCK_SKEW and now < time(only(timestamp, "wsu:Expires"))
 require(fresh, "the envelope is not of this time")
 
-# 4. Decrypt. The key is not signed: with another one the tag of the content does not hold.
+# 4. Decrypt. The key is not signed: with another one the tag of the content is invalid.
 require(len(body) == 1 and not body.text and not body[0].tail, "the Body holds more than its content")
 wrapped = content(only(security, "xenc:EncryptedKey/xenc:CipherData/xenc:CipherValue"))
 sealed = content(only(body, "xenc:EncryptedData/xenc:CipherData/xenc:CipherValue"))

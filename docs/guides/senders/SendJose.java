@@ -1,5 +1,5 @@
 // KEY=... java SendJose.java URL PAYLOAD CA
-// Sends a payload to POST /proxy/jose and prints the answer. Needs a JDK (17 or newer) and nothing else.
+// Sends a payload to POST /proxy/jose and prints the response. Needs a JDK (17 or newer) and nothing else.
 import java.io.InputStream;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -24,12 +24,12 @@ public class SendJose {
             .build();
     HttpClient client = HttpClient.newBuilder().sslContext(trusting(Path.of(args[2]))).build();
     HttpResponse<String> answer = client.send(request, HttpResponse.BodyHandlers.ofString());
-    // The text of a refusal names the field or the placeholder, and never a value.
+    // The text of an error names the field or the placeholder, and never a value.
     if (answer.statusCode() != 200) throw new IllegalStateException(answer.statusCode() + " " + answer.body());
     System.out.print(answer.body());
   }
 
-  /** Trusts this authority and no other. */
+  /** Trusts this CA and no other. */
   static SSLContext trusting(Path authority) throws Exception {
     KeyStore trusted = KeyStore.getInstance("PKCS12");
     trusted.load(null, null);

@@ -1,5 +1,5 @@
 // NODE_EXTRA_CA_CERTS=CA KEY=... node send-jose.mjs URL PAYLOAD
-// Sends a payload to POST /proxy/jose and prints the answer. Needs nothing but Node.
+// Sends a payload to POST /proxy/jose and prints the response. Needs nothing but Node.
 import { readFileSync } from 'node:fs';
 
 const [url, payload] = process.argv.slice(2);
@@ -10,6 +10,6 @@ const answer = await fetch(url, {
   signal: AbortSignal.timeout(30_000),
 });
 const text = await answer.text();
-// The text of a refusal names the field or the placeholder, and never a value.
+// The text of an error names the field or the placeholder, and never a value.
 if (!answer.ok) throw new Error(`${answer.status} ${text}`);
 process.stdout.write(text);

@@ -1,6 +1,6 @@
 """KEY=... python3 send_jose.py URL PAYLOAD CA
 
-Sends a payload to POST /proxy/jose and prints the answer. Needs nothing but Python.
+Sends a payload to POST /proxy/jose and prints the response. Needs nothing but Python.
 """
 import os
 import ssl

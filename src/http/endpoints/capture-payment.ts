@@ -20,7 +20,7 @@ export const capturePayment = defineEndpoint({
   permission: 'payments:write',
   summary: 'Capture an authorization',
   description:
-    'Once, in full or in part; the rest can no longer be captured. Status Error with the message “Outcome unknown, being resolved” means that nobody knows yet; further operations on the payment are 409 until it is resolved.',
+    'Once, in full or in part; the rest can no longer be captured. Status Error with the message “Outcome unknown, being resolved” means that the result is not known yet; further operations on the payment are 409 until it is resolved.',
   body,
   data: paymentResponse,
   failures: ['unknown_payment', 'payment_state', 'operation_in_progress'],

@@ -11,7 +11,8 @@ export const deleteCapture = defineEndpoint({
   operationId: 'deleteCapture',
   permission: 'captures:delete',
   summary: 'Delete a capture',
-  description: 'Ends a capture at once and for good. One that does not exist, or whose ttl has ended, is 400.',
+  description:
+    'Deletes a capture immediately and permanently. One that does not exist, or whose ttl has ended, is 400.',
   data: object({ id: output.text('Id of the capture'), status: output.oneOf(['success'], 'success') }),
   failures: ['unknown_capture'],
   example: { data: { id: '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c', status: 'success' } },

@@ -19,8 +19,7 @@ export const deleteTokens = defineEndpoint({
   operationId: 'deleteTokens',
   permission: 'tokens:delete',
   summary: 'Delete tokens',
-  description:
-    'Deletes tokens and the card numbers behind them for good. The answer has one entry for each distinct token.',
+  description: 'Deletes tokens and their card numbers permanently. The response has one entry for each distinct token.',
   body: object({ tokens: list(anyString('A token'), { min: 1, max: LIMITS.tokensPerDelete }, 'The tokens') }),
   data: object({
     tokens: output.list(

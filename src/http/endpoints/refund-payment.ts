@@ -20,7 +20,7 @@ export const refundPayment = defineEndpoint({
   permission: 'payments:write',
   summary: 'Refund a collected payment',
   description:
-    'In full or in parts, up to what was collected. One operation at a time: while another one is under way the answer is 409.',
+    'In full or in parts, up to the captured amount. One operation at a time: while another one is in progress the response is 409.',
   body,
   data: paymentResponse,
   failures: ['unknown_payment', 'payment_state', 'operation_in_progress'],

@@ -144,7 +144,7 @@ class XmlOutlineParser {
     const depth = this.#depth--;
     if (depth > 3) return;
     const part = depth === 1 ? this.#root : depth === 2 ? this.#body : this.#content;
-    // Of several elements on a level only the first relevant one is stored, and it ends first.
+    // Only the first of several relevant elements on a level is stored, and it ends first.
     if (part?.end === 0) part.end = this.#parser.position;
   }
 

@@ -410,7 +410,7 @@ create table people (
 );
 create unique index people_by_email on people (email);
 
--- What decides whether a user may try to sign in: networks and browsers with their failures, and the count of wrong second
+-- The data that decides whether a user may sign in: networks and browsers with their failures, and the count of wrong second
 -- factors. record is bound to all columns. Every user has a row; sign-ins without it are denied.
 create table sign_in_states (
   person text not null primary key,
@@ -433,7 +433,7 @@ create table factors (
   primary key (person, id)
 );
 
--- mac covers the whole row, so that writing to the database gives nobody a role. Operators have the account 0.
+-- mac covers the whole row, so that writing to the database grants no role. Operators have the account 0.
 create table memberships (
   account integer not null,
   person text not null,

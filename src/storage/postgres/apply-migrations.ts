@@ -17,7 +17,7 @@ const inPostgresTypes = (sql: string): string =>
     );
 
 const HAS_LOG = `select to_regclass('schema_migrations')::text as name`;
-/** insufficient_privilege */
+/** SQLSTATE insufficient_privilege. */
 const DENIED = '42501';
 
 /**

@@ -222,7 +222,7 @@ export class Connection {
   }
 
   destroy(): void {
-    this.#lose('it was given up');
+    this.#lose('it was abandoned');
   }
 
   #lose(reason: string): void {

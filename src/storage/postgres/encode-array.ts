@@ -22,11 +22,11 @@ export function encodeArray(type: ElementType, values: readonly Value[]): Buffer
   let size = HEADER_BYTES;
   for (const value of values) size += LENGTH_BYTES + sizeOf(value);
   const bytes = Buffer.allocUnsafe(size);
-  bytes.writeInt32BE(1, 0); // number of dimensions
+  bytes.writeInt32BE(1, 0); // Number of dimensions.
   bytes.writeInt32BE(values.includes(null) ? 1 : 0, 4);
   bytes.writeInt32BE(OID[type], 8);
   bytes.writeInt32BE(values.length, 12);
-  bytes.writeInt32BE(1, 16); // lower bound
+  bytes.writeInt32BE(1, 16); // Lower bound.
   let at = HEADER_BYTES;
   for (const value of values) {
     const length = sizeOf(value);

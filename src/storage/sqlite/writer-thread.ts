@@ -22,7 +22,7 @@ export type Reply = { readonly results: readonly GroupResult[] } | { readonly er
 const { path } = workerData as { path: string };
 const connection = new Connection(path, { readOnly: false });
 let journalKey: KeyObject | undefined;
-/** As with a full disk, only a write that succeeds shows that the fault is over. */
+/** Only a write that succeeds shows that the fault is over, as with a full disk. */
 let lastGroupFailed = false;
 
 function handle(request: Request): readonly GroupResult[] {

@@ -175,11 +175,11 @@ export class Inquiry {
     const transaction = await this.#loadDetails(call, id);
     if (transaction === 'not-found') return { kind: 'not-found' };
     if (transaction === undefined) return unknown('details');
-    const isOurs =
+    const isOwn =
       transaction.id === id &&
       hasApplication(transaction, name) &&
       !isOtherTransaction(transaction, { operationRef, amount }, call.settings['merchant-id']);
-    return isOurs ? { kind: 'found', transaction, isReversed: hits.some(isReversal) } : unknown('contradiction');
+    return isOwn ? { kind: 'found', transaction, isReversed: hits.some(isReversal) } : unknown('contradiction');
   }
 
   /** Returns the transactions with exactly this reference; undefined when the search is incomplete. */

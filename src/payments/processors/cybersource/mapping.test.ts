@@ -17,7 +17,7 @@ const currency = parseCurrency('USD');
 assert.ok(currency);
 const ASKED = { operationRef: 'abcdefghijklmnopqrstuvwxy', amount: { minor: 1050n, currency } };
 
-interface Told {
+interface ReportedFields {
   readonly call?: ApiOperation;
   readonly http?: number;
   readonly status?: string;
@@ -28,7 +28,7 @@ interface Told {
 }
 
 /** Formats a result as text: `undo Declined Rejected`, `approved`, `unknown http-502`. */
-function verdict(told: Told): string {
+function verdict(told: ReportedFields): string {
   const { call = 'payment', http = 201, status = 'INVALID_REQUEST', reason, softDecline = 'reverse' } = told;
   const details = told.field === undefined ? [] : [{ field: told.field, reason: 'INVALID_DATA' }];
   const why = http === 400 ? { reason, details } : { errorInformation: { reason, details } };
@@ -41,7 +41,7 @@ function verdict(told: Told): string {
 }
 
 describe('statuses', () => {
-  const EXPECTED: readonly (readonly [Told, string])[] = [
+  const EXPECTED: readonly (readonly [ReportedFields, string])[] = [
     [{ status: 'AUTHORIZED' }, 'approved'],
     [{ status: 'PARTIAL_AUTHORIZED' }, 'reverse Declined InsufficientFunds'],
     [{ status: 'AUTHORIZED_PENDING_REVIEW', reason: 'AVS_FAILED' }, 'reverse Declined Rejected'],

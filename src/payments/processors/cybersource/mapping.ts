@@ -18,7 +18,7 @@ export type MappedResult =
   | { readonly kind: 'refused' | 'reverse'; readonly reason: Reason }
   | Unknown;
 
-/** What to do with approvals that CyberSource marked for their AVS or card code result. */
+/** The treatment of approvals that CyberSource marked for their AVS or card code result. */
 export type SoftDecline = 'reverse' | 'accept';
 
 export type ApiOperation = 'payment' | 'capture' | 'refund' | 'reversal' | 'void';

@@ -13,13 +13,13 @@ import {
   parseTransactionDetails,
 } from './transaction-details.ts';
 
-interface Told {
+interface ReportedFields {
   readonly applications?: readonly (readonly [name: string, rCode: string, reasonCode: string])[];
   readonly reasonCode?: number;
   readonly approvalCode?: string;
 }
 
-function entry({ applications = [], ...told }: Told): Parameters<typeof mapPayment>[0] {
+function entry({ applications = [], ...told }: ReportedFields): Parameters<typeof mapPayment>[0] {
   const body = {
     id: '1',
     applicationInformation: {
@@ -35,14 +35,14 @@ function entry({ applications = [], ...told }: Told): Parameters<typeof mapPayme
 
 const brief = (verdict: ReturnType<typeof mapPayment>): string =>
   'reason' in verdict ? `${verdict.kind} ${verdict.reason}` : verdict.kind;
-const payment = (told: Told, policy: 'accept' | 'reverse' = 'reverse'): string =>
+const payment = (told: ReportedFields, policy: 'accept' | 'reverse' = 'reverse'): string =>
   brief(mapPayment(entry(told), policy));
 
 describe('the details of an authorization', () => {
-  const auth = (rCode: string, reasonCode: string): Pick<Told, 'applications'> => ({
+  const auth = (rCode: string, reasonCode: string): Pick<ReportedFields, 'applications'> => ({
     applications: [['ics_auth', rCode, reasonCode]],
   });
-  const EXPECTED: readonly (readonly [Told, string])[] = [
+  const EXPECTED: readonly (readonly [ReportedFields, string])[] = [
     [auth('1', '100'), 'authorized'],
     [{ ...auth('1', '100'), reasonCode: 100 }, 'authorized'],
     [

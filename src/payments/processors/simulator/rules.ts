@@ -101,7 +101,7 @@ export const RULES: readonly Rule[] = [
 export interface RuleInput {
   /** Milliseconds. */
   readonly now: number;
-  /** Of the payer's email, see `triggers.ts`. */
+  /** Trigger words of the payer's email, see `triggers.ts`. */
   readonly triggers: readonly string[];
   readonly pan: string;
   readonly expiry: Expiry;

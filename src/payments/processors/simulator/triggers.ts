@@ -47,7 +47,7 @@ const STORED_TRIGGERS = [...FAULT_TRIGGERS, ...Object.keys(NOTIFICATION_TRIGGERS
 
 const BEHAVIOR_TRIGGERS: readonly string[] = [
   ...STORED_TRIGGERS,
-  // As patterns: up to four digits are below the maximum.
+  // These are patterns: up to four digits are below the maximum.
   ...Object.keys(DELAYS).map((delay) => `${delay}_(?:[0-9]{1,4}|${MAX_DELAY_MS})`),
 ];
 
