@@ -78,7 +78,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     return result;
   }
 
-  const linksOf = (file: DatabaseSync, { where, account }: Pick<Chained, 'where' | 'account'>): ChainedRecord[] =>
+  const recordsOf = (file: DatabaseSync, { where, account }: Pick<Chained, 'where' | 'account'>): ChainedRecord[] =>
     file
       .prepare(`select * from journal where ${where} order by sequence`)
       .all()
@@ -102,7 +102,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
   /** Replaces all records from `first` on with these, with correct hashes. */
   function rewrite(file: DatabaseSync, chain: Chained, first: number, records: readonly ChainedRecord[]): Head {
     const { account, lane, where } = chain;
-    const found = linksOf(file, chain).find(({ sequence }) => sequence === first - 1);
+    const found = recordsOf(file, chain).find(({ sequence }) => sequence === first - 1);
     let head: Head = found === undefined ? emptyHead(account, lane) : { ...found, account };
     file.prepare(`delete from journal where ${where} and sequence >= ?`).run(first);
     for (const record of records) {
@@ -162,7 +162,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
         if (seal !== undefined) file.prepare(`update journal_heads set seal = ? where ${where}`).run(seal);
       };
       const rewritten = (file: DatabaseSync): Head => {
-        const suffix = linksOf(file, chain).slice(2000);
+        const suffix = recordsOf(file, chain).slice(2000);
         return rewrite(
           file,
           chain,
@@ -171,7 +171,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
         );
       };
       const swap = (file: DatabaseSync, isWhole: boolean): void => {
-        const [left, right] = linksOf(file, chain).slice(499, 501);
+        const [left, right] = recordsOf(file, chain).slice(499, 501);
         assert.ok(left !== undefined && right !== undefined);
         file.prepare(`delete from journal where ${where} and sequence in (500, 501)`).run();
         put(file, { ...right, sequence: left.sequence, ...(isWhole && { hash: left.hash }) });
@@ -191,12 +191,12 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
         'a removed middle record whose successors moved up': (file) => {
           run(`delete from journal where ${where} and sequence = 1234`)(file);
           const move = file.prepare(`update journal set sequence = ? where ${where} and sequence = ?`);
-          for (const { sequence } of linksOf(file, chain).slice(1233)) move.run(sequence - 1, sequence);
+          for (const { sequence } of recordsOf(file, chain).slice(1233)) move.run(sequence - 1, sequence);
         },
         'two swapped records': (file) => swap(file, false),
         'two swapped records, hashes left in their places': (file) => swap(file, true),
         'a record added at the end': (file) => {
-          const last = linksOf(file, chain).at(-1);
+          const last = recordsOf(file, chain).at(-1);
           assert.ok(last !== undefined);
           put(file, appendRecord(last, entry));
         },
@@ -204,13 +204,13 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
         'a record with a negative number': (file) => put(file, { ...firstLink, sequence: -5 }),
         'a record between two numbers': (file) => put(file, { ...firstLink, sequence: 7.5 }),
         'a head moved back without the key': (file) => {
-          const earlier = linksOf(file, chain)[1999];
+          const earlier = recordsOf(file, chain)[1999];
           assert.ok(earlier !== undefined);
           moveHead(file, earlier);
           run(`delete from journal where ${where} and sequence > 2000`)(file);
         },
         'a head moved back while the records stay': (file) => {
-          const earlier = linksOf(file, chain)[1999];
+          const earlier = recordsOf(file, chain)[1999];
           assert.ok(earlier !== undefined);
           moveHead(file, earlier);
         },
@@ -238,7 +238,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
       });
 
       test('an authentic suffix restores the same log', async () => {
-        const again = (file: DatabaseSync) => void rewrite(file, chain, 2001, linksOf(file, chain).slice(2000));
+        const again = (file: DatabaseSync) => void rewrite(file, chain, 2001, recordsOf(file, chain).slice(2000));
         assert.deepEqual(await afterTampering(again), { ok: true, records: TOTAL });
       });
     });
@@ -403,7 +403,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     test('an announcement that was made unreadable, with correct hashes, is a fault and no crash', () =>
       isFound((file) => {
         const chain = { ...LONG, account: '', where: 'account = 0 and lane = 1' };
-        const links = linksOf(file, chain);
+        const links = recordsOf(file, chain);
         rewrite(
           file,
           chain,

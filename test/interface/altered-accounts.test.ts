@@ -133,7 +133,7 @@ describe('an account whose row was changed in the database', () => {
       await tamper(one.id, 'number = ?', toOne);
     };
     await swap(second, first);
-    // What this process has read of accounts stays in its memory, so the swap shows to those that start later.
+    // This process caches the accounts that it has read, so only a process that starts later sees the swap.
     const later = await openCore(
       parseConfig({ CARDVAULT_DATA_DIR: directory, ...settings }),
       steadyClocks(() => now),
