@@ -63,11 +63,11 @@ function parseStatement(sql: string): ParsedStatement {
   const known = parsed.get(sql);
   if (known !== undefined) return known;
   const kinds = [...sql.matchAll(/\?(account|environment)?/g)].map(([, kind]) => kind);
-  const toParameters = (wanted: string): number[] => kinds.flatMap((kind, place) => (kind === wanted ? [place] : []));
+  const listPositions = (wanted: string): number[] => kinds.flatMap((kind, place) => (kind === wanted ? [place] : []));
   const statement: ParsedStatement = {
     sql: sql.replaceAll(/\?(?:account|environment)\b/g, '?'),
-    accounts: toParameters('account'),
-    environments: toParameters('environment'),
+    accounts: listPositions('account'),
+    environments: listPositions('environment'),
   };
   if (parsed.size < MAX_PARSED) parsed.set(sql, statement);
   return statement;
