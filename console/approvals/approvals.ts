@@ -121,7 +121,7 @@ export class Approvals implements ApprovalService {
 
   /** Sets the flag of the account. Throws `not_possible` where too few could approve. */
   async setRequired(transaction: Transaction, account: string, isOn: boolean): Promise<void> {
-    if (isOn && !(await this.arePossible(account))) throw notPossible('twoNeeded');
+    if (isOn && !(await this.arePossible(account))) throw notPossible('twoApproversNeeded');
     await this.#accounts.setDualControl(transaction, account, isOn);
     transaction.write(upsertDualControlDecision(account, transaction.now));
   }
@@ -135,7 +135,7 @@ export class Approvals implements ApprovalService {
     { account, person }: ActingMember,
     request: ApprovalRequest,
   ): Promise<string> {
-    if (!(await this.#canApprove(account, person.id))) throw notPossible('nobodyApproves');
+    if (!(await this.#canApprove(account, person.id))) throw notPossible('noOtherApprover');
     return this.#insert(transaction, account, request, { requestedBy: person.id, requester: person.name });
   }
 
@@ -143,7 +143,7 @@ export class Approvals implements ApprovalService {
   async requestByOperator(tenant: Tenant, change: RestrictedChange, origin: Origin): Promise<string> {
     const { action, summary, body } = change;
     const { actor } = origin;
-    if (!(await this.#canApprove(tenant.account, actor.id))) throw notPossible('nobodyApproves');
+    if (!(await this.#canApprove(tenant.account, actor.id))) throw notPossible('noOtherApprover');
     const requester = actor.name ?? 'operator';
     const requestedBy = actor.id ?? `operator:${requester}`;
     const request = { environment: tenant.environment, action, summary, call: { params: {}, body } };
@@ -189,10 +189,10 @@ export class Approvals implements ApprovalService {
     decision: keyof typeof DECISIONS,
   ): Promise<Execution | undefined> {
     const approval = await this.get(account, id);
-    if (approval.requestedBy === person.id) throw new Failure('not_allowed', explain('otherDecides'));
+    if (approval.requestedBy === person.id) throw new Failure('not_allowed', explain('otherUserDecides'));
     this.#assertStatus('waiting', approval);
     if (!wasMemberBefore(approval, await this.#approvers.memberWithFactorsSince(account, person.id)))
-      throw new Failure('not_allowed', explain('cameLater'));
+      throw new Failure('not_allowed', explain('approverNotYetEligible'));
     if (decision === 'approved' && approval.operator !== undefined)
       return this.#execute(transaction, approval, approval.operator, person);
     const decided = withStatus(approval, decision, person);
@@ -297,7 +297,7 @@ export class Approvals implements ApprovalService {
     { call, ...request }: ApprovalRequest,
     by: Pick<Approval, 'requestedBy' | 'requester' | 'operator'>,
   ): Promise<string> {
-    if (call.body.length > LIMITS.approvalCallCharacters) throw notPossible('tooLongToWait');
+    if (call.body.length > LIMITS.approvalCallCharacters) throw notPossible('approvalTooLarge');
     const { now } = transaction;
     const approval: Approval = {
       ...request,
@@ -320,7 +320,7 @@ export class Approvals implements ApprovalService {
    */
   async #limitExceeded(approval: Approval): Promise<Failure> {
     if (await isDailyLimitReached(this.#database, approval)) return new Failure('rate_limited');
-    return notPossible('tooManyWait');
+    return notPossible('tooManyPendingApprovals');
   }
 
   #issueConsent(transaction: Transaction, approval: Approval, requester?: Origin): Consent {
@@ -364,5 +364,5 @@ function tamperedEvent({ id }: Pick<Approval, 'id'>): AuditEvent {
 }
 
 function assertRequestedBy({ requestedBy }: Approval, { id }: ActingMember['person']): void {
-  if (requestedBy !== id) throw new Failure('not_allowed', explain('askerOnly'));
+  if (requestedBy !== id) throw new Failure('not_allowed', explain('requesterOnly'));
 }

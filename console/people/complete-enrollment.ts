@@ -93,7 +93,7 @@ async function buildNewPerson(
     person,
     memberships: [membership],
     writes: [
-      { write: await insertPerson(keyring, person), onConflict: notPossible('emailIsHere') },
+      { write: await insertPerson(keyring, person), onConflict: notPossible('emailHasSignIn') },
       { write: deleteSession(session), onConflict: new Failure('not_signed_in') },
       { write: await insertMembership(keyring, membership), onConflict: teamFull() },
     ],

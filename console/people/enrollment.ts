@@ -169,7 +169,7 @@ export class Enrollment {
     transaction.write(write, new Failure('changed_meanwhile'));
     transaction.write(await insertMembership(keyring, membership), async () => {
       const isMember = (await findMembership(database, keyring, account, person.id)) !== undefined;
-      return isMember ? notPossible('member') : teamFull();
+      return isMember ? notPossible('alreadyMember') : teamFull();
     });
     transaction.write(redeemInvitation(invitation, transaction.now), invalidLink());
     transaction.record(personEvent('person.joined', account, { person: person.id, detail: { role } }));
@@ -184,7 +184,7 @@ export class Enrollment {
     const email = invitation.email ?? parseEmail(input.email ?? '');
     const name = parsePersonName(input.name ?? '');
     const { database, keyring } = this.#dependencies;
-    if ((await findPersonByEmail(database, keyring, email)) !== undefined) throw notPossible('emailIsHere');
+    if ((await findPersonByEmail(database, keyring, email)) !== undefined) throw notPossible('emailHasSignIn');
     return { email, name };
   }
 

@@ -175,7 +175,7 @@ export class Invitations {
   async #limitFailure({ account }: Invitation): Promise<Failure> {
     const open = await this.list(account);
     if (open.length < LIMITS.invitationsPerAccount) return teamFull();
-    return notPossible('invitations', { number: LIMITS.invitationsPerAccount });
+    return notPossible('tooManyInvitations', { number: LIMITS.invitationsPerAccount });
   }
 
   async #isMember(account: string, email: string): Promise<boolean> {
@@ -219,6 +219,6 @@ export async function assertInviterStillAllowed(
   if (!memberships.some(may)) throw invalidLink();
 }
 
-export const teamFull = (): Failure => notPossible('peopleFull', { number: LIMITS.peoplePerAccount });
+export const teamFull = (): Failure => notPossible('usersFull', { number: LIMITS.peoplePerAccount });
 
-export const invalidLink = (): Failure => notPossible('linkBad');
+export const invalidLink = (): Failure => notPossible('linkInvalid');

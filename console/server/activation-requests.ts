@@ -120,7 +120,7 @@ export class ActivationRequests {
     const waits = (await this.list(account)).some(
       (each) => each.environment === environment && each.status === 'requested',
     );
-    return waits ? notPossible('requestWaits') : new Failure('rate_limited');
+    return waits ? notPossible('requestPending') : new Failure('rate_limited');
   }
 }
 

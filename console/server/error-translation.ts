@@ -21,7 +21,7 @@ export async function translateErrors<T>(
  * `not_possible`. Errors that are no failures stay as they are.
  */
 export function translate(error: unknown, fieldNames: Readonly<Record<string, string>> = {}): unknown {
-  if (error instanceof UnsealError) return new Failure('not_possible', explain('damaged'), { cause: error });
+  if (error instanceof UnsealError) return new Failure('not_possible', explain('recordAltered'), { cause: error });
   if (!(error instanceof Failure)) return error;
   if (UNKNOWN_CODES.has(error.code)) return new Failure('unknown_record', { cause: error });
   const { field = '', reason, values } = error;

@@ -39,7 +39,7 @@ export async function executeOperatorChange(
   execution: Execution,
 ): Promise<void> {
   const { action, account, environment } = execution.approval;
-  if (!Object.hasOwn(EXECUTE, action)) throw notPossible('changeGone');
+  if (!Object.hasOwn(EXECUTE, action)) throw notPossible('changeUnknown');
   await EXECUTE[action as RestrictedChange['action']](services, transaction, { account, environment }, execution);
 }
 

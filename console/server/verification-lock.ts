@@ -7,7 +7,7 @@ const VERIFYING = new WeakSet<Database>();
 
 /** Runs one verification at a time, because it reads the entire log. Throws `unavailable` while another one runs. */
 export async function withVerificationLock<T>(database: Database, verify: () => Promise<T>): Promise<T> {
-  if (VERIFYING.has(database)) throw new Failure('unavailable', explain('verifying'));
+  if (VERIFYING.has(database)) throw new Failure('unavailable', explain('verificationRunning'));
   VERIFYING.add(database);
   try {
     return await verify();

@@ -352,7 +352,7 @@ function assertAuthentic(account: Account): AuthenticAccount {
   return account;
 }
 
-const concurrentUpdate = (): Failure => notPossible('sameMoment');
+const concurrentUpdate = (): Failure => notPossible('changedConcurrently');
 
 function keyQuotaExceeded(): Failure {
   const { keysPerEnvironment, keysCreatedPerDay: keysMadePerDay } = LIMITS;

@@ -106,7 +106,7 @@ export class ChangeControl {
       return transaction.write(assertNoDualControl(tenant.account), new Failure('changed_meanwhile'));
     // The account came under dual control after the member's call had passed its check.
     if (isMember) throw new Failure('changed_meanwhile');
-    if (this.#approvals === undefined) throw notPossible('noMemberApproves');
+    if (this.#approvals === undefined) throw notPossible('approvalNeedsConsole');
     throw new ApprovalRequired(await this.#approvals.requestByOperator(tenant, change, transaction.origin));
   }
 }

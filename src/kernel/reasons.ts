@@ -161,18 +161,18 @@ export const REASONS = {
   pkcs12: 'this is PKCS#12; convert its key to PEM first: openssl pkcs12 -in FILE -nocerts -nodes',
   publicKeyDamaged: 'the public key is damaged: it does not encrypt',
   privateKeyDamaged: 'the private key is damaged: its signature does not verify',
-  certificateInUseEnds: 'the active merchant certificate expires before the overlap ends',
-  certificateAlone: 'a certificate needs its private key: give both',
-  certificateWaits: 'another key is pending: a certificate without a key cannot be pending beside it',
-  certificateOfOther: 'the merchant certificate belongs to another private key',
+  activeCertificateExpires: 'the active merchant certificate expires before the overlap ends',
+  certificateNeedsKey: 'a certificate needs its private key: give both',
+  otherKeyPending: 'another key is pending: a certificate without a key cannot be pending beside it',
+  certificateOfOtherKey: 'the merchant certificate belongs to another private key',
   certificateTimes: 'the times of the {whose} certificate are malformed',
   certificateExpired: 'the {whose} certificate has expired',
-  certificateEndsBefore: 'the {whose} certificate expires before it becomes active',
-  certificateEarly: 'the {whose} certificate is not valid yet',
+  certificateExpiresBefore: 'the {whose} certificate expires before it becomes active',
+  certificateNotYetValid: 'the {whose} certificate is not valid yet',
 
   // Settings and processors.
   nothingToChange: 'There is nothing to change: give a key, a certificate or a setting.',
-  proxyEmpty: 'there is no such configuration',
+  proxyNotConfigured: 'there is no such configuration',
   settingUnknown: 'setting {number} does not exist; there are {names}',
   settingsMissing: 'missing: {names}',
   usernameNeedsPassword: 'wssec.username needs wssec.password',
@@ -186,8 +186,8 @@ export const REASONS = {
   simulatorInProduction: 'the simulator moves no money; to allow it in production, add --force',
   paymentsOff: 'payments are not enabled there',
   paymentsOffHere: 'Payments are not enabled for this account in this environment.',
-  requestWaits: 'A request for this environment is pending already.',
-  sameMoment: 'another user changed this at the same time; try again',
+  requestPending: 'A request for this environment is pending already.',
+  changedConcurrently: 'another user changed this at the same time; try again',
 
   // Accounts and API keys.
   accountUnknown: 'there is no such account; see: cardvault account list',
@@ -205,30 +205,31 @@ export const REASONS = {
   keyRevoked: 'the key is revoked; create a new one',
   keysFull:
     'an environment has at most {working} valid keys, and at most {made} are created in 24 hours; revoke keys that are no longer needed',
-  damaged: 'This record was altered in the database and cannot be opened. Tell your operator.',
+  recordAltered: 'This record was altered in the database and cannot be opened. Tell your operator.',
 
   // Approvals.
-  tooLongToWait: 'This is too much for one approval. Do it in parts.',
-  tooManyWait: 'Too many changes are waiting for approval.',
-  nobodyApproves: 'No other user of this account can approve this. An operator can invite an owner.',
-  otherDecides: 'Another user has to decide this.',
-  askerOnly: 'Only the requester can do this.',
-  changeGone: 'This change no longer exists.',
-  cameLater:
+  approvalTooLarge: 'This is too much for one approval. Do it in parts.',
+  tooManyPendingApprovals: 'Too many changes are waiting for approval.',
+  noOtherApprover: 'No other user of this account can approve this. An operator can invite an owner.',
+  otherUserDecides: 'Another user has to decide this.',
+  requesterOnly: 'Only the requester can do this.',
+  changeUnknown: 'This change no longer exists.',
+  approverNotYetEligible:
     'This was requested before you became a member, or before you set up your current second factor. It has to be requested again.',
-  approverGone: 'The approver no longer has the right to approve this. Request it again.',
-  twoNeeded: 'Two-person approval needs two users who can approve changes. Invite an owner or a developer first.',
+  approverRightLost: 'The approver no longer has the right to approve this. Request it again.',
+  twoApproversNeeded:
+    'Two-person approval needs two users who can approve changes. Invite an owner or a developer first.',
 
   // Users.
-  verifying: 'The audit log is already being verified. Try again when the verification has ended.',
-  emailIsHere: 'This email address already has a sign-in. Sign in, then open the link again.',
+  verificationRunning: 'The audit log is already being verified. Try again when the verification has ended.',
+  emailHasSignIn: 'This email address already has a sign-in. Sign in, then open the link again.',
   emailTaken: 'Another user has this email address.',
   emailUnknown: 'No user has this email address.',
   emailIsMember: 'A member of this account has this email address.',
-  member: 'You are already a member.',
-  peopleFull: 'An account has at most {number} users, including invited ones. Remove some first.',
-  invitations: 'There are {number} pending invitations already. Revoke some first.',
-  linkBad: 'This link was used or revoked, or it has expired. Ask for a new one.',
+  alreadyMember: 'You are already a member.',
+  usersFull: 'An account has at most {number} users, including invited ones. Remove some first.',
+  tooManyInvitations: 'There are {number} pending invitations already. Revoke some first.',
+  linkInvalid: 'This link was used or revoked, or it has expired. Ask for a new one.',
   linkForPassword: 'This link is for a new password. Sign out, then open it again.',
   linkForOther: 'This invitation is for another user.',
   passkeyFailed: 'The passkey could not be created. Try again.',
@@ -252,7 +253,7 @@ export const REASONS = {
   otherUnknownOutcome: 'another transaction of the payment is in doubt: {transaction}',
   statusDisallowsOutcome: 'a payment that is {status} does not allow that',
   expiryNotRefusable: "the payment has expired: void it in the processor's console, then resolve it as accepted",
-  noMemberApproves: 'this account is under dual control, and without the console no member can approve the change',
+  approvalNeedsConsole: 'this account is under dual control, and without the console no member can approve the change',
 
   // Limits of one processor.
   processorCountry: 'expected two letters (ISO 3166-1) for this processor',

@@ -324,7 +324,7 @@ export class PaymentActivations {
     const targets = targetsOf(consent);
     const event = { action: 'payments.enabled', outcome: 'success', ...tenant, targets, detail } as const;
     const macKey = await rowMacKey(this.#keyring);
-    const changed = notPossible('sameMoment');
+    const changed = notPossible('changedConcurrently');
     const { now } = transaction;
     transaction.record(event, consent?.requester);
     transaction.write(await upsertSettings(this.#keyring, tenant, name, given, stored?.revision), changed);

@@ -75,7 +75,7 @@ export async function rotateMerchantKey(
 ): Promise<Rotation<MerchantKey>> {
   const { now, from } = times;
   if (old !== undefined && from > now && expiryOf(active(old, now).certificate) < from)
-    throw new InvalidKeyError(explain('certificateInUseEnds'), 'overlap_minutes');
+    throw new InvalidKeyError(explain('activeCertificateExpires'), 'overlap_minutes');
   const certificate = files.certificate && merchantCertificate(files.certificate, times);
   const { privateKey, passphrase } = files;
   if (privateKey === undefined)
@@ -100,10 +100,10 @@ function renewCertificate(
   certificate: X509Certificate | undefined,
   { now, from }: RotationTimes,
 ): Rotation<MerchantKey> {
-  if (old === undefined || certificate === undefined) throw new InvalidKeyError(explain('certificateAlone'));
+  if (old === undefined || certificate === undefined) throw new InvalidKeyError(explain('certificateNeedsKey'));
   const next = pending(old, now);
   const current = active(old, now);
-  if (next !== undefined && from > now) throw new InvalidKeyError(explain('certificateWaits'));
+  if (next !== undefined && from > now) throw new InvalidKeyError(explain('otherKeyPending'));
   if (next !== undefined && isKeyPair(next.value.key, certificate)) {
     assertValid(certificate, { now, from: next.from }, 'merchant');
     const entered = toMerchantKey(next.value.key, certificate);
@@ -133,7 +133,8 @@ async function resolveMerchantKey(
   return reusable ?? toMerchantKey(key, parseCertificate(await createSelfSigned(key, name, now)));
 }
 
-const keyMismatch = (): InvalidKeyError => new InvalidKeyError(explain('certificateOfOther'), 'merchant_certificate');
+const keyMismatch = (): InvalidKeyError =>
+  new InvalidKeyError(explain('certificateOfOtherKey'), 'merchant_certificate');
 
 /** The certificate that contained the public key, if any. */
 function findCertificate(file: Uint8Array): X509Certificate | undefined {
@@ -151,8 +152,8 @@ function assertValid(certificate: X509Certificate, { now, from }: RotationTimes,
   if (Number.isNaN(start) || Number.isNaN(end))
     throw new InvalidKeyError(explain('certificateTimes', { whose: owner }));
   if (end <= now) throw new InvalidKeyError(explain('certificateExpired', { whose: owner }));
-  if (end <= from) throw new InvalidKeyError(explain('certificateEndsBefore', { whose: owner }));
-  if (start > now) throw new InvalidKeyError(explain('certificateEarly', { whose: owner }));
+  if (end <= from) throw new InvalidKeyError(explain('certificateExpiresBefore', { whose: owner }));
+  if (start > now) throw new InvalidKeyError(explain('certificateNotYetValid', { whose: owner }));
 }
 
 /** A key can be well-formed and still have numbers that do not belong together. */

@@ -144,7 +144,7 @@ export class ProxyConfigurations {
   /** Erases all keys and settings, also when they cannot be unsealed. */
   async remove(transaction: Transaction, tenant: Tenant, right: ChangeRight = {}): Promise<void> {
     const revision = await findRevision(this.#database, tenant);
-    if (revision === undefined) throw notPossible('proxyEmpty');
+    if (revision === undefined) throw notPossible('proxyNotConfigured');
     const change: RestrictedChange = { action: 'proxy.remove', summary: [], body: '{}' };
     await this.#changeControl.permit(transaction, tenant, change, right);
     await this.#put(transaction, tenant, EMPTY, revision, { action: 'proxy.removed', detail: {}, right });
@@ -196,7 +196,7 @@ export class ProxyConfigurations {
     const targets = consent === undefined ? [] : [`approval:${consent.approvalId}`];
     transaction.record({ action, detail, outcome: 'success', ...tenant, targets }, consent?.requester);
     const update = await upsertConfiguration(this.#keyring, tenant, configuration, old);
-    transaction.write(update, notPossible('sameMoment'));
+    transaction.write(update, notPossible('changedConcurrently'));
     if (!isMember) transaction.write(upsertOperatorNotice(tenant, action, transaction.now));
     transaction.scrub();
     transaction.afterCommit(async () => this.#cache.delete(tenantKey(tenant)));

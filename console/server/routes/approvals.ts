@@ -119,7 +119,7 @@ const revokeInvitations = ({ services, transaction, account }: AnyCall): Promise
 /** Finds the change of an approval. Throws `not_allowed` when the requester has lost the capability for it. */
 function findApprovableChange({ services, role }: AnyCall, { action }: Approval): ApprovableChange {
   const change = services.changes.get(action);
-  if (change === undefined) throw notPossible('changeGone');
+  if (change === undefined) throw notPossible('changeUnknown');
   if (role === undefined || !can(role, change.definition.access as Capability)) throw new Failure('not_allowed');
   return change;
 }
@@ -129,7 +129,7 @@ async function assertApproverStillAllowed({ services, account }: AnyCall, { deci
   if (decidedBy === undefined) return;
   const role = await services.people.team.findRole(account, decidedBy);
   if (role !== undefined && can(role, 'approvals:decide')) return;
-  throw notPossible('approverGone');
+  throw notPossible('approverRightLost');
 }
 
 type Emails = ReadonlyMap<string, string | undefined>;
