@@ -13,6 +13,7 @@ import type { Fill, TransactionScope } from '../../src/idempotency/transaction.t
 import { SECOND } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import { Failure } from '../../src/kernel/failure.ts';
+import { parseIdTime } from '../../src/kernel/ids.ts';
 import { type Pan, parsePan } from '../../src/kernel/pan.ts';
 import type { Command } from '../../src/payments/commands.ts';
 import type { PaymentSnapshot } from '../../src/payments/payment.ts';
@@ -54,6 +55,7 @@ describe('the stages of a payment', () => {
   let activations: PaymentActivations;
   let repository: PaymentRepository;
   let payments: Payments;
+  let vault: Vault;
   let tenant: Tenant;
   let caller: ApiCaller;
   let numbers = 0;
@@ -63,7 +65,7 @@ describe('the stages of a payment', () => {
   let respond: (name: string) => Outcome = () => APPROVED;
 
   const calling = (name: string) => async (): Promise<never> => {
-    const sql = 'select 1 as one from payments where account = ? and operation_in_progress is not null';
+    const sql = 'select 1 as one from payments where account = ?account and operation_in_progress is not null';
     const rows = await core.database.read(sql, tenant.account);
     calls.push(`${name} ${rows.length}`);
     return respond(name) as never;
@@ -83,13 +85,14 @@ describe('the stages of a payment', () => {
   };
 
   before(async () => {
+    clocks.stop();
     core = await openCore(parseConfig({ CARDVAULT_DATA_DIR: directory, CARDVAULT_CLOCK: 'system' }), clocks);
     core.time.accept(core.time.read());
     const { sadKeys, time, random } = core;
     const processors = { simulator: processor };
     activations = new PaymentActivations({ ...core, processors, hosts: new ProcessorHosts() });
     repository = new PaymentRepository({ ...core, onOutcome: (...told) => outcomes.push(told.join(' ')) });
-    const vault = new Vault({ ...core, time, random });
+    vault = new Vault({ ...core, time, random });
     const captures = new Captures({ ...core, sadKeys, vault });
     payments = new Payments({
       ...core,
@@ -154,6 +157,10 @@ describe('the stages of a payment', () => {
       .map(({ record }) => JSON.parse(record) as AuditRecord)
       .filter(({ action }) => /^payment\.|^access/.test(action))
       .map(({ action, outcome, actor }) => `${action} ${outcome} ${actor.type}`);
+  const lastRecord = async (action: string): Promise<AuditRecord> =>
+    (await Array.fromAsync(exportJournal(core.database)))
+      .map(({ record }) => JSON.parse(record) as AuditRecord)
+      .findLast((record) => record.action === action) ?? assert.fail(`no record of ${action}`);
   const show = async (id: string): Promise<string> => render(await payments.lookup(tenant, id)).body;
   const isCode = (code: string) => (error: unknown) => error instanceof Failure && error.code === code;
   const capture: Command = { type: 'capture', amount: undefined };
@@ -165,6 +172,9 @@ describe('the stages of a payment', () => {
     const intent = await intendNew(scope);
     assert.deepEqual([calls, await recorded()], [[], ['payment.requested success key']]);
     const { id } = intent.loaded.operation;
+    const { targets, detail } = await lastRecord('payment.requested');
+    assert.deepEqual([targets, detail], [[`payment:${id}`], { operation: 'authorization', transaction: id }]);
+    assert.equal(parseIdTime(id), clocks.clock());
     assert.deepEqual(await again(request), { boundTo: id });
     assert.equal(await payments.replay(tenant, id), undefined);
     const sent = await payments.send(intent);
@@ -190,6 +200,24 @@ describe('the stages of a payment', () => {
     assert.match(loaded.payment.card.token?.token ?? '', /^411111[0-9A-Za-z]{6}1111$/);
     assert.equal(await tokens(), before + 1);
     assert.deepEqual((await payments.lookup(tenant, loaded.payment.id)).payment.card, loaded.payment.card);
+    const again = await intendNew(await begin(), { order: { ...NEW.order, capture: true } });
+    assert.deepEqual([again.loaded.payment.card, await tokens()], [loaded.payment.card, before + 1]);
+    assert.deepEqual((await vault.inspect(tenant, loaded.payment.card.token?.token ?? '')).tags, []);
+  });
+
+  test('a card of a token is read by a key with the permission, and the read is recorded with its purpose', async () => {
+    const stored = await intendNew(await begin(), { order: { ...NEW.order, capture: true } });
+    const token = stored.loaded.payment.card.token?.token ?? assert.fail();
+    const placeholder = { token, source: 'detokenize', part: 'card', date: undefined, encrypt: false } as const;
+    const card = { ...NEW.card, number: { placeholder } };
+    for (const capture of [false, true]) {
+      const { loaded } = await intendNew(await begin(), { card, order: { ...NEW.order, capture } });
+      assert.equal(loaded.payment.card.token, undefined);
+      const { outcome, detail } = await lastRecord('token.detokenized');
+      assert.deepEqual([outcome, detail], ['success', { use: capture ? 'payment' : 'authorization' }]);
+    }
+    caller = { ...caller, permissions: ['payments:write'] };
+    await assert.rejects(intendNew(await begin(), { card }), isCode('access_denied'));
   });
 
   test('what the processor rejects, and what is not enabled, leaves no intent', async () => {
@@ -208,10 +236,15 @@ describe('the stages of a payment', () => {
 
   test('an operation names its payment; a refund may name the capture', async () => {
     const id = await pay();
-    await assert.rejects(intendOn(await begin(), 'a'.repeat(25), capture), isCode('unknown_payment'));
-    await assert.rejects(payments.lookup(tenant, 'a'.repeat(25)), isCode('unknown_payment'));
+    const isUnknown = (error: unknown) => isCode('unknown_payment')(error) && (error as Failure).field === 'id';
+    await assert.rejects(intendOn(await begin(), 'a'.repeat(25), capture), isUnknown);
+    await assert.rejects(payments.lookup(tenant, 'a'.repeat(25)), isUnknown);
+    // The id of the processor finds a payment, and is no name for an operation on it.
+    assert.equal((await payments.lookup(tenant, 'p-1')).payment.id, id);
+    await assert.rejects(intendOn(await begin(), 'p-1', capture), isUnknown);
     const captured = await payments.operate({ tenant, origin: KEY }, id, capture, undefined);
     assert.equal(render(captured).body, 'capture accepted Collected 10000 0');
+    assert.deepEqual((await recorded()).slice(1), ['payment.requested success key']);
     const captureId = captured.operation.id;
     await assert.rejects(intendOn(await begin(), captureId, { type: 'authorization_void' }), isCode('unknown_payment'));
     const refunded = await payments.operate({ tenant, origin: KEY }, captureId, refund('10'), 'A-3');
@@ -251,6 +284,8 @@ describe('the stages of a payment', () => {
     clocks.advance(TIMEOUT_MS);
     assert.equal(await conclude(scope, intent, { outcome: APPROVED }), 'authorization in_progress Opened 0 0');
     assert.deepEqual(await again(request), { boundTo: intent.loaded.operation.id });
+    const { reconciliation } = await payments.lookup(tenant, intent.loaded.operation.id);
+    assert.equal(reconciliation.lastProblem, 'timeout');
     clocks.advance(SECOND);
     assert.deepEqual((await payments.send(intent)).outcome, { kind: 'not-sent' }, 'nor is anything sent any more');
   });

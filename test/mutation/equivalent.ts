@@ -56,4 +56,40 @@ export const EQUIVALENT: readonly Equivalent[] = [
     replacement: 'true',
     why: 'No comparison with undefined holds.',
   },
+  {
+    source: 'src/payments/payments.ts',
+    line: "const isRefused = outcome.kind === 'refused' && operation.type !== 'payment_refund' && first !== undefined;",
+    replacement: 'true',
+    why: 'Each payment has a first operation.',
+  },
+  {
+    source: 'src/payments/payments.ts',
+    line: "if (started === undefined) throw new Failure('internal');",
+    replacement: 'false',
+    why: 'An allowed command always starts.',
+  },
+  {
+    source: 'src/payments/payments.ts',
+    line: "if (started === undefined) throw new Failure('internal');",
+    replacement: '""',
+    why: 'An allowed command always starts.',
+  },
+  {
+    source: 'src/payments/payments.ts',
+    line: "return { token: result?.token?.token ?? '', scheme };",
+    replacement: 'result?.token.token',
+    why: 'A card that gets no token ends the tokenization with a failure.',
+  },
+  {
+    source: 'src/payments/payments.ts',
+    line: "return { token: result?.token?.token ?? '', scheme };",
+    replacement: 'result.token',
+    why: 'A card that gets no token ends the tokenization with a failure.',
+  },
+  {
+    source: 'src/payments/payments.ts',
+    line: "return { token: result?.token?.token ?? '', scheme };",
+    replacement: '"Stryker was here!"',
+    why: 'A card that gets no token ends the tokenization with a failure.',
+  },
 ];
