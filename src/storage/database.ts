@@ -5,6 +5,7 @@ import type { Migration } from './migration.ts';
 /**
  * The interface between the service and its database, kept narrow: reads, and units of writes that are committed
  * atomically. Both are the same SQL text on every database: `?` parameters, text and blob ids, integer milliseconds.
+ * Accounts and environments have the parameters `?account` and `?environment`, see `account-numbers.ts`.
  * There are no interactive transactions; a condition on earlier reads is expressed as the number of rows that a write
  * has to touch.
  */
@@ -48,7 +49,7 @@ export interface Database {
   read(sql: string, ...values: readonly Value[]): Promise<Row[]>;
   /** Reads rows as the database holds them, with numbers in the columns of accounts and environments. */
   readStored(sql: string, ...values: readonly Value[]): Promise<Row[]>;
-  /** Tells the number of an account that the next commit inserts. */
+  /** Notes the number of an account that the next commit inserts. */
   nameAccount(id: string, number: number): void;
   /**
    * Resolves when the unit is on disk, or was rolled back. Throws `StorageError` when the result of the commit is
