@@ -92,4 +92,16 @@ export const EQUIVALENT: readonly Equivalent[] = [
     replacement: '"Stryker was here!"',
     why: 'A card that gets no token ends the tokenization with a failure.',
   },
+  {
+    source: 'src/payments/resolve-outcome.ts',
+    line: "const UNKNOWN_CAPTURE: InquiryResult = unknown('capture');",
+    replacement: '""',
+    why: 'The problem of an attempt is that of the last call of the processor.',
+  },
+  {
+    source: 'src/payments/resolve-outcome.ts',
+    line: "if (state.kind === 'refused' || (state.kind === 'approved' && state.captured !== undefined))",
+    replacement: 'true',
+    why: 'Only an approval has a captured amount.',
+  },
 ];
