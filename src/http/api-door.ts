@@ -32,11 +32,11 @@ export interface AccessGrant extends Grant {
 export class RateLimitFailure extends Failure {
   readonly rate: RateLimitState;
   /** The limit of an authenticated key, which its owner may know. */
-  readonly ofKey: boolean;
-  constructor(rate: RateLimitState, ofKey: boolean) {
+  readonly isOfKey: boolean;
+  constructor(rate: RateLimitState, isOfKey: boolean) {
     super('rate_limited');
     this.rate = rate;
-    this.ofKey = ofKey;
+    this.isOfKey = isOfKey;
   }
 }
 
@@ -59,7 +59,7 @@ const BURST_SECONDS = 2;
 export class ApiDoor implements Door<ApiRoute, AccessGrant> {
   readonly #perKey: TokenBuckets | undefined;
   readonly #policy: string;
-  readonly #refusals: TokenBuckets | undefined;
+  readonly #denials: TokenBuckets | undefined;
   readonly #guesses: TokenBuckets | undefined;
   readonly #authentication: Authentication;
   readonly #database: Database;
@@ -84,7 +84,7 @@ export class ApiDoor implements Door<ApiRoute, AccessGrant> {
     this.#policy = `"per-key";q=${rates.perKey * BURST_SECONDS};w=${BURST_SECONDS}`;
     // Separate from the bucket of valid requests, so that a stolen key used from another address cannot block its
     // owner.
-    this.#refusals = rates.perKey > 0 ? buckets() : undefined;
+    this.#denials = rates.perKey > 0 ? buckets() : undefined;
     this.#guesses =
       rates.failedAuthentication > 0 ? tokenBucketsPerMinute(clock, rates.failedAuthentication) : undefined;
   }
@@ -106,7 +106,7 @@ export class ApiDoor implements Door<ApiRoute, AccessGrant> {
     const at = this.#clock();
     const secret = readSecret(head, endpoint);
     const result = await this.#authentication.authenticate(secret, head.address, endpoint.permission);
-    if (result.denial !== undefined) return this.#refuse(head, endpoint, result.key, result.denial);
+    if (result.denial !== undefined) return this.#deny(head, endpoint, result.key, result.denial);
     return { ...grant, key: result.key, tenant: result.tenant, at };
   }
 
@@ -131,7 +131,7 @@ export class ApiDoor implements Door<ApiRoute, AccessGrant> {
     let rate = grant?.rate;
     if (error instanceof RateLimitFailure) {
       headers['retry-after'] = String(error.rate.reset);
-      if (error.ofKey) rate = error.rate;
+      if (error.isOfKey) rate = error.rate;
     }
     if (rate === undefined) return;
     headers['ratelimit-policy'] = this.#policy;
@@ -144,7 +144,7 @@ export class ApiDoor implements Door<ApiRoute, AccessGrant> {
     result: AuthenticationResult,
     at: number,
   ): AccessGrant | Promise<AccessGrant> {
-    if (result.denial !== undefined) return this.#refuse(head, endpoint, result.key, result.denial);
+    if (result.denial !== undefined) return this.#deny(head, endpoint, result.key, result.denial);
     const { key, tenant, previousUseAt } = result;
     const rate = this.#perKey?.take(key.id);
     if (rate?.allowed === false) throw new RateLimitFailure(rate, true);
@@ -156,20 +156,20 @@ export class ApiDoor implements Door<ApiRoute, AccessGrant> {
     return { key, tenant, previousUseAt, origin, rate, at };
   }
 
-  async #refuse(
+  async #deny(
     { address, id: requestId }: RequestHead,
     { method, path }: ApiRoute,
     key: StoredKey | undefined,
-    refusal: DenialReason,
+    reason: DenialReason,
   ): Promise<never> {
-    const taken = GUESSING_REASONS.has(refusal)
+    const taken = GUESSING_REASONS.has(reason)
       ? this.#guesses?.take(subscriberNetwork(address))
-      : this.#refusals?.take(key?.id ?? '');
+      : this.#denials?.take(key?.id ?? '');
     if (taken?.allowed === false) throw new RateLimitFailure(taken, false);
     const actor: Origin['actor'] = key === undefined ? { type: 'unknown' } : { type: 'key', ...namesOf(key) };
     const event = {
       action: 'access.denied' as const,
-      outcome: refusal,
+      outcome: reason,
       account: key?.account ?? '',
       environment: this.#environment,
       // The pattern of the path, never the path.

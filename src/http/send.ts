@@ -115,7 +115,7 @@ export function reportRequest(options: Reporting, request: FastifyRequest, statu
 /** Headers of every response, also of one to a request that cannot be parsed. */
 export const BASE_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 
-/** Headers of every answer. */
+/** Headers of every response of a listener. */
 export function commonHeaders({ headers }: Reporting, request: FastifyRequest): Record<string, string> {
   const common = {
     'x-request-id': request.id,

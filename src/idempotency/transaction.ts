@@ -130,7 +130,7 @@ class RequestScope implements TransactionScope {
   readonly #context: TransactionContext;
   readonly #claim: Claim | undefined;
   #isBound = false;
-  /** Returns the records that `recordAlways` added to a failed attempt. */
+  /** What `recordAlways` added to an attempt that failed. */
   #lastingRecords: readonly JournalEntry[] = [];
 
   constructor(services: Services, context: TransactionContext, claim: Claim | undefined) {

@@ -25,7 +25,7 @@ export interface LoadedPayment extends PaymentSnapshot {
 export type OutcomeObserver = (environment: string, processor: string, operation: string, result: string) => void;
 
 /** Statuses in which the sensitive authentication data is no longer needed. */
-const ANSWERED = ['Authorized', 'Collected', 'Declined', 'Voided', 'Cancelled'];
+const SAD_NOT_NEEDED = ['Authorized', 'Collected', 'Declined', 'Voided', 'Cancelled'];
 
 export const rulesOf = ({ settings, processor }: ConfiguredProcessor, time: TrustedTime): PaymentRules => {
   const { lifetimes, recoveryMax } = recoveryTimes(settings, aheadOfSteady(time));
@@ -141,7 +141,7 @@ export class PaymentRepository {
     { settings }: ConfiguredProcessor,
   ): PaymentSnapshot {
     const { payment } = snapshot;
-    if (payment.captureIds.length === 0 || !ANSWERED.includes(payment.status)) return snapshot;
+    if (payment.captureIds.length === 0 || !SAD_NOT_NEEDED.includes(payment.status)) return snapshot;
     if (settings['erase-sad'] === 'true' || tenant.environment === 'production') {
       transaction.write(eraseSad(tenant, payment.captureIds));
       transaction.scrub();

@@ -164,7 +164,7 @@ export class Payments {
   /** Returns the result of the operation that an Idempotency-Key is bound to; undefined until it has completed. */
   async replay(tenant: Tenant, operationId: string): Promise<PaymentSnapshot | undefined> {
     const snapshot = await this.lookup(tenant, operationId);
-    return snapshot.operation.stateAfter === undefined ? undefined : asCompleted(snapshot);
+    return isCompleted(snapshot) ? asCompleted(snapshot) : undefined;
   }
 
   /** Finds an operation by its id, ours or the processor's, with its payment. Throws `unknown_payment`. */

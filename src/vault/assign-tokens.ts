@@ -14,7 +14,7 @@ import {
   tokenBodyAt,
 } from './scheme.ts';
 import { type Card, type Creator, mergeToken, type Token, toTokenRecord } from './token.ts';
-import type { ExistingToken, StoredToken, TokenStore } from './token-store.ts';
+import type { StoredToken, TokenStore } from './token-store.ts';
 
 export interface Tokenization {
   readonly cards: readonly Card[];
@@ -38,7 +38,7 @@ interface CardEntry {
   card: Card;
   token: Token | undefined;
   /** The persistent token that the card has already. */
-  stored: ExistingToken | undefined;
+  stored: StoredToken | undefined;
   failure: TokenizationFailure | undefined;
 }
 
@@ -145,7 +145,7 @@ class TokenAssignment {
     if (entry.stored !== undefined) entry.token = mergeToken(entry.stored.token, entry.card, tags);
   }
 
-  #update({ token }: CardEntry, { token: before, revision }: ExistingToken): void {
+  #update({ token }: CardEntry, { token: before, revision }: StoredToken): void {
     if (token === undefined || toTokenRecord(before) === toTokenRecord(token)) return;
     this.updates.push({ token, before, revision });
   }

@@ -73,9 +73,6 @@ export interface StoredToken {
   readonly revision: number;
 }
 
-/** An existing persistent token. */
-export interface ExistingToken extends StoredToken {}
-
 /** A token, with its earlier state when it existed. */
 interface TaggedToken {
   readonly token: Token;
@@ -132,21 +129,21 @@ export class TokenStore {
     });
   }
 
-  async find(token: string): Promise<ExistingToken | undefined> {
+  async find(token: string): Promise<StoredToken | undefined> {
     const slot = toSlot(token);
     return slot === undefined
       ? undefined
-      : this.#toExistingToken(await this.#database.read(FIND_BY_SLOT, ...this.#scope(), slot));
+      : this.#toStoredToken(await this.#database.read(FIND_BY_SLOT, ...this.#scope(), slot));
   }
 
-  async findPersistent(pan: Pan, format: TokenFormat): Promise<ExistingToken | undefined> {
+  async findPersistent(pan: Pan, format: TokenFormat): Promise<StoredToken | undefined> {
     const rows = await this.#database.read(
       FIND_BY_FINGERPRINT,
       ...this.#scope(),
       this.#fingerprint(pan),
       persistentFormat(pan, format),
     );
-    const stored = await this.#toExistingToken(rows);
+    const stored = await this.#toStoredToken(rows);
     // Fingerprints are not sealed: an attacker with write access to the database must not be able to exchange cards.
     if (stored !== undefined && stored.token.card.pan !== pan) throw new UnsealError();
     return stored;
@@ -230,7 +227,7 @@ export class TokenStore {
     return [...this.#scope(), token.createdAt, slotOrNone(token.token), ...card];
   }
 
-  async #toExistingToken([row]: Row[]): Promise<ExistingToken | undefined> {
+  async #toStoredToken([row]: Row[]): Promise<StoredToken | undefined> {
     if (row === undefined) return undefined;
     const revision = integer(row, 'revision');
     const token = await unsealToken(this.#keyring, this.tenant, row);

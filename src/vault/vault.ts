@@ -106,15 +106,16 @@ export class Vault {
     const distinct = [...new Set(tokens)];
     const found = await Promise.all(distinct.map((token) => store.findDeletable(token)));
     const deletable = found.flatMap((each) => each ?? []);
-    if (deletable.length > 0)
+    if (deletable.length > 0) {
       for (const write of store.delete(deletable, this.#time.latestNow())) transaction.write(write);
+      transaction.scrub();
+    }
     const outcome = deletable.length === distinct.length ? 'success' : deletable.length === 0 ? 'missing' : 'partial';
     const targets = deletable.map(({ value }) => `token:${value}`);
     const event = { action: 'token.deleted', outcome, ...tenant, targets } as const;
     // A caller may reject a deletion that found nothing; it is recorded all the same.
     if (deletable.length === 0) transaction.recordAlways(event);
     else transaction.record(event);
-    transaction.scrub();
     return distinct.map((token, index) => ({ token, deleted: found[index] !== undefined }));
   }
 

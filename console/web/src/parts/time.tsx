@@ -72,7 +72,7 @@ const UNITS = [
 ] as const;
 
 /** Formats a time such as "3 minutes ago". */
-export function formatRelativeTime(value: string, now: number, language: string): string {
+function formatRelativeTime(value: string, now: number, language: string): string {
   const seconds = Math.round((Date.parse(value) - now) / 1000);
   const format = new Intl.RelativeTimeFormat(resolveLocale(language), { numeric: 'auto' });
   for (const [unit, length] of UNITS)

@@ -10,7 +10,7 @@ import { PasswordField } from '../../parts/password-field.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { KeyInput } from './key-input.tsx';
 
-export const KEY_KINDS = ['processor', 'merchant', 'certificate'] as const;
+const KEY_KINDS = ['processor', 'merchant', 'certificate'] as const;
 export type KeyKind = (typeof KEY_KINDS)[number];
 
 /** Minutes until the upload becomes active. */
