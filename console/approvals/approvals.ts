@@ -139,7 +139,7 @@ export class Approvals implements ApprovalService {
     return this.#insert(transaction, account, request, { requestedBy: person.id, requester: person.name });
   }
 
-  /** Throws `ApprovalError` when no member of the account could approve it, or when it cannot be stored. */
+  /** Throws as `request`. */
   async requestByOperator(tenant: Tenant, change: RestrictedChange, origin: Origin): Promise<string> {
     const { action, summary, body } = change;
     const { actor } = origin;
@@ -259,7 +259,7 @@ export class Approvals implements ApprovalService {
   }
 
   /**
-   * Erases the call of a request that has lapsed, and after `LISTED_MS` the entire record. A row that was altered in
+   * Erases the call of a request that has lapsed, and after `RETENTION_MS` the entire record. A row that was altered in
    * the database is never sealed again: it is deleted with its call, and the deletion is recorded. Returns how many
    * rows were handled.
    */

@@ -54,7 +54,7 @@ export type SignInStatus = (typeof SIGN_IN_STATUSES)[number];
 
 /** PCI DSS 8.3.4: 30 minutes at least. */
 const LOCK_MS = 30 * MINUTE;
-/** The first delay of new networks; each further failure doubles it, up to `LOCKED_MS`. */
+/** The first delay of new networks; each further failure doubles it, up to `LOCK_MS`. */
 const FIRST_DELAY_MS = 30 * SECOND;
 /** A count of failures expires after this time without another one. */
 const FAILURE_TTL_MS = DAY;

@@ -20,7 +20,7 @@ export interface Resumption {
   readonly operator: string;
   /** The backup that was restored, or the target of the copy. */
   readonly what: string;
-  /** The sequence with which each chain ended, by `nameOfChain`. A chain that is not named had not started. */
+  /** The sequence with which each chain ended, by `formatChain`. A chain that is not named had not started. */
   readonly ends: ReadonlyMap<string, number>;
 }
 

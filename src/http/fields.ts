@@ -13,7 +13,7 @@ export interface Field<T> {
   readonly optional?: boolean;
   /** True when the value counts as absent. Default: `null` alone does. */
   readonly isAbsent?: (value: Json) => boolean;
-  /** Throws `Mismatch`. */
+  /** Throws `FieldMismatch`. */
   parse(value: Json): T;
 }
 

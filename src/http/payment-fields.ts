@@ -83,7 +83,7 @@ type PartBody = ValueOf<ReturnType<typeof partialAmount>> | undefined;
 export const toRequestedAmount = (body: PartBody): RequestedAmount | undefined =>
   body?.amount_details && { text: body.amount_details.total_amount, currency: body.amount_details.currency };
 
-/** Throws `Mismatch`, which names `path`. */
+/** Throws `FieldMismatch`, which names `path`. */
 export function toMoney(text: string, of: Currency, path: string, { mayBeZero = false } = {}): Money {
   const minor = parseAmount(text, of);
   if (minor === undefined || (minor === 0n && !mayBeZero))

@@ -62,6 +62,6 @@ export class TokenBuckets {
   }
 }
 
-/** `perMinute` requests a minute, all of which may come at once. */
+/** Returns buckets of `count` requests a minute, all of which may come at the same moment. */
 export const tokenBucketsPerMinute = (clock: Clock, count: number): TokenBuckets =>
   new TokenBuckets({ clock, rate: count / (MINUTE / SECOND), burst: count });

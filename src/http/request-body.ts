@@ -51,7 +51,7 @@ export type ParsedBody = Pick<RouteCall, 'source' | 'body'>;
 
 const NO_SOURCE: ParsedBody['source'] = { text: '', spans: new Map() };
 
-/** Throws `malformed_json`, `malformed_xml`, `invalid_field`, `Mismatch`. */
+/** Throws `malformed_json`, `malformed_xml`, `invalid_field`, `FieldMismatch`. */
 export const parseBody = ({ body: field, text }: Pick<Route, 'body' | 'text'>, body: Buffer): ParsedBody =>
   field === undefined ? parseTextBody(body, text) : parseJsonBody(body, field);
 

@@ -130,7 +130,7 @@ class RequestScope implements TransactionScope {
   readonly #context: TransactionContext;
   readonly #claim: Claim | undefined;
   #isBound = false;
-  /** What `recordAlways` added to an attempt that failed. */
+  /** Audit records that `recordAlways` added to an attempt that failed. */
   #lastingRecords: readonly JournalEntry[] = [];
 
   constructor(services: Services, context: TransactionContext, claim: Claim | undefined) {

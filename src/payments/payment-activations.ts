@@ -175,7 +175,7 @@ export class PaymentActivations {
   }
 
   /**
-   * Throws `SettingError` or another error for the operator, and `ApprovalRequired` when a member of the account has to
+   * Throws `usage` or another failure for the operator, and `ApprovalRequired` when a member of the account has to
    * approve it first; in each case the transaction is as it was.
    */
   async enable(
@@ -252,7 +252,7 @@ export class PaymentActivations {
     return listSettings(this.#table(name), {});
   }
 
-  /** Throws `SettingError`. The same check is made before each request, by the list of the node that sends it. */
+  /** Throws `usage`. The same check is made before each request, by the list of the node that sends it. */
   #assertAllowedHosts({ environment }: Tenant, name: string, given: ConfiguredSettings): void {
     const { productionHosts = [] } = this.#processor(name);
     for (const [setting, { destination }] of Object.entries(this.#table(name))) {

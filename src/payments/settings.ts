@@ -148,7 +148,7 @@ export const COMMON_SETTINGS = {
   ),
 } satisfies SettingTable;
 
-/** Merges changes into the configured settings; an empty value removes a setting. Throws `SettingError`. */
+/** Merges changes into the configured settings; an empty value removes a setting. Throws `usage`. */
 export function mergeSettings(
   table: SettingTable,
   old: ConfiguredSettings,
@@ -177,7 +177,7 @@ export function mergeSettings(
   return merged;
 }
 
-/** Production does not allow this choice (PCI DSS 3.3.1). Throws `SettingError`. */
+/** Production does not allow this choice (PCI DSS 3.3.1). Throws `usage`. */
 export function assertErasesSad(given: ConfiguredSettings): void {
   if (given['erase-sad'] === 'false') throw new Failure('usage', explain('sadErased'), { field: 'settings' });
 }

@@ -104,7 +104,7 @@ export class ProxyConfigurations {
   }
 
   /**
-   * Throws `InvalidKeyError`, `SettingError` or another error for the operator, and `ApprovalRequired` when a member of
+   * Throws `InvalidKeyError`, `usage` or another failure for the operator, and `ApprovalRequired` when a member of
    * the account has to approve the change first; in each case the transaction is as it was.
    */
   async configure(

@@ -71,7 +71,7 @@ export type EffectiveSettings = { readonly [K in ChoiceName]: (typeof CHOICES)[K
   readonly [K in TextName]?: string;
 };
 
-/** Merges changes into the configured settings; an empty value removes a setting. Throws `SettingError`. */
+/** Merges changes into the configured settings; an empty value removes a setting. Throws `usage`. */
 export function mergeSettings(current: ConfiguredSettings, changes: ConfiguredSettings): ConfiguredSettings {
   const merged: Record<string, string> = { ...current };
   for (const [index, [name, value]] of Object.entries(changes).entries()) {

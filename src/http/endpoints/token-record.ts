@@ -64,7 +64,7 @@ export const formatMembers = {
 
 type FormatRequest = ObjectValue<typeof formatMembers>;
 
-/** Throws `Mismatch` when the scheme has no 8-digit BIN. */
+/** Throws `FieldMismatch` when the scheme has no 8-digit BIN. */
 export function toTokenFormat(request: FormatRequest, key: ApiKey): Omit<Tokenization, 'cards'> {
   const isEightDigits = request.isEightDigitsBin === true;
   if (isEightDigits && !SCHEMES[request.scheme].eightDigitBin) {

@@ -5,7 +5,7 @@ import { explain } from '../../kernel/reasons.ts';
 
 /**
  * Exclusive XML Canonicalization 1.0 without comments (http://www.w3.org/2001/10/xml-exc-c14n#), without inclusive
- * namespaces, of an element without context. Expects what `readDocument` accepts: well-formed, no DOCTYPE, no
+ * namespaces, of an element without context. Expects what `parseDocument` accepts: well-formed, no DOCTYPE, no
  * processing instructions. Throws `malformed_xml` when the form is too long.
  */
 export function canonicalElement(text: string): string {

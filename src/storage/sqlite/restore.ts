@@ -51,7 +51,7 @@ interface Promotion {
  * Replaces the present database with the staged one, which was verified and closed. Returns where the present one was
  * moved to.
  *
- * The staged file first takes the name that `refuseInterruptedRestore` finds. From then on it is the vault: a crash
+ * The staged file first takes the name that `assertNoInterruptedRestore` finds. From then on it is the vault: a crash
  * leaves it complete, and nothing opens the rest of the old database. The log of the old one must never be applied to
  * the new one, and its keys of sensitive authentication data must not unseal what the backup contains. The file takes
  * that name before the last check for other processes, because a service opens its database before it checks the name.
