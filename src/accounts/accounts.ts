@@ -39,9 +39,6 @@ import {
 import { assertDisplayableAttributes, type IssuedKey, issueKey, type KeyAttributes, type NewKey } from './issue-key.ts';
 import { ACCOUNTS, API_KEYS, ENABLEMENTS } from './mac-tables.ts';
 
-/** The reason why an altered key is not edited or rotated. */
-const KEY_ALTERED = 'the key was altered in the database: it can only be revoked; revoke it and create a new one';
-
 interface EditScope {
   /** Restricts the change to keys of this account. */
   readonly account?: string;
