@@ -338,6 +338,19 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
     );
   });
 
+  test('whose scheme was altered to one that does not exist hold up no search of a BIN', async () => {
+    const tenant = await newTenant();
+    const pan = luhnPan('520082');
+    const { token } = await make(tenant, asked(pan, { format: { scheme: 7, bin: 6 } }));
+    const { token: kept } = await make(tenant, asked(pan, {}));
+    await change('update tokens set scheme = 99 where account = ?account and scheme = 7', tenant.account);
+    assert.deepEqual(await tokensOf(tenant, { by: 'bin', text: '520082' }), [kept, token]);
+    assert.deepEqual(
+      await tokensOf(tenant, { by: 'bin', text: pan.slice(0, 8) }),
+      kept.startsWith(pan.slice(0, 8)) ? [kept] : [],
+    );
+  });
+
   test('are not sought by words or cursors of another form, which are not repeated', async () => {
     const tenant = await newTenant();
     const wrong: [TokenSearch, string | undefined][] = [

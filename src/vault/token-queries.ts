@@ -14,7 +14,7 @@ import {
   scanPage,
 } from '../storage/pagination.ts';
 import { BIN_DIGITS, type BlindIndex } from './blind-index.ts';
-import { SCHEMES, type Scheme } from './scheme.ts';
+import { isScheme, SCHEMES, type Scheme } from './scheme.ts';
 import { fromSlot, rangesOfBin, type SlotRange, toSlot } from './slot.ts';
 import type { Creator, Token } from './token.ts';
 import { loadBlindIndex, unsealIfAuthentic } from './token-store.ts';
@@ -170,8 +170,7 @@ export class TokenQueries {
     };
     return {
       start: { createdAt: BY_SLOT, slot: new Uint8Array(0) },
-      mayMatch: (row) =>
-        isBySlot(row) || (!SCHEMES[toScheme(row)].keepsEnds && hasBin?.(blobOrNull(row, 'search')) === true),
+      mayMatch: (row) => isBySlot(row) || (!keepsEnds(toScheme(row)) && hasBin?.(blobOrNull(row, 'search')) === true),
       read: async (after, limit) => {
         if (after.createdAt !== BY_SLOT) return list.read(after, limit);
         const rows = await readBySlot(after, limit);
@@ -231,6 +230,9 @@ function parsePosition(cursor: string): Position {
 
 const toScheme = (row: Row): Scheme => integer(row, 'scheme') as Scheme;
 
+/** The column is not sealed: it may hold a number that is no scheme, which must not fail the search. */
+const keepsEnds = (scheme: Scheme): boolean => isScheme(scheme) && SCHEMES[scheme].keepsEnds;
+
 const toSchemeAndToken = (row: Row): Pick<Token, 'token' | 'scheme'> => ({
   token: fromSlot(blob(row, 'slot')),
   scheme: toScheme(row),
@@ -262,7 +264,7 @@ function parseSearch({ by, text }: TokenSearch): ParsedSearch {
  * An eight-digit BIN matches only tokens that show all eight digits: otherwise a search would reveal two hidden ones.
  */
 const mayMatch = ({ longBin }: ParsedSearch, { token, scheme }: Pick<Token, 'token' | 'scheme'>): boolean =>
-  longBin === undefined || (SCHEMES[scheme].keepsEnds && token.startsWith(longBin));
+  longBin === undefined || (keepsEnds(scheme) && token.startsWith(longBin));
 
 function matches(search: ParsedSearch, { token, scheme, card, tags }: Token): boolean {
   const { by, text, longBin } = search;
