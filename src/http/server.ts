@@ -120,8 +120,14 @@ function addRoute(app: FastifyInstance, pipeline: Pipeline, reporting: Reporting
     pipeline.addHeaders(headers, request.grant, error);
     // The rest of the body is not awaited.
     if (toFailure(error).code === 'body_too_large') headers['connection'] = 'close';
+    // A download reports itself when its response closes.
+    const isDownload = reply.hasHeader(DISPOSITION);
+    if (isDownload) {
+      reply.removeHeader(DISPOSITION);
+      reply.raw.removeHeader(DISPOSITION);
+    }
     sendFailure(reporting, error, request, reply.headers(headers));
-    reportRequest(reporting, request, reply.statusCode, route);
+    if (!isDownload) reportRequest(reporting, request, reply.statusCode, route);
   };
   const respond = async (
     request: FastifyRequest,
@@ -209,14 +215,17 @@ class FastifyHead implements RequestHead {
   }
 }
 
+const DISPOSITION = 'content-disposition';
+
 function sendFile(
   reporting: Reporting,
   request: FastifyRequest,
   reply: FastifyReply,
   { type, name, lines }: StreamedFile,
 ): FastifyReply {
-  reply.raw.once('finish', () => reportRequest(reporting, request, reply.statusCode));
-  const headers = { 'content-type': type, 'content-disposition': `attachment; filename="${name}"` };
+  // A download that the client or an error ends early never finishes, but its response closes.
+  reply.raw.once('close', () => reportRequest(reporting, request, reply.statusCode));
+  const headers = { 'content-type': type, [DISPOSITION]: `attachment; filename="${name}"` };
   return reply.headers(headers).send(Readable.from(lines));
 }
 

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { SERVICE_ORIGIN } from '../audit/audit.ts';
+import { Transactions } from '../idempotency/transaction.ts';
+import type { Route } from './route.ts';
+import { addRoutes, createBaseServer, type ServerOptions } from './server.ts';
+
+/** Each download is one line of the log and one observation, however it ends. */
+
+const logged: number[] = [];
+const reporting = {
+  stopwatch: () => 0,
+  log: { request: ({ status }: { status: number }) => logged.push(status), error: () => undefined },
+  metrics: { countFailure: () => undefined, observeRequest: () => undefined },
+  listener: 'test',
+  random: { bytes: (length: number) => new Uint8Array(length) },
+  trustedProxies: [],
+} as unknown as ServerOptions;
+const app = createBaseServer(reporting);
+let address = '';
+
+async function* failing(text: string): AsyncGenerator<string> {
+  if (text !== '') yield text;
+  if (text !== '') await new Promise((resolve) => setImmediate(resolve));
+  throw new Error('unreadable');
+}
+
+async function* endless(): AsyncGenerator<string> {
+  for (;;) yield 'x'.repeat(1000);
+}
+
+const download = (path: string, lines: () => AsyncIterable<string>): Route =>
+  ({
+    method: 'GET',
+    path,
+    family: 'console',
+    data: { schema: {} },
+    isStream: true,
+    run: async () => ({ type: 'text/plain', name: 'file', lines: lines() }),
+  }) as unknown as Route;
+
+before(async () => {
+  const grant = { at: 0, origin: SERVICE_ORIGIN };
+  const door = {
+    admit: () => grant,
+    confirm: async () => grant,
+    contextOf: () => grant,
+    addHeaders: () => undefined,
+  };
+  const clock = (): number => 0;
+  const transactions = new Transactions({ clock } as ConstructorParameters<typeof Transactions>[0]);
+  const routes = [
+    download('/unreadable', () => failing('')),
+    download('/broken', () => failing('x'.repeat(100_000))),
+    download('/endless', endless),
+  ];
+  addRoutes(app, routes, { ...reporting, door, services: {}, transactions, clock });
+  await app.listen();
+  address = `http://localhost:${(app.server.address() as AddressInfo).port}`;
+});
+
+after(() => app.close());
+
+async function nextLogged(): Promise<number[]> {
+  while (logged.length === 0) await delay(1);
+  // A second report would come with the end of the response, which is over.
+  await new Promise((resolve) => setImmediate(resolve));
+  return logged.splice(0);
+}
+
+test('a download that fails before its first line is one failure, and no file', async () => {
+  const response = await fetch(`${address}/unreadable`);
+  assert.equal(response.status, 500);
+  assert.equal(response.headers.get('content-disposition'), null);
+  assert.equal(((await response.json()) as { code: string }).code, 'internal');
+  assert.deepEqual(await nextLogged(), [500]);
+});
+
+test('a download that fails later is logged once', async () => {
+  await assert.rejects(fetch(`${address}/broken`).then((response) => response.text()));
+  assert.deepEqual(await nextLogged(), [200]);
+});
+
+test('a download whose client leaves is logged once', async () => {
+  const leaving = new AbortController();
+  const response = await fetch(`${address}/endless`, { signal: leaving.signal });
+  await response.body?.getReader().read();
+  leaving.abort();
+  assert.deepEqual(await nextLogged(), [200]);
+});
