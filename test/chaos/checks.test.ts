@@ -32,7 +32,7 @@ const TAMPERINGS: readonly { readonly what: string; readonly sql: string; readon
   {
     what: 'a token is lost',
     sql: `delete from tokens where ${first('tokens', 'format is null and deleted_at is null and scheme in (3, 7)')}`,
-    found: /token \S+ was acknowledged and does not give back its card on node 1: 400/,
+    found: /token \S+ was acknowledged and does not return its card on node 1: 400/,
   },
   {
     what: 'a token exists that no response contained',

@@ -11,6 +11,7 @@ import { openCore } from '../../src/core.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { Pan } from '../../src/kernel/pan.ts';
 import { Vault } from '../../src/vault/vault.ts';
+import { insertAccounts } from '../fixtures/accounts.ts';
 import { systemClocks } from '../fixtures/clock.ts';
 import { sharedPostgres } from '../fixtures/postgres.ts';
 import { installPostgres } from '../fixtures/postgres-binaries.ts';
@@ -58,6 +59,7 @@ describe('a dump of PostgreSQL', { skip: absent }, () => {
       systemClocks,
     );
     cores.push(core);
+    await insertAccounts(core.database, [TENANT.account]);
     const captures = new Captures({ ...core, vault: new Vault(core) });
     return {
       countMissingSadKeys: () => captures.countMissingSadKeys(),

@@ -14,6 +14,7 @@ import type { Tenant } from '../../src/kernel/environment.ts';
 import type { Pan } from '../../src/kernel/pan.ts';
 import { type Database, type UnitOfWork, write } from '../../src/storage/database.ts';
 import { Vault } from '../../src/vault/vault.ts';
+import { insertAccounts } from '../fixtures/accounts.ts';
 import { inTransaction } from '../fixtures/transactions.ts';
 
 const TENANT: Tenant = { account: 'acct_1', environment: 'sandbox' };
@@ -43,6 +44,7 @@ describe('keys of periods of expiry', () => {
     now = START;
     directory = mkdtempSync(join(tmpdir(), 'cardvault-sad-'));
     core = await openCore(parseConfig({ CARDVAULT_DATA_DIR: directory }), clocks);
+    await insertAccounts(core.database, ['acct_1', 'acct_2']);
     captures = newCaptures();
     keys = join(directory, 'cardvault.db.sad-keys');
   });
