@@ -57,9 +57,9 @@ describe('the end of a user’s last membership', () => {
     fixture.run((transaction) =>
       fixture.parts.invitations.invite(transaction, { account: to, role: 'owner', email }, OPERATOR),
     );
-  async function join(to: string, somebody: TestUser): Promise<void> {
+  async function join(to: string, user: TestUser): Promise<void> {
     await fixture.run(async (transaction) =>
-      fixture.parts.enrollment.accept(transaction, somebody.grant.session, (await inviteTo(to, somebody)).secret),
+      fixture.parts.enrollment.accept(transaction, user.grant.session, (await inviteTo(to, user)).secret),
     );
   }
 

@@ -34,7 +34,10 @@ export function readBody(
     if (isSettled) return;
     isSettled = true;
     const [first = NO_BODY] = chunks;
-    callback(error, chunks.length > 1 ? Buffer.concat(chunks, length) : first);
+    if (error !== undefined) callback(error, NO_BODY);
+    else callback(undefined, chunks.length > 1 ? Buffer.concat(chunks, length) : first);
+    // The rest of a rejected body still arrives, and this closure lives until its end.
+    chunks.length = 0;
   };
   request.on('data', (chunk: Buffer) => {
     if (isSettled) return;

@@ -209,7 +209,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     assert.equal(members.filter(({ email }) => email === 'joining@example.com').length, 1);
   });
 
-  it('a new way in replaces password, app and sessions', { skip: onlyLong }, async () => {
+  it('a credential reset replaces password, app and sessions', { skip: onlyLong }, async () => {
     const owner = await newPerson(service, account, 'owner');
     const ben = await newPerson(service, account, 'analyst', 'Ben Lost');
     const stolen = await newSession(ben, '/profile');
