@@ -44,7 +44,7 @@ describe('defaults', () => {
     assert.deepEqual(parseConfig({}), DEFAULTS);
   });
 
-  it('stand for empty variables and beside foreign ones', () => {
+  it('replace empty variables; unrelated variables are ignored', () => {
     const empty = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '']));
     assert.deepEqual(parseConfig({ ...empty, PATH: '/bin', HOME: '/root', MY_CARDVAULT_X: '1' }), DEFAULTS);
     assert.deepEqual(parseConfig({ CARDVAULT_HOST: undefined as never }), DEFAULTS);
@@ -54,7 +54,7 @@ describe('defaults', () => {
     assert.ok(Object.isFrozen(parseConfig({})));
   });
 
-  it('are themselves values that each setting takes, and each says what it is about', () => {
+  it('are valid values of their settings, and each setting has a description', () => {
     for (const { fallback, description: about, parse: read } of Object.values(SETTINGS)) {
       assert.doesNotThrow(() => read(fallback));
       assert.match(about, /^[A-Z]/);
@@ -114,13 +114,13 @@ describe('settings', () => {
     });
   });
 
-  it('name the entry of the processor hosts that is malformed, and not its text', () => {
+  it('report the number of a malformed entry of the processor hosts, and not its text', () => {
     assert.deepEqual(problems({ CARDVAULT_PROCESSOR_HOSTS: 'a.example:443,https://b.example' }), [
       'CARDVAULT_PROCESSOR_HOSTS: expected HOST:PORT as entry 2, with the port and no https://',
     ]);
   });
 
-  it('put files into the data directory, absolute paths where they say', () => {
+  it('put files into the data directory, unless the path is absolute', () => {
     const { database, rootKeyFile } = parseConfig({ CARDVAULT_DATA_DIR: '/a', CARDVAULT_ROOT_KEY_FILE: 'k/root' });
     assert.deepEqual([database, rootKeyFile], [{ kind: 'sqlite', file: '/a/cardvault.db' }, '/a/k/root']);
     const elsewhere = parseConfig({ CARDVAULT_DATABASE_URL: 'sqlite:/b/c.db' }).database;
@@ -164,13 +164,13 @@ describe('settings', () => {
     });
   });
 
-  it('of addresses that are chosen must exist on the machine', () => {
+  it('of listening addresses must exist on the machine', () => {
     assert.deepEqual(parseConfig({ CARDVAULT_HOST: '127.0.0.1' }).hosts, [
       { address: '127.0.0.1', mayBeMissing: false },
     ]);
   });
 
-  it('are refused in any other form', () => {
+  it('are rejected in any other format', () => {
     const refused: [keyof typeof SETTINGS, ...string[]][] = [
       ['CARDVAULT_PRODUCTION_PORT', '65536', '-1', '8443.0', '0x10', 'https', ' 443', '1e3', 'tcp://10.0.0.1:443'],
       [
@@ -214,7 +214,7 @@ describe('settings', () => {
 });
 
 describe('problems', () => {
-  it('are all reported at once, none twice, and no value with them', () => {
+  it('are all reported together, each once, without values', () => {
     const found = problems({
       CARDVAULT_PRODUCTION_PORT: 'secret-1',
       CARDVAULT_SANDBOX_PORT: 'secret-2',
@@ -239,13 +239,13 @@ describe('problems', () => {
     assert.equal(new ConfigError(['a', 'b']).message, 'the configuration has 2 problems');
   });
 
-  it('are misspelled settings', () => {
+  it('include misspelled settings', () => {
     assert.deepEqual(problems({ CARDVAULT_DATADIR: 'x' }), ['CARDVAULT_DATADIR: there is no such setting']);
     assert.deepEqual(problems({ CARDVAULT_: '' }), ['CARDVAULT_: there is no such setting']);
     assert.equal(problems({ CARDVAULT_PORTS: '1' }).length, 1);
   });
 
-  it('are not what Kubernetes sets beside a service of that name', () => {
+  it('do not include the variables that Kubernetes sets for a service of that name', () => {
     const variables = {
       CARDVAULT_SERVICE_HOST: '10.0.0.1',
       CARDVAULT_SERVICE_PORT: '8443',
@@ -260,14 +260,14 @@ describe('problems', () => {
     assert.throws(() => parseConfig({ CARDVAULT_PORT: '8443' }), ConfigError);
   });
 
-  it('are a certificate without its key and a key without its certificate', () => {
+  it('include a certificate without its key and a key without its certificate', () => {
     const both = ['CARDVAULT_TLS_CERT and CARDVAULT_TLS_KEY: set both or neither'];
     assert.deepEqual(problems({ CARDVAULT_TLS_CERT: 'a' }), both);
     assert.deepEqual(problems({ CARDVAULT_TLS_KEY: 'a' }), both);
     assert.deepEqual(problems({ CARDVAULT_TLS_CERT: 'a', CARDVAULT_TLS_KEY: '' }), both);
   });
 
-  it('are two listeners on one port, but not two that take a free one', () => {
+  it('include two listeners on one port, but not two on ports that the system chooses', () => {
     assert.match(problems({ CARDVAULT_SANDBOX_PORT: '8443' }).join(), /ports of their own/);
     assert.match(
       problems({ CARDVAULT_PRODUCTION_PORT: '9', CARDVAULT_CONSOLE_PORT: '9' }).join(),

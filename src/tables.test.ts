@@ -81,7 +81,7 @@ describe('the list of tables', () => {
       );
     });
 
-    test(`has a key of ${table.name} that is unique and never null`, () => {
+    test(`has a unique, non-null key of ${table.name}`, () => {
       const found = uniques(table.name).filter(
         (unique) => !unique.partial && unique.columns.join() === table.key.join(),
       );
@@ -91,7 +91,7 @@ describe('the list of tables', () => {
     });
   }
 
-  test('is of a schema in which every table leads its keys with the account', () => {
+  test('belongs to a schema in which every key starts with the account', () => {
     const others = names().filter((name) => !WITHOUT_ACCOUNT.includes(name));
     assert.ok(others.length > WITHOUT_ACCOUNT.length);
     const wrong = others.flatMap((name) =>

@@ -7,7 +7,7 @@ import { type ApiKey, generateSecret, keyStateAt, toPrefix } from './api-key.ts'
 const random = systemRandom();
 
 describe('a secret', () => {
-  it('is 256 random bits behind the name of its environment', () => {
+  it('is the name of its environment, followed by 256 random bits', () => {
     const dealt = Uint8Array.from({ length: 32 }, (_, index) => index * 8 + 1);
     const fixed = { bytes: (size: number) => dealt.slice(0, size), below: () => 0 };
     for (const environment of ENVIRONMENTS) {
@@ -55,7 +55,7 @@ describe('the state of a key', () => {
     revision: 1,
   };
 
-  it('is active without an end', () => {
+  it('is active when it has no expiry', () => {
     assert.equal(keyStateAt(key, Number.MAX_SAFE_INTEGER), 'active');
   });
 
@@ -66,7 +66,7 @@ describe('the state of a key', () => {
     assert.equal(keyStateAt(ending, 1001), 'expired');
   });
 
-  it('is revoked permanently, whatever time this machine has', () => {
+  it('is revoked permanently, even if the clock of this machine is set back', () => {
     const revoked = { ...key, revokedAt: 1000 };
     for (const now of [0, 999, 1000, 1001]) assert.equal(keyStateAt(revoked, now), 'revoked');
     assert.equal(keyStateAt({ ...revoked, expiresAt: 500 }, 600), 'revoked');

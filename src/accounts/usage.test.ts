@@ -48,7 +48,7 @@ describe('a usage counter', { timeout: 60_000 }, () => {
     await assert.rejects(one.sums(tenant, from, from + 93 * DAY), { code: 'invalid_field' });
   });
 
-  test('is the same over days as over their hours, and exceeds 32 bits', async () => {
+  test('has the same sum by day as by hour, and can exceed 32 bits', async () => {
     const statistics = new Usage({ database, clock });
     const many = 2 ** 31;
     const from = now;
@@ -68,7 +68,7 @@ describe('a usage counter', { timeout: 60_000 }, () => {
     now = from;
   });
 
-  test('is read by sums alone, and other work continues between its days', async () => {
+  test('is read as sums only, and other work continues between two days', async () => {
     let read = 0;
     const counting: Database['read'] = async (sql, ...values) => {
       const rows = await database.read(sql, ...values);
@@ -102,7 +102,7 @@ describe('a usage counter', { timeout: 60_000 }, () => {
     assert.ok(turns >= 3, `${turns}`);
   });
 
-  test('is kept while the database is unavailable, and stored once when it is back', async () => {
+  test('is buffered while the database is unavailable, and stored once when it is available again', async () => {
     let isAway = true;
     const gone = (): Promise<never> => Promise.reject(new Error('away'));
     const read: Database['read'] = (sql, ...values) => database.read(sql, ...values);

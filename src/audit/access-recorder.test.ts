@@ -5,7 +5,7 @@ import { HOUR } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { AccessRecorder } from './access-recorder.ts';
 
-describe('a reading of the audit log', () => {
+describe('a read of the audit log', () => {
   let fixture: PeopleFixture;
   before(async () => {
     fixture = await openPeopleFixture();
@@ -16,7 +16,7 @@ describe('a reading of the audit log', () => {
   const recorded = async (id: string): Promise<number> =>
     (await fixture.records('')).filter(({ action, actor }) => action === 'audit.read' && actor.id === id).length;
 
-  test('is recorded once more rather than not at all, when there are more readers than the cache holds', async () => {
+  test('is recorded again, and never omitted, when there are more readers than cache entries', async () => {
     const readers = new AccessRecorder(fixture.core);
     const { clock } = fixture.core;
     const note = (id: string) => readers.record(clock, reader(id), { account: '' }, []);
@@ -29,7 +29,7 @@ describe('a reading of the audit log', () => {
     assert.deepEqual([await recorded('first'), await recorded('other-9999')], [2, 1]);
   });
 
-  test('is recorded again when the clock was ahead in between', async () => {
+  test('is recorded again after the clock was temporarily ahead', async () => {
     const readers = new AccessRecorder(fixture.core);
     fixture.advance(200 * HOUR);
     await readers.record(fixture.core.clock, reader('jump'), { account: '' }, []);

@@ -127,7 +127,7 @@ describe('a search of the audit log', { timeout: 60_000 }, () => {
     });
   });
 
-  test('never reads the entire log for one page, and finds an old time by halving', async () => {
+  test('never reads the entire log for one page, and finds an old time by binary search', async () => {
     const account = await newAccount();
     const entries = Array.from({ length: 6000 }, () => entry(account, 'key.created'));
     await put(account, ...entries);
@@ -152,7 +152,7 @@ describe('a search of the audit log', { timeout: 60_000 }, () => {
     await assert.rejects(reading.read(one, {}, 'nonsense'), { code: 'invalid_field' });
   });
 
-  test('verifies one account by itself, and detects that a chain was removed', async () => {
+  test('verifies a single account, and detects that a chain was removed', async () => {
     const [one, other, third] = [await newAccount(), await newAccount(), await newAccount()];
     for (const account of [one, other, third])
       await put(account, entry(account, 'key.created'), entry(account, 'key.edited'));
@@ -212,7 +212,7 @@ describe('a search of the audit log', { timeout: 60_000 }, () => {
     }
   });
 
-  test('returns the other records when the parts of one were altered', async () => {
+  test('returns the other records when one record was altered', async () => {
     const account = await newAccount();
     const whole = { action: 'key.created', outcome: 'success', actor: { type: 'key' }, targets: ['key:1'] };
     const changed: readonly unknown[] = [
@@ -239,7 +239,7 @@ describe('a search of the audit log', { timeout: 60_000 }, () => {
     }
   });
 
-  test('returns a record that was made unreadable, so that it cannot be missed', async () => {
+  test('returns a record that was made unreadable, so that the damage is visible', async () => {
     const account = await newAccount();
     await put(account, entry(account, 'key.created'));
     await commitOrThrow(database, {

@@ -97,7 +97,7 @@ describe('the periodic verification', () => {
     assert.deepEqual(faults, []);
   });
 
-  test('finds what was changed since, daily, and what was changed before, in full', async () => {
+  test('finds recent changes in the daily run, and older changes in the full run', async () => {
     await write('acct_a', 3);
     await sql(`update journal set record = '{}' where account = ${A} and sequence = 12`);
     await nextDay();
@@ -126,7 +126,7 @@ describe('the periodic verification', () => {
     assert.equal(faults.at(-1), 'account acct_a, lane 1, record 11: missing');
   });
 
-  test('is not misled by a verified record that was moved, or removed', async () => {
+  test('detects that the last verified record was moved or removed', async () => {
     await sql(`update journal set record = '{}' where account = ${A} and sequence = 2`);
     await write('acct_a', 2);
     await sql(`update verified_heads set sequence = 12 where account = ${A}`);

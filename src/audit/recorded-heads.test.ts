@@ -15,7 +15,7 @@ import { verifyJournal } from './verify-journal.ts';
 
 const ORIGIN = { actor: { type: 'operator' as const, name: 'Ana' } };
 
-describe('heads kept outside the database', () => {
+describe('chain heads recorded outside the database', () => {
   const key = createSecretKey(randomBytes(32));
   const directory = mkdtempSync(join(tmpdir(), 'cardvault-heads-'));
   const path = join(directory, 'vault.db');
@@ -64,7 +64,7 @@ describe('heads kept outside the database', () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  test('are written when they changed, only those that changed, and readable for their user alone', async () => {
+  test('are written only when they have changed, to a file that only its user can read', async () => {
     await write('acct_a', 2);
     await write('acct_b');
     await notes.record();
@@ -84,7 +84,7 @@ describe('heads kept outside the database', () => {
     assert.deepEqual(await check(), { found: 4, replaced: 0 });
   });
 
-  test('show that the database was replaced with an older copy, which the database alone does not', async () => {
+  test('show that the database was replaced with an older copy, which the database itself cannot show', async () => {
     await database.backup(older);
     await write('acct_a');
     await notes.record();
@@ -100,7 +100,7 @@ describe('heads kept outside the database', () => {
     assert.match((await check()).fault ?? '', /^account acct_a, lane 1, record 3: noted at .* and another one$/);
   });
 
-  test('that a restore replaced are explained by its record, and no other ones', async () => {
+  test('that a restore replaced are explained by the record of that restore; others are not', async () => {
     writeFileSync(file, '');
     await rollBack();
     await write('acct_a');
@@ -137,7 +137,7 @@ describe('heads kept outside the database', () => {
     assert.match((await check()).fault ?? '', /acct_a, lane 1, record 4: noted .* and missing/);
   });
 
-  test('are written behind a line that a crash cut off, and remain readable', async () => {
+  test('are appended after a line that a crash cut off, and remain readable', async () => {
     rmSync(file);
     await database.close();
     await open();

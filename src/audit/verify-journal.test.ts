@@ -381,7 +381,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
         /acct_new, lane 1: 1 rec/,
       ));
 
-    test('a record of no account in a lane below all others is found', () =>
+    test('a record without an account in a lane below all others is found', () =>
       isFound(
         (file) => put(file, appendRecord(emptyHead('', -(2 ** 40)), entryOf('', 1))),
         /^lane -1099511627776: 1 rec/,
@@ -418,7 +418,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
       }, /^an unknown account, lane 1/));
   });
 
-  test('a log can be verified while it grows, and while chains start before and behind the position that is read', async () => {
+  test('a log can be verified while it grows and while chains start before and after the current position', async () => {
     const path = join(directory, 'growing.db');
     copyFileSync(genuine, path);
     const database = await opened(path);

@@ -44,7 +44,7 @@ describe('the list of captures', { timeout: 60_000 }, () => {
   const create = (tenant: Tenant, request: NewCapture): Promise<string> =>
     inTransaction(service.core, (transaction) => captures.create(transaction, tenant, request));
 
-  test('without card number and sensitive data, until their ttl ends', async () => {
+  test('contains active captures, without card number and sensitive data', async () => {
     const tenant = await newTenant();
     const first = await create(tenant, whole);
     service.advance(5);
@@ -72,7 +72,7 @@ describe('the list of captures', { timeout: 60_000 }, () => {
     assert.equal(await listing.findDetail(tenant, second), undefined);
   });
 
-  test('page by page, each once, and a damaged one among them', async () => {
+  test('is paginated, with each capture once, including a damaged one', async () => {
     const tenant = await newTenant();
     const made: string[] = [];
     // Some of them at one moment.

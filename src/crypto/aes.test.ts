@@ -57,7 +57,7 @@ describe('AES-GCM', () => {
     ...JSON.parse(readFileSync(new URL('../../test/vectors/aes-256-gcm.json', import.meta.url), 'utf8')).cases,
   ];
 
-  it('passes the cases of its authors, with keys of 128 and of 256 bits', () => {
+  it('passes the test vectors of its authors, with keys of 128 and 256 bits', () => {
     assert.deepEqual(
       cases.map((each) => each.case),
       [1, 2, 3, 4, 13, 14, 15, 16],
@@ -90,14 +90,14 @@ describe('AES-CBC', () => {
       39f23369a9d9bacfa530e26304231461 b2eb05e2c39be9fcda6c19078c6a9d1b`,
   };
   for (const [key, blocks] of Object.entries(vectors)) {
-    it(`passes the cases of NIST with a key of ${key.length * 4} bits, and one block of padding`, () => {
+    it(`passes the NIST test vectors with a key of ${key.length * 4} bits, and one block of padding`, () => {
       const ciphertext = encryptCbc(hex(key), iv, plaintext);
       assert.deepEqual(ciphertext.subarray(0, -16), hex(blocks));
       assert.equal(ciphertext.length, 80);
     });
   }
 
-  it('pads as PKCS #7 says: to full blocks, with bytes that state their number', () => {
+  it('pads to full blocks as PKCS #7 specifies', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), fc.constantFrom(16, 32), (text, keyBytes) => {
         const key = Buffer.alloc(keyBytes, 7);

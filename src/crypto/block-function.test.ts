@@ -11,7 +11,7 @@ describe('a block function', () => {
     assert.equal(blockFunction(key)(block).toString('hex'), '8ea2b7ca516745bfeafc49904b496089');
   });
 
-  it('returns equal results for equal blocks, each block by itself', () => {
+  it('returns equal results for equal blocks, independent of other blocks', () => {
     const value = blockFunction(key);
     const first = value(block).toString('hex');
     for (let round = 0; round < 1000; round++) assert.equal(value(Buffer.alloc(16, round % 256)).length, 16);

@@ -56,7 +56,7 @@ describe('createRootKey', () => {
     assert.equal(readFileSync(path, 'utf8'), 'damaged');
   });
 
-  it('succeeds beside the draft of a crashed process with the same process id', () => {
+  it('succeeds when a crashed process with the same process id left a temporary file', () => {
     const path = newPath();
     createRootKey(path);
     rmSync(path);
@@ -102,11 +102,11 @@ describe('readRootKey', () => {
     }
   });
 
-  it('reports that a file is missing, and what that means', () => {
+  it('reports that the file is missing, and the consequence', () => {
     assert.match(refusal(newPath()), /is missing; without it nothing in the vault can be read: put it back/);
   });
 
-  it('reports that a file is damaged, and not what it contains', () => {
+  it('reports that the file is damaged, without its content', () => {
     const path = newPath();
     createRootKey(path);
     const good = readFileSync(path, 'utf8').trim();
@@ -127,7 +127,7 @@ describe('readRootKey', () => {
     assert.equal(readRootKey(path).export().toString('hex'), good);
   });
 
-  it('rejects what is no file', () => {
+  it('rejects a path that is not a file', () => {
     const path = newPath();
     createRootKey(path);
     assert.ok(refusal(join(path, '..')).endsWith('cannot be read'));
@@ -138,14 +138,14 @@ describe('readRootKey', () => {
 describe('deriveKey', () => {
   const root = createSecretKey(Buffer.from(Array.from({ length: 32 }, (_, index) => index)));
 
-  it('is HKDF-SHA-256 without salt, with the name of the use as its info', () => {
+  it('is HKDF-SHA-256 without salt, with the name of the purpose as info', () => {
     const mac = (key: Uint8Array, data: Uint8Array): Buffer => createHmac('sha256', key).update(data).digest();
     const extracted = mac(Buffer.alloc(32), root.export());
     const expanded = mac(extracted, Buffer.concat([Buffer.from('cardvault wrapping'), Uint8Array.of(1)]));
     assert.deepEqual(deriveKey(root, 'wrapping').export(), expanded);
   });
 
-  it('returns unrelated keys for different uses', () => {
+  it('returns unrelated keys for different purposes', () => {
     const keys = ['wrapping', 'wrapping ', 'other', ''].map((use) => deriveKey(root, use).export().toString('hex'));
     assert.equal(new Set([...keys, root.export().toString('hex')]).size, 5);
   });

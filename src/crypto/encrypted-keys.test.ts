@@ -81,7 +81,7 @@ const forms = (content: Buffer): Record<string, Buffer> => ({
 });
 
 describe('a private key under a passphrase', () => {
-  it('is read as Node writes it, with each cipher', () => {
+  it('is decrypted as Node writes it, with each cipher', () => {
     for (const cipher of ['aes-128-cbc', 'aes-192-cbc', 'aes-256-cbc', 'des-ede3-cbc']) {
       const options = { type: 'pkcs8', cipher, passphrase: PASSPHRASE } as const;
       const content = privateKey.export({ ...options, format: 'der' });
@@ -94,7 +94,7 @@ describe('a private key under a passphrase', () => {
     }
   });
 
-  it('is read with each digest, with the default digest left out, and with the length of the key', () => {
+  it('is decrypted with each digest, with the default digest omitted, and with an explicit key length', () => {
     for (const [hash, others] of [
       ['sha1', []],
       ['sha1', [integer(32)]],
@@ -111,7 +111,7 @@ describe('a private key under a passphrase', () => {
     }
   });
 
-  it('is read with the recommended number of iterations, and rejected with one more', () => {
+  it('is decrypted with the recommended number of iterations, and rejected with one more', () => {
     assert.equal(MOST, 600_000);
     assert.ok(isRead(locked(MOST)));
     for (const [form, bytes] of Object.entries(forms(TOO_MUCH)))
@@ -122,7 +122,7 @@ describe('a private key under a passphrase', () => {
       );
   });
 
-  it('is read with four times the scrypt work of openssl, and rejected with more', () => {
+  it('is decrypted with four times the scrypt cost of openssl, and rejected with more', () => {
     const withScrypt = (n: number, r: number, p: number): Buffer =>
       sequence(pbes2(scrypt(n, r, p)), octets(aes(scryptSync(PASSPHRASE, SALT, 32, { N: n, r, p }), PKCS8)));
     assert.equal(LIMITS.keyScryptWork, 16_384 * 8 * 4);
@@ -141,7 +141,7 @@ describe('a private key under a passphrase', () => {
       );
   });
 
-  it('with an immense KDF cost is not opened, whatever its scheme', () => {
+  it('with an immense KDF cost is not decrypted, whatever its scheme', () => {
     const immense = 2 ** 31 - 1;
     for (const algorithm of [
       pbes2(pbkdf2(immense, SHA_256)),
@@ -157,7 +157,7 @@ describe('a private key under a passphrase', () => {
       assert.equal(hasAcceptableKdfCost(closed(algorithm)), false);
   });
 
-  it('is rejected in an unknown scheme, though OpenSSL would open it', () => {
+  it('is rejected in an unknown scheme, even if OpenSSL would decrypt it', () => {
     for (const cipher of ['camellia-256-cbc', 'aria-256-cbc', 'aes-256-ofb'])
       assert.equal(
         keyError(() => isRead(privateKey.export({ type: 'pkcs8', format: 'der', cipher, passphrase: PASSPHRASE }))),
@@ -172,7 +172,7 @@ describe('a private key under a passphrase', () => {
   });
 });
 
-describe('OpenSSL gets only what was checked', () => {
+describe('OpenSSL receives only bytes that were checked', () => {
   const refused = (bytes: Buffer | string, what: string): void =>
     assert.equal(
       keyError(() => isRead(Buffer.from(bytes))),
@@ -180,7 +180,7 @@ describe('OpenSSL gets only what was checked', () => {
       what,
     );
 
-  it('only DER is opened, complete and with nothing behind it', () => {
+  it('only complete DER without trailing bytes is decrypted', () => {
     assert.ok(isRead(LOCKED));
     const content = LOCKED.subarray(4);
     const indefinite = Buffer.concat([Buffer.from([0x30, 0x80]), content, Buffer.from([0, 0])]);
@@ -201,13 +201,13 @@ describe('OpenSSL gets only what was checked', () => {
     }
   });
 
-  it('of several blocks the first private one is used', () => {
+  it('the first private key of several blocks is used', () => {
     assert.ok(isRead(Buffer.from(encrypted(LOCKED) + encrypted(TOO_MUCH))));
     refused(encrypted(closed(pbes2(pbkdf2(2)))) + encrypted(TOO_MUCH), 'one that does not open, one of too much work');
     refused(pem('EC PRIVATE KEY', Buffer.from('x')) + encrypted(LOCKED), 'one of another kind first');
   });
 
-  it('legacy PEM encryption contains nothing but a key', () => {
+  it('legacy PEM encryption is accepted around a key only', () => {
     const secret = Buffer.from(PASSPHRASE);
     const salt = IV.subarray(0, 8);
     const md5 = (...parts: readonly Buffer[]): Buffer => createHash('md5').update(Buffer.concat(parts)).digest();
@@ -250,7 +250,7 @@ describe('the KDF check with any bytes', () => {
       );
   });
 
-  it('counts the work of scrypt correctly', () => {
+  it('computes the cost of scrypt correctly', () => {
     const power = fc.integer({ min: 0, max: 30 }).map((exponent) => 2 ** exponent);
     const small = fc.oneof(fc.integer({ min: 1, max: 64 }), power);
     fc.assert(
@@ -313,7 +313,7 @@ describe('a private key as openssl writes it', () => {
     '-v1 PBE-SHA1-3DES',
     '-v1 PBE-SHA1-2DES',
   ])
-    it(`is read: pkcs8 -topk8 ${options}`, (t) => {
+    it(`is decrypted: pkcs8 -topk8 ${options}`, (t) => {
       const bytes = written('pkcs8', '-topk8', ...options.split(' ').filter((word) => word !== ''));
       if (bytes === undefined) return t.skip('there is no openssl on this machine');
       assert.ok(isRead(bytes));

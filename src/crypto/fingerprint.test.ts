@@ -18,7 +18,7 @@ const { cases } = JSON.parse(
 const key = createSecretKey(Buffer.alloc(32, 1));
 
 describe('RFC 4231', () => {
-  it('gives the digests and fingerprints of this service', () => {
+  it('equals the digests and fingerprints of this service', () => {
     assert.equal(cases.length, 7);
     for (const { key, data, mac, ...rest } of cases) {
       const secret = createSecretKey(key, 'hex');

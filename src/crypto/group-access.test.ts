@@ -12,7 +12,7 @@ const own = process.getegid?.() ?? -1;
 describe('a group', () => {
   const groups = (): string => 'root:x:0:\nvault:x:1200:ana,otto\nbroken:x::\n\n';
 
-  test('is known by its name or its number', () => {
+  test('is found by its name or its number', () => {
     assert.deepEqual(
       [resolveGroupId('vault', groups), resolveGroupId('root', groups), resolveGroupId('4711', groups)],
       [1200, 0, 4711],
@@ -28,14 +28,14 @@ describe('a group', () => {
     assert.throws(() => resolveGroupId('vault', () => ''), /no such group/);
   });
 
-  test('gets a file with the requested mode', () => {
+  test('is assigned to a file with the requested mode', () => {
     const file = join(folder, 'file');
     writeFileSync(file, '', { mode: 0o600 });
     shareWithGroup(file, own, 0o660);
     assert.deepEqual([statSync(file).mode & 0o7777, statSync(file).gid], [0o660, own]);
   });
 
-  test('gets nothing through a link', () => {
+  test('is not assigned through a symbolic link', () => {
     const [target, link] = [join(folder, 'target'), join(folder, 'link')];
     writeFileSync(target, '');
     chmodSync(target, 0o600);

@@ -91,7 +91,7 @@ describe('a keyring', () => {
     assert.equal(store.of('tokens').length, 1);
   });
 
-  it('uses different keys for account, environment and purpose, and unseals none in another context', async () => {
+  it('uses different keys for each account, environment and purpose, and unseals nothing in another context', async () => {
     const store = new MemoryStore();
     const ring = ringOn(store);
     const owners: [Tenant, Purpose][] = [
@@ -115,7 +115,7 @@ describe('a keyring', () => {
     }
   });
 
-  it('stores nothing of a key in clear', async () => {
+  it('stores no part of a key in clear', async () => {
     const drawn: Buffer[] = [];
     const random = systemRandom();
     const bytes = (size: number): Uint8Array => {
@@ -177,7 +177,7 @@ describe('versions', () => {
     }
   });
 
-  it('change in a running process when it has used its reservation', async () => {
+  it('change in a running process that has used its reservation', async () => {
     const store = new MemoryStore();
     const ring = ringOn(store);
     const first = await sealed(ring, 'one', { count: BLOCK });
@@ -201,7 +201,7 @@ describe('versions', () => {
     }
   });
 
-  it('use nothing that was reserved for the version before', async () => {
+  it('do not use the reservation of the previous version', async () => {
     const store = new MemoryStore();
     const ring = ringOn(store);
     await ring.sealer(A, 'tokens', 1);

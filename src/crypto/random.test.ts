@@ -65,7 +65,7 @@ describe('bytes', () => {
     assert.ok(deviation(counts) < WIDE, String(counts));
   });
 
-  it('are never returned twice, whatever the sizes', () => {
+  it('never overlap, whatever the sizes', () => {
     const random = systemRandom();
     const seen = new Set<string>();
     let drawn = 0;

@@ -103,7 +103,7 @@ describe('a private key', () => {
     );
   });
 
-  it('is rejected when it is garbage or too large, and nothing of it is reported', () => {
+  it('is rejected when it is garbage or too large, and the error contains no part of it', () => {
     for (const bytes of [...GARBAGE, pkcs8(privateKey, 'der').subarray(0, 900)]) {
       const [without, withOne] = [undefined, 'x'].map((passphrase) =>
         keyError(() => parsePrivateKey(bytes, passphrase)),

@@ -77,7 +77,7 @@ const NONCE = Buffer.alloc(NONCE_BYTES, 9);
 const bytes = (size: number): fc.Arbitrary<Uint8Array> => fc.uint8Array({ minLength: size, maxLength: size });
 
 describe('AES-256-GCM', () => {
-  it('the tag computed from the standard equals that of the vectors', () => {
+  it('the tag that the test computes by the standard equals that of the vectors', () => {
     assert.equal(cases.length, 4);
     for (const { key, nonce, additional, ciphertext, tag } of cases) {
       assert.equal(standardTag(hex(key), hex(nonce), hex(additional), hex(ciphertext)), tag);
@@ -194,7 +194,7 @@ describe('unseal', () => {
 });
 
 describe('keyIdOf', () => {
-  it('rejects what is too short or of another version', () => {
+  it('rejects a value that is too short or of another version', () => {
     const sealed = seal({ id: ID, key }, NONCE, CONTEXT, '');
     assert.equal(parseKeyId(sealed), '0102030405060708');
     assert.throws(() => parseKeyId(sealed.subarray(0, -1)), UnsealError);

@@ -13,7 +13,7 @@ const refuses = (field: Field<unknown>, ...texts: readonly string[]): void => {
 };
 
 describe('a card number', () => {
-  it('loses no digit, as a number of up to 19 digits or as a string', () => {
+  it('preserves every digit, as a number of up to 19 digits or as a string', () => {
     const digits = fc.stringMatching(/^[1-9][0-9]{11,18}$/);
     fc.assert(
       fc.property(digits, (card) => {
@@ -30,7 +30,7 @@ describe('a card number', () => {
     assert.equal(read(cardNumber, '"0004111111111111"'), '0004111111111111');
   });
 
-  it('is nothing else', () => {
+  it('has no other format', () => {
     refuses(cardNumber, '41111111111', '41111111111111111111', '"41111111111"', '"41111111111111111111"');
     refuses(cardNumber, '4111111111111111.0', '4.111111111111111e15', '-4111111111111111', '4111111111111111e0');
     refuses(
@@ -79,7 +79,7 @@ describe('a verification code', () => {
 });
 
 describe('expiries, currencies and tracks', () => {
-  it('are read exactly', () => {
+  it('are parsed exactly', () => {
     assert.deepEqual(read(expiry, '"02/31"'), { month: '02', year: '31' });
     refuses(expiry, '"2/31"', '"02/2031"', '231', '"00/31"', 'null');
     assert.equal(read(currency, '"usd"'), 'USD');

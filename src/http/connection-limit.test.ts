@@ -18,7 +18,7 @@ const newLimit = (perAddress: number, isExempt = (_address: string): boolean => 
 };
 
 describe('connections of one address', () => {
-  test('are refused beyond the limit, until one of them ends', () => {
+  test('are rejected beyond the limit, until one of them closes', () => {
     const { limit, seen } = newLimit(2);
     const first = limit.admit('203.0.113.7');
     assert.ok(first && limit.admit('203.0.113.7'));
@@ -31,7 +31,7 @@ describe('connections of one address', () => {
     assert.equal(seen.refused, 2);
   });
 
-  test('leave nothing behind when all have ended', () => {
+  test('are no longer stored when all have closed', () => {
     const { limit } = newLimit(2);
     const ends = ['203.0.113.7', '203.0.113.7', '2001:db8::1', '::ffff:203.0.113.9'].map((each) => limit.admit(each));
     assert.equal(limit.size, 3);
@@ -39,7 +39,7 @@ describe('connections of one address', () => {
     assert.equal(limit.size, 0);
   });
 
-  test('are those of 64 bits of an IPv6 network, and of IPv4 in either form', () => {
+  test('are counted by IPv6 network of 64 bits, and by IPv4 address in either form', () => {
     const { limit } = newLimit(1);
     assert.ok(limit.admit('2001:db8:1:2::1'));
     assert.equal(limit.admit('2001:db8:1:2:ffff:ffff:ffff:ffff'), undefined);
@@ -50,14 +50,14 @@ describe('connections of one address', () => {
     assert.equal(limit.admit('fe80::2%eth0'), undefined);
   });
 
-  test('are not counted where they are exempt, nor without a limit', () => {
+  test('are not counted when they are exempt or without a limit', () => {
     const { limit } = newLimit(1, (address) => address === '192.0.2.1');
     const { limit: none } = newLimit(0);
     for (let index = 0; index < 10; index++) assert.ok(limit.admit('192.0.2.1') && none.admit('203.0.113.7'));
     assert.deepEqual([limit.size, none.size], [0, 0]);
   });
 
-  test('are reported once a minute, with how many were refused', () => {
+  test('are reported once a minute, with the number of rejected connections', () => {
     const { limit, seen } = newLimit(1);
     limit.admit('203.0.113.7');
     for (let index = 0; index < 5; index++) limit.admit('203.0.113.7');

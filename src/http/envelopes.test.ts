@@ -9,7 +9,7 @@ const FAMILIES = Object.keys(ENVELOPES) as Family[];
 const ANSWER = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] };
 
 describe('the envelope of a family', () => {
-  it('holds the data of a success', () => {
+  it('contains the data of a success', () => {
     const data = { id: 'x' };
     assert.deepEqual(
       FAMILIES.map((family) => [family, ENVELOPES[family].success(data)]),

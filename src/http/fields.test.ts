@@ -52,7 +52,7 @@ describe('paths', () => {
   });
   const good = '{"card":"4111111111111111","exp":"12/29"}';
 
-  it('name the place as a program would', () => {
+  it('address a member in the notation of programs', () => {
     const chd = (...cards: readonly string[]): string => `{"chd":[${cards.join(',')}]}`;
     assert.equal(
       fault(body, chd(good, good, good, '{"card":"4111111111111111","exp":"13/29"}')),
@@ -71,7 +71,7 @@ describe('paths', () => {
     );
   });
 
-  it('report the first fault', () => {
+  it('report the first invalid member', () => {
     assert.match(fault(body, '{"chd":[{"card":"x","exp":"x"},{"card":"x"}]}'), /^chd\[0\]\.card: /);
   });
 });
@@ -84,13 +84,13 @@ describe('an object', () => {
     assert.deepEqual(read(body, text), { name: 'Ana', count: 3 });
   });
 
-  it('takes null as absent', () => {
+  it('treats null as absent', () => {
     assert.deepEqual(read(body, '{"name":"Ana","count":null,"tag":null}'), { name: 'Ana' });
     assert.equal(fault(body, '{"name":null}'), 'name: required');
     assert.equal(fault(body, '{"count":1}'), 'name: required');
   });
 
-  it('takes an empty string as absent where it is optional, whatever the type', () => {
+  it('treats an empty string as absent where the member is optional, whatever the type', () => {
     assert.deepEqual(read(body, '{"name":"Ana","count":"","tag":""}'), { name: 'Ana' });
     assert.match(fault(body, '{"name":""}'), /^name: expected a string/);
     assert.match(fault(body, '{"name":"Ana","count":" "}'), /^count: expected an integer/);
@@ -98,7 +98,7 @@ describe('an object', () => {
     assert.match(fault(body, '{"name":"Ana","count":false}'), /^count: expected an integer/);
   });
 
-  it('takes neither for absent where a member is left out or given', () => {
+  it('rejects null, and passes an empty string to the field, where a member is optional and not nullable', () => {
     const whole = object({ name, amount: optionalNotNull(anyString('Amount')), count: optionalNotNull(count) });
     assert.deepEqual(read(whole, '{"name":"Ana"}'), { name: 'Ana' });
     assert.deepEqual(read(whole, '{"name":"Ana","amount":"","count":3}'), { name: 'Ana', amount: '', count: 3 });
@@ -113,7 +113,7 @@ describe('an object', () => {
     assert.deepEqual(read(object({ constructor: optional(anyString('x')) }), '{}'), {});
   });
 
-  it('is no array, number or null', () => {
+  it('is not an array, number or null', () => {
     refuses(body, '[]', '1', '1.5', '"x"', 'true', 'null');
   });
 
@@ -175,20 +175,20 @@ describe('an integer', () => {
     refuses(amount, 'true', 'null', '[]', '[1]', '{}', '""', '{"rawJSON":"1"}');
   });
 
-  it('is exact: beyond 2^53-1 it is refused, not rounded', () => {
+  it('is exact: beyond 2^53-1 it is rejected, not rounded', () => {
     for (const text of ['9007199254740992', '9007199254740993', '99999999999999999999', '18446744073709551616']) {
       refuses(amount, text, `"${text}"`);
     }
   });
 
-  it('keeps within its limits', () => {
+  it('is within its limits', () => {
     const ttl = integer({ min: 1, max: 10_080 }, 'Minutes');
     for (const good of ['1', '"1"', '10080', '"10080"']) assert.equal(typeof read(ttl, good), 'number');
     for (const bad of ['0', '"0"', '10081', '"10081"', '-1'])
       assert.equal(fault(ttl, bad), ': expected an integer of 1 to 10080');
   });
 
-  it('is what was written, number or string', () => {
+  it('is preserved as it was written, as a number or a string', () => {
     fc.assert(
       fc.property(fc.maxSafeNat(), fc.boolean(), (number, quoted) => {
         assert.equal(read(amount, quoted ? `"${number}"` : `${number}`), number);
@@ -206,7 +206,7 @@ describe('texts', () => {
     }
   });
 
-  it('hold control characters only where any text may stand', () => {
+  it('contain control characters only where any text is allowed', () => {
     for (const control of ['\\u0000', '\\n', '\\t', '\\u001f', '\\u007f', '\\u0085']) {
       refuses(name, `"a${control}b"`);
       assert.equal(read(anyText(10, 'x'), `"a${control}b"`).length, 3);
@@ -214,14 +214,14 @@ describe('texts', () => {
     assert.equal(read(name, '"José Ñ. 李"'), 'José Ñ. 李');
   });
 
-  it('that are references may be anything but no string', () => {
+  it('that any string is accepted for are strings only', () => {
     assert.equal(read(anyString('x'), '""'), '');
     assert.equal(fault(anyString('x'), '4111111111111111'), ': expected a string');
   });
 });
 
-describe('words, truths and free objects', () => {
-  it('are read exactly', () => {
+describe('choices, booleans and free objects', () => {
+  it('are parsed exactly', () => {
     const persistent = exactly('persistent', 'Kind');
     assert.equal(read(persistent, '"persistent"'), 'persistent');
     for (const text of ['"Persistent"', '"persistent "', '""', '1', 'true', '["persistent"]']) {
@@ -241,13 +241,13 @@ describe('words, truths and free objects', () => {
     assert.deepEqual(kind.schema, { type: 'string', enum: ['authorization', 'payment'], description: 'Kind' });
   });
 
-  it('that may be anything stay as they were written', () => {
+  it('of any type are preserved as they were written', () => {
     for (const text of ['9007199254740993', '"x"', '[1.50,null]', '{"a":""}', 'true'])
       assert.equal(JSON.stringify(read(anyJson('x'), text)), text);
     assert.deepEqual(anyJson('x').schema, { description: 'x' });
   });
 
-  it('keep a free object as it was written', () => {
+  it('preserve a free object as it was written', () => {
     const text = '{"a":null,"b":"","c":[1.50,{"__proto__":1}],"d":9007199254740993}';
     assert.equal(JSON.stringify(read(anyObject('x'), text)), text);
     refuses(anyObject('x'), '[]', '"{}"', '1.5', 'null');
@@ -255,7 +255,7 @@ describe('words, truths and free objects', () => {
 });
 
 describe('a fault', () => {
-  it('never repeats the value, nor a key of the request', () => {
+  it('never contains the value, nor a key of the request', () => {
     const secret = 'Zq7Zq7';
     const fields: readonly Field<unknown>[] = [
       object({ name, count, list: list(cardNumber, { min: 1, max: 2 }) }),
@@ -305,8 +305,8 @@ describe('a fault', () => {
   });
 });
 
-describe('members of replies', () => {
-  it('are described and never read', () => {
+describe('members of responses', () => {
+  it('are described and never parsed', () => {
     for (const field of [
       output.text('x'),
       output.nullableText('x'),
@@ -328,14 +328,14 @@ describe('members of replies', () => {
   });
 });
 
-describe('the schema for writing', () => {
+describe('the schema for serialization', () => {
   const schema = object({
     total: output.amount('x'),
     name: output.text('x'),
     inner: object({ amounts: output.amount('x') }),
   }).schema;
 
-  it('lets exact numbers through, at any depth, and leaves the rest as it is', () => {
+  it('allows exact numbers at any depth, and leaves everything else unchanged', () => {
     assert.deepEqual(serializable(schema), {
       type: 'object',
       properties: {

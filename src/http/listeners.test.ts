@@ -74,7 +74,7 @@ describe('connections of one address at a listener', () => {
     while (limits.some(({ size }) => size > 0)) await sleep(5);
   };
 
-  test('end before TLS beyond the limit, and each listener counts its own', async () => {
+  test('are closed before TLS beyond the limit, counted by listener', async () => {
     const open = [await dial(), await dial(), await dial()];
     assert.equal(await received(connectPlain()), '');
     assert.deepEqual(refused, ['first']);
@@ -101,7 +101,7 @@ describe('connections of one address at a listener', () => {
     ['no TLS', async () => sent(await dialPlain(), REQUEST)],
   ];
   for (const [how, finish] of endings)
-    test(`are counted no more when they were ${how}`, async () => {
+    test(`are no longer counted after they were ${how}`, async () => {
       for (let round = 0; round < 3; round++) {
         await finish();
         await untilNoneCounted();

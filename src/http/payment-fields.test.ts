@@ -28,7 +28,7 @@ describe('an amount of a request', () => {
   const text = (total: string): string =>
     read(amountDetails, `{"total_amount":${total},"currency":"usd"}`).total_amount;
 
-  it('is a number or a string, kept as it was written', () => {
+  it('is a number or a string, preserved as it was written', () => {
     for (const number of [
       '10',
       '10.5',
@@ -43,7 +43,7 @@ describe('an amount of a request', () => {
       for (const written of [number, `"${number}"`]) assert.equal(text(written), number);
   });
 
-  it('has no sign, exponent, leading zero or other form', () => {
+  it('has no sign, exponent, leading zero or other format', () => {
     for (const bad of [
       '-1',
       '-0',
@@ -77,7 +77,7 @@ describe('an amount of a request', () => {
     );
   });
 
-  it('comes with its currency', () => {
+  it('requires its currency', () => {
     const details = read(amountDetails, '{"total_amount":10.50,"currency":"usd","items_amount":"9"}');
     assert.deepEqual(details, { total_amount: '10.50', currency: 'USD', items_amount: '9' });
     assert.match(
@@ -92,7 +92,7 @@ describe('an amount of a request', () => {
 });
 
 describe('money of a request', () => {
-  it('is exact, above 0, and names its place', () => {
+  it('is exact and above 0, and an error contains its path', () => {
     assert.deepEqual(toMoney('10.5', USD, 'x.y'), { minor: 1050n, currency: USD });
     assert.deepEqual(toMoney('900719925474.0993', 'CLF' as Currency, 'x'), {
       minor: 9_007_199_254_740_993n,
@@ -106,7 +106,7 @@ describe('money of a request', () => {
       );
   });
 
-  it('may be 0 where that is said', () => {
+  it('may be 0 where that is allowed', () => {
     assert.equal(toMoney('0.00', USD, 'x', { mayBeZero: true }).minor, 0n);
     assert.equal(
       fault(() => toMoney('1.005', USD, 'x', { mayBeZero: true })),
@@ -115,10 +115,10 @@ describe('money of a request', () => {
   });
 });
 
-describe('a part of a payment', () => {
+describe('a partial amount', () => {
   const part = (text: string) => toRequestedAmount(read(partialAmount('x'), text));
 
-  it('is an amount, or absent for all of it', () => {
+  it('is an amount, or absent for the entire amount', () => {
     assert.equal(toRequestedAmount(undefined), undefined);
     assert.equal(part('{}'), undefined);
     assert.equal(part('{"amount_details":null}'), undefined);
@@ -126,7 +126,7 @@ describe('a part of a payment', () => {
     assert.deepEqual(part('{"amount_details":{"total_amount":"1","currency":"eur"}}'), { text: '1', currency: 'EUR' });
   });
 
-  it('without its amount is refused', () => {
+  it('without its amount is rejected', () => {
     assert.equal(
       fault(() => part('{"amount_details":{}}')),
       'amount_details.total_amount: required',
@@ -142,7 +142,7 @@ describe('the card of a request', () => {
   const body = (changes: object): string =>
     JSON.stringify({ number: '4111 1111-1111 1111', expiration_date: '12/2029', ...changes });
 
-  it('is values', () => {
+  it('may be given as values', () => {
     const full = body({ security_code: 123, holder: 'Ana Lopez' });
     assert.deepEqual(read(card, full), {
       number: { literal: '4111111111111111' },
@@ -158,7 +158,7 @@ describe('the card of a request', () => {
     });
   });
 
-  it('is placeholders', () => {
+  it('may be given as placeholders', () => {
     const placeholders = read(
       card,
       body({
@@ -173,7 +173,7 @@ describe('the card of a request', () => {
     assert.ok(code !== undefined && 'placeholder' in code && code.placeholder.source === 'transaction');
   });
 
-  it('has nothing else, and a fault never repeats it', () => {
+  it('has no other members, and an error never contains its values', () => {
     const cases: readonly [object, string][] = [
       [{ number: '' }, 'number: expected a card number of 12 to 19 digits'],
       [{ number: '4111x' }, 'number: expected a card number of 12 to 19 digits'],
@@ -196,13 +196,13 @@ describe('the card of a request', () => {
       );
   });
 
-  it('may leave out what is optional', () => {
+  it('may omit optional members', () => {
     assert.deepEqual(Object.keys(read(card, body({ security_code: '', holder: null }))), ['number', 'expiration_date']);
   });
 });
 
 describe('a person of a request', () => {
-  it('is taken over field by field', () => {
+  it('is parsed field by field', () => {
     const body = {
       first_name: 'a',
       last_name: 'b',

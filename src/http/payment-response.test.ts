@@ -46,7 +46,7 @@ const told: ProcessorDetails = {
 const declined = { status: 'Declined', reason: 'InsufficientFunds' } as const;
 const broken = { status: 'ProcessorError', reason: 'ConnectionRejected' } as const;
 
-describe('the answer of an authorization or payment', () => {
+describe('the response to an authorization or payment', () => {
   it("contains the authorized amount, and the processor's details", () => {
     assert.deepEqual(sent(formatOperation(pair(PAYMENT_STATES.Authorized, { type: 'authorization', details: told }))), {
       status: 'success',
@@ -69,7 +69,7 @@ describe('the answer of an authorization or payment', () => {
     });
   });
 
-  it('has ids of its own, and 00, where the processor gave none', () => {
+  it('has ids of the vault, and code 00, where the processor returned none', () => {
     const { transaction_info: info, processor_info: processor } = sent(
       formatOperation(pair(PAYMENT_STATES.Collected, { type: 'payment' })),
     ).data;
@@ -78,7 +78,7 @@ describe('the answer of an authorization or payment', () => {
     assert.deepEqual(processor, {});
   });
 
-  it('is success and Opened while the outcome is unknown, and has no code then', () => {
+  it('is a success with the status Opened and without a code while the outcome is unknown', () => {
     for (const state of ['in_progress', 'accepted'] as const) {
       const { status, message, data } = sent(formatOperation(pair({}, { type: 'payment', state })));
       assert.deepEqual([status, message, data.transaction_info.status], ['success', 'Payment in progress', 'Opened']);
@@ -101,7 +101,7 @@ describe('the answer of an authorization or payment', () => {
     }
   });
 
-  it('holds the token of a card that came in clear, whatever the outcome', () => {
+  it('contains the token of a card that was sent in clear, whatever the outcome', () => {
     const token = { token: '4111110000001111', scheme: 7 };
     const withToken = { card: { truncated: '411111******1111', token } };
     for (const standing of [PAYMENT_STATES.Collected, PAYMENT_STATES.Declined, PAYMENT_STATES.Opened])
@@ -118,7 +118,7 @@ describe('the answer of an authorization or payment', () => {
   });
 });
 
-describe('the answer of a capture, refund or void', () => {
+describe('the response to a capture, refund or void', () => {
   const cases = [
     ['capture', PAYMENT_STATES.Collected, 'Capture', { total_amount: 20, currency: 'USD' }],
     ['payment_refund', PAYMENT_STATES.Collected, 'Refund', { total_amount: 20, refunded_amount: 30, currency: 'USD' }],
@@ -126,7 +126,7 @@ describe('the answer of a capture, refund or void', () => {
     ['expiry', PAYMENT_STATES.Voided, 'Expiry', { authorized_amount: 100, currency: 'USD' }],
   ] as const;
   for (const [type, standing, name, amounts] of cases) {
-    it(`states what ${type} did, how it failed, or that its outcome is unknown`, () => {
+    it(`states the effect of ${type}, its failure, or that its outcome is unknown`, () => {
       const answer = (operation: Partial<Operation>) =>
         sent(formatOperation(pair(standing, { type, amount: 2000n, ...operation })));
       const done = answer({});
@@ -149,7 +149,7 @@ describe('the answer of a capture, refund or void', () => {
     });
   }
 
-  it('has its own reference, or else that of the payment', () => {
+  it('has the reference of the operation, or else that of the payment', () => {
     const reference = (referenceCode: string | undefined) =>
       sent(formatOperation(pair(PAYMENT_STATES.Collected, { type: 'capture', referenceCode }))).data.transaction_info
         .reference_code;
@@ -157,8 +157,8 @@ describe('the answer of a capture, refund or void', () => {
   });
 });
 
-describe('the answer of a lookup', () => {
-  it('has the ids of what was asked for and the payment as it stands', () => {
+describe('the response to a lookup', () => {
+  it('has the requested ids and the current state of the payment', () => {
     const answer = sent(formatDetails(pair(PAYMENT_STATES.Collected, { type: 'capture', details: told })));
     assert.deepEqual([answer.status, answer.message], ['success', 'Get Transaction Details successful']);
     const { transaction_info: info, order_info: order } = answer.data;
@@ -174,7 +174,7 @@ describe('the answer of a lookup', () => {
     });
   });
 
-  it('is success also about a failed operation, or one in progress', () => {
+  it('is a success also for an operation that failed or is in progress', () => {
     const failed = sent(
       formatDetails(pair(PAYMENT_STATES.Authorized, { type: 'capture', state: 'refused', failure: declined })),
     );
@@ -185,14 +185,14 @@ describe('the answer of a lookup', () => {
     assert.equal(underWay.data.transaction_info.operation_status, 'in_progress');
   });
 
-  it('names expiry for what the clock ended', () => {
+  it('names expiry as the operation that ended an expired authorization', () => {
     const { transaction_info: info } = sent(
       formatDetails(pair({ ...PAYMENT_STATES.Voided, isExpired: true }, { type: 'authorization' })),
     ).data;
     assert.deepEqual([info.operation, info.status], ['expiry', 'Voided']);
   });
 
-  it('never says 00 of a payment that was pending and then declined', () => {
+  it('never has the code 00 for a payment that was pending and then declined', () => {
     const later = pair(PAYMENT_STATES.Declined, { type: 'authorization', state: 'accepted' });
     const { transaction_info: info } = sent(formatDetails(later)).data;
     assert.deepEqual([info.status, info.reason, info.response_code], ['Declined', 'Rejected', '05']);
@@ -204,8 +204,8 @@ describe('the answer of a lookup', () => {
   });
 });
 
-describe('amounts of answers', () => {
-  it('are JSON numbers, written digit by digit', () => {
+describe('amounts of responses', () => {
+  it('are JSON numbers without rounding', () => {
     const rich = { ...PAYMENT_STATES.Authorized, amount: 9_999_999_999_999_999n, authorized: 9_999_999_999_999_999n };
     const text = write(formatOperation(pair({ ...rich, currency: 'CLF' as Currency }, { type: 'authorization' })));
     assert.match(text, /"authorized_amount":999999999999\.9999[,}]/);
@@ -219,7 +219,7 @@ describe('amounts of answers', () => {
 });
 
 describe('the examples', () => {
-  it('are answers as they are written', () => {
+  it('are responses as the service writes them', () => {
     assert.deepEqual(sent(responseExample), responseExample);
     const capture = operationExample('capture', 'Capture successful', 'Collected', {
       total_amount: 100,

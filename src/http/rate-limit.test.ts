@@ -22,7 +22,7 @@ function drain(buckets: TokenBuckets, name: string): number {
 }
 
 describe('a token bucket', () => {
-  it('allows the burst at once, then the rate', () => {
+  it('allows the burst immediately, then the rate', () => {
     const { clock, pass } = fakeClock();
     const buckets = new TokenBuckets({ clock, rate: 10, burst: 20 });
     assert.equal(drain(buckets, 'a'), 20);
@@ -42,7 +42,7 @@ describe('a token bucket', () => {
     assert.equal(drain(buckets, 'a'), 20);
   });
 
-  it('is one for each name', () => {
+  it('exists once for each name', () => {
     const { clock } = fakeClock();
     const buckets = new TokenBuckets({ clock, rate: 1, burst: 3 });
     assert.equal(drain(buckets, 'a'), 3);
@@ -62,7 +62,7 @@ describe('a token bucket', () => {
     assert.deepEqual(buckets.take('a'), { allowed: true, remaining: 1, reset: 2 });
   });
 
-  it('lets in who waits as long as it says', () => {
+  it('allows a request after the reported wait', () => {
     const step = fc.tuple(fc.nat(3000), fc.boolean());
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 50 }), fc.array(step, { maxLength: 30 }), (rate, steps) => {
@@ -80,7 +80,7 @@ describe('a token bucket', () => {
     );
   });
 
-  it('never allows more than burst and rate in any stretch of time', () => {
+  it('never allows more than burst and rate in any period', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(500), { minLength: 1, maxLength: 200 }), (pauses) => {
         const { clock, pass } = fakeClock();
@@ -107,7 +107,7 @@ describe('a token bucket', () => {
     assert.equal(drain(buckets, 'a'), 10);
   });
 
-  it('of a forgotten caller is a full one', () => {
+  it('of a caller that is no longer stored is full', () => {
     const { clock, pass } = fakeClock();
     const buckets = new TokenBuckets({ clock, rate: 1, burst: 2 });
     for (let index = 0; index < LIMITS.trackedAddresses - 1; index++) buckets.take(`${index}`);
@@ -121,7 +121,7 @@ describe('a token bucket', () => {
 });
 
 describe('a limit per minute', () => {
-  it('allows all of it at once, and comes back evenly', () => {
+  it('allows all requests at once, and refills evenly', () => {
     const { clock, pass } = fakeClock();
     const buckets = tokenBucketsPerMinute(clock, 60);
     assert.equal(drain(buckets, 'a'), 60);
@@ -132,7 +132,7 @@ describe('a limit per minute', () => {
     assert.equal(drain(buckets, 'a'), 60);
   });
 
-  it('may be less than one a second', () => {
+  it('may be less than one request a second', () => {
     const { clock, pass } = fakeClock();
     const buckets = tokenBucketsPerMinute(clock, 3);
     assert.equal(drain(buckets, 'a'), 3);

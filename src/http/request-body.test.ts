@@ -30,7 +30,7 @@ async function write(stream: PassThrough, ...pieces: string[]): Promise<void> {
 }
 
 describe('reading a body', () => {
-  it('joins its pieces, up to the limit', async () => {
+  it('concatenates its chunks, up to the limit', async () => {
     const { stream, outcomes } = open('POST', { 'content-length': '10' });
     await write(stream, 'abc', 'defghi', 'j');
     assert.deepEqual(outcomes, []);
@@ -39,7 +39,7 @@ describe('reading a body', () => {
     assert.deepEqual(outcomes, [{ error: undefined, body: 'abcdefghij' }]);
   });
 
-  it('ends at once without a body', () => {
+  it('completes immediately without a body', () => {
     for (const headers of [{}, { 'content-length': '0' }])
       assert.deepEqual(open('POST', headers).outcomes, [{ error: undefined, body: '' }]);
   });
@@ -50,13 +50,13 @@ describe('reading a body', () => {
     assert.equal(stream.listenerCount('data'), 0);
   });
 
-  it('refuses a body that is declared too large before it comes', () => {
+  it('rejects a body whose declared length is too large before it arrives', () => {
     const { stream, outcomes } = open('POST', { 'content-length': '11' });
     assert.deepEqual(outcomes.map(isTooLarge), [true]);
     assert.equal(stream.listenerCount('data'), 0);
   });
 
-  it('refuses a body of unknown length once it is too large, and ignores the rest', async () => {
+  it('rejects a body of unknown length once it is too large, and ignores the rest', async () => {
     const { stream, outcomes } = open('POST', { 'transfer-encoding': 'chunked' });
     await write(stream, '0123456789', 'x');
     assert.deepEqual(outcomes.map(isTooLarge), [true]);
@@ -78,7 +78,7 @@ describe('reading a body', () => {
     );
   });
 
-  it('is not called back again when the connection is lost after the body', async () => {
+  it('does not call back twice when the connection is lost after the body', async () => {
     const { stream, outcomes } = open('POST', { 'content-length': '2' });
     stream.end('ab');
     await finished(stream);

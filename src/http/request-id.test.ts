@@ -8,7 +8,7 @@ const ZEROS: Random = { bytes: (size) => new Uint8Array(size), below: () => 0 };
 const OWN = '00000000-0000-4000-8000-000000000000';
 
 describe('a request id', () => {
-  it('is the caller’s when it is harmless', () => {
+  it('is that of the client when it is harmless', () => {
     for (const id of [
       'chaos-812-000123',
       '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c',
@@ -20,7 +20,7 @@ describe('a request id', () => {
       assert.equal(chooseRequestId(id, ZEROS), id);
   });
 
-  it('is a new one when the caller’s holds a Luhn-valid run of 12 digits or more', () => {
+  it('is a new one when that of the client contains a Luhn-valid run of 12 or more digits', () => {
     for (const id of [
       '4111111111111111',
       '4111-1111-1111-1111',

@@ -83,7 +83,7 @@ test('a download that fails later is logged once', async () => {
   assert.deepEqual(await nextLogged(), [200]);
 });
 
-test('a download whose client leaves is logged once', async () => {
+test('a download whose client disconnects is logged once', async () => {
   const leaving = new AbortController();
   const response = await fetch(`${address}/endless`, { signal: leaving.signal });
   await response.body?.getReader().read();

@@ -4,7 +4,7 @@ import { DAY, formatIso8601, HOUR, MINUTE, parseIso8601 } from './clock.ts';
 
 const NOON = Date.UTC(2027, 0, 31, 12);
 
-describe('a typed time', () => {
+describe('a time that a user enters', () => {
   it('is parsed with its time zone', () => {
     assert.equal(parseIso8601('2027-01-31T12:00:00Z'), NOON);
     assert.equal(parseIso8601('2027-01-31T12:00:00.25Z'), NOON + 250);

@@ -101,7 +101,7 @@ describe('a text that users type for other users', () => {
       assert.equal(refusal(assertUnambiguous, text), 'name: expected letters in their plain form', text);
   });
 
-  it('is shown with the numbers of its invisible characters', () => {
+  it('is shown with the code points of its invisible characters', () => {
     assert.equal(escapeInvisible('till \u202egnp\n\u{e0041}'), 'till \\u{202e}gnp\\u{a}\\u{e0041}');
     assert.equal(escapeInvisible('ca\u034frla\u3164'), 'ca\\u{34f}rla\\u{3164}');
     assert.equal(escapeInvisible('Ana ❤️ a\ufe0f'), 'Ana ❤️ a\\u{fe0f}');

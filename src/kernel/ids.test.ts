@@ -112,7 +112,7 @@ describe('ascending ids', () => {
     assert.equal(worth(later.slice(0, 10)), NOW + 1);
   });
 
-  it('state the time of their creation, and sort behind all ids of earlier times', () => {
+  it('contain the time of their creation, and sort after all ids of earlier times', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 2 ** 46 }), fc.integer({ min: 1, max: 2 ** 46 }), (made, time) => {
         const [id = ''] = idsAt([made]);
@@ -135,7 +135,7 @@ describe('ascending ids', () => {
     );
   });
 
-  it('borrow the next millisecond when one has more ids than the count allows, and return it', () => {
+  it('use the next millisecond when one has more ids than the counter allows', () => {
     const many = 26 ** 3;
     const ids = idsAt([...Array.from({ length: 2 * many + 2 }, () => NOW), NOW + 1, NOW + 2, NOW + 3]);
     ascends(ids);

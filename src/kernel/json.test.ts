@@ -72,7 +72,7 @@ describe('against JSON.parse', () => {
     );
   });
 
-  it('writes back what it parsed: numbers, strings and keys are unchanged', () => {
+  it('serializes what it parsed: numbers, strings and keys are unchanged', () => {
     fc.assert(
       fc.property(documents, (value) => {
         const text = JSON.stringify(value);
@@ -155,7 +155,7 @@ describe('numbers', () => {
     }
   });
 
-  it('preserved as written are no objects', () => {
+  it('preserved as written are not objects', () => {
     assert.equal(isJsonObject(read('1.5')), false);
     assert.equal(isJsonObject(read('{"rawJSON":"1.5"}')), true);
     assert.equal(isExactNumber(read('{"rawJSON":"1.5"}')), false);
@@ -257,12 +257,12 @@ describe('spans', () => {
     assert.deepEqual(slices(text), { a: '[1, {"inner": 2}]', b: '"x\\"}"', c: '1.50', d: '{"e": {} }' });
   });
 
-  it('do not exist where the outermost value is no object', () => {
+  it('do not exist where the outermost value is not an object', () => {
     assert.deepEqual(slices('[{"a":1}]'), {});
     assert.deepEqual(slices('{}'), {});
   });
 
-  it('cut out the text that parses as the member', () => {
+  it('select the text that parses as the member', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 })), fc.constantFrom(0, 2), (value, indent) => {
         const text = JSON.stringify(value, null, indent);
@@ -301,7 +301,7 @@ describe('text values', () => {
     assert.deepEqual(found('{"key":1,"":[true,{}]}'), []);
   });
 
-  it('are all strings of a document that are no keys, each with its position', () => {
+  it('are all strings of a document except keys, each with its position', () => {
     const stringsIn = (value: unknown, path: (string | number)[] = []): [unknown, unknown][] => {
       if (typeof value === 'string') return [[value, path]];
       if (typeof value !== 'object' || value === null) return [];
@@ -322,7 +322,7 @@ describe('text values', () => {
     );
   });
 
-  it('are reported before a fault behind them', () => {
+  it('are reported before an error that follows them', () => {
     const seen: string[] = [];
     assert.throws(() => parseJson('["a","b",]', ({ value }) => seen.push(value)), Failure);
     assert.deepEqual(seen, ['a', 'b']);
@@ -360,7 +360,7 @@ describe('the number of values', () => {
     });
   }
 
-  it('over the limit is rejected at the start of the first value beyond it, whatever follows', () => {
+  it('over the limit is rejected at the first value beyond it, whatever follows', () => {
     const text = `[${'1,'.repeat(most - 1)}`;
     assert.equal(refusal(`${text}1]`), `malformed JSON at character ${text.length + 1}: more than ${most} values`);
     assert.equal(refusal(`${text}x`), `malformed JSON at character ${text.length + 1}: more than ${most} values`);
@@ -385,7 +385,7 @@ describe('a rejection', () => {
     assert.equal(refusal('"a\nb"'), 'malformed JSON at character 3: control character in a string');
   });
 
-  it('contains nothing of the text', () => {
+  it('contains no part of the text', () => {
     const card = '4111111111111111';
     for (const text of [
       `{"${card}"}`,

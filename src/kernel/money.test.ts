@@ -128,7 +128,7 @@ describe('parseAmount', () => {
     );
   });
 
-  it('accepts a decimal of any length as one, so that a later check can report what is wrong with it', () => {
+  it('recognizes a decimal of any length, so that a later check can report what is wrong with it', () => {
     for (const text of ['0', '7', '10', '0.5', '10.05', '1000000000000.00000'])
       assert.equal(isDecimal(text), true, text);
   });
@@ -148,7 +148,7 @@ describe('an amount', () => {
         assert.equal(parseAmount(formatDecimal({ minor, currency: each }), each), minor, `${minor} ${each}`);
   });
 
-  it('is formatted with all decimals of its currency, and at least one digit before the point', () => {
+  it('has all decimals of its currency, and at least one digit before the point', () => {
     assert.equal(formatDecimal({ minor: 1050n, currency: USD }), '10.50');
     assert.equal(formatDecimal({ minor: 5n, currency: USD }), '0.05');
     assert.equal(formatDecimal({ minor: 50n, currency: USD }), '0.50');
@@ -159,7 +159,7 @@ describe('an amount', () => {
     assert.equal(formatDecimal({ minor: 9_007_199_254_740_993n, currency: KWD }), '9007199254740.993');
   });
 
-  it('is a JSON number without zeros at the end of its decimals, and with those of the integer part', () => {
+  it('is a JSON number without trailing zeros in its decimals', () => {
     assert.equal(formatNumber({ minor: 1050n, currency: USD }), '10.5');
     assert.equal(formatNumber({ minor: 1000n, currency: USD }), '10');
     assert.equal(formatNumber({ minor: 1005n, currency: USD }), '10.05');

@@ -50,7 +50,7 @@ describe('parsePan', () => {
     }
   });
 
-  it('drops blanks and dashes, and keeps leading zeros', () => {
+  it('drops blanks and dashes, and preserves leading zeros', () => {
     assert.equal(parsePan('4111 1111-1111 1111'), '4111111111111111');
     assert.equal(parsePan(' -4111111111111111- '), '4111111111111111');
     assert.equal(parsePan('000000000000'), '000000000000');
@@ -230,7 +230,7 @@ describe('truncatePans', () => {
   });
 });
 
-it('a Pan is still a text', () => {
+it('a Pan remains a string', () => {
   const pan: Pan | undefined = parsePan('4111 1111 1111 1111');
   assert.equal(pan?.length, 16);
 });

@@ -17,7 +17,7 @@ describe('the position of an offset', () => {
     );
   });
 
-  it('of a line end is behind the last character of the line', () => {
+  it('of a line end is after the last character of the line', () => {
     assert.deepEqual(positionAt('ab\r\nc', 2), { line: 1, column: 3 });
     assert.deepEqual(positionAt('ab\r\nc', 4), { line: 2, column: 1 });
     assert.deepEqual(positionAt('', 0), { line: 1, column: 1 });

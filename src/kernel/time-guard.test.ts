@@ -27,7 +27,7 @@ function trustedGuard() {
   return rig;
 }
 
-test('one reading gives all times, so that a lifetime is not longer by the time between two readings', () => {
+test('all times come from one reading, so that the time between two readings extends no lifetime', () => {
   let time = NOW;
   const guard = new TimeGuard({ clock: () => time++, monotonic: () => time - NOW });
   guard.begin(NOW);
@@ -63,7 +63,7 @@ describe('a clock that jumps', () => {
     }
   });
 
-  it('gains nothing by many small jumps', () => {
+  it('cannot drift beyond the tolerance by many small jumps', () => {
     const { guard, pass, jump } = trustedGuard();
     let jumps = 0;
     for (; guard.trustedNow() !== undefined; jumps++) {
@@ -83,7 +83,7 @@ describe('a clock that jumps', () => {
     assert.ok(state.time - state.monotonic - NOW > 2 * TOLERANCE);
   });
 
-  it('is trusted after it is accepted, and compared from there', () => {
+  it('is trusted after an operator accepted it, and compared from that time on', () => {
     const { guard, state, pass, jump } = trustedGuard();
     jump(200 * HOUR);
     guard.accept(guard.read());
@@ -108,7 +108,7 @@ describe('a clock that jumps', () => {
 });
 
 describe('a start', () => {
-  it('trusts a clock that the last trusted time allows', () => {
+  it('trusts a clock that agrees with the last trusted time', () => {
     for (const stopped of [-TOLERANCE, 0, HOUR, LIMITS.uncheckedStopMs + TOLERANCE]) {
       const { guard, state } = newGuard();
       guard.begin(NOW - stopped);
@@ -116,7 +116,7 @@ describe('a start', () => {
     }
   });
 
-  it('does not trust one that is earlier, or much later, or without anything to compare', () => {
+  it('does not trust a clock that is earlier, much later, or without a stored time to compare', () => {
     for (const [last, distrust] of [
       [NOW + TOLERANCE + 1, 'behind'],
       [NOW - LIMITS.uncheckedStopMs - TOLERANCE - 1, 'long-stop'],
@@ -138,7 +138,7 @@ describe('a start', () => {
     assert.equal(guard.trustedNow(), undefined);
   });
 
-  it('trusts a clock that comes into the range later', () => {
+  it('trusts a clock that enters the range later', () => {
     const { guard, state, jump } = newGuard();
     guard.begin(NOW - 100 * HOUR);
     assert.equal(guard.steadyNow(), NOW - 100 * HOUR);

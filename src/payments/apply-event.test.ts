@@ -144,7 +144,7 @@ describe('a result of an operation in progress', () => {
   for (const [begun, words] of Object.entries(ENDS)) {
     const [type, status] = begun.split(' ') as [OperationType, Status];
     const types: readonly OperationType[] = type === 'authorization' ? ['authorization', 'payment'] : [type];
-    it(`about ${begun}: ${Object.keys(words).length} of ${OUTCOME_NAMES.length} results complete it`, () => {
+    it(`completes ${begun} for ${Object.keys(words).length} of ${OUTCOME_NAMES.length} results`, () => {
       for (const each of types) {
         for (const word of OUTCOME_NAMES) {
           const before = withOperation(PAYMENT_STATES[status], { type: each, amount: 2000n });
@@ -157,7 +157,7 @@ describe('a result of an operation in progress', () => {
     });
   }
 
-  it('moves the payment along the table only, whatever the status', () => {
+  it('changes the status only as the transition table allows', () => {
     let moves = 0;
     every((pair, word, about) => {
       const after = settled(pair, word);
@@ -169,7 +169,7 @@ describe('a result of an operation in progress', () => {
     assert.ok(moves > 40, String(moves));
   });
 
-  it('keeps authorized ≥ collected ≥ refunded, and an end of time for Opened and Authorized alone', () => {
+  it('keeps authorized ≥ collected ≥ refunded, and an expiry for Opened and Authorized only', () => {
     every((pair, word, about) => {
       const { payment } = settled(pair, word) ?? pair;
       assert.ok(payment.authorized >= payment.collected && payment.collected >= payment.refunded, about);
@@ -181,7 +181,7 @@ describe('a result of an operation in progress', () => {
     });
   });
 
-  it('ends the operation and frees the payment, or does nothing at all', () => {
+  it('completes the operation and leaves none in progress, or changes nothing', () => {
     let ends = 0;
     every((pair, word, about) => {
       const after = settled(
@@ -202,7 +202,7 @@ describe('a result of an operation in progress', () => {
     assert.ok(ends > 100, String(ends));
   });
 
-  it("stores the processor's details, if there are any", () => {
+  it('stores the details of the processor, if there are any', () => {
     every((pair, word, about) => {
       const after = settled(pair, word);
       if (after === undefined) return;
@@ -211,13 +211,13 @@ describe('a result of an operation in progress', () => {
     });
   });
 
-  it('decides nothing when the outcome is unknown', () => {
+  it('completes nothing when the outcome is unknown', () => {
     every((pair, word, about) => {
       if (SILENT.includes(word)) assert.equal(settled(pair, word), undefined, about);
     });
   });
 
-  it('says why it was refused: the processor’s reason, or that it was never received', () => {
+  it('stores the reason of a refusal: that of the processor, or that it was never received', () => {
     for (const type of TYPES) {
       const pair = withOperation(PAYMENT_STATES[isFirstType(type) ? 'Opened' : 'Authorized'], { type });
       if (type === 'expiry') continue;
@@ -232,7 +232,7 @@ describe('a result of an operation in progress', () => {
 describe('the first operation', () => {
   const first = withOperation({}, { type: 'authorization' });
 
-  it('that is approved holds the whole amount, for as long as authorizations live', () => {
+  it('that is approved authorizes the entire amount, until the authorization expires', () => {
     const payment = settled(first, 'approved')?.payment;
     assert.equal(payment?.authorized, 10_000n);
     assert.equal(payment?.collected, 0n);
@@ -241,35 +241,35 @@ describe('the first operation', () => {
     assert.deepEqual(settled(first, 'approved')?.reconciliation.recheckIds, []);
   });
 
-  it('lives no longer than the processor says', () => {
+  it('expires when the processor states it, at the latest', () => {
     const until = (expiresAt: number): number | undefined =>
       completedBy(first, { kind: 'approved', details: { expiresAt } })?.payment.expiresAt;
     assert.equal(until(NOW + 1), NOW + 1);
     assert.equal(until(NOW + LIFETIMES.authorization + 1), NOW + LIFETIMES.authorization);
   });
 
-  it('that is captured, too, has collected what the processor says', () => {
+  it('that is also captured has collected the amount that the processor reports', () => {
     const whole = settled(first, 'captured')?.payment;
     assert.deepEqual([whole?.authorized, whole?.collected], [10_000n, 10_000n]);
     const part = settled(first, 'captured in part')?.payment;
     assert.deepEqual([part?.authorized, part?.collected], [10_000n, 6000n]);
   });
 
-  it('stays in doubt when more was captured than asked for', () => {
+  it('remains in doubt when more was captured than requested', () => {
     const word = (minor: bigint): Outcome => ({ kind: 'approved', captured: captured(minor), details: told });
     assert.equal(completedBy(first, word(10_001n)), undefined);
     assert.equal(applyState(buildPayment(PAYMENT_STATES.Authorized), word(10_001n), NOW, RULES), undefined);
     assert.equal(completedBy(first, word(10_000n))?.payment.status, 'Collected');
   });
 
-  it('that is pending leaves the payment Opened and is watched', () => {
+  it('that is pending leaves the payment Opened and is rechecked', () => {
     const after = settled(first, 'pending');
     assert.deepEqual(after?.payment, buildPayment());
     assert.deepEqual(after?.reconciliation, buildReconciliation({ recheckIds: [FIRST] }));
     assert.equal(after?.operation.state, 'accepted');
   });
 
-  it('that is refused takes the payment along, with the reason', () => {
+  it('that is refused fails the payment too, with the reason', () => {
     const after = settled(first, 'refused');
     assert.equal(after?.payment.reason, 'InsufficientFunds');
     assert.equal(after?.operation.state, 'refused');
@@ -280,7 +280,7 @@ describe('the first operation', () => {
 describe('a capture', () => {
   const capture = withOperation(PAYMENT_STATES.Authorized, { type: 'capture', amount: 2000n });
 
-  it('collects its own amount, accepted or approved', () => {
+  it('collects its amount when it is pending or approved', () => {
     for (const word of ['approved', 'pending', 'captured'] as const) {
       const after = settled(capture, word);
       assert.deepEqual([after?.payment.authorized, after?.payment.collected], [10_000n, 2000n]);
@@ -289,14 +289,14 @@ describe('a capture', () => {
     }
   });
 
-  it('that was undone together with its authorization was never confirmed', () => {
+  it('that was reversed with its authorization was never confirmed', () => {
     const after = settled(capture, 'reversed');
     assert.deepEqual(after?.operation.failure, NEVER_CONFIRMED);
     assert.equal(after?.operation.state, 'refused');
     assert.equal(after?.payment.collected, 0n);
   });
 
-  it('completes where a notification reported it, or its reversal, before its own response', () => {
+  it('completes where a notification reported it, or its reversal, before the response', () => {
     const told = (amount: bigint): PaymentSnapshot =>
       withOperation(PAYMENT_STATES.Collected, { type: 'capture', amount });
     for (const word of ['approved', 'pending'] as const) {
@@ -317,26 +317,26 @@ describe('a refund', () => {
   const refund = (amount: bigint): PaymentSnapshot =>
     withOperation(PAYMENT_STATES.Collected, { type: 'payment_refund', amount });
 
-  it('adds to what was given back', () => {
+  it('increases the refunded amount', () => {
     const after = settled(refund(2000n), 'approved');
     assert.deepEqual([after?.payment.collected, after?.payment.refunded], [8000n, 5000n]);
     assert.equal(after?.operation.state, 'accepted');
     assert.deepEqual(after?.reconciliation.recheckIds, []);
   });
 
-  it('may give back the last, and never more', () => {
+  it('may refund the remaining amount, and never more', () => {
     assert.equal(settled(refund(5000n), 'approved')?.payment.refunded, 8000n);
     for (const word of ['approved', 'pending'] as const) assert.equal(settled(refund(5001n), word), undefined);
   });
 
-  it('that is pending counts, and is watched', () => {
+  it('that is pending counts as refunded, and is rechecked', () => {
     const after = settled(refund(2000n), 'pending');
     assert.equal(after?.payment.refunded, 5000n);
     assert.deepEqual(after?.reconciliation.recheckIds, [NEXT]);
     assert.equal(settled(refund(5001n), 'pending'), undefined);
   });
 
-  it('that is refused gives nothing back', () => {
+  it('that is refused changes no amount', () => {
     for (const word of ['refused', 'not sent'] as const) {
       const after = settled(refund(2000n), word);
       assert.equal(after?.payment.refunded, 3000n);
@@ -347,7 +347,7 @@ describe('a refund', () => {
 });
 
 describe('a void and an expiry', () => {
-  it('differ in the mark of the clock', () => {
+  it('differ in the expired flag of the payment', () => {
     for (const word of ['approved', 'reversed'] as const) {
       assert.equal(
         settled(withOperation(PAYMENT_STATES.Authorized, { type: 'expiry' }), word)?.payment.isExpired,
@@ -364,14 +364,14 @@ describe('a void and an expiry', () => {
     );
   });
 
-  it('that are pending or unknown stay in progress; so does an expiry that is refused', () => {
+  it('remain in progress while pending; a refused expiry remains in progress too', () => {
     for (const type of ['authorization_void', 'expiry'] as const)
       assert.equal(settled(withOperation(PAYMENT_STATES.Authorized, { type }), 'pending'), undefined);
     for (const word of ['refused', 'not sent'] as const)
       assert.equal(settled(withOperation(PAYMENT_STATES.Authorized, { type: 'expiry' }), word), undefined);
   });
 
-  it('complete when a notification has reported the payment as reversed in between', () => {
+  it('complete when a notification has already reported the payment as reversed', () => {
     for (const type of ['authorization_void', 'expiry'] as const) {
       for (const status of ['Cancelled', 'Voided'] as const) {
         for (const word of ['approved', 'reversed'] as const) {
@@ -386,8 +386,8 @@ describe('a void and an expiry', () => {
   });
 });
 
-describe('an operation that ends without effect', () => {
-  it('leaves the payment as it is, unless it is the first', () => {
+describe('an operation that is reversed', () => {
+  it('leaves the payment unchanged, unless it is the first operation', () => {
     const capture = withOperation(PAYMENT_STATES.Authorized, { type: 'capture' });
     const after = apply(capture, { type: 'reversed', failure: NEVER_RECEIVED });
     assert.deepEqual(after?.payment, { ...capture.payment, operationInProgress: undefined });
@@ -397,7 +397,7 @@ describe('an operation that ends without effect', () => {
     assert.deepEqual([first?.payment.status, first?.payment.reason], ['ProcessorError', 'Undefined']);
   });
 
-  it('for now, is watched once', () => {
+  it('is rechecked once', () => {
     const capture = withOperation(PAYMENT_STATES.Authorized, { type: 'capture' }, { recheckIds: [NEXT, 'other'] });
     const after = apply(capture, { type: 'reversed', failure: NEVER_CONFIRMED });
     assert.deepEqual(after?.reconciliation.recheckIds, ['other', NEXT]);
@@ -416,7 +416,7 @@ describe('an operation that was superseded', () => {
   const by = (pair: PaymentSnapshot, word: 'refused' | 'captured' | 'captured in part'): PaymentSnapshot | undefined =>
     apply(pair, { type: 'superseded', state: OUTCOMES[word] });
 
-  it('is refused, and the payment stands as it does at the processor', () => {
+  it('is refused, and the payment takes the state at the processor', () => {
     const after = by(void_('Authorized'), 'captured in part');
     assert.equal(after?.payment.status, 'Collected');
     assert.equal(after?.payment.collected, 6000n);
@@ -427,7 +427,7 @@ describe('an operation that was superseded', () => {
     assert.equal(by(void_('Opened'), 'refused')?.payment.status, 'Declined');
   });
 
-  it('ends also where the payment stands so already', () => {
+  it('completes also when the payment is already in that state', () => {
     for (const status of ['Collected', 'Declined', 'ProcessorError', 'Voided', 'Cancelled'] as const) {
       for (const word of ['refused', 'captured'] as const) {
         const pair = void_(status);
@@ -439,7 +439,7 @@ describe('an operation that was superseded', () => {
   });
 });
 
-describe('how the processor says that a payment stands', () => {
+describe('the state of a payment at the processor', () => {
   const stands = (status: Status, word: OutcomeName): Payment | undefined =>
     applyState(buildPayment(PAYMENT_STATES[status]), OUTCOMES[word], NOW, RULES);
   const EXPECTED: Partial<Record<Status, Partial<Record<OutcomeName, Status>>>> = {
@@ -460,20 +460,20 @@ describe('how the processor says that a payment stands', () => {
     },
   };
 
-  it('is applied only along the table', () => {
+  it('is applied only as the transition table allows', () => {
     for (const status of STATUSES)
       for (const word of OUTCOME_NAMES)
         assert.equal(stands(status, word)?.status, EXPECTED[status]?.[word], `${status}, ${word}`);
   });
 
-  it('gives a failure its reason and nothing else one', () => {
+  it('sets a reason for failures only', () => {
     assert.equal(stands('Authorized', 'refused')?.reason, 'InsufficientFunds');
     assert.equal(stands('Opened', 'broken')?.reason, 'InvalidConfiguration');
     assert.equal(stands('Opened', 'reversed')?.reason, undefined);
   });
 });
 
-describe('a later word about an operation that has ended', () => {
+describe('a late outcome of a completed operation', () => {
   const ended = (
     payment: Partial<Payment>,
     operation: Partial<Operation> & { type: OperationType },
@@ -513,14 +513,14 @@ describe('a later word about an operation that has ended', () => {
     assert.deepEqual(after.operation.details, told);
   });
 
-  it('drops no earlier details', () => {
+  it('keeps the earlier details', () => {
     const pending = ended({}, { type: 'authorization', details: { approvalCode: '999999', networkId: 'n' } });
     const word: InquiryResult = { kind: 'approved', details: { approvalCode: undefined, responseCode: '08' } };
     const after = recheck(pending, word);
     assert.deepEqual(after.operation.details, { approvalCode: '999999', networkId: 'n', responseCode: '08' });
   });
 
-  it('does not bring a reversed payment back', () => {
+  it('does not restore a reversed payment', () => {
     const reversedEarlier = ended(PAYMENT_STATES.ProcessorError, {
       type: 'authorization',
       state: 'refused',
@@ -529,7 +529,7 @@ describe('a later word about an operation that has ended', () => {
     for (const word of FINDINGS) assertUnchanged(later(reversedEarlier, word), reversedEarlier, word);
   });
 
-  it('takes a refund back that was refused in the end', () => {
+  it('subtracts a refund that was refused in the end', () => {
     const refund = ended(PAYMENT_STATES.Collected, { type: 'payment_refund', amount: 2000n });
     const after = later(refund, 'refused');
     assert.equal(after.payment.refunded, 1000n);
@@ -542,7 +542,7 @@ describe('a later word about an operation that has ended', () => {
     assertUnchanged(later(refund, 'pending'), refund);
   });
 
-  it('finds a capture or refund that arrived late', () => {
+  it('applies a capture or refund that took effect late', () => {
     const capture = ended(PAYMENT_STATES.Authorized, {
       type: 'capture',
       state: 'refused',
@@ -566,7 +566,7 @@ describe('a later word about an operation that has ended', () => {
     assertUnchanged(later(tooMuch, 'approved'), tooMuch);
   });
 
-  it('finds a void that took effect late by how the payment stands, while there is something to give back', () => {
+  it('applies a void that took effect late, by the state of the payment, while an amount is authorized', () => {
     const late = (status: Status): PaymentSnapshot =>
       ended(PAYMENT_STATES[status], { type: 'authorization_void', state: 'refused', failure: failed });
     for (const [status, to] of [
@@ -585,7 +585,7 @@ describe('a later word about an operation that has ended', () => {
     }
   });
 
-  it('changes nothing of a capture, void or expiry that had its effect', () => {
+  it('does not change a capture, void or expiry that took effect', () => {
     for (const type of ['capture', 'authorization_void', 'expiry'] as const) {
       const pair = ended(PAYMENT_STATES.Collected, { type });
       for (const word of FINDINGS) {
@@ -601,7 +601,7 @@ describe('a later word about an operation that has ended', () => {
     }
   });
 
-  it('is expected until it is definite, and for a limited time after a reversal', () => {
+  it('is expected until the outcome is final, and for a limited time after a reversal', () => {
     const more = (pair: PaymentSnapshot, word: OutcomeName, now = NOW): boolean => {
       const finding = OUTCOMES[word];
       assert.ok(finding.kind !== 'not-sent');
@@ -642,21 +642,21 @@ describe('a later word about an operation that has ended', () => {
   });
 });
 
-describe('what turns up late and cannot be entered', () => {
+describe('a late outcome that cannot be applied', () => {
   const refund = (changes: Partial<Payment> = {}): PaymentSnapshot =>
     withCompleted(
       { ...PAYMENT_STATES.Collected, ...changes },
       { type: 'payment_refund', amount: 6000n, state: 'refused', failure: NEVER_CONFIRMED },
     );
 
-  it('is beyond us when the processor has done it: the amount is used up here', () => {
+  it('needs an operator when the processor has processed it and the amount is already used', () => {
     const before = refund();
     const after = recheck(before, OUTCOMES.approved);
     assertUnchanged(after, before);
     assert.equal(needsManualResolution(after.operation, OUTCOMES.approved), true);
   });
 
-  it('is not, when there is room for it, or when it was not done', () => {
+  it('needs none when the amount is available, or when it was not processed', () => {
     const roomy = refund({ refunded: 0n });
     assert.equal(needsManualResolution(recheck(roomy, OUTCOMES.approved).operation, OUTCOMES.approved), false);
     const before = refund();
@@ -664,7 +664,7 @@ describe('what turns up late and cannot be entered', () => {
       assert.equal(needsManualResolution(recheck(before, word).operation, word), false);
   });
 
-  it('is not, of a void whose payment stands, nor of a first operation', () => {
+  it('needs none for a void of an unchanged payment, nor for a first operation', () => {
     const type = 'authorization_void';
     const ended: PaymentSnapshot = withCompleted(PAYMENT_STATES.Authorized, {
       type,
@@ -689,7 +689,7 @@ describe('what turns up late and cannot be entered', () => {
 });
 
 describe('a payment that fails after its approval', () => {
-  it('does not keep the code of the approval', () => {
+  it('drops the code of the approval', () => {
     const before: PaymentSnapshot = withCompleted(PAYMENT_STATES.Authorized, { state: 'accepted', details: told });
     const word: InquiryResult = { kind: 'refused', failure: failed, details: {} };
     const { payment, operation } = recheck(before, word);
@@ -700,14 +700,14 @@ describe('a payment that fails after its approval', () => {
 });
 
 describe('a capture in another currency', () => {
-  it('is not trusted', () => {
+  it('is not accepted', () => {
     const word: InquiryResult = { kind: 'approved', captured: { minor: 10_000n, currency: CLP }, details: told };
     assert.equal(applyState(buildPayment(), word, NOW, RULES), undefined);
   });
 });
 
 describe('a capture that was reversed', () => {
-  it('is not taken for another one of the same amount', () => {
+  it('is not confused with another capture of the same amount', () => {
     const before: PaymentSnapshot = withCompleted(
       { ...PAYMENT_STATES.Collected, refunded: 0n },
       { type: 'capture', amount: 8000n, state: 'refused', failure: NEVER_CONFIRMED },
@@ -717,7 +717,7 @@ describe('a capture that was reversed', () => {
     assert.equal(needsManualResolution(after.operation, OUTCOMES.approved), true);
   });
 
-  it('that a notification reported first completes with its own response, and only then', () => {
+  it('that a notification reported first completes with the response, and not before', () => {
     const running = (status: 'Collected' | 'Declined', amount: bigint): PaymentSnapshot =>
       withOperation({ ...PAYMENT_STATES[status], collected: 8000n, refunded: 0n }, { type: 'capture', amount });
     const ended = completedBy(running('Collected', 8000n), OUTCOMES.approved);
@@ -731,7 +731,7 @@ describe('the details of an operation', () => {
   const accepted = (): PaymentSnapshot =>
     withCompleted(PAYMENT_STATES.Authorized, { state: 'accepted', details: told });
 
-  it('keeps its code when the word is no refusal', () => {
+  it('keeps the code of an outcome that is not a refusal', () => {
     const word: InquiryResult = { kind: 'approved', captured: { minor: 10_000n, currency: USD }, details: {} };
     const { payment, operation } = recheck(accepted(), word);
     assert.equal(payment.status, 'Collected');
@@ -751,7 +751,7 @@ describe('a requested payment', () => {
     captureIds: ['capture-1'],
   } as const;
 
-  it('is Opened, its first operation in progress, and nothing is moved yet', () => {
+  it('is Opened, with its first operation in progress and no amounts yet', () => {
     const opened = apply(undefined, { type: 'requested', order });
     assert.deepEqual(opened, {
       payment: buildPayment({
@@ -765,7 +765,7 @@ describe('a requested payment', () => {
     });
   });
 
-  it('is requested once, and nothing else happens to a payment that does not exist', () => {
+  it('is requested once, and no other event applies to a payment that does not exist', () => {
     assert.equal(apply(withOperation({}, { type: 'authorization' }), { type: 'requested', order }), undefined);
     assert.equal(apply(undefined, { type: 'notified' }), undefined);
   });
@@ -774,7 +774,7 @@ describe('a requested payment', () => {
 describe('a further operation', () => {
   const { operation } = withOperation(PAYMENT_STATES.Authorized, { type: 'capture' });
 
-  it('is counted, and starts without the doubt of earlier ones', () => {
+  it('is counted, and is not in doubt because of earlier ones', () => {
     const before = withCompleted(
       { ...PAYMENT_STATES.Authorized, operationCount: 3 },
       {},
@@ -794,7 +794,7 @@ describe('a further operation', () => {
 describe('a response to our request', () => {
   const capture = withOperation(PAYMENT_STATES.Authorized, { type: 'capture', amount: 2000n });
 
-  it('that decides nothing puts the operation in doubt', () => {
+  it('with an unknown outcome puts the operation in doubt', () => {
     const after = apply(capture, { type: 'responded', outcome: OUTCOMES.unknown });
     assertUnchanged(after ?? assert.fail(), capture);
     assert.deepEqual(after?.reconciliation, buildReconciliation({ inDoubtSince: NOW, lastProblem: 'timeout' }));
@@ -865,7 +865,7 @@ describe('the transition table', () => {
     ProcessorError: 'broken',
   } as const;
 
-  it('decides in the rows of a new payment about each first response, and in those of Opened about inquiries', () => {
+  it('applies the rows of a new payment to first responses, and those of Opened to inquiries', () => {
     const first = withOperation({}, { type: 'authorization' });
     for (const [to, word] of Object.entries(WORDS) as [keyof typeof WORDS, (typeof WORDS)[keyof typeof WORDS]][]) {
       const response = () => responded(first, OUTCOMES[word])?.payment.status;
@@ -876,7 +876,7 @@ describe('the transition table', () => {
     }
   });
 
-  it('decides whether a payment is opened', () => {
+  it('has the row that opens a payment', () => {
     const order = { ...buildPayment(), type: 'authorization' } as const;
     assert.equal(apply(undefined, { type: 'requested', order })?.payment.status, 'Opened');
     without('new', 'Opened', () => assert.equal(apply(undefined, { type: 'requested', order }), undefined));
@@ -899,12 +899,12 @@ describe('a void that recovery repeated', () => {
   });
 });
 
-describe('an attempt that found nothing out', () => {
+describe('an attempt without a result', () => {
   const before = withOperation({}, { type: 'payment' }, { attempts: 2, consecutiveNotFound: 3 });
   const count = (event: Partial<Extract<PaymentEvent, { type: 'unanswered' }>>, snapshot = before) =>
     apply(snapshot, { type: 'unanswered', problem: 'timeout', ...event })?.reconciliation;
 
-  it('is counted, and what was not found as well', () => {
+  it('is counted, and so is a result not-found', () => {
     const expected = { attempts: 3, inDoubtSince: NOW, lastProblem: 'timeout' };
     assert.deepEqual(count({}), buildReconciliation({ ...expected, consecutiveNotFound: 3 }));
     assert.deepEqual(count({ notFound: true }), buildReconciliation({ ...expected, consecutiveNotFound: 4 }));
@@ -913,7 +913,7 @@ describe('an attempt that found nothing out', () => {
     assert.equal(count({}, doubted)?.inDoubtSince, NOW - 50);
   });
 
-  it('leaves a completed operation without doubt, unless it contradicts the record', () => {
+  it('does not put a completed operation in doubt, unless it contradicts the record', () => {
     const completed = withCompleted({}, {}, { inDoubtSince: NOW - 50 });
     assert.equal(count({}, completed)?.inDoubtSince, undefined);
     assert.equal(count({ isContradiction: true }, completed)?.inDoubtSince, NOW - 50);
@@ -922,7 +922,7 @@ describe('an attempt that found nothing out', () => {
 });
 
 describe('a reversal', () => {
-  it('is recorded once, before it is sent, with what was not found', () => {
+  it('is recorded once, before it is sent, with the count of not-found results', () => {
     const before = withOperation(PAYMENT_STATES.Authorized, { type: 'capture' }, { consecutiveNotFound: 2 });
     const start = (notFound?: boolean) => apply(before, { type: 'reversal-started', notFound });
     assertUnchanged(start() ?? assert.fail(), before);
@@ -932,7 +932,7 @@ describe('a reversal', () => {
     assert.equal(apply(start(), { type: 'reversal-started' }), undefined);
   });
 
-  it('is too late when the operation has completed; so is what follows from it', () => {
+  it('is not recorded when the operation has completed; nor is its result', () => {
     const completed = withCompleted(PAYMENT_STATES.Authorized, { type: 'capture' });
     for (const event of [
       { type: 'reversal-started' },
@@ -962,7 +962,7 @@ describe('a notification', () => {
 describe('a recheck', () => {
   const pending = withCompleted({}, {}, { attempts: 3, inDoubtSince: NOW, recheckIds: [FIRST] });
 
-  it('ends with a definite result, and with it the attempts and the doubt', () => {
+  it('ends with a definite result, which resets the attempts and the doubt', () => {
     const after = recheck(pending, OUTCOMES.approved);
     assert.deepEqual(after.reconciliation, buildReconciliation());
     const busy = { ...pending, payment: { ...pending.payment, operationInProgress: NEXT } };
@@ -972,7 +972,7 @@ describe('a recheck', () => {
     );
   });
 
-  it('continues while the processor may report more, with its attempts', () => {
+  it('continues while the processor may report more, and keeps its attempts', () => {
     assert.equal(recheck(pending, OUTCOMES.pending).reconciliation, pending.reconciliation);
     const two = { ...pending, reconciliation: { ...pending.reconciliation, recheckIds: [FIRST, 'other'] } };
     assert.deepEqual(recheck(two, OUTCOMES.approved).reconciliation, {
@@ -1006,7 +1006,7 @@ describe('a recheck', () => {
   });
 });
 
-describe('an outcome that an operator states', () => {
+describe('an outcome that an operator sets', () => {
   const state = (snapshot: PaymentSnapshot, outcome: 'accepted' | 'refused') =>
     apply(snapshot, { type: 'resolved-manually', outcome });
 
@@ -1033,7 +1033,7 @@ describe('an outcome that an operator states', () => {
     assert.equal(state(withOperation(PAYMENT_STATES.Authorized, { type: 'expiry' }), 'refused'), undefined);
   });
 
-  it('closes the doubt about a completed operation, and changes nothing else', () => {
+  it('ends the doubt about a completed operation, and changes nothing else', () => {
     const before = withCompleted(
       PAYMENT_STATES.Collected,
       { type: 'payment_refund', state: 'refused' },

@@ -27,7 +27,7 @@ async function refusal(act: () => unknown): Promise<Failure> {
 }
 
 describe('a placeholder in a card field', () => {
-  it('is exactly one, blanks around it allowed', () => {
+  it('is exactly one, with optional blanks around it', () => {
     for (const text of ['{{cap-1:transaction}}', ' \t\r\n{{ cap-1 : transaction }}\n ']) {
       for (const name of NAMES) {
         const placeholder = parseCardPlaceholder(text, name);
@@ -37,12 +37,12 @@ describe('a placeholder in a card field', () => {
     assert.equal(parseCardPlaceholder('{{tok-1:detokenize}}', 'number')?.source, 'detokenize');
   });
 
-  it('is none where no {{ stands', () => {
+  it('is absent where the text has no {{', () => {
     for (const text of ['', '4111111111111111', '{ {tok:detokenize} }', 'tok:detokenize}}'])
       for (const name of NAMES) assert.equal(parseCardPlaceholder(text, name), undefined);
   });
 
-  it('is refused with anything beside it, and the fault names the field and not the text', async () => {
+  it('is rejected with other text around it, and the error names the field, not the text', async () => {
     for (const name of NAMES) {
       for (const text of [
         'x{{s3cr3t:transaction}}',
@@ -59,7 +59,7 @@ describe('a placeholder in a card field', () => {
     }
   });
 
-  it('that is malformed is refused, and so is one with filters', async () => {
+  it('that is malformed or has filters is rejected', async () => {
     for (const text of ['{{', '{{}}', '{{s3cr3t}}', '{{s3cr3t:transaction', '{{s3cr3t:other}}']) {
       const { code, field, message } = await refusal(() => parseCardPlaceholder(text, 'number'));
       assert.deepEqual([code, field, message.includes('s3cr3t')], ['invalid_placeholder', 'card.number', false]);
@@ -68,7 +68,7 @@ describe('a placeholder in a card field', () => {
       assert.match((await refusal(() => parseCardPlaceholder(text, 'expiry'))).message, /takes no filters/);
   });
 
-  it('of a permanent token is refused for the verification code', async () => {
+  it('of a permanent token is rejected for the verification code', async () => {
     const { message } = await refusal(() => parseCardPlaceholder('{{tok:detokenize}}', 'securityCode'));
     assert.match(message, /^card\.security_code: a permanent token has no verification code/);
   });
@@ -113,8 +113,8 @@ const allOf = (text: string): CardSource =>
   Object.fromEntries(NAMES.map((name) => [name, of(text, name)])) as unknown as CardSource;
 const HELD = { card: '4111111111111111', expiration: '12/29', cvv: '123', name: 'Ana Lopez' };
 
-describe('reading a card', () => {
-  it('of values reads no record', async () => {
+describe('resolving a card', () => {
+  it('given as values reads no record', async () => {
     const { placeholders, asked } = holding({});
     const read = await resolveCard(TRANSACTION, placeholders, READER, literal);
     assert.deepEqual(read, {
@@ -125,7 +125,7 @@ describe('reading a card', () => {
     assert.deepEqual(asked, []);
   });
 
-  it('of a capture asks once for all parts, and names the capture once', async () => {
+  it('given by a capture reads it once for all parts, and names the capture once', async () => {
     const { placeholders, asked } = holding(HELD);
     const read = await resolveCard(TRANSACTION, placeholders, READER, allOf('{{cap-1:transaction}}'));
     assert.deepEqual(read, {
@@ -154,7 +154,7 @@ describe('reading a card', () => {
     );
   });
 
-  it('mixes values, tokens and captures field by field', async () => {
+  it('may mix values, tokens and captures', async () => {
     const { placeholders, asked } = holding({ ...HELD, expiration: '01/30' });
     const source = {
       ...literal,
@@ -180,7 +180,7 @@ describe('reading a card', () => {
     );
   });
 
-  it('refuses a number that fails the Luhn check, or is none, wherever it came from', async () => {
+  it('rejects a number that fails the Luhn check or has another format, from every source', async () => {
     const bad = parsePan('4111111111111112') ?? assert.fail('digits');
     const { placeholders } = holding({});
     const isRefused = ({ code, field, message }: Failure): void => {
@@ -198,7 +198,7 @@ describe('reading a card', () => {
     }
   });
 
-  it('refuses an expiry that is none', async () => {
+  it('rejects an expiry in another format', async () => {
     const { placeholders } = holding({ ...HELD, expiration: '' });
     const { field, message } = await refusal(() =>
       resolveCard(TRANSACTION, placeholders, READER, allOf('{{cap-1:transaction}}')),

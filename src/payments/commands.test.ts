@@ -47,7 +47,7 @@ describe('a command', () => {
   for (const type of COMMANDS) {
     for (const status of STATUSES) {
       const isAllowed = ASKABLE[type].includes(status);
-      it(`${type} is ${isAllowed ? 'admitted' : 'refused'} while the payment is ${status}`, () => {
+      it(`${type} is ${isAllowed ? 'allowed' : 'rejected'} while the payment is ${status}`, () => {
         if (isAllowed) assert.ok(validateCommand(inStatus(status), commandOf(type), IN_PARTS) > 0n);
         else
           assert.deepEqual(refusal(inStatus(status), commandOf(type)), [
@@ -59,7 +59,7 @@ describe('a command', () => {
     }
   }
 
-  it('is admitted exactly where the table has a line for it', () => {
+  it('is allowed exactly where the transition table has a row for it', () => {
     const triggers = {
       capture: 'capture',
       payment_refund: 'refund',
@@ -73,7 +73,7 @@ describe('a command', () => {
     }
   });
 
-  it('waits for the end of another one, whatever the status and the command', () => {
+  it('is rejected while another operation is in progress, whatever the status and the command', () => {
     for (const type of COMMANDS) {
       for (const status of STATUSES) {
         const [code, field, message] = refusal({ ...inStatus(status), operationInProgress: 'other' }, commandOf(type));
@@ -83,7 +83,7 @@ describe('a command', () => {
     }
   });
 
-  it('is one of 1000 on a payment, but for the clock, which always may end it', () => {
+  it('is one of at most 1000 on a payment, except for the expiry', () => {
     for (const type of COMMANDS) {
       for (const status of ASKABLE[type]) {
         assert.ok(validateCommand({ ...inStatus(status), operationCount: 999 }, commandOf(type), IN_PARTS) > 0n);
@@ -99,7 +99,7 @@ describe('a command', () => {
     }
   });
 
-  it('without an amount takes all there is', () => {
+  it('without an amount applies to the entire remaining amount', () => {
     assert.equal(validateCommand(inStatus('Authorized'), commandOf('capture'), IN_PARTS), 10_000n);
     assert.equal(validateCommand(inStatus('Authorized'), commandOf('capture'), WHOLE_ONLY), 10_000n);
     assert.equal(validateCommand(inStatus('Collected'), commandOf('payment_refund'), IN_PARTS), 5000n);
@@ -109,7 +109,7 @@ describe('a command', () => {
     );
   });
 
-  it('that ends a payment gives back what was authorized, or else what was asked for', () => {
+  it('that ends a payment has the authorized amount, or else the requested amount', () => {
     for (const type of ['authorization_void', 'expiry'] as const) {
       assert.equal(validateCommand({ ...inStatus('Authorized'), authorized: 7000n }, commandOf(type), IN_PARTS), 7000n);
       assert.equal(validateCommand(inStatus('Opened'), commandOf(type), IN_PARTS), 10_000n);
@@ -131,19 +131,19 @@ describe('the amount of a capture', () => {
     assert.deepEqual(why(of('100.01')), ['invalid_field', AT, 'more than is left of the payment']);
   });
 
-  it('has no other currency', () => {
+  it('is in no other currency', () => {
     const field = 'capture_info.amount_details.currency';
     assert.deepEqual(why(of('1', 'EUR' as Currency)), ['invalid_field', field, 'expected the currency of the payment']);
   });
 
-  it('is above 0 and has the places of the currency', () => {
+  it('is above 0 and has the decimals of the currency', () => {
     const expected =
       'expected an amount above 0 with at most 12 digits before the point and no more places than the currency has';
     for (const text of ['0', '0.00', '1.005', '1e2', '-1', '', '1000000000000'])
       assert.deepEqual(why(of(text)), ['invalid_field', AT, expected], text);
   });
 
-  it('is the whole where the processor captures in full only', () => {
+  it('is the authorized amount where the processor captures in full only', () => {
     assert.equal(capture(of('100.00'), WHOLE_ONLY), 10_000n);
     assert.deepEqual(why(of('99.99'), WHOLE_ONLY), ['invalid_field', AT, 'this processor captures in full only']);
     assert.deepEqual(why(of('100.01'), WHOLE_ONLY), ['invalid_field', AT, 'more than is left of the payment']);
@@ -168,7 +168,7 @@ describe('the amount of a capture', () => {
 });
 
 describe('the amount of a refund', () => {
-  it('is up to what was collected and not given back yet, in parts also where captures are whole', () => {
+  it('is up to the collected amount that is not refunded yet, also in parts where captures are in full only', () => {
     const refund = (text: string): bigint =>
       validateCommand(inStatus('Collected'), commandOf('payment_refund', of(text)), WHOLE_ONLY);
     assert.equal(refund('0.01'), 1n);
@@ -185,7 +185,7 @@ describe('the amount of a refund', () => {
     ]);
   });
 
-  it('cannot be anything once all is given back', () => {
+  it('cannot be above 0 once the collected amount is refunded', () => {
     const done = { ...inStatus('Collected'), refunded: 8000n };
     for (const amount of [undefined, of('0.01')])
       assert.deepEqual(refusal(done, commandOf('payment_refund', amount)), [
@@ -196,7 +196,7 @@ describe('the amount of a refund', () => {
     assert.equal(validateCommand({ ...done, refunded: 7999n }, commandOf('payment_refund'), IN_PARTS), 1n);
   });
 
-  it('is never more than is left, however often', () => {
+  it('is never more than the remaining amount, after any number of refunds', () => {
     const cents = fc.bigInt({ min: 1n, max: 9000n });
     fc.assert(
       fc.property(fc.array(cents, { maxLength: 8 }), (parts) => {
@@ -215,8 +215,8 @@ describe('the amount of a refund', () => {
   });
 });
 
-describe('a standing', () => {
-  it('is the status, the reason and the amounts', () => {
+describe('the state of a payment', () => {
+  it('consists of status, reason and amounts', () => {
     assert.deepEqual(stateOf(buildPayment({ ...PAYMENT_STATES.Collected, reason: 'Referred' })), {
       status: 'Collected',
       reason: 'Referred',
@@ -228,7 +228,7 @@ describe('a standing', () => {
 });
 
 describe('a new operation', () => {
-  it('is in progress and has had no effect', () => {
+  it('is in progress without an effect', () => {
     const asked = { type: 'payment_refund', amount: 7n, referenceCode: 'R-1' } as const;
     assert.deepEqual(newOperation(NEXT, NOW, buildPayment(), asked), {
       id: NEXT,
@@ -244,7 +244,7 @@ describe('a new operation', () => {
     });
   });
 
-  it('that is the first has the details of the payment', () => {
+  it('that is the first one has the details of the payment', () => {
     const payment = buildPayment({
       type: 'payment',
       amount: 9_007_199_254_740_993n,
@@ -258,7 +258,7 @@ describe('a new operation', () => {
 });
 
 describe('a command of a user who viewed the payment before', () => {
-  it('is refused when another operation has started since', () => {
+  it('is rejected when another operation has started since', () => {
     const payment = buildPayment({ ...PAYMENT_STATES.Authorized, operationCount: 3 });
     const capture = (expectedOperations: number): Command => ({
       type: 'capture',
@@ -271,7 +271,7 @@ describe('a command of a user who viewed the payment before', () => {
 });
 
 describe('the operations that a payment allows', () => {
-  it('are those that a command would start, with their amounts', () => {
+  it('are those that a command can start, with their amounts', () => {
     const allowed = (status: Status) => allowedOperations(inStatus(status), IN_PARTS);
     assert.deepEqual(allowed('Authorized'), { capture: 10_000n, refund: undefined, void: 10_000n });
     assert.deepEqual(allowed('Collected'), { capture: undefined, refund: 5000n, void: undefined });
@@ -279,7 +279,7 @@ describe('the operations that a payment allows', () => {
     assert.deepEqual(allowed('Declined'), { capture: undefined, refund: undefined, void: undefined });
   });
 
-  it('hide no fault', () => {
+  it('do not hide an error', () => {
     const broken = Object.defineProperty(inStatus('Opened'), 'status', { get: () => assert.fail('broken') });
     assert.throws(() => allowedOperations(broken, IN_PARTS), /broken/);
   });

@@ -67,7 +67,7 @@ describe('the list of payments', { timeout: 120_000 }, () => {
     }).payments;
   };
 
-  test('by what is in clear and what is sealed, the newest first', async () => {
+  test('is filtered by clear and sealed values, the newest first', async () => {
     const start = service.now();
     const one = await me.opened('authorization', { amount: 12.5, reference: 'A-1' });
     service.advance(1000);
@@ -102,7 +102,7 @@ describe('the list of payments', { timeout: 120_000 }, () => {
     await assert.rejects(listing.list(tenant, { lastFour: '11' }), { code: 'invalid_field' });
   });
 
-  test('with an unknown outcome', async () => {
+  test('returns payments with an unknown outcome', async () => {
     await me.order('authorization', { amount: TIMES_OUT });
     const { items } = await listing.list(tenant, { isInDoubt: true });
     assert.equal(items.length, 1);
@@ -113,7 +113,7 @@ describe('the list of payments', { timeout: 120_000 }, () => {
     assert.deepEqual(await ids({ isInDoubt: true, statuses: ['Collected'] }), []);
   });
 
-  test('with all that was done on one, in order', async () => {
+  test('returns all operations of a payment, in order', async () => {
     const id = await me.opened('authorization');
     processed(await me.move('capture', id));
     processed(await me.move('refund', id, 25));
@@ -133,7 +133,7 @@ describe('the list of payments', { timeout: 120_000 }, () => {
     assert.ok(!/[0-9]{12}/.test(payment.card.truncated));
   });
 
-  test('page by page, and a damaged one stands in no way', async () => {
+  test('is paginated, and a damaged payment does not block it', async () => {
     const own = await newMerchant(service);
     const [mine, here] = [{ account: own.account, environment: 'sandbox' } as const, service.core.database];
     const id = await own.opened();
@@ -162,7 +162,7 @@ describe('the list of payments', { timeout: 120_000 }, () => {
     await commitOrThrow(here, { writes: [write('delete from payments where account = ?account', [own.account])] });
   });
 
-  test('counted by the hour in which they started and by status', async () => {
+  test('counts payments by the hour of their start and by status', async () => {
     const own = await newMerchant(service);
     const from = service.now();
     await own.opened('authorization');
@@ -185,7 +185,7 @@ describe('the list of payments', { timeout: 120_000 }, () => {
     await assert.rejects(listing.counts(tenant, 0, 93 * DAY), { code: 'invalid_field' });
   });
 
-  test('are counted while other requests are served', async () => {
+  test('counts payments while other requests are served', async () => {
     const days = 30;
     let [turns, isOver] = [0, false];
     const others = (): void => {
@@ -198,7 +198,7 @@ describe('the list of payments', { timeout: 120_000 }, () => {
     assert.ok(turns >= days, `${turns}`);
   });
 
-  test('are refunded once when a person asks twenty times with what they saw', async () => {
+  test('allows one of twenty refunds that users start with the same expected number of operations', async () => {
     const payments = paymentsHere();
     // Time enough for a busy machine.
     const own = await newMerchant(service, { 'timeout-ms': '20000' });

@@ -116,11 +116,11 @@ const operations: fc.Arbitrary<Operation> = fc.record({
 });
 
 describe('the record of a payment', () => {
-  it('reads as it was written, whatever is in it', () => {
+  it('is parsed to what was stored, whatever its content', () => {
     fc.assert(fc.property(payments, (payment) => assert.deepEqual(told(again(payment)), told(payment))));
   });
 
-  it('holds the first operation, which shares all with the payment but how it went', () => {
+  it('contains the first operation, which differs from the payment in its result only', () => {
     fc.assert(
       fc.property(payments, operations, (payment, { state, details, failure, stateAfter }) => {
         const { id, type, amount, referenceCode, createdAt } = payment;
@@ -131,7 +131,7 @@ describe('the record of a payment', () => {
     );
   });
 
-  it('holds the reconciliation', () => {
+  it('contains the reconciliation', () => {
     fc.assert(
       fc.property(reconciliations, (reconciliation) => {
         const row = rowOf(buildPayment(), buildOperation(), reconciliation);
@@ -140,14 +140,14 @@ describe('the record of a payment', () => {
     );
   });
 
-  it('keeps amounts above 2^53 to the last unit, each in its place', () => {
+  it('preserves amounts above 2^53 exactly', () => {
     const payment = buildPayment({ amount: HUGE, authorized: HUGE + 1n, collected: HUGE + 2n, refunded: HUGE + 3n });
     const { amount, authorized, collected, refunded } = again(payment);
     assert.deepEqual([amount, authorized, collected, refunded], [HUGE, HUGE + 1n, HUGE + 2n, HUGE + 3n]);
     assert.notEqual(BigInt(Number(HUGE)), HUGE);
   });
 
-  it('leaves the columns to their place', () => {
+  it('does not repeat the columns', () => {
     const payment = buildPayment({ id: 'own-id', processor: 'own-processor', operationInProgress: 'own-operation' });
     const reconciliation = buildReconciliation({ dueAt: NOW + 77, attempts: 8_642, inDoubtSince: NOW + 88 });
     const record = formatPaymentRecord(rowOf(payment, buildOperation(), reconciliation));
@@ -158,13 +158,13 @@ describe('the record of a payment', () => {
 });
 
 describe('the record of an operation', () => {
-  it('reads as it was written, whatever is in it', () => {
+  it('is parsed to what was stored, whatever its content', () => {
     fc.assert(
       fc.property(operations, (operation) => assert.deepEqual(told(operationAgain(operation)), told(operation))),
     );
   });
 
-  it('keeps amounts above 2^53 to the last unit, also of how the payment stood', () => {
+  it('preserves amounts above 2^53 exactly, also in the state of the payment', () => {
     const after = {
       status: 'Collected',
       reason: undefined,

@@ -334,8 +334,8 @@ const commands = fc.commands(
   { maxCommands: 30 },
 );
 
-describe('any sequence of commands and words', () => {
-  it('keeps to the table, and to the amounts that were moved', () => {
+describe('any sequence of commands and outcomes', () => {
+  it('follows the transition table and the sums of the processed amounts', () => {
     const reached = new Map<Status, number>();
     fc.assert(
       fc.property(commands, (sequence) => {

@@ -14,7 +14,7 @@ const requested = (capture: boolean) =>
   toRequestedPayment(FIRST, 'simulator', buildOrder({ amount, capture, referenceCode: 'A-1' }), resolved);
 
 describe('a requested payment', () => {
-  it('has what was ordered, and the captures whose security data is erased later', () => {
+  it('has the requested details, and the captures whose sensitive data is erased later', () => {
     assert.deepEqual(requested(false), {
       id: FIRST,
       type: 'authorization',
@@ -28,7 +28,7 @@ describe('a requested payment', () => {
     assert.equal(requested(true).type, 'payment');
   });
 
-  it('holds nothing of the card but its first six and last four digits', () => {
+  it('contains only the first six and last four digits of the card', () => {
     const opened = applyEvent(undefined, { type: 'requested', order: requested(true) }, NOW, RULES);
     const text = JSON.stringify(opened, (_, value) => (typeof value === 'bigint' ? String(value) : value));
     assert.match(text, /411111\*{6}1111/);

@@ -8,7 +8,7 @@ const isAllowed = (url: string, listed: readonly string[] = []): boolean =>
   new ProcessorHosts(listed).isAllowed('production', DOCUMENTED, new URL(url));
 
 describe('hosts of a processor in production', () => {
-  test('are those that it documents, by https and on the documented port alone', () => {
+  test('are the documented ones, with https and the documented port only', () => {
     for (const url of ['https://pay.example/v1', 'https://PAY.example:443']) assert.ok(isAllowed(url), url);
     for (const url of [
       'http://pay.example',
@@ -23,7 +23,7 @@ describe('hosts of a processor in production', () => {
       assert.ok(!isAllowed(url), url);
   });
 
-  test('and those that the operator listed, with their port, loopback too', () => {
+  test('include those that the operator listed, with their port, also loopback', () => {
     const listed = ['gateway.example:443', '127.0.0.1:8443', '[::1]:80'];
     for (const url of ['https://gateway.example', 'https://127.0.0.1:8443/x', 'http://[::1]'])
       assert.ok(isAllowed(url, listed), url);
@@ -42,7 +42,7 @@ describe('an entry of the list', () => {
     for (const entry of entries) assert.equal(parseHostEntry(entry), entry.toLowerCase());
   });
 
-  test('is nothing else', () => {
+  test('has no other format', () => {
     const entries = ['gateway.example', 'gateway.example:', ':443', 'gateway.example:0', 'gateway.example:65536'];
     const others = ['https://gateway.example:443', 'u@gateway.example:443', 'gateway.example/x:443', '*.example:443'];
     const notations = [

@@ -42,7 +42,7 @@ function drawing(extreme: 'least' | 'most'): Random & { readonly bounds: number[
 }
 
 describe('times', () => {
-  it('are read from the settings', () => {
+  it('are parsed from the settings', () => {
     const settings = effectiveSettings(COMMON_SETTINGS, { 'opened-expiry': '90s', 'timeout-ms': '750' });
     assert.deepEqual(recoveryTimes(settings), {
       timeout: 750,
@@ -52,12 +52,12 @@ describe('times', () => {
     });
   });
 
-  it('are longer by what the deciding clock is ahead', () => {
+  it('are extended by the lead of the deciding clock', () => {
     const settings = effectiveSettings(COMMON_SETTINGS, { 'opened-expiry': '90s' });
     assert.deepEqual(recoveryTimes(settings, 500).lifetimes, { opened: 90_500, authorization: 7 * DAY + 500 });
   });
 
-  it('are no numbers where the settings are not there', () => {
+  it('are not numbers where settings are missing', () => {
     assert.deepEqual(recoveryTimes({}), {
       timeout: Number.NaN,
       recoveryDelay: Number.NaN,
@@ -104,7 +104,7 @@ describe('the wait for the next attempt', () => {
     assert.deepEqual(random.bounds, [500, HOUR / 10, 26]);
   });
 
-  it('keeps within its bounds and never shrinks with the attempts', () => {
+  it('is within its bounds and never decreases with the attempts', () => {
     fc.assert(
       fc.property(fc.nat(10_000), fc.nat(600_000), (attempts, recoveryDelay) => {
         const lowest = least(attempts, recoveryDelay);
@@ -116,8 +116,8 @@ describe('the wait for the next attempt', () => {
   });
 });
 
-describe('the next look at a payment', () => {
-  it('is when it ends, or sooner when something is watched, or never', () => {
+describe('the due time of a payment with nothing in progress', () => {
+  it('is its expiry, earlier when operations are rechecked, or never', () => {
     const AGAIN = NOW + 100;
     const look = (watched: readonly string[], expiresAt: number | undefined): number | undefined =>
       nextRecoveryAt(buildPayment({ expiresAt }), { recheckIds: watched }, AGAIN);
@@ -167,7 +167,7 @@ describe('the time at which a payment is due after an event', () => {
 });
 
 describe('the operations that are rechecked', () => {
-  it('lose one, and keep their order', () => {
+  it('can be removed one at a time, and keep their order', () => {
     const { recheckIds } = withoutRecheck(buildReconciliation({ recheckIds: ['a', NEXT, 'b'] }), NEXT);
     assert.deepEqual(recheckIds, ['a', 'b']);
   });

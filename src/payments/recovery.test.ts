@@ -15,7 +15,7 @@ const rows = Array.from({ length: MANY }, (_, index) => ({
   due_at: NOW,
 }));
 
-test('a stop waits for the running jobs, and starts no other, however many are due', async () => {
+test('a stop waits for the running jobs and starts no others, however many are due', async () => {
   let jobs = 0;
   const recovery = new Recovery({
     // The list of due payments never ends.

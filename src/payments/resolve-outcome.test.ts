@@ -137,7 +137,7 @@ const HISTORY: PaymentHistory = { referenceCode: 'A-1', operations: [FIRST_SUBJE
 
 describe('resolving an authorization, payment, capture or refund', () => {
   for (const type of MOVEMENTS) {
-    it(`takes the processor's word about the ${type}`, async () => {
+    it(`accepts the outcome of the ${type} that the processor reports`, async () => {
       for (const word of [OUTCOMES.approved, OUTCOMES.refused, OUTCOMES.pending] as const) {
         const { event, asked } = await hold(type, { inquire: [word] });
         assert.deepEqual(event, { type: 'inquired', result: word });
@@ -145,7 +145,7 @@ describe('resolving an authorization, payment, capture or refund', () => {
       }
     });
 
-    it(`asks about the ${type} itself, behind what had an effect`, async () => {
+    it(`inquires about the ${type} itself, with the earlier operations that took effect`, async () => {
       const { asked, context } = await hold(type, { inquire: [OUTCOMES.approved] });
       const { operation } = context.snapshot;
       const subject = {
@@ -158,7 +158,7 @@ describe('resolving an authorization, payment, capture or refund', () => {
       assert.deepEqual(asked, [{ what: 'inquire', history, subject }]);
     });
 
-    it(`leaves the ${type} open while the outcome is unknown, and counts not-found results`, async () => {
+    it(`leaves the ${type} unresolved while the outcome is unknown, and counts not-found results`, async () => {
       const unknown = await hold(type, { inquire: [OUTCOMES.unknown] }, { reconciliation: { consecutiveNotFound: 1 } });
       assert.deepEqual(unknown.event, unanswered(false));
       const absent = await hold(type, { inquire: [OUTCOMES['not-found']] });
@@ -178,7 +178,7 @@ describe('resolving an authorization, payment, capture or refund', () => {
       assert.deepEqual(never.event, unanswered(true));
     });
 
-    it(`finds no hope for the ${type} once it was absent often enough, or its time is over`, async () => {
+    it(`starts a reversal of the ${type} after enough not-found results, or after recovery-max`, async () => {
       const gone = await hold(
         type,
         { inquire: [OUTCOMES['not-found']] },
@@ -197,7 +197,7 @@ describe('resolving an authorization, payment, capture or refund', () => {
       assert.equal(justBefore.event.type, 'unanswered');
     });
 
-    it(`reverses the ${type} after a reversal started, whatever an inquiry would find`, async () => {
+    it(`reverses the ${type} after a reversal started, whatever an inquiry would return`, async () => {
       for (const reverse of [REVERSALS.notFound, REVERSALS.reversed]) {
         const { event, asked, context } = await hold(
           type,
@@ -218,7 +218,7 @@ describe('resolving an authorization, payment, capture or refund', () => {
       }
     });
 
-    it(`leaves the ${type} open while it cannot be undone`, async () => {
+    it(`leaves the ${type} unresolved while the reversal is not confirmed`, async () => {
       const { event } = await hold(
         type,
         { reverse: REVERSALS.unknown },
@@ -227,7 +227,7 @@ describe('resolving an authorization, payment, capture or refund', () => {
       assert.deepEqual(event, unanswered(undefined));
     });
 
-    it(`believes an inquiry about the ${type} again when the processor cannot undo it any more`, async () => {
+    it(`inquires about the ${type} again when the processor can no longer reverse it`, async () => {
       const reconciliation = { ...REVERSAL_STARTED, consecutiveNotFound: 7 };
       const script = { reverse: REVERSALS.notReversible, inquire: [OUTCOMES.approved] };
       const { event, asked } = await hold(type, script, { reconciliation });
@@ -254,7 +254,7 @@ describe('resolving an authorization, payment, capture or refund', () => {
     assert.deepEqual(alone.event, { type: 'reversed', failure: NEVER_CONFIRMED });
   });
 
-  it('does not take a word for definite that cannot be', async () => {
+  it('does not accept an outcome that contradicts the operation', async () => {
     const { event } = await hold(
       'payment_refund',
       { inquire: [OUTCOMES.approved] },
@@ -264,10 +264,10 @@ describe('resolving an authorization, payment, capture or refund', () => {
   });
 });
 
-describe('resolving a payment whose processor captures in a call of its own', () => {
+describe('resolving a payment whose processor captures in a separate call', () => {
   const apart = { sale: false };
 
-  it('captures what was found authorized, under the key of the payment', async () => {
+  it('captures an authorization that was found, with the reference of the payment', async () => {
     const { event, asked, context } = await hold(
       'payment',
       { inquire: [OUTCOMES.approved], captureAuthorized: OUTCOMES.approved },
@@ -284,7 +284,7 @@ describe('resolving a payment whose processor captures in a call of its own', ()
     });
   });
 
-  it('captures nothing else', async () => {
+  it('captures in no other case', async () => {
     const cases: readonly [OperationType, InquiryResult, Circumstances][] = [
       ['payment', OUTCOMES.approved, { sale: true }],
       ['payment', OUTCOMES['captured in part'], apart],
@@ -300,7 +300,7 @@ describe('resolving a payment whose processor captures in a call of its own', ()
     }
   });
 
-  it('asks again when the capture is refused: it may have been made before', async () => {
+  it('inquires again when the capture is refused: an earlier one may have succeeded', async () => {
     for (const second of [OUTCOMES.captured, OUTCOMES.refused] as const) {
       const script = { inquire: [OUTCOMES.approved, second], captureAuthorized: OUTCOMES.refused };
       const { event, asked } = await hold('payment', script, apart);
@@ -310,20 +310,20 @@ describe('resolving a payment whose processor captures in a call of its own', ()
     }
   });
 
-  it('waits where the repeated capture is refused and none is found: the first may still arrive', async () => {
+  it('remains unresolved when the repeated capture is refused and none is found: the first may still arrive', async () => {
     const script = { inquire: [OUTCOMES.approved, OUTCOMES.approved], captureAuthorized: OUTCOMES.refused };
     assert.deepEqual((await hold('payment', script, apart)).event, unanswered(false));
     const { event } = await hold('payment', script, { ...apart, age: RECOVERY_MAX });
     assert.equal(event.type, 'reversal-started');
   });
 
-  it('takes a capture that is accepted and settled later for done', async () => {
+  it('accepts a capture that the processor completes later', async () => {
     const script = { inquire: [OUTCOMES.approved], captureAuthorized: OUTCOMES.pending };
     const { event } = await hold('payment', script, apart);
     assert.ok(event.type === 'inquired' && event.result.kind === 'approved' && event.result.captured !== undefined);
   });
 
-  it('does not know yet when the capture is unknown or was not sent', async () => {
+  it('remains unresolved when the capture is unknown or was not sent', async () => {
     for (const captureAuthorized of [OUTCOMES.unknown, OUTCOMES['not sent']] as const) {
       const { event } = await hold(
         'payment',
@@ -337,13 +337,13 @@ describe('resolving a payment whose processor captures in a call of its own', ()
 
 describe('resolving a void or an expiry', () => {
   for (const type of ENDINGS) {
-    it(`asks how the payment of the ${type} stands, and is content when it was given back`, async () => {
+    it(`inquires about the payment of the ${type}, and confirms it when the payment was reversed`, async () => {
       const { event, asked } = await hold(type, { inquire: [OUTCOMES.reversed] });
       assert.deepEqual(event, { type: 'inquired', result: OUTCOMES.reversed });
       assert.deepEqual(asked, [{ what: 'inquire', history: HISTORY, subject: FIRST_SUBJECT }]);
     });
 
-    it(`finds the ${type} superseded where the payment failed or was captured`, async () => {
+    it(`reports the ${type} as superseded when the payment failed or was captured`, async () => {
       for (const stands of [OUTCOMES.refused, OUTCOMES.captured, OUTCOMES['captured in part']] as const) {
         const { event, asked } = await hold(type, { inquire: [stands] });
         assert.deepEqual(event, { type: 'superseded', state: stands });
@@ -351,7 +351,7 @@ describe('resolving a void or an expiry', () => {
       }
     });
 
-    it(`repeats the ${type} while the payment has not changed, or its state is unknown`, async () => {
+    it(`repeats the ${type} while the payment is unchanged or its state is unknown`, async () => {
       for (const stands of [OUTCOMES.approved, OUTCOMES.pending, OUTCOMES.unknown] as const) {
         const { event, asked, context } = await hold(type, { inquire: [stands], repeatVoid: OUTCOMES.approved });
         assert.deepEqual(event, { type: 'inquired', result: OUTCOMES.approved });
@@ -367,7 +367,7 @@ describe('resolving a void or an expiry', () => {
       }
     });
 
-    it(`gives what is absent back by the key of the payment, once that is sure for the ${type}`, async () => {
+    it(`reverses a payment that is not found, by its reference, after enough results for the ${type}`, async () => {
       const first = await hold(type, { inquire: [OUTCOMES['not-found']] });
       assert.deepEqual(first.event, unanswered(true));
       assert.deepEqual(names(first.asked), ['inquire']);
@@ -393,7 +393,7 @@ describe('resolving a void or an expiry', () => {
       assert.equal(young.event.type, 'unanswered');
     });
 
-    it(`leaves the ${type} open when the payment has no operation`, async () => {
+    it(`leaves the ${type} unresolved when the payment has no operation`, async () => {
       const { context } = await hold(type, { inquire: [OUTCOMES.reversed] });
       const { processor, asked } = scripted({});
       assert.deepEqual(await resolveOutcome({ ...context, processor, operations: [] }), unanswered(false));
@@ -401,7 +401,7 @@ describe('resolving a void or an expiry', () => {
     });
   }
 
-  it('takes a refused void for definite, and a refused expiry not', async () => {
+  it('accepts the refusal of a void, but not of an expiry', async () => {
     const script = { inquire: [OUTCOMES.approved], repeatVoid: OUTCOMES.refused };
     assert.deepEqual((await hold('authorization_void', script)).event, { type: 'inquired', result: OUTCOMES.refused });
     assert.deepEqual((await hold('expiry', script)).event, unanswered(false));
@@ -409,7 +409,7 @@ describe('resolving a void or an expiry', () => {
 });
 
 describe('while time is not trusted', () => {
-  it('nothing is reversed because its time has passed', async () => {
+  it('nothing is reversed because of its age', async () => {
     const overdue = { age: RECOVERY_MAX, isTimeTrusted: false };
     assert.deepEqual((await hold('capture', { inquire: [OUTCOMES.unknown] }, overdue)).event, unanswered(false));
     const patient = { ...overdue, notFoundThreshold: 5 };
@@ -434,7 +434,7 @@ describe('a recheck', () => {
     assert.deepEqual([names(first.asked), first.result], [['inquire'], OUTCOMES.pending]);
   });
 
-  it('inquires how the payment of a void stands', async () => {
+  it('inquires about the payment of a void', async () => {
     const { asked } = await recheck({ inquire: [OUTCOMES.approved] }, 'authorization_void', 'refused');
     assert.deepEqual([names(asked), asked[0]?.subject?.operationRef], [['inquire'], FIRST]);
   });

@@ -44,14 +44,14 @@ const refusal = (act: () => unknown): string => {
 };
 
 describe('merging settings', () => {
-  it('changes what is named and keeps the rest', () => {
+  it('changes the named settings and keeps the others', () => {
     const merged = mergeSettings(TABLE, GIVEN, { 'merchant-id': 'other', 'opened-expiry': '30s' });
     assert.deepEqual(merged, { ...GIVEN, 'merchant-id': 'other', 'opened-expiry': '30s' });
     assert.deepEqual(GIVEN, { 'merchant-id': 'shop', 'shared-secret': 'c2VjcmV0' });
     assert.deepEqual(mergeSettings(TABLE, merged, {}), merged);
   });
 
-  it('removes what is empty, so that the default is in force again', () => {
+  it('removes a setting with an empty value, so that the default applies again', () => {
     const merged = mergeSettings(TABLE, { ...GIVEN, 'opened-expiry': '30s' }, { 'opened-expiry': '', 'erase-sad': '' });
     assert.deepEqual(merged, GIVEN);
     assert.equal(effectiveSettings(TABLE, merged)['opened-expiry'], '24h');
@@ -68,7 +68,7 @@ describe('merging settings', () => {
     );
   });
 
-  it('refuses a name that does not exist, without repeating it', () => {
+  it('rejects a name that does not exist, without repeating it', () => {
     for (const name of ['s3cr3t', 'toString', '__proto__', 'constructor', '']) {
       const changes = Object.fromEntries([
         ['erase-sad', 'true'],
@@ -80,7 +80,7 @@ describe('merging settings', () => {
     }
   });
 
-  it('refuses a value that does not fit, and says what would', () => {
+  it('rejects an invalid value, and states what is valid', () => {
     assert.equal(
       refusal(() => mergeSettings(TABLE, GIVEN, { 'opened-expiry': 's3cr3t' })),
       'opened-expiry: expected 1s to 30d, as 30s, 15m, 24h or 7d',
@@ -92,7 +92,7 @@ describe('merging settings', () => {
       );
   });
 
-  it('takes values up to the limit, well-formed and without control characters', () => {
+  it('accepts values up to the limit, well-formed and without control characters', () => {
     const table: SettingTable = { any: text({ en: 'Any', es: 'Any' }, /./s, explain('valueVisible'), {}) };
     const longest = 'a'.repeat(LIMITS.processorSettingCharacters);
     assert.deepEqual(mergeSettings(table, {}, { any: longest }), { any: longest });
@@ -104,8 +104,8 @@ describe('merging settings', () => {
   });
 });
 
-describe('settings in force', () => {
-  it('are what is given, and else the defaults of the decisions', () => {
+describe('effective settings', () => {
+  it('are the configured values, or else the defaults of the decisions', () => {
     assert.deepEqual(effectiveSettings(COMMON_SETTINGS, {}), {
       'opened-expiry': '24h',
       'authorization-expiry': '7d',
@@ -119,7 +119,7 @@ describe('settings in force', () => {
     assert.equal('merchant-id' in effectiveSettings(TABLE, {}), false);
   });
 
-  it('are shown without what is secret', () => {
+  it('are shown without secrets', () => {
     const shown = redactedSettings(TABLE, GIVEN);
     assert.equal(shown['shared-secret'], '(set)');
     assert.equal(shown['merchant-id'], 'shop');
@@ -128,7 +128,7 @@ describe('settings in force', () => {
     assert.doesNotMatch(JSON.stringify(shown), /c2VjcmV0/);
   });
 
-  it('each accept their own default', () => {
+  it('accept each default', () => {
     for (const [name, { defaultValue: fallback, accepts }] of Object.entries(COMMON_SETTINGS))
       assert.ok(fallback !== undefined && accepts(fallback), name);
   });
@@ -171,8 +171,8 @@ describe('a duration', () => {
   });
 });
 
-describe('other forms', () => {
-  it('of a whole number keep within their bounds', () => {
+describe('other formats', () => {
+  it('whole numbers are within their bounds', () => {
     const { accepts, expected } = COMMON_SETTINGS['timeout-ms'];
     for (const good of ['50', '51', '300000']) assert.equal(accepts(good), true, good);
     for (const bad of [
@@ -195,7 +195,7 @@ describe('other forms', () => {
     assert.equal(COMMON_SETTINGS['recovery-delay-ms'].accepts('0'), true);
   });
 
-  it('of some words are exactly those', () => {
+  it('choices are exactly those listed', () => {
     const { accepts, expected } = oneOf({ en: 'x', es: 'x' }, ['jwt', 'http-signature'], {});
     assert.deepEqual(['jwt', 'http-signature', 'JWT', 'jwt ', '', 'jwt,http-signature'].map(accepts), [
       true,
@@ -208,7 +208,7 @@ describe('other forms', () => {
     assert.equal(formatReason(expected), 'one of jwt, http-signature');
   });
 
-  it('of a URL are https, and http for this machine alone', () => {
+  it('URLs have https, or http for this machine only', () => {
     const { accepts } = url({ en: 'x', es: 'x' }, {});
     for (const good of [
       'https://api.example.com',

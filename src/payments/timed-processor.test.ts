@@ -72,7 +72,7 @@ const operations = [
 const history = buildHistory(buildPayment(), operations, operations[3] ?? first);
 
 describe('the history of an operation', () => {
-  it('is what had an effect before, as the processor knows it', () => {
+  it('contains the earlier operations that took effect, with the ids of the processor', () => {
     assert.deepEqual(history, {
       referenceCode: 'A-1',
       operations: [
@@ -82,14 +82,14 @@ describe('the history of an operation', () => {
     });
   });
 
-  it('never holds the operation itself', () => {
+  it('never contains the operation itself', () => {
     const [opened = first] = operations;
     assert.deepEqual(buildHistory(buildPayment(), operations.slice(0, 1), opened).operations, []);
   });
 });
 
 describe('an authorization', () => {
-  it('goes out once, under the key of its operation', async () => {
+  it('is sent once, with the reference of its operation', async () => {
     const { asking: at, sent } = asking({ authorize: says(OUTCOMES.approved) });
     assert.equal(await at.authorize(first, order(false), card), OUTCOMES.approved);
     assert.equal(sent.length, 1);
@@ -112,7 +112,7 @@ describe('an authorization', () => {
     );
   });
 
-  it('with a capture is two calls where it must be, and captured once that is taken', async () => {
+  it('with a capture is two calls otherwise: the capture follows the approval', async () => {
     const taken = { ...OUTCOMES.approved, captured: captured(10_000n) };
     for (const word of [OUTCOMES.approved, OUTCOMES.pending] as const) {
       const { asking: at, sent } = asking({ authorize: says(OUTCOMES.approved), capture: says(word) }, { sale: false });
@@ -133,7 +133,7 @@ describe('an authorization', () => {
     }
   });
 
-  it('whose capture is unknown is unknown; whose capture fails stays authorized', async () => {
+  it('whose capture is unknown is unknown; one whose capture fails remains authorized', async () => {
     for (const word of [OUTCOMES.refused, OUTCOMES['not sent'], OUTCOMES.unknown] as const) {
       const { asking: at } = asking({ authorize: says(OUTCOMES.approved), capture: says(word) }, { sale: false });
       const outcome = await at.authorize(first, order(true), card);
@@ -141,7 +141,7 @@ describe('an authorization', () => {
     }
   });
 
-  it('that is not approved, or captured already, is not captured', async () => {
+  it('that is not approved, or already captured, is not captured', async () => {
     for (const word of [OUTCOMES.refused, OUTCOMES.pending, OUTCOMES.unknown, OUTCOMES.captured] as const) {
       const { asking: at, sent } = asking({ authorize: says(word) }, { sale: false });
       assert.equal(await at.authorize(first, order(true), card), word);
@@ -154,7 +154,7 @@ describe('an authorization', () => {
 });
 
 describe('further operations', () => {
-  it('each have their call, with the history and the amount', async () => {
+  it('are sent as their calls, with the history and the amount', async () => {
     const payment = buildPayment(PAYMENT_STATES.Authorized);
     const cases = [
       ['capture', 'capture', true],
@@ -174,7 +174,7 @@ describe('further operations', () => {
     }
   });
 
-  it('are completed, repeated, inquired and abandoned under their own keys', async () => {
+  it('are completed, repeated, inquired about and reversed with their own references', async () => {
     const { asking: at, sent } = asking({
       capture: says(OUTCOMES.approved),
       void: says(OUTCOMES.refused),
@@ -199,8 +199,8 @@ describe('further operations', () => {
   });
 });
 
-describe('what a processor does wrong', () => {
-  it('is an unknown outcome, rejected or thrown', async () => {
+describe('an error of a processor', () => {
+  it('is an unknown outcome, whether rejected or thrown', async () => {
     const thrown = (): never => {
       throw new Error('4111111111111111');
     };
@@ -217,7 +217,7 @@ describe('what a processor does wrong', () => {
   });
 });
 
-describe('the time of a processor', () => {
+describe('the deadline of a processor', () => {
   it('does not send an operation that started too long ago, or in the future', async () => {
     for (const [age, isSent] of [
       [0, true],
@@ -239,7 +239,7 @@ describe('the time of a processor', () => {
     }
   });
 
-  it('ends the call and makes the outcome unknown', async () => {
+  it('aborts the call and makes the outcome unknown', async () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
       const { asking: at, sent } = asking({ inquire: never, authorize: never });
@@ -256,7 +256,7 @@ describe('the time of a processor', () => {
     }
   });
 
-  it('of an operation begins with the operation: recovery looks when it must be over', async () => {
+  it('starts with the operation, so that recovery knows when it has passed', async () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
       const { asking: at } = asking({ authorize: never });

@@ -41,14 +41,14 @@ const LINES: Readonly<Record<string, Readonly<Record<string, readonly Trigger[]>
 };
 
 describe('the transition table', () => {
-  it('has the lines of the decisions and no other', () => {
+  it('has the rows of the decisions and no others', () => {
     const written = Object.entries(LINES).flatMap(([from, line]) =>
       Object.entries(line).map(([to, by]) => ({ from, to, by })),
     );
     assert.deepEqual(TRANSITIONS, written);
   });
 
-  it('is what every guard asks: of every status, to every status, by every trigger', () => {
+  it('decides every guard: from every status, to every status, by every trigger', () => {
     let allowed = 0;
     for (const from of ['new', ...STATUSES] as const) {
       for (const to of STATUSES) {
@@ -62,7 +62,7 @@ describe('the transition table', () => {
     assert.equal(allowed, 20);
   });
 
-  it('lets nothing leave an end, and nothing become new', () => {
+  it('allows no transition from a final status, and none to new', () => {
     const ends: readonly Status[] = ['Cancelled', 'Voided', 'Declined', 'ProcessorError'];
     assert.deepEqual(
       STATUSES.filter((status) => !TRANSITIONS.some(({ from }) => from === status)),
@@ -72,7 +72,7 @@ describe('the transition table', () => {
   });
 });
 
-describe('the words of a payment', () => {
+describe('the statuses and reasons of a payment', () => {
   it('are those of the interface', () => {
     assert.deepEqual(STATUSES, [
       'Opened',
@@ -106,7 +106,7 @@ describe('the words of a payment', () => {
       assert.match(RESPONSE_CODES[reason], /^\d\d$/);
   });
 
-  it('each belong to one status', () => {
+  it('belong to one status each', () => {
     for (const status of ['Declined', 'ProcessorError'] as const)
       for (const reason of REASONS[status]) assert.deepEqual(toFailureStatus(reason), { status, reason });
   });

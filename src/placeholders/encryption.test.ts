@@ -40,7 +40,7 @@ const decrypted = (padding: EncryptionPadding, key: KeyObject, base64: string): 
 };
 
 describe('the header ft-encryption', () => {
-  it('absent, empty or null means OAEP with SHA-256, for marked values, with the key of the account', () => {
+  it('that is absent, empty or null selects OAEP with SHA-256, for marked values, with the key of the account', () => {
     const defaults = { key: undefined, padding: 'oaep-sha256', isPartial: true };
     assert.deepEqual(parseEncryption(undefined), defaults);
     assert.deepEqual(parseEncryption('{}'), defaults);
@@ -48,24 +48,24 @@ describe('the header ft-encryption', () => {
     assert.deepEqual(parseEncryption(' { } '), defaults);
   });
 
-  it('names each padding', () => {
+  it('selects each padding', () => {
     assert.equal(parseEncryption('{"type":"RSA"}').padding, 'oaep-sha256');
     assert.equal(parseEncryption('{"type":"RSA-OAEP"}').padding, 'oaep-sha1');
     assert.equal(parseEncryption('{"type":"RSA-PKCS1"}').padding, 'pkcs1');
   });
 
-  it('says whether marked values are encrypted or every one', () => {
+  it('selects encryption of marked values or of all values', () => {
     assert.equal(parseEncryption('{"is_partial":true}').isPartial, true);
     assert.equal(parseEncryption('{"is_partial":false}').isPartial, false);
   });
 
-  it('brings a key as PEM or as base64 of DER', () => {
+  it('may contain a key as PEM or as base64 of DER', () => {
     for (const key of [PEM, PEM.replaceAll('\n', '\r\n'), `\n${PEM}`, DER, PKCS1, DER.replace(/(.{64})/g, '$1\n')]) {
       assert.ok(parseEncryption(JSON.stringify({ key })).key?.equals(publicKey), key);
     }
   });
 
-  it('that is no JSON object is refused', () => {
+  it('that is not a JSON object is rejected', () => {
     for (const header of ['', 'RSA', '[]', '"RSA"', 'null', '1', '{"type":"RSA"', '{"type":"RSA","type":"RSA"}', DER]) {
       const { code, field, message } = refusal(header);
       assert.deepEqual([code, field], ['invalid_field', 'ft-encryption'], header);
@@ -73,7 +73,7 @@ describe('the header ft-encryption', () => {
     }
   });
 
-  it('with another member is refused, without its name', () => {
+  it('with another member is rejected, without its name', () => {
     for (const header of [{ Key: PEM }, { other: null }, { type: 'RSA', isPartial: false }, '{"__proto__":1}']) {
       const { code, field, message } = refusal(header);
       assert.deepEqual([code, field], ['invalid_field', 'ft-encryption']);
@@ -81,7 +81,7 @@ describe('the header ft-encryption', () => {
     }
   });
 
-  it('with another type or is_partial is refused, by field', () => {
+  it('with another type or is_partial is rejected, by field', () => {
     for (const type of ['rsa', 'RSA ', 'RSA-OAEP-256', '', 1, true, [], ['RSA'], {}]) {
       const { code, field, message } = refusal({ type });
       assert.deepEqual([code, field], ['invalid_field', 'ft-encryption.type'], String(type));
@@ -94,7 +94,7 @@ describe('the header ft-encryption', () => {
     }
   });
 
-  it('with what is no public RSA key of 2048 bits is refused, by field, and the key is not repeated', () => {
+  it('without a public RSA key of at least 2048 bits is rejected, by field, without the key', () => {
     const short = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey;
     const curve = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey;
     const keys = [
@@ -131,13 +131,13 @@ describe('a value', () => {
     return result.map(({ value }) => value);
   }
 
-  it('is encrypted when it is marked, or when every one is', () => {
+  it('is encrypted when it is marked, or when all are', () => {
     const [plain, encrypted] = marksOf(PLAIN + MARKED) as [LocatedPlaceholder, LocatedPlaceholder];
     assert.deepEqual([isEncrypted(plain, marked), isEncrypted(encrypted, marked)], [false, true]);
     assert.deepEqual([isEncrypted(plain, all), isEncrypted(encrypted, all)], [true, true]);
   });
 
-  it('that is not to be encrypted stays', () => {
+  it('that is not to be encrypted remains unchanged', () => {
     const [first, second] = encrypted(marksOf(PLAIN + MARKED), ['4111111111111111', 'b'], marked);
     assert.equal(first, '4111111111111111');
     assert.equal(decrypted('oaep-sha256', privateKey, second ?? ''), 'b');
@@ -148,7 +148,7 @@ describe('a value', () => {
     );
   });
 
-  it('equal to another is encrypted differently', () => {
+  it('that equals another one is encrypted differently', () => {
     const values = encrypted(marksOf(MARKED + MARKED), ['a', 'a'], marked);
     assert.notEqual(values[0], values[1]);
   });
@@ -158,7 +158,7 @@ describe('a value', () => {
     ['oaep-sha1', 42],
     ['pkcs1', 11],
   ] as const) {
-    it(`under ${padding} may have as many bytes as the key less ${overhead}, and no more`, () => {
+    it(`with ${padding} may have as many bytes as the key minus ${overhead}, and no more`, () => {
       for (const { bits, publicKey, privateKey } of PAIRS) {
         const longest = 'é'.repeat((bits / 8 - overhead) >> 1) + 'x'.repeat((bits / 8 - overhead) & 1);
         const encrypt = (value: string) => encrypted(marksOf(MARKED), [value], { ...all, padding }, publicKey);

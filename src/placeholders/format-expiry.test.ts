@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { formatExpiryAs } from './format-expiry.ts';
 
 describe('an expiry in a payload', () => {
-  it('has each format, years always of this century', () => {
+  it('has each format, with years of this century', () => {
     const formats = ['MM', 'YY', 'YYYY', 'MM/YY', 'MM/YYYY', 'YYYY/MM', 'YYYY-MM'] as const;
     const written = (month: string, year: string) => formats.map((format) => formatExpiryAs({ month, year }, format));
     assert.deepEqual(written('02', '31'), ['02', '31', '2031', '02/31', '02/2031', '2031/02', '2031-02']);

@@ -13,7 +13,7 @@ function fault(text: string): PlaceholderSyntaxError {
   return assert.fail(`accepted ${text}`);
 }
 
-describe('a fault', () => {
+describe('a grammar error', () => {
   const FILTERS = 'expected one of extract, date, encrypt';
   const ORDER = 'expected each filter once, extract before date before encrypt';
   const WHERE = 'expected one of detokenize, transaction';
@@ -21,7 +21,7 @@ describe('a fault', () => {
   const WHAT = 'expected one of card, expiration, name, token';
   const TOKEN = 'expected a token, as {{ begins a placeholder';
 
-  it('says what was expected at which character', () => {
+  it('states what was expected at which character', () => {
     const cases: readonly (readonly [text: string, at: number, message: string])[] = [
       ['{{', 2, TOKEN],
       ['{{ ', 3, TOKEN],
@@ -82,19 +82,19 @@ describe('a fault', () => {
     }
   });
 
-  it('counts the placeholders before it and its place in the whole text', () => {
+  it('contains the number of the placeholder and the position in the entire text', () => {
     const { at, number } = fault('x {{a:detokenize}} }} {{b:transaction}} {{c:x}}');
     assert.deepEqual([at, number], [44, 3]);
   });
 
-  it('quotes nothing of the text', () => {
+  it('does not quote the text', () => {
     const card = '4111111111111111';
     for (const text of [`{{${card}`, `{{a:${card}`, `{{a:detokenize|${card}`, `{{a:detokenize|extract:${card}`]) {
       assert.ok(!fault(text).message.includes('4111'), text);
     }
   });
 
-  it('is all that a text can cause', () => {
+  it('is the only error that a text can cause', () => {
     const pieces = fc.constantFrom(
       ...['{{', '{', '}}', '}', '|', ':', 'a', 'detokenize', 'transaction', 'extract', 'expiration', 'date', 'MM/YY'],
       ...['encrypt', ' ', '\n', '{{a:detokenize', '{{a:detokenize}}'],
@@ -123,7 +123,7 @@ describe('a fault', () => {
     assert.ok(refused > 100 && accepted > 100, 'the property was not put to the test');
   });
 
-  it('of a large text needs no step for each pair of characters', () => {
+  it('is found in linear time', () => {
     // 2^20 characters each: a quadratic search would run for minutes.
     const size = 2 ** 20;
     assert.equal(fault(`{{${' '.repeat(size)}`).at, size + 2);

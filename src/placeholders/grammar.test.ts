@@ -68,19 +68,19 @@ const placeholders: fc.Arbitrary<Placeholder> = fc
   }));
 
 describe('a placeholder', () => {
-  it('names a token, and without a filter means the card number', () => {
+  it('refers to a token, and without a filter to the card number', () => {
     assert.deepEqual(only('{{ 411111ABCd-1111 : detokenize }}'), expected('411111ABCd-1111'));
     assert.deepEqual(only('{{a:transaction}}'), expected('a', { source: 'transaction' }));
   });
 
-  it('extracts each part; the verification code of captures only', () => {
+  it('selects each part; the verification code for captures only', () => {
     for (const part of PARTS) {
       assert.deepEqual(only(`{{a:transaction|extract:${part}}}`), expected('a', { source: 'transaction', part }));
       if (part !== 'cvv') assert.deepEqual(only(`{{a:detokenize|extract:${part}}}`), expected('a', { part }));
     }
   });
 
-  it('has each date format, of an expiration', () => {
+  it('has each date format for an expiry', () => {
     for (const date of FORMATS) {
       assert.deepEqual(
         only(`{{a:detokenize|extract:expiration|date:${date}}}`),
@@ -90,7 +90,7 @@ describe('a placeholder', () => {
     assert.deepEqual(only('{{a:detokenize|extract:expiration}}'), expected('a', { part: 'expiration' }));
   });
 
-  it('may end with encrypt, whatever stands before it', () => {
+  it('may end with the filter encrypt', () => {
     assert.deepEqual(only('{{a:detokenize|encrypt}}'), expected('a', { encrypt: true }));
     assert.deepEqual(only('{{a:detokenize|extract:name|encrypt}}'), expected('a', { part: 'name', encrypt: true }));
     assert.deepEqual(
@@ -99,7 +99,7 @@ describe('a placeholder', () => {
     );
   });
 
-  it('takes each blank around each word and sign', () => {
+  it('allows each kind of blank around each word and symbol', () => {
     const placeholder = expected('a1', { source: 'transaction', part: 'expiration', date: 'MM/YYYY', encrypt: true });
     const signs = signsOf(placeholder, true);
     for (const blank of BLANKS) {
@@ -110,14 +110,14 @@ describe('a placeholder', () => {
     }
   });
 
-  it('takes no other blank', () => {
+  it('allows no other blanks', () => {
     for (const blank of ['\u00a0', '\v', '\f', '\u2003', '\ufeff', '\u0085']) {
       assert.equal(fault(`{{${blank}a:detokenize}}`).at, 2);
       assert.equal(fault(`{{a:detokenize${blank}}}`).at, 14);
     }
   });
 
-  it('reads back as what it was written from, with any blanks', () => {
+  it('is parsed to what it was built from, with any blanks', () => {
     const blanks = fc.array(fc.stringMatching(/^[ \t\r\n]{0,3}$/), { minLength: 17, maxLength: 17 });
     fc.assert(
       fc.property(placeholders, fc.boolean(), blanks, (placeholder, names, gaps) => {
@@ -131,7 +131,7 @@ describe('a placeholder', () => {
 });
 
 describe('the placeholders of a text', () => {
-  it('are found where they stand, in order', () => {
+  it('are located in order', () => {
     const texts = fc.stringMatching(/^[a-z}|: 😀"\\]{0,8}$/u);
     fc.assert(
       fc.property(fc.array(fc.tuple(texts, placeholders), { maxLength: 6 }), texts, (pieces, end) => {
@@ -146,7 +146,7 @@ describe('the placeholders of a text', () => {
     );
   });
 
-  it('may touch each other', () => {
+  it('may be adjacent', () => {
     const found = findPlaceholders('{{a:detokenize}}{{b:detokenize}}');
     assert.deepEqual(
       found.map(({ start, end }) => [start, end]),
@@ -157,13 +157,13 @@ describe('the placeholders of a text', () => {
     );
   });
 
-  it('are none where no two braces open', () => {
+  it('are absent where no two braces open', () => {
     for (const text of ['', '{', '}}', '}}}}', '{ {', '{a:detokenize}', 'a}}b', '{}{}', '{\u200b{']) {
       assert.deepEqual(findPlaceholders(text), [], text);
     }
   });
 
-  it('leave a brace before and after them alone only where no three open', () => {
+  it('may be next to a single brace, but not after three opening ones', () => {
     assert.deepEqual(
       findPlaceholders('{ {{a:detokenize}}}').map(({ start, end }) => [start, end]),
       [[2, 18]],
@@ -172,7 +172,7 @@ describe('the placeholders of a text', () => {
     assert.deepEqual([at, number], [2, 1]);
   });
 
-  it('are as many as there is room for', () => {
+  it('are limited in number', () => {
     const one = '{{a:detokenize}}';
     assert.equal(findPlaceholders(one.repeat(3), 3).length, 3);
     for (const rest of ['', '{{', 'x']) {

@@ -88,7 +88,7 @@ class Spelling {
 }
 
 describe('placeholders in JSON', () => {
-  it('are replaced in any document, and every other byte of it stays', () => {
+  it('are replaced in any document, and every other byte is unchanged', () => {
     let marked = 0;
     const choices = fc.array(fc.nat(59), { minLength: 1, maxLength: 40 });
     const values = fc.array(fc.string({ unit: 'binary' }), { minLength: 1, maxLength: 5 });
@@ -118,7 +118,7 @@ describe('placeholders in JSON', () => {
     assert.ok(marked > 500, 'the property was not put to the test');
   });
 
-  it('are replaced by what parses to the structure with the values in it', () => {
+  it('are replaced so that the document parses to the same structure with the values', () => {
     const values = fc.string({ unit: 'binary' });
     fc.assert(
       fc.property(
@@ -136,17 +136,17 @@ describe('placeholders in JSON', () => {
     );
   });
 
-  it('are not looked for in keys', () => {
+  it('are ignored in keys', () => {
     const text = `{"${ONE}":{"{{":1,"\\u007b{b:x":"${ONE}"}}`;
     assert.equal(replaced(text, '4'), `{"${ONE}":{"{{":1,"\\u007b{b:x":"4"}}`);
   });
 
-  it('leave numbers as they are written', () => {
+  it('do not change numbers', () => {
     const text = `{"a":0.00,"b":1e2,"c":-0,"d":"${ONE}","e":12345678901234567890}`;
     assert.equal(replaced(text, '1'), '{"a":0.00,"b":1e2,"c":-0,"d":"1","e":12345678901234567890}');
   });
 
-  it('may be written with escapes, in part or wholly', () => {
+  it('may contain escapes', () => {
     const whole = ONE.replace(/./g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
     for (const written of [
       whole,
@@ -163,17 +163,17 @@ describe('placeholders in JSON', () => {
     assert.equal(replaced(`"${date}"`, '01/29'), '"01/29"');
   });
 
-  it('stand beside halves of surrogate pairs without breaking them', () => {
+  it('may be adjacent to lone surrogates', () => {
     assert.equal(replaced(`"\\ud83d${ONE}\\ude00"`, 'x'), '"\\ud83dx\\ude00"');
     assert.equal(replaced(`"\ud83d\\ude00${ONE}"`, '\ud800'), '"\ud83d\\ude00\\ud800"');
   });
 
-  it('may be the whole document, or there may be none', () => {
+  it('may be the entire document, or absent', () => {
     assert.equal(replaced(` "${ONE}" `, 'x'), ' "x" ');
     assert.deepEqual(locateInJson('{"a":[1,"}}","{","\\u007b \\u007b",null]}', NONE), []);
   });
 
-  it('are reported with numbers in the order of the document', () => {
+  it('are numbered in the order of the document', () => {
     const text = `{"b":"${ONE}${ONE}","a":["${ONE}"]}`;
     assert.deepEqual(
       locateInJson(text, new Set(['a', 'b'])).map(({ number, location }) => [number, location()]),
@@ -186,8 +186,8 @@ describe('placeholders in JSON', () => {
   });
 });
 
-describe('the place of a placeholder', () => {
-  it('is the line and the column of the payload, too', () => {
+describe('the location of a placeholder', () => {
+  it('contains the line and the column of the payload', () => {
     const [, mark] = locateInJson(`{"a": "${ONE}",\r\n "b": "\\n ${ONE}"}`, NONE);
     assert.deepEqual(mark?.position(), { line: 2, column: 11 });
   });
@@ -195,7 +195,7 @@ describe('the place of a placeholder', () => {
   const locationIn = (text: string, ...known: readonly string[]): string | undefined =>
     locateInJson(text, new Set(known))[0]?.location();
 
-  it('is a pointer with the keys that are known and a star for each other, and then the character, too', () => {
+  it('contains a JSON pointer with known keys and a star for each other key, and the character', () => {
     const text = `{"cardData":{"4111111111111111":[0,{"pan":"${ONE}"}]}}`;
     const at = text.indexOf(`"${ONE}"`) + 1;
     assert.equal(locationIn(text, 'cardData', 'pan'), `/cardData/*/1/pan (character ${at} of the body)`);
@@ -204,18 +204,18 @@ describe('the place of a placeholder', () => {
     assert.equal(locationIn(`[[],["",["${ONE}"]]]`), '/1/1/0');
   });
 
-  it('of the outermost string is the root', () => {
+  it('in the outermost string is the root', () => {
     assert.equal(locationIn(`"${ONE}"`), '/');
   });
 
-  it('takes digits for an index in a list only', () => {
+  it('treats digits as an index in arrays only', () => {
     assert.equal(locationIn(`{"0":["${ONE}"]}`), '/*/0 (character 7 of the body)');
     assert.equal(locationIn(`{"0":["${ONE}"]}`, '0'), '/0/0');
   });
 });
 
-describe('what is refused', () => {
-  it('is a malformed placeholder, by number, pointer and character', () => {
+describe('rejections', () => {
+  it('of malformed placeholders, by number, pointer and character', () => {
     const { code, field, message } = failure(`{"a":"${ONE}","b":{"c":["\\u0020{{4111111111111111"]}}`, new Set(['b']));
     assert.equal(code, 'invalid_placeholder');
     const place = '/b/*/0 (character 35 of the body)';
@@ -223,20 +223,20 @@ describe('what is refused', () => {
     assert.equal(message, `${place}: placeholder 2: character 20 of the value: expected :`);
   });
 
-  it('is a `{{` that starts no placeholder, also when it is escaped', () => {
+  it('of a `{{` that starts no placeholder, also when it is escaped', () => {
     for (const text of ['"{{"', '["\\u007b\\u007b"]', '{"a":"x {{ y"}', '"{{{a:detokenize}}}"']) {
       assert.equal(failure(text).code, 'invalid_placeholder', text);
     }
   });
 
-  it('is JSON that is malformed, with duplicate keys or nested too deep', () => {
+  it('of JSON that is malformed, has duplicate keys or is nested too deep', () => {
     for (const text of ['{{', ONE, `{"a":"${ONE}"`, `{"a":"${ONE}","a":1}`, `["${ONE}"] x`, `["${ONE}\\q"]`]) {
       assert.equal(failure(text).code, 'malformed_json', text);
     }
     assert.equal(failure(`${'['.repeat(33)}"${ONE}"${']'.repeat(33)}`).code, 'malformed_json');
   });
 
-  it('is nothing in a text without two braces, plain or escaped, which is not read as JSON', () => {
+  it('do not occur for a text without two braces, plain or escaped, which is not parsed as JSON', () => {
     for (const text of ['', '{', '{"a":', '{"a":1,"a":2}', '{ {', '\\u007b \\u007b']) {
       assert.deepEqual(locateInJson(text, NONE), [], text);
     }
@@ -247,7 +247,7 @@ describe('what is refused', () => {
 });
 
 describe('escapeForJson', () => {
-  it('writes any value so that it reads as itself', () => {
+  it('escapes any value so that it parses as itself', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (value) => {
         assert.equal(JSON.parse(`"${escapeForJson(value)}"`), value);

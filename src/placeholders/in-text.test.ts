@@ -8,20 +8,20 @@ import { substitute } from './located-placeholder.ts';
 
 const ONE = '{{a:detokenize}}';
 
-describe('placeholders in a text of any form', () => {
+describe('placeholders in a text of any format', () => {
   it('are found anywhere, keys and comments included', () => {
     const text = `{"${ONE}": [${ONE}]} <!-- ${ONE} --> ${ONE}`;
     assert.equal(substitute(text, withValues(locateInText(text), ['1', '2', '3', '4'])), '{"1": [2]} <!-- 3 --> 4');
   });
 
-  it('are known by their raw characters only', () => {
+  it('are recognized by their raw characters only', () => {
     for (const text of ['{"a":"\\u007b{a:detokenize}}"}', '&#123;{a:detokenize}}', '{\\{a:detokenize}}', '']) {
       assert.deepEqual(locateInText(text), [], text);
     }
     assert.throws(() => locateInText('{"a":"{{a:detokenize\\n}}"}'), Failure);
   });
 
-  it('get values as JSON strings hold them, and nothing else changes', () => {
+  it('are replaced with values escaped as in JSON strings, and nothing else changes', () => {
     const values = fc.string({ unit: 'binary' });
     const around = fc.string({ unit: 'binary' }).map((text) => text.replaceAll('{', '('));
     fc.assert(
@@ -33,7 +33,7 @@ describe('placeholders in a text of any form', () => {
     );
   });
 
-  it('have the line as their place', () => {
+  it('are located by line', () => {
     const text = `${ONE}\r\n\n ${ONE}${ONE}\n${ONE}\n`;
     assert.deepEqual(
       locateInText(text).map(({ number, location }) => [number, location()]),
@@ -46,7 +46,7 @@ describe('placeholders in a text of any form', () => {
     );
   });
 
-  it('that are malformed fail with number, line and character', () => {
+  it('that are malformed are rejected with number, line and character', () => {
     assert.throws(
       () => locateInText(`${ONE}\n\n{{a:4111111111111111}}`),
       (error) => {

@@ -108,8 +108,8 @@ function written({ name, attributes: all, inside, gap }: Element): string {
   return `<${name}${pairs.join('')}>${content.join('')}</${name}>`;
 }
 
-describe('names with characters that JavaScript alone takes for blanks', () => {
-  it('are what they were after the names of cardholders were put beside them', () => {
+describe('names with characters that only JavaScript treats as blanks', () => {
+  it('are unchanged after names of cardholders are inserted beside them', () => {
     let replaced = 0;
     fc.assert(
       fc.property(element, fc.array(holders, { minLength: 1, maxLength: 4 }), (root, given) => {

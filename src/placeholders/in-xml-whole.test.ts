@@ -78,7 +78,7 @@ describe('an element with its placeholders replaced', () => {
     return all;
   };
 
-  it('is well-formed and holds the values, and nothing else has changed', () => {
+  it('is well-formed, contains the values and is unchanged elsewhere', () => {
     let marked = 0;
     const roots = fc.array(content, { maxLength: 4 });
     fc.assert(

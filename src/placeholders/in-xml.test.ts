@@ -21,12 +21,12 @@ function failure(act: () => unknown): Failure {
 }
 
 describe('placeholders in XML', () => {
-  it('are replaced in text, with what means something there escaped', () => {
+  it('are replaced in text, with markup characters escaped', () => {
     assert.equal(replaced(`<a>x${ONE}<b>${ONE}</b>${ONE}y</a>`, '1', '2', '3'), '<a>x1<b>2</b>3y</a>');
     assert.equal(replaced(`<a>${ONE}</a>`, `<&>"'`), `<a>&lt;&amp;&gt;"'</a>`);
   });
 
-  it('are replaced in attribute values, with their own quotes escaped', () => {
+  it('are replaced in attribute values, with the enclosing quotes escaped', () => {
     assert.equal(
       replaced(`<a b="${ONE}" c = '${ONE}'/>`, `"'<&>`, `"'<&>`),
       `<a b="&quot;'&lt;&amp;&gt;" c = '&quot;&apos;&lt;&amp;&gt;'/>`,
@@ -35,7 +35,7 @@ describe('placeholders in XML', () => {
     assert.equal(replaced(text, '1', '2', '3'), `<a\n b\t=\n"&lt;1>"\r\n x:c='"2'><b d='/>3'/></a>`);
   });
 
-  it('are replaced in CDATA, where no value ends the section', () => {
+  it('are replaced in CDATA, where no value can end the section', () => {
     const inCdata = (value: string): string => replaced(`<a><![CDATA[<${ONE}&]]></a>`, value);
     assert.equal(inCdata('x & <y'), '<a><![CDATA[<x & <y&]]></a>');
     for (const value of [']]>', ']', '>', ']]', ']>', 'a]]>b<c>&', '<![CDATA[x]]>']) {
@@ -51,13 +51,13 @@ describe('placeholders in XML', () => {
     }
   });
 
-  it('are not looked for in comments, names and namespace declarations', () => {
+  it('are ignored in comments, names and namespace declarations', () => {
     const text = `<a xmlns="urn:${ONE}" xmlns:b='{{'><!-- ${ONE} {{ <x y="{{"> --><b:c xmlnsx="${ONE}"/><!--{{--></a>`;
     assert.equal(locateXml(text).length, 1);
     assert.equal(replaced(text, '7'), text.replace(`xmlnsx="${ONE}"`, 'xmlnsx="7"'));
   });
 
-  it('are not looked for in comments that begin with what ends one', () => {
+  it('are ignored in comments that start with the characters that end one', () => {
     for (const start of ['<!-->', '<!--->']) {
       for (const inside of ['{{', ONE, '&#123;{', '<b c="{{"/>']) {
         assert.deepEqual(locateXml(`<a>${start}${inside}--></a>`), [], start + inside);
@@ -67,7 +67,7 @@ describe('placeholders in XML', () => {
     }
   });
 
-  it('make no `]]>` together with the text around them', () => {
+  it('form no `]]>` with the text around them', () => {
     for (const [before, value, after] of [
       ['', ']]', '>'],
       [']', ']', '>'],
@@ -78,12 +78,12 @@ describe('placeholders in XML', () => {
     }
   });
 
-  it('are looked for in xml: attributes, and in end tags there are none', () => {
+  it('are replaced in xml: attributes; end tags have none', () => {
     const text = `<a xml:lang="${ONE}"></a\n>`;
     assert.equal(replaced(text, 'en'), '<a xml:lang="en"></a\n>');
   });
 
-  it('are found beside names with characters that JavaScript alone takes for blanks', () => {
+  it('are found beside names with characters that only JavaScript treats as blanks', () => {
     for (const sign of ['\u1680', '\ufeff']) {
       for (const text of [`<a${sign}b c="${ONE}"/>`, `<a x${sign}y="1" c='>${ONE}'/>`]) {
         assert.deepEqual(
@@ -95,7 +95,7 @@ describe('placeholders in XML', () => {
     }
   });
 
-  it('may be written with references, in part or wholly', () => {
+  it('may contain character references', () => {
     const whole = ONE.replace(/./g, (unit) => `&#${unit.charCodeAt(0)};`);
     for (const written of [whole, '&#x7b;{a:detokenize}&#125;', '{&#x000007B;a&#9;:&#xA;detokenize&#32;}}']) {
       assert.equal(replaced(`<a>&amp;😀&#x1F600;${written}&lt;x</a>`, '1'), '<a>&amp;😀&#x1F600;1&lt;x</a>', written);
@@ -103,13 +103,13 @@ describe('placeholders in XML', () => {
     }
   });
 
-  it('are no references where references mean nothing', () => {
+  it('are not found in CDATA or text that contains escaped character references', () => {
     for (const text of ['<a><![CDATA[&#123;&#123;]]></a>', '<a>&amp;#123;&amp;#123;</a>', '<a>{&lt;{</a>']) {
       assert.deepEqual(locateXml(text), [], text);
     }
   });
 
-  it('do not reach over the end of a text or section', () => {
+  it('do not extend beyond the end of a text or section', () => {
     for (const text of ['<a>{<b/>{</a>', '<a>{<!-- -->{</a>', '<a>{<![CDATA[{]]></a>', '<a b="{" c="{"/>']) {
       assert.deepEqual(locateXml(text), [], text);
     }
@@ -117,7 +117,7 @@ describe('placeholders in XML', () => {
     assert.equal(failure(() => locateXml(cut)).code, 'invalid_placeholder');
   });
 
-  it('never take what cannot stand in XML', () => {
+  it('are never replaced with characters that XML does not allow', () => {
     for (const text of [`<a>${ONE}</a>`, `<a b="${ONE}"/>`, `<a><![CDATA[${ONE}]]></a>`]) {
       for (const value of ['\ud800', 'x\udc00', '\ufffe', '\uffff', '\u0000', '\u001b', '\ufffe]]>']) {
         const { code, message } = failure(() => replaced(text, value));
@@ -131,8 +131,8 @@ describe('placeholders in XML', () => {
   });
 });
 
-describe('the place of a placeholder in XML', () => {
-  it('is its line, counted from the first line of the element', () => {
+describe('the location of a placeholder in XML', () => {
+  it('is the line, counted from the first line of the element', () => {
     const text = `<a b="\n${ONE}">\r\n<!--\n\n-->${ONE}${ONE}<![CDATA[\n\n${ONE}]]>&#10;\n&#x7b;{a:detokenize}}</a>`;
     assert.deepEqual(
       locateXml(text, 10).map(({ number, location }) => [number, location()]),
@@ -146,7 +146,7 @@ describe('the place of a placeholder in XML', () => {
     );
   });
 
-  it('is reported for a malformed one, with the character in the decoded text', () => {
+  it('of a malformed one is reported with the character in the decoded text', () => {
     const { code, field, message } = failure(() =>
       locateXml(`<a>${ONE}\n<b c="&#123;&#x7b;4111111111111111"/></a>`, 5),
     );
@@ -157,7 +157,7 @@ describe('the place of a placeholder in XML', () => {
 });
 
 describe('a large document', () => {
-  it('needs no step for each pair of its characters', () => {
+  it('is searched in linear time', () => {
     const many = 100_000;
     const attributes = Array.from({ length: many }, (_, index) => `a${index}=" "`).join(' ');
     assert.deepEqual(locateXml(`<a ${attributes}/>`), []);

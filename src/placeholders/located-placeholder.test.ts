@@ -40,8 +40,8 @@ function failure(act: () => unknown): Failure {
   return assert.fail('nothing was thrown');
 }
 
-describe('marks', () => {
-  it('are numbered through all stretches of a payload', () => {
+describe('located placeholders', () => {
+  it('are numbered over all spans of a payload', () => {
     const marks = marksOf(stretch(`x${ONE}${ONE}`), stretch('none'), stretch(ONE, 100));
     assert.deepEqual(
       marks.map(({ number, start, end, location }) => [number, start, end, location()]),
@@ -53,7 +53,7 @@ describe('marks', () => {
     );
   });
 
-  it('are 100 at most over all stretches', () => {
+  it('are at most 100 over all spans', () => {
     assert.equal(marksOf(stretch(ONE.repeat(100))).length, 100);
     const alone = failure(() => marksOf(stretch(ONE.repeat(101))));
     assert.equal(
@@ -68,7 +68,7 @@ describe('marks', () => {
     assert.equal(message, 'place 6002: placeholder 101: character 3 of the value: expected at most 100 placeholders');
   });
 
-  it('of a malformed text are none: the failure has number, place and character', () => {
+  it('do not exist in a malformed text: the error has number, location and character', () => {
     const { code, field, message, values } = failure(() => marksOf(stretch(ONE), stretch(`..${ONE} {{b:x}}`, 50)));
     assert.deepEqual([values['placeholder'], values['line'], values['column']], [3, 7, 74]);
     assert.equal(code, 'invalid_placeholder');
@@ -79,25 +79,25 @@ describe('marks', () => {
     );
   });
 
-  it('let other errors pass', () => {
+  it('do not hide other errors', () => {
     const broken = { ...stretch(ONE), offsetOf: () => assert.fail('broken') };
     assert.throws(() => marksOf(broken), /broken/);
   });
 });
 
-describe('replacing', () => {
-  it('puts in what each stretch writes, and leaves everything else', () => {
+describe('substitution', () => {
+  it('inserts what each span encodes, and changes nothing else', () => {
     const payload = `a${ONE}b${ONE}`;
     assert.equal(substitute(payload, withValues(marksOf(stretch(payload)), ['1', '22'])), 'a<1>b<22>');
     assert.equal(substitute(payload, []), payload);
   });
 
-  it('does not look at what it put in', () => {
+  it('does not search the inserted values', () => {
     const payload = `${ONE}${ONE}`;
     assert.equal(substitute(payload, withValues(marksOf(stretch(payload)), [ONE, '$&'])), `<${ONE}><$&>`);
   });
 
-  it('fails for a value that cannot be written there, and reports nothing of it', () => {
+  it('fails for a value that cannot be encoded there, without reporting it', () => {
     const payload = `${ONE}${ONE}`;
     const { code, message } = failure(() =>
       substitute(payload, withValues(marksOf(stretch(payload)), ['x', 'impossible'])),
@@ -108,7 +108,7 @@ describe('replacing', () => {
 });
 
 describe('placeholderFailure', () => {
-  it('is of the kind that is asked for', () => {
+  it('is an error of the requested kind', () => {
     const { code, field, message, values } = placeholderFailure(
       { number: 7, location: () => '/a', position: () => ({ line: 2, column: 5 }) },
       explain('tokenUnknown'),

@@ -101,7 +101,7 @@ describe('resolving placeholders', () => {
     return (await read()).slice(old).map(({ record }) => JSON.parse(String(record)) as Audited);
   }
 
-  it('takes each part of a token', async () => {
+  it('returns each part of a token', async () => {
     const token = await newToken();
     const parts = ['card', 'name', 'token', 'expiration', 'expiration|date:YYYY-MM'];
     const text = parts.map((part) => `{{${token}:detokenize|extract:${part}}}`).join('');
@@ -115,18 +115,18 @@ describe('resolving placeholders', () => {
     ]);
   });
 
-  it('takes each part of a capture', async () => {
+  it('returns each part of a capture', async () => {
     const id = await newCapture();
     const parts = ['card', 'name', 'token', 'expiration', 'expiration|date:MM', 'cvv'];
     const text = parts.map((part) => `{{${id}:transaction|extract:${part}}}`).join('');
     assert.deepEqual(await resolve(text), [PAN, 'Ana "Lu" Lopez', id, '09/31', '09', '123']);
   });
 
-  it('resolves nothing to nothing, without a trace', async () => {
+  it('resolves a payload without placeholders without an audit record', async () => {
     assert.deepEqual(await audited(async () => assert.deepEqual(await resolve('', readerOf([])), [])), []);
   });
 
-  it('reads equal tokens once, with one record in the audit log, and keeps the order of values', async () => {
+  it('reads equal tokens once, with one audit record, and keeps the order of values', async () => {
     const [token, other, id] = [await newToken(), await newToken({ ...CARD, name: 'Eva' }), await newCapture()];
     const text = [token, other, token].map((each) => `{{${each}:detokenize|extract:name}}`).join('');
     const captured = `{{${id}:transaction}}{{${id}:transaction|extract:cvv|encrypt}}`;
@@ -145,13 +145,13 @@ describe('resolving placeholders', () => {
     }
   });
 
-  it('takes the same id as a token and as a capture for two records', async () => {
+  it('treats the same id as a token and as a capture as two records', async () => {
     const id = await newCapture();
     const { code } = await failure(resolve(`{{${id}:transaction}}{{${id}:detokenize}}`));
     assert.equal(code, 'unknown_token');
   });
 
-  it('opens the verification code of a capture only when it is asked for', async () => {
+  it('unseals the verification code of a capture only when it is requested', async () => {
     const id = await newCapture();
     // The record cannot be unsealed, which is detected only when it is read.
     const spoil = write('update captures set sad = ? where id = ?', [new Uint8Array(40), id], 1);
@@ -160,7 +160,7 @@ describe('resolving placeholders', () => {
     await assert.rejects(resolve(`{{${id}:transaction}}{{${id}:transaction|extract:cvv}}`), UnsealError);
   });
 
-  it('needs the permission of each source that occurs, and of no other', async () => {
+  it('requires the permission of each source that occurs, and no others', async () => {
     const [token, id] = [await newToken(), await newCapture()];
     assert.equal((await resolve(`{{${token}:detokenize}}`, readerOf(['tokens:detokenize']))).length, 1);
     assert.equal((await resolve(`{{${id}:transaction}}`, readerOf(['captures:retrieve']))).length, 1);
@@ -169,7 +169,7 @@ describe('resolving placeholders', () => {
     }
   });
 
-  it('without a permission reads nothing and leaves one record that names it', async () => {
+  it('reads nothing without a permission, and writes one audit record that names it', async () => {
     const [token, id] = [await newToken(), await newCapture()];
     const text = `{{${token}:detokenize}}{{${id}:transaction}}{{${id}:transaction}}`;
     const denied = async (permissions: readonly Permission[], missing: readonly Permission[]) => {
@@ -188,7 +188,7 @@ describe('resolving placeholders', () => {
     await denied([], ['tokens:detokenize', 'captures:retrieve']);
   });
 
-  it('knows no token and no capture of another tenant, and no ended one', async () => {
+  it('finds no token or capture of another tenant, and no expired one', async () => {
     const other = await newTenant();
     const [token, id] = [await newToken(CARD, other), await newCapture(CARD, '123', other)];
     assert.deepEqual(await resolve(`{{${token}:detokenize}}`, readerOf(BOTH, other)), [PAN]);
@@ -212,7 +212,7 @@ describe('resolving placeholders', () => {
     assert.equal(second.message, '/x: placeholder 1: no such token');
   });
 
-  it('audits a read of what is not there, without what the caller wrote', async () => {
+  it('audits a read of an unknown record, without the text of the client', async () => {
     const records = await audited(() => failure(resolve(`{{${PAN}:detokenize}}{{${PAN}:transaction}}`)));
     assert.deepEqual(records.map(({ action, outcome, targets }) => [action, outcome, targets]).sort(), [
       ['capture.retrieved', 'missing', []],
@@ -238,14 +238,14 @@ describe('resolving placeholders', () => {
     }
   });
 
-  it('reports the first fault in the order of the payload, of any kind', async () => {
+  it('reports the first error of any kind in the order of the payload', async () => {
     const token = await newToken({ pan: PAN, name: undefined, expiry: undefined });
     const [lacking, unknown] = [`{{${token}:detokenize|extract:name}}`, '{{nobody:detokenize}}'];
     assert.equal((await failure(resolve(unknown + lacking))).message, '/x: placeholder 1: no such token');
     assert.equal((await failure(resolve(lacking + unknown))).message, '/x: placeholder 1: the record has no name');
   });
 
-  it('lets an error that is no fault of the caller pass', async () => {
+  it('does not hide errors that the client did not cause', async () => {
     const broken = Object.assign(new Vault({ ...service.core }), {
       detokenize: () => Promise.reject(new Error('broken')),
     });

@@ -5,7 +5,7 @@ import { computeHash, HASH_TYPES } from './hash.ts';
 const base64 = (hex: string): string => Buffer.from(hex, 'hex').toString('base64');
 
 describe('hashOf', () => {
-  it('is base64 of the digests that FIPS 180 gives for "abc"', () => {
+  it('is base64 of the digests that FIPS 180 lists for "abc"', () => {
     const digests = {
       SHA256: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
       SHA384: 'cb00753f45a35e8bb5a03d699ac65007272c32ab0eded1631a8b605a43ff5bed8086072ba1e7cc2358baeca134c825a7',

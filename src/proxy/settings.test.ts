@@ -48,16 +48,16 @@ function fault(changes: ConfiguredSettings, old: ConfiguredSettings = {}): strin
 }
 
 describe('settings', () => {
-  it('are the closed list, in order', () => {
+  it('are listed in order', () => {
     const names = [...Object.keys(WORDS), 'wssec.username', 'wssec.password'].sort();
     assert.deepEqual(SETTING_NAMES, names);
   });
 
-  it('have their defaults where nothing is set', () => {
+  it('have their defaults where no value is set', () => {
     assert.deepEqual(effectiveSettings({}), DEFAULTS);
   });
 
-  it('have each of their values, and the first by default', () => {
+  it('accept each of their values; the default is the first', () => {
     for (const [name, words] of Object.entries(WORDS)) {
       for (const word of words) {
         const merged = mergeSettings({}, { [name]: word });
@@ -68,7 +68,7 @@ describe('settings', () => {
     }
   });
 
-  it('have no other value', () => {
+  it('accept no other value', () => {
     for (const [name, words] of Object.entries(WORDS)) {
       for (const word of ['secret', ` ${words[0]}`, words[0]?.toLowerCase() ?? '', 'toString', '__proto__']) {
         if (words.includes(word)) continue;
@@ -77,7 +77,7 @@ describe('settings', () => {
     }
   });
 
-  it('have no other name, and the error does not repeat the input', () => {
+  it('accept no other name, and the error does not repeat the input', () => {
     for (const name of ['secret', 'JOSE.SIGNATURE', 'toString', '__proto__', 'constructor', '']) {
       const changes = Object.fromEntries([[name, 'hunter2']]);
       assert.equal(fault(changes), `setting 1 does not exist; there are ${SETTING_NAMES.join(', ')}`);
@@ -119,7 +119,7 @@ describe('changes', () => {
     });
   });
 
-  it('accept texts of 1 to 255 characters that XML allows, and repeat none', () => {
+  it('accept texts of 1 to 255 characters that XML allows, and do not repeat them in errors', () => {
     for (const name of ['wssec.username', 'wssec.password']) {
       const set = (text: string) => ({ ...LOGIN, [name]: text });
       for (const text of ['x'.repeat(255), 'ñ 😀 <&>"\'', ' ', '\ufffd']) {
@@ -141,7 +141,7 @@ describe('the preset redeban', () => {
     'wssec.password-type': 'PasswordText',
   };
 
-  it('sets the settings it is documented for, and nothing else', () => {
+  it('sets the documented settings only', () => {
     const preset = { 'wssec.preset': 'redeban' };
     assert.deepEqual(effectiveSettings(preset), { ...DEFAULTS, ...REDEBAN, ...preset });
   });

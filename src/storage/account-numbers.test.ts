@@ -24,7 +24,7 @@ const boundOf = (reads: readonly [string, readonly Value[]][]): readonly Value[]
   reads.findLast(([sql]) => !sql.includes('from accounts'))?.[1];
 
 describe('accounts and environments in statements', () => {
-  test('are bound as numbers, and nothing else is', async () => {
+  test('are the only values bound as account numbers', async () => {
     const { numbers, reads } = open();
     const sql = 'select 1 from t where a = ? and account = ?account and b = ? and environment = ?environment and c = ?';
     await numbers.read(sql, ['acct_one', 'acct_two', 'sandbox', 'sandbox', 'acct_one']);
@@ -51,7 +51,7 @@ describe('accounts and environments in statements', () => {
     assert.equal(reads.filter(([sql]) => sql.includes('from accounts')).length, 2);
   });
 
-  test('that an attacker wrote become texts that name nothing, and are found again where they are numbers', async () => {
+  test('that an attacker wrote are converted to texts that name no account, and back where they are numbers', async () => {
     const rows = [
       { account: 7, environment: 9 },
       { account: 'acct_one', environment: 'sandbox' },
@@ -70,7 +70,7 @@ describe('accounts and environments in statements', () => {
     }
   });
 
-  test('of a unit are converted at once while its accounts are known', async () => {
+  test('of a unit of work are converted synchronously while its accounts are cached', async () => {
     const { numbers } = open();
     const unit = {
       account: 'acct_two',
@@ -104,14 +104,14 @@ describe('accounts and environments in statements', () => {
     assert.deepEqual(numbers.convert(unit), expected);
   });
 
-  test('of an account that a unit inserts are known before', () => {
+  test('of an account that a unit of work inserts are cached before', () => {
     const { numbers } = open();
     numbers.name('acct_new', 3);
     const journal = [{ account: 'acct_new', environment: '', at: 1, record: '{}' }];
     assert.deepEqual(numbers.convert({ writes: [], journal }), { writes: [], journal: [{ ...journal[0], number: 3 }] });
   });
 
-  test('that do not exist: a write inserts null, and a record belongs to the service', async () => {
+  test('that do not exist are written as null; their records belong to the service', async () => {
     const { numbers } = open();
     const { writes, journal } = await numbers.convert({
       writes: [{ sql: 'insert into t (account) values (?account)', rows: [['acct_gone']] }],

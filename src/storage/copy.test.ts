@@ -51,7 +51,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
     });
     afterEach(() => databases.remove());
 
-    test('has every value of every table, and is a vault once it is finished', async () => {
+    test('has every value of every table, and is usable only once it is finished', async () => {
       await seedVault(source, { rows: 60, most: 1200, wide: (index) => (index % 400 === 0 ? 700_000 : 0) });
       await copied(move);
       assert.deepEqual(await readAllRows(target), await readAllRows(source));
@@ -99,7 +99,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       assert.deepEqual(await readAllRows(target), await readAllRows(source));
     });
 
-    test('finds any difference between the sides', async () => {
+    test('finds any difference between source and target', async () => {
       await seedVault(source, { rows: 3 });
       await copied(move);
       await compareRows(move);
@@ -298,7 +298,7 @@ describe('the pages of a copy', () => {
     assert.deepEqual(await digestTable(database, accounts, quiet), { rows: 2, sha256: expected.digest('hex') });
   });
 
-  test('have no value that would change on its way', async () => {
+  test('have no value that the copy would change', async () => {
     for (const [value, problem] of [
       ["cast(x'61ff' as text)", /has a text that cannot be read/],
       ["x'61'", /column name: expected text/],

@@ -38,7 +38,7 @@ async function rounds(): Promise<void> {
 }
 
 describe('group commit', () => {
-  test('a unit alone waits for no other', async () => {
+  test('a single unit is sent immediately', async () => {
     const sink = slowSink();
     const group = new GroupCommit(sink.send, 2);
     const outcome = group.commit(unit('alone'));
@@ -64,7 +64,7 @@ describe('group commit', () => {
     assert.deepEqual(await Promise.all(outcomes), [COMMITTED, COMMITTED, COMMITTED]);
   });
 
-  test('units gather while the sink is busy, and are sent in their order', async () => {
+  test('units that arrive while the sink is busy are sent as one group, in order', async () => {
     const sink = slowSink();
     const group = new GroupCommit(sink.send, 2);
     const names = Array.from({ length: 100 }, (_, index) => `${index}`);
@@ -139,7 +139,7 @@ describe('group commit', () => {
     assert.ok(results[1].reason instanceof StorageError);
   });
 
-  test('more than the maximum of waiting units are rejected, and those that wait are not lost', async () => {
+  test('units beyond the maximum of waiting units are rejected, and waiting ones are not lost', async () => {
     const sink = slowSink();
     const group = new GroupCommit(sink.send, 2);
     const accepted: Promise<unknown>[] = [];
@@ -197,7 +197,7 @@ describe('group commit', () => {
     );
   });
 
-  test('drained waits for everything that was passed in, including failures', async () => {
+  test('drained waits for all units, including failed ones', async () => {
     const sink = slowSink();
     const group = new GroupCommit(sink.send, 2);
     await group.drained();

@@ -101,7 +101,7 @@ describe('extending the chains of a lane', () => {
   const extended = (heads: readonly Head[], ...entries: JournalEntry[]) =>
     extendChains(key, 2, new Map(heads.map((head) => [head.account, head])), entries);
 
-  test('starts a chain with an announcement in the chain of no account', () => {
+  test('starts a chain with an announcement in the chain without account', () => {
     const opening = {
       account: '',
       environment: 'sandbox',
@@ -121,7 +121,7 @@ describe('extending the chains of a lane', () => {
     );
   });
 
-  test('announces no existing chain, none twice, and not that of no account', () => {
+  test('announces each new chain once, except the chain without account', () => {
     const head = { account: 'acct_1', lane: 2, sequence: 7, hash: 'a'.repeat(64) };
     assert.deepEqual(extended([head], entry).records, [appendRecord(head, entry)]);
     assert.deepEqual(
@@ -148,7 +148,7 @@ describe('extending the chains of a lane', () => {
     assert.equal(isAnnouncement(of('', '{"action":"token.deleted"}')), false);
   });
 
-  test('in groups of any size writes complete, sealed chains in the order of their entries', () => {
+  test('writes complete, sealed chains in the order of their entries, in groups of any size', () => {
     const account = fc.constantFrom('', 'a', 'b', 'a/b', '"', 'ü');
     const entries = fc.array(fc.record({ account, record: fc.constantFrom('{}', '{"n":1}'), at: fc.nat() }));
     let announced = 0;

@@ -39,7 +39,7 @@ describe('a lease', () => {
     );
   });
 
-  test('is held by an owner that renews it, and expires for one that does not', async () => {
+  test('is kept by an owner that renews it, and expires for one that does not', async () => {
     const [mine, yours] = [lease('mine'), lease('yours')];
     assert.equal(await mine.acquire(), true);
     for (let round = 0; round < 10; round++) {

@@ -100,7 +100,7 @@ describe('the stored time', () => {
     assert.equal(guard.trustedNow(), clock());
   });
 
-  it('prevents that a restart forgets a jump, however short the jump', async () => {
+  it('makes a restart detect a jump, however short', async () => {
     await store(NOW);
     const { watch } = await start();
     [passed, wrong] = [2 * MINUTE, HOUR];
@@ -140,12 +140,12 @@ describe('the stored time', () => {
     assert.equal((await start()).guard.trustedNow(), clock());
   });
 
-  it('lets a start trust the clock after a stop of hours, whatever is due', async () => {
+  it('lets a start trust the clock after a stop of hours, even with due work', async () => {
     await store(NOW - LIMITS.uncheckedStopMs);
     assert.equal((await start()).guard.trustedNow(), NOW);
   });
 
-  it('lets a start after a long stop trust it only while nothing is due that destroys records', async () => {
+  it('lets a start after a long stop trust the clock only while no deletion is due', async () => {
     await store(NOW - 30 * DAY);
     const { guard, watch } = await start();
     assert.equal(guard.read().distrust, 'long-stop');

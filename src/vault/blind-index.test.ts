@@ -12,7 +12,7 @@ describe('the blind index of a card', () => {
   const pan = '4111119876540042';
   const print = new Uint8Array([0xab, 0xcd, 0xef]);
 
-  it('is last four, first six and the beginning of the fingerprint', () => {
+  it('is last four, first six and the start of the fingerprint', () => {
     const index = newIndex();
     const expected = `${hex(hmac('last-four:0042').subarray(0, 3))}${hex(hmac('bin:411111').subarray(0, 3))}abcd`;
     for (let time = 0; time < 2; time++) assert.equal(hex(index.search(pan, print)), expected);
@@ -53,13 +53,13 @@ describe('the blind index of a card', () => {
 });
 
 describe('the blind index of tags', () => {
-  it('is eight bytes, and does not repeat the digest of digits', () => {
+  it('has eight bytes, and differs from the digest of digits', () => {
     const index = newIndex();
     assert.equal(hex(index.tag('411111')), hex(hmac('tag:411111').subarray(0, 8)));
     assert.equal(index.tag('web').buffer.byteLength, 8);
   });
 
-  it('has each digest once, also of texts that are equal in UTF-8 alone', () => {
+  it('has each digest once, also for texts that are equal only in UTF-8', () => {
     const known = new Map<string, Uint8Array>();
     const tags = newIndex().tags(['web', 'web', '\ud800', '\ud801', 'Web'], known);
     assert.deepEqual(

@@ -108,7 +108,7 @@ async function rotateKeys(): Promise<void> {
 }
 
 describe('a scheme 8 space that is filled, emptied and filled again', () => {
-  it('misses the same half of its values each time, which does not reveal the stored card number', async () => {
+  it('never issues the same half of its values, which does not reveal the stored card number', async () => {
     const vault = newVault();
     const all = cardsOf('411111', '1111');
     const [own, ...others] = all as [Pan, ...Pan[]];

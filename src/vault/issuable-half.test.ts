@@ -22,7 +22,7 @@ const keys = fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => crea
 describe('the issuable half', () => {
   for (const length of [12, 13, 14, 15, 16, 17]) {
     const bin = maxBinWidth(length);
-    it(`has exactly one half of the values of ${length} digits`, () => {
+    it(`has exactly half of the values of ${length} digits`, () => {
       fc.assert(
         fc.property(keys, digits(bin), digits(4), (key, head, tail) => {
           const half = new IssuableHalf(key);
@@ -35,7 +35,7 @@ describe('the issuable half', () => {
     });
   }
 
-  it('has exactly one half of each 8-digit BIN within a 6-digit BIN, whichever BIN width a request has', () => {
+  it('has exactly half of the values of each 8-digit BIN within a 6-digit BIN, whatever the BIN width of the request', () => {
     const half = newHalf();
     for (const more of ['00', '17', '99'])
       assert.equal(valuesOf(`411111${more}`, '1111', 16).filter((value) => half.has(value)).length, 500);
@@ -55,7 +55,7 @@ describe('the issuable half', () => {
     }
   });
 
-  it('is the same whenever and in whatever order it is asked for', () => {
+  it('is the same at any time and in any order of use', () => {
     const key = createSecretKey(randomBytes(32));
     const values = [...valuesOf('411111', '1111', 13), ...valuesOf('520082', '4444', 13)];
     const [one, other] = [new IssuableHalf(key), new IssuableHalf(key)];
@@ -64,7 +64,7 @@ describe('the issuable half', () => {
       assert.equal(other.has(value), asked.get(value), value);
   });
 
-  it('is another one for each key, length, BIN and last four', () => {
+  it('differs for each key, length, BIN and last four', () => {
     const key = createSecretKey(randomBytes(32));
     const chosen = (half: IssuableHalf, head: string, tail: string): string =>
       valuesOf(head, tail, 14)
@@ -79,7 +79,7 @@ describe('the issuable half', () => {
     assert.equal(all.size, 6);
   });
 
-  it('is each half of the smallest space with the same probability, so that issued values reveal nothing of the rest', () => {
+  it('is each half of the smallest space with the same probability, so that issued values reveal nothing about the others', () => {
     const values = valuesOf('411111', '1111', 12);
     const halves = new Map<string, number>();
     const rounds = 5000;

@@ -49,7 +49,7 @@ describe('schemes', () => {
     assert.equal(isScheme('constructor' as never), false);
   });
 
-  it('have the names of the interface, and 8-digit BINs but for UUID', () => {
+  it('have the names of the interface, and 8-digit BINs except for UUID', () => {
     const told = Object.entries(SCHEMES).map(([number, { name, eightDigitBin }]) => [number, name, eightDigitBin]);
     assert.deepEqual(told, [
       ['1', 'sixTOKENfour', true],
@@ -67,14 +67,14 @@ describe('schemes', () => {
     assert.equal(SCHEMES[3].alphabet.length, 62);
   });
 
-  it('have a form name for each scheme and BIN', () => {
+  it('have a format name for each scheme and BIN', () => {
     const [short, long] = ['411111111111116', '4111111111111111'] as Pan[];
     assert.equal(persistentFormat(long as Pan, { scheme: 1, bin: 6 }), '1/6');
     assert.equal(persistentFormat(long as Pan, { scheme: 8, bin: 8 }), '8/8');
     assert.equal(persistentFormat(short as Pan, { scheme: 8, bin: 8 }), '8/6');
   });
 
-  it('keep eight digits of card numbers of 16 digits or more only', () => {
+  it('keep eight digits of card numbers with 16 digits or more only', () => {
     const widths = Array.from({ length: 8 }, (_, index) => maxBinWidth(index + 12));
     assert.deepEqual(widths, [6, 6, 6, 6, 8, 8, 8, 8]);
     assert.equal(spaceOf('411111111111116', 1, 8).head, '411111');
@@ -83,7 +83,7 @@ describe('schemes', () => {
   });
 });
 
-describe('a drawn token', () => {
+describe('a generated token', () => {
   it('has the length, first digits and last four of the card, and is in its space', () => {
     fc.assert(
       fc.property(pans, formats, (pan, format) => {
@@ -114,7 +114,7 @@ describe('a drawn token', () => {
     );
   });
 
-  it('can be each of a small space, as often as any other', () => {
+  it('is uniform over a small space', () => {
     for (const scheme of [1, 8] as const) {
       const space = spaceOf(withCheckDigit('41234567890'), scheme);
       const all = tokensOf(space);
@@ -169,7 +169,7 @@ describe('isInSpace', () => {
 });
 
 describe('middleAt', () => {
-  it('counts every middle once, in the order in which a database sorts them', () => {
+  it('enumerates every middle once, in the order in which a database sorts them', () => {
     for (const scheme of [1, 3, 8] as const) {
       const space = spaceOf(withCheckDigit('41234567890'), scheme);
       assert.equal(space.hidden, 2);
@@ -197,7 +197,7 @@ describe('middleAt', () => {
     );
   });
 
-  it('begins and ends with the ends of the alphabet', () => {
+  it('starts with the first and ends with the last character of the alphabet', () => {
     const space = spaceOf('4111111111111111', 3);
     assert.equal(tokenBodyAt(space, 0), '000000');
     assert.equal(tokenBodyAt(space, countTokenBodies(space) - 1), 'zzzzzz');

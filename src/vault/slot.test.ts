@@ -24,7 +24,7 @@ describe('a slot', () => {
     assert.equal(Buffer.from(slotOf(uuid)).toString('hex'), uuid.replaceAll('-', ''));
   });
 
-  it('turns back into its token', () => {
+  it('is decoded to its token', () => {
     fc.assert(
       fc.property(fc.oneof(tokens, uuids), (token) => {
         assert.equal(fromSlot(slotOf(token)), token);
@@ -32,12 +32,12 @@ describe('a slot', () => {
     );
   });
 
-  it('has no spare memory behind it', () => {
+  it('has no unused memory after it', () => {
     for (const token of ['4111112345671111', '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c'])
       assert.equal(slotOf(token).buffer.byteLength, slotOf(token).length);
   });
 
-  it('exists for texts that can be tokens alone', () => {
+  it('exists only for texts that can be tokens', () => {
     for (const length of [0, 1, 11, 20, 99, 8192]) assert.equal(toSlot('x'.repeat(length)), undefined);
     for (const text of [
       '0F4E2C9A-5D1B-4B7E-9C3A-8A1D2E3F4B5C',
@@ -52,7 +52,7 @@ describe('a slot', () => {
       assert.equal(toSlot(text), undefined, text);
   });
 
-  it('of a UUID is in no range of other tokens', () => {
+  it('of a UUID is outside the ranges of other tokens', () => {
     // The bytes of the slot 14 411111 1111 2345, with the bits of a UUID of version 4.
     const token = '31343431-3131-4131-b131-313132333435';
     const slot = slotOf(token);

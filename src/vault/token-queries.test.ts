@@ -166,7 +166,7 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
     return tokens;
   }
 
-  test('are exactly those that a naive scan finds, whatever has happened to them', async () => {
+  test('return exactly what a naive scan finds, after any history', async () => {
     const other = await newTenant();
     for (const scheme of [1, 3, 7, 8] as const)
       for (const number of PANS.slice(6)) await make(other, asked(number, { tags: TAGS, format: { scheme, bin: 6 } }));
@@ -202,7 +202,7 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
     );
   });
 
-  test('returns many tokens page by page, each once, also when newer ones are created in between', async () => {
+  test('return many tokens page by page, each once, also when newer ones are created in between', async () => {
     const tenant = await newTenant();
     const made = new Set<string>();
     const name = undefined;
@@ -240,7 +240,7 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
     assert.deepEqual(listed.map(({ token }) => token).sort(), sorted);
   });
 
-  test('leave no marks behind and lack none, when merges and deletions race', async () => {
+  test('have neither excess nor missing blind indexes when merges and deletions race', async () => {
     const tenant = await newTenant();
     const number = luhnPan('411111');
     for (let round = 0; round < 6; round++) {
@@ -265,7 +265,7 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
     }
   });
 
-  test('that a digest was moved to are not found by it', async () => {
+  test('do not return a token to which a digest was moved', async () => {
     const tenant = await newTenant();
     const { token: one } = await make(
       tenant,
@@ -294,7 +294,7 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
     assert.deepEqual(await found('tag', 'one'), [one]);
   });
 
-  test('of a BIN and scheme 7 are searched a bounded number for each page', async () => {
+  test('of a BIN and scheme 7 scan a bounded number of tokens for each page', async () => {
     const tenant = await newTenant();
     const { token } = await make(tenant, asked(luhnPan('520082'), { format: { scheme: 7, bin: 6 } }));
     service.advance(1);
@@ -319,7 +319,7 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
     assert.deepEqual(long, { items: [], cursor: undefined });
   });
 
-  test('that were damaged are listed, found by nothing else, and hold up no others', async () => {
+  test('return damaged tokens in the list only, and the others everywhere', async () => {
     const tenant = await newTenant();
     const { token } = await make(tenant, asked(luhnPan('411111'), { tags: ['odd'] }));
     await change(
@@ -338,7 +338,7 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
     );
   });
 
-  test('whose scheme was altered to one that does not exist hold up no search of a BIN', async () => {
+  test('by BIN continue past a token whose scheme was altered to one that does not exist', async () => {
     const tenant = await newTenant();
     const pan = luhnPan('520082');
     const { token } = await make(tenant, asked(pan, { format: { scheme: 7, bin: 6 } }));
@@ -351,7 +351,7 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
     );
   });
 
-  test('are not sought by words or cursors of another form, which are not repeated', async () => {
+  test('reject values and cursors in another format, without repeating them', async () => {
     const tenant = await newTenant();
     const wrong: [TokenSearch, string | undefined][] = [
       [{ by: 'bin', text: '4111111' }, undefined],

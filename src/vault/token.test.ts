@@ -26,8 +26,8 @@ const tokens = fc.record({
 
 const plain = (value: unknown): unknown => structuredClone(value);
 
-describe('a record', () => {
-  it('turns back into the token, with what stands outside it', () => {
+describe('a token record', () => {
+  it('is decoded to the token, together with its columns', () => {
     fc.assert(
       fc.property(tokens, (made) => {
         const { token, scheme, createdAt } = made;
@@ -36,7 +36,7 @@ describe('a record', () => {
     );
   });
 
-  it('holds the card and neither the token nor its time', () => {
+  it('contains the card and neither the token nor its time', () => {
     const card: Card = { pan: '4111111111111111' as Pan, name: undefined, expiry: { month: '12', year: '29' } };
     const createdBy = { id: 'key_1', name: 'till' };
     const made: Token = { token: '4111117349251111', scheme: 1, card, tags: ['web'], createdBy, createdAt: 77 };
@@ -51,7 +51,7 @@ describe('a record', () => {
 });
 
 describe('a card sent again', () => {
-  it('gives its name and expiry where it has them, and never changes the rest', () => {
+  it('updates name and expiry where it has them, and nothing else', () => {
     fc.assert(
       fc.property(tokens, cards, fc.array(text, { maxLength: 5 }), (old, card, tags) => {
         const merged = mergeToken(old, card, tags);
@@ -69,13 +69,13 @@ describe('a card sent again', () => {
 });
 
 describe('merged tags', () => {
-  it('are the old ones, then the new ones that were not there', () => {
+  it('are the old ones, followed by the new ones', () => {
     assert.deepEqual(mergeTags(['a', 'b'], ['c', 'a', 'd']), ['a', 'b', 'c', 'd']);
     assert.deepEqual(mergeTags([], ['a', 'a']), ['a']);
     assert.deepEqual(mergeTags(['a'], []), ['a']);
   });
 
-  it('stay as they were sent when nothing is new', () => {
+  it('are unchanged when nothing is new', () => {
     const old = ['a', 'a', 'b'];
     assert.equal(mergeTags(old, ['b', 'a']), old);
   });
@@ -88,7 +88,7 @@ describe('merged tags', () => {
     assert.deepEqual(mergeTags(merged, ['w']), merged);
   });
 
-  it('are the same when the same tags come once more', () => {
+  it('are unchanged when the same tags are sent again', () => {
     const tags = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,2}$/), { maxLength: 50 });
     fc.assert(
       fc.property(tags, tags, (old, added) => {

@@ -79,7 +79,7 @@ describe('a connection to a processor', () => {
 });
 
 describe('the host of a request in production', () => {
-  test('receives nothing unless it is documented or listed, also on an open connection', async () => {
+  test('receives no request unless it is documented or listed, also on an open connection', async () => {
     let visits = 0;
     const server = createHttpServer((_request, response) => {
       visits++;

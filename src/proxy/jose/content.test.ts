@@ -83,7 +83,7 @@ const VECTORS: readonly Vector[] = [
 
 describe('content encryption', () => {
   for (const { source, algorithm, key, iv, plaintext, additional, ciphertext, tag } of VECTORS) {
-    it(`by ${algorithm} equals that of ${source}`, () => {
+    it(`by ${algorithm} equals the example of ${source}`, () => {
       const method = CONTENT_ENCRYPTION[algorithm];
       assert.deepEqual([method.keyBytes, method.ivBytes], [key.length, iv.length]);
       assert.deepEqual(method.encrypt(key, iv, plaintext, additional), { ciphertext, tag });

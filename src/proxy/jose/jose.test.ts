@@ -70,7 +70,7 @@ describe('a message, decrypted by the library jose', () => {
     assert.equal((await verified(plaintext)).header.alg, 'RS256');
   });
 
-  it('may have no bytes, or many', async () => {
+  it('may be empty or large', async () => {
     for (const payload of [new Uint8Array(), Buffer.alloc(1024 * 1024, 0xfe)]) {
       const { value } = await secure({}, payload);
       assert.deepEqual((await verified((await opened(value)).plaintext)).payload, Buffer.from(payload));
@@ -79,7 +79,7 @@ describe('a message, decrypted by the library jose', () => {
 });
 
 describe('a message', () => {
-  it('is decrypted by no other key, and verified by none', async () => {
+  it('cannot be decrypted or verified with another key', async () => {
     const { value, signature } = await secure({});
     await assert.rejects(compactDecrypt(value, stranger.privateKey));
     await assert.rejects(compactDecrypt(value, merchant.privateKey));
@@ -126,7 +126,7 @@ describe('a message', () => {
     }
   });
 
-  it('shows nothing of the payload in clear, in any encoding', async () => {
+  it('contains no part of the payload in clear, in any encoding', async () => {
     const { value, signature } = await secure({});
     const text = `${value}.${signature}`;
     const clear = [text, ...text.split('.').map((part) => Buffer.from(part, 'base64url').toString('latin1'))].join(

@@ -42,7 +42,7 @@ describe('a compact JWS', () => {
     assert.equal(signature, expected.toString('base64url'));
   });
 
-  it('accepts any bytes, and none', async () => {
+  it('accepts any bytes, also none', async () => {
     for (const payload of [new Uint8Array(), Uint8Array.of(0, 0xff, 0xfe), Buffer.from('é😀')]) {
       const [, encoded] = (await signCompact(payload, 'PS512', { key, kid: 'x' }, {})).split('.');
       assert.equal(encoded, Buffer.from(payload).toString('base64url'));

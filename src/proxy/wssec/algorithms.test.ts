@@ -31,7 +31,7 @@ describe('names of algorithms', () => {
     assert.equal(passwordTypeUri('PasswordText'), `${OASIS}-username-token-profile-1.0#PasswordText`);
   });
 
-  it('belong to the operation that is performed', () => {
+  it('name the operation that is performed', () => {
     const more = 'http://www.w3.org/2001/04/xmldsig-more#';
     const [small, large] = [SIGNATURES['RSA-SHA256'], SIGNATURES['RSA-SHA512']];
     assert.deepEqual(small, {

@@ -116,7 +116,7 @@ describe('a UsernameToken', () => {
 });
 
 describe('a SignedInfo', () => {
-  it('has for each part its name and the digest of its canonical form', () => {
+  it('contains the name of each part and the digest of its canonical form', () => {
     for (const { digest, digestUri, ...signing } of Object.values(SIGNATURES)) {
       const parts = [
         { id: 'a-1', canonical: '<a>é</a>' },
@@ -173,7 +173,7 @@ describe('an EncryptedKey', () => {
     ]);
   });
 
-  it('names the recipient, the key itself and the elements that it encrypts', () => {
+  it('names the recipient, the key and the elements that it encrypts', () => {
     const { element } = methodOf(KEY_TRANSPORT['RSA-OAEP']);
     const reference = only(only(element, NS.ds, 'KeyInfo'), NS.wsse, 'SecurityTokenReference', 'KeyIdentifier');
     assert.equal(textOf(reference), 'AAAA');

@@ -83,7 +83,7 @@ function check(envelope: string, order: keyof typeof ACTIONS, signing: keyof typ
 for (const order of ['encrypt-sign', 'sign-encrypt'] as const) {
   describe(`an envelope with ${order}`, () => {
     for (const signing of Object.keys(HASHES) as (keyof typeof HASHES)[]) {
-      it(`contains the element as it was written, signed with ${signing}, by any of the other algorithms`, async () => {
+      it(`contains the unchanged element, signed with ${signing}, with any combination of the other algorithms`, async () => {
         for (const [content, { uri: contentUri }] of Object.entries(CONTENT_ENCRYPTION)) {
           for (const [transport, { uri: transportUri }] of Object.entries(KEY_TRANSPORT)) {
             const ciphers = { 'wssec.content': content, 'wssec.key-transport': transport };
@@ -115,7 +115,7 @@ for (const order of ['encrypt-sign', 'sign-encrypt'] as const) {
       }
     });
 
-    it('has unique ids that start with a letter, and every reference leads to one', async () => {
+    it('has unique ids that start with a letter, and every reference resolves', async () => {
       const [one, other] = [
         await secure({ ...LOGIN, 'wssec.order': order }),
         await secure({ ...LOGIN, 'wssec.order': order }),
@@ -130,7 +130,7 @@ for (const order of ['encrypt-sign', 'sign-encrypt'] as const) {
       for (const uri of uris) assert.ok(ids.includes(uri.slice(1)), uri);
     });
 
-    it('lists under its key everything that is encrypted, and has no UsernameToken without a username', async () => {
+    it('lists all encrypted elements with the key, and has no UsernameToken without a username', async () => {
       const root = parseXml(await secure({ 'wssec.order': order }));
       assert.ok(!namesIn(headerOf(root)).includes('UsernameToken'));
       const list = only(headerOf(root), NS.xenc, 'EncryptedKey', 'ReferenceList').children;
@@ -145,7 +145,7 @@ for (const order of ['encrypt-sign', 'sign-encrypt'] as const) {
 }
 
 describe('an envelope', () => {
-  it('must be understood, contains the certificate and names the key of the processor', async () => {
+  it('has mustUnderstand, contains the certificate and names the key of the processor', async () => {
     const security = headerOf(parseXml(await secure({})));
     assert.equal(attributeOf(security, 'mustUnderstand', NS.soapenv), '1');
     assert.deepEqual(bytesOf(only(security, NS.wsse, 'BinarySecurityToken')), certificate.raw);

@@ -43,7 +43,7 @@ describe('a document', () => {
     assert.equal(fragment('\n <a\n/>\n'), '<a\n/>');
   });
 
-  it('starts at the start of its root', () => {
+  it('starts at the root element', () => {
     const lines = (before: string) => parseDocument(`${before}<a\n\n>\n</a>`).positionAt(0).line;
     assert.deepEqual(['', '\n', '\r', '\r\n', '\n\r', '\r\r\n', '<!--\n\n-->'].map(lines), [1, 2, 2, 2, 3, 3, 3]);
     assert.equal(lines('\uFEFF<?xml version="1.0"\n?>\n'), 3);
@@ -231,7 +231,7 @@ describe('rejections', () => {
     assert.equal(refusal(`<a xmlns:p="${uri}x"/>`), 'a namespace longer than 255 characters');
   });
 
-  it('never quote the document', () => {
+  it('do not quote the document', () => {
     const marks = [
       ...'<>/&;"\'=:!?-[]#',
       ' ',
@@ -278,7 +278,7 @@ describe('a SOAP envelope', () => {
     assert.equal(fragment(document), '<a xmlns:e="urn:e"/>');
   });
 
-  it('passes its declarations to the element, used or not, right behind its name', () => {
+  it('passes its declarations to the element, used or not, directly after the name', () => {
     const document = `<s:Envelope xmlns:s="${SOAP}" xmlns:a="urn:a" xmlns:b="urn:it's" xmlns:c="urn:c" xmlns="urn:d">
       <s:Body xmlns:b="urn:b2" xmlns:x="urn:x&#33;"><q:r
         xmlns:q="urn:q" xmlns:c="urn:own" type='a:T'/></s:Body></s:Envelope>`;

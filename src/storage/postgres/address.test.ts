@@ -38,7 +38,7 @@ describe('the address of a PostgreSQL database', () => {
     assert.equal(parseAddress('postgres://u:a:b@h/d').password, 'a:b');
   });
 
-  test('without a user the user of the process applies, without a database the one of that name', () => {
+  test('the user defaults to that of the process, and the database to the name of the user', () => {
     const { username } = userInfo();
     for (const text of ['postgres://h', 'postgres://h/', 'postgres://@h/', 'postgres://:secret@h'])
       assert.deepEqual([parseAddress(text).user, parseAddress(text).database], [username, username], text);

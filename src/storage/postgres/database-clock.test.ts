@@ -26,7 +26,7 @@ describe('the time of the database', () => {
 
   test('is that of the system clock before the first reading', () => assert.equal(rig({ own: 5 }).clock.now(), 5));
 
-  test('is used however wrong the system clock is', async () => {
+  test('is independent of the system clock', async () => {
     for (const own of [0, TIME, TIME + 86_400_000, -5, 0.25]) {
       const { state, pass, clock } = rig({ own });
       await clock.sync();
@@ -55,7 +55,7 @@ describe('the time of the database', () => {
     assert.equal(clock.now(), state.database);
   });
 
-  test('is right although the system clock stops and jumps between two readings', async () => {
+  test('is correct although the system clock stops and jumps between two readings', async () => {
     const { state, clock } = rig();
     await clock.sync();
     for (const jump of [-3_600_000, 3_600_000, 0]) {
@@ -66,7 +66,7 @@ describe('the time of the database', () => {
     }
   });
 
-  test('is right although the system clock jumps back during a reading', async () => {
+  test('is correct although the system clock jumps back during a reading', async () => {
     let own = 0;
     let jump = 0;
     const clock = new DatabaseClock(

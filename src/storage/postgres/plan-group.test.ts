@@ -23,7 +23,7 @@ const A2 = 'update a set n = ? where id = ?';
 const LOOKS = 'insert into c (id) select ? where not exists (select 1 from a where id = ?)';
 
 describe('the plan of a group', () => {
-  test('runs of one text become one, those of a unit keep their order', () => {
+  test('runs of one text are merged, and those of a unit keep their order', () => {
     const one = unit([A, [['x', 1]], 1], [B, [[1, 'x']], 1]);
     assert.deepEqual(shape([one, one, one]), ['insert a 3', 'update b 3']);
     assert.deepEqual(
@@ -111,9 +111,9 @@ describe('the plan of a group', () => {
     assert.equal(planGroup([unit(['insert into a (id, k) values (?, ?)', rows, 1])], true).length, 2);
   });
 
-  test('writes without rows become no statement', () => assert.deepEqual(shape([unit([A, [], 1]), unit()]), []));
+  test('writes without rows are omitted', () => assert.deepEqual(shape([unit([A, [], 1]), unit()]), []));
 
-  test('each text has one name, and beyond a thousand texts none', () => {
+  test('each text has one name, up to a thousand texts', () => {
     const named = Array.from({ length: 1500 }, (_, index) => statement(`select ${index}`).name);
     const names = new Set(named.filter((name) => name !== ''));
     assert.ok(names.size > 900 && names.size <= 1000);

@@ -10,7 +10,7 @@ const GIVEN = {
 };
 
 describe('settings', () => {
-  test('with the required values are accepted, and the secret is not shown', () => {
+  test('with the required values are accepted, and the secret is redacted', () => {
     assert.deepEqual(effectiveSettings(CYBERSOURCE_SETTINGS, mergeSettings(CYBERSOURCE_SETTINGS, {}, GIVEN)), {
       ...GIVEN,
       auth: 'jwt',

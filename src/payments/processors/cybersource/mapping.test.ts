@@ -118,11 +118,11 @@ describe('reasons', () => {
     });
   }
 
-  test('are these and no others', () => {
+  test('are complete', () => {
     assert.deepEqual(Object.keys(DECLINE_REASONS).sort(), lines.map(([reason]) => reason).sort());
   });
 
-  test('of the transaction details are all in the table', () => {
+  test('of transaction details are all in the table', () => {
     for (const reason of Object.values(NUMERIC_REASONS)) assert.ok(Object.hasOwn(DECLINE_REASONS, reason), reason);
   });
 
@@ -135,7 +135,7 @@ describe('reasons', () => {
 });
 
 describe('HTTP statuses', () => {
-  test('have their meaning whatever the body, and others than 200, 201, 202 and 400 are unknown', () => {
+  test('have their meaning whatever the body; those other than 200, 201, 202 and 400 are unknown', () => {
     fc.assert(
       fc.property(fc.integer({ min: 100, max: 599 }), fc.constantFrom('AUTHORIZED', 'DECLINED', ''), (http, status) => {
         if ([200, 201, 202, 400].includes(http)) return;
@@ -150,7 +150,7 @@ describe('HTTP statuses', () => {
   });
 });
 
-describe('contradictions', () => {
+describe('mismatches between response and request', () => {
   const read = (more: object, call: ApiOperation = 'payment'): string => {
     const status = {
       payment: 'AUTHORIZED',
@@ -166,7 +166,7 @@ describe('contradictions', () => {
     orderInformation: { amountDetails: { [name]: totalAmount, currency: 'USD' } },
   });
 
-  test('an amount may be written in every equivalent form', () => {
+  test('do not include amounts in an equivalent format', () => {
     for (const amount of ['10.50', '10.5', '10.5000', 10.5]) {
       assert.equal(read(amounts(amount)), 'approved');
       assert.equal(read(amounts(amount, 'authorizedAmount')), 'approved');
@@ -177,7 +177,7 @@ describe('contradictions', () => {
     }
   });
 
-  test('every amount, currency and reference is compared with the request', () => {
+  test('include every amount, currency and reference of the request', () => {
     const wrong: readonly (readonly [ApiOperation, object])[] = [
       ['refund', { refundAmountDetails: { refundAmount: '10.49', currency: 'USD' } }],
       ['refund', { refundAmountDetails: { refundAmount: '10.50', currency: 'EUR' } }],

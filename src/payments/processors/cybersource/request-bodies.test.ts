@@ -27,7 +27,7 @@ const bare = buildOrder({ amount });
 type Sent = { orderInformation: { amountDetails: unknown; billTo?: Record<string, string> } };
 
 describe('a payment', () => {
-  test('of the fewest fields has no empty ones', () => {
+  test('with the required fields only has no empty members', () => {
     assert.deepEqual(buildPaymentBody(KEY, bare, card), {
       clientReferenceInformation: { code: KEY, transactionId: KEY },
       processingInformation: { capture: false, commerceIndicator: 'internet' },
@@ -38,7 +38,7 @@ describe('a payment', () => {
     });
   });
 
-  test('of all fields has each in its member, and no document and no line items', () => {
+  test('with all fields has each in its member, and neither identity document nor line items', () => {
     const order: Order = {
       ...bare,
       capture: true,
@@ -102,7 +102,7 @@ describe('a payment', () => {
     });
   });
 
-  test("takes the payer's name from the card when no other is given", () => {
+  test('uses the name on the card when there is no name of the payer', () => {
     const billTo = (order: Order, holder: string): unknown =>
       (buildPaymentBody(KEY, order, { ...card, holder }) as Sent).orderInformation.billTo;
     assert.deepEqual(billTo(bare, ' Ana  Maria Lopez '), { firstName: 'Ana Maria', lastName: 'Lopez' });
@@ -111,12 +111,12 @@ describe('a payment', () => {
     assert.deepEqual(billTo({ ...bare, billTo: { lastName: 'Ruiz' } }, 'Ana Lopez'), { lastName: 'Ruiz' });
   });
 
-  test('cuts no character of a descriptor in two', () => {
+  test('splits no character of a descriptor', () => {
     const sent = buildPaymentBody(KEY, { ...bare, descriptor: `${'x'.repeat(21)}😀yz` }, card);
     assert.deepEqual(sent['merchantInformation'], { merchantDescriptor: { name: `${'x'.repeat(21)}😀` } });
   });
 
-  test('in one installment has no installments', () => {
+  test('in one installment has no installment member', () => {
     assert.equal('installmentInformation' in buildPaymentBody(KEY, { ...bare, installments: 1 }, card), false);
   });
 });
@@ -176,7 +176,7 @@ describe('the other bodies', () => {
   });
 });
 
-test('the type of a card is sent where its first digits are unambiguous', () => {
+test('the card type is sent where the first digits are unambiguous', () => {
   const TYPES: Readonly<Record<string, string | undefined>> = {
     4111111111111111: '001',
     5555555555554444: '002',

@@ -121,12 +121,12 @@ test('of a capture that was voided are those of no capture', () => {
 });
 
 describe('unreadable details', () => {
-  test('are no transaction', () => {
+  test('are not a transaction', () => {
     for (const text of ['', '[]', '{}', '{"id":"1"}', '{"id":"1","applicationInformation":{"applications":[]}}'])
       assert.equal(parseTransactionDetails(text), undefined);
   });
 
-  test('are no list of hits, and no part of one', () => {
+  test('are not a list of hits, nor a part of one', () => {
     const hit = { id: '1', applicationInformation: { applications: [{ name: 'ics_auth' }] } };
     const list = (totalCount: unknown, ...transactionSummaries: unknown[]): string =>
       JSON.stringify({ totalCount, _embedded: { transactionSummaries } });
