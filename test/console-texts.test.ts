@@ -80,7 +80,7 @@ describe('what the service tells as a word has a text', () => {
       'every reason of a payment',
       Object.values(REASONS).flatMap((words) => words.map((word) => `payments.reason.${word}`)),
     ],
-    ['every setting of the proxy', settingsOfProxy({}).map(({ name }) => `proxy.settings.about.${name}`)],
+    ['every setting of the proxy', settingsOfProxy({}).map(({ name }) => `proxy.settings.descriptions.${name}`)],
   ] as const)
     it(what, () => assert.deepEqual(missing(keys), []));
 });

@@ -56,7 +56,7 @@ describe('changes of settings', () => {
     name: 'auth',
     value: 'jwt',
     is_set: true,
-    fallback: null,
+    default_value: null,
     expected: { reason: 'valueVisible', values: {} } as const,
     is_secret: false,
     ...over,

@@ -125,8 +125,8 @@ export async function updateRequest(keyring: Keyring, request: ActivationRequest
 }
 
 async function sealed(keyring: Keyring, request: ActivationRequest): Promise<Uint8Array> {
-  const { requester, decider, processor, note, decisionNote: answer } = request;
-  const record: Sealed = { requester, decider, processor, note, decisionNote: answer };
+  const { requester, decider, processor, note, decisionNote } = request;
+  const record: Sealed = { requester, decider, processor, note, decisionNote };
   return sealJson(keyring, request, 'requests', recordContext(request), record);
 }
 

@@ -71,6 +71,6 @@ describe('health', () => {
       ['time-trusted', 0, 0],
       ['dumps-off', 0, 0],
     ]);
-    assert.equal(found[4]?.endsAt, WELL.certificateEnd);
+    assert.equal(found[4]?.expiresAt, WELL.certificateEnd);
   });
 });

@@ -42,7 +42,7 @@ export interface HealthCheck {
   /** The limit of `count`; 0 without one. */
   readonly limit: number;
   /** Milliseconds; expiry of the affected item, if it has one. */
-  readonly endsAt: number | undefined;
+  readonly expiresAt: number | undefined;
 }
 
 interface HealthInputs {
@@ -85,14 +85,14 @@ export const runHealthChecks = (inputs: HealthInputs): HealthCheck[] => [
   ...coreDumps(inputs),
 ];
 
-type Numbers = Partial<Pick<HealthCheck, 'count' | 'limit' | 'endsAt'>>;
+type Numbers = Partial<Pick<HealthCheck, 'count' | 'limit' | 'expiresAt'>>;
 
 const check = (finding: HealthFinding, state: HealthCheck['state'], numbers: Numbers = {}): HealthCheck => ({
   finding,
   state,
   count: 0,
   limit: 0,
-  endsAt: undefined,
+  expiresAt: undefined,
   ...numbers,
 });
 
@@ -112,10 +112,10 @@ function writes({ waitingWrites: count }: HealthInputs): HealthCheck {
   return check('writes-wait', count > limit * QUEUE_WARNING_SHARE ? 'warning' : 'good', { count, limit });
 }
 
-function certificate({ certificateEnd: endsAt, now }: HealthInputs): HealthCheck {
-  if (endsAt === undefined) return check('certificate-unknown', 'warning');
-  if (endsAt <= now) return check('certificate-ended', 'bad', { endsAt });
-  return check('certificate-ends', isNear(endsAt, now) ? 'warning' : 'good', { endsAt });
+function certificate({ certificateEnd: expiresAt, now }: HealthInputs): HealthCheck {
+  if (expiresAt === undefined) return check('certificate-unknown', 'warning');
+  if (expiresAt <= now) return check('certificate-ended', 'bad', { expiresAt });
+  return check('certificate-ends', isNear(expiresAt, now) ? 'warning' : 'good', { expiresAt });
 }
 
 function proxyCertificates({ proxyEnds, now }: HealthInputs): HealthCheck {

@@ -21,7 +21,7 @@ const request = object({
   processor: output.text('Which processor'),
   note: output.text('What the merchant wrote'),
   status: output.oneOf(['requested', 'approved', 'declined', 'withdrawn'] as const, 'How far it is'),
-  answer: output.text('What the operator wrote'),
+  decision_note: output.text('What the operator wrote'),
   requested_by: output.text('Name of who asked'),
   decided_by: output.nullableText('Name of who decided'),
   created_at: output.time('When it was asked'),

@@ -9,10 +9,10 @@ import { define, done, orNull } from './definition.ts';
 
 const setting = object({
   name: output.text('Name'),
-  about: object({ en: output.text('What it decides, in English'), es: output.text('In Spanish') }),
+  description: object({ en: output.text('What it decides, in English'), es: output.text('In Spanish') }),
   value: output.nullableText('As set; null: not set, or secret'),
   is_set: output.bool('A value is set'),
-  fallback: output.nullableText('In force when not set'),
+  default_value: output.nullableText('In force when not set'),
   expected: output.explanation('What it can be'),
   is_required: output.bool('Nothing works without it'),
   is_secret: output.bool('Never shown'),
@@ -141,7 +141,7 @@ export const approveActivation = define({
   largeBody: true,
   body: object({
     ...enableFields,
-    answer: optional(plainText(LIMITS.noteCharacters, 'What the merchant should know')),
+    decision_note: optional(plainText(LIMITS.noteCharacters, 'What the merchant should know')),
   }),
   data: resultOrApproval(object({ done })),
 });
@@ -150,7 +150,7 @@ export const declineActivation = define({
   method: 'POST',
   path: '/api/operator/accounts/:id/activation-requests/:request/decline',
   access: 'operate',
-  body: object({ answer: plainText(LIMITS.noteCharacters, 'Why') }),
+  body: object({ decision_note: plainText(LIMITS.noteCharacters, 'Why') }),
   data: object({ done }),
 });
 
@@ -238,7 +238,7 @@ export const showHealth = define({
         state: output.oneOf(['good', 'warning', 'bad'] as const, 'How it is'),
         count: output.integer('How many it is about; 0 where it counts nothing'),
         limit: output.integer('As many as there can be; 0 where there is no limit'),
-        ends_at: output.nullableTime('When what it is about ends'),
+        expires_at: output.nullableTime('When what it is about ends'),
         text: output.text('In English, for pages that do not know the word'),
       }),
       'In order',

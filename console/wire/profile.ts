@@ -28,7 +28,7 @@ export const showProfile = define({
         address: output.text('Where it was started from'),
         agent: output.text('The browser, as it calls itself'),
         created_at: output.time('When it was started'),
-        seen_at: output.time('When it was used last, within half a minute'),
+        last_active_at: output.time('When it was used last, within half a minute'),
       }),
       'Sessions, this one first',
     ),

@@ -32,11 +32,11 @@ const configuration = object({
   settings: output.list(
     object({
       name: output.text('Name'),
-      about: output.text('What it decides'),
+      description: output.text('What it decides'),
       is_set: output.bool('A value is set'),
       /** Null when not set, or secret. */
       value: output.nullableText('As set'),
-      fallback: output.nullableText('In force when not set'),
+      default_value: output.nullableText('In force when not set'),
       expected: output.explanation('What it can be'),
       choices: output.texts('The words it can be; none when it is not one of some words'),
       is_secret: output.bool('Never shown'),
@@ -101,7 +101,7 @@ export const tryPayload = define({
   data: object({
     status: output.integer('As the endpoint would answer'),
     /** The body of the endpoint's response. */
-    answer: output.text('JSON text'),
+    response: output.text('JSON text'),
     error: orNull(
       object({
         code: output.text('Code of the failure'),

@@ -41,7 +41,7 @@ export const session = object({
   memberships: output.list(membership, 'Accounts that the person belongs to'),
   csrf_token: csrfToken,
   idle_seconds: output.integer('After so long without a call the session ends'),
-  ends_at: output.time('When it ends whatever happens'),
+  expires_at: output.time('When it ends whatever happens'),
   stepped_up_until: output.nullableTime('Until when sensitive actions need no further confirmation'),
 });
 
@@ -59,7 +59,7 @@ export const showSession = define({
   path: '/api/session',
   access: 'public',
   data: object({
-    stage: output.oneOf(['nobody', 'password-given', 'enrolling', 'signed-in'] as const, 'How far the sign-in is'),
+    stage: output.oneOf(['signed-out', 'password-given', 'enrolling', 'signed-in'] as const, 'How far the sign-in is'),
     methods: output.list(
       output.oneOf(['totp', 'passkey', 'recovery'] as const, 'One'),
       'Second factors to choose from',

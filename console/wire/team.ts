@@ -26,7 +26,7 @@ const team = object({
       locked_until: output.nullableTime('When the last lock after failed sign-ins ends; null without one'),
       /** When false, only an operator may. */
       may_reset: output.bool('The caller may make a new way in for this person'),
-      last_seen_at: output.nullableTime('When a session of the person was used last; null without a session'),
+      last_active_at: output.nullableTime('When a session of the person was used last; null without a session'),
       joined_at: output.time('When the person joined'),
     }),
     'People',

@@ -172,10 +172,14 @@ describe('attacks on the console, in the browser', { skip: whyNoChromium() }, ()
     await page.getByRole('navigation', { name: 'Main' }).waitFor();
     const inside = await cookieIn(page);
     assert.equal(new Set([value, halfway, inside]).size, 3);
-    assert.deepEqual(await Promise.all([value, halfway, inside].map(stageOf)), ['nobody', 'nobody', 'signed-in']);
+    assert.deepEqual(await Promise.all([value, halfway, inside].map(stageOf)), [
+      'signed-out',
+      'signed-out',
+      'signed-in',
+    ]);
     await signOut(page);
     assert.equal(await cookieIn(page), '');
-    assert.equal(await stageOf(inside), 'nobody');
+    assert.equal(await stageOf(inside), 'signed-out');
   });
 
   it('scripts see no cookie, and it goes nowhere else', async () => {

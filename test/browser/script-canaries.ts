@@ -106,7 +106,7 @@ async function letters(service: TestService, account: string, { owner, operator 
   const ask = (note: string): Promise<{ id: string }> =>
     owner.call(requestActivation, { account }, { environment: 'production', processor: 'simulator', note });
   const first = await ask(typed('asked'));
-  await operator.call(declineActivation, { id: account, request: first.id }, { answer: typed('answer') });
+  await operator.call(declineActivation, { id: account, request: first.id }, { decision_note: typed('answer') });
   await ask(typed('asked-again'));
   await owner.call(inviteToTeam, { account }, { email: asEmail('invited'), role: 'analyst' });
   await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>

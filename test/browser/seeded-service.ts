@@ -95,13 +95,13 @@ async function begun(
   const sandbox = await ask('sandbox', 'simulator', 'To try out the new shop.');
   // A short wait, because what never answers is waited for.
   const settings = [{ name: 'timeout-ms', value: '1000' }];
-  const yes = { processor: 'simulator', settings, answer: 'Enabled. Tell us when you want to go live.' };
+  const yes = { processor: 'simulator', settings, decision_note: 'Enabled. Tell us when you want to go live.' };
   await operator.call(approveActivation, { id: account, request: sandbox.id }, yes);
   const early = await ask('production', 'koin', 'Contract 4471.');
   await operator.call(
     declineActivation,
     { id: account, request: early.id },
-    { answer: 'Please finish the tests in the sandbox first.' },
+    { decision_note: 'Please finish the tests in the sandbox first.' },
   );
   const request = { processor: 'simulator', settings: {}, force: true };
   await service.core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>

@@ -127,7 +127,7 @@ describe('a link for a new way in', () => {
     client.csrf = begun.json.csrf_token;
     const { secret } = begun.json.totp;
     assert.equal((await client.call(enrollByTotp, { body: { code: totp(secret, service.now()) } })).status, 200);
-    assert.equal((await lost.call(showSession)).json.stage, 'nobody');
+    assert.equal((await lost.call(showSession)).json.stage, 'signed-out');
     await assert.rejects(signIn(lost));
     assert.ok(await signIn({ ...lost, password: next, code: () => nextCode(secret) }));
   });

@@ -109,11 +109,11 @@ describe('a request for activation', () => {
     );
     const params = { id: account, request: id };
     await operator.stepUp();
-    const body = { processor: 'simulator', answer: 'Go' };
+    const body = { processor: 'simulator', decision_note: 'Go' };
     const approved = await operator.call(approveActivation, { params, body });
     assert.equal(approved.status, 200, approved.text);
     const { requests: seen, payments } = await onboarding(owner, account);
-    assert.deepEqual([seen[0].status, seen[0].answer, seen[0].decided_by], ['approved', 'Go', 'Olga']);
+    assert.deepEqual([seen[0].status, seen[0].decision_note, seen[0].decided_by], ['approved', 'Go', 'Olga']);
     assert.deepEqual(payments[1], { environment: 'sandbox', enabled: true, processor: 'simulator' });
     assert.equal((await stepsOf(owner, account))['activation_requested'], 'done');
     const again = await operator.call(approveActivation, { params, body });
@@ -168,7 +168,7 @@ describe('a request for activation', () => {
       const id = await asked(owner, account, { environment: 'sandbox', processor: 'simulator' });
       const params = { id: account, request: id };
       const approving = () => operator.call(approveActivation, { params, body: { processor: 'simulator' } });
-      const declining = () => operator.call(declineActivation, { params, body: { answer: 'no' } });
+      const declining = () => operator.call(declineActivation, { params, body: { decision_note: 'no' } });
       const withdrawing = () => owner.call(withdrawActivationRequest, { params: { account, id } });
       const all = [approving, declining, withdrawing];
       // Each of them starts first in some rounds.
@@ -187,14 +187,19 @@ describe('a request for activation', () => {
     assert.deepEqual([second.status, second.json.code], [400, 'not_possible']);
     const params = { id: account, request: first };
     const nothing = await operator.call(declineActivation, { params, body: {} });
-    assert.deepEqual([nothing.status, nothing.json.field], [400, 'answer']);
-    assert.equal((await operator.call(declineActivation, { params, body: { answer: 'Papers missing' } })).status, 200);
+    assert.deepEqual([nothing.status, nothing.json.field], [400, 'decision_note']);
+    assert.equal(
+      (await operator.call(declineActivation, { params, body: { decision_note: 'Papers missing' } })).status,
+      200,
+    );
     const next = await asked(owner, account);
     assert.equal((await owner.call(withdrawActivationRequest, { params: { account, id: next } })).status, 200);
     assert.equal((await owner.call(withdrawActivationRequest, { params: { account, id: next } })).status, 409);
     const { requests } = await onboarding(owner, account);
     assert.deepEqual(
-      requests.map(({ status, answer }: { status: string; answer: string }) => [status, answer]).sort(),
+      requests
+        .map(({ status, decision_note }: { status: string; decision_note: string }) => [status, decision_note])
+        .sort(),
       [
         ['declined', 'Papers missing'],
         ['withdrawn', ''],
@@ -232,7 +237,7 @@ describe('a request for activation', () => {
     const stolen = { params: { account: elsewhere.account, id } };
     assert.equal((await elsewhere.owner.call(withdrawActivationRequest, stolen)).status, 404);
     const params = { id: elsewhere.account, request: id };
-    assert.equal((await operator.call(declineActivation, { params, body: { answer: 'no' } })).status, 404);
+    assert.equal((await operator.call(declineActivation, { params, body: { decision_note: 'no' } })).status, 404);
     assert.equal((await onboarding(owner, account)).requests[0].status, 'requested');
   });
 

@@ -217,7 +217,7 @@ describe('an operator in the console', () => {
   test('answers a request for activation when a member approved the settings, and not before', async () => {
     const wanted = { environment: 'production', processor: 'simulator' };
     const { id } = successData(await ana.call(requestActivation, { params: { account }, body: wanted }));
-    const body = { processor: 'simulator', force: true, answer: 'Welcome' };
+    const body = { processor: 'simulator', force: true, decision_note: 'Welcome' };
     const params = { id: account, request: id };
     const first = successData(await operator.call(approveActivation, { params, body }));
     const status = async () => successData(await ana.call(showOnboarding, { params: { account } })).requests[0].status;

@@ -215,7 +215,7 @@ describe('the service', () => {
     );
     assert.ok(json.checks.length === checks.length + (process.platform === 'linux' ? 1 : 0));
     const told = json.checks.find(({ finding }: { finding: string }) => finding === 'certificate-ends');
-    assert.equal(told.ends_at, json.certificate_expires_at);
+    assert.equal(told.expires_at, json.certificate_expires_at);
   });
 
   test('reports its health though the certificate cannot be read', async () => {

@@ -69,7 +69,7 @@ describe('a password', () => {
     assert.deepEqual([weak.status, weak.json.field], [400, 'password']);
     const changed = await person.call(changePassword, { body: { current: person.password, password: next } });
     assert.equal(changed.status, 200, changed.text);
-    assert.deepEqual([await stageOf(person), await stageOf(other)], ['signed-in', 'nobody']);
+    assert.deepEqual([await stageOf(person), await stageOf(other)], ['signed-in', 'signed-out']);
     assert.ok(await signIn({ ...person, password: next }));
   });
 });
@@ -151,7 +151,7 @@ describe('an e-mail address', () => {
     const email = 'Another.Address@example.com';
     const changed = await person.call(changeEmail, { body: { email } });
     assert.deepEqual([changed.status, changed.json.person.email], [200, email], changed.text);
-    assert.deepEqual([await stageOf(person), await stageOf(other)], ['signed-in', 'nobody']);
+    assert.deepEqual([await stageOf(person), await stageOf(other)], ['signed-in', 'signed-out']);
     await assert.rejects(signIn(person));
     assert.ok(await signIn({ ...person, email: email.toLowerCase() }));
   });
@@ -173,8 +173,8 @@ describe('sessions', () => {
     const own = (await second.call(showProfile)).json.sessions[0].id;
     assert.equal((await ana.call(revokeSession, { params: { id: own } })).status, 404);
     assert.equal((await first.call(revokeSession, { params: { id: own } })).status, 200);
-    assert.deepEqual([await stageOf(first), await stageOf(second)], ['signed-in', 'nobody']);
+    assert.deepEqual([await stageOf(first), await stageOf(second)], ['signed-in', 'signed-out']);
     assert.equal((await first.call(revokeOtherSessions)).status, 200);
-    assert.deepEqual([await stageOf(first), await stageOf(person)], ['signed-in', 'nobody']);
+    assert.deepEqual([await stageOf(first), await stageOf(person)], ['signed-in', 'signed-out']);
   });
 });

@@ -46,20 +46,20 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
     const named = (name: string) => settings.find((each: Setting) => each.name === name);
     assert.deepEqual(named('jose.payload'), {
       name: 'jose.payload',
-      about: 'What is encrypted: the signed payload (nested), or the payload as it is (plain)',
+      description: 'What is encrypted: the signed payload (nested), or the payload as it is (plain)',
       is_set: false,
       value: null,
-      fallback: 'nested',
+      default_value: 'nested',
       expected: { reason: 'valueChoice', values: { words: 'nested, plain' } },
       choices: ['nested', 'plain'],
       is_secret: false,
     });
-    const { about: _about, ...password } = named('wssec.password');
+    const { description: _about, ...password } = named('wssec.password');
     assert.deepEqual(password, {
       name: 'wssec.password',
       is_set: false,
       value: null,
-      fallback: null,
+      default_value: null,
       expected: { reason: 'valueCharacters', values: { min: 1, max: 255 } },
       choices: [],
       is_secret: true,
@@ -102,7 +102,7 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
       ],
     );
     // Values of the preset are effective where no setting overrides them.
-    assert.equal(shown.settings.find(({ name }: Setting) => name === 'wssec.content').fallback, 'AES-256-CBC');
+    assert.equal(shown.settings.find(({ name }: Setting) => name === 'wssec.content').default_value, 'AES-256-CBC');
     assert.ok(!answer.text.includes('PRIVATE KEY') && !answer.text.includes(SECRET));
   });
 

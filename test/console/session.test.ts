@@ -33,10 +33,10 @@ const password = (client: ConsoleClient, given: Record<string, unknown>) => clie
 describe('signing in', () => {
   test('goes by stages, each with a cookie and a word of its own', async () => {
     const client = newClient(service);
-    const nobody = await client.call(showSession);
+    const signedOut = await client.call(showSession);
     assert.deepEqual(
-      [nobody.json.stage, nobody.json.methods, nobody.json.csrf_token, nobody.json.session],
-      ['nobody', [], null, null],
+      [signedOut.json.stage, signedOut.json.methods, signedOut.json.csrf_token, signedOut.json.session],
+      ['signed-out', [], null, null],
     );
     const given = await password(client, { email: ana.email.toUpperCase(), password: ana.password });
     assert.deepEqual(given.json.methods, ['totp', 'recovery']);
@@ -81,7 +81,7 @@ describe('signing in', () => {
     assert.equal(json.session.is_operator, false);
     assert.equal(json.session.idle_seconds, 900);
     assert.ok(Date.parse(json.session.stepped_up_until) > service.now());
-    assert.ok(Date.parse(json.session.ends_at) > service.now() + 11 * 3_600_000);
+    assert.ok(Date.parse(json.session.expires_at) > service.now() + 11 * 3_600_000);
     assert.deepEqual(json.environments, [
       { name: 'production', url: `https://localhost:${service.ports.production}` },
       { name: 'sandbox', url: `https://localhost:${service.ports.sandbox}` },
@@ -161,7 +161,7 @@ describe('signing out', () => {
     assert.equal(client.cookie, undefined);
     client.cookie = cookie;
     client.csrf = csrf;
-    assert.equal((await client.call(showSession)).json.stage, 'nobody');
+    assert.equal((await client.call(showSession)).json.stage, 'signed-out');
   });
 
   test('takes the word of the session, at every stage', async () => {
@@ -175,7 +175,7 @@ describe('signing out', () => {
       }
       assert.equal((await client.call(showSession)).json.stage, stage);
       assert.equal((await client.call(signOut)).status, 200, stage);
-      assert.equal((await client.call(showSession)).json.stage, 'nobody');
+      assert.equal((await client.call(showSession)).json.stage, 'signed-out');
     }
   });
 
@@ -298,7 +298,7 @@ describe('the cookie', () => {
     assert.deepEqual([again.status, again.json.code], [409, 'changed_meanwhile']);
     assert.equal((await client.call(createKey, { params: keys(), body: newKey })).status, 200);
     service.advance(10_000);
-    assert.equal((await thief.call(showSession)).json.stage, 'nobody');
+    assert.equal((await thief.call(showSession)).json.stage, 'signed-out');
     assert.equal((await thief.call(listKeys, { params: keys() })).status, 401);
     assert.equal((await client.call(listKeys, { params: keys() })).status, 200);
   });
@@ -328,7 +328,7 @@ describe('the cookie', () => {
     const tab = copyOf(client);
     assert.equal((await client.call(stepUpByCode, { body: { code: ana.code() } })).status, 200);
     assert.equal((await tab.call(signOut)).status, 200);
-    assert.equal((await client.call(showSession)).json.stage, 'nobody');
+    assert.equal((await client.call(showSession)).json.stage, 'signed-out');
   });
 });
 
@@ -364,6 +364,6 @@ describe('a session', () => {
     service.advance(14 * 60_000);
     assert.equal(await ask({ 'x-passive': '1' }), 'signed-in');
     service.advance(2 * 60_000);
-    assert.equal(await ask({ 'x-passive': '1' }), 'nobody');
+    assert.equal(await ask({ 'x-passive': '1' }), 'signed-out');
   });
 });

@@ -52,13 +52,13 @@ describe('a team', () => {
       [owner.id, 'Ana', owner.email, 'owner', true, 'active', true],
     );
     assert.deepEqual([second.id, second.is_you, second.may_reset], [developer.id, false, true]);
-    assert.ok(Math.abs(Date.parse(second.last_seen_at) - service.now()) < 600_000);
+    assert.ok(Math.abs(Date.parse(second.last_active_at) - service.now()) < 600_000);
     const away = await newPerson(service, account, 'auditor');
     await service.core.database.commit({
       writes: [{ sql: 'delete from sessions where person = ?', rows: [[away.id]] }],
     });
     const seen = (await team()).people.find(({ id }: { id: string }) => id === away.id);
-    assert.equal(seen.last_seen_at, null);
+    assert.equal(seen.last_active_at, null);
     await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
       service.console.people.team.remove(transaction, account, away.id),
     );

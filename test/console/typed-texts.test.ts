@@ -160,15 +160,18 @@ describe('what a merchant and an operator write to each other', () => {
     for (const text of [...UNSEEN, ...CARDS]) assertRefused(await ask(text), 'invalid_field', 'note', text);
     const { id: request } = successData(await ask('soon'));
     const params = { id: account, request };
-    for (const answer of [...UNSEEN, ...CARDS]) {
-      const declined = await operator.call(declineActivation, { params, body: { answer } });
-      assertRefused(declined, 'invalid_field', 'answer', answer);
-      const approved = await operator.call(approveActivation, { params, body: { processor: 'simulator', answer } });
-      assertRefused(approved, 'invalid_field', 'answer', answer);
+    for (const decision_note of [...UNSEEN, ...CARDS]) {
+      const declined = await operator.call(declineActivation, { params, body: { decision_note } });
+      assertRefused(declined, 'invalid_field', 'decision_note', decision_note);
+      const approved = await operator.call(approveActivation, {
+        params,
+        body: { processor: 'simulator', decision_note },
+      });
+      assertRefused(approved, 'invalid_field', 'decision_note', decision_note);
     }
-    successData(await operator.call(declineActivation, { params, body: { answer: 'no' } }));
+    successData(await operator.call(declineActivation, { params, body: { decision_note: 'no' } }));
     const [shown] = successData(await owner.call(showOnboarding, { params: { account } })).requests;
-    assert.deepEqual([shown.note, shown.answer, shown.status], ['soon', 'no', 'declined']);
+    assert.deepEqual([shown.note, shown.decision_note, shown.status], ['soon', 'no', 'declined']);
   });
 });
 

@@ -30,16 +30,16 @@ describe('the workbench', { timeout: 120_000 }, () => {
   test('answers what the endpoint would answer: a payload that only the processor can read', async () => {
     const jose = await tried({ kind: 'jose', payload: `{"cardNumber":"${card()}"}` });
     assert.deepEqual([jose.status, jose.error], [200, null]);
-    const answer = JSON.parse(jose.answer);
-    assert.equal(jose.answer, JSON.stringify(answer, undefined, 2));
+    const answer = JSON.parse(jose.response);
+    assert.equal(jose.response, JSON.stringify(answer, undefined, 2));
     assert.deepEqual(Object.keys(answer), ['status', 'data']);
     assert.equal(await openJose(answer.data), `{"cardNumber":"${VISA}"}`);
     const wssec = await tried({ kind: 'wssec', payload: `<a>${card()}</a>` });
-    assert.equal(openWssec(JSON.parse(wssec.answer).data.xml), `<a>${VISA}</a>`);
+    assert.equal(openWssec(JSON.parse(wssec.response).data.xml), `<a>${VISA}</a>`);
     const hash = await tried({ kind: 'hash', hash_type: 'SHA512', payload: `ñ ${card()}` });
     const hashValue = createHash('sha512').update(`ñ ${VISA}`).digest('base64');
-    assert.deepEqual(JSON.parse(hash.answer), { status: 200, data: { hashValue, hashType: 'SHA512' } });
-    for (const { answer: text, duration_ms } of [jose, wssec, hash]) {
+    assert.deepEqual(JSON.parse(hash.response), { status: 200, data: { hashValue, hashType: 'SHA512' } });
+    for (const { response: text, duration_ms } of [jose, wssec, hash]) {
       assert.ok(!text.includes(VISA));
       assert.ok(Number.isInteger(duration_ms) && duration_ms >= 0);
     }
@@ -59,7 +59,7 @@ describe('the workbench', { timeout: 120_000 }, () => {
       { kind: 'hash', payload: 'x', code: 'invalid_field' },
     ];
     for (const { code, ...body } of cases) {
-      const { status, answer, error } = await tried(body);
+      const { status, response, error } = await tried(body);
       const { payload } = body;
       const sent =
         body.kind === 'jose'
@@ -67,9 +67,9 @@ describe('the workbench', { timeout: 120_000 }, () => {
           : body.kind === 'wssec'
             ? await sender.wssec(payload)
             : await sender.hash(payload, {}, '');
-      assert.equal(error.code, code, answer);
+      assert.equal(error.code, code, response);
       assert.equal(status, sent.status);
-      assert.deepEqual(JSON.parse(answer), sent.json);
+      assert.deepEqual(JSON.parse(response), sent.json);
       assert.equal(`${error.field}: ${formatReason(error.explanation)}`.replace(/^null: /, ''), sent.json.description);
     }
   });

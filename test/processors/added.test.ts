@@ -122,7 +122,7 @@ describe('a service with an added processor', () => {
       [...Object.keys(COMMON_SETTINGS), 'base-url', 'toy-key'].sort(),
     );
     const key = shown.settings.find(({ name }: { name: string }) => name === 'toy-key');
-    assert.deepEqual(key.about, { en: 'Key of the merchant at the toy', es: 'Clave del comercio en el juguete' });
+    assert.deepEqual(key.description, { en: 'Key of the merchant at the toy', es: 'Clave del comercio en el juguete' });
     assert.deepEqual([key.is_required, key.is_secret, key.value], [true, true, null]);
   });
 

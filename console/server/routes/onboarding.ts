@@ -55,7 +55,7 @@ export const toRequestView = (request: ActivationRequest) => ({
   processor: request.processor,
   note: request.note,
   status: request.status,
-  answer: request.decisionNote,
+  decision_note: request.decisionNote,
   requested_by: request.requester,
   decided_by: request.decider ?? null,
   created_at: formatIso8601(request.createdAt),

@@ -31,23 +31,23 @@ export const operatorPaymentRoutes: readonly Route[] = [
 
   route(approveActivation, async (call) => {
     const { services, transaction, body } = call;
-    const { answer = '' } = body;
-    assertDisplayable(answer, 'answer');
+    const { decision_note: note = '' } = body;
+    assertDisplayable(note, 'decision_note');
     const request = await findRequestOfPath(call);
     const { account, environment } = request;
-    const attachment = { request: request.id, note: answer };
+    const attachment = { request: request.id, note };
     return toResultOrApproval(async () => {
       await services.activations.enable(transaction, { account, environment }, parseEnableBody(body), { attachment });
       // After the change, which may have to wait for an approval: then the request stays pending.
-      await services.requests.decide(transaction, request, 'approved', answer, call);
+      await services.requests.decide(transaction, request, 'approved', note, call);
       return { done: true };
     });
   }),
 
   route(declineActivation, async (call) => {
-    const { answer } = call.body;
-    assertDisplayable(answer, 'answer');
-    await call.services.requests.decide(call.transaction, await findRequestOfPath(call), 'declined', answer, call);
+    const { decision_note: note } = call.body;
+    assertDisplayable(note, 'decision_note');
+    await call.services.requests.decide(call.transaction, await findRequestOfPath(call), 'declined', note, call);
     return { done: true };
   }),
 
@@ -91,10 +91,10 @@ export const parseEnableBody = ({ processor, settings = [], force = false }: Ena
 
 export const toSettingView = (setting: SettingView) => ({
   name: setting.name,
-  about: setting.description,
+  description: setting.description,
   value: setting.value ?? null,
   is_set: setting.isSet,
-  fallback: setting.defaultValue ?? null,
+  default_value: setting.defaultValue ?? null,
   expected: setting.expected,
   is_required: setting.isRequired,
   is_secret: setting.isSecret,

@@ -65,7 +65,11 @@ export const operatorServiceRoutes: readonly Route[] = [
       certificate_expires_at: formatIso8601OrNull(certificateEnd),
       proxy_certificates: proxyCertificates.map(({ end, ...each }) => ({ ...each, expires_at: formatIso8601(end) })),
       checks: runHealthChecks({ ...inputs, proxyEnds, isLogSealed: await isLogSealed(services) }).map(
-        ({ endsAt, ...check }) => ({ ...check, ends_at: formatIso8601OrNull(endsAt), text: FINDINGS[check.finding] }),
+        ({ expiresAt, ...check }) => ({
+          ...check,
+          expires_at: formatIso8601OrNull(expiresAt),
+          text: FINDINGS[check.finding],
+        }),
       ),
     };
   }),

@@ -112,5 +112,5 @@ const toListedSession = ({ id, address, userAgent, createdAt, lastActiveAt }: Se
   address,
   agent: userAgent,
   created_at: formatIso8601(createdAt),
-  seen_at: formatIso8601(lastActiveAt),
+  last_active_at: formatIso8601(lastActiveAt),
 });

@@ -54,16 +54,13 @@ function formatConfiguration(configuration: ProxyConfiguration, now: number) {
     processor_public_keys: listVersions(processor_public_key),
     merchant_private_keys: listVersions(merchant_private_key),
     merchant_certificates: listVersions(merchant_certificate),
-    settings: listSettings(configuration.settings).map(
-      ({ description, isSet, value, defaultValue, isSecret, ...setting }) => ({
-        ...setting,
-        about: description,
-        is_set: isSet,
-        value: value ?? null,
-        fallback: defaultValue ?? null,
-        is_secret: isSecret,
-      }),
-    ),
+    settings: listSettings(configuration.settings).map(({ isSet, value, defaultValue, isSecret, ...setting }) => ({
+      ...setting,
+      is_set: isSet,
+      value: value ?? null,
+      default_value: defaultValue ?? null,
+      is_secret: isSecret,
+    })),
   };
 }
 

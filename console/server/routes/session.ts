@@ -101,8 +101,8 @@ async function completeStepUp(call: ConsoleCall<unknown, unknown>, proof: Proof)
 }
 
 /** Returns the stage for the browser, which does not know the stage `replaced`. */
-const toStageView = (session: Session | undefined): Exclude<SessionStage, 'replaced'> | 'nobody' =>
-  session === undefined ? 'nobody' : session.stage === 'replaced' ? 'signed-in' : session.stage;
+const toStageView = (session: Session | undefined): Exclude<SessionStage, 'replaced'> | 'signed-out' =>
+  session === undefined ? 'signed-out' : session.stage === 'replaced' ? 'signed-in' : session.stage;
 
 async function createChallenge(call: AnyPublicCall) {
   const { services, transaction, relyingParty } = call;
@@ -152,7 +152,7 @@ export async function toSessionView(
     memberships: await listMembershipViews(services, memberships),
     csrf_token: session.csrf,
     idle_seconds: IDLE_MS / SECOND,
-    ends_at: formatIso8601(session.expiresAt),
+    expires_at: formatIso8601(session.expiresAt),
     stepped_up_until: formatIso8601OrNull(steppedUpUntil(session, now)),
   };
 }

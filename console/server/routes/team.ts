@@ -104,7 +104,7 @@ export async function loadTeamView(call: AnyCall, account: string) {
   };
 }
 
-async function loadMemberView(call: AnyCall, member: Member, seenAt: number | undefined) {
+async function loadMemberView(call: AnyCall, member: Member, lastActiveAt: number | undefined) {
   const { person, name, email, role, signIn, lockedUntil, createdAt } = member;
   const { team } = call.services.people;
   return {
@@ -116,7 +116,7 @@ async function loadMemberView(call: AnyCall, member: Member, seenAt: number | un
     sign_in: signIn,
     locked_until: formatIso8601OrNull(lockedUntil),
     may_reset: mayReset(getAuthority(call), await team.listMembershipsOf(person)),
-    last_seen_at: formatIso8601OrNull(seenAt),
+    last_active_at: formatIso8601OrNull(lastActiveAt),
     joined_at: formatIso8601(createdAt),
   };
 }

@@ -17,11 +17,7 @@ export const workbenchRoutes: readonly Route[] = [
     // Never production: card data of cardholders must not reach a browser.
     const tenant = { account, environment: 'sandbox' } as const;
     const query = type === undefined ? '' : `type=${type}`;
-    const {
-      status,
-      response: answer,
-      failure,
-    } = await runInWorkbench({
+    const { status, response, failure } = await runInWorkbench({
       kind,
       text,
       proxy,
@@ -32,7 +28,7 @@ export const workbenchRoutes: readonly Route[] = [
     });
     return {
       status,
-      answer,
+      response,
       error: failure === undefined ? null : toErrorView(failure),
       duration_ms: Math.max(0, clock() - now),
     };

@@ -6,8 +6,7 @@ export interface Setting {
   /** Null when it is not set or secret. */
   readonly value: string | null;
   readonly is_set: boolean;
-  /** Default value. */
-  readonly fallback: string | null;
+  readonly default_value: string | null;
   readonly expected: Explanation;
   readonly is_secret: boolean;
 }

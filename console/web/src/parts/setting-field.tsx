@@ -6,7 +6,7 @@ import { type Changes, displayValue, type Setting, withChange, withoutChange } f
 interface SettingFieldProps {
   readonly setting: Setting;
   /** Description of the setting. */
-  readonly about: string;
+  readonly description: string;
   /** Accepted values; empty for free text. */
   readonly choices: readonly string[];
   readonly maxLength: number;
@@ -19,22 +19,22 @@ interface SettingFieldProps {
 
 /** Field of a setting: choice, text, or a secret that is never shown. */
 export function SettingField(props: SettingFieldProps) {
-  const { setting, about, choices, maxLength, changes, onChange, error, isRequired = false } = props;
+  const { setting, description, choices, maxLength, changes, onChange, error, isRequired = false } = props;
   const { t } = useTranslation('proxy');
-  const { name, fallback, is_secret } = setting;
+  const { name, default_value, is_secret } = setting;
   const common = {
     label: (
       <Text span inherit ff="monospace">
         {name}
       </Text>
     ),
-    description: about,
+    description,
     disabled: onChange === undefined,
     error,
     required: isRequired,
   };
   if (is_secret) return <SecretField {...props} common={common} />;
-  const none = fallback === null ? t('settings.noDefault') : t('settings.fallback', { value: fallback });
+  const none = default_value === null ? t('settings.noDefault') : t('settings.default', { value: default_value });
   const value = displayValue(setting, changes);
   const change = (text: string): void => onChange?.(withChange(changes, setting, text));
   if (choices.length > 0) {

@@ -42,7 +42,6 @@ const TONES: Readonly<Record<Status, Tone>> = {
   disabled: 'quiet',
   altered: 'bad',
   'in-doubt': 'attention',
-  damaged: 'bad',
 };
 
 /** Badge with a text of the page. */

@@ -15,7 +15,7 @@ interface TruncatedCardProps {
 /** Shows a truncated card number: first six and last four digits. */
 export function TruncatedCard({ card, isAltered = false }: TruncatedCardProps) {
   const { t } = useTranslation('parts');
-  if (isAltered) return <StatusBadge status="damaged" />;
+  if (isAltered) return <StatusBadge status="altered" />;
   if (card === null || card === '') {
     return (
       <Text span size="sm" c="dimmed">

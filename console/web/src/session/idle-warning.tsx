@@ -37,14 +37,14 @@ function useLastActive() {
 
 /** Returns the seconds until the session expires by inactivity and absolutely. */
 function useSecondsLeft() {
-  const { idle_seconds, ends_at } = useSession();
+  const { idle_seconds, expires_at } = useSession();
   const { refresh } = useSessionControls();
   const lastActive = useLastActive();
   const [left, setLeft] = useState({ idle: Number.POSITIVE_INFINITY, absolute: Number.POSITIVE_INFINITY });
   useEffect(() => {
     const update = (): void => {
       const idle = Math.ceil((lastActive.current - Date.now()) / SECOND_MS + idle_seconds);
-      const absolute = Math.ceil((Date.parse(ends_at) - Date.now()) / SECOND_MS);
+      const absolute = Math.ceil((Date.parse(expires_at) - Date.now()) / SECOND_MS);
       // Above the warning time the state stays equal, which avoids renders.
       const within = (seconds: number): number =>
         seconds > WARNING_SECONDS ? Number.POSITIVE_INFINITY : Math.max(seconds, 0);
@@ -57,7 +57,7 @@ function useSecondsLeft() {
     };
     const timer = setInterval(update, SECOND_MS);
     return () => clearInterval(timer);
-  }, [idle_seconds, ends_at, lastActive, refresh]);
+  }, [idle_seconds, expires_at, lastActive, refresh]);
   return left;
 }
 

@@ -53,7 +53,7 @@ function storeSession(client: QueryClient, session: Session | null): void {
       before && {
         ...before,
         session,
-        stage: session === null ? 'nobody' : 'signed-in',
+        stage: session === null ? 'signed-out' : 'signed-in',
         methods: session === null ? [] : before.methods,
       },
   );

@@ -20,7 +20,7 @@ export function CapturePage() {
       list={{ to: `/a/${account}/${environment}/captures`, label: t('detail.back') }}
       query={useRead(showCapture, { params })}
       gone={{ icon: Timer, title: t('detail.endedTitle'), text: t('detail.endedText') }}
-      alteredNotice={t('detail.damaged')}
+      alteredNotice={t('detail.altered')}
       removal={
         mayDelete
           ? {

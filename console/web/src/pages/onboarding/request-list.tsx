@@ -41,7 +41,9 @@ export function RequestList({ requests, onRequest }: RequestListProps) {
         columns={mayRequest ? [...columns, withdrawColumn(t('requests.withdraw'), withdrawing.open)] : columns}
         rows={requests}
         rowKey={({ id }) => id}
-        renderDetail={(request) => (request.note === '' && request.answer === '' ? null : <Notes request={request} />)}
+        renderDetail={(request) =>
+          request.note === '' && request.decision_note === '' ? null : <Notes request={request} />
+        }
         empty={
           <Text size="sm" c="dimmed">
             {t('requests.empty')}
@@ -72,8 +74,8 @@ function useColumns(): readonly Column<ActivationRequest>[] {
       ),
     },
     {
-      name: 'answer',
-      header: t('requests.answer'),
+      name: 'decision_note',
+      header: t('requests.decisionNote'),
       visibleFrom: 'sm',
       cell: ({ decided_at, decided_by }) =>
         decided_at === null ? (
@@ -110,11 +112,11 @@ const PersonAndTime = ({ at, label }: { readonly at: string; readonly label: str
   </>
 );
 
-function Notes({ request: { note, answer } }: { readonly request: ActivationRequest }) {
+function Notes({ request: { note, decision_note } }: { readonly request: ActivationRequest }) {
   const { t } = useTranslation('onboarding');
   const notes = [
     { label: t('requests.yourNote'), text: note },
-    { label: t('requests.answer'), text: answer },
+    { label: t('requests.decisionNote'), text: decision_note },
   ];
   return (
     <Stack gap={4}>

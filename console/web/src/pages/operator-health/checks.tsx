@@ -39,14 +39,14 @@ export function Checks({ checks }: { readonly checks: Health['checks'] }) {
 function useCheckText(): (check: Check) => { readonly title: string; readonly result: string } {
   const { t, i18n } = useTranslation('health');
   const { language } = i18n;
-  return ({ finding, count, limit, ends_at, text }) => {
+  return ({ finding, count, limit, expires_at, text }) => {
     const [about = ''] = finding.split('-');
     if (!i18n.exists(`health:findings.${finding}`, { count })) return { title: finding, result: text };
     const values = {
       count,
       number: formatNumber(count, language),
       limit: formatNumber(limit, language),
-      when: ends_at === null ? '' : formatTime(ends_at, language, true),
+      when: expires_at === null ? '' : formatTime(expires_at, language, true),
     };
     return {
       title: t(`about.${about as 'database'}`),

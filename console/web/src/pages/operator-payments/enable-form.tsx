@@ -125,7 +125,7 @@ function SettingFields({ settings, changes, onChange, error, atFault }: SettingF
             <SettingField
               key={setting.name}
               setting={setting}
-              about={helpText(setting)}
+              description={helpText(setting)}
               choices={choicesIn(setting.expected)}
               maxLength={LIMITS.processorSettingCharacters}
               changes={changes}

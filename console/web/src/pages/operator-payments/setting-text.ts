@@ -5,7 +5,7 @@ import { isLanguage, type Language } from '../../text/index.ts';
 
 interface Setting {
   readonly name: string;
-  readonly about: Readonly<Record<Language, string>>;
+  readonly description: Readonly<Record<Language, string>>;
   readonly expected: Explanation;
   readonly is_secret: boolean;
 }
@@ -18,14 +18,15 @@ export const choicesIn = ({ reason, values }: Explanation): readonly string[] =>
 export function useSettingText() {
   const { t, i18n } = useTranslation('operator');
   const expectedText = useReasonText();
-  const aboutText = ({ about }: Setting): string => about[isLanguage(i18n.language) ? i18n.language : 'en'];
+  const descriptionText = ({ description }: Setting): string =>
+    description[isLanguage(i18n.language) ? i18n.language : 'en'];
   return {
-    aboutText,
+    descriptionText,
     expectedText: ({ expected }: Setting) => expectedText(expected),
     /** Returns the help text below a field; choices are listed by the field itself. */
     helpText: (setting: Setting): string =>
       choicesIn(setting.expected).length > 0 || setting.is_secret
-        ? aboutText(setting)
-        : `${aboutText(setting)}. ${t('enable.expected', { expected: expectedText(setting.expected) })}`,
+        ? descriptionText(setting)
+        : `${descriptionText(setting)}. ${t('enable.expected', { expected: expectedText(setting.expected) })}`,
   };
 }

@@ -74,7 +74,7 @@ function ProcessorPanel({ processor }: { readonly processor: Processor }) {
 
 function useColumns(): readonly Column<Setting>[] {
   const { t } = useTranslation('operator');
-  const { aboutText, expectedText } = useSettingText();
+  const { descriptionText, expectedText } = useSettingText();
   return [
     {
       name: 'name',
@@ -89,14 +89,14 @@ function useColumns(): readonly Column<Setting>[] {
         </Stack>
       ),
     },
-    { name: 'about', header: t('processors.columns.about'), cell: aboutText },
+    { name: 'description', header: t('processors.columns.description'), cell: descriptionText },
     { name: 'expected', header: t('processors.columns.expected'), visibleFrom: 'sm', cell: expectedText },
     {
-      name: 'fallback',
-      header: t('processors.columns.fallback'),
+      name: 'default',
+      header: t('processors.columns.default'),
       visibleFrom: 'sm',
-      cell: ({ fallback }) =>
-        fallback ?? (
+      cell: ({ default_value }) =>
+        default_value ?? (
           <Text span size="sm" c="dimmed">
             {t('processors.noDefault')}
           </Text>

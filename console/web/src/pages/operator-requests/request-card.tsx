@@ -23,7 +23,8 @@ export function RequestCard({ item, onDecide, isOnAccountPage = false }: Request
   const { t } = useTranslation('operator');
   const id = useId();
   const { request, account_name } = item;
-  const { environment, processor, status, requested_by, created_at, decided_by, decided_at, note, answer } = request;
+  const { environment, processor, status, requested_by, created_at, decided_by, decided_at, note, decision_note } =
+    request;
   return (
     <Paper component="article" withBorder p="md" aria-labelledby={id}>
       <Stack gap="sm">
@@ -40,11 +41,11 @@ export function RequestCard({ item, onDecide, isOnAccountPage = false }: Request
           <span>{t('requests.askedBy', { name: requested_by })}</span>
           <Time value={created_at} isRelative />
         </Group>
-        {(note !== '' || answer !== '' || decided_by !== null) && (
+        {(note !== '' || decision_note !== '' || decided_by !== null) && (
           <Details
             items={[
               note === '' ? undefined : { label: t('requests.note'), value: note },
-              answer === '' ? undefined : { label: t('requests.answer'), value: answer },
+              decision_note === '' ? undefined : { label: t('requests.decisionNote'), value: decision_note },
               decided_by === null
                 ? undefined
                 : {

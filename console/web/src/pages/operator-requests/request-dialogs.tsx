@@ -43,7 +43,7 @@ const toParams = ({ account, request }: AccountRequest) => ({ id: account, reque
 
 function ApproveForm({ item, onDone }: FormProps) {
   const { t } = useTranslation('operator');
-  const [answer, setAnswer] = useState('');
+  const [note, setNote] = useState('');
   const change = useChange(approveActivation);
   // Settings that have a value can stay empty.
   const { data, error, refetch } = useRead(showAccount, { params: { id: item.account } });
@@ -51,7 +51,7 @@ function ApproveForm({ item, onDone }: FormProps) {
     return error === null ? <Skeleton height={240} aria-hidden /> : <ErrorAlert error={error} onRetry={refetch} />;
   }
   const { environment, processor } = item.request;
-  const text = answer.trim();
+  const text = note.trim();
   return (
     <>
       <Text size="sm">{t('requests.approveText')}</Text>
@@ -61,7 +61,7 @@ function ApproveForm({ item, onDone }: FormProps) {
         processor={processor}
         onSubmit={(given) =>
           change.mutate(
-            { params: toParams(item), body: { ...given, ...(text !== '' && { answer: text }) } },
+            { params: toParams(item), body: { ...given, ...(text !== '' && { decision_note: text }) } },
             {
               onSuccess: ({ approval }) => {
                 onDone();
@@ -76,10 +76,10 @@ function ApproveForm({ item, onDone }: FormProps) {
         error={change.error}
       >
         <Textarea
-          label={t('requests.answerField')}
-          description={t('requests.answerHint')}
-          value={answer}
-          onChange={(event) => setAnswer(event.currentTarget.value)}
+          label={t('requests.noteField')}
+          description={t('requests.noteHint')}
+          value={note}
+          onChange={(event) => setNote(event.currentTarget.value)}
           maxLength={LIMITS.noteCharacters}
           rows={2}
         />
@@ -90,15 +90,15 @@ function ApproveForm({ item, onDone }: FormProps) {
 
 function DeclineForm({ item, onDone }: FormProps) {
   const { t } = useTranslation('operator');
-  const [answer, setAnswer] = useState('');
+  const [note, setNote] = useState('');
   const [isSubmitted, setSubmitted] = useState(false);
   const change = useChange(declineActivation);
-  const text = answer.trim();
+  const text = note.trim();
   const send = (): void => {
     setSubmitted(true);
     if (text === '') return;
     change.mutate(
-      { params: toParams(item), body: { answer: text } },
+      { params: toParams(item), body: { decision_note: text } },
       {
         onSuccess: () => {
           onDone();
@@ -119,8 +119,8 @@ function DeclineForm({ item, onDone }: FormProps) {
       <Textarea
         label={t('requests.declineField')}
         description={t('requests.declineHint')}
-        value={answer}
-        onChange={(event) => setAnswer(event.currentTarget.value)}
+        value={note}
+        onChange={(event) => setNote(event.currentTarget.value)}
         error={isSubmitted && text === '' && t('requests.declineNeeded')}
         maxLength={LIMITS.noteCharacters}
         rows={3}

@@ -109,8 +109,8 @@ function Notices({ payment }: { readonly payment: Payment }) {
   return (
     <>
       {is_altered && (
-        <Alert color="red" role="alert" title={t('damagedTitle')}>
-          {t('damagedText')}
+        <Alert color="red" role="alert" title={t('alteredTitle')}>
+          {t('alteredText')}
         </Alert>
       )}
       {is_in_doubt && <UnknownOutcomeNotice payment={payment} />}

@@ -78,7 +78,7 @@ function Status({ status, reason, refund, is_in_doubt, is_altered }: PaymentRow)
     <Group gap={6}>
       <StatusBadge status={status} />
       {refund !== 'none' && <Badge tone="quiet">{t(`refunded.${refund}`)}</Badge>}
-      {is_altered && <StatusBadge status="damaged" />}
+      {is_altered && <StatusBadge status="altered" />}
       {is_in_doubt && <StatusBadge status="in-doubt" title={t('unknownOutcome.badge')} />}
       {reason !== null && (
         <Text span size="xs" c="dimmed" maw={220}>

@@ -76,7 +76,12 @@ function useColumns(onRevoke: (session: SessionRow) => void, isBusy: boolean): C
       ),
     },
     { name: 'since', header: t('since'), visibleFrom: 'sm', cell: ({ created_at }) => <Time value={created_at} /> },
-    { name: 'seen', header: t('seen'), visibleFrom: 'sm', cell: ({ seen_at }) => <Time value={seen_at} isRelative /> },
+    {
+      name: 'seen',
+      header: t('seen'),
+      visibleFrom: 'sm',
+      cell: ({ last_active_at }) => <Time value={last_active_at} isRelative />,
+    },
     {
       name: 'action',
       header: t('action'),

@@ -34,11 +34,11 @@ function groupByPrefix(settings: readonly Setting[]): readonly (readonly [string
 }
 
 /** Returns the description of a setting; unknown ones keep the text of the service. */
-function useAboutText(): (setting: Setting) => string {
+function useDescriptionText(): (setting: Setting) => string {
   const { t, i18n } = useTranslation('proxy');
-  return ({ name, about }) => {
-    const key = `settings.about.${name}`;
-    return i18n.exists(`proxy:${key}`) ? t(key as 'settings.about.jose.content') : about;
+  return ({ name, description }) => {
+    const key = `settings.descriptions.${name}`;
+    return i18n.exists(`proxy:${key}`) ? t(key as 'settings.descriptions.jose.content') : description;
   };
 }
 
@@ -46,7 +46,7 @@ export function SettingsPanel({ settings }: { readonly settings: readonly Settin
   const { t, i18n } = useTranslation('proxy');
   const { environment } = useTenant();
   const mayWrite = useCan()('proxy:write');
-  const aboutText = useAboutText();
+  const descriptionText = useDescriptionText();
   const [changes, setChanges] = useState<Changes>({});
   const [isConfirming, setConfirming] = useState(false);
   const { save, isBusy, error, faultOf } = useSave(changes, () => setChanges({}));
@@ -79,7 +79,7 @@ export function SettingsPanel({ settings }: { readonly settings: readonly Settin
                   <SettingField
                     key={setting.name}
                     setting={setting}
-                    about={aboutText(setting)}
+                    description={descriptionText(setting)}
                     choices={setting.choices}
                     maxLength={LIMITS.proxySettingCharacters}
                     changes={changes}

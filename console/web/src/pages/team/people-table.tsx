@@ -31,7 +31,7 @@ export function PeopleTable({ people, isInvited, error, onRetry, actionsFor, onA
       name: 'seen',
       header: t('columns.seen'),
       visibleFrom: 'sm',
-      cell: ({ last_seen_at }) => <Time value={last_seen_at} none={t('noSession')} />,
+      cell: ({ last_active_at }) => <Time value={last_active_at} none={t('noSession')} />,
     },
     {
       name: 'joined',

@@ -23,7 +23,7 @@ export function TokenPage() {
       list={{ to: `/a/${account}/${environment}/tokens`, label: t('detail.back') }}
       query={useRead(showToken, { params })}
       gone={{ icon: SearchX, title: t('gone.title'), text: t('gone.text') }}
-      alteredNotice={t('detail.damaged')}
+      alteredNotice={t('detail.altered')}
       removal={
         mayDelete
           ? {

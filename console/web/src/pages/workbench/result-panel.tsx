@@ -22,15 +22,6 @@ type ExplainedCode = (typeof EXPLAINED_CODES)[number];
 
 const isExplained = (code: string): code is ExplainedCode => (EXPLAINED_CODES as readonly string[]).includes(code);
 
-/** Indents JSON; returns other text unchanged. */
-function indentJson(answer: string): string {
-  try {
-    return JSON.stringify(JSON.parse(answer), null, 2);
-  } catch {
-    return answer;
-  }
-}
-
 interface ResultPanelProps {
   readonly outcome: WorkbenchRun | undefined;
 }
@@ -56,7 +47,7 @@ export function ResultPanel({ outcome }: ResultPanelProps) {
         ) : (
           <Stack gap="md">
             <ResultAlert outcome={outcome} />
-            <CodeBlock label={t('answer')} code={indentJson(outcome.answer)} maxHeight={420} />
+            <CodeBlock label={t('response')} code={outcome.response} maxHeight={420} />
           </Stack>
         )}
       </div>

@@ -40,7 +40,7 @@ export const captures = {
     infoEmpty: 'Your server sent no additional information.',
     endedTitle: 'This capture has expired',
     endedText: 'Its data was deleted, and its id no longer works.',
-    damaged: 'This record was altered in the database and cannot be read. Contact your operator before you delete it.',
+    altered: 'This record was altered in the database and cannot be read. Contact your operator before you delete it.',
   },
   remove: {
     action: 'Delete capture',

@@ -93,7 +93,7 @@ export const onboarding = {
     processor: 'Processor',
     status: 'Status',
     asked: 'Requested',
-    answer: 'Decision',
+    decisionNote: 'Decision',
     by: 'by {{name}}',
     yourNote: 'Your note',
     withdraw: 'Withdraw request',

@@ -76,8 +76,8 @@ export const payments = {
   searchEarlier: 'Search earlier',
   back: 'All payments',
   close: 'Close',
-  damagedTitle: 'Record altered',
-  damagedText:
+  alteredTitle: 'Record altered',
+  alteredText:
     'This record was altered in the database and cannot be read. Contact your operator; do not send the payment again.',
   detail: {
     fallbackTitle: 'Payment',

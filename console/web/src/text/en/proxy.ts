@@ -63,7 +63,7 @@ export const proxy = {
     title: 'Settings',
     text: 'Settings without a value use the default. Ask your processor what it expects.',
     group: { jose: 'JOSE', wssec: 'WS-Security', other: 'Other' },
-    fallback: 'Default: {{value}}',
+    default: 'Default: {{value}}',
     noDefault: 'Not set',
     secretSet: 'A value is set. Enter a new one to replace it.',
     secretNotSet: 'Not set',
@@ -77,7 +77,7 @@ export const proxy = {
     unsaved_one: '{{count}} unsaved change',
     unsaved_other: '{{count}} unsaved changes',
     saved: 'Settings saved. They apply on every node within 5 seconds.',
-    about: {
+    descriptions: {
       jose: {
         signature: 'Algorithm of your signature',
         'key-management': 'Encryption of the content key for the processor',

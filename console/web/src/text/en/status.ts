@@ -34,5 +34,4 @@ export const status = {
   disabled: 'Disabled',
   altered: 'Record altered',
   'in-doubt': 'Outcome unknown',
-  damaged: 'Record altered',
 };

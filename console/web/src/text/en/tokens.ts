@@ -67,7 +67,7 @@ export const tokens = {
     by: 'Created by key',
     at: 'Created',
     none: 'Not provided',
-    damaged: 'This record was altered in the database and cannot be read. Contact your operator before you delete it.',
+    altered: 'This record was altered in the database and cannot be read. Contact your operator before you delete it.',
   },
   remove: {
     action: 'Delete token',

@@ -35,7 +35,7 @@ export const workbench = {
   success: 'The endpoint returned {{status}}',
   failed: 'The endpoint rejected the payload with {{status}}',
   duration: '{{milliseconds}} ms',
-  answer: 'Response',
+  response: 'Response',
   guide: {
     invalid_placeholder: 'Check the syntax of the placeholder, and that its record contains the requested field.',
     unknown_token: 'This token does not exist in the sandbox of this account.',

@@ -41,7 +41,7 @@ export const captures: typeof english = {
     infoEmpty: 'Su servidor no envió información adicional.',
     endedTitle: 'Esta captura venció',
     endedText: 'Sus datos se eliminaron y su id ya no funciona.',
-    damaged:
+    altered:
       'Estos datos fueron alterados en la base de datos y no se pueden leer. Avise a su operador antes de eliminarlos.',
   },
   remove: {

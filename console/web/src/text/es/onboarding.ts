@@ -95,7 +95,7 @@ export const onboarding: typeof english = {
     processor: 'Procesador',
     status: 'Estado',
     asked: 'Solicitada',
-    answer: 'Decisión',
+    decisionNote: 'Decisión',
     by: 'por {{name}}',
     yourNote: 'Su nota',
     withdraw: 'Retirar solicitud',

@@ -77,8 +77,8 @@ export const payments: typeof english = {
   searchEarlier: 'Buscar antes',
   back: 'Todos los pagos',
   close: 'Cerrar',
-  damagedTitle: 'Datos alterados',
-  damagedText:
+  alteredTitle: 'Datos alterados',
+  alteredText:
     'Estos datos fueron alterados en la base de datos y no se pueden leer. Avise a su operador; no envíe el pago otra vez.',
   detail: {
     fallbackTitle: 'Pago',

@@ -64,7 +64,7 @@ export const proxy: typeof english = {
     title: 'Configuración',
     text: 'La configuración sin valor usa el valor predeterminado. Pregunte a su procesador qué espera.',
     group: { jose: 'JOSE', wssec: 'WS-Security', other: 'Otros' },
-    fallback: 'Predeterminado: {{value}}',
+    default: 'Predeterminado: {{value}}',
     noDefault: 'Sin definir',
     secretSet: 'Hay un valor definido. Escriba otro para reemplazarlo.',
     secretNotSet: 'Sin definir',
@@ -78,7 +78,7 @@ export const proxy: typeof english = {
     unsaved_one: '{{count}} cambio sin guardar',
     unsaved_other: '{{count}} cambios sin guardar',
     saved: 'Se guardó la configuración. Se aplica en todos los nodos en 5 segundos.',
-    about: {
+    descriptions: {
       jose: {
         signature: 'Algoritmo de su firma',
         'key-management': 'Cifrado de la clave del contenido para el procesador',

@@ -35,5 +35,4 @@ export const status: typeof english = {
   disabled: 'Deshabilitado',
   altered: 'Datos alterados',
   'in-doubt': 'Resultado desconocido',
-  damaged: 'Datos alterados',
 };

@@ -68,7 +68,7 @@ export const tokens: typeof english = {
     by: 'Creado con la clave',
     at: 'Creado',
     none: 'No proporcionado',
-    damaged:
+    altered:
       'Estos datos fueron alterados en la base de datos y no se pueden leer. Avise a su operador antes de eliminarlos.',
   },
   remove: {

@@ -37,7 +37,7 @@ export const workbench: typeof english = {
   success: 'La respuesta fue {{status}}',
   failed: 'Se rechazó el mensaje con {{status}}',
   duration: '{{milliseconds}} ms',
-  answer: 'Respuesta',
+  response: 'Respuesta',
   guide: {
     invalid_placeholder: 'Revise la sintaxis del marcador y que sus datos contengan el campo solicitado.',
     unknown_token: 'Este token no existe en el entorno de pruebas de esta cuenta.',
