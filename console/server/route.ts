@@ -6,7 +6,14 @@ import type { AuditLogQuery } from '../../src/audit/audit-log-query.ts';
 import type { CaptureQueries } from '../../src/captures/capture-queries.ts';
 import type { Captures } from '../../src/captures/captures.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
-import type { Grant, Handler, Route as HttpRoute, RouteCall, StreamedFile } from '../../src/http/route.ts';
+import type {
+  Grant,
+  Handler,
+  Route as HttpRoute,
+  RouteCall,
+  StagedHandler,
+  StreamedFile,
+} from '../../src/http/route.ts';
 import type { Transactions } from '../../src/idempotency/transaction.ts';
 import type { Clock, Random } from '../../src/kernel/clock.ts';
 import type { Environment, Tenant } from '../../src/kernel/environment.ts';
@@ -67,13 +74,12 @@ export interface ConsoleServices {
   readonly changes: ReadonlyMap<string, ApprovableChange>;
 }
 
-/** A change that can be executed after its approval. */
+/** A change that can be executed after its approval. Its result is the data that the definition declares. */
 export interface ApprovableChange {
   readonly definition: Definition;
-  /** The same as in `Route`. */
-  readonly commitsItself: boolean;
-  /** Executes the stored call; returns the data that the definition declares. */
-  execute(call: ConsoleCall<unknown, unknown>, requestedCall: RequestedCall, environment: Environment): Promise<Json>;
+  /** Returns the call that was requested, made by the caller of `call`. */
+  toCall(call: AnyCall, requestedCall: RequestedCall, environment: Environment): AnyCall;
+  readonly stages: StagedHandler<AnyCall, Json, ConsoleServices>;
 }
 
 /** Information about the service itself. */
@@ -138,18 +144,18 @@ export interface ConsoleCall<Body, Query> extends RouteCall<Body, Query>, Consol
   readonly consent?: Consent;
 }
 
+export type AnyCall = ConsoleCall<unknown, unknown>;
+
 /** A definition with its handler. */
 export interface Route extends HttpRoute, Definition {
   readonly bodyLimit: number;
   /** For `public`, `signing-in` and `enrolling` it gets a `PublicCall`, otherwise a `ConsoleCall`. */
-  run(call: ConsoleCall<unknown, unknown>): Promise<unknown>;
+  readonly run: Handler<AnyCall> | StagedHandler<AnyCall, unknown, ConsoleServices>;
   /**
    * For `dualControl`: describes the change to the approver. Throws when the change could not be made. Absent: the
    * description is its name alone.
    */
-  summary?(call: ConsoleCall<unknown, unknown>): Promise<readonly SummaryLine[]>;
-  /** Set for a change with an effect outside the database, which does not fill the transaction of its call. */
-  readonly commitsItself?: true;
+  summary?(call: AnyCall): Promise<readonly SummaryLine[]>;
 }
 
 /** Defines a route with the access `public`, `signing-in` or `enrolling`. */
@@ -159,9 +165,11 @@ export const publicRoute = <Body, Query, Data>(
 ): Route => toRoute(definition, run);
 
 /** Checks the types of one route together, then erases them, so that all routes fit in one array. */
-export const route = <Body, Query, Data>(
+export const route = <Body, Query, Data, Intent, Sent>(
   definition: Definition<Body, Query, Data>,
-  run: (call: ConsoleCall<Body, Query>) => Promise<Data>,
+  run:
+    | ((call: ConsoleCall<Body, Query>) => Promise<Data>)
+    | StagedHandler<ConsoleCall<Body, Query>, Data, ConsoleServices, Intent, Sent>,
   summary?: (call: ConsoleCall<Body, Query>) => Promise<readonly SummaryLine[]>,
 ): Route => ({
   ...toRoute(definition, run),
@@ -173,7 +181,7 @@ export const streamRoute = <Body, Query>(
   run: (call: ConsoleCall<Body, Query>) => Promise<StreamedFile>,
 ): Route => ({ ...toRoute(definition, run), isStream: true });
 
-const toRoute = (definition: Pick<Definition, 'largeBody'>, run: Handler): Route =>
+const toRoute = (definition: Pick<Definition, 'largeBody'>, run: HttpRoute['run']): Route =>
   ({
     ...definition,
     family: 'console',

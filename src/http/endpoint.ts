@@ -68,7 +68,7 @@ export interface Endpoint<Body = unknown, Data = unknown> extends Route<never, D
 
 /** The definition of an endpoint, before its types are erased. */
 type EndpointDefinition<Body, Data> = Omit<Endpoint<Body, Data>, 'run' | 'headerNames'> & {
-  readonly run: Handler<ApiCall<Body>, Data> | StagedHandler<ApiCall<Body>, Data, Services>;
+  readonly run: Handler<ApiCall<Body>, Data> | Required<StagedHandler<ApiCall<Body>, Data, Services>>;
 };
 
 /** Checks the types of one endpoint together, then erases them, so that all endpoints fit in one array. */

@@ -10,7 +10,9 @@ import type { StagedHandler } from './route.ts';
 
 export const referenceCode = optional(plainText(LIMITS.referenceCodeCharacters, 'The caller’s reference'));
 
-type PaymentHandler<Body> = StagedHandler<ApiCall<Body>, ValueOf<typeof paymentResponse>, Services, Intent, Sent>;
+type PaymentHandler<Body> = Required<
+  StagedHandler<ApiCall<Body>, ValueOf<typeof paymentResponse>, Services, Intent, Sent>
+>;
 
 /** The stages of a payment endpoint. `intend` stores the intent of its operation. */
 export const paymentHandler = <Body>(intend: (call: ApiCall<Body>) => Promise<Intent>): PaymentHandler<Body> => ({

@@ -110,7 +110,7 @@ export class Pipeline {
     const data =
       typeof run === 'function' || tenant === undefined
         ? undefined
-        : await run.replay(this.#options.services as never, tenant, boundTo);
+        : await run.replay?.(this.#options.services as never, tenant, boundTo);
     if (data === undefined) throw new Failure('operation_in_progress', explain('outcomePending'));
     return { ...this.#render(data), isReplay: true };
   }
@@ -132,8 +132,14 @@ export class Pipeline {
   }
 
   async #runStages(scope: TransactionScope, run: StagedHandler, callOf: CallOf): Promise<RouteResponse> {
-    const intent = await scope.stage((transaction) => run.intend(callOf(transaction)));
-    const sent = await run.send(this.#options.services as never, intent);
+    const { door, services } = this.#options;
+    const { replacement, intent } = await scope.stage(async (transaction) => {
+      const call = callOf(transaction);
+      const replacement = await door.intercept?.(this.route, call);
+      return replacement === undefined ? { intent: await run.intend(call) } : { replacement };
+    });
+    if (replacement !== undefined) return scope.finish(async () => replacement, this.#render);
+    const sent = await run.send(services as never, intent);
     return scope.finish((transaction) => run.conclude(callOf(transaction), intent, sent), this.#render);
   }
 

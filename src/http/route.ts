@@ -64,8 +64,11 @@ export interface StagedHandler<Call = never, Data = unknown, Services = never, I
   send(services: Services, intent: Intent): Promise<Sent>;
   /** Fills the transaction that is committed with the response. Runs again after a conflict. */
   conclude(call: Call, intent: Intent, sent: Sent): Promise<Data>;
-  /** Returns the response of the operation that the key is bound to; undefined until it has a result. */
-  replay(services: Services, tenant: Tenant, boundTo: string): Promise<Data | undefined>;
+  /**
+   * Returns the response of the operation that the key is bound to; undefined until it has a result. Absent for a door
+   * that knows no `Idempotency-Key`.
+   */
+  replay?(services: Services, tenant: Tenant, boundTo: string): Promise<Data | undefined>;
 }
 
 /** A body that a route reads as text: XML, or any text. */

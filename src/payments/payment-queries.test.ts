@@ -9,22 +9,11 @@ import {
   REJECTED,
   TIMES_OUT,
 } from '../../test/interface/payment-requests.ts';
-import { Captures } from '../captures/captures.ts';
-import { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import { DAY, HOUR } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
-import { Failure } from '../kernel/failure.ts';
-import { Placeholders } from '../placeholders/placeholders.ts';
 import { commitOrThrow, write } from '../storage/database.ts';
-import { Vault } from '../vault/vault.ts';
 import { APPROVAL_BY_STATUS, type PaymentFilter, PaymentQueries } from './payment-queries.ts';
-import { createPaymentServices } from './payment-services.ts';
 import { countInDoubt } from './payment-store.ts';
-import type { Payments } from './payments.ts';
-import { ProcessorHosts } from './processor-hosts.ts';
-import { createProcessors } from './processors.ts';
-
-const PERSON = { actor: { type: 'person' as const, id: 'person_1', name: 'Ana' } };
 
 describe('the list of payments', { timeout: 120_000 }, () => {
   let service: TestService;
@@ -48,23 +37,6 @@ describe('the list of payments', { timeout: 120_000 }, () => {
       cursor = page.cursor;
     }
     return found;
-  };
-  const paymentsHere = (): Payments => {
-    const { core } = service;
-    const vault = new Vault(core);
-    const captures = new Captures({ ...core, vault });
-    const fails = (_: unknown, error: unknown): void => assert.fail(String(error));
-    return createPaymentServices({
-      ...core,
-      processors: createProcessors({ ...core, hosts: new ProcessorHosts() }).byName,
-      vault,
-      placeholders: new Placeholders({ ...core, vault, captures }),
-      idempotency: new IdempotencyKeys(core),
-      holdsLease: async () => false,
-      onOutcome: () => undefined,
-      failed: fails,
-      onRecoveryError: fails,
-    }).payments;
   };
 
   test('is filtered by clear and sealed values, the newest first', async () => {
@@ -196,38 +168,5 @@ describe('the list of payments', { timeout: 120_000 }, () => {
     await listing.counts(tenant, 0, days * DAY);
     isOver = true;
     assert.ok(turns >= days, `${turns}`);
-  });
-
-  test('allows one of twenty refunds that users start with the same expected number of operations', async () => {
-    const payments = paymentsHere();
-    // Time enough for a busy machine.
-    const own = await newMerchant(service, { 'timeout-ms': '20000' });
-    const tenant: Tenant = { account: own.account, environment: 'sandbox' };
-    const id = await own.opened('payment', { amount: 100 });
-    const { payment } = await listing.detail(tenant, id);
-    const refund = () =>
-      payments.operate(
-        { tenant, origin: PERSON },
-        id,
-        {
-          type: 'payment_refund',
-          amount: { text: '1', currency: undefined },
-          expectedOperations: payment.operationCount,
-        },
-        undefined,
-      );
-    const results = await Promise.allSettled(Array.from({ length: 20 }, refund));
-    const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
-    assert.equal(refused.length, 19);
-    for (const reason of refused)
-      assert.ok(reason instanceof Failure && reason.code === 'changed_meanwhile', `${reason}`);
-    // A repeat after an answer that was lost.
-    await assert.rejects(refund(), { code: 'changed_meanwhile' });
-    const after = await listing.detail(tenant, id);
-    assert.deepEqual([after.payment.refunded, after.operations.length], [100n, 2]);
-    // A user who viewed the payment again may.
-    const again = { type: 'payment_refund' as const, amount: undefined, seen: after.payment.operationCount };
-    await payments.operate({ tenant, origin: PERSON }, id, again, undefined);
-    assert.equal((await listing.detail(tenant, id)).payment.refunded, 10_000n);
   });
 });

@@ -1,5 +1,5 @@
 import type { Permission } from '../accounts/permission.ts';
-import { type AuditAction, type AuditEvent, type Origin, SERVICE_ORIGIN } from '../audit/audit.ts';
+import { type AuditAction, type AuditEvent, SERVICE_ORIGIN } from '../audit/audit.ts';
 import type { Transaction, Transactions } from '../idempotency/transaction.ts';
 import type { Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
@@ -22,14 +22,9 @@ import type { ProcessorNotifications } from './processor-notifications.ts';
 import { firstRecoveryAt, recoveryTimes } from './reconciliation.ts';
 import { buildHistory, TimedProcessor, toOperationRef } from './timed-processor.ts';
 
-/** The caller that requests an operation: an API key, a user, or the service itself. */
-export interface Requester {
-  readonly tenant: Tenant;
-  readonly origin: Origin;
-}
-
 /** An API key that requests a payment; an operation on a payment may also be requested by a user. */
-export interface ApiCaller extends Pick<Requester, 'tenant'> {
+export interface ApiCaller {
+  readonly tenant: Tenant;
   readonly permissions: readonly Permission[];
   readonly key: Creator;
 }
@@ -172,22 +167,6 @@ export class Payments {
     const loaded = await this.#repository.load(tenant, id);
     if (loaded === undefined) throw new Failure('unknown_payment', { field: 'id' });
     return loaded;
-  }
-
-  /** Runs the stages of an operation that a user requests, without an Idempotency-Key. Throws as `intendOperation`. */
-  async operate(
-    requester: Requester,
-    id: string,
-    command: Command,
-    referenceCode: string | undefined,
-  ): Promise<PaymentSnapshot> {
-    const { tenant, origin } = requester;
-    const context = { origin, account: tenant.account };
-    const intent = await this.#transactions.run(context, (transaction) =>
-      this.intendOperation(transaction, tenant, id, command, referenceCode),
-    );
-    const sent = await this.send(intent);
-    return this.#transactions.run(context, (transaction) => this.conclude(transaction, intent, sent));
   }
 
   /** Runs the stages of an operation of the service itself; nothing when the payment has changed since it was loaded. */

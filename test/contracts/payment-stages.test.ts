@@ -151,6 +151,15 @@ describe('the stages of a payment', () => {
     await conclude(scope, intent, { outcome: { ...APPROVED, ...captured } as Outcome });
     return intent.loaded.payment.id;
   }
+  /** All stages of an operation, without an Idempotency-Key. */
+  async function operate(id: string, command: Command, referenceCode?: string): Promise<PaymentSnapshot> {
+    const scope = await begin();
+    const intent = await scope.stage((transaction) =>
+      payments.intendOperation(transaction, tenant, id, command, referenceCode),
+    );
+    const sent = await payments.send(intent);
+    return scope.stage((transaction) => payments.conclude(transaction, intent, sent));
+  }
   const recorded = async (): Promise<string[]> =>
     (await Array.fromAsync(exportJournal(core.database)))
       .filter(({ account }) => account === tenant.account)
@@ -242,12 +251,12 @@ describe('the stages of a payment', () => {
     // The id of the processor finds a payment, and is no name for an operation on it.
     assert.equal((await payments.lookup(tenant, 'p-1')).payment.id, id);
     await assert.rejects(intendOn(await begin(), 'p-1', capture), isUnknown);
-    const captured = await payments.operate({ tenant, origin: KEY }, id, capture, undefined);
+    const captured = await operate(id, capture);
     assert.equal(render(captured).body, 'capture accepted Collected 10000 0');
     assert.deepEqual((await recorded()).slice(1), ['payment.requested success key']);
     const captureId = captured.operation.id;
     await assert.rejects(intendOn(await begin(), captureId, { type: 'authorization_void' }), isCode('unknown_payment'));
-    const refunded = await payments.operate({ tenant, origin: KEY }, captureId, refund('10'), 'A-3');
+    const refunded = await operate(captureId, refund('10'), 'A-3');
     assert.deepEqual(
       [render(refunded).body, refunded.operation.referenceCode],
       ['payment_refund accepted Collected 10000 1000', 'A-3'],
@@ -259,10 +268,10 @@ describe('the stages of a payment', () => {
   test('a refused operation asks for the state of the payment, a refused refund does not', async () => {
     const id = await pay();
     respond = (name) => (name === 'inquire' ? { ...APPROVED, captured: buildOrder().amount } : refused('Rejected'));
-    const captured = await payments.operate({ tenant, origin: KEY }, id, capture, undefined);
+    const captured = await operate(id, capture);
     assert.deepEqual(calls, ['capture 1', 'inquire 1']);
     assert.equal(render(captured).body, 'capture refused Collected 10000 0');
-    await payments.operate({ tenant, origin: KEY }, id, refund('1'), undefined);
+    await operate(id, refund('1'));
     assert.deepEqual(calls.slice(2), ['refund 1']);
   });
 
@@ -331,12 +340,27 @@ describe('the stages of a payment', () => {
 
   test('the result is that of the completion, whatever has happened since', async () => {
     const id = await pay();
-    await payments.operate({ tenant, origin: KEY }, id, capture, undefined);
+    await operate(id, capture);
     assert.equal(
       render((await payments.replay(tenant, id)) ?? assert.fail()).body,
       'authorization accepted Authorized 0 0',
     );
     assert.equal(await show(id), 'authorization accepted Collected 10000 0');
+  });
+
+  test('a user who asks twenty times with what they saw refunds once', async () => {
+    const id = await pay(true);
+    const seen = (operations: number): Command => ({ ...refund('1'), expectedOperations: operations });
+    const results = await Promise.allSettled(Array.from({ length: 20 }, () => operate(id, seen(1))));
+    const refusals = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    assert.equal(refusals.length, 19);
+    for (const reason of refusals) assert.ok(isCode('changed_meanwhile')(reason), `${reason}`);
+    // A repeat after a response that was lost.
+    await assert.rejects(operate(id, seen(1)), isCode('changed_meanwhile'));
+    assert.deepEqual([calls, await show(id)], [['refund 1'], 'payment accepted Collected 10000 100']);
+    // A user who viewed the payment again may.
+    await operate(id, seen(2));
+    assert.equal(await show(id), 'payment accepted Collected 10000 200');
   });
 
   test('an operation of the service is recorded as its own, and not started on a changed payment', async () => {

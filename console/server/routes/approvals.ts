@@ -1,9 +1,8 @@
-import type { Fill, Transaction } from '../../../src/idempotency/transaction.ts';
+import type { Fill } from '../../../src/idempotency/transaction.ts';
 import { formatIso8601 } from '../../../src/kernel/clock.ts';
 import { Failure, notPossible } from '../../../src/kernel/failure.ts';
 import type { Json } from '../../../src/kernel/json.ts';
 import { type Approval, type ApprovalView, statusAt, wasMemberBefore } from '../../approvals/approval.ts';
-import type { RedeemedApproval } from '../../approvals/approvals.ts';
 import { type Capability, can } from '../../people/roles.ts';
 import {
   answerDualControlQuestion,
@@ -18,9 +17,7 @@ import {
 } from '../../wire/approvals.ts';
 import { translate } from '../error-translation.ts';
 import { executeOperatorChange } from '../operator-changes.ts';
-import { type ApprovableChange, type ConsoleCall, executed, type Route, route } from '../route.ts';
-
-type AnyCall = ConsoleCall<unknown, unknown>;
+import { type AnyCall, type ApprovableChange, executed, type Route, route } from '../route.ts';
 
 export const approvalRoutes: readonly Route[] = [
   route(listApprovals, async (call) => {
@@ -88,25 +85,32 @@ export const approvalRoutes: readonly Route[] = [
   ),
 ];
 
-/** Makes an approved change in the transaction that ends its approval. A change that fails ends the approval as well. */
+/**
+ * Makes an approved change in the transaction that ends its approval: for a change with an effect outside the database,
+ * in the transaction that stores its intent. A change that fails ends the approval as well.
+ */
 async function executeOnce(call: AnyCall, approval: Approval, change: ApprovableChange): Promise<Json> {
   const { services, origin } = call;
   const { approvals, transactions } = services;
+  const { stages } = change;
   const run = <Result>(fill: Fill<Result>): Promise<Result> => transactions.run({ origin }, fill);
-  const redeem: Fill<RedeemedApproval> = (transaction) => approvals.redeemApproval(transaction, approval);
-  const execute = (transaction: Transaction, { call: requestedCall, consent }: RedeemedApproval): Promise<Json> =>
-    change.execute({ ...call, transaction, consent }, requestedCall, approval.environment);
-  // A change outside the database is made after the commit, so that no concurrent call makes it too.
-  const redeemed = change.commitsItself ? await run(redeem) : undefined;
+  let isRedeemed = false;
   try {
-    return await run(async (transaction) => execute(transaction, redeemed ?? (await redeem(transaction))));
+    const { approved, intent } = await run(async (transaction) => {
+      const { call: requestedCall, consent } = await approvals.redeemApproval(transaction, approval);
+      const approved = change.toCall({ ...call, consent }, requestedCall, approval.environment);
+      return { approved, intent: await stages.intend({ ...approved, transaction }) };
+    });
+    isRedeemed = true;
+    const sent = await stages.send(services, intent);
+    return await run((transaction) => stages.conclude({ ...approved, transaction }, intent, sent));
   } catch (thrown) {
     const error = translate(thrown);
     const outcome = error instanceof Failure ? error.code : 'failed';
     await run(async (transaction) =>
-      redeemed === undefined
-        ? approvals.endFailed(transaction, approval, outcome)
-        : approvals.recordFailure(transaction, approval, outcome),
+      isRedeemed
+        ? approvals.recordFailure(transaction, approval, outcome)
+        : approvals.endFailed(transaction, approval, outcome),
     );
     throw error;
   }

@@ -5,6 +5,9 @@ import { formatDecimal } from '../../../src/kernel/money.ts';
 import { truncatePans } from '../../../src/kernel/pan.ts';
 import { explain } from '../../../src/kernel/reasons.ts';
 import { type Command, type RequestedAmount, validateCommand } from '../../../src/payments/commands.ts';
+import type { PaymentSnapshot } from '../../../src/payments/payment.ts';
+import type { PaymentDetail } from '../../../src/payments/payment-queries.ts';
+import type { Intent, Sent } from '../../../src/payments/payments.ts';
 import type { Definition } from '../../wire/definition.ts';
 import { capturePaymentManually, refundPaymentManually, voidPaymentManually } from '../../wire/payments.ts';
 import { translateErrors } from '../error-translation.ts';
@@ -19,17 +22,20 @@ type RequestedCall = ConsoleCall<OperationBody, undefined>;
 const operationRoute = <Body extends OperationBody>(
   definition: Definition<Body, undefined, ValueOf<typeof voidPaymentManually.data>>,
   toCommand: (body: Body) => Command,
-): Route => ({
-  ...route(
+): Route =>
+  route(
     definition,
-    async (call) => {
-      await operate(call, withExpectedOperations(call, toCommand(call.body)));
-      return executed(toPaymentView(...(await loadPayment(call))));
+    {
+      intend: (call) => intend(call, withExpectedOperations(call, toCommand(call.body))),
+      send: ({ payments }, intent: Intent) => payments.send(intent),
+      conclude: async (call, intent, sent: Sent) => {
+        const after = await call.services.payments.conclude(call.transaction, intent, sent);
+        const [stored, can] = await loadPayment(call);
+        return executed(toPaymentView(withResult(stored, after), can));
+      },
     },
     (call) => summarize(call, withExpectedOperations(call, toCommand(call.body))),
-  ),
-  commitsItself: true,
-});
+  );
 
 const toRequestedAmount = (text: string | undefined): RequestedAmount | undefined =>
   text === undefined ? undefined : { text, currency: undefined };
@@ -57,16 +63,29 @@ const FIELD_NAMES = {
 
 const notEnabled = (cause?: unknown): Failure => new Failure('not_possible', explain('paymentsOffHere'), { cause });
 
-/** Starts and executes the operation. Throws what the stages of `Payments` throw. */
-async function operate({ services, tenant, params, origin, body }: RequestedCall, command: Command): Promise<void> {
+/** Stores the intent of the operation. Throws what `Payments.intendOperation` throws. */
+async function intend(call: RequestedCall, command: Command): Promise<Intent> {
+  const { services, transaction, tenant, params, body } = call;
   const id = params['id'] ?? '';
   try {
-    await translateErrors(FIELD_NAMES, () =>
-      services.payments.operate({ tenant, origin }, id, command, body.reference_code),
+    return await translateErrors(FIELD_NAMES, () =>
+      services.payments.intendOperation(transaction, tenant, id, command, body.reference_code),
     );
   } catch (error) {
     throw error instanceof Failure && error.code === 'access_denied' ? notEnabled(error) : error;
   }
+}
+
+/**
+ * Returns the payment as it will be stored with the result of its operation. When another process has stored a result, the
+ * payment may have changed since, and is returned as it is.
+ */
+function withResult(stored: PaymentDetail, { payment, operation, reconciliation }: PaymentSnapshot): PaymentDetail {
+  const { operations } = stored;
+  const isOpen = operations.some(({ id, state }) => id === operation.id && state === 'in_progress');
+  if (!isOpen) return stored;
+  const completed = operations.map((each) => (each.id === operation.id ? operation : each));
+  return { payment, inDoubtSince: reconciliation.inDoubtSince, operations: completed };
 }
 
 /** Describes the operation for the approver. Throws what the execution would throw now. */
