@@ -31,7 +31,7 @@ describe('the numbers of accounts', { timeout: 60_000 }, () => {
   });
 
   test('are unique, without a gap and the same to all nodes, also when nodes create accounts at the same moment', async () => {
-    const made = await Promise.all(
+    const created = await Promise.all(
       Array.from({ length: 20 }, (_, index) => {
         const { accounts, transactions } = nodes[index % 2] ?? assert.fail();
         return transactions.run({ origin: BY_OPERATOR }, (transaction) =>
@@ -39,14 +39,14 @@ describe('the numbers of accounts', { timeout: 60_000 }, () => {
         );
       }),
     );
-    const numbers = made.map(({ number }) => number);
+    const numbers = created.map(({ number }) => number);
     assert.deepEqual(
       numbers.toSorted((one, other) => one - other),
       Array.from({ length: 20 }, (_, index) => index + 1),
     );
     for (const node of nodes) {
       const listed = new Map((await node.accounts.list()).map((account) => [account.id, account]));
-      for (const [index, account] of made.entries()) {
+      for (const [index, account] of created.entries()) {
         const found = listed.get(account.id);
         assert.deepEqual([found?.number, found?.isTampered], [numbers[index], false]);
       }

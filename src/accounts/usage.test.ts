@@ -85,10 +85,10 @@ describe('a usage counter', { timeout: 60_000 }, () => {
     }
     await writing.flush();
     now = before;
-    let turns = 0;
+    let iterations = 0;
     let isOver = false;
     const others = (): void => {
-      turns++;
+      iterations++;
       if (!isOver) setImmediate(others);
     };
     setImmediate(others);
@@ -99,7 +99,7 @@ describe('a usage counter', { timeout: 60_000 }, () => {
       { name: 'b', number: 72 },
     ]);
     assert.equal(read, 6);
-    assert.ok(turns >= 3, `${turns}`);
+    assert.ok(iterations >= 3, `${iterations}`);
   });
 
   test('is buffered while the database is unavailable, and stored once when it is available again', async () => {
@@ -148,8 +148,8 @@ describe('a usage counter', { timeout: 60_000 }, () => {
     try {
       const statistics = new Usage({ database: second.core.database, clock });
       const found = await statistics.sums({ account, environment: 'sandbox' }, Date.now() - DAY, Date.now() + DAY);
-      const sum = (wanted: (name: string) => boolean): number =>
-        found.filter(({ name }) => wanted(name)).reduce((total, { number }) => total + number, 0);
+      const sum = (matches: (name: string) => boolean): number =>
+        found.filter(({ name }) => matches(name)).reduce((total, { number }) => total + number, 0);
       assert.equal(
         sum((name) => name.endsWith('.ok')),
         2,
@@ -185,12 +185,12 @@ describe('a usage counter', { timeout: 60_000 }, () => {
     const totals = new RecordTotals({ database, clock: () => service.now() });
     const of = () => totals.count({ account, environment: 'sandbox' });
     assert.deepEqual(await of(), { tokens: 0, captures: 0, payments: 0 });
-    const made = await service.call('POST', TOKENIZE, { key, body: cards([VISA, VISA]) });
+    const created = await service.call('POST', TOKENIZE, { key, body: cards([VISA, VISA]) });
     await service.call('POST', CAPTURES, { key, body: capture() });
     assert.deepEqual(await of(), { tokens: 0, captures: 0, payments: 0 });
     service.advance(11_000);
     assert.deepEqual(await of(), { tokens: 2, captures: 1, payments: 0 });
-    const [token] = made.json.data.tokens;
+    const [token] = created.json.data.tokens;
     await service.call('DELETE', '/v1/tokens', { key, body: { tokens: [token.token] } });
     service.advance(60_000_000);
     assert.equal((await of()).captures, 0);

@@ -42,7 +42,7 @@ describe('a read of the audit log', () => {
     const other = await openPeopleFixture();
     const readers = new AccessRecorder(other.core);
     await other.stop();
-    for (let turn = 0; turn < 2; turn++)
+    for (let attempt = 0; attempt < 2; attempt++)
       await assert.rejects(readers.record(other.core.clock, reader('late'), { account: '' }, []));
   });
 });

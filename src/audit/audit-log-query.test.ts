@@ -157,11 +157,11 @@ describe('a search of the audit log', { timeout: 60_000 }, () => {
     for (const account of [one, other, third])
       await put(account, entry(account, 'key.created'), entry(account, 'key.edited'));
     const verify = (account: string) => verifyAccount(database, service.core.journalKey, account);
-    const whole = await verifyJournal(database, service.core.journalKey);
-    assert.ok(whole.ok);
+    const entireLog = await verifyJournal(database, service.core.journalKey);
+    assert.ok(entireLog.ok);
     for (const account of [one, other, third, '', 'acct_unknown']) {
       const { ok, records } = await verify(account);
-      assert.ok(ok && records < whole.records, account);
+      assert.ok(ok && records < entireLog.records, account);
     }
     await commitOrThrow(database, {
       writes: [
@@ -200,30 +200,30 @@ describe('a search of the audit log', { timeout: 60_000 }, () => {
       for await (const _ of exportJournal(database, account));
     };
     for (const read of [() => verifyAccount(database, journalKey, account), exported]) {
-      let [turns, isOver] = [0, false];
+      let [iterations, isOver] = [0, false];
       const others = (): void => {
-        turns++;
+        iterations++;
         if (!isOver) setImmediate(others);
       };
       setImmediate(others);
       await read();
       isOver = true;
-      assert.ok(turns >= pages, `${turns}`);
+      assert.ok(iterations >= pages, `${iterations}`);
     }
   });
 
   test('returns the other records when one record was altered', async () => {
     const account = await newAccount();
-    const whole = { action: 'key.created', outcome: 'success', actor: { type: 'key' }, targets: ['key:1'] };
+    const event = { action: 'key.created', outcome: 'success', actor: { type: 'key' }, targets: ['key:1'] };
     const changed: readonly unknown[] = [
-      { ...whole, targets: 5 },
-      { ...whole, targets: 'key:1' },
-      { ...whole, targets: [{}] },
-      { ...whole, actor: null },
-      { ...whole, actor: { type: 'key', id: {} } },
-      { ...whole, outcome: 5 },
-      { ...whole, address: {} },
-      { ...whole, request_id: 7 },
+      { ...event, targets: 5 },
+      { ...event, targets: 'key:1' },
+      { ...event, targets: [{}] },
+      { ...event, actor: null },
+      { ...event, actor: { type: 'key', id: {} } },
+      { ...event, outcome: 5 },
+      { ...event, address: {} },
+      { ...event, request_id: 7 },
       null,
       [],
       5,

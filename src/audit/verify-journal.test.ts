@@ -424,12 +424,12 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     const database = await opened(path);
     const other = await opened(path);
     let writing = true;
-    let made = 0;
+    let created = 0;
     const writers = [database, other].map(async (instance) => {
       while (writing) {
-        const first = made % 2 === 0 ? 1 + made : OTHER_NUMBER + made;
-        const accounts = Array.from({ length: 20 }, () => `acct_growing_${made++}`);
-        made++;
+        const first = created % 2 === 0 ? 1 + created : OTHER_NUMBER + created;
+        const accounts = Array.from({ length: 20 }, () => `acct_growing_${created++}`);
+        created++;
         await insertAccounts(instance, accounts, first);
         await Promise.all(
           [...accounts, LONG.account].map((account) =>
@@ -448,7 +448,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     }
     writing = false;
     await Promise.all(writers);
-    assert.ok(last > TOTAL && made > 100, 'nothing was written in between');
+    assert.ok(last > TOTAL && created > 100, 'nothing was written in between');
     await other.close();
     await database.close();
   });
@@ -459,9 +459,9 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     return new Proxy(database, {
       get: (target, name) =>
         name === 'read'
-          ? async (...given: Parameters<SqliteDatabase['read']>) => {
+          ? async (...args: Parameters<SqliteDatabase['read']>) => {
               if (reads++ % 50 === 0) await pause(1);
-              return target.read(...given);
+              return target.read(...args);
             }
           : Reflect.get(target, name),
     });

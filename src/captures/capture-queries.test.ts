@@ -10,7 +10,7 @@ import { Vault } from '../vault/vault.ts';
 import { CaptureQueries, type CaptureView } from './capture-queries.ts';
 import { Captures, type NewCapture } from './captures.ts';
 
-const whole: NewCapture = {
+const complete: NewCapture = {
   pan: VISA as Pan,
   name: 'Ana Lopez',
   expiry: { month: '12', year: '2029' },
@@ -21,7 +21,7 @@ const whole: NewCapture = {
   ttlMinutes: 10,
 };
 const bare: NewCapture = {
-  ...whole,
+  ...complete,
   pan: undefined,
   name: undefined,
   expiry: undefined,
@@ -46,7 +46,7 @@ describe('the list of captures', { timeout: 60_000 }, () => {
 
   test('contains active captures, without card number and sensitive data', async () => {
     const tenant = await newTenant();
-    const first = await create(tenant, whole);
+    const first = await create(tenant, complete);
     service.advance(5);
     const second = await create(tenant, bare);
     const { items, cursor } = await listing.list(tenant);
@@ -74,21 +74,21 @@ describe('the list of captures', { timeout: 60_000 }, () => {
 
   test('is paginated, with each capture once, including a damaged one', async () => {
     const tenant = await newTenant();
-    const made: string[] = [];
+    const ids: string[] = [];
     // Some of them at one moment.
     for (let index = 0; index < 12; index++) {
-      made.push(...(await Promise.all(Array.from({ length: 10 }, () => create(tenant, whole)))));
+      ids.push(...(await Promise.all(Array.from({ length: 10 }, () => create(tenant, complete)))));
       service.advance(index % 2);
     }
     const { database } = service.core;
-    await commitOrThrow(database, { writes: [write('update captures set amount = 1 where id = ?', [made[3] ?? ''])] });
+    await commitOrThrow(database, { writes: [write('update captures set amount = 1 where id = ?', [ids[3] ?? ''])] });
     const found: CaptureView[] = [];
     for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
       const page = await listing.list(tenant, cursor);
       found.push(...page.items);
       cursor = page.cursor;
     }
-    assert.deepEqual(found.map(({ id }) => id).sort(), made.toSorted());
+    assert.deepEqual(found.map(({ id }) => id).sort(), ids.toSorted());
     const times = found.map(({ createdAt }) => createdAt);
     assert.deepEqual(
       times,
@@ -96,7 +96,7 @@ describe('the list of captures', { timeout: 60_000 }, () => {
     );
     assert.deepEqual(
       found.filter(({ card }) => card === undefined).map(({ id }) => id),
-      [made[3]],
+      [ids[3]],
     );
     await assert.rejects(listing.list(tenant, 'x'), { code: 'invalid_field' });
   });

@@ -120,10 +120,10 @@ describe('validFor', () => {
 describe('the certificate of a signing key', () => {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const publicKey = createPublicKey(privateKey);
-  const made = createSelfSigned(privateKey, 'acc_1', NOW);
+  const selfSigned = createSelfSigned(privateKey, 'acc_1', NOW);
 
   it('contains the key and is signed with it', async () => {
-    const certificate = new X509Certificate(await made);
+    const certificate = new X509Certificate(await selfSigned);
     assert.ok(certificate.publicKey.equals(publicKey));
     assert.ok(certificate.verify(publicKey));
     assert.deepEqual([certificate.subject, certificate.issuer], ['CN=acc_1', 'CN=acc_1']);
@@ -132,7 +132,7 @@ describe('the certificate of a signing key', () => {
   });
 
   it('is valid from yesterday for three years', async () => {
-    const certificate = new X509Certificate(await made);
+    const certificate = new X509Certificate(await selfSigned);
     assert.equal(seconds(certificate.validFromDate.getTime()), seconds(NOW - DAY));
     assert.equal(seconds(certificate.validToDate.getTime()), seconds(NOW + 1095 * DAY));
   });
@@ -148,7 +148,7 @@ describe('the certificate of a signing key', () => {
     const expected = createHash('sha1')
       .update(publicKey.export({ type: 'pkcs1', format: 'der' }))
       .digest('base64');
-    assert.equal(namedKeyIdentifier(await made), expected);
+    assert.equal(namedKeyIdentifier(await selfSigned), expected);
   });
 });
 

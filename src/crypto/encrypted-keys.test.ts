@@ -261,12 +261,12 @@ describe('the KDF check with any bytes', () => {
   });
 
   it('parsing returns the key or rejects the bytes, and throws no other error', () => {
-    const place = fc.nat({ max: 130 });
-    const change = fc.record({ at: place, cut: fc.nat({ max: 3 }), put: fc.uint8Array({ maxLength: 3 }) });
+    const position = fc.nat({ max: 130 });
+    const change = fc.record({ at: position, cut: fc.nat({ max: 3 }), put: fc.uint8Array({ maxLength: 3 }) });
     fc.assert(
       fc.property(fc.array(change, { minLength: 1, maxLength: 3 }), fc.boolean(), (changes, isPem) => {
         const bytes = changes.reduce(
-          (whole, { at, cut, put }) => Buffer.concat([whole.subarray(0, at), put, whole.subarray(at + cut)]),
+          (bytes, { at, cut, put }) => Buffer.concat([bytes.subarray(0, at), put, bytes.subarray(at + cut)]),
           LOCKED,
         );
         try {
@@ -314,7 +314,7 @@ describe('a private key as openssl writes it', () => {
     '-v1 PBE-SHA1-2DES',
   ])
     it(`is decrypted: pkcs8 -topk8 ${options}`, (t) => {
-      const bytes = written('pkcs8', '-topk8', ...options.split(' ').filter((word) => word !== ''));
+      const bytes = written('pkcs8', '-topk8', ...options.split(' ').filter((option) => option !== ''));
       if (bytes === undefined) return t.skip('there is no openssl on this machine');
       assert.ok(isRead(bytes));
     });

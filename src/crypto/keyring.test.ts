@@ -104,11 +104,11 @@ describe('a keyring', () => {
     const values = [];
     for (const [tenant, purpose] of owners) values.push(await sealed(ring, 'x', { tenant, purpose }));
     assert.equal(new Set(values.map(parseKeyId)).size, owners.length);
-    for (const [made, value] of values.entries()) {
-      for (const [asked, [tenant, purpose]] of owners.entries()) {
+    for (const [index, value] of values.entries()) {
+      for (const [ownerIndex, [tenant, purpose]] of owners.entries()) {
         for (const reader of [ring, ringOn(store)]) {
           const opened = reader.unseal(tenant, purpose, CONTEXT, value);
-          if (made === asked) assert.equal((await opened).toString(), 'x');
+          if (index === ownerIndex) assert.equal((await opened).toString(), 'x');
           else await assert.rejects(opened, UnsealError);
         }
       }

@@ -54,7 +54,7 @@ describe('PEM with headers of legacy encryption', () => {
     }`;
 
   /** Returns the output of a process that OpenSSL could ask for a passphrase: its input is open and stays empty. */
-  function said(reader: string, text: string): Promise<string> {
+  function outputOf(reader: string, text: string): Promise<string> {
     const file = join(folder, `${reader}.pem`);
     writeFileSync(file, text);
     return new Promise((resolve, reject) => {
@@ -92,12 +92,12 @@ describe('PEM with headers of legacy encryption', () => {
   ];
   for (const [reader, what, text, message] of locked) {
     it(`is rejected by ${reader} without a prompt: ${what}`, async () => {
-      assert.equal(await said(reader, text), `InvalidKeyError: ${message}\n`);
+      assert.equal(await outputOf(reader, text), `InvalidKeyError: ${message}\n`);
     });
   }
 
   it('is read in such a process without these headers', async () => {
-    assert.equal(await said('parsePublicKey', pem('PUBLIC KEY', SPKI)), 'accepted\n');
+    assert.equal(await outputOf('parsePublicKey', pem('PUBLIC KEY', SPKI)), 'accepted\n');
   });
 });
 
@@ -160,11 +160,11 @@ describe('text before PEM', () => {
 describe('PKCS#12', () => {
   const HINT = 'this is PKCS#12; convert its key to PEM first: openssl pkcs12 -in FILE -nocerts -nodes';
   const rest = Buffer.alloc(300, 0x30);
-  const begun = (...bytes: readonly number[]): Buffer => Buffer.concat([Buffer.from(bytes), rest]);
+  const pkcs12With = (...bytes: readonly number[]): Buffer => Buffer.concat([Buffer.from(bytes), rest]);
 
   it('is rejected with the command that converts it, whatever the encoding of its length', () => {
     for (const length of [[0x7f], [0x80], [0x81, 0xff], [0x82, 0x0a, 0x0a], [0x83, 0x0a, 0x0d, 0x00]]) {
-      const bytes = begun(0x30, ...length, 0x02, 0x01, 0x03);
+      const bytes = pkcs12With(0x30, ...length, 0x02, 0x01, 0x03);
       for (const passphrase of [undefined, 'correct horse'])
         assert.equal(
           fault(() => parsePrivateKey(bytes, passphrase)),
@@ -174,7 +174,10 @@ describe('PKCS#12', () => {
   });
 
   it('is recognized in no other version or structure', () => {
-    for (const bytes of [begun(0x30, 0x82, 1, 1, 0x02, 0x01, 0x00), begun(0x31, 0x82, 1, 1, 0x02, 0x01, 0x03)])
+    for (const bytes of [
+      pkcs12With(0x30, 0x82, 1, 1, 0x02, 0x01, 0x00),
+      pkcs12With(0x31, 0x82, 1, 1, 0x02, 0x01, 0x03),
+    ])
       assert.equal(
         fault(() => parsePrivateKey(bytes, undefined)),
         'expected an RSA private key: PEM, DER or JWK',

@@ -6,7 +6,7 @@ import { Failure, invalidField } from '../kernel/failure.ts';
 import { ENVELOPES, type Family } from './envelopes.ts';
 
 const FAMILIES = Object.keys(ENVELOPES) as Family[];
-const ANSWER = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] };
+const DATA = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] };
 
 describe('the envelope of a family', () => {
   it('contains the data of a success', () => {
@@ -54,7 +54,7 @@ describe('the envelope of a family', () => {
   for (const family of FAMILIES) {
     it(`is written and described alike: ${family}`, () => {
       const { success, successSchema, failure, failureSchema } = ENVELOPES[family];
-      const schema = successSchema(ANSWER);
+      const schema = successSchema(DATA);
       assert.deepEqual(faultsOf(schema, success({ id: 'x' })), []);
       assert.deepEqual(JSON.parse(fastJson(schema)(success({ id: 'x', undeclared: 1 }))), success({ id: 'x' }));
       assert.deepEqual(faultsOf(failureSchema, failure(new Failure('access_denied'), 403)), []);

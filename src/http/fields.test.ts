@@ -99,12 +99,12 @@ describe('an object', () => {
   });
 
   it('rejects null, and passes an empty string to the field, where a member is optional and not nullable', () => {
-    const whole = object({ name, amount: optionalNotNull(anyString('Amount')), count: optionalNotNull(count) });
-    assert.deepEqual(read(whole, '{"name":"Ana"}'), { name: 'Ana' });
-    assert.deepEqual(read(whole, '{"name":"Ana","amount":"","count":3}'), { name: 'Ana', amount: '', count: 3 });
-    assert.equal(fault(whole, '{"name":"Ana","amount":null}'), 'amount: expected a string');
-    for (const given of ['null', '""'])
-      assert.match(fault(whole, `{"name":"Ana","count":${given}}`), /^count: expected an integer/);
+    const shape = object({ name, amount: optionalNotNull(anyString('Amount')), count: optionalNotNull(count) });
+    assert.deepEqual(read(shape, '{"name":"Ana"}'), { name: 'Ana' });
+    assert.deepEqual(read(shape, '{"name":"Ana","amount":"","count":3}'), { name: 'Ana', amount: '', count: 3 });
+    assert.equal(fault(shape, '{"name":"Ana","amount":null}'), 'amount: expected a string');
+    for (const value of ['null', '""'])
+      assert.match(fault(shape, `{"name":"Ana","count":${value}}`), /^count: expected an integer/);
   });
 
   it('reads no inherited member', () => {

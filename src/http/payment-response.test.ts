@@ -24,8 +24,8 @@ import {
 
 const write = fastJson(serializable(paymentResponse.schema) as object);
 /** The response as a client parses it from the wire. */
-// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
-const sent = (answer: unknown): any => JSON.parse(write(answer));
+// biome-ignore lint/suspicious/noExplicitAny: tests inspect responses of every shape
+const sent = (response: unknown): any => JSON.parse(write(response));
 
 const pair = (
   payment: Partial<Payment>,
@@ -35,7 +35,7 @@ const pair = (
   operation: buildOperation({ state: 'accepted', ...operation }),
 });
 
-const told: ProcessorDetails = {
+const details: ProcessorDetails = {
   processorId: 'p-1',
   responseCode: '08',
   reconciliationId: 'rec-1',
@@ -48,25 +48,28 @@ const broken = { status: 'ProcessorError', reason: 'ConnectionRejected' } as con
 
 describe('the response to an authorization or payment', () => {
   it("contains the authorized amount, and the processor's details", () => {
-    assert.deepEqual(sent(formatOperation(pair(PAYMENT_STATES.Authorized, { type: 'authorization', details: told }))), {
-      status: 'success',
-      message: 'Authorization successful',
-      data: {
-        transaction_info: {
-          type: 'authorization_response',
-          reference_code: 'A-1',
-          transaction_id: FIRST,
-          payment_id: FIRST,
-          request_id: 'p-1',
-          status: 'Authorized',
-          response_code: '08',
-          reconciliation_id: 'rec-1',
-          created_at: new Date(NOW - 100).toISOString(),
+    assert.deepEqual(
+      sent(formatOperation(pair(PAYMENT_STATES.Authorized, { type: 'authorization', details: details }))),
+      {
+        status: 'success',
+        message: 'Authorization successful',
+        data: {
+          transaction_info: {
+            type: 'authorization_response',
+            reference_code: 'A-1',
+            transaction_id: FIRST,
+            payment_id: FIRST,
+            request_id: 'p-1',
+            status: 'Authorized',
+            response_code: '08',
+            reconciliation_id: 'rec-1',
+            created_at: new Date(NOW - 100).toISOString(),
+          },
+          order_info: { amount_details: { authorized_amount: 100, currency: 'USD' } },
+          processor_info: { approval_code: '123456', transaction_id: 'net-1', avs: { code: 'Y', codeRaw: 'A' } },
         },
-        order_info: { amount_details: { authorized_amount: 100, currency: 'USD' } },
-        processor_info: { approval_code: '123456', transaction_id: 'net-1', avs: { code: 'Y', codeRaw: 'A' } },
       },
-    });
+    );
   });
 
   it('has ids of the vault, and code 00, where the processor returned none', () => {
@@ -92,11 +95,13 @@ describe('the response to an authorization or payment', () => {
       ...REASONS.Declined.map((reason) => ({ status: 'Declined', reason }) as const),
       ...REASONS.ProcessorError.map((reason) => ({ status: 'ProcessorError', reason }) as const),
     ]) {
-      const answer = sent(formatOperation(pair(failed, { type: 'authorization', state: 'refused', failure: failed })));
+      const response = sent(
+        formatOperation(pair(failed, { type: 'authorization', state: 'refused', failure: failed })),
+      );
       const isDeclined = failed.status === 'Declined';
-      assert.equal(answer.status, isDeclined ? 'Fail' : 'Error');
-      assert.equal(answer.message, isDeclined ? 'Authorization declined' : 'Authorization failed at the processor');
-      const { status, reason, response_code: code } = answer.data.transaction_info;
+      assert.equal(response.status, isDeclined ? 'Fail' : 'Error');
+      assert.equal(response.message, isDeclined ? 'Authorization declined' : 'Authorization failed at the processor');
+      const { status, reason, response_code: code } = response.data.transaction_info;
       assert.deepEqual([status, reason, code], [failed.status, failed.reason, RESPONSE_CODES[failed.reason]]);
     }
   });
@@ -127,22 +132,22 @@ describe('the response to a capture, refund or void', () => {
   ] as const;
   for (const [type, standing, name, amounts] of cases) {
     it(`states the effect of ${type}, its failure, or that its outcome is unknown`, () => {
-      const answer = (operation: Partial<Operation>) =>
+      const responseTo = (operation: Partial<Operation>) =>
         sent(formatOperation(pair(standing, { type, amount: 2000n, ...operation })));
-      const done = answer({});
+      const done = responseTo({});
       assert.deepEqual([done.status, done.message], ['success', `${name} successful`]);
       assert.deepEqual(done.data.order_info.amount_details, amounts);
       const { transaction_info: info } = done.data;
       assert.deepEqual([info.type, info.transaction_id, info.payment_id], [`${type}_response`, NEXT, FIRST]);
       assert.equal(info.status, standing.status);
       assert.equal(info.response_code, '00');
-      const refused = answer({ state: 'refused', failure: declined });
+      const refused = responseTo({ state: 'refused', failure: declined });
       assert.deepEqual([refused.status, refused.message], ['Fail', `${name} declined`]);
       assert.equal(refused.data.transaction_info.response_code, '51');
-      const failed = answer({ state: 'refused', failure: broken });
+      const failed = responseTo({ state: 'refused', failure: broken });
       assert.deepEqual([failed.status, failed.message], ['Error', `${name} failed at the processor`]);
       assert.equal(failed.data.transaction_info.response_code, '91');
-      const unknown = answer({ state: 'in_progress' });
+      const unknown = responseTo({ state: 'in_progress' });
       assert.deepEqual([unknown.status, unknown.message], ['Error', 'Outcome unknown, being resolved']);
       assert.equal(unknown.data.transaction_info.status, standing.status);
       assert.equal('response_code' in unknown.data.transaction_info, false);
@@ -159,9 +164,9 @@ describe('the response to a capture, refund or void', () => {
 
 describe('the response to a lookup', () => {
   it('has the requested ids and the current state of the payment', () => {
-    const answer = sent(formatDetails(pair(PAYMENT_STATES.Collected, { type: 'capture', details: told })));
-    assert.deepEqual([answer.status, answer.message], ['success', 'Get Transaction Details successful']);
-    const { transaction_info: info, order_info: order } = answer.data;
+    const response = sent(formatDetails(pair(PAYMENT_STATES.Collected, { type: 'capture', details: details })));
+    assert.deepEqual([response.status, response.message], ['success', 'Get Transaction Details successful']);
+    const { transaction_info: info, order_info: order } = response.data;
     assert.deepEqual(
       [info.type, info.operation, info.operation_status, info.transaction_id, info.status],
       ['transaction_details_response', 'capture', 'succeeded', NEXT, 'Collected'],

@@ -100,7 +100,7 @@ describe('a token bucket', () => {
   it('is neither emptied nor frozen by a clock that is set back', () => {
     const { clock, pass } = fakeClock();
     const buckets = new TokenBuckets({ clock, rate: 10, burst: 20 });
-    for (let taken = 0; taken < 15; taken++) buckets.take('a');
+    for (let count = 0; count < 15; count++) buckets.take('a');
     pass(-DAY);
     assert.equal(drain(buckets, 'a'), 5);
     pass(SECOND);

@@ -49,8 +49,8 @@ describe('a text that users type for other users', () => {
     ];
     const ungiven = ['\u0378', '\ufff0', '\uffff', '\ufdd0', '\ue000', '\u{e0080}', '\u{e0100}', '\u{10ffff}'];
     const others = ['\u2060', '\u2066', '\u2069', '\ufe0f', '\ufe00', '\ufeff', '\ud800', '\u{e0041}'];
-    for (const sign of [...unseen, ...blank, ...ungiven, ...others])
-      for (const text of [sign, `${sign}Ana`, `An${sign}a`, `Ana${sign}`])
+    for (const character of [...unseen, ...blank, ...ungiven, ...others])
+      for (const text of [character, `${character}Ana`, `An${character}a`, `Ana${character}`])
         for (const read of [assertDisplayable, assertUnambiguous])
           assert.equal(refusal(read, text), 'name: contains invisible characters; remove them', escape(text));
   });

@@ -114,10 +114,10 @@ describe('ascending ids', () => {
 
   it('contain the time of their creation, and sort after all ids of earlier times', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 2 ** 46 }), fc.integer({ min: 1, max: 2 ** 46 }), (made, time) => {
-        const [id = ''] = idsAt([made]);
-        assert.equal(parseIdTime(id), made);
-        assert.equal(id >= minIdAt(time), made >= time);
+      fc.property(fc.integer({ min: 1, max: 2 ** 46 }), fc.integer({ min: 1, max: 2 ** 46 }), (createdAt, time) => {
+        const [id = ''] = idsAt([createdAt]);
+        assert.equal(parseIdTime(id), createdAt);
+        assert.equal(id >= minIdAt(time), createdAt >= time);
       }),
     );
     assert.ok(minIdAt(Number.MAX_SAFE_INTEGER) > (idsAt([2 ** 46])[0] ?? ''));

@@ -83,13 +83,13 @@ describe('against JSON.parse', () => {
   });
 
   it('accepts and rejects the same texts when one character is changed', () => {
-    const signs = fc.constantFrom(...'{}[]",:0123456789.eE+-\\u tfn\t\n\u0000\u00a0'.split(''), '');
+    const characters = fc.constantFrom(...'{}[]",:0123456789.eE+-\\u tfn\t\n\u0000\u00a0'.split(''), '');
     let refused = 0;
     fc.assert(
-      fc.property(small, fc.nat(), signs, (value, position, sign) => {
+      fc.property(small, fc.nat(), characters, (value, position, character) => {
         const text = JSON.stringify(value);
         const at = position % text.length;
-        const changed = text.slice(0, at) + sign + text.slice(at + 1);
+        const changed = text.slice(0, at) + character + text.slice(at + 1);
         let native: unknown;
         try {
           native = JSON.parse(changed);
@@ -121,8 +121,8 @@ describe('numbers', () => {
       fc.option(fc.tuple(fc.constantFrom('e', 'E'), fc.constantFrom('', '+', '-'), digits), { nil: undefined }),
     )
     .map(
-      ([sign, whole, fraction, exponent]) =>
-        `${sign}${whole}${fraction === undefined ? '' : `.${fraction}`}${exponent?.join('') ?? ''}`,
+      ([sign, integer, fraction, exponent]) =>
+        `${sign}${integer}${fraction === undefined ? '' : `.${fraction}`}${exponent?.join('') ?? ''}`,
     );
 
   it('are preserved as they were written', () => {

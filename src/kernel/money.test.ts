@@ -87,9 +87,9 @@ describe('parseAmount', () => {
 
   it('accepts no more decimals than the currency has, counted as written', () => {
     for (const each of CURRENCIES) {
-      const places = minorUnitDigits(each);
-      assert.equal(parseAmount(`1.${'0'.repeat(places + 1)}`, each), undefined, each);
-      if (places > 0) assert.equal(parseAmount(`1.${'0'.repeat(places)}`, each), 10n ** BigInt(places), each);
+      const digits = minorUnitDigits(each);
+      assert.equal(parseAmount(`1.${'0'.repeat(digits + 1)}`, each), undefined, each);
+      if (digits > 0) assert.equal(parseAmount(`1.${'0'.repeat(digits)}`, each), 10n ** BigInt(digits), each);
     }
     assert.equal(parseAmount('10.0', JPY), undefined);
     assert.equal(parseAmount('10.500', USD), undefined);

@@ -128,8 +128,8 @@ describe('truncatePans', () => {
     assert.equal(truncatePans('4111111111111111 5555555555554444'), '411111******1111 555555******4444');
     fc.assert(
       fc.property(fc.array(fc.tuple(prose, written)), (parts) => {
-        const text = parts.map(([words, { text: digits }]) => words + digits).join('');
-        assert.equal(truncatePans(text), parts.map(([words, { card }]) => words + truncatePan(card)).join(''));
+        const text = parts.map(([prefix, { text: digits }]) => prefix + digits).join('');
+        assert.equal(truncatePans(text), parts.map(([prefix, { card }]) => prefix + truncatePan(card)).join(''));
       }),
     );
   });
@@ -174,12 +174,14 @@ describe('truncatePans', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[0-9 a-]{0,60}$/), (text) => {
         const shown = truncatePans(text);
-        const signs = text.replace(/[ -]/g, '');
-        const shownSigns = shown.replace(/[ -]/g, '');
-        assert.equal(shownSigns.length, signs.length);
-        for (let index = 0; index < signs.length; index++) {
-          const sign = shownSigns[index] ?? '';
-          assert.ok(sign === signs[index] || (sign === '*' && /[0-9]/.test(signs[index] ?? '')));
+        const unseparated = text.replace(/[ -]/g, '');
+        const shownCharacters = shown.replace(/[ -]/g, '');
+        assert.equal(shownCharacters.length, unseparated.length);
+        for (let index = 0; index < unseparated.length; index++) {
+          const shownCharacter = shownCharacters[index] ?? '';
+          assert.ok(
+            shownCharacter === unseparated[index] || (shownCharacter === '*' && /[0-9]/.test(unseparated[index] ?? '')),
+          );
         }
       }),
     );
@@ -216,7 +218,7 @@ describe('truncatePans', () => {
   it('changes nothing the second time, when words separate the card numbers', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(prose, written)), (parts) => {
-        const once = truncatePans(parts.map(([words, { text }]) => words + text).join(''));
+        const once = truncatePans(parts.map(([prefix, { text }]) => prefix + text).join(''));
         assert.equal(truncatePans(once), once);
       }),
     );

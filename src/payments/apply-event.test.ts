@@ -69,8 +69,8 @@ function assertUnchanged(after: PaymentSnapshot, before: PaymentSnapshot, about 
 
 const CLP = 'CLP' as Currency;
 
-const settled = (snapshot: PaymentSnapshot, word: OutcomeName): PaymentSnapshot | undefined =>
-  completedBy(snapshot, OUTCOMES[word]);
+const settled = (snapshot: PaymentSnapshot, outcomeName: OutcomeName): PaymentSnapshot | undefined =>
+  completedBy(snapshot, OUTCOMES[outcomeName]);
 
 const isOutcome = (result: Outcome | InquiryResult): result is Outcome =>
   result.kind !== 'reversed' && result.kind !== 'not-found';
@@ -133,25 +133,29 @@ const ENDS: Readonly<Record<string, Partial<Readonly<Record<OutcomeName, Status>
   },
 };
 
-const every = (visit: (pair: PaymentSnapshot, word: OutcomeName, about: string) => void): void => {
+const every = (visit: (pair: PaymentSnapshot, outcomeName: OutcomeName, about: string) => void): void => {
   for (const type of TYPES)
     for (const status of STATUSES)
-      for (const word of OUTCOME_NAMES)
-        visit(withOperation(PAYMENT_STATES[status], { type, amount: 2000n }), word, `${type}, ${status}, ${word}`);
+      for (const outcomeName of OUTCOME_NAMES)
+        visit(
+          withOperation(PAYMENT_STATES[status], { type, amount: 2000n }),
+          outcomeName,
+          `${type}, ${status}, ${outcomeName}`,
+        );
 };
 
 describe('a result of an operation in progress', () => {
-  for (const [begun, words] of Object.entries(ENDS)) {
-    const [type, status] = begun.split(' ') as [OperationType, Status];
+  for (const [operationAndStatus, statuses] of Object.entries(ENDS)) {
+    const [type, status] = operationAndStatus.split(' ') as [OperationType, Status];
     const types: readonly OperationType[] = type === 'authorization' ? ['authorization', 'payment'] : [type];
-    it(`completes ${begun} for ${Object.keys(words).length} of ${OUTCOME_NAMES.length} results`, () => {
+    it(`completes ${operationAndStatus} for ${Object.keys(statuses).length} of ${OUTCOME_NAMES.length} results`, () => {
       for (const each of types) {
-        for (const word of OUTCOME_NAMES) {
+        for (const outcomeName of OUTCOME_NAMES) {
           const before = withOperation(PAYMENT_STATES[status], { type: each, amount: 2000n });
-          assert.equal(settled(before, word)?.payment.status, words[word], `${each}, ${word}`);
-          const outcome = OUTCOMES[word];
+          assert.equal(settled(before, outcomeName)?.payment.status, statuses[outcomeName], `${each}, ${outcomeName}`);
+          const outcome = OUTCOMES[outcomeName];
           if (isOutcome(outcome))
-            assert.equal(responded(before, outcome)?.payment.status, words[word], `${each}, ${word}`);
+            assert.equal(responded(before, outcome)?.payment.status, statuses[outcomeName], `${each}, ${outcomeName}`);
         }
       }
     });
@@ -159,8 +163,8 @@ describe('a result of an operation in progress', () => {
 
   it('changes the status only as the transition table allows', () => {
     let moves = 0;
-    every((pair, word, about) => {
-      const after = settled(pair, word);
+    every((pair, outcomeName, about) => {
+      const after = settled(pair, outcomeName);
       if (after === undefined || after.payment.status === pair.payment.status) return;
       moves++;
       const line = TRANSITIONS.find(({ from, to }) => from === pair.payment.status && to === after.payment.status);
@@ -170,8 +174,8 @@ describe('a result of an operation in progress', () => {
   });
 
   it('keeps authorized ≥ collected ≥ refunded, and an expiry for Opened and Authorized only', () => {
-    every((pair, word, about) => {
-      const { payment } = settled(pair, word) ?? pair;
+    every((pair, outcomeName, about) => {
+      const { payment } = settled(pair, outcomeName) ?? pair;
       assert.ok(payment.authorized >= payment.collected && payment.collected >= payment.refunded, about);
       assert.equal(payment.expiresAt !== undefined, ['Opened', 'Authorized'].includes(payment.status), about);
       const reasons: readonly string[] =
@@ -183,13 +187,13 @@ describe('a result of an operation in progress', () => {
 
   it('completes the operation and leaves none in progress, or changes nothing', () => {
     let ends = 0;
-    every((pair, word, about) => {
+    every((pair, outcomeName, about) => {
       const after = settled(
         {
           ...pair,
-          reconciliation: buildReconciliation({ consecutiveNotFound: 3, reversalStarted: word !== 'not sent' }),
+          reconciliation: buildReconciliation({ consecutiveNotFound: 3, reversalStarted: outcomeName !== 'not sent' }),
         },
-        word,
+        outcomeName,
       );
       if (after === undefined) return;
       ends++;
@@ -203,17 +207,18 @@ describe('a result of an operation in progress', () => {
   });
 
   it('stores the details of the processor, if there are any', () => {
-    every((pair, word, about) => {
-      const after = settled(pair, word);
+    every((pair, outcomeName, about) => {
+      const after = settled(pair, outcomeName);
       if (after === undefined) return;
-      const hasDetails = word !== 'not sent' && !(word === 'reversed' && pair.operation.type === 'capture');
+      const hasDetails =
+        outcomeName !== 'not sent' && !(outcomeName === 'reversed' && pair.operation.type === 'capture');
       assert.deepEqual(after.operation.details, hasDetails ? told : {}, about);
     });
   });
 
   it('completes nothing when the outcome is unknown', () => {
-    every((pair, word, about) => {
-      if (SILENT.includes(word)) assert.equal(settled(pair, word), undefined, about);
+    every((pair, outcomeName, about) => {
+      if (SILENT.includes(outcomeName)) assert.equal(settled(pair, outcomeName), undefined, about);
     });
   });
 
@@ -249,17 +254,21 @@ describe('the first operation', () => {
   });
 
   it('that is also captured has collected the amount that the processor reports', () => {
-    const whole = settled(first, 'captured')?.payment;
-    assert.deepEqual([whole?.authorized, whole?.collected], [10_000n, 10_000n]);
+    const full = settled(first, 'captured')?.payment;
+    assert.deepEqual([full?.authorized, full?.collected], [10_000n, 10_000n]);
     const part = settled(first, 'captured in part')?.payment;
     assert.deepEqual([part?.authorized, part?.collected], [10_000n, 6000n]);
   });
 
   it('remains in doubt when more was captured than requested', () => {
-    const word = (minor: bigint): Outcome => ({ kind: 'approved', captured: captured(minor), details: told });
-    assert.equal(completedBy(first, word(10_001n)), undefined);
-    assert.equal(applyState(buildPayment(PAYMENT_STATES.Authorized), word(10_001n), NOW, RULES), undefined);
-    assert.equal(completedBy(first, word(10_000n))?.payment.status, 'Collected');
+    const capturedOutcome = (minor: bigint): Outcome => ({
+      kind: 'approved',
+      captured: captured(minor),
+      details: told,
+    });
+    assert.equal(completedBy(first, capturedOutcome(10_001n)), undefined);
+    assert.equal(applyState(buildPayment(PAYMENT_STATES.Authorized), capturedOutcome(10_001n), NOW, RULES), undefined);
+    assert.equal(completedBy(first, capturedOutcome(10_000n))?.payment.status, 'Collected');
   });
 
   it('that is pending leaves the payment Opened and is rechecked', () => {
@@ -281,8 +290,8 @@ describe('a capture', () => {
   const capture = withOperation(PAYMENT_STATES.Authorized, { type: 'capture', amount: 2000n });
 
   it('collects its amount when it is pending or approved', () => {
-    for (const word of ['approved', 'pending', 'captured'] as const) {
-      const after = settled(capture, word);
+    for (const outcomeName of ['approved', 'pending', 'captured'] as const) {
+      const after = settled(capture, outcomeName);
       assert.deepEqual([after?.payment.authorized, after?.payment.collected], [10_000n, 2000n]);
       assert.equal(after?.operation.state, 'accepted');
       assert.deepEqual(after?.reconciliation.recheckIds, []);
@@ -297,14 +306,14 @@ describe('a capture', () => {
   });
 
   it('completes where a notification reported it, or its reversal, before the response', () => {
-    const told = (amount: bigint): PaymentSnapshot =>
+    const captureOf = (amount: bigint): PaymentSnapshot =>
       withOperation(PAYMENT_STATES.Collected, { type: 'capture', amount });
-    for (const word of ['approved', 'pending'] as const) {
-      const after = settled(told(8000n), word);
+    for (const outcomeName of ['approved', 'pending'] as const) {
+      const after = settled(captureOf(8000n), outcomeName);
       assert.deepEqual([after?.payment.status, after?.payment.collected], ['Collected', 8000n]);
       assert.equal(after?.payment.operationInProgress, undefined);
       assert.equal(after?.operation.state, 'accepted');
-      assert.equal(settled(told(2000n), word), undefined, 'another capture');
+      assert.equal(settled(captureOf(2000n), outcomeName), undefined, 'another capture');
     }
     const undone = settled(withOperation(PAYMENT_STATES.Voided, { type: 'capture' }), 'reversed');
     assert.equal(undone?.payment.status, 'Voided');
@@ -326,7 +335,8 @@ describe('a refund', () => {
 
   it('may refund the remaining amount, and never more', () => {
     assert.equal(settled(refund(5000n), 'approved')?.payment.refunded, 8000n);
-    for (const word of ['approved', 'pending'] as const) assert.equal(settled(refund(5001n), word), undefined);
+    for (const outcomeName of ['approved', 'pending'] as const)
+      assert.equal(settled(refund(5001n), outcomeName), undefined);
   });
 
   it('that is pending counts as refunded, and is rechecked', () => {
@@ -337,8 +347,8 @@ describe('a refund', () => {
   });
 
   it('that is refused changes no amount', () => {
-    for (const word of ['refused', 'not sent'] as const) {
-      const after = settled(refund(2000n), word);
+    for (const outcomeName of ['refused', 'not sent'] as const) {
+      const after = settled(refund(2000n), outcomeName);
       assert.equal(after?.payment.refunded, 3000n);
       assert.equal(after?.operation.state, 'refused');
       assert.deepEqual(after?.reconciliation.recheckIds, []);
@@ -348,13 +358,14 @@ describe('a refund', () => {
 
 describe('a void and an expiry', () => {
   it('differ in the expired flag of the payment', () => {
-    for (const word of ['approved', 'reversed'] as const) {
+    for (const outcomeName of ['approved', 'reversed'] as const) {
       assert.equal(
-        settled(withOperation(PAYMENT_STATES.Authorized, { type: 'expiry' }), word)?.payment.isExpired,
+        settled(withOperation(PAYMENT_STATES.Authorized, { type: 'expiry' }), outcomeName)?.payment.isExpired,
         true,
       );
       assert.equal(
-        settled(withOperation(PAYMENT_STATES.Authorized, { type: 'authorization_void' }), word)?.payment.isExpired,
+        settled(withOperation(PAYMENT_STATES.Authorized, { type: 'authorization_void' }), outcomeName)?.payment
+          .isExpired,
         false,
       );
     }
@@ -367,15 +378,15 @@ describe('a void and an expiry', () => {
   it('remain in progress while pending; a refused expiry remains in progress too', () => {
     for (const type of ['authorization_void', 'expiry'] as const)
       assert.equal(settled(withOperation(PAYMENT_STATES.Authorized, { type }), 'pending'), undefined);
-    for (const word of ['refused', 'not sent'] as const)
-      assert.equal(settled(withOperation(PAYMENT_STATES.Authorized, { type: 'expiry' }), word), undefined);
+    for (const outcomeName of ['refused', 'not sent'] as const)
+      assert.equal(settled(withOperation(PAYMENT_STATES.Authorized, { type: 'expiry' }), outcomeName), undefined);
   });
 
   it('complete when a notification has already reported the payment as reversed', () => {
     for (const type of ['authorization_void', 'expiry'] as const) {
       for (const status of ['Cancelled', 'Voided'] as const) {
-        for (const word of ['approved', 'reversed'] as const) {
-          const after = settled(withOperation(PAYMENT_STATES[status], { type }), word);
+        for (const outcomeName of ['approved', 'reversed'] as const) {
+          const after = settled(withOperation(PAYMENT_STATES[status], { type }), outcomeName);
           assert.equal(after?.payment.status, status);
           assert.equal(after?.payment.operationInProgress, undefined);
           assert.equal(after?.payment.isExpired, type === 'expiry');
@@ -413,8 +424,10 @@ describe('an operation that is reversed', () => {
 describe('an operation that was superseded', () => {
   const void_ = (status: Status): PaymentSnapshot =>
     withOperation(PAYMENT_STATES[status], { type: 'authorization_void' });
-  const by = (pair: PaymentSnapshot, word: 'refused' | 'captured' | 'captured in part'): PaymentSnapshot | undefined =>
-    apply(pair, { type: 'superseded', state: OUTCOMES[word] });
+  const by = (
+    pair: PaymentSnapshot,
+    outcomeName: 'refused' | 'captured' | 'captured in part',
+  ): PaymentSnapshot | undefined => apply(pair, { type: 'superseded', state: OUTCOMES[outcomeName] });
 
   it('is refused, and the payment takes the state at the processor', () => {
     const after = by(void_('Authorized'), 'captured in part');
@@ -429,10 +442,14 @@ describe('an operation that was superseded', () => {
 
   it('completes also when the payment is already in that state', () => {
     for (const status of ['Collected', 'Declined', 'ProcessorError', 'Voided', 'Cancelled'] as const) {
-      for (const word of ['refused', 'captured'] as const) {
+      for (const outcomeName of ['refused', 'captured'] as const) {
         const pair = void_(status);
-        const after = by(pair, word);
-        assert.deepEqual(after?.payment, { ...pair.payment, operationInProgress: undefined }, `${status}, ${word}`);
+        const after = by(pair, outcomeName);
+        assert.deepEqual(
+          after?.payment,
+          { ...pair.payment, operationInProgress: undefined },
+          `${status}, ${outcomeName}`,
+        );
         assert.equal(after?.operation.state, 'refused');
       }
     }
@@ -440,8 +457,8 @@ describe('an operation that was superseded', () => {
 });
 
 describe('the state of a payment at the processor', () => {
-  const stands = (status: Status, word: OutcomeName): Payment | undefined =>
-    applyState(buildPayment(PAYMENT_STATES[status]), OUTCOMES[word], NOW, RULES);
+  const statusAfter = (status: Status, outcomeName: OutcomeName): Payment | undefined =>
+    applyState(buildPayment(PAYMENT_STATES[status]), OUTCOMES[outcomeName], NOW, RULES);
   const EXPECTED: Partial<Record<Status, Partial<Record<OutcomeName, Status>>>> = {
     Opened: {
       approved: 'Authorized',
@@ -462,14 +479,18 @@ describe('the state of a payment at the processor', () => {
 
   it('is applied only as the transition table allows', () => {
     for (const status of STATUSES)
-      for (const word of OUTCOME_NAMES)
-        assert.equal(stands(status, word)?.status, EXPECTED[status]?.[word], `${status}, ${word}`);
+      for (const outcomeName of OUTCOME_NAMES)
+        assert.equal(
+          statusAfter(status, outcomeName)?.status,
+          EXPECTED[status]?.[outcomeName],
+          `${status}, ${outcomeName}`,
+        );
   });
 
   it('sets a reason for failures only', () => {
-    assert.equal(stands('Authorized', 'refused')?.reason, 'InsufficientFunds');
-    assert.equal(stands('Opened', 'broken')?.reason, 'InvalidConfiguration');
-    assert.equal(stands('Opened', 'reversed')?.reason, undefined);
+    assert.equal(statusAfter('Authorized', 'refused')?.reason, 'InsufficientFunds');
+    assert.equal(statusAfter('Opened', 'broken')?.reason, 'InvalidConfiguration');
+    assert.equal(statusAfter('Opened', 'reversed')?.reason, undefined);
   });
 });
 
@@ -484,12 +505,12 @@ describe('a late outcome of a completed operation', () => {
       reversalStarted: true,
       recheckIds,
     });
-  const later = (pair: PaymentSnapshot, word: OutcomeName): PaymentSnapshot => {
-    const finding = OUTCOMES[word];
+  const later = (pair: PaymentSnapshot, outcomeName: OutcomeName): PaymentSnapshot => {
+    const finding = OUTCOMES[outcomeName];
     assert.ok(finding.kind !== 'not-sent');
     return recheck(pair, finding);
   };
-  const FINDINGS = OUTCOME_NAMES.filter((word) => word !== 'not sent');
+  const FINDINGS = OUTCOME_NAMES.filter((outcomeName) => outcomeName !== 'not sent');
 
   it('updates a pending payment, and leaves an operation in progress unchanged', () => {
     const pending = ended({}, { type: 'authorization', details: { processorId: 'p-0', networkId: 'n' } }, [
@@ -504,7 +525,8 @@ describe('a late outcome of a completed operation', () => {
     assert.deepEqual(after.operation.details, { ...told, networkId: 'n' });
     assert.equal(after.operation.state, 'accepted');
     assert.equal(later(pending, 'reversed').payment.status, 'Cancelled');
-    for (const word of ['pending', 'unknown', 'not-found'] as const) assertUnchanged(later(pending, word), pending);
+    for (const outcomeName of ['pending', 'unknown', 'not-found'] as const)
+      assertUnchanged(later(pending, outcomeName), pending);
   });
 
   it('declines a pending payment, with the reason', () => {
@@ -515,8 +537,8 @@ describe('a late outcome of a completed operation', () => {
 
   it('keeps the earlier details', () => {
     const pending = ended({}, { type: 'authorization', details: { approvalCode: '999999', networkId: 'n' } });
-    const word: InquiryResult = { kind: 'approved', details: { approvalCode: undefined, responseCode: '08' } };
-    const after = recheck(pending, word);
+    const result: InquiryResult = { kind: 'approved', details: { approvalCode: undefined, responseCode: '08' } };
+    const after = recheck(pending, result);
     assert.deepEqual(after.operation.details, { approvalCode: '999999', networkId: 'n', responseCode: '08' });
   });
 
@@ -526,7 +548,8 @@ describe('a late outcome of a completed operation', () => {
       state: 'refused',
       failure: NEVER_CONFIRMED,
     });
-    for (const word of FINDINGS) assertUnchanged(later(reversedEarlier, word), reversedEarlier, word);
+    for (const outcomeName of FINDINGS)
+      assertUnchanged(later(reversedEarlier, outcomeName), reversedEarlier, outcomeName);
   });
 
   it('subtracts a refund that was refused in the end', () => {
@@ -580,65 +603,68 @@ describe('a late outcome of a completed operation', () => {
     for (const status of STATUSES) {
       const pair = late(status);
       const isHeld = status === 'Opened' || status === 'Authorized';
-      for (const word of FINDINGS)
-        if (word !== 'reversed' || !isHeld) assertUnchanged(later(pair, word), pair, `${status}, ${word}`);
+      for (const outcomeName of FINDINGS)
+        if (outcomeName !== 'reversed' || !isHeld)
+          assertUnchanged(later(pair, outcomeName), pair, `${status}, ${outcomeName}`);
     }
   });
 
   it('does not change a capture, void or expiry that took effect', () => {
     for (const type of ['capture', 'authorization_void', 'expiry'] as const) {
       const pair = ended(PAYMENT_STATES.Collected, { type });
-      for (const word of FINDINGS) {
-        const after = later(pair, word);
-        assert.equal(after.payment, pair.payment, `${type}, ${word}`);
+      for (const outcomeName of FINDINGS) {
+        const after = later(pair, outcomeName);
+        assert.equal(after.payment, pair.payment, `${type}, ${outcomeName}`);
         assert.equal(after.operation.state, 'accepted');
       }
     }
     for (const type of ['capture', 'payment_refund', 'authorization_void'] as const) {
       const pair = ended(PAYMENT_STATES.Voided, { type, state: 'refused', failure: failed });
-      for (const word of FINDINGS.filter((each) => OUTCOMES[each].kind !== 'approved'))
-        assertUnchanged(later(pair, word), pair);
+      for (const outcomeName of FINDINGS.filter((each) => OUTCOMES[each].kind !== 'approved'))
+        assertUnchanged(later(pair, outcomeName), pair);
     }
   });
 
   it('is expected until the outcome is final, and for a limited time after a reversal', () => {
-    const more = (pair: PaymentSnapshot, word: OutcomeName, now = NOW): boolean => {
-      const finding = OUTCOMES[word];
+    const more = (pair: PaymentSnapshot, outcomeName: OutcomeName, now = NOW): boolean => {
+      const finding = OUTCOMES[outcomeName];
       assert.ok(finding.kind !== 'not-sent');
       // The operation was created 100 milliseconds ago.
       return needsRecheck(pair, finding, now, 55);
     };
     const reversedEarlier = ended(PAYMENT_STATES.Authorized, { type: 'capture', state: 'refused' });
-    for (const word of ['unknown', 'not-found', 'pending', 'approved'] as const) {
-      assert.equal(more(reversedEarlier, word, NOW + 9), true, word);
-      // The last look is repeated until it is answered.
-      assert.equal(more(reversedEarlier, word, NOW + 10), word === 'unknown', word);
+    for (const outcomeName of ['unknown', 'not-found', 'pending', 'approved'] as const) {
+      assert.equal(more(reversedEarlier, outcomeName, NOW + 9), true, outcomeName);
+      // The last inquiry is repeated until it has a result.
+      assert.equal(more(reversedEarlier, outcomeName, NOW + 10), outcomeName === 'unknown', outcomeName);
     }
     assert.equal(more(reversedEarlier, 'refused', NOW), false);
     for (const status of STATUSES) {
       const isHeld = status === 'Opened' || status === 'Authorized';
-      for (const word of FINDINGS) {
+      for (const outcomeName of FINDINGS) {
         const refusedVoid = ended(PAYMENT_STATES[status], { type: 'authorization_void', state: 'refused' });
-        assert.equal(more(refusedVoid, word, NOW + 9), isHeld, `${status}, ${word}`);
-        assert.equal(more(refusedVoid, word, NOW + 10), isHeld && word === 'unknown');
+        assert.equal(more(refusedVoid, outcomeName, NOW + 9), isHeld, `${status}, ${outcomeName}`);
+        assert.equal(more(refusedVoid, outcomeName, NOW + 10), isHeld && outcomeName === 'unknown');
       }
     }
     for (const status of STATUSES) {
-      for (const word of FINDINGS) {
-        // A notified authorization is inquired about until there is an answer that is about it.
-        const isUnanswered = word === 'unknown' || word === 'not-found';
+      for (const outcomeName of FINDINGS) {
+        // A notified authorization is inquired about until a response is about it.
+        const isUnanswered = outcomeName === 'unknown' || outcomeName === 'not-found';
         const expected = status === 'Opened' || (status === 'Authorized' && isUnanswered);
         assert.equal(
-          more(ended(PAYMENT_STATES[status], { type: 'payment' }), word, NOW + 99),
+          more(ended(PAYMENT_STATES[status], { type: 'payment' }), outcomeName, NOW + 99),
           expected,
-          `${status}, ${word}`,
+          `${status}, ${outcomeName}`,
         );
       }
     }
     for (const type of ['capture', 'authorization_void', 'expiry'] as const)
-      for (const word of FINDINGS) assert.equal(more(ended(PAYMENT_STATES.Collected, { type }), word), false);
+      for (const outcomeName of FINDINGS)
+        assert.equal(more(ended(PAYMENT_STATES.Collected, { type }), outcomeName), false);
     const refund = ended(PAYMENT_STATES.Collected, { type: 'payment_refund' });
-    for (const word of FINDINGS) assert.equal(more(refund, word, NOW + 99), OUTCOMES[word].kind !== 'approved', word);
+    for (const outcomeName of FINDINGS)
+      assert.equal(more(refund, outcomeName, NOW + 99), OUTCOMES[outcomeName].kind !== 'approved', outcomeName);
   });
 });
 
@@ -660,8 +686,8 @@ describe('a late outcome that cannot be applied', () => {
     const roomy = refund({ refunded: 0n });
     assert.equal(needsManualResolution(recheck(roomy, OUTCOMES.approved).operation, OUTCOMES.approved), false);
     const before = refund();
-    for (const word of [OUTCOMES.unknown, OUTCOMES['not-found'], OUTCOMES.refused] as const)
-      assert.equal(needsManualResolution(recheck(before, word).operation, word), false);
+    for (const result of [OUTCOMES.unknown, OUTCOMES['not-found'], OUTCOMES.refused] as const)
+      assert.equal(needsManualResolution(recheck(before, result).operation, result), false);
   });
 
   it('needs none for a void of an unchanged payment, nor for a first operation', () => {
@@ -691,8 +717,8 @@ describe('a late outcome that cannot be applied', () => {
 describe('a payment that fails after its approval', () => {
   it('drops the code of the approval', () => {
     const before: PaymentSnapshot = withCompleted(PAYMENT_STATES.Authorized, { state: 'accepted', details: told });
-    const word: InquiryResult = { kind: 'refused', failure: failed, details: {} };
-    const { payment, operation } = recheck(before, word);
+    const result: InquiryResult = { kind: 'refused', failure: failed, details: {} };
+    const { payment, operation } = recheck(before, result);
     assert.equal(payment.status, 'Declined');
     assert.equal(operation.details.responseCode, undefined);
     assert.equal(operation.details.approvalCode, told.approvalCode);
@@ -701,8 +727,8 @@ describe('a payment that fails after its approval', () => {
 
 describe('a capture in another currency', () => {
   it('is not accepted', () => {
-    const word: InquiryResult = { kind: 'approved', captured: { minor: 10_000n, currency: CLP }, details: told };
-    assert.equal(applyState(buildPayment(), word, NOW, RULES), undefined);
+    const result: InquiryResult = { kind: 'approved', captured: { minor: 10_000n, currency: CLP }, details: told };
+    assert.equal(applyState(buildPayment(), result, NOW, RULES), undefined);
   });
 });
 
@@ -732,8 +758,8 @@ describe('the details of an operation', () => {
     withCompleted(PAYMENT_STATES.Authorized, { state: 'accepted', details: told });
 
   it('keeps the code of an outcome that is not a refusal', () => {
-    const word: InquiryResult = { kind: 'approved', captured: { minor: 10_000n, currency: USD }, details: {} };
-    const { payment, operation } = recheck(accepted(), word);
+    const result: InquiryResult = { kind: 'approved', captured: { minor: 10_000n, currency: USD }, details: {} };
+    const { payment, operation } = recheck(accepted(), result);
     assert.equal(payment.status, 'Collected');
     assert.deepEqual(operation.details, told);
   });
@@ -836,9 +862,12 @@ describe('a response to our request', () => {
 
   it('completes no first operation of a payment that is not Opened', () => {
     for (const status of STATUSES)
-      for (const word of ['approved', 'captured', 'refused', 'pending', 'not sent'] as const) {
-        const after = responded(withOperation(PAYMENT_STATES[status], { type: 'authorization' }), OUTCOMES[word]);
-        assert.equal(after !== undefined, status === 'Opened', `${status}, ${word}`);
+      for (const outcomeName of ['approved', 'captured', 'refused', 'pending', 'not sent'] as const) {
+        const after = responded(
+          withOperation(PAYMENT_STATES[status], { type: 'authorization' }),
+          OUTCOMES[outcomeName],
+        );
+        assert.equal(after !== undefined, status === 'Opened', `${status}, ${outcomeName}`);
       }
     const { payment } = responded(withOperation({}, { type: 'authorization' }), OUTCOMES.pending) ?? assert.fail();
     assert.deepEqual([payment.status, payment.expiresAt], ['Opened', NOW + 500]);
@@ -857,7 +886,7 @@ describe('the transition table', () => {
       if (row !== undefined) rows.splice(index, 0, row);
     }
   };
-  const WORDS = {
+  const FIRST_OUTCOMES = {
     Opened: 'pending',
     Authorized: 'approved',
     Collected: 'captured',
@@ -867,9 +896,12 @@ describe('the transition table', () => {
 
   it('applies the rows of a new payment to first responses, and those of Opened to inquiries', () => {
     const first = withOperation({}, { type: 'authorization' });
-    for (const [to, word] of Object.entries(WORDS) as [keyof typeof WORDS, (typeof WORDS)[keyof typeof WORDS]][]) {
-      const response = () => responded(first, OUTCOMES[word])?.payment.status;
-      const inquiry = () => completedBy(first, OUTCOMES[word])?.payment.status;
+    for (const [to, outcomeName] of Object.entries(FIRST_OUTCOMES) as [
+      keyof typeof FIRST_OUTCOMES,
+      (typeof FIRST_OUTCOMES)[keyof typeof FIRST_OUTCOMES],
+    ][]) {
+      const response = () => responded(first, OUTCOMES[outcomeName])?.payment.status;
+      const inquiry = () => completedBy(first, OUTCOMES[outcomeName])?.payment.status;
       assert.deepEqual([response(), inquiry()], [to, to]);
       without('new', to, () => assert.deepEqual([response(), inquiry()], [undefined, to]));
       if (to !== 'Opened') without('Opened', to, () => assert.deepEqual([response(), inquiry()], [to, undefined]));

@@ -89,20 +89,20 @@ const literal: CardSource = {
   holder: { literal: 'Ana Lopez' },
 };
 
-/** Answers with the value of each part, and notes who asked for which. */
+/** Resolves each part to its value, and records the requests. */
 function holding(values: Readonly<Record<string, string>>): {
   placeholders: Placeholders;
-  asked: (readonly [CardDataContext, readonly LocatedPlaceholder[]])[];
+  requests: (readonly [CardDataContext, readonly LocatedPlaceholder[]])[];
 } {
-  const asked: (readonly [CardDataContext, readonly LocatedPlaceholder[]])[] = [];
-  const stand: Pick<Placeholders, 'resolve'> = {
+  const requests: (readonly [CardDataContext, readonly LocatedPlaceholder[]])[] = [];
+  const fake: Pick<Placeholders, 'resolve'> = {
     resolve: async (transaction, reader, marks): Promise<Substitution[]> => {
       assert.equal(transaction, TRANSACTION);
-      asked.push([reader, marks]);
+      requests.push([reader, marks]);
       return marks.map((mark) => ({ located: mark, value: values[mark.placeholder.part] ?? '' })).reverse();
     },
   };
-  return { placeholders: stand as unknown as Placeholders, asked };
+  return { placeholders: fake as unknown as Placeholders, requests };
 }
 
 const of = (text: string, name: keyof CardSource): { readonly placeholder: Placeholder } => {
@@ -115,26 +115,26 @@ const HELD = { card: '4111111111111111', expiration: '12/29', cvv: '123', name: 
 
 describe('resolving a card', () => {
   it('given as values reads no record', async () => {
-    const { placeholders, asked } = holding({});
+    const { placeholders, requests } = holding({});
     const read = await resolveCard(TRANSACTION, placeholders, READER, literal);
     assert.deepEqual(read, {
       card: { pan, expiry: { month: '12', year: '29' }, securityCode: '123', holder: 'Ana Lopez' },
       isInClear: true,
       captureIds: [],
     });
-    assert.deepEqual(asked, []);
+    assert.deepEqual(requests, []);
   });
 
   it('given by a capture reads it once for all parts, and names the capture once', async () => {
-    const { placeholders, asked } = holding(HELD);
+    const { placeholders, requests } = holding(HELD);
     const read = await resolveCard(TRANSACTION, placeholders, READER, allOf('{{cap-1:transaction}}'));
     assert.deepEqual(read, {
       card: { pan, expiry: { month: '12', year: '29' }, securityCode: '123', holder: 'Ana Lopez' },
       isInClear: false,
       captureIds: ['cap-1'],
     });
-    assert.equal(asked.length, 1);
-    const [[reader, marks] = assert.fail('no record was read')] = asked;
+    assert.equal(requests.length, 1);
+    const [[reader, marks] = assert.fail('no record was read')] = requests;
     assert.equal(reader, READER);
     const seen = marks.map(({ location, number, placeholder }) => [
       location(),
@@ -155,7 +155,7 @@ describe('resolving a card', () => {
   });
 
   it('may mix values, tokens and captures', async () => {
-    const { placeholders, asked } = holding({ ...HELD, expiration: '01/30' });
+    const { placeholders, requests } = holding({ ...HELD, expiration: '01/30' });
     const source = {
       ...literal,
       number: of('{{tok-1:detokenize}}', 'number') as CardField<typeof pan>,
@@ -166,7 +166,7 @@ describe('resolving a card', () => {
     assert.deepEqual(read.card, { pan, expiry: { month: '12', year: '29' }, securityCode: '123', holder: undefined });
     assert.deepEqual([read.isInClear, read.captureIds], [false, ['cap-2']]);
     assert.deepEqual(
-      asked[0]?.[1].map(({ number, location }) => [number, location()]),
+      requests[0]?.[1].map(({ number, location }) => [number, location()]),
       [
         [1, 'card.number'],
         [2, 'card.security_code'],

@@ -229,8 +229,8 @@ describe('the state of a payment', () => {
 
 describe('a new operation', () => {
   it('is in progress without an effect', () => {
-    const asked = { type: 'payment_refund', amount: 7n, referenceCode: 'R-1' } as const;
-    assert.deepEqual(newOperation(NEXT, NOW, buildPayment(), asked), {
+    const request = { type: 'payment_refund', amount: 7n, referenceCode: 'R-1' } as const;
+    assert.deepEqual(newOperation(NEXT, NOW, buildPayment(), request), {
       id: NEXT,
       paymentId: FIRST,
       type: 'payment_refund',
@@ -251,8 +251,8 @@ describe('a new operation', () => {
       operationInProgress: FIRST,
       referenceCode: 'A-2',
     });
-    const asked = { type: 'payment', amount: 9_007_199_254_740_993n, referenceCode: 'A-2' } as const;
-    assert.deepEqual(initialOperation(payment), newOperation(FIRST, payment.createdAt, payment, asked));
+    const request = { type: 'payment', amount: 9_007_199_254_740_993n, referenceCode: 'A-2' } as const;
+    assert.deepEqual(initialOperation(payment), newOperation(FIRST, payment.createdAt, payment, request));
     assert.equal(initialOperation(payment).id, payment.id);
   });
 });

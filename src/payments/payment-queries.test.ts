@@ -123,11 +123,11 @@ describe('the list of payments', { timeout: 120_000 }, () => {
     assert.equal(first.items.length, 50);
     assert.ok(first.items.filter(({ payment }) => payment === undefined).length >= 49);
     // Sealed values cannot be matched, so the page ends after the limited number of rows that were read.
-    const sought = await listing.list(mine, { referenceCode: 'A-1001' });
-    assert.ok(sought.items.length <= 1 && sought.cursor !== undefined && sought.searchedUntil !== undefined);
-    const rest = await listing.list(mine, { referenceCode: 'A-1001' }, sought.cursor);
+    const found = await listing.list(mine, { referenceCode: 'A-1001' });
+    assert.ok(found.items.length <= 1 && found.cursor !== undefined && found.searchedUntil !== undefined);
+    const rest = await listing.list(mine, { referenceCode: 'A-1001' }, found.cursor);
     assert.deepEqual(
-      [...sought.items, ...rest.items].map((item) => item.id),
+      [...found.items, ...rest.items].map((item) => item.id),
       [id],
     );
     assert.equal(rest.cursor, undefined);
@@ -159,14 +159,14 @@ describe('the list of payments', { timeout: 120_000 }, () => {
 
   test('counts payments while other requests are served', async () => {
     const days = 30;
-    let [turns, isOver] = [0, false];
+    let [iterations, isOver] = [0, false];
     const others = (): void => {
-      turns++;
+      iterations++;
       if (!isOver) setImmediate(others);
     };
     setImmediate(others);
     await listing.counts(tenant, 0, days * DAY);
     isOver = true;
-    assert.ok(turns >= days, `${turns}`);
+    assert.ok(iterations >= days, `${iterations}`);
   });
 });

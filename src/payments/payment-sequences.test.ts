@@ -49,7 +49,7 @@ const TRIGGERS: readonly Trigger[] = ['processor', 'capture', 'refund', 'void', 
 const isAuthorized = (status: Status): boolean => status === 'Authorized';
 const isLive = (status: Status): boolean => status === 'Opened' || status === 'Authorized';
 const isGone = (status: Status): boolean => status === 'Cancelled' || status === 'Voided';
-const given = (status: Status): Status => (status === 'Opened' ? 'Cancelled' : 'Voided');
+const reversedStatus = (status: Status): Status => (status === 'Opened' ? 'Cancelled' : 'Voided');
 
 function begins(model: Model, type: Command['type'], cents: number | undefined): number | undefined {
   if (model.busy !== undefined) return undefined;
@@ -60,16 +60,16 @@ function begins(model: Model, type: Command['type'], cents: number | undefined):
   return cents > 0 && cents <= most ? cents : undefined;
 }
 
-/** How the payment stands at the processor, taken over where it can be. */
-function stands(model: Model, word: Outcome | InquiryResult): boolean {
+/** Applies the state of the payment at the processor where a transition allows it, and returns whether it did. */
+function applyStateToModel(model: Model, result: Outcome | InquiryResult): boolean {
   const was = model.status;
   if (!isLive(was)) return false;
-  if (word.kind === 'refused') model.status = word.failure.status;
-  else if (word.kind === 'reversed') model.status = given(was);
-  else if (word.kind === 'approved' && word.captured !== undefined) {
+  if (result.kind === 'refused') model.status = result.failure.status;
+  else if (result.kind === 'reversed') model.status = reversedStatus(was);
+  else if (result.kind === 'approved' && result.captured !== undefined) {
     model.status = 'Collected';
-    model.collected = Number(word.captured.minor);
-  } else if (word.kind === 'approved' && was === 'Opened') model.status = 'Authorized';
+    model.collected = Number(result.captured.minor);
+  } else if (result.kind === 'approved' && was === 'Opened') model.status = 'Authorized';
   else return false;
   return true;
 }
@@ -78,17 +78,17 @@ function stands(model: Model, word: Outcome | InquiryResult): boolean {
 function effect(
   model: Model,
   { type, amount }: NonNullable<Model['busy']>,
-  word: Outcome | InquiryResult,
+  result: Outcome | InquiryResult,
 ): boolean | undefined {
-  const says = word.kind;
-  const isYes = says === 'approved' || says === 'pending';
-  const isNo = says === 'refused' || says === 'not-sent';
+  const kind = result.kind;
+  const isYes = kind === 'approved' || kind === 'pending';
+  const isNo = kind === 'refused' || kind === 'not-sent';
   if (type === 'capture') {
-    if (says === 'reversed' && isAuthorized(model.status)) {
+    if (kind === 'reversed' && isAuthorized(model.status)) {
       model.status = 'Voided';
       return false;
     }
-    if (says === 'reversed' && model.status === 'Voided') return false;
+    if (kind === 'reversed' && model.status === 'Voided') return false;
     // True when a notification reported it first.
     if (isYes && model.status === 'Collected' && model.collected === amount) return true;
     if (!isYes || !isAuthorized(model.status)) return isNo ? false : undefined;
@@ -101,27 +101,27 @@ function effect(
     model.refunded += amount;
     return true;
   }
-  if (says === 'approved' || says === 'reversed') {
+  if (kind === 'approved' || kind === 'reversed') {
     if (!isLive(model.status) && !isGone(model.status)) return undefined;
-    if (isLive(model.status)) model.status = given(model.status);
+    if (isLive(model.status)) model.status = reversedStatus(model.status);
     return true;
   }
   return isNo && type !== 'expiry' ? false : undefined;
 }
 
-function ends(model: Model, word: Outcome | InquiryResult): void {
+function applyResultToModel(model: Model, result: Outcome | InquiryResult): void {
   const { busy } = model;
   if (busy === undefined) return;
-  let did: boolean | undefined;
-  if (busy.type !== 'authorization') did = effect(model, busy, word);
-  else if (word.kind === 'pending') did = true;
-  else if (word.kind === 'not-sent') {
+  let hasApplied: boolean | undefined;
+  if (busy.type !== 'authorization') hasApplied = effect(model, busy, result);
+  else if (result.kind === 'pending') hasApplied = true;
+  else if (result.kind === 'not-sent') {
     model.status = 'ProcessorError';
-    did = false;
-  } else if (stands(model, word)) did = word.kind !== 'refused';
-  if (did === undefined) return;
+    hasApplied = false;
+  } else if (applyStateToModel(model, result)) hasApplied = result.kind !== 'refused';
+  if (hasApplied === undefined) return;
   model.busy = undefined;
-  model.ended.push({ ...busy, didSomething: did });
+  model.ended.push({ ...busy, didSomething: hasApplied });
 }
 
 const pairOf = ({ payment, reconciliation, operations }: Real, id: string | undefined): PaymentSnapshot | undefined => {
@@ -160,7 +160,7 @@ function step(model: Model, real: Real, about: string, act: () => void, mayChang
     );
 }
 
-class Ask implements fc.Command<Model, Real> {
+class Start implements fc.Command<Model, Real> {
   readonly type: Command['type'];
   readonly cents: number | undefined;
   constructor(type: Command['type'], cents: number | undefined) {
@@ -168,7 +168,7 @@ class Ask implements fc.Command<Model, Real> {
     this.cents = type === 'capture' || type === 'payment_refund' ? cents : undefined;
   }
   check = (): boolean => true;
-  toString = (): string => `ask ${this.type} ${this.cents ?? ''}`;
+  toString = (): string => `start ${this.type} ${this.cents ?? ''}`;
   run(model: Model, real: Real): void {
     const expected = begins(model, this.type, this.cents);
     if (expected !== undefined) model.busy = { type: this.type, amount: expected };
@@ -195,20 +195,20 @@ class Ask implements fc.Command<Model, Real> {
 }
 
 /** Applies the processor's response about the operation in progress. */
-class Say implements fc.Command<Model, Real> {
-  readonly word: Outcome | InquiryResult;
+class Respond implements fc.Command<Model, Real> {
+  readonly result: Outcome | InquiryResult;
   readonly event: PaymentEvent;
-  constructor(word: Outcome | InquiryResult, isResponse: boolean) {
-    this.word = word;
+  constructor(result: Outcome | InquiryResult, isResponse: boolean) {
+    this.result = result;
     const isInquiry =
-      word.kind === 'reversed' || word.kind === 'not-found' || (!isResponse && word.kind !== 'not-sent');
-    this.event = isInquiry ? { type: 'inquired', result: word } : { type: 'responded', outcome: word };
+      result.kind === 'reversed' || result.kind === 'not-found' || (!isResponse && result.kind !== 'not-sent');
+    this.event = isInquiry ? { type: 'inquired', result: result } : { type: 'responded', outcome: result };
   }
   check = ({ busy }: Readonly<Model>): boolean => busy !== undefined;
   toString = (): string =>
-    `say ${JSON.stringify(this.word, (_, value) => (typeof value === 'bigint' ? `${value}` : value))}`;
+    `respond ${JSON.stringify(this.result, (_, value) => (typeof value === 'bigint' ? `${value}` : value))}`;
   run(model: Model, real: Real): void {
-    ends(model, this.word);
+    applyResultToModel(model, this.result);
     step(model, real, this.toString(), () => {
       const pair = pairOf(real, real.payment.operationInProgress);
       const after = pair && apply(pair, this.event);
@@ -220,22 +220,22 @@ class Say implements fc.Command<Model, Real> {
 }
 
 /** Recovery completes the operation in progress without the processor's response. */
-class GiveUp implements fc.Command<Model, Real> {
-  readonly word: InquiryResult | undefined;
-  constructor(word: InquiryResult | undefined) {
-    this.word = word;
+class Complete implements fc.Command<Model, Real> {
+  readonly result: InquiryResult | undefined;
+  constructor(result: InquiryResult | undefined) {
+    this.result = result;
   }
   check = ({ busy }: Readonly<Model>): boolean => {
     const isEnding = busy?.type === 'authorization_void' || busy?.type === 'expiry';
     // A void may be reversed, too, and is then rechecked; an expiry never is.
-    const isVoid = busy?.type === 'authorization_void' && this.word === undefined;
-    return busy !== undefined && (isVoid || isEnding === (this.word !== undefined));
+    const isVoid = busy?.type === 'authorization_void' && this.result === undefined;
+    return busy !== undefined && (isVoid || isEnding === (this.result !== undefined));
   };
-  toString = (): string => (this.word === undefined ? 'give up' : `overtake by ${this.word.kind}`);
+  toString = (): string => (this.result === undefined ? 'reverse' : `supersede by ${this.result.kind}`);
   run(model: Model, real: Real): void {
     const { busy } = model;
     assert.ok(busy !== undefined);
-    if (this.word !== undefined) stands(model, this.word);
+    if (this.result !== undefined) applyStateToModel(model, this.result);
     else if (busy.type === 'authorization') model.status = 'ProcessorError';
     model.busy = undefined;
     model.ended.push({ ...busy, didSomething: false });
@@ -243,9 +243,9 @@ class GiveUp implements fc.Command<Model, Real> {
       const pair = pairOf(real, real.payment.operationInProgress);
       assert.ok(pair !== undefined);
       const after =
-        this.word === undefined
+        this.result === undefined
           ? apply(pair, { type: 'reversed', failure: NEVER_CONFIRMED })
-          : apply(pair, { type: 'superseded', state: this.word });
+          : apply(pair, { type: 'superseded', state: this.result });
       assert.ok(after !== undefined);
       assert.deepEqual(after.operation.stateAfter, stateOf(after.payment));
       put(real, after);
@@ -253,16 +253,16 @@ class GiveUp implements fc.Command<Model, Real> {
   }
 }
 
-/** A later word about an operation that has ended and is watched. */
-class SayLater implements fc.Command<Model, Real> {
+/** Applies a late outcome of a completed operation that is rechecked. */
+class RespondLate implements fc.Command<Model, Real> {
   readonly pick: number;
-  readonly word: InquiryResult;
-  constructor(pick: number, word: InquiryResult) {
+  readonly result: InquiryResult;
+  constructor(pick: number, result: InquiryResult) {
     this.pick = pick;
-    this.word = word;
+    this.result = result;
   }
   check = (): boolean => true;
-  toString = (): string => `say later of ${this.pick}: ${this.word.kind}`;
+  toString = (): string => `respond late to ${this.pick}: ${this.result.kind}`;
   run(model: Model, real: Real): void {
     const { recheckIds } = real.reconciliation;
     const id = recheckIds[this.pick % recheckIds.length];
@@ -278,7 +278,7 @@ class SayLater implements fc.Command<Model, Real> {
       real,
       this.toString(),
       () => {
-        const after = apply(pair, { type: 'inquired', result: this.word });
+        const after = apply(pair, { type: 'inquired', result: this.result });
         assert.ok(after !== undefined);
         put(real, after);
       },
@@ -287,19 +287,19 @@ class SayLater implements fc.Command<Model, Real> {
   }
   #expect(model: Model, { operation }: PaymentSnapshot, ended: readonly Operation[]): void {
     if (operation.type === 'authorization') {
-      stands(model, this.word);
+      applyStateToModel(model, this.result);
       return;
     }
     const entry = model.ended[ended.findIndex(({ id }) => id === operation.id)];
     assert.ok(entry !== undefined);
-    if (entry.didSomething && entry.type === 'payment_refund' && this.word.kind === 'refused') {
+    if (entry.didSomething && entry.type === 'payment_refund' && this.result.kind === 'refused') {
       model.refunded -= entry.amount;
       entry.didSomething = false;
     } else if (!entry.didSomething) {
       // An inquiry about a void returns the state of the payment.
       const isVoid = entry.type === 'authorization_void';
-      const isYes = isVoid ? this.word.kind === 'reversed' && isLive(model.status) : this.word.kind === 'approved';
-      if (isYes) entry.didSomething = effect(model, entry, this.word) ?? false;
+      const isYes = isVoid ? this.result.kind === 'reversed' && isLive(model.status) : this.result.kind === 'approved';
+      if (isYes) entry.didSomething = effect(model, entry, this.result) ?? false;
     }
   }
 }
@@ -319,17 +319,19 @@ const finding = fc.oneof(
     .integer({ min: 1, max: TOTAL })
     .map((minor): InquiryResult => ({ ...OUTCOMES.captured, captured: captured(BigInt(minor)) })),
 );
-const asked = fc.constantFrom<Command['type']>('capture', 'payment_refund', 'authorization_void', 'expiry');
+const commandType = fc.constantFrom<Command['type']>('capture', 'payment_refund', 'authorization_void', 'expiry');
 const commands = fc.commands(
   [
-    fc.tuple(asked, cents).map((of) => new Ask(...of)),
-    fc.constantFrom<Command['type']>('capture', 'payment_refund').map((type) => new Ask(type, 10)),
-    fc.tuple(fc.oneof(finding, fc.constant<Outcome>(OUTCOMES['not sent'])), fc.boolean()).map((of) => new Say(...of)),
-    fc.boolean().map((isResponse) => new Say(OUTCOMES.approved, isResponse)),
+    fc.tuple(commandType, cents).map((of) => new Start(...of)),
+    fc.constantFrom<Command['type']>('capture', 'payment_refund').map((type) => new Start(type, 10)),
+    fc
+      .tuple(fc.oneof(finding, fc.constant<Outcome>(OUTCOMES['not sent'])), fc.boolean())
+      .map((of) => new Respond(...of)),
+    fc.boolean().map((isResponse) => new Respond(OUTCOMES.approved, isResponse)),
     fc
       .constantFrom<InquiryResult | undefined>(undefined, OUTCOMES.captured, { ...OUTCOMES.refused, failure: failed })
-      .map((word) => new GiveUp(word)),
-    fc.tuple(fc.nat(9), finding).map((of) => new SayLater(...of)),
+      .map((result) => new Complete(result)),
+    fc.tuple(fc.nat(9), finding).map((of) => new RespondLate(...of)),
   ],
   { maxCommands: 30 },
 );

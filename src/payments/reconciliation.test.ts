@@ -119,16 +119,16 @@ describe('the wait for the next attempt', () => {
 describe('the due time of a payment with nothing in progress', () => {
   it('is its expiry, earlier when operations are rechecked, or never', () => {
     const AGAIN = NOW + 100;
-    const look = (watched: readonly string[], expiresAt: number | undefined): number | undefined =>
-      nextRecoveryAt(buildPayment({ expiresAt }), { recheckIds: watched }, AGAIN);
-    assert.equal(look([], undefined), undefined);
-    assert.equal(look([], NOW + 50), NOW + 50);
-    assert.equal(look([], NOW + 500), NOW + 500);
-    assert.equal(look(['a'], undefined), AGAIN);
-    assert.equal(look(['a'], NOW + 500), AGAIN);
-    assert.equal(look(['a'], NOW + 50), NOW + 50);
-    assert.equal(look(['a'], 0), 0);
-    assert.equal(look([], 0), 0);
+    const dueAt = (recheckIds: readonly string[], expiresAt: number | undefined): number | undefined =>
+      nextRecoveryAt(buildPayment({ expiresAt }), { recheckIds }, AGAIN);
+    assert.equal(dueAt([], undefined), undefined);
+    assert.equal(dueAt([], NOW + 50), NOW + 50);
+    assert.equal(dueAt([], NOW + 500), NOW + 500);
+    assert.equal(dueAt(['a'], undefined), AGAIN);
+    assert.equal(dueAt(['a'], NOW + 500), AGAIN);
+    assert.equal(dueAt(['a'], NOW + 50), NOW + 50);
+    assert.equal(dueAt(['a'], 0), 0);
+    assert.equal(dueAt([], 0), 0);
   });
 });
 

@@ -44,32 +44,32 @@ interface RecordedCall {
   readonly payment?: Payment;
 }
 
-/** A processor that responds from the script and notes what it was asked; a call that is not in it is a fault. */
-function scripted(script: Script): { readonly processor: TimedProcessor; readonly asked: RecordedCall[] } {
-  const asked: RecordedCall[] = [];
+/** A processor that responds from the script and records its calls; a call that is not in the script is rejected. */
+function scripted(script: Script): { readonly processor: TimedProcessor; readonly calls: RecordedCall[] } {
+  const calls: RecordedCall[] = [];
   let inquiries = 0;
-  const say = <T>(word: T | undefined): Promise<T> =>
-    word === undefined ? Promise.reject(new Error('not in the script')) : Promise.resolve(word);
-  const stand: Pick<TimedProcessor, keyof Script | 'lastProblem'> = {
+  const respond = <T>(response: T | undefined): Promise<T> =>
+    response === undefined ? Promise.reject(new Error('not in the script')) : Promise.resolve(response);
+  const fake: Pick<TimedProcessor, keyof Script | 'lastProblem'> = {
     lastProblem: 'timeout',
     inquire: (history, subject) => {
-      asked.push({ what: 'inquire', history, subject });
-      return say(script.inquire?.[inquiries++]);
+      calls.push({ what: 'inquire', history, subject });
+      return respond(script.inquire?.[inquiries++]);
     },
     reverse: (history, subject) => {
-      asked.push({ what: 'reverse', history, subject });
-      return say(script.reverse);
+      calls.push({ what: 'reverse', history, subject });
+      return respond(script.reverse);
     },
     captureAuthorized: (payment, operation, history) => {
-      asked.push({ what: 'captureAuthorized', history, operation, payment });
-      return say(script.captureAuthorized);
+      calls.push({ what: 'captureAuthorized', history, operation, payment });
+      return respond(script.captureAuthorized);
     },
     repeatVoid: (operation, history) => {
-      asked.push({ what: 'repeatVoid', history, operation });
-      return say(script.repeatVoid);
+      calls.push({ what: 'repeatVoid', history, operation });
+      return respond(script.repeatVoid);
     },
   };
-  return { processor: stand as unknown as TimedProcessor, asked };
+  return { processor: fake as unknown as TimedProcessor, calls };
 }
 
 interface Circumstances {
@@ -90,7 +90,7 @@ async function hold(
   type: OperationType,
   script: Script,
   { payment, reconciliation, sale = true, notFoundThreshold = 2, age = 0, isTimeTrusted = true }: Circumstances = {},
-): Promise<{ event: PaymentEvent; asked: RecordedCall[]; context: ResolutionContext }> {
+): Promise<{ event: PaymentEvent; calls: RecordedCall[]; context: ResolutionContext }> {
   const isFirst = isFirstType(type);
   const status = isFirst ? 'Opened' : type === 'payment_refund' ? 'Collected' : 'Authorized';
   const snapshot = withOperation(
@@ -98,7 +98,7 @@ async function hold(
     { type, amount: 2000n, createdAt: NOW - age, details: { processorId: 'p-own' } },
     reconciliation,
   );
-  const { processor, asked } = scripted(script);
+  const { processor, calls } = scripted(script);
   const context: ResolutionContext = {
     snapshot,
     operations: isFirst ? [snapshot.operation] : [AUTHORIZATION, EARLIER, snapshot.operation],
@@ -108,16 +108,16 @@ async function hold(
     now: NOW,
     isTimeTrusted,
   };
-  return { event: await resolveOutcome(context), asked, context };
+  return { event: await resolveOutcome(context), calls, context };
 }
 
-const unanswered = (notFound: boolean | undefined): PaymentEvent => ({
+const unansweredEvent = (notFound: boolean | undefined): PaymentEvent => ({
   type: 'unanswered',
   problem: 'timeout',
   notFound,
 });
-const names = (asked: readonly RecordedCall[]): string[] => asked.map(({ what }) => what);
-const MOVEMENTS = ['authorization', 'payment', 'capture', 'payment_refund'] as const;
+const names = (calls: readonly RecordedCall[]): string[] => calls.map(({ what }) => what);
+const MODIFICATIONS = ['authorization', 'payment', 'capture', 'payment_refund'] as const;
 const ENDINGS = ['authorization_void', 'expiry'] as const;
 const REVERSAL_STARTED = { reversalStarted: true } as const;
 const REVERSALS = {
@@ -136,17 +136,17 @@ const FIRST_SUBJECT: OperationRef = {
 const HISTORY: PaymentHistory = { referenceCode: 'A-1', operations: [FIRST_SUBJECT] };
 
 describe('resolving an authorization, payment, capture or refund', () => {
-  for (const type of MOVEMENTS) {
+  for (const type of MODIFICATIONS) {
     it(`accepts the outcome of the ${type} that the processor reports`, async () => {
-      for (const word of [OUTCOMES.approved, OUTCOMES.refused, OUTCOMES.pending] as const) {
-        const { event, asked } = await hold(type, { inquire: [word] });
-        assert.deepEqual(event, { type: 'inquired', result: word });
-        assert.deepEqual(names(asked), ['inquire']);
+      for (const outcome of [OUTCOMES.approved, OUTCOMES.refused, OUTCOMES.pending] as const) {
+        const { event, calls } = await hold(type, { inquire: [outcome] });
+        assert.deepEqual(event, { type: 'inquired', result: outcome });
+        assert.deepEqual(names(calls), ['inquire']);
       }
     });
 
     it(`inquires about the ${type} itself, with the earlier operations that took effect`, async () => {
-      const { asked, context } = await hold(type, { inquire: [OUTCOMES.approved] });
+      const { calls, context } = await hold(type, { inquire: [OUTCOMES.approved] });
       const { operation } = context.snapshot;
       const subject = {
         type,
@@ -155,27 +155,27 @@ describe('resolving an authorization, payment, capture or refund', () => {
         amount: { minor: 2000n, currency: USD },
       };
       const history = isFirstType(type) ? { ...HISTORY, operations: [] } : HISTORY;
-      assert.deepEqual(asked, [{ what: 'inquire', history, subject }]);
+      assert.deepEqual(calls, [{ what: 'inquire', history, subject }]);
     });
 
     it(`leaves the ${type} unresolved while the outcome is unknown, and counts not-found results`, async () => {
       const unknown = await hold(type, { inquire: [OUTCOMES.unknown] }, { reconciliation: { consecutiveNotFound: 1 } });
-      assert.deepEqual(unknown.event, unanswered(false));
+      assert.deepEqual(unknown.event, unansweredEvent(false));
       const absent = await hold(type, { inquire: [OUTCOMES['not-found']] });
-      assert.deepEqual(absent.event, unanswered(true));
-      assert.deepEqual(names(absent.asked), ['inquire']);
+      assert.deepEqual(absent.event, unansweredEvent(true));
+      assert.deepEqual(names(absent.calls), ['inquire']);
       const more = await hold(
         type,
         { inquire: [OUTCOMES['not-found']] },
         { reconciliation: { consecutiveNotFound: 3 }, notFoundThreshold: 5 },
       );
-      assert.deepEqual(more.event, unanswered(true));
+      assert.deepEqual(more.event, unansweredEvent(true));
       const never = await hold(
         type,
         { inquire: [OUTCOMES['not-found']] },
         { reconciliation: { consecutiveNotFound: 99 }, notFoundThreshold: Infinity },
       );
-      assert.deepEqual(never.event, unanswered(true));
+      assert.deepEqual(never.event, unansweredEvent(true));
     });
 
     it(`starts a reversal of the ${type} after enough not-found results, or after recovery-max`, async () => {
@@ -192,14 +192,14 @@ describe('resolving an authorization, payment, capture or refund', () => {
       });
       const unknown = await hold(type, { inquire: [OUTCOMES.unknown] }, late);
       assert.deepEqual(unknown.event, { type: 'reversal-started', notFound: false });
-      assert.deepEqual(names(unknown.asked), ['inquire']);
+      assert.deepEqual(names(unknown.calls), ['inquire']);
       const justBefore = await hold(type, { inquire: [OUTCOMES.unknown] }, { ...late, age: RECOVERY_MAX - 1 });
       assert.equal(justBefore.event.type, 'unanswered');
     });
 
     it(`reverses the ${type} after a reversal started, whatever an inquiry would return`, async () => {
       for (const reverse of [REVERSALS.notFound, REVERSALS.reversed]) {
-        const { event, asked, context } = await hold(
+        const { event, calls, context } = await hold(
           type,
           { reverse },
           { reconciliation: { ...REVERSAL_STARTED, consecutiveNotFound: 1 } },
@@ -208,7 +208,7 @@ describe('resolving an authorization, payment, capture or refund', () => {
         const { id } = context.snapshot.operation;
         const subject = { type, operationRef: id, processorId: 'p-own', amount: { minor: 2000n, currency: USD } };
         const history = isFirstType(type) ? { ...HISTORY, operations: [] } : HISTORY;
-        assert.deepEqual(asked, [{ what: 'reverse', history, subject }]);
+        assert.deepEqual(calls, [{ what: 'reverse', history, subject }]);
         const never = await hold(
           type,
           { reverse },
@@ -224,17 +224,17 @@ describe('resolving an authorization, payment, capture or refund', () => {
         { reverse: REVERSALS.unknown },
         { reconciliation: { ...REVERSAL_STARTED, consecutiveNotFound: 7 }, age: RECOVERY_MAX },
       );
-      assert.deepEqual(event, unanswered(undefined));
+      assert.deepEqual(event, unansweredEvent(undefined));
     });
 
     it(`inquires about the ${type} again when the processor can no longer reverse it`, async () => {
       const reconciliation = { ...REVERSAL_STARTED, consecutiveNotFound: 7 };
       const script = { reverse: REVERSALS.notReversible, inquire: [OUTCOMES.approved] };
-      const { event, asked } = await hold(type, script, { reconciliation });
+      const { event, calls } = await hold(type, script, { reconciliation });
       assert.deepEqual(event, { type: 'inquired', result: OUTCOMES.approved });
-      assert.deepEqual(names(asked), ['reverse', 'inquire']);
+      assert.deepEqual(names(calls), ['reverse', 'inquire']);
       const unread = await hold(type, { ...script, inquire: [OUTCOMES.unknown] }, { reconciliation });
-      assert.deepEqual(unread.event, unanswered(undefined));
+      assert.deepEqual(unread.event, unansweredEvent(undefined));
     });
   }
 
@@ -260,7 +260,7 @@ describe('resolving an authorization, payment, capture or refund', () => {
       { inquire: [OUTCOMES.approved] },
       { payment: { refunded: 7000n }, reconciliation: { consecutiveNotFound: 1 } },
     );
-    assert.deepEqual(event, unanswered(false));
+    assert.deepEqual(event, unansweredEvent(false));
   });
 });
 
@@ -268,15 +268,15 @@ describe('resolving a payment whose processor captures in a separate call', () =
   const apart = { sale: false };
 
   it('captures an authorization that was found, with the reference of the payment', async () => {
-    const { event, asked, context } = await hold(
+    const { event, calls, context } = await hold(
       'payment',
       { inquire: [OUTCOMES.approved], captureAuthorized: OUTCOMES.approved },
       apart,
     );
     assert.deepEqual(event, { type: 'inquired', result: { ...OUTCOMES.approved, captured: captured(2000n) } });
     const { payment, operation } = context.snapshot;
-    const authorized = { ...asked[0]?.subject, processorId: told.processorId };
-    assert.deepEqual(asked[1], {
+    const authorized = { ...calls[0]?.subject, processorId: told.processorId };
+    assert.deepEqual(calls[1], {
       what: 'captureAuthorized',
       payment,
       operation,
@@ -293,26 +293,26 @@ describe('resolving a payment whose processor captures in a separate call', () =
       ['authorization', OUTCOMES.approved, apart],
       ['capture', OUTCOMES.approved, apart],
     ];
-    for (const [type, word, circumstances] of cases) {
-      const { event, asked } = await hold(type, { inquire: [word] }, circumstances);
-      assert.deepEqual(event, { type: 'inquired', result: word });
-      assert.deepEqual(names(asked), ['inquire']);
+    for (const [type, outcome, circumstances] of cases) {
+      const { event, calls } = await hold(type, { inquire: [outcome] }, circumstances);
+      assert.deepEqual(event, { type: 'inquired', result: outcome });
+      assert.deepEqual(names(calls), ['inquire']);
     }
   });
 
   it('inquires again when the capture is refused: an earlier one may have succeeded', async () => {
     for (const second of [OUTCOMES.captured, OUTCOMES.refused] as const) {
       const script = { inquire: [OUTCOMES.approved, second], captureAuthorized: OUTCOMES.refused };
-      const { event, asked } = await hold('payment', script, apart);
+      const { event, calls } = await hold('payment', script, apart);
       assert.deepEqual(event, { type: 'inquired', result: second });
-      assert.deepEqual(names(asked), ['inquire', 'captureAuthorized', 'inquire']);
-      assert.equal(asked[2]?.subject?.processorId, told.processorId);
+      assert.deepEqual(names(calls), ['inquire', 'captureAuthorized', 'inquire']);
+      assert.equal(calls[2]?.subject?.processorId, told.processorId);
     }
   });
 
   it('remains unresolved when the repeated capture is refused and none is found: the first may still arrive', async () => {
     const script = { inquire: [OUTCOMES.approved, OUTCOMES.approved], captureAuthorized: OUTCOMES.refused };
-    assert.deepEqual((await hold('payment', script, apart)).event, unanswered(false));
+    assert.deepEqual((await hold('payment', script, apart)).event, unansweredEvent(false));
     const { event } = await hold('payment', script, { ...apart, age: RECOVERY_MAX });
     assert.equal(event.type, 'reversal-started');
   });
@@ -330,7 +330,7 @@ describe('resolving a payment whose processor captures in a separate call', () =
         { inquire: [OUTCOMES.approved], captureAuthorized },
         { ...apart, reconciliation: { consecutiveNotFound: 1 } },
       );
-      assert.deepEqual(event, unanswered(false));
+      assert.deepEqual(event, unansweredEvent(false));
     }
   });
 });
@@ -338,51 +338,51 @@ describe('resolving a payment whose processor captures in a separate call', () =
 describe('resolving a void or an expiry', () => {
   for (const type of ENDINGS) {
     it(`inquires about the payment of the ${type}, and confirms it when the payment was reversed`, async () => {
-      const { event, asked } = await hold(type, { inquire: [OUTCOMES.reversed] });
+      const { event, calls } = await hold(type, { inquire: [OUTCOMES.reversed] });
       assert.deepEqual(event, { type: 'inquired', result: OUTCOMES.reversed });
-      assert.deepEqual(asked, [{ what: 'inquire', history: HISTORY, subject: FIRST_SUBJECT }]);
+      assert.deepEqual(calls, [{ what: 'inquire', history: HISTORY, subject: FIRST_SUBJECT }]);
     });
 
     it(`reports the ${type} as superseded when the payment failed or was captured`, async () => {
-      for (const stands of [OUTCOMES.refused, OUTCOMES.captured, OUTCOMES['captured in part']] as const) {
-        const { event, asked } = await hold(type, { inquire: [stands] });
-        assert.deepEqual(event, { type: 'superseded', state: stands });
-        assert.deepEqual(names(asked), ['inquire']);
+      for (const state of [OUTCOMES.refused, OUTCOMES.captured, OUTCOMES['captured in part']] as const) {
+        const { event, calls } = await hold(type, { inquire: [state] });
+        assert.deepEqual(event, { type: 'superseded', state: state });
+        assert.deepEqual(names(calls), ['inquire']);
       }
     });
 
     it(`repeats the ${type} while the payment is unchanged or its state is unknown`, async () => {
-      for (const stands of [OUTCOMES.approved, OUTCOMES.pending, OUTCOMES.unknown] as const) {
-        const { event, asked, context } = await hold(type, { inquire: [stands], repeatVoid: OUTCOMES.approved });
+      for (const state of [OUTCOMES.approved, OUTCOMES.pending, OUTCOMES.unknown] as const) {
+        const { event, calls, context } = await hold(type, { inquire: [state], repeatVoid: OUTCOMES.approved });
         assert.deepEqual(event, { type: 'inquired', result: OUTCOMES.approved });
-        assert.deepEqual(asked[1], { what: 'repeatVoid', operation: context.snapshot.operation, history: HISTORY });
+        assert.deepEqual(calls[1], { what: 'repeatVoid', operation: context.snapshot.operation, history: HISTORY });
         for (const repeatVoid of [OUTCOMES.unknown, OUTCOMES['not sent'], OUTCOMES.pending] as const) {
           const again = await hold(
             type,
-            { inquire: [stands], repeatVoid },
+            { inquire: [state], repeatVoid },
             { reconciliation: { consecutiveNotFound: 1 }, age: RECOVERY_MAX },
           );
-          assert.deepEqual(again.event, unanswered(false));
+          assert.deepEqual(again.event, unansweredEvent(false));
         }
       }
     });
 
     it(`reverses a payment that is not found, by its reference, after enough results for the ${type}`, async () => {
       const first = await hold(type, { inquire: [OUTCOMES['not-found']] });
-      assert.deepEqual(first.event, unanswered(true));
-      assert.deepEqual(names(first.asked), ['inquire']);
+      assert.deepEqual(first.event, unansweredEvent(true));
+      assert.deepEqual(names(first.calls), ['inquire']);
       for (const circumstances of [
         { reconciliation: { consecutiveNotFound: 1 } },
         { age: RECOVERY_MAX, notFoundThreshold: Infinity },
       ]) {
         for (const reverse of [REVERSALS.reversed, REVERSALS.notFound, REVERSALS.withAuthorization]) {
-          const { event, asked } = await hold(type, { inquire: [OUTCOMES['not-found']], reverse }, circumstances);
+          const { event, calls } = await hold(type, { inquire: [OUTCOMES['not-found']], reverse }, circumstances);
           assert.deepEqual(event, { type: 'inquired', result: { kind: 'reversed', details: {} } });
-          assert.deepEqual(asked[1], { what: 'reverse', history: HISTORY, subject: FIRST_SUBJECT });
+          assert.deepEqual(calls[1], { what: 'reverse', history: HISTORY, subject: FIRST_SUBJECT });
         }
         for (const reverse of [REVERSALS.unknown, REVERSALS.notReversible]) {
           const { event } = await hold(type, { inquire: [OUTCOMES['not-found']], reverse }, circumstances);
-          assert.deepEqual(event, unanswered(true));
+          assert.deepEqual(event, unansweredEvent(true));
         }
       }
       const young = await hold(
@@ -395,25 +395,28 @@ describe('resolving a void or an expiry', () => {
 
     it(`leaves the ${type} unresolved when the payment has no operation`, async () => {
       const { context } = await hold(type, { inquire: [OUTCOMES.reversed] });
-      const { processor, asked } = scripted({});
-      assert.deepEqual(await resolveOutcome({ ...context, processor, operations: [] }), unanswered(false));
-      assert.deepEqual(asked, []);
+      const { processor, calls } = scripted({});
+      assert.deepEqual(await resolveOutcome({ ...context, processor, operations: [] }), unansweredEvent(false));
+      assert.deepEqual(calls, []);
     });
   }
 
   it('accepts the refusal of a void, but not of an expiry', async () => {
     const script = { inquire: [OUTCOMES.approved], repeatVoid: OUTCOMES.refused };
     assert.deepEqual((await hold('authorization_void', script)).event, { type: 'inquired', result: OUTCOMES.refused });
-    assert.deepEqual((await hold('expiry', script)).event, unanswered(false));
+    assert.deepEqual((await hold('expiry', script)).event, unansweredEvent(false));
   });
 });
 
 describe('while time is not trusted', () => {
   it('nothing is reversed because of its age', async () => {
     const overdue = { age: RECOVERY_MAX, isTimeTrusted: false };
-    assert.deepEqual((await hold('capture', { inquire: [OUTCOMES.unknown] }, overdue)).event, unanswered(false));
+    assert.deepEqual((await hold('capture', { inquire: [OUTCOMES.unknown] }, overdue)).event, unansweredEvent(false));
     const patient = { ...overdue, notFoundThreshold: 5 };
-    assert.deepEqual((await hold('expiry', { inquire: [OUTCOMES['not-found']] }, patient)).event, unanswered(true));
+    assert.deepEqual(
+      (await hold('expiry', { inquire: [OUTCOMES['not-found']] }, patient)).event,
+      unansweredEvent(true),
+    );
   });
 });
 
@@ -421,22 +424,22 @@ describe('a recheck', () => {
   const recheck = async (script: Script, type: OperationType, state: 'accepted' | 'refused') => {
     const operation = { type, state, details: { processorId: 'p-own' }, amount: 2000n } as const;
     const snapshot = withCompleted(PAYMENT_STATES.Authorized, operation);
-    const { processor, asked } = scripted(script);
+    const { processor, calls } = scripted(script);
     const operations = isFirstType(type) ? [snapshot.operation] : [AUTHORIZATION, snapshot.operation];
-    return { result: await recheckOutcome(processor, snapshot, operations), asked };
+    return { result: await recheckOutcome(processor, snapshot, operations), asked: calls };
   };
 
   it('inquires about the operation itself', async () => {
-    const { result, asked } = await recheck({ inquire: [OUTCOMES.approved] }, 'capture', 'refused');
+    const { result, asked: calls } = await recheck({ inquire: [OUTCOMES.approved] }, 'capture', 'refused');
     assert.equal(result, OUTCOMES.approved);
-    assert.deepEqual([names(asked), asked[0]?.subject?.operationRef], [['inquire'], 'next']);
+    assert.deepEqual([names(calls), calls[0]?.subject?.operationRef], [['inquire'], 'next']);
     const first = await recheck({ inquire: [OUTCOMES.pending] }, 'authorization', 'accepted');
     assert.deepEqual([names(first.asked), first.result], [['inquire'], OUTCOMES.pending]);
   });
 
   it('inquires about the payment of a void', async () => {
-    const { asked } = await recheck({ inquire: [OUTCOMES.approved] }, 'authorization_void', 'refused');
-    assert.deepEqual([names(asked), asked[0]?.subject?.operationRef], [['inquire'], FIRST]);
+    const { asked: calls } = await recheck({ inquire: [OUTCOMES.approved] }, 'authorization_void', 'refused');
+    assert.deepEqual([names(calls), calls[0]?.subject?.operationRef], [['inquire'], FIRST]);
   });
 
   it('reverses a first operation that was refused again', async () => {
@@ -448,8 +451,8 @@ describe('a recheck', () => {
       [REVERSALS.notReversible, { kind: 'approved', details: {} }],
       [REVERSALS.unknown, REVERSALS.unknown],
     ] as const) {
-      const { result, asked } = await recheck({ reverse }, 'authorization', 'refused');
-      assert.deepEqual([names(asked), result], [['reverse'], expected]);
+      const { result, asked: calls } = await recheck({ reverse }, 'authorization', 'refused');
+      assert.deepEqual([names(calls), result], [['reverse'], expected]);
     }
   });
 });

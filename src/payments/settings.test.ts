@@ -30,7 +30,7 @@ const TABLE: SettingTable = {
   }),
   'base-url': url({ en: 'Where it is', es: 'Where it is' }, { defaultValue: 'https://example.com' }),
 };
-const GIVEN = { 'merchant-id': 'shop', 'shared-secret': 'c2VjcmV0' };
+const REQUIRED = { 'merchant-id': 'shop', 'shared-secret': 'c2VjcmV0' };
 
 const refusal = (act: () => unknown): string => {
   try {
@@ -45,15 +45,19 @@ const refusal = (act: () => unknown): string => {
 
 describe('merging settings', () => {
   it('changes the named settings and keeps the others', () => {
-    const merged = mergeSettings(TABLE, GIVEN, { 'merchant-id': 'other', 'opened-expiry': '30s' });
-    assert.deepEqual(merged, { ...GIVEN, 'merchant-id': 'other', 'opened-expiry': '30s' });
-    assert.deepEqual(GIVEN, { 'merchant-id': 'shop', 'shared-secret': 'c2VjcmV0' });
+    const merged = mergeSettings(TABLE, REQUIRED, { 'merchant-id': 'other', 'opened-expiry': '30s' });
+    assert.deepEqual(merged, { ...REQUIRED, 'merchant-id': 'other', 'opened-expiry': '30s' });
+    assert.deepEqual(REQUIRED, { 'merchant-id': 'shop', 'shared-secret': 'c2VjcmV0' });
     assert.deepEqual(mergeSettings(TABLE, merged, {}), merged);
   });
 
   it('removes a setting with an empty value, so that the default applies again', () => {
-    const merged = mergeSettings(TABLE, { ...GIVEN, 'opened-expiry': '30s' }, { 'opened-expiry': '', 'erase-sad': '' });
-    assert.deepEqual(merged, GIVEN);
+    const merged = mergeSettings(
+      TABLE,
+      { ...REQUIRED, 'opened-expiry': '30s' },
+      { 'opened-expiry': '', 'erase-sad': '' },
+    );
+    assert.deepEqual(merged, REQUIRED);
     assert.equal(effectiveSettings(TABLE, merged)['opened-expiry'], '24h');
   });
 
@@ -63,7 +67,7 @@ describe('merging settings', () => {
       'missing: merchant-id, shared-secret',
     );
     assert.equal(
-      refusal(() => mergeSettings(TABLE, GIVEN, { 'merchant-id': '' })),
+      refusal(() => mergeSettings(TABLE, REQUIRED, { 'merchant-id': '' })),
       'missing: merchant-id',
     );
   });
@@ -74,7 +78,7 @@ describe('merging settings', () => {
         ['erase-sad', 'true'],
         [name, 'x'],
       ]);
-      const message = refusal(() => mergeSettings(TABLE, GIVEN, changes));
+      const message = refusal(() => mergeSettings(TABLE, REQUIRED, changes));
       assert.match(message, /^setting 2 does not exist; there are authorization-expiry, base-url, erase-sad, /);
       assert.ok(!message.includes('s3cr3t'));
     }
@@ -82,12 +86,12 @@ describe('merging settings', () => {
 
   it('rejects an invalid value, and states what is valid', () => {
     assert.equal(
-      refusal(() => mergeSettings(TABLE, GIVEN, { 'opened-expiry': 's3cr3t' })),
+      refusal(() => mergeSettings(TABLE, REQUIRED, { 'opened-expiry': 's3cr3t' })),
       'opened-expiry: expected 1s to 30d, as 30s, 15m, 24h or 7d',
     );
     for (const value of ['a\nb', 'a\u0000b', '\ud800', 'a'.repeat(31)])
       assert.equal(
-        refusal(() => mergeSettings(TABLE, GIVEN, { 'merchant-id': value })),
+        refusal(() => mergeSettings(TABLE, REQUIRED, { 'merchant-id': value })),
         'merchant-id: expected up to 30 visible ASCII characters',
       );
   });
@@ -115,12 +119,12 @@ describe('effective settings', () => {
       'recovery-delay-ms': '60000',
       'recovery-max': '1h',
     });
-    assert.equal(effectiveSettings(TABLE, { ...GIVEN, 'payment-scheme': '1' })['payment-scheme'], '1');
+    assert.equal(effectiveSettings(TABLE, { ...REQUIRED, 'payment-scheme': '1' })['payment-scheme'], '1');
     assert.equal('merchant-id' in effectiveSettings(TABLE, {}), false);
   });
 
   it('are shown without secrets', () => {
-    const shown = redactedSettings(TABLE, GIVEN);
+    const shown = redactedSettings(TABLE, REQUIRED);
     assert.equal(shown['shared-secret'], '(set)');
     assert.equal(shown['merchant-id'], 'shop');
     assert.equal(shown['base-url'], 'https://example.com');

@@ -31,7 +31,9 @@ const card: CardData = {
 const order = (capture: boolean): Order => buildOrder({ capture, referenceCode: 'A-1' });
 
 type Method = 'authorize' | 'capture' | 'refund' | 'void' | 'inquire' | 'reverse';
-type Answers = { readonly [M in Method]?: (call: ProcessorCall) => Promise<Outcome | InquiryResult | ReversalResult> };
+type Responses = {
+  readonly [M in Method]?: (call: ProcessorCall) => Promise<Outcome | InquiryResult | ReversalResult>;
+};
 
 interface Sent {
   readonly method: Method;
@@ -39,9 +41,9 @@ interface Sent {
   readonly rest: readonly unknown[];
 }
 
-/** A processor with given responses, and the calls that it got. */
+/** A processor with these responses, and the calls that it received. */
 function asking(
-  answers: Answers,
+  responses: Responses,
   { sale = true, now = NOW } = {},
 ): { readonly asking: TimedProcessor; readonly sent: Sent[] } {
   const sent: Sent[] = [];
@@ -49,7 +51,7 @@ function asking(
     (name: Method) =>
     (call: ProcessorCall, ...rest: unknown[]) => {
       sent.push({ method: name, call, rest });
-      return (answers[name] ?? (() => Promise.reject(new Error('not expected'))))(call);
+      return (responses[name] ?? (() => Promise.reject(new Error('not expected'))))(call);
     };
   const methods = Object.fromEntries(
     (['authorize', 'capture', 'refund', 'void', 'inquire', 'reverse'] as const).map((name) => [name, method(name)]),
@@ -60,7 +62,7 @@ function asking(
   return { asking: new TimedProcessor({ tenant: TENANT, configured, clock: () => now }), sent };
 }
 
-const says = (word: Outcome | InquiryResult | ReversalResult) => () => Promise.resolve(word);
+const respondsWith = (response: Outcome | InquiryResult | ReversalResult) => () => Promise.resolve(response);
 const never = () => new Promise<never>(() => undefined);
 const first = buildOperation({ createdAt: NOW });
 const operations = [
@@ -90,7 +92,7 @@ describe('the history of an operation', () => {
 
 describe('an authorization', () => {
   it('is sent once, with the reference of its operation', async () => {
-    const { asking: at, sent } = asking({ authorize: says(OUTCOMES.approved) });
+    const { asking: at, sent } = asking({ authorize: respondsWith(OUTCOMES.approved) });
     assert.equal(await at.authorize(first, order(false), card), OUTCOMES.approved);
     assert.equal(sent.length, 1);
     const [{ call, rest } = assert.fail('nothing was sent')] = sent;
@@ -102,9 +104,9 @@ describe('an authorization', () => {
   });
 
   it('with a capture is one call where the processor has one', async () => {
-    const { asking: at, sent } = asking({ authorize: says(OUTCOMES.captured) });
+    const { asking: at, sent } = asking({ authorize: respondsWith(OUTCOMES.captured) });
     assert.equal(await at.authorize(first, order(true), card), OUTCOMES.captured);
-    const none = asking({ authorize: says(OUTCOMES.approved) });
+    const none = asking({ authorize: respondsWith(OUTCOMES.approved) });
     assert.equal(await none.asking.authorize(first, order(true), card), OUTCOMES.approved);
     assert.deepEqual(
       [...sent, ...none.sent].map(({ method }) => method),
@@ -113,11 +115,14 @@ describe('an authorization', () => {
   });
 
   it('with a capture is two calls otherwise: the capture follows the approval', async () => {
-    const taken = { ...OUTCOMES.approved, captured: captured(10_000n) };
-    for (const word of [OUTCOMES.approved, OUTCOMES.pending] as const) {
-      const { asking: at, sent } = asking({ authorize: says(OUTCOMES.approved), capture: says(word) }, { sale: false });
+    const sale = { ...OUTCOMES.approved, captured: captured(10_000n) };
+    for (const capture of [OUTCOMES.approved, OUTCOMES.pending] as const) {
+      const { asking: at, sent } = asking(
+        { authorize: respondsWith(OUTCOMES.approved), capture: respondsWith(capture) },
+        { sale: false },
+      );
       const outcome = await at.authorize(buildOperation({ type: 'payment', createdAt: NOW }), order(true), card);
-      assert.deepEqual(outcome, taken);
+      assert.deepEqual(outcome, sale);
       const keys = sent.map(({ method, call }) => [method, call.operationRef]);
       assert.deepEqual(keys, [
         ['authorize', FIRST],
@@ -134,20 +139,23 @@ describe('an authorization', () => {
   });
 
   it('whose capture is unknown is unknown; one whose capture fails remains authorized', async () => {
-    for (const word of [OUTCOMES.refused, OUTCOMES['not sent'], OUTCOMES.unknown] as const) {
-      const { asking: at } = asking({ authorize: says(OUTCOMES.approved), capture: says(word) }, { sale: false });
+    for (const capture of [OUTCOMES.refused, OUTCOMES['not sent'], OUTCOMES.unknown] as const) {
+      const { asking: at } = asking(
+        { authorize: respondsWith(OUTCOMES.approved), capture: respondsWith(capture) },
+        { sale: false },
+      );
       const outcome = await at.authorize(first, order(true), card);
-      assert.equal(outcome, word === OUTCOMES.unknown ? word : OUTCOMES.approved);
+      assert.equal(outcome, capture === OUTCOMES.unknown ? capture : OUTCOMES.approved);
     }
   });
 
   it('that is not approved, or already captured, is not captured', async () => {
-    for (const word of [OUTCOMES.refused, OUTCOMES.pending, OUTCOMES.unknown, OUTCOMES.captured] as const) {
-      const { asking: at, sent } = asking({ authorize: says(word) }, { sale: false });
-      assert.equal(await at.authorize(first, order(true), card), word);
+    for (const outcome of [OUTCOMES.refused, OUTCOMES.pending, OUTCOMES.unknown, OUTCOMES.captured] as const) {
+      const { asking: at, sent } = asking({ authorize: respondsWith(outcome) }, { sale: false });
+      assert.equal(await at.authorize(first, order(true), card), outcome);
       assert.equal(sent.length, 1);
     }
-    const without = asking({ authorize: says(OUTCOMES.approved) }, { sale: false });
+    const without = asking({ authorize: respondsWith(OUTCOMES.approved) }, { sale: false });
     assert.equal(await without.asking.authorize(first, order(false), card), OUTCOMES.approved);
     assert.equal(without.sent.length, 1);
   });
@@ -163,7 +171,7 @@ describe('further operations', () => {
       ['expiry', 'void', false],
     ] as const;
     for (const [type, method, hasAmount] of cases) {
-      const { asking: at, sent } = asking({ [method]: says(OUTCOMES.pending) });
+      const { asking: at, sent } = asking({ [method]: respondsWith(OUTCOMES.pending) });
       const operation = buildOperation({ type, amount: 700n, createdAt: NOW });
       assert.equal(await at.operate(payment, operation, history), OUTCOMES.pending);
       assert.deepEqual(
@@ -176,10 +184,10 @@ describe('further operations', () => {
 
   it('are completed, repeated, inquired about and reversed with their own references', async () => {
     const { asking: at, sent } = asking({
-      capture: says(OUTCOMES.approved),
-      void: says(OUTCOMES.refused),
-      inquire: says(OUTCOMES['not-found']),
-      reverse: says(REVERSED),
+      capture: respondsWith(OUTCOMES.approved),
+      void: respondsWith(OUTCOMES.refused),
+      inquire: respondsWith(OUTCOMES['not-found']),
+      reverse: respondsWith(REVERSED),
     });
     const subject = toOperationRef(buildPayment(), first);
     const amount = { minor: 10_000n, currency: USD };
@@ -204,8 +212,8 @@ describe('an error of a processor', () => {
     const thrown = (): never => {
       throw new Error('4111111111111111');
     };
-    for (const answer of [() => Promise.reject(new Error('4111111111111111')), thrown]) {
-      const { asking: at } = asking({ authorize: answer, void: answer, inquire: answer });
+    for (const failing of [() => Promise.reject(new Error('4111111111111111')), thrown]) {
+      const { asking: at } = asking({ authorize: failing, void: failing, inquire: failing });
       const unknown = { kind: 'unknown', problem: 'failed' };
       assert.deepEqual(await at.authorize(first, order(false), card), unknown);
       assert.deepEqual(
@@ -225,7 +233,10 @@ describe('the deadline of a processor', () => {
       [TIMEOUT, false],
       [-1, false],
     ] as const) {
-      const { asking: at, sent } = asking({ authorize: says(OUTCOMES.approved), capture: says(OUTCOMES.approved) });
+      const { asking: at, sent } = asking({
+        authorize: respondsWith(OUTCOMES.approved),
+        capture: respondsWith(OUTCOMES.approved),
+      });
       const created = { createdAt: NOW - age };
       const outcomes = [
         await at.authorize(buildOperation(created), order(false), card),
@@ -243,14 +254,14 @@ describe('the deadline of a processor', () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
       const { asking: at, sent } = asking({ inquire: never, authorize: never });
-      const answers: unknown[] = [];
-      void at.inquire(history, toOperationRef(buildPayment(), first)).then((answer) => answers.push(answer));
+      const responses: unknown[] = [];
+      void at.inquire(history, toOperationRef(buildPayment(), first)).then((response) => responses.push(response));
       mock.timers.tick(TIMEOUT - 1);
       await Promise.resolve();
-      assert.deepEqual([answers, sent[0]?.call.signal.aborted], [[], false]);
+      assert.deepEqual([responses, sent[0]?.call.signal.aborted], [[], false]);
       mock.timers.tick(1);
       await new Promise(setImmediate);
-      assert.deepEqual([answers, sent[0]?.call.signal.aborted], [[{ kind: 'unknown', problem: 'timeout' }], true]);
+      assert.deepEqual([responses, sent[0]?.call.signal.aborted], [[{ kind: 'unknown', problem: 'timeout' }], true]);
     } finally {
       mock.timers.reset();
     }
@@ -260,16 +271,16 @@ describe('the deadline of a processor', () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
       const { asking: at } = asking({ authorize: never });
-      const answers: unknown[] = [];
+      const responses: unknown[] = [];
       void at
         .authorize(buildOperation({ createdAt: NOW - 900 }), order(false), card)
-        .then((answer) => answers.push(answer));
+        .then((response) => responses.push(response));
       mock.timers.tick(99);
       await new Promise(setImmediate);
-      assert.deepEqual(answers, []);
+      assert.deepEqual(responses, []);
       mock.timers.tick(1);
       await new Promise(setImmediate);
-      assert.deepEqual(answers, [{ kind: 'unknown', problem: 'timeout' }]);
+      assert.deepEqual(responses, [{ kind: 'unknown', problem: 'timeout' }]);
     } finally {
       mock.timers.reset();
     }

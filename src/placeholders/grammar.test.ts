@@ -41,7 +41,7 @@ function fault(text: string): PlaceholderSyntaxError {
 }
 
 /** Every word and sign of it, in order. */
-function signsOf({ token, source, part, date, encrypt }: Placeholder, names: boolean): string[] {
+function symbolsOf({ token, source, part, date, encrypt }: Placeholder, names: boolean): string[] {
   return [
     ...['{{', token, ':', source],
     ...(names || part !== 'card' ? ['|', 'extract', ':', part] : []),
@@ -101,10 +101,10 @@ describe('a placeholder', () => {
 
   it('allows each kind of blank around each word and symbol', () => {
     const placeholder = expected('a1', { source: 'transaction', part: 'expiration', date: 'MM/YYYY', encrypt: true });
-    const signs = signsOf(placeholder, true);
+    const symbols = symbolsOf(placeholder, true);
     for (const blank of BLANKS) {
-      for (let at = 1; at < signs.length; at++) {
-        const text = signs.slice(0, at).join('') + blank + signs.slice(at).join('');
+      for (let at = 1; at < symbols.length; at++) {
+        const text = symbols.slice(0, at).join('') + blank + symbols.slice(at).join('');
         assert.deepEqual(only(text), placeholder, JSON.stringify(text));
       }
     }
@@ -121,8 +121,8 @@ describe('a placeholder', () => {
     const blanks = fc.array(fc.stringMatching(/^[ \t\r\n]{0,3}$/), { minLength: 17, maxLength: 17 });
     fc.assert(
       fc.property(placeholders, fc.boolean(), blanks, (placeholder, names, gaps) => {
-        const signs = signsOf(placeholder, names);
-        const text = signs.map((sign, index) => (index === 0 ? sign : (gaps[index] ?? '') + sign)).join('');
+        const symbols = symbolsOf(placeholder, names);
+        const text = symbols.map((symbol, index) => (index === 0 ? symbol : (gaps[index] ?? '') + symbol)).join('');
         assert.deepEqual(only(text), placeholder);
       }),
       { numRuns: 500 },
@@ -136,12 +136,12 @@ describe('the placeholders of a text', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(texts, placeholders), { maxLength: 6 }), texts, (pieces, end) => {
         let text = '';
-        const places = pieces.map(([before, placeholder]) => {
+        const offsets = pieces.map(([before, placeholder]) => {
           const start = text.length + before.length;
-          text += before + signsOf(placeholder, false).join('');
+          text += before + symbolsOf(placeholder, false).join('');
           return { placeholder, start, end: text.length };
         });
-        assert.deepEqual(findPlaceholders(text + end), places);
+        assert.deepEqual(findPlaceholders(text + end), offsets);
       }),
     );
   });

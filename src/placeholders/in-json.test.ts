@@ -93,7 +93,7 @@ describe('placeholders in JSON', () => {
     const choices = fc.array(fc.nat(59), { minLength: 1, maxLength: 40 });
     const values = fc.array(fc.string({ unit: 'binary' }), { minLength: 1, maxLength: 5 });
     fc.assert(
-      fc.property(document, choices, values, (written, spelled, given) => {
+      fc.property(document, choices, values, (written, spelled, inserted) => {
         const used: string[] = [];
         const write = (put: (spelledPart: string, index: number) => string): string => {
           const spelling = new Spelling(spelled);
@@ -104,7 +104,7 @@ describe('placeholders in JSON', () => {
         const text = write((part) => part);
         const expected = write((part, index) => {
           if (!isPlaceholder(index)) return part;
-          const value = given[used.length % given.length] ?? '';
+          const value = inserted[used.length % inserted.length] ?? '';
           used.push(value);
           return JSON.stringify(value).slice(1, -1);
         });
@@ -147,9 +147,9 @@ describe('placeholders in JSON', () => {
   });
 
   it('may contain escapes', () => {
-    const whole = ONE.replace(/./g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    const escaped = ONE.replace(/./g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
     for (const written of [
-      whole,
+      escaped,
       '\\u007b{a:detokenize}}',
       '{\\u007Ba:detokenize}\\u007d',
       '{{\\ta\\n:\\u0064etokenize\\r}}',
@@ -218,9 +218,9 @@ describe('rejections', () => {
   it('of malformed placeholders, by number, pointer and character', () => {
     const { code, field, message } = failure(`{"a":"${ONE}","b":{"c":["\\u0020{{4111111111111111"]}}`, new Set(['b']));
     assert.equal(code, 'invalid_placeholder');
-    const place = '/b/*/0 (character 35 of the body)';
-    assert.equal(field, place);
-    assert.equal(message, `${place}: placeholder 2: character 20 of the value: expected :`);
+    const location = '/b/*/0 (character 35 of the body)';
+    assert.equal(field, location);
+    assert.equal(message, `${location}: placeholder 2: character 20 of the value: expected :`);
   });
 
   it('of a `{{` that starts no placeholder, also when it is escaped', () => {

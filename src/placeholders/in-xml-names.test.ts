@@ -57,7 +57,7 @@ const holders = fc.oneof(
       minLength: 1,
       maxLength: 8,
     })
-    .map((signs) => signs.join('')),
+    .map((characters) => characters.join('')),
 );
 
 type Quote = '"' | "'";
@@ -112,12 +112,12 @@ describe('names with characters that only JavaScript treats as blanks', () => {
   it('are unchanged after names of cardholders are inserted beside them', () => {
     let replaced = 0;
     fc.assert(
-      fc.property(element, fc.array(holders, { minLength: 1, maxLength: 4 }), (root, given) => {
+      fc.property(element, fc.array(holders, { minLength: 1, maxLength: 4 }), (root, inserted) => {
         const text = written(root);
         const marks = locateXml(text);
         // Every placeholder is found: none is taken for a part of a name.
         assert.equal(marks.length, text.split(ONE).length - 1);
-        const valueAt = (index: number): string => given[index % given.length] ?? '';
+        const valueAt = (index: number): string => inserted[index % inserted.length] ?? '';
         const result = substitute(
           text,
           marks.map((mark, index) => ({ located: mark, value: valueAt(index) })),

@@ -42,8 +42,8 @@ describe('an element with its placeholders replaced', () => {
     ),
   }));
 
-  const reference = (sign: string): string => `&#x${sign.codePointAt(0)?.toString(16)};`;
-  const escaped = (text: string, signs: RegExp): string => text.replace(signs, reference);
+  const reference = (character: string): string => `&#x${character.codePointAt(0)?.toString(16)};`;
+  const escaped = (text: string, pattern: RegExp): string => text.replace(pattern, reference);
 
   const written = (piece: Content, put: (kind: Content['kind']) => string): string => {
     const filled = (text: string, kind: Content['kind']): string => text.replaceAll('?', () => put(kind));
@@ -82,11 +82,11 @@ describe('an element with its placeholders replaced', () => {
     let marked = 0;
     const roots = fc.array(content, { maxLength: 4 });
     fc.assert(
-      fc.property(roots, fc.array(values, { minLength: 1, maxLength: 4 }), (inside, given) => {
+      fc.property(roots, fc.array(values, { minLength: 1, maxLength: 4 }), (inside, inserted) => {
         const root: Content = { kind: 'element', name: 'root', attributes: [], content: inside };
         const text = written(root, () => ONE);
         const marks = locateXml(text);
-        const valueAt = (index: number): string => given[index % given.length] ?? '';
+        const valueAt = (index: number): string => inserted[index % inserted.length] ?? '';
         const result = substitute(
           text,
           marks.map((mark, index) => ({ located: mark, value: valueAt(index) })),

@@ -84,8 +84,8 @@ describe('placeholders in XML', () => {
   });
 
   it('are found beside names with characters that only JavaScript treats as blanks', () => {
-    for (const sign of ['\u1680', '\ufeff']) {
-      for (const text of [`<a${sign}b c="${ONE}"/>`, `<a x${sign}y="1" c='>${ONE}'/>`]) {
+    for (const character of ['\u1680', '\ufeff']) {
+      for (const text of [`<a${character}b c="${ONE}"/>`, `<a x${character}y="1" c='>${ONE}'/>`]) {
         assert.deepEqual(
           readXml(replaced(text, `"'`)),
           readXml(text.replace(ONE, '&quot;&apos;')),
@@ -96,8 +96,8 @@ describe('placeholders in XML', () => {
   });
 
   it('may contain character references', () => {
-    const whole = ONE.replace(/./g, (unit) => `&#${unit.charCodeAt(0)};`);
-    for (const written of [whole, '&#x7b;{a:detokenize}&#125;', '{&#x000007B;a&#9;:&#xA;detokenize&#32;}}']) {
+    const escaped = ONE.replace(/./g, (unit) => `&#${unit.charCodeAt(0)};`);
+    for (const written of [escaped, '&#x7b;{a:detokenize}&#125;', '{&#x000007B;a&#9;:&#xA;detokenize&#32;}}']) {
       assert.equal(replaced(`<a>&amp;😀&#x1F600;${written}&lt;x</a>`, '1'), '<a>&amp;😀&#x1F600;1&lt;x</a>', written);
       assert.equal(replaced(`<a b='&quot;${written}&apos;'/>`, '1'), `<a b='&quot;1&apos;'/>`, written);
     }

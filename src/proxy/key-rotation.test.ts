@@ -36,9 +36,9 @@ const STATES: Readonly<Record<string, RotatableValue<MerchantKey> | undefined>> 
   'a in use, b waits': { current: keyWith('a'), next: { value: keyWith('b'), from: NOW + 5 * MINUTE } },
 };
 
-const filesOf = (given: { key?: Name; certificate?: X509Certificate | undefined }): MerchantFiles => ({
-  privateKey: given.key === undefined ? undefined : Buffer.from(privatePem(PAIRS[given.key])),
-  certificate: given.certificate && Buffer.from(given.certificate.toString()),
+const filesOf = (merchantFiles: { key?: Name; certificate?: X509Certificate | undefined }): MerchantFiles => ({
+  privateKey: merchantFiles.key === undefined ? undefined : Buffer.from(privatePem(PAIRS[merchantFiles.key])),
+  certificate: merchantFiles.certificate && Buffer.from(merchantFiles.certificate.toString()),
   passphrase: undefined,
   name: 'acct_1',
 });
@@ -92,15 +92,15 @@ const TABLE: readonly [state: string, given: string, atOnce: Outcome, withOverla
 ];
 
 describe('a merchant’s key', () => {
-  for (const [state, given, ...outcomes] of TABLE) {
-    const name = given.at(-1) as Name;
+  for (const [state, input, ...outcomes] of TABLE) {
+    const name = input.at(-1) as Name;
     const files = filesOf({
-      ...(given.startsWith('key') && { key: name }),
-      certificate: given.includes('certificate') ? SECOND[name] : undefined,
+      ...(input.startsWith('key') && { key: name }),
+      certificate: input.includes('certificate') ? SECOND[name] : undefined,
     });
     for (const [index, overlap] of [0, 10].entries()) {
       const expected = outcomes[index] ?? '';
-      it(`${state}; ${given}, overlap of ${overlap}: ${expected}`, async () => {
+      it(`${state}; ${input}, overlap of ${overlap}: ${expected}`, async () => {
         const replace = () => rotateMerchantKey(STATES[state], files, within(overlap));
         if (!/^[abc][*12] /.test(expected)) return assert.equal(await refusal(replace), expected);
         const { keys, entered } = await replace();
@@ -220,9 +220,9 @@ describe('a merchant’s key or certificate is rejected', () => {
       'expected an RSA key (rsaEncryption)',
     );
     const certificate = Buffer.from(EC_CERTIFICATE, 'base64');
-    for (const given of [filesOf({}), filesOf({ key: 'a' })]) {
+    for (const files of [filesOf({}), filesOf({ key: 'a' })]) {
       const message = await refusal(() =>
-        rotateMerchantKey(STATES['a in use'], { ...given, certificate }, { now: EC_VALID, from: EC_VALID }),
+        rotateMerchantKey(STATES['a in use'], { ...files, certificate }, { now: EC_VALID, from: EC_VALID }),
       );
       assert.match(message, /^(expected an RSA key|the merchant certificate belongs to another)/);
     }

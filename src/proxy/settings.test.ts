@@ -21,7 +21,7 @@ const DEFAULTS = {
   'wssec.reference': 'binary-security-token',
   'wssec.password-type': 'PasswordDigest',
 };
-const WORDS: Readonly<Record<string, readonly string[]>> = {
+const CHOICES: Readonly<Record<string, readonly string[]>> = {
   'jose.signature': ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   'jose.key-management': ['RSA-OAEP-256', 'RSA-OAEP'],
   'jose.content': ['A256GCM', 'A128GCM', 'A256CBC-HS512', 'A128CBC-HS256'],
@@ -49,7 +49,7 @@ function fault(changes: ConfiguredSettings, old: ConfiguredSettings = {}): strin
 
 describe('settings', () => {
   it('are listed in order', () => {
-    const names = [...Object.keys(WORDS), 'wssec.username', 'wssec.password'].sort();
+    const names = [...Object.keys(CHOICES), 'wssec.username', 'wssec.password'].sort();
     assert.deepEqual(SETTING_NAMES, names);
   });
 
@@ -58,21 +58,21 @@ describe('settings', () => {
   });
 
   it('accept each of their values; the default is the first', () => {
-    for (const [name, words] of Object.entries(WORDS)) {
-      for (const word of words) {
-        const merged = mergeSettings({}, { [name]: word });
-        assert.deepEqual(merged, { [name]: word });
-        assert.equal((effectiveSettings(merged) as ConfiguredSettings)[name], word);
+    for (const [name, choices] of Object.entries(CHOICES)) {
+      for (const choice of choices) {
+        const merged = mergeSettings({}, { [name]: choice });
+        assert.deepEqual(merged, { [name]: choice });
+        assert.equal((effectiveSettings(merged) as ConfiguredSettings)[name], choice);
       }
-      if (name !== 'wssec.preset') assert.equal((DEFAULTS as ConfiguredSettings)[name], words[0]);
+      if (name !== 'wssec.preset') assert.equal((DEFAULTS as ConfiguredSettings)[name], choices[0]);
     }
   });
 
   it('accept no other value', () => {
-    for (const [name, words] of Object.entries(WORDS)) {
-      for (const word of ['secret', ` ${words[0]}`, words[0]?.toLowerCase() ?? '', 'toString', '__proto__']) {
-        if (words.includes(word)) continue;
-        assert.equal(fault({ [name]: word }), `${name}: expected one of ${words.join(', ')}`);
+    for (const [name, choices] of Object.entries(CHOICES)) {
+      for (const choice of ['secret', ` ${choices[0]}`, choices[0]?.toLowerCase() ?? '', 'toString', '__proto__']) {
+        if (choices.includes(choice)) continue;
+        assert.equal(fault({ [name]: choice }), `${name}: expected one of ${choices.join(', ')}`);
       }
     }
   });
@@ -148,9 +148,10 @@ describe('the preset redeban', () => {
 
   it('is overridden by explicit settings, also by one that equals the default', () => {
     for (const name of Object.keys(REDEBAN)) {
-      const other = WORDS[name]?.find((word) => word !== (REDEBAN as ConfiguredSettings)[name]) ?? assert.fail(name);
-      const given = { 'wssec.preset': 'redeban', [name]: other };
-      assert.deepEqual(effectiveSettings(given), { ...DEFAULTS, ...REDEBAN, ...given });
+      const other =
+        CHOICES[name]?.find((choice) => choice !== (REDEBAN as ConfiguredSettings)[name]) ?? assert.fail(name);
+      const settings = { 'wssec.preset': 'redeban', [name]: other };
+      assert.deepEqual(effectiveSettings(settings), { ...DEFAULTS, ...REDEBAN, ...settings });
     }
   });
 });

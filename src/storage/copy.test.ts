@@ -105,7 +105,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       await compareRows(move);
       let changes = 0;
       for (const { name, key, columns } of COPIED_TABLES) {
-        const places = key.map((column) => `${column} = ?`).join(' and ');
+        const conditions = key.map((column) => `${column} = ?`).join(' and ');
         for (const [column, kind] of Object.entries(columns).filter(([each]) => !key.includes(each))) {
           // The copy in the other direction has the sides exchanged.
           const side = changes++ % 2 === 0 ? source : target;
@@ -113,14 +113,14 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
           const { [column]: before = null } = row;
           const other = kind === 'text' ? 'other' : kind === 'integer' ? 4242 : Uint8Array.of(42);
           const where = key.map((each) => row[each] ?? null);
-          const set = `update ${name} set ${column} = ? where ${places}`;
+          const set = `update ${name} set ${column} = ? where ${conditions}`;
           await change(side, set, other, ...where);
-          const told = await compareRows(move).then(
+          const error = await compareRows(move).then(
             () => assert.fail(`${name}.${column}`),
             (error: CopyError) => error,
           );
-          assert.equal(told.message, `table ${name} differs between source and target`, column);
-          assert.match(told.problems.join(), /^source: [0-9]+ rows, SHA-256 .*,target: [0-9]+ rows, SHA-256 /);
+          assert.equal(error.message, `table ${name} differs between source and target`, column);
+          assert.match(error.problems.join(), /^source: [0-9]+ rows, SHA-256 .*,target: [0-9]+ rows, SHA-256 /);
           await change(side, set, before, ...where);
         }
       }
@@ -256,12 +256,12 @@ describe('the pages of a copy', () => {
       wide: (index) => (index < 60 ? 20_000 : index === 2500 ? 3_000_000 : 0),
     });
     const names = Object.keys(captures.columns);
-    const place = names.indexOf('record');
+    const position = names.indexOf('record');
     const keyPlaces = captures.key.map((name) => names.indexOf(name));
     const pages: [rows: number, bytes: number][] = [];
     const keys: unknown[] = [];
     for await (const page of readPages(database, captures)) {
-      pages.push([page.length, page.reduce((sum, row) => sum + (row[place] as Uint8Array).length, 0)]);
+      pages.push([page.length, page.reduce((sum, row) => sum + (row[position] as Uint8Array).length, 0)]);
       keys.push(...page.map((row) => keyPlaces.map((each) => row[each])));
     }
     for (const [rows, bytes] of pages)

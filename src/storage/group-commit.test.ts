@@ -85,11 +85,11 @@ describe('group commit', () => {
   });
 
   test('each unit gets its own result', async () => {
-    const answer = (each: StoredUnit): GroupResult => {
+    const resultOf = (each: StoredUnit): GroupResult => {
       const index = Number(nameOf(each));
       return index % 3 === 0 ? { error: `fault ${index}` } : { committed: false, write: index, row: index + 1 };
     };
-    const group = new GroupCommit(async (units) => units.map(answer), 2);
+    const group = new GroupCommit(async (units) => units.map(resultOf), 2);
     const results = await Promise.allSettled(
       Array.from({ length: 30 }, (_, index) => group.commit({ writes: [write(SQL, [`${index}`])] })),
     );
@@ -111,7 +111,7 @@ describe('group commit', () => {
     await rounds();
     const second = [group.commit(unit('3')), group.commit(unit('4'))];
     await rounds();
-    const told = Promise.allSettled([...first, ...second]);
+    const settled = Promise.allSettled([...first, ...second]);
     const error = new StorageError('the disk is full');
     sink.groups[0]?.fail(error);
     await rounds();
@@ -123,7 +123,7 @@ describe('group commit', () => {
         ['3', '4'],
       ],
     );
-    assert.deepEqual(await told, [
+    assert.deepEqual(await settled, [
       { status: 'rejected', reason: error },
       { status: 'rejected', reason: error },
       { status: 'fulfilled', value: COMMITTED },

@@ -157,12 +157,12 @@ describe('extending the chains of a lane', () => {
         const heads = new Map<string, SealedHead>();
         const all: ChainedRecord[] = [];
         for (const group of groups) {
-          const given = group.map((each) => ({ ...each, environment: 'sandbox' }));
-          const extended = extendChains(key, 9, heads, given);
-          const told = extended.records.filter((link) => !isAnnouncement(link));
+          const events = group.map((each) => ({ ...each, environment: 'sandbox' }));
+          const extended = extendChains(key, 9, heads, events);
+          const records = extended.records.filter((link) => !isAnnouncement(link));
           assert.deepEqual(
-            told.map(({ account, environment, at, record }) => ({ account, environment, at, record })),
-            given.map(({ account, environment, at, record }) => ({ account, environment, at, record })),
+            records.map(({ account, environment, at, record }) => ({ account, environment, at, record })),
+            events.map(({ account, environment, at, record }) => ({ account, environment, at, record })),
           );
           for (const head of extended.heads) {
             assert.ok(isHeadSealValid(key, head, head.seal));
@@ -185,8 +185,10 @@ describe('extending the chains of a lane', () => {
           }
           assert.deepEqual([heads.get(name)?.sequence, heads.get(name)?.hash], [last.sequence, last.hash]);
           if (name === '') continue;
-          const place = all.findIndex((link) => isAnnouncement(link) && parseAnnouncement(link)[0]?.account === name);
-          assert.ok(place >= 0 && place < all.findIndex((link) => link.account === name));
+          const position = all.findIndex(
+            (link) => isAnnouncement(link) && parseAnnouncement(link)[0]?.account === name,
+          );
+          assert.ok(position >= 0 && position < all.findIndex((link) => link.account === name));
           announced++;
         }
         const names = all.filter(isAnnouncement).flatMap(parseAnnouncement);

@@ -32,9 +32,9 @@ describe('a lease', () => {
   });
 
   test('is granted to one of many that request it concurrently', async () => {
-    const asked = await Promise.all(Array.from({ length: 20 }, (_, index) => lease(`${index}`).acquire()));
+    const acquired = await Promise.all(Array.from({ length: 20 }, (_, index) => lease(`${index}`).acquire()));
     assert.deepEqual(
-      asked.flatMap((hasLease, index) => (hasLease ? [`${index}`] : [])),
+      acquired.flatMap((hasLease, index) => (hasLease ? [`${index}`] : [])),
       [await holder()],
     );
   });

@@ -5,7 +5,7 @@ import { ScanQueue } from './scan-queue.ts';
 
 describe('a scan queue', () => {
   it('runs scans one after another, each in a separate iteration of the event loop', async () => {
-    const turns = new ScanQueue();
+    const queue = new ScanQueue();
     const seen: string[] = [];
     let loops = 0;
     let isOver = false;
@@ -16,7 +16,7 @@ describe('a scan queue', () => {
     setImmediate(count);
     await Promise.all(
       ['a', 'b', 'c', 'd'].map(async (name) => {
-        await turns.next();
+        await queue.next();
         seen.push(name);
       }),
     );
@@ -25,11 +25,11 @@ describe('a scan queue', () => {
   });
 
   it('yields before the first scan, also without others', async () => {
-    const turns = new ScanQueue();
+    const queue = new ScanQueue();
     for (let round = 0; round < 3; round++) {
       const seen: string[] = [];
       const other = nextTurn().then(() => seen.push('other work'));
-      await turns.next();
+      await queue.next();
       seen.push('turn');
       await other;
       assert.deepEqual(seen, ['other work', 'turn']);
@@ -39,8 +39,8 @@ describe('a scan queue', () => {
   it('does not delay the scans of another queue', async () => {
     const [one, other] = [new ScanQueue(), new ScanQueue()];
     const seen: string[] = [];
-    const take = (turns: ScanQueue, name: string) => turns.next().then(() => seen.push(name));
-    await Promise.all([take(one, 'a'), take(one, 'b'), take(one, 'c'), take(other, 'x')]);
+    const scan = (queue: ScanQueue, name: string) => queue.next().then(() => seen.push(name));
+    await Promise.all([scan(one, 'a'), scan(one, 'b'), scan(one, 'c'), scan(other, 'x')]);
     assert.deepEqual(seen, ['a', 'x', 'b', 'c']);
   });
 });

@@ -116,7 +116,7 @@ describe('a scheme 8 space that is filled, emptied and filled again', () => {
     const seen = new Set<string>();
     const fills: { readonly stored: Pan; readonly issued: readonly string[] }[] = [];
     for (const stored of [others[100], others[500], others[900]] as Pan[]) {
-      const [kept = ''] = await tokenize(vault, stored, 7);
+      const [token = ''] = await tokenize(vault, stored, 7);
       const rounds = stored === others[100] ? 3 : 1;
       const issuedBefore: string[] = [];
       for (let round = 0; round < rounds; round++) {
@@ -133,7 +133,7 @@ describe('a scheme 8 space that is filled, emptied and filled again', () => {
       assert.ok(missing.includes(stored) && missing.includes(own));
       for (const value of issued) seen.add(value);
       fills.push({ stored, issued: issuedBefore });
-      await empty(vault, [kept]);
+      await empty(vault, [token]);
       await wait(vault, 30);
     }
     // One half for all of them: a filled space is this half without the card numbers, and reveals nothing else about

@@ -59,9 +59,9 @@ describe('the issuable half', () => {
     const key = createSecretKey(randomBytes(32));
     const values = [...valuesOf('411111', '1111', 13), ...valuesOf('520082', '4444', 13)];
     const [one, other] = [new IssuableHalf(key), new IssuableHalf(key)];
-    const asked = new Map(values.map((value) => [value, one.has(value)]));
+    const membership = new Map(values.map((value) => [value, one.has(value)]));
     for (const value of values.toSorted((a, b) => a.slice(7).localeCompare(b.slice(7))))
-      assert.equal(other.has(value), asked.get(value), value);
+      assert.equal(other.has(value), membership.get(value), value);
   });
 
   it('differs for each key, length, BIN and last four', () => {

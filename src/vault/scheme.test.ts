@@ -50,8 +50,8 @@ describe('schemes', () => {
   });
 
   it('have the names of the interface, and 8-digit BINs except for UUID', () => {
-    const told = Object.entries(SCHEMES).map(([number, { name, eightDigitBin }]) => [number, name, eightDigitBin]);
-    assert.deepEqual(told, [
+    const listed = Object.entries(SCHEMES).map(([number, { name, eightDigitBin }]) => [number, name, eightDigitBin]);
+    assert.deepEqual(listed, [
       ['1', 'sixTOKENfour', true],
       ['3', 'sixANTOKENfour', true],
       ['7', 'UUID', false],

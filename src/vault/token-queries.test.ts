@@ -60,7 +60,7 @@ const steps = fc.array(
 
 const at = <T>(list: readonly T[], index: number): T => list[index % list.length] as T;
 
-const asked = (pan: string, options: Partial<Tokenization>): Tokenization => ({
+const tokenization = (pan: string, options: Partial<Tokenization>): Tokenization => ({
   cards: [{ pan: pan as Pan, name: undefined, expiry: undefined }],
   tags: [],
   format: { scheme: 1, bin: 6 },
@@ -126,9 +126,9 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
     assert.ok(result?.token !== undefined);
     return result.token;
   };
-  const tokensOf = async (tenant: Tenant, wanted: TokenSearch): Promise<string[]> =>
-    (await allOf((cursor) => parts.listing.search(tenant, wanted, cursor))).map(({ token }) => token);
-  const marksOf = ({ account }: Tenant): Promise<Row[]> =>
+  const tokensOf = async (tenant: Tenant, search: TokenSearch): Promise<string[]> =>
+    (await allOf((cursor) => parts.listing.search(tenant, search, cursor))).map(({ token }) => token);
+  const blindIndexesOf = ({ account }: Tenant): Promise<Row[]> =>
     parts.database.read('select slot, tag from token_tags where account = ?account', account);
   const change = (sql: string, ...values: string[]): Promise<void> =>
     commitOrThrow(parts.database, { writes: [write(sql, values)] });
@@ -150,14 +150,14 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
         const number = at(PANS, step.pan);
         // Nothing of the shortest is hidden behind eight digits.
         if (format.bin === 8 && number.length === 12) continue;
-        const made = await inTransaction(service.core, (transaction) =>
+        const results = await inTransaction(service.core, (transaction) =>
           parts.vault.tokenize(
             transaction,
             tenant,
-            asked(number, { tags: own, format, persistent: step.do === 'merge' }),
+            tokenization(number, { tags: own, format, persistent: step.do === 'merge' }),
           ),
         ).catch(() => []);
-        for (const { token: one } of made) if (one !== undefined) tokens.set(one.token, one);
+        for (const { token: one } of results) if (one !== undefined) tokens.set(one.token, one);
       } else if (token !== undefined) {
         await inTransaction(service.core, (transaction) => parts.vault.delete(transaction, tenant, [token]));
         tokens.delete(token);
@@ -169,20 +169,21 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
   test('return exactly what a naive scan finds, after any history', async () => {
     const other = await newTenant();
     for (const scheme of [1, 3, 7, 8] as const)
-      for (const number of PANS.slice(6)) await make(other, asked(number, { tags: TAGS, format: { scheme, bin: 6 } }));
+      for (const number of PANS.slice(6))
+        await make(other, tokenization(number, { tags: TAGS, format: { scheme, bin: 6 } }));
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {
         const tenant = await newTenant();
         const tokens = await live(tenant, history);
-        for (const wanted of searches) {
-          const found = await tokensOf(tenant, wanted);
-          assert.deepEqual(found.toSorted(), naively(tokens.values(), wanted), wanted.by);
-          if (wanted.by === 'bin') continue;
+        for (const search of searches) {
+          const found = await tokensOf(tenant, search);
+          assert.deepEqual(found.toSorted(), naively(tokens.values(), search), search.by);
+          if (search.by === 'bin') continue;
           const times = found.map((token) => tokens.get(token)?.createdAt ?? 0);
           assert.deepEqual(
             times,
             times.toSorted((one, next) => next - one),
-            wanted.by,
+            search.by,
           );
         }
         for (const token of tokens.keys())
@@ -204,7 +205,7 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
 
   test('return many tokens page by page, each once, also when newer ones are created in between', async () => {
     const tenant = await newTenant();
-    const made = new Set<string>();
+    const created = new Set<string>();
     const name = undefined;
     // Tokens of one BIN and last four: nineteen digits leave room for sixty of them.
     const cards = Array.from({ length: 60 }, (_, index) => {
@@ -222,19 +223,19 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
           creator: CREATOR,
         }),
       ))
-        made.add(result.token?.token ?? '');
-    assert.equal(made.size, 120);
-    const sorted = [...made].sort();
-    for (const wanted of [
+        created.add(result.token?.token ?? '');
+    assert.equal(created.size, 120);
+    const sorted = [...created].sort();
+    for (const search of [
       { by: 'tag', text: 'many' },
       { by: 'bin', text: '411111' },
       { by: 'last-four', text: '4242' },
     ] as const)
-      assert.deepEqual((await tokensOf(tenant, wanted)).sort(), sorted, wanted.by);
+      assert.deepEqual((await tokensOf(tenant, search)).sort(), sorted, search.by);
     const listed = await allOf(async (cursor) => {
       const page = await parts.listing.list(tenant, cursor);
       service.advance(5);
-      await make(tenant, asked(at(PANS, 13), {}));
+      await make(tenant, tokenization(at(PANS, 13), {}));
       return page;
     });
     assert.deepEqual(listed.map(({ token }) => token).sort(), sorted);
@@ -245,9 +246,9 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
     const number = luhnPan('411111');
     for (let round = 0; round < 6; round++) {
       const format = { scheme: round % 2 === 0 ? 7 : 1, bin: 6 } as const;
-      const { token } = await make(tenant, asked(number, { tags: ['old'], format, persistent: true }));
+      const { token } = await make(tenant, tokenization(number, { tags: ['old'], format, persistent: true }));
       const tagged = Array.from({ length: 8 }, (_, index) =>
-        make(tenant, asked(number, { tags: [`t${index}`], format, persistent: true })),
+        make(tenant, tokenization(number, { tags: [`t${index}`], format, persistent: true })),
       );
       const gone =
         round < 3
@@ -261,7 +262,7 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
       await inTransaction(service.core, (transaction) =>
         parts.vault.delete(transaction, tenant, [listed?.token ?? '', token]),
       );
-      assert.deepEqual(await marksOf(tenant), []);
+      assert.deepEqual(await blindIndexesOf(tenant), []);
     }
   });
 
@@ -269,11 +270,11 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
     const tenant = await newTenant();
     const { token: one } = await make(
       tenant,
-      asked(luhnPan('411111'), { tags: ['one'], format: { scheme: 7, bin: 6 } }),
+      tokenization(luhnPan('411111'), { tags: ['one'], format: { scheme: 7, bin: 6 } }),
     );
     service.advance(1);
     const pan = luhnPan('520082');
-    const { token: other } = await make(tenant, asked(pan, { tags: ['other'], format: { scheme: 7, bin: 6 } }));
+    const { token: other } = await make(tenant, tokenization(pan, { tags: ['other'], format: { scheme: 7, bin: 6 } }));
     const of = (column: string, order: string): string =>
       `(select ${column} from tokens where account = ?account order by created_at ${order} limit 1)`;
     const { account } = tenant;
@@ -296,20 +297,20 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
 
   test('of a BIN and scheme 7 scan a bounded number of tokens for each page', async () => {
     const tenant = await newTenant();
-    const { token } = await make(tenant, asked(luhnPan('520082'), { format: { scheme: 7, bin: 6 } }));
+    const { token } = await make(tenant, tokenization(luhnPan('520082'), { format: { scheme: 7, bin: 6 } }));
     service.advance(1);
     const cards = Array.from({ length: LIMITS.rowsPerPage + LIMITS.rowsPerScan }, () => ({
       pan: luhnPan('411111') as Pan,
       name: undefined,
       expiry: undefined,
     }));
-    const request = asked('', { cards, format: { scheme: 7, bin: 6 } });
+    const request = tokenization('', { cards, format: { scheme: 7, bin: 6 } });
     await inTransaction(service.core, (transaction) => parts.vault.tokenize(transaction, tenant, request));
-    const wanted = { by: 'bin', text: '520082' } as const;
-    const first = await parts.listing.search(tenant, wanted);
+    const search = { by: 'bin', text: '520082' } as const;
+    const first = await parts.listing.search(tenant, search);
     assert.deepEqual(first.items, []);
     assert.ok(first.cursor !== undefined);
-    const second = await parts.listing.search(tenant, wanted, first.cursor);
+    const second = await parts.listing.search(tenant, search, first.cursor);
     assert.deepEqual(
       second.items.map((item) => item.token),
       [token],
@@ -321,7 +322,7 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
 
   test('return damaged tokens in the list only, and the others everywhere', async () => {
     const tenant = await newTenant();
-    const { token } = await make(tenant, asked(luhnPan('411111'), { tags: ['odd'] }));
+    const { token } = await make(tenant, tokenization(luhnPan('411111'), { tags: ['odd'] }));
     await change(
       "update tokens set scheme = 3, record = x'00' where account = ?account".replace("x'00'", 'fingerprint'),
       tenant.account,
@@ -341,13 +342,13 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
   test('by BIN continue past a token whose scheme was altered to one that does not exist', async () => {
     const tenant = await newTenant();
     const pan = luhnPan('520082');
-    const { token } = await make(tenant, asked(pan, { format: { scheme: 7, bin: 6 } }));
-    const { token: kept } = await make(tenant, asked(pan, {}));
+    const { token } = await make(tenant, tokenization(pan, { format: { scheme: 7, bin: 6 } }));
+    const { token: persistent } = await make(tenant, tokenization(pan, {}));
     await change('update tokens set scheme = 99 where account = ?account and scheme = 7', tenant.account);
-    assert.deepEqual(await tokensOf(tenant, { by: 'bin', text: '520082' }), [kept, token]);
+    assert.deepEqual(await tokensOf(tenant, { by: 'bin', text: '520082' }), [persistent, token]);
     assert.deepEqual(
       await tokensOf(tenant, { by: 'bin', text: pan.slice(0, 8) }),
-      kept.startsWith(pan.slice(0, 8)) ? [kept] : [],
+      persistent.startsWith(pan.slice(0, 8)) ? [persistent] : [],
     );
   });
 
@@ -362,10 +363,10 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
       [{ by: 'tag', text: 'x' }, 'nonsense'],
       [{ by: 'last-four', text: '4111' }, Buffer.from('["a","b"]').toString('base64url')],
     ];
-    for (const [wanted, cursor] of wrong)
-      await assert.rejects(parts.listing.search(tenant, wanted, cursor), (error: Error) => {
+    for (const [search, cursor] of wrong)
+      await assert.rejects(parts.listing.search(tenant, search, cursor), (error: Error) => {
         assert.match(error.message, /^(text|cursor): expected/);
-        assert.ok(wanted.text.length < 4 || !error.message.includes(wanted.text));
+        assert.ok(search.text.length < 4 || !error.message.includes(search.text));
         return true;
       });
     await assert.rejects(parts.listing.list(tenant, 'e30'), { code: 'invalid_field' });

@@ -29,9 +29,9 @@ const plain = (value: unknown): unknown => structuredClone(value);
 describe('a token record', () => {
   it('is decoded to the token, together with its columns', () => {
     fc.assert(
-      fc.property(tokens, (made) => {
-        const { token, scheme, createdAt } = made;
-        assert.deepEqual(plain(fromTokenRecord(toTokenRecord(made), { token, scheme, createdAt })), plain(made));
+      fc.property(tokens, (stored) => {
+        const { token, scheme, createdAt } = stored;
+        assert.deepEqual(plain(fromTokenRecord(toTokenRecord(stored), { token, scheme, createdAt })), plain(stored));
       }),
     );
   });
@@ -39,8 +39,8 @@ describe('a token record', () => {
   it('contains the card and neither the token nor its time', () => {
     const card: Card = { pan: '4111111111111111' as Pan, name: undefined, expiry: { month: '12', year: '29' } };
     const createdBy = { id: 'key_1', name: 'till' };
-    const made: Token = { token: '4111117349251111', scheme: 1, card, tags: ['web'], createdBy, createdAt: 77 };
-    assert.deepEqual(JSON.parse(toTokenRecord(made)), {
+    const token: Token = { token: '4111117349251111', scheme: 1, card, tags: ['web'], createdBy, createdAt: 77 };
+    assert.deepEqual(JSON.parse(toTokenRecord(token)), {
       pan: '4111111111111111',
       month: '12',
       year: '29',

@@ -12,8 +12,8 @@ const [merchant, processor, stranger] = [newKeyPair(), newKeyPair(3072), newKeyP
 const PARTIES = await partiesOf(merchant, processor);
 const PAYLOAD = Buffer.from(' {"cardData": {"pan":"4111111111111111"},\n "amount":0.00, "name":"Zoë 😀"} ');
 
-const secure = (given: ConfiguredSettings, payload: Uint8Array = PAYLOAD): Promise<JoseMessage> =>
-  secureWithJose(payload, { parties: PARTIES, settings: effectiveSettings(given), random: systemRandom() });
+const secure = (settings: ConfiguredSettings, payload: Uint8Array = PAYLOAD): Promise<JoseMessage> =>
+  secureWithJose(payload, { parties: PARTIES, settings: effectiveSettings(settings), random: systemRandom() });
 
 const opened = async (jwe: string) => {
   const { plaintext, protectedHeader } = await compactDecrypt(jwe, processor.privateKey);

@@ -51,14 +51,14 @@ describe('a signed element', () => {
       buildBinarySecurityToken('x509-1', 'AAAA'),
       login('x', 'PasswordText'),
     ];
-    const whole = parseXml(buildEnvelope(parts, buildBody('body-1', data.xml)));
-    const security = only(only(whole, NS.soapenv, 'Header'), NS.wsse, 'Security');
+    const envelope = parseXml(buildEnvelope(parts, buildBody('body-1', data.xml)));
+    const security = only(only(envelope, NS.soapenv, 'Header'), NS.wsse, 'Security');
     const inside = security.children.map((child) => canonicalise(child));
     assert.deepEqual(
       inside,
       parts.map(({ xml }) => xml),
     );
-    assert.equal(canonicalise(only(whole, NS.soapenv, 'Body')), buildBody('body-1', data.xml).xml);
+    assert.equal(canonicalise(only(envelope, NS.soapenv, 'Body')), buildBody('body-1', data.xml).xml);
     assert.equal(attributeOf(security, 'mustUnderstand', NS.soapenv), '1');
   });
 });

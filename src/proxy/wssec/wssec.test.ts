@@ -36,8 +36,13 @@ const RECEIVER = {
 };
 const HASHES = { 'RSA-SHA256': 'sha256', 'RSA-SHA512': 'sha512' } as const;
 
-const secure = (given: ConfiguredSettings, element = ELEMENT): Promise<string> =>
-  secureWithWssec(element, { parties: PARTIES, settings: effectiveSettings(given), now: NOW, random: systemRandom() });
+const secure = (settings: ConfiguredSettings, element = ELEMENT): Promise<string> =>
+  secureWithWssec(element, {
+    parties: PARTIES,
+    settings: effectiveSettings(settings),
+    now: NOW,
+    random: systemRandom(),
+  });
 
 const headerOf = (root: Element): Element => only(only(root, NS.soapenv, 'Header'), NS.wsse, 'Security');
 const bodyOf = (root: Element): Element => only(root, NS.soapenv, 'Body');

@@ -88,9 +88,9 @@ describe('the address of a PostgreSQL database', () => {
   }
 
   test('any encoded user, password and database is decoded', () => {
-    const word = fc.string({ unit: 'grapheme', minLength: 1 });
+    const text = fc.string({ unit: 'grapheme', minLength: 1 });
     fc.assert(
-      fc.property(word, fc.string({ unit: 'grapheme' }), word, (user, password, database) => {
+      fc.property(text, fc.string({ unit: 'grapheme' }), text, (user, password, database) => {
         const [u, p, d] = [user, password, database].map(encodeURIComponent);
         const read = parseAddress(`postgres://${u}:${p}@h/${d}`);
         assert.deepEqual([read.user, read.password, read.database], [user, password, database]);

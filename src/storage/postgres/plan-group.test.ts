@@ -20,7 +20,7 @@ const shape = (units: readonly StoredUnit[], merge = true): string[] =>
 const A = 'insert into a (id, n) values (?, ?)';
 const B = 'update b set n = ? where id = ?';
 const A2 = 'update a set n = ? where id = ?';
-const LOOKS = 'insert into c (id) select ? where not exists (select 1 from a where id = ?)';
+const READS_A = 'insert into c (id) select ? where not exists (select 1 from a where id = ?)';
 
 describe('the plan of a group', () => {
   test('runs of one text are merged, and those of a unit keep their order', () => {
@@ -52,7 +52,7 @@ describe('the plan of a group', () => {
   });
 
   test('no run moves before a statement that may read its table', () => {
-    const one = unit([A, [['x', 1]], 1], [LOOKS, [['x', 'y']], 1]);
+    const one = unit([A, [['x', 1]], 1], [READS_A, [['x', 'y']], 1]);
     assert.deepEqual(shape([one, one]), ['insert a 1', 'insert c 1', 'insert a 1', 'insert c 1']);
   });
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { effectiveSettings, mergeSettings, redactedSettings } from '../../settings.ts';
 import { buildBaseUrl, CYBERSOURCE_SETTINGS } from './client.ts';
 
-const GIVEN = {
+const REQUIRED = {
   'merchant-id': 'mymid',
   'key-id': '08c94330-f618-42a3-b09d-e1e43be5efda',
   'shared-secret': 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=',
@@ -11,17 +11,17 @@ const GIVEN = {
 
 describe('settings', () => {
   test('with the required values are accepted, and the secret is redacted', () => {
-    assert.deepEqual(effectiveSettings(CYBERSOURCE_SETTINGS, mergeSettings(CYBERSOURCE_SETTINGS, {}, GIVEN)), {
-      ...GIVEN,
+    assert.deepEqual(effectiveSettings(CYBERSOURCE_SETTINGS, mergeSettings(CYBERSOURCE_SETTINGS, {}, REQUIRED)), {
+      ...REQUIRED,
       auth: 'jwt',
       'soft-decline': 'reverse',
     });
-    assert.equal(redactedSettings(CYBERSOURCE_SETTINGS, GIVEN)['shared-secret'], '(set)');
+    assert.equal(redactedSettings(CYBERSOURCE_SETTINGS, REQUIRED)['shared-secret'], '(set)');
   });
 
-  for (const name of Object.keys(GIVEN)) {
+  for (const name of Object.keys(REQUIRED)) {
     test(`without ${name} are rejected`, () => {
-      const { [name as 'key-id']: _, ...rest } = GIVEN;
+      const { [name as 'key-id']: _, ...rest } = REQUIRED;
       assert.throws(() => mergeSettings(CYBERSOURCE_SETTINGS, {}, rest), { code: 'usage' });
     });
   }
@@ -38,7 +38,7 @@ describe('settings', () => {
       ['soft-decline', 'ignore'],
       ['base-url', 'http://example.com'],
     ] as const)
-      assert.throws(() => mergeSettings(CYBERSOURCE_SETTINGS, GIVEN, { [name]: value }), { code: 'usage' }, name);
+      assert.throws(() => mergeSettings(CYBERSOURCE_SETTINGS, REQUIRED, { [name]: value }), { code: 'usage' }, name);
   });
 });
 

@@ -15,7 +15,7 @@ import { NUMERIC_REASONS } from './transaction-details.ts';
 
 const currency = parseCurrency('USD');
 assert.ok(currency);
-const ASKED = { operationRef: 'abcdefghijklmnopqrstuvwxy', amount: { minor: 1050n, currency } };
+const EXPECTED_TRANSACTION = { operationRef: 'abcdefghijklmnopqrstuvwxy', amount: { minor: 1050n, currency } };
 
 interface ReportedFields {
   readonly call?: ApiOperation;
@@ -28,13 +28,13 @@ interface ReportedFields {
 }
 
 /** Formats a result as text: `undo Declined Rejected`, `approved`, `unknown http-502`. */
-function verdict(told: ReportedFields): string {
-  const { call = 'payment', http = 201, status = 'INVALID_REQUEST', reason, softDecline = 'reverse' } = told;
-  const details = told.field === undefined ? [] : [{ field: told.field, reason: 'INVALID_DATA' }];
+function resultOf(reported: ReportedFields): string {
+  const { call = 'payment', http = 201, status = 'INVALID_REQUEST', reason, softDecline = 'reverse' } = reported;
+  const details = reported.field === undefined ? [] : [{ field: reported.field, reason: 'INVALID_DATA' }];
   const why = http === 400 ? { reason, details } : { errorInformation: { reason, details } };
-  const processorInformation = { approvalCode: told.approvalCode };
+  const processorInformation = { approvalCode: reported.approvalCode };
   const body = JSON.stringify({ id: '1', status, ...why, processorInformation });
-  const found = mapResponse(call, http, parseResponse(body), ASKED, softDecline);
+  const found = mapResponse(call, http, parseResponse(body), EXPECTED_TRANSACTION, softDecline);
   const more =
     'reason' in found ? Object.values(toFailureStatus(found.reason)) : 'problem' in found ? [found.problem] : [];
   return [found.kind, ...more].join(' ');
@@ -83,8 +83,8 @@ describe('statuses', () => {
     [{ call: 'void', status: 'CANCELLED' }, 'approved'],
     [{ call: 'void', status: 'FAILED' }, 'refused Declined Rejected'],
   ];
-  for (const [told, expected] of EXPECTED)
-    test(`${JSON.stringify(told)}: ${expected}`, () => assert.equal(verdict(told), expected));
+  for (const [reported, expected] of EXPECTED)
+    test(`${JSON.stringify(reported)}: ${expected}`, () => assert.equal(resultOf(reported), expected));
 });
 
 describe('reasons', () => {
@@ -112,8 +112,8 @@ describe('reasons', () => {
     test(`${reason}: ${meaning}`, () => {
       const expected = meaning === 'unknown' ? `unknown ${reason.toLowerCase()}` : `refused ${meaning}`;
       for (const call of ['payment', 'capture', 'refund', 'reversal', 'void'] as const) {
-        assert.equal(verdict({ call, status: 'DECLINED', reason }), expected);
-        assert.equal(verdict({ call, http: 400, reason }), expected);
+        assert.equal(resultOf({ call, status: 'DECLINED', reason }), expected);
+        assert.equal(resultOf({ call, http: 400, reason }), expected);
       }
     });
   }
@@ -128,9 +128,9 @@ describe('reasons', () => {
 
   test('INVALID_DATA about our reference is a duplicate, about another field a rejection', () => {
     for (const field of ['clientReferenceInformation.transactionId', 'transactionId'])
-      assert.equal(verdict({ http: 400, reason: 'INVALID_DATA', field }), 'unknown duplicate');
+      assert.equal(resultOf({ http: 400, reason: 'INVALID_DATA', field }), 'unknown duplicate');
     const field = 'paymentInformation.card.number';
-    assert.equal(verdict({ http: 400, reason: 'INVALID_DATA', field }), 'refused Declined InvalidData');
+    assert.equal(resultOf({ http: 400, reason: 'INVALID_DATA', field }), 'refused Declined InvalidData');
   });
 });
 
@@ -142,11 +142,11 @@ describe('HTTP statuses', () => {
         const reason = UNPROCESSED_HTTP_STATUSES[http];
         const expected =
           reason === undefined ? `unknown http-${http}` : `refused ${toFailureStatus(reason).status} ${reason}`;
-        assert.equal(verdict({ http, status }), expected);
+        assert.equal(resultOf({ http, status }), expected);
       }),
     );
-    assert.equal(verdict({ http: 401 }), 'refused ProcessorError InvalidConfiguration');
-    assert.equal(verdict({ http: 502 }), 'unknown http-502');
+    assert.equal(resultOf({ http: 401 }), 'refused ProcessorError InvalidConfiguration');
+    assert.equal(resultOf({ http: 502 }), 'unknown http-502');
   });
 });
 
@@ -159,8 +159,8 @@ describe('mismatches between response and request', () => {
       reversal: 'REVERSED',
       void: 'VOIDED',
     };
-    const answer = parseResponse(JSON.stringify({ id: '1', status: status[call], ...more }));
-    return mapResponse(call, 201, answer, ASKED, 'reverse').kind;
+    const response = parseResponse(JSON.stringify({ id: '1', status: status[call], ...more }));
+    return mapResponse(call, 201, response, EXPECTED_TRANSACTION, 'reverse').kind;
   };
   const amounts = (totalAmount: unknown, name = 'totalAmount'): object => ({
     orderInformation: { amountDetails: { [name]: totalAmount, currency: 'USD' } },
@@ -191,7 +191,12 @@ describe('mismatches between response and request', () => {
     ];
     for (const [call, more] of wrong) assert.equal(read(more, call), 'unknown', JSON.stringify(more));
     assert.equal(
-      read({ clientReferenceInformation: { code: ASKED.operationRef, transactionId: ASKED.operationRef } }),
+      read({
+        clientReferenceInformation: {
+          code: EXPECTED_TRANSACTION.operationRef,
+          transactionId: EXPECTED_TRANSACTION.operationRef,
+        },
+      }),
       'approved',
     );
   });

@@ -127,7 +127,7 @@ describe('amounts', () => {
     const anyAmount = fc.record({ minor: fc.bigInt(1n, 10n ** 16n - 1n), currency: fc.constantFrom(...CURRENCIES) });
     fc.assert(
       fc.property(anyAmount, (money) => {
-        const places = minorUnitDigits(money.currency);
+        const digits = minorUnitDigits(money.currency);
         const bodies = [
           (buildPaymentBody(KEY, { ...bare, amount: money }, card) as Sent).orderInformation.amountDetails,
           (buildAmountBody(KEY, money) as Sent).orderInformation.amountDetails,
@@ -137,11 +137,11 @@ describe('amounts', () => {
         for (const body of bodies) {
           const { totalAmount, currency: code } = body as { totalAmount: string; currency: string };
           assert.equal(code, money.currency);
-          const [whole = '', fraction = ''] = totalAmount.split('.');
-          assert.equal(fraction.length, places);
-          assert.equal(totalAmount.includes('.'), places > 0);
-          assert.match(whole, /^(0|[1-9][0-9]*)$/);
-          assert.equal(BigInt(whole) * 10n ** BigInt(places) + BigInt(fraction || '0'), money.minor);
+          const [integer = '', fraction = ''] = totalAmount.split('.');
+          assert.equal(fraction.length, digits);
+          assert.equal(totalAmount.includes('.'), digits > 0);
+          assert.match(integer, /^(0|[1-9][0-9]*)$/);
+          assert.equal(BigInt(integer) * 10n ** BigInt(digits) + BigInt(fraction || '0'), money.minor);
         }
       }),
     );

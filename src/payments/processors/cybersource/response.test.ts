@@ -33,9 +33,9 @@ describe('ids and codes of responses', () => {
       networkTransactionId: `VISA${PAN}`,
       avs: { code: short, codeRaw: short },
     };
-    const told = parseDetails({ id: PAN, reconciliationId: '4111-1111-1111-1111', processorInformation });
+    const details = parseDetails({ id: PAN, reconciliationId: '4111-1111-1111-1111', processorInformation });
     assert.deepEqual(
-      Object.values(told).filter((value) => value !== undefined),
+      Object.values(details).filter((value) => value !== undefined),
       [],
     );
   });
@@ -48,18 +48,19 @@ describe('ids and codes of responses', () => {
 
 describe('amounts of responses', () => {
   const currency = parseCurrency('USD') ?? assert.fail();
-  const asked = { operationRef: 'k', amount: { minor: 10000n, currency } };
+  const expected = { operationRef: 'k', amount: { minor: 10000n, currency } };
   const withTotal = (totalAmount: string) =>
     parseResponse(JSON.stringify({ orderInformation: { amountDetails: { totalAmount } } }))?.body ?? assert.fail();
 
   test('may have zeros at the end', () => {
-    for (const text of ['100', '100.0', '100.00', '100.00000']) assert.ok(!contradicts(withTotal(text), asked), text);
-    for (const text of ['100.01', '10', '100.001']) assert.ok(contradicts(withTotal(text), asked), text);
+    for (const text of ['100', '100.0', '100.00', '100.00000'])
+      assert.ok(!contradicts(withTotal(text), expected), text);
+    for (const text of ['100.01', '10', '100.001']) assert.ok(contradicts(withTotal(text), expected), text);
   });
 
   test('of any length are parsed in linear time', () => {
     const began = performance.now();
-    assert.ok(contradicts(withTotal(`1.${'0'.repeat(500_000)}1`), asked));
+    assert.ok(contradicts(withTotal(`1.${'0'.repeat(500_000)}1`), expected));
     assert.ok(performance.now() - began < 1000);
   });
 });

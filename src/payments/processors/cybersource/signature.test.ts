@@ -95,8 +95,8 @@ describe('the HTTP signature', () => {
   });
 
   test('reads the clock once', () => {
-    let asked = 0;
-    buildSignatureHeaders(credentials, payments, () => ++asked * 1000);
-    assert.equal(asked, 1);
+    let readings = 0;
+    buildSignatureHeaders(credentials, payments, () => ++readings * 1000);
+    assert.equal(readings, 1);
   });
 });

@@ -19,14 +19,14 @@ interface ReportedFields {
   readonly approvalCode?: string;
 }
 
-function entry({ applications = [], ...told }: ReportedFields): Parameters<typeof mapPayment>[0] {
+function entry({ applications = [], ...reported }: ReportedFields): Parameters<typeof mapPayment>[0] {
   const body = {
     id: '1',
     applicationInformation: {
-      reasonCode: told.reasonCode,
+      reasonCode: reported.reasonCode,
       applications: applications.map(([name, rCode, reasonCode]) => ({ name, rCode, reasonCode })),
     },
-    processorInformation: { approvalCode: told.approvalCode },
+    processorInformation: { approvalCode: reported.approvalCode },
   };
   const read = parseTransactionDetails(JSON.stringify(body));
   assert.ok(read);
@@ -35,8 +35,8 @@ function entry({ applications = [], ...told }: ReportedFields): Parameters<typeo
 
 const brief = (verdict: ReturnType<typeof mapPayment>): string =>
   'reason' in verdict ? `${verdict.kind} ${verdict.reason}` : verdict.kind;
-const payment = (told: ReportedFields, policy: 'accept' | 'reverse' = 'reverse'): string =>
-  brief(mapPayment(entry(told), policy));
+const payment = (reported: ReportedFields, policy: 'accept' | 'reverse' = 'reverse'): string =>
+  brief(mapPayment(entry(reported), policy));
 
 describe('the details of an authorization', () => {
   const auth = (rCode: string, reasonCode: string): Pick<ReportedFields, 'applications'> => ({
@@ -77,8 +77,8 @@ describe('the details of an authorization', () => {
     [auth('1', '203'), 'unknown'],
     [{ applications: [['ics_bill', '1', '100']] }, 'unknown'],
   ];
-  for (const [told, expected] of EXPECTED)
-    test(`${JSON.stringify(told)}: ${expected}`, () => assert.equal(payment(told), expected));
+  for (const [reported, expected] of EXPECTED)
+    test(`${JSON.stringify(reported)}: ${expected}`, () => assert.equal(payment(reported), expected));
 
   test('with soft declines accepted are on hold', () => {
     for (const reason of ['200', '230'])
