@@ -278,7 +278,7 @@ export const REASONS = {
   valueUrl: 'an https: URL without user, query and fragment (http: for loopback addresses only)',
   valueCharacters: '{min} to {max} characters without control characters',
   valueOfCharacters: '{min} to {max} of A-Z a-z 0-9 {signs}',
-  valueSharedSecret: 'base64 as CyberSource shows it, of 12 bytes at least',
+  valueBase64: 'base64 of {min} bytes at least',
   valueCertificate: 'base64 of the DER of a certificate for RSA, on one line, whose subject has a serialNumber',
   valueVisible: 'visible ASCII without blanks',
   valueVisibleUpTo: 'up to {max} visible ASCII characters',

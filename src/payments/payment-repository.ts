@@ -12,6 +12,7 @@ import type { Operation, PaymentSnapshot } from './payment.ts';
 import type { ConfiguredProcessor } from './payment-activations.ts';
 import { findPayment, insertPayment, updatePayment } from './payment-store.ts';
 import { nextDueAt, recoveryTimes } from './reconciliation.ts';
+import type { Status } from './transitions.ts';
 
 /** A payment and one of its operations as they were read. */
 export interface LoadedPayment extends PaymentSnapshot {
@@ -24,8 +25,19 @@ export interface LoadedPayment extends PaymentSnapshot {
 /** Called with the outcome of each operation: the status of the payment, `failed` or `unknown`. */
 export type OutcomeObserver = (environment: string, processor: string, operation: string, result: string) => void;
 
-/** Statuses in which the sensitive authentication data is no longer needed. */
-const SAD_NOT_NEEDED = ['Authorized', 'Collected', 'Declined', 'Voided', 'Cancelled'];
+/**
+ * True for the statuses in which authorization has completed (PCI DSS 3.3.1). After a ProcessorError no issuer has decided:
+ * the merchant may pay with the same captures again.
+ */
+const IS_AUTHORIZATION_COMPLETE: Readonly<Record<Status, boolean>> = {
+  Opened: false,
+  Authorized: true,
+  Collected: true,
+  Cancelled: true,
+  Voided: true,
+  Declined: true,
+  ProcessorError: false,
+};
 
 export const rulesOf = ({ settings, processor }: ConfiguredProcessor, time: TrustedTime): PaymentRules => {
   const { lifetimes, recoveryMax } = recoveryTimes(settings, aheadOfSteady(time));
@@ -141,7 +153,7 @@ export class PaymentRepository {
     { settings }: ConfiguredProcessor,
   ): PaymentSnapshot {
     const { payment } = snapshot;
-    if (payment.captureIds.length === 0 || !SAD_NOT_NEEDED.includes(payment.status)) return snapshot;
+    if (payment.captureIds.length === 0 || !IS_AUTHORIZATION_COMPLETE[payment.status]) return snapshot;
     if (settings['erase-sad'] === 'true' || tenant.environment === 'production') {
       transaction.write(eraseSad(tenant, payment.captureIds));
       transaction.scrub();

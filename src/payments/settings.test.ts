@@ -24,7 +24,7 @@ const TABLE: SettingTable = {
     explain('valueVisibleUpTo', { max: 30 }),
     { required: true },
   ),
-  'shared-secret': text({ en: 'Secret', es: 'Secret' }, /^[A-Za-z0-9+/=]+$/, explain('valueSharedSecret'), {
+  'shared-secret': text({ en: 'Secret', es: 'Secret' }, /^[A-Za-z0-9+/=]+$/, explain('valueBase64', { min: 12 }), {
     required: true,
     secret: true,
   }),

@@ -45,7 +45,7 @@ export const CYBERSOURCE_SETTINGS = {
   'shared-secret': text(
     { en: 'Shared secret of the REST key', es: 'Secreto compartido de la clave REST' },
     /^(?:[A-Za-z0-9+/]{4}){4,128}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/,
-    explain('valueSharedSecret'),
+    explain('valueBase64', { min: 12 }),
     { required: true, secret: true },
   ),
   auth: oneOf({ en: 'How requests are signed', es: 'Cómo se firman las solicitudes' }, ['jwt', 'http-signature'], {

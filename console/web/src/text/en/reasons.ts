@@ -113,7 +113,7 @@ const WORDED: Partial<Record<Reason, string>> = {
   valueWholeNumber: 'a whole number from {min} to {max}',
   valueUrl: 'an https: address without user, query and fragment (http: for this machine only)',
   valueCharacters: '{min} to {max} characters on one line',
-  valueSharedSecret: 'base64 as CyberSource shows it, of at least 12 bytes',
+  valueBase64: 'base64 of at least {min} bytes',
   valueCertificate: 'base64 of the DER of an RSA certificate, on one line, whose subject has a serialNumber',
   valueVisible: 'visible ASCII characters without blanks',
   logRegisterMissing: 'The register of lanes is missing',

@@ -259,7 +259,7 @@ export const reasons: Readonly<Record<Reason, string>> = {
   valueUrl: 'una dirección https: sin usuario, consulta ni fragmento (http: solo para esta máquina)',
   valueCharacters: 'de {min} a {max} caracteres en una sola línea',
   valueOfCharacters: 'de {min} a {max} de A-Z a-z 0-9 {signs}',
-  valueSharedSecret: 'base64 tal como lo muestra CyberSource, de al menos 12 bytes',
+  valueBase64: 'base64 de al menos {min} bytes',
   valueCertificate: 'base64 del DER de un certificado RSA, en una sola línea, cuyo titular tenga serialNumber',
   valueVisible: 'caracteres ASCII visibles, sin espacios',
   valueVisibleUpTo: 'hasta {max} caracteres ASCII visibles',
