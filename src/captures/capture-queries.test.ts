@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { startTestService, type TestService } from '../../test/fixtures/test-service.ts';
 import { inTransaction } from '../../test/fixtures/transactions.ts';
 import { VISA } from '../../test/interface/vault-requests.ts';
+import { UnsealError } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Pan } from '../kernel/pan.ts';
 import { commitOrThrow, write } from '../storage/database.ts';
@@ -99,5 +100,33 @@ describe('the list of captures', { timeout: 60_000 }, () => {
       [ids[3]],
     );
     await assert.rejects(listing.list(tenant, 'x'), { code: 'invalid_field' });
+  });
+
+  test('shows one with times or an amount that no service writes as altered, beside the others', async () => {
+    for (const change of [
+      'created_at = created_at + 1',
+      'created_at = 8640000000000001',
+      'expires_at = 9000000000000000000',
+      'amount = -9000000000000000000',
+    ]) {
+      const tenant = await newTenant();
+      const [altered, kept] = [await create(tenant, whole), await create(tenant, whole)];
+      const update = write(`update captures set ${change} where id = ?`, [altered]);
+      await commitOrThrow(service.core.database, { writes: [update] });
+      const { items } = await listing.list(tenant);
+      const shown = items.map(({ id, card, createdAt, expiresAt }) => {
+        for (const time of [createdAt, expiresAt]) assert.ok(!Number.isNaN(new Date(time).getTime()), change);
+        return [id, card !== undefined];
+      });
+      assert.deepEqual(
+        new Map(shown as [string, boolean][]),
+        new Map([
+          [altered, false],
+          [kept, true],
+        ]),
+        change,
+      );
+      await assert.rejects(listing.findDetail(tenant, altered), UnsealError);
+    }
   });
 });

@@ -1,3 +1,4 @@
+import { sanitizeTime } from '../accounts/sanitize-columns.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys } from '../crypto/sad-keys.ts';
 import { UnsealError } from '../crypto/seal.ts';
@@ -90,10 +91,11 @@ export class CaptureQueries {
     } catch (error) {
       if (!(error instanceof UnsealError)) throw error;
       return {
-        ...toListPosition(row),
+        id: text(row, 'id'),
         amount: integer(row, 'amount'),
         currency: text(row, 'currency'),
-        expiresAt: integer(row, 'expires_at'),
+        createdAt: sanitizeTime(integer(row, 'created_at')),
+        expiresAt: sanitizeTime(integer(row, 'expires_at')),
         hasSad: row['sad'] !== null,
         card: undefined,
       };

@@ -33,7 +33,7 @@ const INSERT = `insert into captures (account, environment, id, record, sad, sad
 const COLUMNS = 'id, record, sad, fingerprint, amount, currency, created_at, expires_at';
 const FIND = `select ${COLUMNS} from captures where account = ?account and environment = ?environment and id = ? and expires_at > ?`;
 const LIST_ACTIVE = `select ${COLUMNS} from captures where account = ?account and environment = ?environment and expires_at > ?
-  and created_at <= ? and (created_at < ? or id < ?) order by created_at desc, id desc limit ?`;
+  and created_at between 0 and ? and (created_at < ? or id < ?) order by created_at desc, id desc limit ?`;
 const DELETE =
   'delete from captures where account = ?account and environment = ?environment and id = ? and expires_at > ?';
 const LIST_EXPIRED = 'select account, environment, id from captures where expires_at <= ? limit ?';
@@ -47,12 +47,13 @@ const NEXT_SAD_KEY = `select sad_key from captures where sad_key is not null and
 
 type Field = 'record' | 'sad';
 
-type ClearColumns = Pick<Capture, 'id' | 'amount' | 'currency' | 'expiresAt'>;
+type ClearColumns = Pick<Capture, 'id' | 'amount' | 'currency' | 'createdAt' | 'expiresAt'>;
 
 /** Binds the ciphertext to the clear columns: an expiry that an attacker changed in the database unseals nothing. */
 function fieldContext({ environment, account }: Tenant, columns: ClearColumns, field: Field): EncryptionContext {
-  const { id, amount, currency, expiresAt } = columns;
-  return encryptionContext(environment, account, 'captures', id, field, String(amount), currency, String(expiresAt));
+  const { id, amount, currency, createdAt, expiresAt } = columns;
+  const times = [String(createdAt), String(expiresAt)];
+  return encryptionContext(environment, account, 'captures', id, field, String(amount), currency, ...times);
 }
 
 /** A capture without its sensitive authentication data, which stays sealed, and the index of its card number. */
@@ -111,11 +112,12 @@ export async function unsealCapture(keyring: Keyring, tenant: Tenant, row: Row):
     id: text(row, 'id'),
     amount: integer(row, 'amount'),
     currency: text(row, 'currency'),
+    createdAt: integer(row, 'created_at'),
     expiresAt: integer(row, 'expires_at'),
   };
   const record = await keyring.unseal(tenant, 'captures', fieldContext(tenant, columns, 'record'), blob(row, 'record'));
   const index = blobOrNull(row, 'fingerprint');
-  const capture = { ...columns, ...parseCaptureRecord(record.toString('utf8')), createdAt: integer(row, 'created_at') };
+  const capture = { ...columns, ...parseCaptureRecord(record.toString('utf8')) };
   const panIndex = index === undefined ? undefined : Buffer.from(index).toString('hex');
   return { capture, sealedSad: blobOrNull(row, 'sad'), panIndex };
 }

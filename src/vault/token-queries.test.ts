@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { luhnPan, startTestService, type TestService } from '../../test/fixtures/test-service.ts';
 import { inTransaction } from '../../test/fixtures/transactions.ts';
+import { UnsealError } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Pan, passesLuhn } from '../kernel/pan.ts';
@@ -345,11 +346,44 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
     const { token } = await make(tenant, tokenization(pan, { format: { scheme: 7, bin: 6 } }));
     const { token: persistent } = await make(tenant, tokenization(pan, {}));
     await change('update tokens set scheme = 99 where account = ?account and scheme = 7', tenant.account);
-    assert.deepEqual(await tokensOf(tenant, { by: 'bin', text: '520082' }), [persistent, token]);
+    assert.deepEqual(await tokensOf(tenant, { by: 'bin', text: '520082' }), [persistent]);
+    const { items } = await parts.listing.search(tenant, { by: 'token', text: token });
+    assert.deepEqual(
+      items.map(({ details }) => details),
+      [undefined],
+    );
     assert.deepEqual(
       await tokensOf(tenant, { by: 'bin', text: pan.slice(0, 8) }),
       persistent.startsWith(pan.slice(0, 8)) ? [persistent] : [],
     );
+  });
+
+  test('whose time was altered are shown as altered, hold up no others and leave no tags', async () => {
+    for (const time of ['created_at + 1', '9000000000000000000', '8640000000000001', '-1', '-9000000000000000000']) {
+      const tenant = await newTenant();
+      const pan = luhnPan('520082');
+      const { token } = await make(tenant, tokenization(pan, { tags: ['odd'] }));
+      await change(`update tokens set created_at = ${time} where account = ?account`, tenant.account);
+      const { token: kept } = await make(tenant, tokenization(pan, { tags: ['odd'] }));
+      await assert.rejects(parts.vault.inspect(tenant, token), UnsealError);
+      const { items } = await parts.listing.search(tenant, { by: 'token', text: token });
+      assert.deepEqual(
+        items.map(({ details, createdAt }) => [details, Number.isNaN(new Date(createdAt).getTime())]),
+        [[undefined, false]],
+        time,
+      );
+      const listed = (await allOf((cursor) => parts.listing.list(tenant, cursor))).map((each) => each.token);
+      assert.ok(listed.includes(kept), time);
+      for (const search of [
+        { by: 'bin', text: '520082' },
+        { by: 'last-four', text: pan.slice(-4) },
+        { by: 'tag', text: 'odd' },
+      ] as const)
+        assert.deepEqual(await tokensOf(tenant, search), [kept], time);
+      await inTransaction(service.core, (transaction) => parts.vault.delete(transaction, tenant, [token, kept]));
+      const tags = 'select slot from token_tags where account = ?account';
+      assert.deepEqual(await parts.database.read(tags, tenant.account), [], time);
+    }
   });
 
   test('reject values and cursors in another format, without repeating them', async () => {

@@ -1,3 +1,4 @@
+import { sanitizeTime } from '../accounts/sanitize-columns.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Expiry } from '../kernel/expiry.ts';
@@ -21,7 +22,9 @@ import { loadBlindIndex, unsealIfAuthentic } from './token-store.ts';
 
 const COLUMNS = 'slot, scheme, format, search, record, created_at';
 const LIVE = 'account = ?account and environment = ?environment and record is not null';
-const AFTER_POSITION = 'created_at <= ? and (created_at < ? or slot < ?) order by created_at desc, slot desc limit ?';
+/** Without a lower bound a position could have a negative time, which no cursor may contain, and which is `BY_SLOT`. */
+const AFTER_POSITION =
+  'created_at between 0 and ? and (created_at < ? or slot < ?) order by created_at desc, slot desc limit ?';
 
 const NEWEST = `select ${COLUMNS} from tokens where ${LIVE} and ${AFTER_POSITION}`;
 const BETWEEN = `select ${COLUMNS} from tokens where ${LIVE} and slot > ? and slot < ? order by slot limit ?`;
@@ -243,7 +246,7 @@ function toTokenView(row: Row, token: Token | undefined): TokenView {
   return {
     ...toSchemeAndToken(row),
     isPersistent: textOrNull(row, 'format') !== undefined,
-    createdAt: integer(row, 'created_at'),
+    createdAt: sanitizeTime(integer(row, 'created_at')),
     details: card &&
       tags &&
       createdBy && { truncated: truncatePan(card.pan), name: card.name, expiry: card.expiry, tags, createdBy },

@@ -62,6 +62,9 @@ const INSERT_TAG = `insert into token_tags (account, environment, tag, created_a
   on conflict (account, environment, tag, created_at, slot) do update set slot = excluded.slot`;
 const DELETE_TAG = `delete from token_tags
   where account = ?account and environment = ?environment and tag = ? and created_at = ? and slot = ?`;
+/** Reads all tags of the tenant, and is only for tokens whose tags and time are unknown, because they were altered. */
+const DELETE_TAGS_OF_SLOT =
+  'delete from token_tags where account = ?account and environment = ?environment and slot = ?';
 const LIST_PURGEABLE = 'select account, environment, slot from tokens where deleted_at <= ? limit ?';
 const HAS_PURGEABLE = 'select 1 as due from tokens where deleted_at <= ? limit 1';
 const PURGE =
@@ -86,8 +89,16 @@ export interface DeletableToken {
   readonly token: Token | undefined;
 }
 
-const recordContext = ({ environment, account }: Tenant, token: string): EncryptionContext =>
-  encryptionContext(environment, account, 'tokens', token, 'record');
+/** The columns in clear that decide what a token is. */
+type ClearColumns = Pick<Token, 'token' | 'scheme' | 'createdAt'>;
+
+/** Binds the ciphertext to the clear columns: a record with a changed scheme or time is not unsealed. */
+function recordContext(
+  { environment, account }: Tenant,
+  { token, scheme, createdAt }: ClearColumns,
+): EncryptionContext {
+  return encryptionContext(environment, account, 'tokens', token, 'record', String(scheme), String(createdAt));
+}
 
 /** Matches no token; used for texts that cannot be one. */
 const NO_SLOT = new Uint8Array(0);
@@ -186,7 +197,7 @@ export class TokenStore {
   /** Conflicts when the token was changed since it was read. */
   update(changes: readonly StoredToken[], seal: Sealer): Write {
     const rows = changes.map(({ token, revision }) => {
-      const record = seal(recordContext(this.tenant, token.token), toTokenRecord(token));
+      const record = seal(recordContext(this.tenant, token), toTokenRecord(token));
       return [record, ...this.#scope(), slotOrNone(token.token), revision];
     });
     return { sql: UPDATE, rows, expectedRows: 1 };
@@ -205,7 +216,14 @@ export class TokenStore {
   delete(tokens: readonly DeletableToken[], at: number): Write[] {
     const rows = tokens.map(({ value, revision }) => [at, ...this.#scope(), slotOrNone(value), revision]);
     const tags = this.#tagRows(tokens.flatMap(({ token }) => (token === undefined ? [] : { token })));
-    return [{ sql: DELETE, rows, expectedRows: 1 }, ...(tags.length === 0 ? [] : [{ sql: DELETE_TAG, rows: tags }])];
+    const altered = tokens.flatMap(({ value, token }) =>
+      token === undefined ? [[...this.#scope(), slotOrNone(value)]] : [],
+    );
+    return [
+      { sql: DELETE, rows, expectedRows: 1 },
+      ...(tags.length === 0 ? [] : [{ sql: DELETE_TAG, rows: tags }]),
+      ...(altered.length === 0 ? [] : [{ sql: DELETE_TAGS_OF_SLOT, rows: altered }]),
+    ];
   }
 
   #tagRows(tokens: readonly TaggedToken[]): Value[][] {
@@ -218,7 +236,7 @@ export class TokenStore {
   }
 
   #row(token: Token, seal: Sealer, format: TokenFormat | undefined): Value[] {
-    const record = seal(recordContext(this.tenant, token.token), toTokenRecord(token));
+    const record = seal(recordContext(this.tenant, token), toTokenRecord(token));
     const { pan } = token.card;
     const panFingerprint = this.#fingerprint(pan);
     const persistent = format === undefined ? null : persistentFormat(pan, format);
@@ -248,10 +266,13 @@ export const loadBlindIndex = async (keyring: Keyring, tenant: Tenant): Promise<
 
 /** Unseals a row with slot, scheme, record and created_at. Throws `UnsealError`. */
 async function unsealToken(keyring: Keyring, tenant: Tenant, row: Row): Promise<Token> {
-  const token = fromSlot(blob(row, 'slot'));
-  const record = await keyring.unseal(tenant, 'tokens', recordContext(tenant, token), blob(row, 'record'));
-  const filed = { token, scheme: integer(row, 'scheme') as Scheme, createdAt: integer(row, 'created_at') };
-  return fromTokenRecord(record.toString('utf8'), filed);
+  const columns = {
+    token: fromSlot(blob(row, 'slot')),
+    scheme: integer(row, 'scheme') as Scheme,
+    createdAt: integer(row, 'created_at'),
+  };
+  const record = await keyring.unseal(tenant, 'tokens', recordContext(tenant, columns), blob(row, 'record'));
+  return fromTokenRecord(record.toString('utf8'), columns);
 }
 
 /** Undefined when the row was altered in the database. */

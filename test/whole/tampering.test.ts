@@ -10,6 +10,8 @@ import { luhnPan, startTestService, type TestService } from '../fixtures/test-se
 const CARD = { card: '4111111111111111', name: 'Ana Lopez', exp: '12/29' };
 const CAPTURE = { chd: CARD, amount: 0, currency: 'USD', additional_info: {}, ttl: 1 };
 
+const slotOf = (token: string): Uint8Array => Buffer.from(token.replaceAll('-', ''), 'hex');
+
 /** An attacker who can write to the database, but does not hold the root key, gains nothing by it. */
 describe('a database that was tampered with', () => {
   let service: TestService;
@@ -77,14 +79,34 @@ describe('a database that was tampered with', () => {
     assert.equal((await verifyJournal(database, journalKey)).fault, twice);
   });
 
-  test('a capture whose expiry or amount was changed is not given out', async () => {
+  test('a capture whose times, amount or currency was changed is not given out', async () => {
     const { secret: key } = await service.newKey(victim);
-    for (const change of ['expires_at = expires_at + 1', 'amount = amount + 1', "currency = 'EUR'"]) {
+    for (const change of [
+      'expires_at = expires_at + 1',
+      'created_at = created_at - 1',
+      'amount = amount + 1',
+      "currency = 'EUR'",
+    ]) {
       const id = await newCapture(key);
       assert.equal((await service.call('GET', `/transactions/requests/${id}`, { key })).status, 200);
       tamper(`update captures set ${change} where id = ?`, id);
       const { status, text } = await service.call('GET', `/transactions/requests/${id}`, { key });
       assert.equal(status, 500);
+      assert.ok(!text.includes(CARD.card));
+    }
+  });
+
+  test('a token whose scheme or time was changed is not given out', async () => {
+    const { secret: key } = await service.newKey(victim);
+    for (const change of ['scheme = 1', 'created_at = created_at + 1', 'created_at = 9000000000000000000']) {
+      const body = { chd: [CARD], tags: [], scheme: 7 };
+      const created = await service.call('POST', '/v1/tokenization/simple', { key, body });
+      const { token } = created.json.data.tokens[0];
+      const path = `/v1/tokens/${token}/inspect`;
+      assert.equal((await service.call('GET', path, { key })).status, 200);
+      tamper(`update tokens set ${change} where slot = ?`, slotOf(token));
+      const { status, text } = await service.call('GET', path, { key });
+      assert.equal(status, 500, change);
       assert.ok(!text.includes(CARD.card));
     }
   });
@@ -99,7 +121,6 @@ describe('a database that was tampered with', () => {
     const [one, other] = [luhnPan('455667'), luhnPan('455668')];
     const [token, foreign] = [await tokenize(one), await tokenize(other)].map(({ json }) => json.data.tokens[0].token);
     assert.notEqual(token, foreign);
-    const slotOf = (text: string): Uint8Array => Buffer.from(text.replaceAll('-', ''), 'hex');
     const fingerprint = '(select fingerprint from tokens where slot = ?)';
     tamper(
       `update tokens set fingerprint = ${fingerprint}, format = null where slot = ?`,

@@ -43,7 +43,10 @@ export class ConnectionLost extends StorageError {
 
 const { builtins } = pg.types;
 
-/** Parses integers as numbers: ours are below 2^53. All other types use the parsers of pg. */
+/**
+ * Parses integers as numbers: ours are below 2^53, and a greater one that someone else wrote becomes the nearest number. All
+ * other types use the parsers of pg.
+ */
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     oid === builtins.INT8 ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,

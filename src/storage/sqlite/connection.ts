@@ -1,4 +1,5 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
+import type { Row, Value } from '../database.ts';
 
 /** How long to wait for another process (the command line) that briefly holds the write lock. */
 export const BUSY_TIMEOUT_MS = 10_000;
@@ -49,8 +50,32 @@ export class Connection {
     return statement;
   }
 
+  /**
+   * Reads rows. An integer that JavaScript cannot hold exactly, which this service never writes, is read as the nearest
+   * number: an altered row must not make the others unreadable.
+   */
+  read(sql: string, values: readonly Value[]): Row[] {
+    const statement = this.statement(sql);
+    try {
+      return statement.all(...values) as Row[];
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ERR_OUT_OF_RANGE') throw error;
+    }
+    statement.setReadBigInts(true);
+    try {
+      return statement.all(...values).map(toNumbers);
+    } finally {
+      statement.setReadBigInts(false);
+    }
+  }
+
   close(): void {
     this.#statements.clear();
     this.database.close();
   }
 }
+
+const toNumbers = (row: Readonly<Record<string, SQLOutputValue>>): Row =>
+  Object.fromEntries(
+    Object.entries(row).map(([column, value]) => [column, typeof value === 'bigint' ? Number(value) : value]),
+  );

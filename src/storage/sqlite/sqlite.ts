@@ -8,7 +8,6 @@ import {
   type CommitResult,
   type Driver,
   isWellFormed,
-  MalformedRowError,
   type Row,
   StorageError,
   type UnitOfWork,
@@ -94,11 +93,9 @@ export class SqliteDatabase implements Driver {
     if (this.#closing) throw new StorageError('the database is closed');
     try {
       this.#reader ??= new Connection(this.#path, { readOnly: true });
-      return this.#reader.statement(sql).all(...values) as Row[];
+      return this.#reader.read(sql, values);
     } catch (cause) {
-      const { code, message } = cause as NodeJS.ErrnoException;
-      if (code === 'ERR_OUT_OF_RANGE') throw new MalformedRowError('a column holds a number that is too large');
-      throw new StorageError(`a read failed: ${message}`);
+      throw new StorageError(`a read failed: ${(cause as Error).message}`);
     }
   }
 
