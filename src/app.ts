@@ -140,7 +140,11 @@ function createServices(core: OpenCore, log: Log, isReady: () => Promise<boolean
   const { database, keyring, clock, time, random, configurations, idempotency, statistics } = core;
   const leases = createLeases(core);
   const vault = new Vault({ database, keyring, time, random });
-  const captures = new Captures({ database, keyring, sadKeys: core.sadKeys, vault, time, random });
+  const captures = new Captures({
+    ...core,
+    vault,
+    onResealError: (error, { account }) => log.error('sad not sealed again', { ...describeError(error), account }),
+  });
   const placeholders = new Placeholders({ vault, captures });
   const proxy = new PayloadProxy({ configurations, placeholders, clock, random });
   const authentications = ENVIRONMENTS.map(

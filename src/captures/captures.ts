@@ -2,7 +2,7 @@ import type { AuditAction, AuditEvent } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys, SealedSad } from '../crypto/sad-keys.ts';
 import type { Transaction } from '../idempotency/transaction.ts';
-import { MINUTE, type Random } from '../kernel/clock.ts';
+import { MINUTE, type Random, SECOND } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { isUuid, newUuid } from '../kernel/ids.ts';
@@ -33,6 +33,9 @@ export interface RetrievedCapture {
   readonly panIndex: string | undefined;
 }
 
+/** Delay of the first repetition of a failed reseal. */
+const RESEAL_DELAY_MS = SECOND;
+
 /** Selects a capture, with or without its sensitive authentication data. */
 interface CaptureSelector {
   readonly id: string;
@@ -47,6 +50,7 @@ export class Captures {
   readonly #vault: Vault;
   readonly #time: TrustedTime;
   readonly #random: Random;
+  readonly #onResealError: (error: unknown, tenant: Tenant) => void;
 
   constructor(options: {
     database: Database;
@@ -55,6 +59,8 @@ export class Captures {
     vault: Vault;
     time: TrustedTime;
     random: Random;
+    /** Called when data that has to be sealed again could not be; it is tried again. */
+    onResealError?: (error: unknown, tenant: Tenant) => void;
   }) {
     this.#database = options.database;
     this.#keyring = options.keyring;
@@ -62,6 +68,7 @@ export class Captures {
     this.#vault = options.vault;
     this.#time = options.time;
     this.#random = options.random;
+    this.#onResealError = options.onResealError ?? (() => undefined);
   }
 
   /** Returns the id. */
@@ -76,15 +83,23 @@ export class Captures {
     return id;
   }
 
-  /** A commit can take so long that the key of the period was closed and destroyed before it. */
-  async #resealIfLate(tenant: Tenant, capture: Capture, sealed: SealedSad): Promise<void> {
+  /**
+   * A commit can take so long that the key of the period was closed and destroyed before it. The capture is committed, so
+   * this never throws: it tries again after a delay that doubles, until the ttl ends.
+   */
+  async #resealIfLate(tenant: Tenant, capture: Capture, sealed: SealedSad, delayMs = RESEAL_DELAY_MS): Promise<void> {
     const { environment, account } = tenant;
-    for (let old: SealedSad | undefined = sealed; old !== undefined; ) {
-      if (!(await this.#sadKeys.mayBeDestroyed(old, environment, capture.expiresAt))) return;
-      const sad = await sealSad(this.#sadKeys, tenant, capture);
-      if (sad !== undefined)
-        await commitOrThrow(this.#database, { account, writes: [replaceSad(tenant, capture.id, old, sad)] });
-      old = sad;
+    try {
+      for (let old: SealedSad | undefined = sealed; old !== undefined; ) {
+        if (!(await this.#sadKeys.mayBeDestroyed(old, environment, capture.expiresAt))) return;
+        const sad = await sealSad(this.#sadKeys, tenant, capture);
+        if (sad !== undefined)
+          await commitOrThrow(this.#database, { account, writes: [replaceSad(tenant, capture.id, old, sad)] });
+        old = sad;
+      }
+    } catch (error) {
+      this.#onResealError(error, tenant);
+      this.#time.after(delayMs, () => void this.#resealIfLate(tenant, capture, sealed, 2 * delayMs));
     }
   }
 

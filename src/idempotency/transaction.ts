@@ -24,7 +24,7 @@ export interface Transaction {
   count(tenant: Tenant, counter: string, by?: number): void;
   /**
    * Runs work on the committed rows before the response leaves. It may be lost when the process ends, so nothing that must
-   * happen belongs here.
+   * happen belongs here. The effect is committed, so the work handles its failures itself and never rejects.
    */
   afterCommit(work: () => Promise<void>): void;
   /** Clears what the transaction removes from the write-ahead log too. */

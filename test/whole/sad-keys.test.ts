@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { listSadKeyIds } from '../../src/captures/capture-store.ts';
 import { Captures, type NewCapture } from '../../src/captures/captures.ts';
 import { parseConfig } from '../../src/config.ts';
@@ -12,7 +13,8 @@ import { UnsealError } from '../../src/crypto/seal.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { Pan } from '../../src/kernel/pan.ts';
-import { type Database, type UnitOfWork, write } from '../../src/storage/database.ts';
+import type { Timers } from '../../src/kernel/timers.ts';
+import { type Database, StorageError, type UnitOfWork, write } from '../../src/storage/database.ts';
 import { Vault } from '../../src/vault/vault.ts';
 import { insertAccounts } from '../fixtures/accounts.ts';
 import { inTransaction } from '../fixtures/transactions.ts';
@@ -38,10 +40,19 @@ describe('keys of periods of expiry', () => {
   let now: number;
   let captures: Captures;
   let keys: string;
-  const clocks = { clock: () => now, monotonic: () => now };
+  /** The functions that were passed to `after` and not called yet. */
+  let delayed: (() => void)[];
+  const timers: Timers = {
+    after: (_, run) => {
+      delayed.push(run);
+      return () => undefined;
+    },
+  };
+  const clocks = { clock: () => now, monotonic: () => now, timers };
 
   beforeEach(async () => {
     now = START;
+    delayed = [];
     directory = mkdtempSync(join(tmpdir(), 'cardvault-sad-'));
     core = await openCore(parseConfig({ CARDVAULT_DATA_DIR: directory }), clocks);
     await insertAccounts(core.database, ['acct_1', 'acct_2']);
@@ -55,8 +66,10 @@ describe('keys of periods of expiry', () => {
 
   /** The keys of another node, which has nothing in memory. */
   const newSadKeys = (): SadKeys => new SadKeys({ ...core, store: core.opened.sadKeys });
-  const newCaptures = (database: Database = core.database): Captures =>
-    new Captures({ ...core, database, sadKeys: newSadKeys(), vault: new Vault(core) });
+  const newCaptures = (
+    database: Database = core.database,
+    onResealError: (error: unknown) => void = (error) => assert.fail(String(error)),
+  ): Captures => new Captures({ ...core, database, sadKeys: newSadKeys(), vault: new Vault(core), onResealError });
   const create = (ttlMinutes?: number, tenant = TENANT): Promise<string> =>
     inTransaction(core, (transaction) => captures.create(transaction, tenant, request(ttlMinutes)));
   const codeOf = async (id: string, tenant = TENANT, by = newCaptures()): Promise<string | undefined> =>
@@ -145,29 +158,58 @@ describe('keys of periods of expiry', () => {
     assert.equal(await codeOf(second), '737');
   });
 
-  test('are replaced for a capture whose commit took so long that its key was destroyed', async () => {
+  /** A database whose first commit takes so long that the key of the period is destroyed before it. */
+  const slowDatabase = (commitLater = (unit: UnitOfWork) => core.database.commit(unit)): Database => {
     let isSlow = true;
-    const slow = Object.assign(Object.create(core.database) as Database, {
+    return Object.assign(Object.create(core.database) as Database, {
       read: (sql: string, ...values: string[]) => core.database.read(sql, ...values),
       commit: async (unit: UnitOfWork) => {
-        if (isSlow) {
-          isSlow = false;
-          assert.equal(await captures.sweepSadKeys(now), 0);
-          now += 31 * SECOND;
-          assert.equal(await captures.sweepSadKeys(now), 1);
-        }
+        if (!isSlow) return commitLater(unit);
+        isSlow = false;
+        assert.equal(await captures.sweepSadKeys(now), 0);
+        now += 31 * SECOND;
+        assert.equal(await captures.sweepSadKeys(now), 1);
         return core.database.commit(unit);
       },
     });
+  };
+
+  test('are replaced for a capture whose commit took so long that its key was destroyed', async () => {
     // The key is there before.
     await erase(await create());
+    const slow = slowDatabase();
     const slowCaptures = newCaptures(slow);
     const id = await inTransaction({ ...core, database: slow }, (transaction) =>
       slowCaptures.create(transaction, TENANT, request()),
     );
-    assert.equal(isSlow, false);
     assert.equal(await codeOf(id), '737');
     assert.equal(names().length, 1);
+    assert.deepEqual(delayed, []);
+  });
+
+  test('that could not be replaced fail no committed capture, and are replaced later', async () => {
+    await erase(await create());
+    let failures = 2;
+    const slow = slowDatabase((unit) => {
+      if (failures-- > 0) return Promise.reject(new StorageError('no space'));
+      return core.database.commit(unit);
+    });
+    const reported: unknown[] = [];
+    const slowCaptures = newCaptures(slow, (error) => reported.push((error as Error).message));
+    const id = await inTransaction({ ...core, database: slow }, (transaction) =>
+      slowCaptures.create(transaction, TENANT, request()),
+    );
+    assert.equal(await codeOf(id), undefined);
+    for (const reports of [1, 2]) {
+      assert.deepEqual(reported, Array(reports).fill('no space'));
+      const [retry, ...others] = delayed.splice(0);
+      assert.ok(retry !== undefined && others.length === 0);
+      retry();
+      while (delayed.length === 0 && (await codeOf(id)) === undefined) await setImmediate();
+    }
+    assert.equal(await codeOf(id), '737');
+    assert.equal(reported.length, 2);
+    assert.deepEqual(delayed, []);
   });
 
   test('that are removed leave the card without its code, and are counted', async () => {
