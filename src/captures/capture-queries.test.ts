@@ -110,7 +110,7 @@ describe('the list of captures', { timeout: 60_000 }, () => {
       'amount = -9000000000000000000',
     ]) {
       const tenant = await newTenant();
-      const [altered, kept] = [await create(tenant, whole), await create(tenant, whole)];
+      const [altered, kept] = [await create(tenant, complete), await create(tenant, complete)];
       const update = write(`update captures set ${change} where id = ?`, [altered]);
       await commitOrThrow(service.core.database, { writes: [update] });
       const { items } = await listing.list(tenant);
