@@ -106,7 +106,7 @@ async function enough(testbed: Testbed): Promise<void> {
     }
 }
 
-describe('the checker finds it when', { timeout: 120_000 }, () => {
+describe('the checker reports that', { timeout: 120_000 }, () => {
   let testbed: Testbed;
   let sound: readonly string[];
   let findings: readonly string[];
@@ -132,7 +132,7 @@ describe('the checker finds it when', { timeout: 120_000 }, () => {
   });
   after(() => testbed?.clear());
 
-  test('nothing is wrong: then it finds nothing', () => assert.deepEqual(sound, []));
+  test('nothing is wrong when the records are correct', () => assert.deepEqual(sound, []));
 
   for (const { what, found } of TAMPERINGS)
     test(what, () =>

@@ -54,7 +54,7 @@ const COMMITTED = { committed: true };
 
 /** The contract of every driver behind the `Database` interface; the tests of each driver run it. */
 export function databaseContract(name: string, newStore: () => Promise<Store>): void {
-  describe(`${name} keeps the contract of Database`, { timeout: 240_000 }, () => {
+  describe(`${name} implements the contract of Database`, { timeout: 240_000 }, () => {
     const journalKey = createSecretKey(randomBytes(32));
     let store: Store;
     let database: Database;
@@ -81,7 +81,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
     });
 
     describe('commit', () => {
-      test('what was committed is read at once, here and by another instance', async () => {
+      test('committed rows are visible immediately, to this and to another instance', async () => {
         const other = await store.open(journalKey);
         for (let round = 0; round < 50; round++) {
           const id = newId();
@@ -92,11 +92,11 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         await other.close();
       });
 
-      test('a unit without writes is committed', async () => {
+      test('a unit of work without writes is committed', async () => {
         assert.deepEqual(await database.commit({ writes: [] }), COMMITTED);
       });
 
-      test('writes happen in their order, and rows of a write in theirs', async () => {
+      test('writes are executed in order, and so are the rows of a write', async () => {
         const id = newId();
         const rename = (from: string, to: string): Value[] => [to, id, from];
         const sql = 'update accounts set name = ? where id = ? and name = ?';
@@ -113,7 +113,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         assert.equal(await nameOf(id), '5');
       });
 
-      test('a reader sees all of a unit or none of it', async () => {
+      test('a reader sees a unit of work completely or not at all', async () => {
         const [left, right] = [newId(), newId()];
         await database.commit({ writes: [insert(left, '0'), insert(right, '0')] });
         const seen = 'select count(distinct name) as names from accounts where id in (?, ?)';
@@ -136,8 +136,8 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       });
     });
 
-    describe('touches', () => {
-      test('a conflict undoes the whole unit and names write and row', async () => {
+    describe('expected rows', () => {
+      test('a conflict rolls back the entire unit of work and reports write and row', async () => {
         const [taken, fresh, other] = [newId(), newId(), newId()];
         await database.commit({ writes: [insert(taken, 'first')] });
         const outcome = await database.commit({
@@ -155,7 +155,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         assert.ok(!(await records()).includes('"of a conflict"'));
       });
 
-      test('units of the same group commit beside a conflict', async () => {
+      test('other units of the group are committed despite a conflict', async () => {
         const taken = newId();
         await database.commit({ writes: [insert(taken)] });
         const group = Array.from({ length: 60 }, (_, index) => ({ id: newId(), loses: index % 3 === 1 }));
@@ -170,7 +170,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         }
       });
 
-      test('an update of nothing, of one row, of several', async () => {
+      test('an update of no row, of one row, of several rows', async () => {
         const group = newId();
         const members = [newId(), newId()];
         await database.commit({ writes: members.map((id) => insert(id, group)) });
@@ -186,14 +186,14 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         assert.deepEqual(await database.commit({ writes: [none] }), COMMITTED);
       });
 
-      test('an update that changes nothing in the row touches it all the same', async () => {
+      test('an update to the same values counts the row', async () => {
         const id = newId();
         await database.commit({ writes: [insert(id, 'same')] });
         const again = write('update accounts set name = ? where id = ?', ['same', id], 1);
         assert.deepEqual(await database.commit({ writes: [again] }), COMMITTED);
       });
 
-      test('of many compare-and-sets one wins', async () => {
+      test('one of many concurrent compare-and-sets succeeds', async () => {
         const id = newId();
         await database.commit({ writes: [insert(id, 'start')] });
         const sql = 'update accounts set name = ? where id = ? and name = ?';
@@ -224,7 +224,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         ],
       ];
       for (const [what, fault] of faults) {
-        test(`${what} refuses its own unit and no other of the group`, async () => {
+        test(`${what} rejects its unit of work and no other of the group`, async () => {
           const taken = newId();
           await database.commit({ writes: [insert(taken, 'kept')] });
           const [before, during, behind] = [newId(), newId(), newId()];
@@ -249,7 +249,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         });
       }
 
-      test('its text holds no value', async () => {
+      test('the text of the error contains no value', async () => {
         const taken = newId();
         await database.commit({ writes: [insert(taken)] });
         const secret = 'value-that-stays-inside';
@@ -265,7 +265,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
     });
 
     describe('values', () => {
-      test('text comes back as it went', async () => {
+      test('text is returned unchanged', async () => {
         const texts = [
           '',
           ' ',
@@ -285,7 +285,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         }
       });
 
-      test('integers come back exactly, up to 2^53-1 either way', async () => {
+      test('integers from -(2^53-1) to 2^53-1 are returned exactly', async () => {
         const max = Number.MAX_SAFE_INTEGER;
         for (const value of [0, 1, -1, 2 ** 31 - 1, 2 ** 31, 2 ** 32 + 1, NOW, max, max - 1, -max]) {
           const id = newId();
@@ -294,7 +294,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         }
       });
 
-      test('blobs come back byte for byte, views and empty ones too', async () => {
+      test('blobs are returned byte for byte, also views and empty ones', async () => {
         const all = Uint8Array.from({ length: 256 }, (_, byte) => byte);
         const views = [Buffer.from('from the pool'), all.subarray(7, 99), Buffer.from(all).subarray(200)];
         for (const value of [new Uint8Array(), all, ...views, new Uint8Array(randomBytes(300_000))]) {
@@ -316,7 +316,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         assert.deepEqual(others, { fingerprint: null, format: null, record: null, created_at: 5, deleted_at: null });
       });
 
-      test('blobs and text are found by value', async () => {
+      test('blobs and texts are found by value', async () => {
         const [slot, print] = [bytesOf(newId()), new Uint8Array(randomBytes(32))];
         await database.commit({ writes: [write(TOKEN, [slot, print, 'format', null, 5, null], 1)] });
         const found = await database.read(
@@ -330,7 +330,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         );
       });
 
-      test('text is compared and ordered byte by byte, case included', async () => {
+      test('text is compared and ordered byte by byte, with case', async () => {
         const group = newId();
         for (const id of ['b', 'a', 'B', '1', 'á', 'A']) await database.commit({ writes: [insert(group + id, group)] });
         const rows = await database.read('select id from accounts where name = ? order by id', group);
@@ -341,7 +341,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       });
     });
 
-    test('bytes are read in their order', async () => {
+    test('bytes are ordered by value', async () => {
       const slots = ['0', '9', 'A', 'Z', 'a', 'z', '\u007f', '\u0080', '\u00ff'].map((end) => `411111-order-${end}`);
       const toBytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'latin1'));
       for (const slot of slots.toReversed())
@@ -358,7 +358,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
     });
 
     describe('on conflict', () => {
-      test('do nothing touches no row, whichever unique index stands in the way', async () => {
+      test('do nothing affects no row, whichever unique index conflicts', async () => {
         const print = new Uint8Array(randomBytes(32));
         const sql = `${TOKEN} on conflict do nothing`;
         const [slot, other] = [bytesOf(newId()), bytesOf(newId())];
@@ -379,7 +379,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         assert.deepEqual(await database.commit({ writes: [token(), token()] }), COMMITTED);
       });
 
-      test('do update touches the row it updates, and none when its condition fails', async () => {
+      test('do update affects the row it updates, and none when its condition fails', async () => {
         const id = newId();
         const upsert = (name: string, at: number): Write =>
           write(
@@ -410,7 +410,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
     });
 
     describe('journal', () => {
-      test('entries of committed units only, those of a unit in its order', async () => {
+      test('has the entries of committed units only, in the order of each unit', async () => {
         const taken = newId();
         await database.commit({ writes: [insert(taken)] });
         const mark = newId();
@@ -430,13 +430,13 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         for (const [first = '', second = ''] of pairs) assert.ok(found.indexOf(first) < found.indexOf(second));
       });
 
-      test('an entry is there as soon as its unit is', async () => {
+      test('has an entry as soon as its unit is committed', async () => {
         const record = `"${newId()}"`;
         await database.commit({ writes: [], journal: [entry(record)] });
         assert.ok((await records()).includes(record));
       });
 
-      test('is made of chains whose heads are sealed', async () => {
+      test('consists of chains whose heads are sealed', async () => {
         const verified = await verifyJournal(database, journalKey);
         assert.deepEqual(verified, { ok: true, records: (await records()).length });
         assert.ok(verified.records > 100);
@@ -444,7 +444,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         assert.equal((await verifyJournal(database, otherKey)).ok, false);
       });
 
-      test('of two instances that write at once verifies while they write, and nothing is missing', async () => {
+      test('of two instances that write concurrently verifies while they write, and is complete', async () => {
         const before = (await records()).filter((record) => !isOpening(record)).length;
         const other = await store.open(journalKey);
         const units = Array.from({ length: 300 }, (_, index) => index);
@@ -480,8 +480,8 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       });
     });
 
-    describe('many at once', () => {
-      test('5000 commits from everywhere are all there, once', async () => {
+    describe('concurrent units', () => {
+      test('5000 concurrent commits are all stored, once', async () => {
         const mark = newId();
         const names = Array.from({ length: 5000 }, (_, index) => `${mark} ${index}`);
         const outcomes = await Promise.all(names.map((id) => database.commit({ writes: [insert(id, mark)] })));
@@ -490,7 +490,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         assert.deepEqual(rows.map((row) => row['id']).sort(), [...names].sort());
       });
 
-      test('no increment of two instances is lost', async () => {
+      test('no increment by two instances is lost', async () => {
         const id = newId();
         await database.commit({ writes: [insert(id, 'counter', 0)] });
         const other = await store.open(journalKey);
@@ -503,7 +503,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         await other.close();
       });
 
-      test('a unit of more rows than a group holds is still one', async () => {
+      test('a unit with more rows than a group allows is still atomic', async () => {
         const mark = newId();
         const rows = Array.from({ length: 5000 }, (_, index) => account(`${mark} ${index}`, mark));
         const clash = write(INSERT_NEW, account(`${mark} 17`, mark), 1);
@@ -518,7 +518,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
     });
 
     describe('backup', () => {
-      test('is a consistent copy, made while units are written', async (context) => {
+      test('is a consistent copy, created while units are written', async (context) => {
         if (store.openBackup === undefined) {
           await assert.rejects(database.backup('copy.db'), StorageError);
           return context.skip('the database is backed up with tools of its own');
@@ -575,7 +575,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       await store.remove();
     });
 
-    test('starters at once all find it migrated', async () => {
+    test('concurrent starters all find it migrated', async () => {
       for (let round = 0; round < 5; round++) {
         const store = await newStore();
         const starters = await Promise.all(
@@ -595,7 +595,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       }
     });
 
-    test('a database of a newer version is refused and left as it is', async () => {
+    test('a database of a newer version is rejected and remains unchanged', async () => {
       const store = await newStore();
       const database = await store.open(journalKey);
       await database.migrate(clock);
@@ -625,7 +625,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
     const EXPANDS =
       'alter table accounts add column region text;\ncreate index accounts_by_region on accounts (region);';
 
-    test('a later migration is applied once, to a database with rows, by starters at once', async () => {
+    test('a later migration is applied once, to a database with rows, by concurrent starters', async () => {
       const store = await newStore();
       const older = await store.open(journalKey);
       await older.migrate(clock);
@@ -660,7 +660,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       await store.remove();
     });
 
-    test('a later migration that promises nothing refuses old code', async () => {
+    test('a later migration without a compatible version rejects older code', async () => {
       const store = await newStore();
       const database = await store.open(journalKey);
       await database.migrate(clock, [...present, later(EXPANDS)]);
@@ -669,7 +669,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       await store.remove();
     });
 
-    test('a later migration that fails leaves schema and rows as they were', async () => {
+    test('a later migration that fails leaves schema and rows unchanged', async () => {
       const store = await newStore();
       const database = await store.open(journalKey);
       await database.migrate(clock);
@@ -684,7 +684,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       await store.remove();
     });
 
-    test('close waits for what was handed in', async () => {
+    test('close waits for all units that were passed in', async () => {
       const store = await newStore();
       const database = await store.open(journalKey);
       await database.migrate(clock);
@@ -704,7 +704,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       await store.remove();
     });
 
-    test('after close every write and read is refused, and closing again is fine', async () => {
+    test('after close every write and read is rejected, and closing again succeeds', async () => {
       const store = await newStore();
       const database = await store.open(journalKey);
       await database.migrate(clock);

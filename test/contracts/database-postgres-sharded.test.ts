@@ -22,4 +22,4 @@ if (absent === false)
       remove: () => dropDatabase(address),
     };
   });
-else test('PostgreSQL keeps the contract of Database when sharded', { skip: absent });
+else test('PostgreSQL implements the contract of Database when sharded', { skip: absent });

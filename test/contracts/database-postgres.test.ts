@@ -19,4 +19,4 @@ if (absent === false)
       remove: () => dropDatabase(address),
     };
   });
-else test('PostgreSQL keeps the contract of Database', { skip: absent });
+else test('PostgreSQL implements the contract of Database', { skip: absent });

@@ -67,7 +67,7 @@ describe('the SQLite driver', { timeout: 120_000 }, () => {
       await assert.rejects(database.backup(copy), { code: 'EEXIST' });
     }));
 
-  test('scrub clears what a unit erased from file and log', () =>
+  test('scrub removes the rows that a unit erased from file and write-ahead log', () =>
     inFolder(async (path, database) => {
       const secret = 'to-be-erased-'.repeat(3);
       await database.commit({ writes: [insert('a', secret), insert('b', 'stays')] });
@@ -78,7 +78,7 @@ describe('the SQLite driver', { timeout: 120_000 }, () => {
       assert.ok(bytesOf(path).includes('stays'));
     }));
 
-  test('scrub clears a unit that was on its way when an earlier scrub was asked for', () =>
+  test('scrub covers a unit that was in progress when an earlier scrub was requested', () =>
     inFolder(async (path, database) => {
       const secret = 'erased-in-between-'.repeat(3);
       await database.commit({ writes: [insert('a', secret)], scrubAfterCommit: true });
@@ -93,7 +93,7 @@ describe('the SQLite driver', { timeout: 120_000 }, () => {
       assert.ok(!bytesOf(path).includes(secret));
     }));
 
-  test('scrub that a reader held up is made good by the next', () =>
+  test('scrub that a reader blocked is completed by the next', () =>
     inFolder(async (path, database) => {
       const secret = 'erased-under-a-reader-'.repeat(3);
       await database.commit({ writes: [insert('a', secret)] });
@@ -109,7 +109,7 @@ describe('the SQLite driver', { timeout: 120_000 }, () => {
       assert.ok(!bytesOf(path).includes(secret));
     }));
 
-  test('scrub clears what was erased before a crash', () =>
+  test('scrub removes rows that were erased before a crash', () =>
     inFolder(async (path, database) => {
       const secret = 'erased-before-a-crash-'.repeat(3);
       await database.commit({ writes: [insert('a', secret)] });
@@ -121,7 +121,7 @@ describe('the SQLite driver', { timeout: 120_000 }, () => {
       await next.close();
     }));
 
-  test('a file that is no database is reported, and closing is still possible', async () => {
+  test('a file that is not a database is reported, and can still be closed', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'cardvault-sqlite-'));
     const database = new SqliteDatabase(directory);
     await assert.rejects(database.migrate(clock), { name: 'StorageError' });
@@ -131,7 +131,7 @@ describe('the SQLite driver', { timeout: 120_000 }, () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  test('is alive while it can write', () =>
+  test('is healthy while it can write', () =>
     inFolder(async (_path, database) => {
       assert.equal(await database.isAlive(), true);
       await database.close();

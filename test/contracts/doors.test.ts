@@ -42,7 +42,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-describe('the door of the API checks in this order', () => {
+describe('the API checks in this order', () => {
   const checks: readonly Check[] = [
     { name: 'path', expected: '404', wrong: { path: '/v1/nothing' } },
     { name: 'method', expected: '405', wrong: { method: 'PUT' } },
@@ -74,7 +74,7 @@ describe('the door of the API checks in this order', () => {
   }
 });
 
-describe('the door of the console checks in this order', () => {
+describe('the console checks in this order', () => {
   const checks: readonly Check[] = [
     { name: 'path', expected: '404 unknown_path', wrong: { path: '/api/nothing' } },
     { name: 'method', expected: '405 method_not_allowed', wrong: { method: 'PUT' } },

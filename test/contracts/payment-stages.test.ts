@@ -175,7 +175,7 @@ describe('the stages of a payment', () => {
   const capture: Command = { type: 'capture', amount: undefined };
   const refund = (text: string): Command => ({ type: 'payment_refund', amount: { text, currency: undefined } });
 
-  test('nothing is sent before the intent is on disk, and the result is stored with the response', async () => {
+  test('nothing is sent before the intent is stored, and the result is stored with the response', async () => {
     const request = newRequest();
     const scope = await begin(request);
     const intent = await intendNew(scope);
@@ -214,7 +214,7 @@ describe('the stages of a payment', () => {
     assert.deepEqual((await vault.inspect(tenant, loaded.payment.card.token?.token ?? '')).tags, []);
   });
 
-  test('a card of a token is read by a key with the permission, and the read is recorded with its purpose', async () => {
+  test('a card of a token is read with a permitted key, and the read is audited with its purpose', async () => {
     const stored = await intendNew(await begin(), { order: { ...NEW.order, capture: true } });
     const token = stored.loaded.payment.card.token?.token ?? assert.fail();
     const placeholder = { token, source: 'detokenize', part: 'card', date: undefined, encrypt: false } as const;
@@ -229,7 +229,7 @@ describe('the stages of a payment', () => {
     await assert.rejects(intendNew(await begin(), { card }), isCode('access_denied'));
   });
 
-  test('what the processor rejects, and what is not enabled, leaves no intent', async () => {
+  test('a request that the processor rejects, or that is not enabled, stores no intent', async () => {
     const scope = await begin();
     const order = { ...NEW.order, installments: 99 };
     await assert.rejects(intendNew(scope, { order }), isCode('invalid_field'));
@@ -243,7 +243,7 @@ describe('the stages of a payment', () => {
     await assert.rejects(intendOn(await begin(), id, capture), isCode('access_denied'));
   });
 
-  test('an operation names its payment; a refund may name the capture', async () => {
+  test('an operation refers to its payment; a refund may refer to the capture', async () => {
     const id = await pay();
     const isUnknown = (error: unknown) => isCode('unknown_payment')(error) && (error as Failure).field === 'id';
     await assert.rejects(intendOn(await begin(), 'a'.repeat(25), capture), isUnknown);
@@ -265,7 +265,7 @@ describe('the stages of a payment', () => {
     assert.deepEqual(calls, ['capture 1', 'refund 1']);
   });
 
-  test('a refused operation asks for the state of the payment, a refused refund does not', async () => {
+  test('a refused operation inquires about the state of the payment; a refused refund does not', async () => {
     const id = await pay();
     respond = (name) => (name === 'inquire' ? { ...APPROVED, captured: buildOrder().amount } : refused('Rejected'));
     const captured = await operate(id, capture);
@@ -275,7 +275,7 @@ describe('the stages of a payment', () => {
     assert.deepEqual(calls.slice(2), ['refund 1']);
   });
 
-  test('an unknown outcome stores no response, and the key waits for the result', async () => {
+  test('an unknown outcome stores no response, and the idempotency key waits for the result', async () => {
     const request = newRequest();
     const scope = await begin(request);
     const intent = await intendNew(scope);
@@ -299,7 +299,7 @@ describe('the stages of a payment', () => {
     assert.deepEqual((await payments.send(intent)).outcome, { kind: 'not-sent' }, 'nor is anything sent any more');
   });
 
-  test('a result that another process stored is the response, late or not, and stays so', async () => {
+  test('a result that another process stored is the response, late or not, also on replay', async () => {
     for (const advance of [0, TIMEOUT_MS]) {
       const request = newRequest();
       const scope = await begin(request);
@@ -314,7 +314,7 @@ describe('the stages of a payment', () => {
     }
   });
 
-  test('an approval of what recovery has refused is rechecked', async () => {
+  test('an approval of an operation that recovery has refused is rechecked', async () => {
     const scope = await begin();
     const intent = await intendNew(scope);
     await core.transactions.run(context(), (transaction) =>
@@ -326,7 +326,7 @@ describe('the stages of a payment', () => {
     assert.deepEqual(reconciliation.recheckIds, [intent.loaded.operation.id]);
   });
 
-  test('a conclusion that meets a conflict loads the payment again', async () => {
+  test('a conclusion with a conflict loads the payment again', async () => {
     const scope = await begin();
     const intent = await intendNew(scope);
     const configured = await activations.configuredProcessor(tenant, 'simulator');
@@ -338,7 +338,7 @@ describe('the stages of a payment', () => {
     assert.equal((await payments.lookup(tenant, intent.loaded.operation.id)).reconciliation.reversalStarted, true);
   });
 
-  test('the result is that of the completion, whatever has happened since', async () => {
+  test('the result is that of the completion, whatever happened later', async () => {
     const id = await pay();
     await operate(id, capture);
     assert.equal(
@@ -363,7 +363,7 @@ describe('the stages of a payment', () => {
     assert.equal(await show(id), 'payment accepted Collected 10000 200');
   });
 
-  test('an operation of the service is recorded as its own, and not started on a changed payment', async () => {
+  test('an operation of the service is audited with the service as actor, and not started on a changed payment', async () => {
     const id = await pay();
     const configured = await activations.configuredProcessor(tenant, 'simulator');
     const loaded = (await repository.load(tenant, id)) ?? assert.fail();

@@ -147,7 +147,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
     });
 
     describe('a stage', () => {
-      test('commits effect, records and counts together, at one time', async () => {
+      test('commits effect, records and counts together', async () => {
         const process = newProcess();
         const effectName = newName();
         const records = await recordedBy(() =>
@@ -174,7 +174,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         assert.equal(process.commits, 0);
       });
 
-      test('names the given origin in a record, else that of the transaction', async () => {
+      test('writes the given origin to a record, or else that of the transaction', async () => {
         const service = { actor: { type: 'service' } } as const;
         const actors: string[] = [];
         await newProcess().transactions.run(CONTEXT, async (transaction) => {
@@ -188,7 +188,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         assert.deepEqual(actors, ['by the key: key', 'by the service: service']);
       });
 
-      test('scrubs only when the transaction asks for it', async () => {
+      test('scrubs only when the transaction requests it', async () => {
         const process = newProcess();
         const scrubbed: unknown[] = [];
         process.intercept = (unit, commit) => {
@@ -204,7 +204,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         assert.deepEqual(scrubbed, [undefined, true]);
       });
 
-      test('runs again after a conflict, as if the attempt before had not been', async () => {
+      test('runs again after a conflict, without traces of the previous attempt', async () => {
         const process = newProcess();
         const [taken, free, other] = [newName(), newName(), newName()];
         await process.transactions.run(CONTEXT, async (transaction) => transaction.write(effect(taken)));
@@ -225,7 +225,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         assert.deepEqual([await hasEffect(other), await hasEffect(free)], [false, true]);
       });
 
-      test('throws the failure of the write that met the conflict, and of no other', async () => {
+      test('throws the failure of the write with the conflict, and of no other', async () => {
         const process = newProcess();
         const taken = newName();
         await process.transactions.run(CONTEXT, async (transaction) => transaction.write(effect(taken)));
@@ -240,7 +240,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         assert.deepEqual([attempts, await hasEffect(other)], [1, false]);
       });
 
-      test('throws the failure that is found after a conflict, and runs again where none is found', async () => {
+      test('throws the failure that is found after a conflict, or else runs again', async () => {
         const process = newProcess();
         const taken = newName();
         await process.transactions.run(CONTEXT, async (transaction) => transaction.write(effect(taken)));
@@ -256,14 +256,14 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         assert.deepEqual(attempts, [0, 1, 0]);
       });
 
-      test('fails as unavailable when every attempt meets a conflict', async () => {
+      test('fails as unavailable when every attempt has a conflict', async () => {
         const process = newProcess();
         process.intercept = () => Promise.resolve({ committed: false, write: 0, row: 0 });
         const run = process.transactions.run(CONTEXT, async (transaction) => transaction.write(effect(newName())));
         await assert.rejects(run, isCode('unavailable'));
       });
 
-      test('that throws leaves the records of recordAlways and nothing else', async () => {
+      test('that throws commits the records of recordAlways and nothing else', async () => {
         const process = newProcess();
         const effectName = newName();
         const error = new Failure('access_denied');
@@ -283,7 +283,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         assert.deepEqual([await hasEffect(effectName), process.counted.length], [false, 0]);
       });
 
-      test('that cannot record its denial fails as the database does', async () => {
+      test('that cannot record its denial fails with the error of the database', async () => {
         const process = newProcess();
         process.intercept = () => Promise.reject(new StorageError('unavailable'));
         const run = process.transactions.run(CONTEXT, async (transaction) => {
@@ -318,7 +318,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
     });
 
     describe('an Idempotency-Key', () => {
-      test('replays the response of an effect, which happens once', async () => {
+      test('replays the response of an effect, which is executed once', async () => {
         const request = newRequest();
         const effectName = newName();
         let runs = 0;
@@ -354,14 +354,14 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         assert.equal(await respond(process, request, fill), 'replayed attempt 1');
       });
 
-      test('refuses another request under the same key', async () => {
+      test('rejects another request with the same key', async () => {
         const request = newRequest();
         await respond(newProcess(), request, async () => 'one');
         const other = { ...request, content: Buffer.from('other') };
         await assert.rejects(newProcess().transactions.begin(CONTEXT, other), isCode('idempotency_key_reused'));
       });
 
-      test('is taken while a request runs, however long it takes', async () => {
+      test('is claimed while a request runs, however long it takes', async () => {
         const request = newRequest();
         const process = newProcess();
         const scope = await begin(process, request);
@@ -373,7 +373,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         assert.equal((await scope.finish(async () => 'late', render)).body, 'late');
       });
 
-      test('replays a failure that lasts, with its records, and frees the key after any other', async () => {
+      test('replays a permanent failure, with its records, and releases the key after any other', async () => {
         const [lasting, passing] = [newRequest(), newRequest()];
         const failing = (failure: Failure) => async (transaction: Transaction) => {
           transaction.recordAlways(event('read'));
@@ -390,7 +390,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         assert.deepEqual(records, ['read', 'read']);
       });
 
-      test('answers of a bound key wait for the result of its operation', async () => {
+      test('that is bound waits for the result of its operation', async () => {
         const request = newRequest();
         const process = newProcess();
         const scope = await begin(process, request);
@@ -407,7 +407,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         assert.equal(await respond(newProcess(), request, async () => 'never'), 'bound to operation-1');
       });
 
-      test('a bound key stores the response of the last stage, unless it is deferred', async () => {
+      test('that is bound stores the response of the last stage, unless it is deferred', async () => {
         for (const [isDeferred, isChanged] of [
           [false, true],
           // Another process has completed the operation: its result is the response.
@@ -431,7 +431,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         }
       });
 
-      test('a failure behind a bound key is not stored, and does not free it', async () => {
+      test('that is bound is not released by a failure, which is not stored', async () => {
         const request = newRequest();
         const scope = await begin(newProcess(), request);
         await scope.stage(async (transaction) => transaction.bind('operation-3'));
@@ -440,7 +440,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         assert.equal(await respond(newProcess(), request, async () => 'never'), 'bound to operation-3');
       });
 
-      test('a binding that met a conflict binds nothing', async () => {
+      test('is not bound when the binding has a conflict', async () => {
         const request = newRequest();
         const [taken, process] = [newName(), newProcess()];
         await process.transactions.run(CONTEXT, async (transaction) => transaction.write(effect(taken)));
@@ -474,7 +474,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         assert.equal(await respond(newProcess(), request, fill), 'replayed after the crash');
       };
 
-      test('before the claim leaves nothing', async () => {
+      test('before the claim stores nothing', async () => {
         const [request, effectName, process] = [newRequest(), newName(), newProcess()];
         process.kill();
         abandon(process.transactions.begin(CONTEXT, request));
@@ -485,7 +485,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         assert.equal(await respond(newProcess(), request, fill), 'first');
       });
 
-      test('after the claim, before the commit, frees the key within 10 seconds', async () => {
+      test('after the claim, before the commit, releases the key within 10 seconds', async () => {
         const [request, effectName, process] = [newRequest(), newName(), newProcess()];
         const scope = await begin(process, request);
         const work = scope.finish(async (transaction) => {
@@ -497,7 +497,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         await assertTakenThenFree(request, effectName);
       });
 
-      test('while a stage runs again after a conflict, frees the key within 10 seconds', async () => {
+      test('while a stage runs again after a conflict, releases the key within 10 seconds', async () => {
         const [request, effectName, taken, process] = [newRequest(), newName(), newName(), newProcess()];
         await process.transactions.run(CONTEXT, async (transaction) => transaction.write(effect(taken)));
         const scope = await begin(process, request);
@@ -516,7 +516,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         await assertTakenThenFree(request, effectName);
       });
 
-      test('in a commit that is undone frees the key at once', async () => {
+      test('in a commit that is rolled back releases the key immediately', async () => {
         const [request, effectName, process] = [newRequest(), newName(), newProcess()];
         process.intercept = (unit, commit) =>
           unit.writes.some(({ rows }) => rows[0]?.[0] === effectName)
@@ -546,7 +546,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         assert.equal(await respond(newProcess(), request, async () => 'never'), 'bound to operation-5');
       });
 
-      test('in the commit of the conclusion keeps the key bound, and nothing of the conclusion', async () => {
+      test('in the commit of the conclusion keeps the key bound, and stores no part of the conclusion', async () => {
         const [request, effectName, process] = [newRequest(), newName(), newProcess()];
         const scope = await begin(process, request);
         await scope.stage(async (transaction) => transaction.bind('operation-6'));
@@ -579,7 +579,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         assert.equal(await respond(newProcess(), request, fill), 'replayed committed');
       });
 
-      test('with an unknown commit that happened replays its response, although the request failed', async () => {
+      test('after a commit whose result was unknown replays its response, although the request failed', async () => {
         const [request, effectName, process] = [newRequest(), newName(), newProcess()];
         process.intercept = async (unit, commit) => {
           const result = await commit();

@@ -45,7 +45,7 @@ const wire = ({ value, signature }: JoseMessage, settings: ConfiguredSettings): 
 });
 
 for (const kind of JOSE_RECEIVERS) {
-  describe(`JOSE, opened by ${kind}`, { skip: absentReceiver(kind) || undefined }, () => {
+  describe(`JOSE, decrypted by ${kind}`, { skip: absentReceiver(kind) || undefined }, () => {
     let receiver: Receiver<Wire, OpenedJose>;
     before(async () => {
       receiver = await startReceiver(kind, { processorKey: processor.privateKey, merchant: merchant.certificate });
@@ -64,7 +64,7 @@ for (const kind of JOSE_RECEIVERS) {
       });
     }
 
-    test(`${PAYLOADS} payloads come out byte for byte`, async () => {
+    test(`${PAYLOADS} payloads are returned byte for byte`, async () => {
       const payloads = fc.sample(jsonPayload, { numRuns: PAYLOADS, seed });
       await Promise.all(
         payloads.map(async (payload, index) => {
@@ -75,7 +75,7 @@ for (const kind of JOSE_RECEIVERS) {
       );
     });
 
-    test('a value under another signature is refused', async () => {
+    test('a value with another signature is rejected', async () => {
       const [one, other] = [await secure('{"a":1}', {}), await secure('{"a":2}', {})];
       await assert.rejects(receiver.open({ value: one.value, encryption: other.signature }));
     });

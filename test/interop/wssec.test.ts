@@ -76,7 +76,7 @@ const changed = (envelope: string): string =>
     (_, start: string, sign: string) => start + (sign === 'A' ? 'B' : 'A'),
   );
 
-describe('WS-Security, encrypted and then signed, by the program xmlsec1', { skip: absent('xmlsec1') }, () => {
+describe('WS-Security, encrypted and then signed, verified by xmlsec1', { skip: absent('xmlsec1') }, () => {
   const own = COMBINATIONS.filter((each) => each['wssec.order'] === 'encrypt-sign');
   for (const settings of [...own, ...LOGINS.filter((each) => each['wssec.order'] === undefined)]) {
     test(Object.values(settings).join(', '), async () => {
@@ -90,7 +90,7 @@ describe('WS-Security, encrypted and then signed, by the program xmlsec1', { ski
 });
 
 for (const kind of ENVELOPE_RECEIVERS) {
-  describe(`WS-Security, opened by ${kind}`, { skip: absentReceiver(kind) || undefined }, () => {
+  describe(`WS-Security, decrypted by ${kind}`, { skip: absentReceiver(kind) || undefined }, () => {
     let receiver: Receiver<EnvelopeMessage, OpenedEnvelope>;
     before(async () => {
       receiver = await startReceiver(kind, keys);
@@ -114,7 +114,7 @@ for (const kind of ENVELOPE_RECEIVERS) {
       });
     }
 
-    test(`${DOCUMENTS} documents come out as they went in`, async () => {
+    test(`${DOCUMENTS} documents are returned unchanged`, async () => {
       const documents = fc.sample(document, { numRuns: DOCUMENTS, seed });
       await Promise.all(
         documents.map(async (body, index) => {
@@ -127,7 +127,7 @@ for (const kind of ENVELOPE_RECEIVERS) {
       );
     });
 
-    test('a signature over another body is refused', async () => {
+    test('a signature over another body is rejected', async () => {
       const envelope = await secure(SMALL, {});
       await assert.rejects(receiver.open({ envelope: changed(envelope) }), Refused);
     });

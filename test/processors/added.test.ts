@@ -62,7 +62,7 @@ async function toyBackend({ time, seeded, tenant, tell }: BackendParts): Promise
   };
 }
 
-test('an added processor and the service agree after crashes, broken connections and responses at fault', async () => {
+test('an added processor and the service agree after crashes, broken connections and malformed responses', async () => {
   for (const seed of [1, 2]) {
     const report = await simulate({ seed, processor: toyBackend, requests: 30 });
     if (report.faults.length > 0) assert.fail(traceOf(report));

@@ -58,7 +58,7 @@ describe('message-level encryption', async () => {
     assert.deepEqual(standIn.violations, []);
   });
 
-  test('is never left out: when it fails, nothing is sent', async () => {
+  test('is never omitted: when it fails, nothing is sent', async () => {
     const before = standIn.requests.length;
     for (const more of [{ auth: 'http-signature' }, { 'mle-certificate': 'AAAA' }]) {
       const outcome = await cybersource.authorize(desk.call({ settings: { ...settings, ...more } }), order(), card());
@@ -67,7 +67,7 @@ describe('message-level encryption', async () => {
     assert.equal(standIn.requests.length, before);
   });
 
-  test('uses a new key and vector each time, and shows nothing', () => {
+  test('uses a new key and vector each time, and contains no plaintext', () => {
     const recipient = parseRecipient(certificate);
     assert.ok(recipient);
     const random = systemRandom();
@@ -84,7 +84,7 @@ describe('the setting mle-certificate', () => {
   const { accepts } = CYBERSOURCE_SETTINGS['mle-certificate'];
   test('accepts a certificate that names its key', () => assert.equal(accepts(certificate), true));
 
-  test('accepts nothing else', async () => {
+  test('accepts no other value', async () => {
     const nameless = await certificateOf('CN=CyberSource_SJC_US');
     const weak = await certificateOf(`CN=x, 2.5.4.5=${NUMBER}`, 1024);
     for (const value of ['', 'AAAA', 'no base64', nameless.certificate, weak.certificate, privatePem])

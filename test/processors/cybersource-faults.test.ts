@@ -109,7 +109,7 @@ for (const [type, prepare] of Object.entries(ATTEMPTS)) {
   const on = REQUESTS[type as keyof typeof REQUESTS];
   describe(type, () => {
     for (const [fault, [kind, done]] of Object.entries(FAULTS)) {
-      test(`${fault}: ${kind}; an inquiry reports that it was ${done ? '' : 'not '}done, and it can be reversed`, async () => {
+      test(`${fault}: ${kind}; an inquiry reports that it was ${done ? '' : 'not '}processed, and it can be reversed`, async () => {
         // The response to another request, for the fault that repeats it.
         await (await prepare()).run(10_000);
         const attempt = await prepare();
@@ -123,7 +123,7 @@ for (const [type, prepare] of Object.entries(ATTEMPTS)) {
       });
     }
 
-    test('a response that is late, but within the time, counts', async () => {
+    test('a response that is late, but within the deadline, is accepted', async () => {
       const attempt = await prepare();
       standIn.inject({ on, fault: 'delay', ms: 80 });
       approvedId(await attempt.run(10_000));

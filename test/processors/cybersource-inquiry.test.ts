@@ -31,7 +31,7 @@ const authorized = async ({ cybersource, call }: CyberSourceFixture): Promise<{ 
 };
 
 describe('the state of a payment', () => {
-  test('includes the capture that followed, of a part', async () => {
+  test('includes the partial capture that followed', async () => {
     const { cybersource, call } = main;
     const { key, id } = await authorized(main);
     const first = subject('authorization', key, id);
@@ -41,7 +41,7 @@ describe('the state of a payment', () => {
     assert.deepEqual('captured' in finding && finding.captured, money('7.25'));
   });
 
-  test('is sufficient to refund a capture that we have not recorded', async () => {
+  test('is sufficient to refund a capture without a local record', async () => {
     const { cybersource, call, standIn } = main;
     const { key, id } = await authorized(main);
     const past = history(subject('authorization', key, id));
@@ -61,7 +61,7 @@ describe('the state of a payment', () => {
     }
   });
 
-  test('includes a capture of ours even where the details name no other transactions', async () => {
+  test('includes a capture with our reference even where the details list no other transactions', async () => {
     const desk = await open({ related: false });
     const { cybersource, call } = desk;
     const { key, id } = await authorized(desk);
@@ -73,7 +73,7 @@ describe('the state of a payment', () => {
     assert.deepEqual('captured' in finding && finding.captured, money('7.25'));
   });
 
-  test('includes a reversal by our reference even where the details name no other transactions', async () => {
+  test('includes a reversal with our reference even where the details list no other transactions', async () => {
     const desk = await open({ related: false });
     const { cybersource, call } = desk;
     const lost = subject('authorization', (await authorized(desk)).key);
@@ -105,7 +105,7 @@ describe('the state of a payment', () => {
 });
 
 describe('a void', () => {
-  test('that was never executed is not found, one that was executed is approved', async () => {
+  test('that was never executed is not found; an executed one is approved', async () => {
     const { cybersource, call } = main;
     const { key, id } = await authorized(main);
     const past = history(subject('authorization', key, id));
@@ -136,7 +136,7 @@ describe('a transaction that is not in the index yet', () => {
   });
 });
 
-describe('a failed inquiry proves nothing', () => {
+describe('a failed inquiry has no result', () => {
   for (const on of ['search', 'details'] as const) {
     for (const fault of ['drop-before', 'drop-after', '502-before', '502-after', 'garbage', 'truncated'] as const) {
       test(`${on}, ${fault}: unknown`, async () => {
@@ -160,7 +160,7 @@ describe('a failed inquiry proves nothing', () => {
   }
 });
 
-describe('a hit counts only when it is certainly ours', () => {
+describe('a hit counts only when it certainly matches the request', () => {
   for (const fault of ['wrong-amount', 'wrong-currency', 'wrong-code'] as const) {
     test(`details with ${fault}: unknown`, async () => {
       const { cybersource, call, standIn } = main;
@@ -217,7 +217,7 @@ describe('a hit counts only when it is certainly ours', () => {
     assert.deepEqual(await cybersource.inquire(call(), past, first), { kind: 'unknown', problem: 'contradiction' });
   });
 
-  test('hits with another reference do not count, two with ours do neither', async () => {
+  test('hits with another reference do not count; neither do two hits with the same one', async () => {
     const { cybersource, call, standIn, newKey } = main;
     const { id } = await authorized(main);
     const key = newKey();

@@ -32,7 +32,7 @@ for (const auth of ['jwt', 'http-signature']) {
       return { key: call.operationRef, id: approvedId(await cybersource.authorize(call, order(), card())) };
     };
 
-    test('an authorization is held, and returns its details', async () => {
+    test('an authorization holds the amount, and returns its details', async () => {
       const call = desk.call();
       const outcome = await cybersource.authorize(call, order(), card());
       const id = approvedId(outcome);
@@ -57,7 +57,7 @@ for (const auth of ['jwt', 'http-signature']) {
       assert.equal(books.totals(approvedId(outcome)).captured, 105_000n);
     });
 
-    test('a part is captured, and refunded by the id of the capture', async () => {
+    test('a partial amount is captured, and refunded by the id of the capture', async () => {
       const first = await authorized();
       const past = history(subject('authorization', first.key, first.id));
       const capturing = desk.call();
@@ -191,7 +191,7 @@ describe('credentials', () => {
     }
   });
 
-  test('no server at all: certainly not sent', async () => {
+  test('an unreachable server: certainly not sent', async () => {
     const desk = await openCyberSourceFixture();
     await desk.stop();
     assert.deepEqual(await desk.cybersource.authorize(desk.call(), order(), card()), { kind: 'not-sent' });

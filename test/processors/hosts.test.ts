@@ -61,7 +61,7 @@ describe('a host that is not allowed', () => {
     );
   });
 
-  test('gets no card of a payment, which counts as certainly not sent', async () => {
+  test('receives no card of a payment, which counts as certainly not sent', async () => {
     const me = await newCaller(service, { environment: 'production' });
     const tenant = { account: me.account, environment: 'production' } as const;
     // Runs a command whose own environment lists the host.
@@ -93,7 +93,7 @@ describe('a host that is not allowed', () => {
   });
 });
 
-test('a command reads the list of its own environment', async () => {
+test('a command reads the list of its environment', async () => {
   const desk = openCliFixture();
   try {
     const account = await desk.newAccount();

@@ -124,7 +124,7 @@ describe('a request to KOIN', () => {
     assert.ok(text.includes('"value":10.50'), 'amounts of items stay as they were written');
   });
 
-  it('for an order with the fewest fields', () => {
+  it('for an order with the required fields only', () => {
     const order = { ...ORDER, referenceCode: undefined, cardholder: undefined, billTo: { country: 'CO' } };
     assert.deepEqual(JSON.parse(JSON.stringify(buildOrderBody(call({}), order, TOKEN))), {
       transaction: { reference_id: KEY, account: 'ACC', amount: { currency_code: 'BRL', value: 1500.56 } },
@@ -163,7 +163,7 @@ describe('the settings of KOIN', () => {
     ]);
   });
 
-  it('exchange cards at the address of orders unless another one is given', () => {
+  it('use the address of orders for the card exchange unless another one is set', () => {
     const base = { 'base-url': 'https://koin.example/api/' };
     assert.deepEqual(addresses(base, 'production'), ['https://koin.example/api/v1/x', 'https://koin.example/api/v1/x']);
     const both = { ...base, 'tokenize-url': 'https://cards.example' };

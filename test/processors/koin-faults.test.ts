@@ -92,7 +92,7 @@ describe('an authorization at KOIN', () => {
     }
   });
 
-  it('that KOIN calls a duplicate has the outcome of the first one', async () => {
+  it('that KOIN reports as a duplicate has the outcome of the first one', async () => {
     for (const [status, expected] of [
       ['Authorized', 'approved'],
       ['Failed', 'ProcessorError Undefined'],
@@ -105,7 +105,7 @@ describe('an authorization at KOIN', () => {
     }
   });
 
-  it('that arrives after its deadline is found later', async () => {
+  it('that arrives after the deadline is found later', async () => {
     const key = bench.newKey();
     standIn.inject({ on: 'create', do: { delay: 100 } });
     assert.equal(toSummary(await bench.authorize(key, ORDER, {}, standIn.nextWait())), 'unknown');
@@ -157,7 +157,7 @@ describe('KOIN', () => {
     await gone.stop();
   });
 
-  it('with any response makes no method throw, and leads to no approval by chance', async () => {
+  it('makes no method throw with any response, and no random response is an approval', async () => {
     const authorized = await bench.authorized();
     const collected = await bench.collected();
     const kinds = ['tokenize', 'create', 'find', 'get', 'capture', 'cancel', 'refund'] as const;

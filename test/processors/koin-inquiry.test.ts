@@ -25,7 +25,7 @@ function tell(reference: string, changes: { readonly [key: string]: Json }): voi
 const entry = (amount: Json, type = 'Refunded'): Json => ({ id: `r-${type}`, amount, status: { type } });
 
 describe('an incomplete response of KOIN', () => {
-  it('about the amount is not trusted', async () => {
+  it('about the amount is not accepted', async () => {
     const first = await bench.authorized();
     for (const type of ['Authorized', 'Collected', 'Refunded']) {
       tell(first.operationRef, { transaction: { reference_id: first.operationRef }, status: { type } });
@@ -38,7 +38,7 @@ describe('an incomplete response of KOIN', () => {
     assert.equal(toSummary(await bench.inquire(first)), 'pending');
   });
 
-  it('about the order is not trusted', async () => {
+  it('about the order is not accepted', async () => {
     const first = await bench.authorized();
     tell(first.operationRef, { order_id: null });
     assert.equal(toSummary(await bench.inquire(first)), 'unknown');
@@ -48,7 +48,7 @@ describe('an incomplete response of KOIN', () => {
     assert.equal(toSummary(await bench.inquire(first)), 'unknown', 'no reference');
   });
 
-  it('about a refund is not trusted', async () => {
+  it('about a refund is not accepted', async () => {
     const first = await bench.collected();
     const answer = { refund_id: 'r-1', status: { type: 'Refunded' } };
     standIn.inject({ on: 'refund', do: { status: 200, body: JSON.stringify(answer) } });

@@ -173,7 +173,7 @@ describe('an order', () => {
     assert.equal(parseOrder({ ...body, refunds: 'none' }), undefined);
   });
 
-  it('of any other form is undefined', () => {
+  it('of any other format is undefined', () => {
     const mutated = fc.tuple(fc.constantFrom('order_id', 'transaction', 'status', 'refunds'), fc.jsonValue());
     fc.assert(
       fc.property(fc.array(mutated), (changes) => {

@@ -69,7 +69,7 @@ describe('KOIN', () => {
     assert.deepEqual(bookOf(key).notificationUrls, ['https://vault.example/notifications/koin/abc']);
   });
 
-  it('leaves out a reference code that KOIN does not accept', async () => {
+  it('omits a reference code that KOIN does not accept', async () => {
     for (const referenceCode of ['with blank', 'x'.repeat(51), undefined]) {
       const key = bench.newKey();
       assert.equal((await bench.authorize(key, { ...ORDER, referenceCode })).kind, 'approved');
@@ -77,7 +77,7 @@ describe('KOIN', () => {
     }
   });
 
-  it("sends buyer, items and session with antifraud, and only KOIN's members of an item", async () => {
+  it('sends buyer, items and session with antifraud, and only the item members that KOIN defines', async () => {
     const price = parseJson('{"currency_code":"BRL","value":1.05,"note":"x"}').value;
     const lineItems = [
       ITEM,
@@ -165,7 +165,7 @@ describe('KOIN', () => {
     }
   });
 
-  it('refunds in parts up to the amount, each under its own reference', async () => {
+  it('refunds in parts up to the amount, each with its reference', async () => {
     const first = await bench.collected(money(1000n));
     const key = bench.newKey();
     const outcome = await bench.refund(first, money(400n), { key });
@@ -219,7 +219,7 @@ describe('KOIN', () => {
     await elsewhere.stop();
   });
 
-  it('accepts notifications of the fake once, twice and late', async () => {
+  it('accepts single, duplicate and late notifications of the fake', async () => {
     const heard: string[] = [];
     const other = new KoinFixture({
       deliver: async (url, body) => heard.push(`${url} ${JSON.parse(body).status.type}`),

@@ -49,7 +49,7 @@ describe('an inquiry at KOIN', () => {
     assert.equal(toSummary(await bench.inquire(nobody)), 'not-found');
   });
 
-  it('does not take a missing order for a missing capture, refund or void', async () => {
+  it('does not conclude from a missing order that a capture, refund or void is missing', async () => {
     const first = await bench.authorized();
     for (const type of ['capture', 'payment_refund', 'authorization_void', 'expiry'] as const) {
       standIn.inject({ on: 'get', do: { status: 404 } });
@@ -106,7 +106,7 @@ describe('a refund whose outcome is unknown', () => {
     assert.equal(toSummary(await bench.inquire(named, first)), 'unknown');
   });
 
-  it('is the one of its amount that no other refund accounts for', async () => {
+  it('is the one with its amount that belongs to no other refund', async () => {
     const first = await bench.collected();
     const earlier = unknownRefund();
     await bench.refund(first, earlier.amount, { key: earlier.operationRef });
@@ -183,7 +183,7 @@ describe('a time-out reversal of an authorization', () => {
     );
   });
 
-  it('stays unknown while its refund is in progress, and refunds once', async () => {
+  it('remains unknown while its refund is in progress, and refunds once', async () => {
     const first = await bench.collected();
     standIn.inject({ on: 'refund', do: { becomes: 'InProgress' } });
     assert.equal(toSummary(await bench.abandon(first)), 'unknown');
@@ -195,7 +195,7 @@ describe('a time-out reversal of an authorization', () => {
     assert.equal(refundsOf(first).length, 1);
   });
 
-  it('is executed whatever the amount became', async () => {
+  it('is executed whatever the current amount is', async () => {
     const first = await bench.authorized();
     assert.equal(toSummary(await bench.abandon({ ...first, amount: money(1n) })), 'reversed');
     assert.equal(books.orders.get(first.operationRef)?.status, 'Voided');
@@ -209,7 +209,7 @@ describe('a time-out reversal of an authorization', () => {
     { status: 400 },
     { says: 'Authorized' },
   ] as const) {
-    it(`stays unknown when its cancel or refund meets ${JSON.stringify(deed)}, and completes at the next attempt`, async () => {
+    it(`remains unknown when its cancel or refund meets ${JSON.stringify(deed)}, and completes at the next attempt`, async () => {
       for (const [on, first] of [
         ['cancel', await bench.authorized()],
         ['refund', await bench.collected()],

@@ -26,7 +26,7 @@ describe('the fake KOIN in sandbox mode', () => {
     [70_001n, 'approved'],
   ] as const;
   for (const [whole, expected] of rows) {
-    it(`${whole} is ${expected}`, async () => {
+    it(`a ${whole} amount is ${expected}`, async () => {
       const order = { ...ORDER, amount: money(whole * 100n) };
       assert.equal(
         toSummary(await sandbox.authorize(sandbox.newKey(), order, {}, sandbox.standIn.nextWait())),

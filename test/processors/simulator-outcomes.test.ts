@@ -159,12 +159,12 @@ describe('the simulator decides', () => {
       assert.deepEqual(parseTriggers('ana_preaccept_autoreject+autoreject@x'), ['preaccept_autoreject', 'autoreject']);
     });
 
-    test('other words have no meaning', () => {
+    test('other email parts have no meaning', () => {
       for (const email of [undefined, '', '@', '_', '+@', 'ana@example.com', 'ana_lopez+shop@example.com'])
         assert.equal(outcome(email === undefined ? {} : { email }), 'approved');
     });
 
-    test('any text is parsed, and triggers behind a separator are found', () => {
+    test('any text is parsed, and triggers after a separator are found', () => {
       const piece = fc.stringMatching(/^[a-z.]{0,6}$/);
       fc.assert(
         fc.property(
@@ -237,7 +237,7 @@ const verdictText = (verdict: SimulatedOutcome): string => {
     : 'records it, never responds: Opened, then by recovery Authorized (payment: Collected)';
 };
 
-test('docs/processors/simulator.md has the rules, in their order', () => {
+test('docs/processors/simulator.md has the rules, in order', () => {
   const text = readFileSync(join(import.meta.dirname, '../../docs/processors/simulator.md'), 'utf8');
   const rows = text.split('\n').filter((line) => /^\| [0-9]a? \|/.test(line));
   const expected = RULES.map(

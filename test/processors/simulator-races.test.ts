@@ -8,7 +8,7 @@ import { CARD, money, orderOf, SimulatorFixture, toSummary } from './simulator-f
 
 const ROUNDS = 30;
 
-describe('concurrently, from two nodes on the same database', { timeout: 120_000 }, () => {
+describe('the simulator, called concurrently from two nodes on one database', { timeout: 120_000 }, () => {
   let bench: SimulatorFixture;
   let other: Driver;
   let nodes: readonly Simulator[];
@@ -27,7 +27,7 @@ describe('concurrently, from two nodes on the same database', { timeout: 120_000
   const all = async (acts: readonly Promise<Parameters<typeof toSummary>[0]>[]): Promise<string[]> =>
     (await Promise.all(acts)).map(toSummary);
 
-  test('one of many captures wins', async () => {
+  test('executes one of many captures', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { history } = await bench.authorized();
       const outcomes = await all(
@@ -38,7 +38,7 @@ describe('concurrently, from two nodes on the same database', { timeout: 120_000
     }
   });
 
-  test('capture or void, never both', async () => {
+  test('executes a capture or a void, never both', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { history, subject } = await bench.authorized();
       const captures = [0, 1].map((index) => node(index).capture(bench.call({}), history, money('60')));
@@ -49,7 +49,7 @@ describe('concurrently, from two nodes on the same database', { timeout: 120_000
     }
   });
 
-  test('refunds never exceed the captured amount', async () => {
+  test('refunds at most the captured amount', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { history } = await bench.authorized({ capture: true });
       const outcomes = await all(
@@ -61,7 +61,7 @@ describe('concurrently, from two nodes on the same database', { timeout: 120_000
     }
   });
 
-  test('a reference is executed once, and all callers get the same response', async () => {
+  test('executes a reference once, and returns the same response to all callers', async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const key = bench.newKey();
       const first = await Promise.all(
@@ -81,7 +81,7 @@ describe('concurrently, from two nodes on the same database', { timeout: 120_000
     }
   });
 
-  test('a request and its reversal: executed and reversed, or never executed', async () => {
+  test('executes and reverses a request, or never executes it, when its reversal is concurrent', async () => {
     const seen = new Set<string>();
     for (let round = 0; round < ROUNDS * 2; round++) {
       const { key, history, subject } = bench.known(bench.newKey());
@@ -106,7 +106,7 @@ describe('concurrently, from two nodes on the same database', { timeout: 120_000
     assert.equal(seen.size, 2, 'both happened');
   });
 
-  test('notifications are returned to one node', async () => {
+  test('returns a notification to one node', async () => {
     const payments = await Promise.all(
       Array.from({ length: 20 }, () => bench.authorized({ email: 'a_late_accept@example.com' })),
     );
@@ -115,7 +115,7 @@ describe('concurrently, from two nodes on the same database', { timeout: 120_000
     assert.deepEqual(told.map(({ operationRef }) => operationRef).sort(), payments.map(({ key }) => key).sort());
   });
 
-  test('whatever is requested concurrently, the records add up', async () => {
+  test('keeps consistent records under any concurrent requests', async () => {
     const act = fc.record({
       what: fc.constantFrom('capture', 'refund', 'void', 'abandon-capture', 'abandon-refund'),
       cents: fc.bigInt({ min: 1n, max: 150n }),

@@ -172,7 +172,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       assert.equal(toSummary(await bench.abandon(known.history, known.subject)), 'reversed');
     });
 
-    test('faults of one kind follow each other as written', () => {
+    test('faults of one kind occur in the order of the triggers', () => {
       let triggers: readonly string[] = storedTriggers(
         parseTriggers(
           email('refund_lost+capture_error+refund_lost+other+refund_error+refund_timeout_always+refund_unsent'),
@@ -234,7 +234,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       assert.deepEqual(await bench.simulator.pollNotifications(), []);
     });
 
-    test('is permanent after its time', async () => {
+    test('is permanent once it has happened', async () => {
       const accepted = await bench.authorized({ email: email('silent_accept') });
       const failed = await bench.authorized({ email: email('late_failure') });
       const sale = await bench.authorized({ email: email('silent_accept'), capture: true });

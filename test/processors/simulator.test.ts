@@ -31,7 +31,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       assert.equal(details.expiresAt, undefined);
     });
 
-    test('each with ids of its own', async () => {
+    test('each with new ids', async () => {
       const outcomes = await Promise.all(Array.from({ length: 200 }, () => bench.authorize()));
       const told = outcomes.map((outcome) => ('details' in outcome ? outcome.details : {}));
       for (const name of ['processorId', 'reconciliationId', 'networkId'] as const)
@@ -39,7 +39,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       assert.ok(new Set(told.map(({ approvalCode }) => approvalCode)).size > 190);
     });
 
-    test('and an inquiry returns the same', async () => {
+    test('and an inquiry returns the same details', async () => {
       const key = bench.newKey();
       const outcome = await bench.authorize({ key, capture: true });
       const { history, subject } = bench.known(key, { capture: true });
@@ -88,7 +88,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       }
     });
 
-    test('in one row, with nothing of the card in the files', async () => {
+    test('in one row, with no part of the card in the files', async () => {
       const pan = '4539578763621486' as typeof CARD.pan;
       const before = [await bench.rows('payments'), await bench.rows('modifications')];
       const { history } = await bench.authorized({
@@ -154,7 +154,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       assert.equal(toSummary(await bench.move('payment_refund', history, money('0.01'))), 'Declined InvalidData 12');
     });
 
-    test('of a refused void may be repeated, others not', async () => {
+    test('of a refused void may be repeated; others may not', async () => {
       const held = await bench.authorized({ email: 'a_void_decline@x', amount: money('10') });
       const key = bench.newKey();
       const again = () => bench.move('authorization_void', held.history, undefined, { key });
@@ -172,7 +172,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       assert.equal(await inquired(refused), 'approved');
     });
 
-    test('is another one in another account or environment', async () => {
+    test('is separate in each account and environment', async () => {
       const { key, history } = await bench.authorized();
       for (const tenant of [
         { account: 'acc_2', environment: 'sandbox' },
@@ -196,7 +196,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       }
     });
 
-    test('of a capture, refund or void that was inquired about before is refused, too', async () => {
+    test('of a capture, refund or void that was inquired about before is also refused', async () => {
       for (const ask of ['inquire', 'abandon'] as const)
         for (const type of ['capture', 'payment_refund', 'authorization_void'] as const) {
           const { history } = await bench.authorized({ capture: type === 'payment_refund' });
@@ -286,7 +286,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
         assert.equal(toSummary(await bench.move(type, UNTOLD)), 'Declined InvalidData 12');
     });
 
-    test('an inquiry by reference returns the result of a capture, refund or void', async () => {
+    test('an inquiry by reference that returns the result of a capture, refund or void', async () => {
       const { history } = await bench.authorized({ amount: money('10') });
       const key = bench.newKey();
       const outcome = await bench.move('capture', history, money('6'), { key });
@@ -344,7 +344,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
       assert.equal(toSummary(await bench.move('payment_refund', history, money('10'))), 'approved');
     });
 
-    test('a void: the released amount stays released', async () => {
+    test('a void: the released amount remains released', async () => {
       for (const type of ['authorization_void', 'expiry'] as const) {
         const given = await bench.authorized();
         const key = bench.newKey();
@@ -375,7 +375,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
     assert.equal(toSummary(await bench.move('capture', faulty.history, money('7'))), 'approved');
   });
 
-  test('whatever the database does, there is an outcome', async () => {
+  test('there is an outcome whatever the database does', async () => {
     const other = await SimulatorFixture.open();
     const { history, subject } = await other.authorized();
     await other.close();
@@ -397,7 +397,7 @@ describe('the simulator', { timeout: 120_000 }, () => {
     assert.ok(settings['timeout-ms'].accepts('50') && !settings['timeout-ms'].accepts('49'));
   });
 
-  test('amounts below the authorized one are captured, others not', async () => {
+  test('amounts up to the authorized one are captured, others are not', async () => {
     const amount = fc.bigInt({ min: 1n, max: 500_000n });
     await fc.assert(
       fc.asyncProperty(

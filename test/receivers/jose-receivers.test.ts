@@ -61,7 +61,7 @@ for (const kind of JOSE_RECEIVERS) {
 
     for (const alg of TRANSPORTS) {
       for (const enc of CIPHERS) {
-        test(`opens ${alg} with ${enc}, by every signature`, { skip }, async () => {
+        test(`decrypts ${alg} with ${enc}, with every signature algorithm`, { skip }, async () => {
           const messages = await Promise.all(SIGNATURES.map((signature) => seal(alg, enc, signature)));
           const opened = await Promise.all(messages.map((message) => receiver.open(message)));
           for (const { payload, header } of opened) {
@@ -72,7 +72,7 @@ for (const kind of JOSE_RECEIVERS) {
       }
     }
 
-    test('opens a payload that was encrypted alone, and refuses the wrong kind', { skip }, async () => {
+    test('decrypts a payload without a signature, and rejects the wrong kind', { skip }, async () => {
       const value = await encrypt(PAYLOAD, 'RSA-OAEP-256', 'A256GCM', false);
       assert.equal((await receiver.open({ value, plain: true })).payload, PAYLOAD);
       await refuses({ value }, 'unsigned');
@@ -80,7 +80,7 @@ for (const kind of JOSE_RECEIVERS) {
       await refuses({ value: signed, plain: true }, 'signed');
     });
 
-    test('refuses a change in any part', { skip }, async () => {
+    test('rejects a change in any part', { skip }, async () => {
       for (const enc of CIPHERS) {
         const { value, encryption } = await seal('RSA-OAEP-256', enc, 'RS256');
         for (const part of [0, 1, 2, 3, 4]) await refuses({ value: changed(value, part) }, `${enc}, value, ${part}`);
@@ -90,7 +90,7 @@ for (const kind of JOSE_RECEIVERS) {
       }
     });
 
-    test('refuses another signer, another recipient, and an encryption of another value', { skip }, async () => {
+    test('rejects another signer, another recipient, and an encryption of another value', { skip }, async () => {
       const other = await newIdentity('another');
       await refuses(await seal('RSA-OAEP', 'A128GCM', 'RS256', other), 'signer');
       const [one, two] = [await seal('RSA-OAEP', 'A128GCM', 'RS256'), await seal('RSA-OAEP', 'A128GCM', 'RS256')];

@@ -82,7 +82,7 @@ for (const kind of ENVELOPE_RECEIVERS) {
     }
 
     for (const [what, tamper] of Object.entries(TAMPERS)) {
-      test(`refuses ${what}`, { skip }, async () => {
+      test(`rejects ${what}`, { skip }, async () => {
         for (const name of knownTo(kind)) {
           const envelope = vector(name);
           const tampered = tamper(envelope);
@@ -93,14 +93,14 @@ for (const kind of ENVELOPE_RECEIVERS) {
       });
     }
 
-    test('refuses the certificate of another in the place of the signer’s', { skip }, async () => {
+    test('rejects the certificate of another signer', { skip }, async () => {
       for (const name of knownTo(kind).filter((each) => FORMS[each].signer === 'token')) {
         const envelope = vector(name);
         await refuses(withCertificate(envelope, other.certificate), timeOfVector(envelope), name);
       }
     });
 
-    test('refuses what comes too late or too early', { skip }, async () => {
+    test('rejects a message before and after its period of validity', { skip }, async () => {
       for (const name of knownTo(kind)) {
         const envelope = vector(name);
         await refuses(envelope, timeOfVector(envelope) + FIVE_MINUTES, name);
@@ -108,7 +108,7 @@ for (const kind of ENVELOPE_RECEIVERS) {
       }
     });
 
-    test('refuses what another merchant signed, what is for another, and another password', { skip }, async () => {
+    test('rejects another signer, another recipient and another password', { skip }, async () => {
       const strangers: ReceiverKeys[] = [
         { ...KEYS, merchant: other.certificate },
         { processorKey: other.privateKey, merchant: KEYS.merchant, users: { ...KEYS.users } },
@@ -128,7 +128,7 @@ for (const kind of ENVELOPE_RECEIVERS) {
   });
 }
 
-test('WSS4J opens by the clock of the machine what was sealed now, and once only', {
+test('WSS4J accepts a current message by the system clock, once only', {
   skip: absent('java-wss4j'),
 }, async () => {
   const [merchant, processor] = await Promise.all([newIdentity('merchant'), newIdentity('processor')]);
@@ -142,7 +142,7 @@ test('WSS4J opens by the clock of the machine what was sealed now, and once only
   }
 });
 
-test('all receivers read the same in what is hard to canonicalise', { skip: absent('java-wss4j') }, async () => {
+test('all receivers agree on documents that are hard to canonicalize', { skip: absent('java-wss4j') }, async () => {
   const [merchant, processor] = await Promise.all([newIdentity('merchant'), newIdentity('processor')]);
   const sender = await startSender(merchant, processor.certificate, USER);
   const keys = { processorKey: processor.privateKey, merchant: merchant.certificate };
@@ -164,7 +164,7 @@ test('all receivers read the same in what is hard to canonicalise', { skip: abse
 describe('xmlsec1', () => {
   const skip = absent('xmlsec1');
   for (const name of NAMES.filter((each) => FORMS[each].order === 'encrypt-then-sign')) {
-    test(`verifies and decrypts ${name}, and refuses another body`, { skip }, async () => {
+    test(`verifies and decrypts ${name}, and rejects another body`, { skip }, async () => {
       const envelope = vector(name);
       await verifyWithXmlsec1(envelope, KEYS.merchant);
       assert.equal(canonicalise(parseXml(await decryptWithXmlsec1(envelope, KEYS.processorKey))), EXPECTED);

@@ -31,9 +31,9 @@ async function run(plan: Plan): Promise<ReturnType<typeof simulate>> {
   return report;
 }
 
-describe('payments agree with the records of', { timeout: 240_000 }, () => {
+describe('payments agree after crashes and lost messages with the records of', { timeout: 240_000 }, () => {
   for (const processor of PROCESSORS)
-    test(`the ${processor}, after crashes and lost messages`, async () => {
+    test(`the ${processor}`, async () => {
       const totals = { crashes: 0, payments: 0, acknowledged: 0 };
       for (const seed of SEEDS) {
         const report = await run({ seed, processor, requests: REQUESTS });
@@ -48,9 +48,9 @@ describe('payments agree with the records of', { timeout: 240_000 }, () => {
 /** Their faults are about payments, not about the database. */
 const skip = isPostgres && !isLong && 'over PostgreSQL only in npm run test:long';
 
-describe('clocks that jump by hours for seconds', { skip, timeout: 240_000 }, () => {
+describe('clocks that are wrong by hours for seconds', { skip, timeout: 240_000 }, () => {
   for (const processor of PROCESSORS)
-    test(`destroy nothing with the ${processor}`, async () => {
+    test(`cause no deletion with the ${processor}`, async () => {
       let jumps = 0;
       // The first of them has four jumps; most seeds have one or two.
       for (const seed of [110, SEEDS.at(-1) ?? 0]) {
@@ -60,7 +60,7 @@ describe('clocks that jump by hours for seconds', { skip, timeout: 240_000 }, ()
       assert.ok(jumps > 1, `${jumps} jumps prove nothing`);
     });
 
-  test('destroy much where nodes do not notice', async () => {
+  test('cause deletions where nodes do not detect them', async () => {
     const { faults } = await simulate({ seed: 12, processor: 'acquirer', requests: REQUESTS, clockJumps: 'trusted' });
     for (const expected of [/captures were destroyed/, /expiry [a-z]+ began early/])
       assert.ok(
@@ -70,15 +70,18 @@ describe('clocks that jump by hours for seconds', { skip, timeout: 240_000 }, ()
   });
 });
 
-describe('payments agree over HTTP with the records of', { skip, timeout: 240_000 }, () => {
+describe('payments over HTTP agree, after crashes, broken connections and malformed responses, with the records of', {
+  skip,
+  timeout: 240_000,
+}, () => {
   for (const processor of STAND_INS)
-    test(`${processor}, after crashes, broken connections and answers at fault`, async () => {
+    test(`${processor}`, async () => {
       for (const seed of SEEDS.slice(-2)) assert.ok((await run({ seed, processor, requests: 30 })).payments > 3);
     });
 });
 
 describe('the simulation', { skip }, () => {
-  test('does the same again for the same seed', async () => {
+  test('is reproducible with the same seed', async () => {
     const [first, second] = [
       await run({ seed: 7, processor: 'acquirer', requests: 20 }),
       await simulate({ seed: 7, processor: 'acquirer', requests: 20 }),
@@ -87,7 +90,7 @@ describe('the simulation', { skip }, () => {
     assert.deepEqual(second.trace, first.trace);
   });
 
-  test('notices a processor that forgets what it has answered', async () => {
+  test('detects a processor that loses records', async () => {
     const { faults } = await simulate({
       seed: 3,
       processor: 'acquirer',
@@ -100,7 +103,7 @@ describe('the simulation', { skip }, () => {
     );
   });
 
-  test('lists as doubtful what a processor never says a word about', async () => {
+  test('lists as in doubt the operations that a processor never reports', async () => {
     const report = await simulate({ seed: 1, processor: 'acquirer', requests: 20, spoilt: 'mute' });
     assert.ok(report.payments > 5);
     assert.equal(report.open, report.payments);
