@@ -230,6 +230,8 @@ async function createServers({
   const stopwatch = clocks.stopwatch ?? clocks.monotonic;
   const shared = { stopwatch, random, log, metrics, statistics, trustedProxies: config.trustedProxies };
   const parts = { clock, transactions };
+  const distrust = () => time.read().distrust;
+  const operational = operationalRoutes(endpoints, { isReady, distrust }, VERSION);
   const serviceOf = (environment: Environment) => {
     const authentication = services.authentications[ENVIRONMENTS.indexOf(environment)] as Authentication;
     const options = { ...shared, listener: environment };
@@ -237,6 +239,7 @@ async function createServers({
     const app = createBaseServer(options);
     const useCases = { database, accounts, vault, captures, payments, proxy };
     addRoutes(app, endpoints, { ...options, ...parts, door, services: useCases });
+    addPublicRoutes(app, [...operational, ...notificationRoutes(environment, services.notifications)], options);
     return app;
   };
   const vaultServices = { ...core, vault, captures, payments, proxy, statistics, serviceInfo };
@@ -249,12 +252,8 @@ async function createServers({
     console: createBaseServer(consoleOptions),
   };
   if (served !== undefined) addRoutes(apps.console, served.routes, { ...consoleOptions, ...parts, ...served });
-  const distrust = () => time.read().distrust;
-  const operational = operationalRoutes(endpoints, { isReady, distrust }, VERSION);
-  for (const environment of ENVIRONMENTS)
-    addPublicRoutes(apps[environment], [...operational, ...notificationRoutes(environment, services.notifications)]);
   const metricsOfService = metricsRoute(metrics, config.metricsAllow);
-  addPublicRoutes(apps.console, [...operational, metricsOfService, ...(served?.assets ?? [])]);
+  addPublicRoutes(apps.console, [...operational, metricsOfService, ...(served?.assets ?? [])], consoleOptions);
   return apps;
 }
 

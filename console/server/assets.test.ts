@@ -33,9 +33,9 @@ describe('assets', () => {
       countAlteredRows: async () => new Map(),
       countMissingSadKeys: async () => 0,
     });
-    const reporting = { log, metrics, listener: 'console', headers: browserHeaders };
-    const app = createBaseServer({ ...reporting, stopwatch: () => 0, random, trustedProxies: [] });
-    addPublicRoutes(app, assetRoutes(assets, ['/', '/sign-in', '/accounts'], random));
+    const reporting = { log, metrics, listener: 'console', headers: browserHeaders, stopwatch: () => 0 };
+    const app = createBaseServer({ ...reporting, random, trustedProxies: [] });
+    addPublicRoutes(app, assetRoutes(assets, ['/', '/sign-in', '/accounts'], random), reporting);
     return app;
   };
 

@@ -26,6 +26,9 @@ export interface Reporting {
   readonly headers?: (request: FastifyRequest) => Readonly<Record<string, string>>;
 }
 
+/** The path of a request: that of its route, or one that serves other methods. */
+export type Target = Pick<Route, 'path' | 'family' | 'operationId'>;
+
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
@@ -51,14 +54,14 @@ export function sendFailure(
     });
   }
   if (retryAfter !== undefined && !reply.hasHeader('retry-after')) reply.header('retry-after', String(retryAfter));
-  const { failure: render } = ENVELOPES[request.routeOptions?.config?.family ?? 'vault'];
+  const { failure: render } = ENVELOPES[request.target?.family ?? 'vault'];
   return reply
     .code(status)
     .header('content-type', JSON_TYPE)
     .send(JSON.stringify(render(failure, status)));
 }
 
-/** Failures before any route was found; no hook runs for them. */
+/** Rejects a request to no route, and reports it when the response has left. */
 export function sendUnrouted(
   options: Reporting,
   error: unknown,
@@ -74,7 +77,6 @@ export function writeResponse(
   options: Reporting,
   request: FastifyRequest,
   reply: FastifyReply,
-  route: Route,
   headers: ResponseHeaders,
   { status, body, isReplay }: RouteResponse,
 ): void {
@@ -84,19 +86,19 @@ export function writeResponse(
   reply.hijack();
   reply.raw.writeHead(status, headers);
   reply.raw.end(body);
-  reportRequest(options, request, status, route);
+  reportRequest(options, request, status);
 }
 
 const NOBODY: Partial<Grant> = {};
 
-/** Writes one line of the log, one observation of its duration, and one count. `route`: absent where there is no pipeline. */
-export function reportRequest(options: Reporting, request: FastifyRequest, status: number, route?: Route): void {
+/** Writes one line of the log, one observation of its duration, and one count. */
+export function reportRequest(options: Reporting, request: FastifyRequest, status: number): void {
   const { log, metrics, statistics, listener, stopwatch } = options;
-  const path = route?.path ?? request.routeOptions?.url ?? '(none)';
-  const { method, grant: { key, tenant } = NOBODY, startedAt } = request;
+  const { method, target, grant: { key, tenant } = NOBODY, startedAt } = request;
+  const path = target?.path ?? '(none)';
   const milliseconds = startedAt === undefined ? 0 : stopwatch() - startedAt;
   metrics.observeRequest(listener, method, path, status, milliseconds);
-  const operationId = route?.operationId;
+  const operationId = target?.operationId;
   if (statistics !== undefined && tenant !== undefined && operationId !== undefined)
     countRequest(statistics, tenant, operationId, { status, milliseconds });
   log.request({

@@ -20,21 +20,23 @@ import {
   reportRequest,
   sendFailure,
   sendUnrouted,
+  type Target,
   writeResponse,
 } from './send.ts';
+import { ServedPaths } from './served-paths.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** The path of the request; undefined for one that does not exist. */
+    target: Target | undefined;
     /** The caller of a request to a route of a pipeline; undefined elsewhere. */
     head: RequestHead | undefined;
     grant: Grant | undefined;
     /** Time of the stopwatch; undefined where no route was searched. */
     startedAt: number | undefined;
   }
-  interface FastifyContextConfig {
-    family?: Family;
-    /** The route of a pipeline, which reports each request when its response is written. */
-    route?: Route;
+  interface FastifyInstance {
+    servedPaths: ServedPaths;
   }
 }
 
@@ -60,6 +62,7 @@ export function createBaseServer(options: ServerOptions): FastifyInstance {
   });
   for (const method of METHODS)
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
+  app.decorateRequest('target', undefined);
   app.decorateRequest('grant', undefined);
   app.decorateRequest('head', undefined);
   app.decorateRequest('startedAt', undefined);
@@ -67,22 +70,28 @@ export function createBaseServer(options: ServerOptions): FastifyInstance {
   // For routes without a pipeline, which read no body.
   for (const type of ['application/json', '*'])
     app.addContentTypeParser(type, { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.decorate('servedPaths', new ServedPaths());
   app.addHook('onRequest', (request, reply, done) => {
-    request.startedAt = options.stopwatch();
-    if (request.routeOptions?.config?.route === undefined) {
-      reply.headers(commonHeaders(options, request));
-      reply.raw.once('finish', () => reportRequest(options, request, reply.statusCode));
-    }
     // Before the body is read, which could also be at fault.
-    done(checkRequestLine(request, reply));
+    if (request.is404) rejectUnserved(options, request, reply);
+    else done();
   });
   app.setErrorHandler((error, request, reply) => sendFailure(options, error, request, reply));
-  app.setNotFoundHandler((request, reply) => sendFailure(options, new Failure('unknown_path'), request, reply));
   return app;
 }
 
-function checkRequestLine({ raw, is404 }: FastifyRequest, reply: FastifyReply): Failure | undefined {
-  if (!hasUnsupportedHeaders(raw)) return is404 ? new Failure('unknown_path') : undefined;
+/** A served path responds to other methods with 405 and lists its own; any other path does not exist. */
+function rejectUnserved(options: Reporting, request: FastifyRequest, reply: FastifyReply): void {
+  request.startedAt = options.stopwatch();
+  const served = request.server.servedPaths.find(request.url);
+  request.target = served;
+  const failure = checkRequestLine(request, reply) ?? new Failure(served ? 'method_not_allowed' : 'unknown_path');
+  if (failure.code === 'method_not_allowed') reply.header('allow', served?.methods.join(', '));
+  sendUnrouted(options, failure, request, reply);
+}
+
+function checkRequestLine({ raw }: FastifyRequest, reply: FastifyReply): Failure | undefined {
+  if (!hasUnsupportedHeaders(raw)) return undefined;
   // The boundary of the next request on the connection is unknown.
   reply.header('connection', 'close');
   return new Failure('malformed_request');
@@ -102,8 +111,17 @@ export function addRoutes(
   options: Reporting & Omit<PipelineOptions, 'turns'>,
 ): void {
   const turns = new ScanQueue();
-  for (const route of routes) addRoute(app, new Pipeline(route, { ...options, turns }), options);
-  rejectOtherMethods(app, routes);
+  for (const route of routes) {
+    app.servedPaths.add(route);
+    addRoute(app, new Pipeline(route, { ...options, turns }), options);
+  }
+  for (const { path, method } of app.servedPaths.hiddenMethods())
+    app.route({
+      method,
+      url: path,
+      onRequest: (request, reply) => rejectUnserved(options, request, reply),
+      handler: () => undefined,
+    });
 }
 
 /**
@@ -127,7 +145,7 @@ function addRoute(app: FastifyInstance, pipeline: Pipeline, reporting: Reporting
       reply.raw.removeHeader(DISPOSITION);
     }
     sendFailure(reporting, error, request, reply.headers(headers));
-    if (!isDownload) reportRequest(reporting, request, reply.statusCode, route);
+    if (!isDownload) reportRequest(reporting, request, reply.statusCode);
   };
   const respond = async (
     request: FastifyRequest,
@@ -143,7 +161,7 @@ function addRoute(app: FastifyInstance, pipeline: Pipeline, reporting: Reporting
     const headers: ResponseHeaders = commonHeaders(reporting, request);
     pipeline.addHeaders(headers, grant);
     if ('lines' in response) sendFile(reporting, request, reply.headers(headers), response);
-    else writeResponse(reporting, request, reply, route, headers, response);
+    else writeResponse(reporting, request, reply, headers, response);
   };
   const receive = (request: FastifyRequest, reply: FastifyReply, head: RequestHead, grant: Grant): void => {
     // Before another check can fail: each response to an admitted caller has the headers of the grant.
@@ -157,12 +175,15 @@ function addRoute(app: FastifyInstance, pipeline: Pipeline, reporting: Reporting
   app.route({
     method: route.method,
     url: route.path,
-    config: { family: route.family, route },
     // Calls nothing back: the response is written from here.
     onRequest: (request, reply) => {
+      request.startedAt = reporting.stopwatch();
+      request.target = route;
       const head = new FastifyHead(request, reply.raw);
       request.head = head;
       try {
+        const unreadable = checkRequestLine(request, reply);
+        if (unreadable !== undefined) throw unreadable;
         const grant = pipeline.admit(head);
         if (grant instanceof Promise)
           grant.then((later) => receive(request, reply, head, later)).catch((error) => fail(request, reply, error));
@@ -172,7 +193,7 @@ function addRoute(app: FastifyInstance, pipeline: Pipeline, reporting: Reporting
       }
     },
     handler: () => undefined,
-    // For requests that are rejected before.
+    // For downloads that fail before their first line.
     errorHandler: (error, request, reply) => fail(request, reply, error),
   });
 }
@@ -240,29 +261,22 @@ export interface PublicRoute {
   handle(request: FastifyRequest, reply: FastifyReply): FastifyReply | Promise<FastifyReply>;
 }
 
-export function addPublicRoutes(app: FastifyInstance, routes: readonly PublicRoute[]): void {
-  for (const { method, path, family, bodyLimit = LIMITS.bodyBytes, handle } of routes)
-    app.route({ method, url: path, bodyLimit, config: { family }, handler: handle });
-  rejectOtherMethods(app, routes);
-}
-
-/** An existing path responds to other methods with 405 and lists the allowed ones. */
-function rejectOtherMethods(
-  app: FastifyInstance,
-  routes: readonly { readonly method: string; readonly path: string; readonly family: Family }[],
-): void {
-  for (const [path, served] of Map.groupBy(routes, (route) => route.path)) {
-    const allowed = served.map(({ method }) => method);
-    const family = served[0]?.family ?? 'vault';
+export function addPublicRoutes(app: FastifyInstance, routes: readonly PublicRoute[], reporting: Reporting): void {
+  for (const route of routes) {
+    const { method, path, bodyLimit = LIMITS.bodyBytes, handle } = route;
+    app.servedPaths.add(route);
     app.route({
-      method: app.supportedMethods.filter((method) => !allowed.includes(method)),
+      method,
       url: path,
-      config: { family },
-      onRequest: async (_request, reply) => {
-        reply.header('allow', allowed.join(', '));
-        throw new Failure('method_not_allowed');
+      bodyLimit,
+      onRequest: (request, reply, done) => {
+        request.startedAt = reporting.stopwatch();
+        request.target = route;
+        reply.headers(commonHeaders(reporting, request));
+        reply.raw.once('finish', () => reportRequest(reporting, request, reply.statusCode));
+        done(checkRequestLine(request, reply));
       },
-      handler: () => undefined,
+      handler: handle,
     });
   }
 }

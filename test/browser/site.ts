@@ -28,9 +28,9 @@ export async function startSite(
     countMissingSadKeys: async () => 0,
   });
   const log = openLog('error', () => Date.now(), { write: () => undefined });
-  const reporting = { log, metrics, listener: 'console', headers: browserHeaders };
-  const app = createBaseServer({ ...reporting, stopwatch: () => 0, random, trustedProxies: [] });
-  addPublicRoutes(app, assetRoutes(assets, pages, random));
+  const reporting = { log, metrics, listener: 'console', headers: browserHeaders, stopwatch: () => 0 };
+  const app = createBaseServer({ ...reporting, random, trustedProxies: [] });
+  addPublicRoutes(app, assetRoutes(assets, pages, random), reporting);
   await app.ready();
   const { certificate, key } = await loadOrCreateLocalIdentity(folder, Date.now);
   const server = createServer({ cert: certificate, key }, (request, response) => app.routing(request, response));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LIMITS } from '../../src/kernel/limits.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { dial, exchange, requestText, untilClosed } from '../fixtures/wire.ts';
 import { LINES, PAYMENT_LINES, patternOf } from './request-lines.ts';
@@ -75,6 +76,52 @@ describe('routes on the wire', () => {
         const again = await service.call('POST', path, { key, body: CARDS, headers });
         assert.equal(again.headers['idempotent-replayed'], 'true', path);
         assert.equal(again.text, first.text);
+      }
+    });
+  });
+
+  describe('a method that a path does not serve is 405, with Allow and the pattern of the path in the log', () => {
+    const cases: readonly [string, string, 'sandbox' | 'console', string, string][] = [
+      ['PUT', '/v1/tokens/x/inspect', 'sandbox', '/v1/tokens/:token/inspect', 'GET'],
+      ['PUT', `${encoded('/v1/tokens/x/inspect')}/?a=%zz/b`, 'sandbox', '/v1/tokens/:token/inspect', 'GET'],
+      ['SEARCH', 'http://localhost/v1/tokens/x%2Fy/inspect', 'sandbox', '/v1/tokens/:token/inspect', 'GET'],
+      ['POST', '//', 'console', '/', 'GET'],
+      ['PATCH', '/a/x/y.js', 'console', '/a/*', 'GET'],
+      // A path that is also a value of the parameter of another one.
+      [
+        'GET',
+        '/api/accounts/a/sandbox/tokens/search',
+        'console',
+        '/api/accounts/:account/:environment/tokens/search',
+        'POST',
+      ],
+      [
+        'PUT',
+        '/api/accounts/a/sandbox/tokens/search',
+        'console',
+        '/api/accounts/:account/:environment/tokens/search',
+        'POST',
+      ],
+      ['DELETE', '/api/operator/team/invitations', 'console', '/api/operator/team/invitations', 'POST'],
+    ];
+    for (const [method, path, environment, route, allow] of cases) {
+      test(`${method} ${path}`, async () => {
+        const from = service.log.length;
+        const { status, headers } = await service.call(method, path, { environment });
+        assert.deepEqual([status, headers.allow], [405, allow]);
+        const line = JSON.parse(service.log.slice(from).find((text) => text.includes(`"method":"${method}"`)) ?? '{}');
+        assert.deepEqual([line.route, line.status], [route, 405]);
+      });
+    }
+
+    test('but a path that cannot be decoded is 400, and a parameter that is too long names no path', async () => {
+      for (const method of ['PUT', 'GET', 'SEARCH']) {
+        assert.equal((await service.call(method, '/v1/tokens/%zz/inspect')).status, 400);
+        const { status, headers } = await service.call(
+          method,
+          `/v1/tokens/${'x'.repeat(LIMITS.pathParameterCharacters + 1)}/inspect`,
+        );
+        assert.deepEqual([status, headers.allow], [404, undefined]);
       }
     });
   });
