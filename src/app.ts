@@ -137,7 +137,7 @@ async function runService(
 
 /** Builds the use cases, and the metrics that observe them. */
 function createServices(core: OpenCore, log: Log, isReady: () => Promise<boolean>) {
-  const { database, keyring, clock, time, random, configurations, idempotency, statistics } = core;
+  const { database, keyring, clock, time, random, configurations, idempotency, usage } = core;
   const leases = createLeases(core);
   const vault = new Vault({ database, keyring, time, random });
   const captures = new Captures({
@@ -181,7 +181,7 @@ function createServices(core: OpenCore, log: Log, isReady: () => Promise<boolean
       }),
   });
   const useCases = { vault, captures, proxy, idempotency, ...paymentParts };
-  return { ...useCases, leases, statistics, authentications, alteredRows, metrics };
+  return { ...useCases, leases, usage, authentications, alteredRows, metrics };
 }
 
 /** Leases of the work that one node does for all. Over SQLite, a service is always that node. */
@@ -226,9 +226,9 @@ async function createServers({
   isReady,
 }: ServerParts) {
   const { database, clock, time, random, accounts, transactions } = core;
-  const { vault, captures, payments, proxy, statistics, metrics } = services;
+  const { vault, captures, payments, proxy, usage, metrics } = services;
   const stopwatch = clocks.stopwatch ?? clocks.monotonic;
-  const shared = { stopwatch, random, log, metrics, statistics, trustedProxies: config.trustedProxies };
+  const shared = { stopwatch, random, log, metrics, usage, trustedProxies: config.trustedProxies };
   const parts = { clock, transactions };
   const distrust = () => time.read().distrust;
   const operational = operationalRoutes(endpoints, { isReady, distrust }, VERSION);
@@ -242,7 +242,7 @@ async function createServers({
     addPublicRoutes(app, [...operational, ...notificationRoutes(environment, services.notifications)], options);
     return app;
   };
-  const vaultServices = { ...core, vault, captures, payments, proxy, statistics, serviceInfo };
+  const vaultServices = { ...core, vault, captures, payments, proxy, usage, serviceInfo };
   const limits = { consoleUrl: config.consoleUrl, attemptsPerMinute: config.rates.failedAuthentication };
   const served = await webConsole?.serve(vaultServices, limits);
   const consoleOptions: ServerOptions = { ...shared, listener: 'console', ...(served && { headers: served.headers }) };

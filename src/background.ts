@@ -53,7 +53,7 @@ interface BackgroundParts {
   readonly vault: Vault;
   readonly captures: Captures;
   readonly idempotency: IdempotencyKeys;
-  readonly statistics: Usage;
+  readonly usage: Usage;
   readonly authentications: readonly Authentication[];
   readonly alteredRows: AlteredRows;
   readonly metrics: Metrics;
@@ -72,7 +72,7 @@ export interface Background {
 
 /** Builds the periodic work of a node. Time was compared once when this resolves. */
 export async function createBackground(parts: BackgroundParts): Promise<Background> {
-  const { core, config, log, leases, captures, statistics, metrics, scheduler } = parts;
+  const { core, config, log, leases, captures, usage, metrics, scheduler } = parts;
   const { database, opened, clock, time } = core;
   const onError = (task: string, error: unknown): void => log.error('task failed', { ...describeError(error), task });
   const onRemoved = (kind: string, count: number): void => metrics.countSwept(kind, count);
@@ -96,7 +96,7 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
   };
   const chores: PeriodicWork[] = [
     { kind: 'key usage', run: flushUses },
-    { kind: 'statistics', run: () => statistics.flush() },
+    { kind: 'statistics', run: () => usage.flush() },
     ...(parts.console?.tasks ?? []),
     { kind: 'scrub', run: () => database.scrub() },
   ];
@@ -124,7 +124,7 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
       for (const round of tasks) await round.stop();
       await leases.release(logError('lease release failed'));
       await flushUses().catch(logError('key usage not saved'));
-      await statistics.flush().catch(logError('usage not saved'));
+      await usage.flush().catch(logError('usage not saved'));
       await parts.console?.flush().catch(logError('throttled events not saved'));
       await headNotes.record().catch(logError('audit heads not written'));
     },
@@ -133,13 +133,13 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
 
 /** Work other than sweeps that one node does for all of them. */
 function createSingleNodeTasks(
-  { core, statistics, alteredRows }: BackgroundParts,
+  { core, usage, alteredRows }: BackgroundParts,
   reportMissingSadKeys: () => Promise<void>,
 ): PeriodicWork[] {
   const { database, keyring, clock, time } = core;
   const rowCheck = new RowCheck({ database, keyring, clock, alteredRows, tables: MAC_TABLES });
   const purgeOldUsage = async (now: number | undefined): Promise<void> => {
-    if (now !== undefined) await statistics.purgeOld(now);
+    if (now !== undefined) await usage.purgeOld(now);
   };
   return [
     { kind: 'row check', run: () => rowCheck.runOnce() },

@@ -47,7 +47,7 @@ export interface OpenCore extends Core {
   readonly opened: OpenedDatabase;
   readonly processors: Processors;
   readonly idempotency: IdempotencyKeys;
-  readonly statistics: Usage;
+  readonly usage: Usage;
   onHostRefused(report: OnHostRefused): void;
 }
 
@@ -98,8 +98,8 @@ export async function openCore(config: Config, clocks: Clocks, { createIfMissing
     const known = await clockRecords.list();
     time.begin(known.trusted?.at, findKnownJump(known));
     const idempotency = new IdempotencyKeys({ database, keyring, time, random });
-    const statistics = new Usage({ database, clock });
-    const transactions = new Transactions({ database, clock, idempotency, counters: statistics });
+    const usage = new Usage({ database, clock });
+    const transactions = new Transactions({ database, clock, idempotency, usage });
     const sadKeys = new SadKeys({ keyring, store: opened.sadKeys, time, random });
     const accounts = new Accounts({ database, keyring, clock, random });
     const changeControl = new ChangeControl(accounts);
@@ -127,7 +127,7 @@ export async function openCore(config: Config, clocks: Clocks, { createIfMissing
       sadKeys,
       journalKey,
       idempotency,
-      statistics,
+      usage,
       transactions,
       ...capabilities,
       onHostRefused,

@@ -115,13 +115,13 @@ export class Approvals implements ApprovalService {
   }
 
   /** True when two members may approve, so that one of them can request. */
-  async arePossible(account: string): Promise<boolean> {
+  async hasEnoughApprovers(account: string): Promise<boolean> {
     return (await this.#approvers.listApprovers(account)).length >= MIN_APPROVERS;
   }
 
   /** Sets the flag of the account. Throws `not_possible` where too few could approve. */
   async setRequired(transaction: Transaction, account: string, isOn: boolean): Promise<void> {
-    if (isOn && !(await this.arePossible(account))) throw notPossible('twoApproversNeeded');
+    if (isOn && !(await this.hasEnoughApprovers(account))) throw notPossible('twoApproversNeeded');
     await this.#accounts.setDualControl(transaction, account, isOn);
     transaction.write(upsertDualControlDecision(account, transaction.now));
   }

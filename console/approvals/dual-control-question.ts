@@ -51,7 +51,9 @@ export class DualControlQuestion {
   async #isAsked(account: string): Promise<boolean> {
     const found = await this.#accounts.find(account);
     if (found === undefined || found.isTampered || found.dualControl) return false;
-    return !(await isDualControlDecided(this.#database, account)) && (await this.#approvals.arePossible(account));
+    return (
+      !(await isDualControlDecided(this.#database, account)) && (await this.#approvals.hasEnoughApprovers(account))
+    );
   }
 
   async #mayKeysReadCards(account: string): Promise<boolean> {

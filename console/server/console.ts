@@ -28,7 +28,7 @@ export type ConsoleDependencies = Omit<
   | 'captureListing'
   | 'paymentListing'
   | 'auditReading'
-> & { readonly statistics: Usage; readonly sadKeys: SadKeys };
+> & { readonly usage: Usage; readonly sadKeys: SadKeys };
 
 export type ConsoleLimits = Omit<SessionDoorOptions, 'services'>;
 
@@ -40,7 +40,7 @@ export interface ConsoleInterface {
 }
 
 export function createConsoleInterface(dependencies: ConsoleDependencies, limits: ConsoleLimits): ConsoleInterface {
-  const { database, keyring, sadKeys, clock, statistics } = dependencies;
+  const { database, keyring, sadKeys, clock, usage } = dependencies;
   const paymentListing = new PaymentQueries({ database, keyring, clock });
   const services: ConsoleServices = {
     ...dependencies,
@@ -51,7 +51,7 @@ export function createConsoleInterface(dependencies: ConsoleDependencies, limits
     tokenListing: new TokenQueries({ database, keyring }),
     captureListing: new CaptureQueries({ database, keyring, sadKeys, clock }),
     paymentListing,
-    usageOverview: new UsageOverview({ statistics, paymentListing, clock }),
+    usageOverview: new UsageOverview({ usage, paymentListing, clock }),
     auditReading: new AuditLogQuery({ database }),
   };
   return { routes, door: new SessionDoor({ services, ...limits }), services };

@@ -26,13 +26,13 @@ interface TimeSpan {
 
 /** Sums the counters. Concurrent and repeated requests within seconds share one reading. */
 export class UsageOverview {
-  readonly #statistics: Usage;
+  readonly #usage: Usage;
   readonly #payments: PaymentQueries;
   readonly #clock: Clock;
   readonly #cache: Cache<string, UsageReport>;
 
-  constructor(options: { statistics: Usage; paymentListing: PaymentQueries; clock: Clock }) {
-    this.#statistics = options.statistics;
+  constructor(options: { usage: Usage; paymentListing: PaymentQueries; clock: Clock }) {
+    this.#usage = options.usage;
     this.#payments = options.paymentListing;
     this.#clock = options.clock;
     this.#cache = new Cache({ clock: options.clock, max: MAX_REPORTS, ttlMs: costAwareTtl });
@@ -66,12 +66,12 @@ export class UsageOverview {
 
   async #countersByStep(tenant: Tenant, { from, to }: TimeSpan, step: number): Promise<Map<number, CounterValue[]>> {
     const counted = new Map<number, CounterValue[]>();
-    for (let at = from; at < to; at += step) counted.set(at, await this.#statistics.sums(tenant, at, at + step));
+    for (let at = from; at < to; at += step) counted.set(at, await this.#usage.sums(tenant, at, at + step));
     return counted;
   }
 
   async #summarize(tenant: Tenant, { from, to }: TimeSpan): Promise<UsageSummary> {
-    return summarizeUsage(await this.#statistics.sums(tenant, from, to), await this.#payments.counts(tenant, from, to));
+    return summarizeUsage(await this.#usage.sums(tenant, from, to), await this.#payments.counts(tenant, from, to));
   }
 }
 

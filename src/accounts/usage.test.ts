@@ -49,18 +49,18 @@ describe('a usage counter', { timeout: 60_000 }, () => {
   });
 
   test('has the same sum by day as by hour, and can exceed 32 bits', async () => {
-    const statistics = new Usage({ database, clock });
+    const usage = new Usage({ database, clock });
     const many = 2 ** 31;
     const from = now;
     const whose = { ...tenant, account: await service.newAccount() };
     for (const name of ['a', 'a', 'b', 'a']) {
-      statistics.note(whose, name, many);
+      usage.note(whose, name, many);
       now += DAY;
     }
-    await statistics.flush();
+    await usage.flush();
     const hour = from - (from % HOUR);
     const sumsOf = async (to: number) =>
-      Object.fromEntries((await statistics.sums(whose, hour, to)).map(({ name, number }) => [name, number]));
+      Object.fromEntries((await usage.sums(whose, hour, to)).map(({ name, number }) => [name, number]));
     assert.deepEqual(await sumsOf(hour + 4 * DAY), { a: 3 * many, b: many });
     // The last day in part: the hour that starts then is excluded.
     assert.deepEqual(await sumsOf(hour + 3 * DAY), { a: 2 * many, b: many });
@@ -75,7 +75,7 @@ describe('a usage counter', { timeout: 60_000 }, () => {
       read += rows.length;
       return rows;
     };
-    const statistics = new Usage({ database: { ...database, read: counting } as Database, clock });
+    const usage = new Usage({ database: { ...database, read: counting } as Database, clock });
     const writing = new Usage({ database, clock });
     const [from, before] = [now - (now % DAY) + 10 * DAY, now];
     const whose = { ...tenant, account: await service.newAccount() };
@@ -92,7 +92,7 @@ describe('a usage counter', { timeout: 60_000 }, () => {
       if (!isOver) setImmediate(others);
     };
     setImmediate(others);
-    const sums = await statistics.sums(whose, from, from + 3 * DAY);
+    const sums = await usage.sums(whose, from, from + 3 * DAY);
     isOver = true;
     assert.deepEqual(sums, [
       { name: 'a', number: 72 },
@@ -107,28 +107,28 @@ describe('a usage counter', { timeout: 60_000 }, () => {
     const gone = (): Promise<never> => Promise.reject(new Error('away'));
     const read: Database['read'] = (sql, ...values) => database.read(sql, ...values);
     const commit: Database['commit'] = (unit) => (isAway ? gone() : database.commit(unit));
-    const statistics = new Usage({ database: { read, commit } as Database, clock });
-    statistics.note(tenant, 'away');
-    await assert.rejects(statistics.flush());
-    statistics.note(tenant, 'away');
-    await assert.rejects(statistics.flush());
+    const usage = new Usage({ database: { read, commit } as Database, clock });
+    usage.note(tenant, 'away');
+    await assert.rejects(usage.flush());
+    usage.note(tenant, 'away');
+    await assert.rejects(usage.flush());
     isAway = false;
-    await statistics.flush();
+    await usage.flush();
     const hour = now - (now % HOUR);
-    const found = (await statistics.sums(tenant, hour, hour + 1)).filter(({ name }) => name === 'away');
+    const found = (await usage.sums(tenant, hour, hour + 1)).filter(({ name }) => name === 'away');
     assert.deepEqual(found, [{ name: 'away', number: 2 }]);
   });
 
   test('is deleted after 400 days', async () => {
-    const statistics = new Usage({ database, clock });
+    const usage = new Usage({ database, clock });
     const before = now;
     const mine = async (): Promise<unknown[]> =>
       database.read('select hour from statistics where account = ?account', tenant.account);
     now += 399 * DAY;
-    await statistics.purgeOld(now);
+    await usage.purgeOld(now);
     assert.ok((await mine()).length > 0);
     now += 2 * DAY;
-    await statistics.purgeOld(now);
+    await usage.purgeOld(now);
     assert.deepEqual(await mine(), []);
     now = before;
   });
@@ -146,8 +146,8 @@ describe('a usage counter', { timeout: 60_000 }, () => {
     await first.stop();
     const second = await startTestService({ directory });
     try {
-      const statistics = new Usage({ database: second.core.database, clock });
-      const found = await statistics.sums({ account, environment: 'sandbox' }, Date.now() - DAY, Date.now() + DAY);
+      const usage = new Usage({ database: second.core.database, clock });
+      const found = await usage.sums({ account, environment: 'sandbox' }, Date.now() - DAY, Date.now() + DAY);
       const sum = (matches: (name: string) => boolean): number =>
         found.filter(({ name }) => matches(name)).reduce((total, { number }) => total + number, 0);
       assert.equal(

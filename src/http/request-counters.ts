@@ -40,14 +40,14 @@ const COUNTERS = new Map<string, Readonly<Record<RequestOutcome, string>>>();
 
 /** Returns the counter of a tenant's request by outcome and duration. */
 export function countRequest(
-  statistics: Pick<Usage, 'note'>,
+  usage: Pick<Usage, 'note'>,
   tenant: Tenant,
   operationId: string,
   { status, milliseconds }: { readonly status: number; readonly milliseconds: number },
 ): void {
   const { ok, refused, failed } = countersOf(operationId);
-  statistics.note(tenant, status < 400 ? ok : status < 500 ? refused : failed);
-  statistics.note(tenant, bucketOf(milliseconds));
+  usage.note(tenant, status < 400 ? ok : status < 500 ? refused : failed);
+  usage.note(tenant, bucketOf(milliseconds));
 }
 
 function bucketOf(milliseconds: number): string {

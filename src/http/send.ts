@@ -19,7 +19,7 @@ export interface Reporting {
   readonly log: Log;
   readonly metrics: Metrics;
   /** Counters of the requests of tenants; absent where there are none. */
-  readonly statistics?: Usage;
+  readonly usage?: Usage;
   /** A name for logs and metrics. */
   readonly listener: string;
   /** Headers of every response of the listener, in addition to those of all listeners. */
@@ -93,14 +93,14 @@ const NOBODY: Partial<Grant> = {};
 
 /** Writes one line of the log, one observation of its duration, and one count. */
 export function reportRequest(options: Reporting, request: FastifyRequest, status: number): void {
-  const { log, metrics, statistics, listener, stopwatch } = options;
+  const { log, metrics, usage, listener, stopwatch } = options;
   const { method, target, grant: { key, tenant } = NOBODY, startedAt } = request;
   const path = target?.path ?? '(none)';
   const milliseconds = startedAt === undefined ? 0 : stopwatch() - startedAt;
   metrics.observeRequest(listener, method, path, status, milliseconds);
   const operationId = target?.operationId;
-  if (statistics !== undefined && tenant !== undefined && operationId !== undefined)
-    countRequest(statistics, tenant, operationId, { status, milliseconds });
+  if (usage !== undefined && tenant !== undefined && operationId !== undefined)
+    countRequest(usage, tenant, operationId, { status, milliseconds });
   log.request({
     listener,
     request_id: request.id,

@@ -78,7 +78,7 @@ export type BeginResult =
   | { readonly boundTo: string };
 
 /** Adds to the counters of a tenant. */
-export interface Counters {
+export interface UsageCounters {
   note(tenant: Tenant, counter: string, by?: number): void;
 }
 
@@ -86,7 +86,7 @@ interface Services {
   readonly database: Database;
   readonly clock: Clock;
   readonly idempotency: IdempotencyKeys;
-  readonly counters?: Counters | undefined;
+  readonly usage?: UsageCounters | undefined;
 }
 
 /** Opens the transactions of the product, all of which are committed by one loop. */
@@ -215,7 +215,7 @@ class RequestScope implements TransactionScope {
         this.#lastingRecords = [];
         if (transaction.boundTo !== undefined) this.#isBound = true;
         for (const work of transaction.workAfterCommit) await work();
-        for (const { tenant, counter, by } of transaction.counts) this.#services.counters?.note(tenant, counter, by);
+        for (const { tenant, counter, by } of transaction.counts) this.#services.usage?.note(tenant, counter, by);
         return { result, response };
       }
       // Another process has replaced the claim: this one must have no effect.

@@ -191,7 +191,7 @@ describe('a result of an operation in progress', () => {
       const after = settled(
         {
           ...pair,
-          reconciliation: buildReconciliation({ consecutiveNotFound: 3, reversalStarted: outcomeName !== 'not sent' }),
+          reconciliation: buildReconciliation({ consecutiveNotFound: 3, isTakenOver: outcomeName !== 'not sent' }),
         },
         outcomeName,
       );
@@ -199,7 +199,7 @@ describe('a result of an operation in progress', () => {
       ends++;
       assert.equal(after.payment.operationInProgress, undefined, about);
       assert.equal(after.reconciliation.consecutiveNotFound, 0, about);
-      assert.equal(after.reconciliation.reversalStarted, false, about);
+      assert.equal(after.reconciliation.isTakenOver, false, about);
       assert.equal(after.operation.state, after.operation.failure === undefined ? 'accepted' : 'refused', about);
       assert.deepEqual(after.operation.stateAfter, stateOf(after.payment), about);
     });
@@ -502,7 +502,7 @@ describe('a late outcome of a completed operation', () => {
   ): PaymentSnapshot =>
     withCompleted({ ...payment, operationInProgress: 'busy' }, operation, {
       consecutiveNotFound: 2,
-      reversalStarted: true,
+      isTakenOver: true,
       recheckIds,
     });
   const later = (pair: PaymentSnapshot, outcomeName: OutcomeName): PaymentSnapshot => {
@@ -575,7 +575,7 @@ describe('a late outcome of a completed operation', () => {
     const after = later(capture, 'approved');
     assert.deepEqual([after.payment.status, after.payment.collected], ['Collected', 2000n]);
     assert.equal(after.payment.operationInProgress, 'busy');
-    assert.deepEqual([after.reconciliation.consecutiveNotFound, after.reconciliation.reversalStarted], [2, true]);
+    assert.deepEqual([after.reconciliation.consecutiveNotFound, after.reconciliation.isTakenOver], [2, true]);
     assert.equal(after.operation.state, 'accepted');
     assert.equal(after.operation.failure, undefined);
     const refund = ended(PAYMENT_STATES.Collected, {
@@ -832,7 +832,7 @@ describe('a response to our request', () => {
   });
 
   it('does not complete an operation whose reversal has started', () => {
-    const reversing = { ...capture, reconciliation: buildReconciliation({ reversalStarted: true }) };
+    const reversing = { ...capture, reconciliation: buildReconciliation({ isTakenOver: true }) };
     for (const outcome of [OUTCOMES.approved, OUTCOMES.refused, OUTCOMES['not sent']] as const) {
       const after = apply(reversing, { type: 'responded', outcome });
       assertUnchanged(after ?? assert.fail(), reversing);
@@ -917,7 +917,7 @@ describe('the transition table', () => {
 
 describe('a void that recovery repeated', () => {
   it('is rechecked when it is refused: the first request may still arrive', () => {
-    const before = withOperation(PAYMENT_STATES.Authorized, { type: 'authorization_void' }, { reversalStarted: true });
+    const before = withOperation(PAYMENT_STATES.Authorized, { type: 'authorization_void' }, { isTakenOver: true });
     const after = apply(before, { type: 'inquired', result: OUTCOMES.refused });
     assert.deepEqual([after?.operation.state, after?.reconciliation.recheckIds], ['refused', [NEXT]]);
     assert.deepEqual(
@@ -956,18 +956,18 @@ describe('an attempt without a result', () => {
 describe('a reversal', () => {
   it('is recorded once, before it is sent, with the count of not-found results', () => {
     const before = withOperation(PAYMENT_STATES.Authorized, { type: 'capture' }, { consecutiveNotFound: 2 });
-    const start = (notFound?: boolean) => apply(before, { type: 'reversal-started', notFound });
+    const start = (notFound?: boolean) => apply(before, { type: 'taken-over', notFound });
     assertUnchanged(start() ?? assert.fail(), before);
-    assert.deepEqual(start()?.reconciliation, buildReconciliation({ consecutiveNotFound: 2, reversalStarted: true }));
+    assert.deepEqual(start()?.reconciliation, buildReconciliation({ consecutiveNotFound: 2, isTakenOver: true }));
     assert.equal(start(true)?.reconciliation.consecutiveNotFound, 3);
     assert.equal(start(false)?.reconciliation.consecutiveNotFound, 0);
-    assert.equal(apply(start(), { type: 'reversal-started' }), undefined);
+    assert.equal(apply(start(), { type: 'taken-over' }), undefined);
   });
 
   it('is not recorded when the operation has completed; nor is its result', () => {
     const completed = withCompleted(PAYMENT_STATES.Authorized, { type: 'capture' });
     for (const event of [
-      { type: 'reversal-started' },
+      { type: 'taken-over' },
       { type: 'reversed', failure: NEVER_RECEIVED },
       { type: 'superseded', state: OUTCOMES.captured },
     ] as const)
@@ -1043,11 +1043,7 @@ describe('an outcome that an operator sets', () => {
     apply(snapshot, { type: 'resolved-manually', outcome });
 
   it('completes the operation like the outcome of the processor', () => {
-    const capture = withOperation(
-      PAYMENT_STATES.Authorized,
-      { type: 'capture', amount: 2000n },
-      { reversalStarted: true },
-    );
+    const capture = withOperation(PAYMENT_STATES.Authorized, { type: 'capture', amount: 2000n }, { isTakenOver: true });
     const accepted = state(capture, 'accepted');
     assert.deepEqual([accepted?.payment.status, accepted?.payment.collected], ['Collected', 2000n]);
     const refused = state(capture, 'refused');

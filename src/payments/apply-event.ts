@@ -7,12 +7,17 @@ import {
   type PaymentState,
   stateOf,
 } from './payment.ts';
-import type { Capabilities, InquiryResult, Outcome, ProcessorDetails } from './processor.ts';
+import {
+  type Capabilities,
+  type InquiryResult,
+  isRequestedVoid,
+  type Outcome,
+  type ProcessorDetails,
+} from './processor.ts';
 import {
   type ExpiryTimes,
   isHeld,
   isRecheckDue,
-  isVoid,
   lacksCapture,
   NEW_RECONCILIATION,
   needsManualResolution,
@@ -45,8 +50,8 @@ export type PaymentEvent =
       readonly notFound?: boolean | undefined;
       readonly isContradiction?: boolean | undefined;
     }
-  /** Stored before a reversal is sent; from then on inquiries do not end the operation. */
-  | { readonly type: 'reversal-started'; readonly notFound?: boolean | undefined }
+  /** Stored before recovery sends a reversal of the operation, or its void again. */
+  | { readonly type: 'taken-over'; readonly notFound?: boolean | undefined }
   /** Nothing of the operation is left at the processor. */
   | { readonly type: 'reversed'; readonly failure: FailureStatus }
   /** The processor reports a payment status that rules this operation out, for example: already captured. */
@@ -94,8 +99,8 @@ export function applyEvent(
         : applyRecheck(snapshot, event.result, now, rules);
     case 'unanswered':
       return countAttempt(snapshot, event, now);
-    case 'reversal-started':
-      return isInProgress ? startReversal(snapshot, event.notFound) : undefined;
+    case 'taken-over':
+      return isInProgress ? takeOver(snapshot, event.notFound) : undefined;
     case 'reversed':
       return isInProgress ? withLaterRecheck(refuse(snapshot, 'processor', event.failure)) : undefined;
     case 'superseded':
@@ -252,8 +257,8 @@ function applyResponse(
   now: number,
   rules: PaymentRules,
 ): PaymentSnapshot {
-  const { reversalStarted } = snapshot.reconciliation;
-  const completed = reversalStarted ? undefined : settleBy(snapshot, outcome, 'request', now, rules);
+  const { isTakenOver } = snapshot.reconciliation;
+  const completed = isTakenOver ? undefined : settleBy(snapshot, outcome, 'request', now, rules);
   if (completed === undefined)
     return markInDoubt(snapshot, outcome.kind === 'unknown' ? outcome.problem : undefined, now);
   return state === undefined ? completed : withState(completed, state, now, rules);
@@ -289,7 +294,7 @@ function applyInquiry(
 ): PaymentSnapshot | undefined {
   const completed = settleBy(snapshot, result, 'processor', now, rules);
   // Recovery repeated the void, and that was refused; the first request may still arrive.
-  const mayArrive = isVoid(snapshot.operation) && result.kind === 'refused';
+  const mayArrive = isRequestedVoid(snapshot.operation) && result.kind === 'refused';
   return mayArrive ? withLaterRecheck(completed) : completed;
 }
 
@@ -330,7 +335,9 @@ function applyLateResult(
     const refused: Operation = { ...told, state: 'refused', failure: result.failure, stateAfter: stateOf(kept) };
     return { ...snapshot, payment: kept, operation: refused };
   }
-  const isDone = isVoid(operation) ? result.kind === 'reversed' && isHeld(payment) : result.kind === 'approved';
+  const isDone = isRequestedVoid(operation)
+    ? result.kind === 'reversed' && isHeld(payment)
+    : result.kind === 'approved';
   if (!isDone) return snapshot;
   if (operation.state === 'accepted') return { ...snapshot, operation: withDetails(operation, result) };
   // The request arrived late. An operation that is in progress by now remains so.
@@ -362,11 +369,11 @@ function countAttempt(
 const countNotFound = (count: number, notFound: boolean | undefined): number =>
   notFound === undefined ? count : notFound ? count + 1 : 0;
 
-function startReversal(snapshot: PaymentSnapshot, notFound: boolean | undefined): PaymentSnapshot | undefined {
+function takeOver(snapshot: PaymentSnapshot, notFound: boolean | undefined): PaymentSnapshot | undefined {
   const { reconciliation } = snapshot;
-  if (reconciliation.reversalStarted) return undefined;
+  if (reconciliation.isTakenOver) return undefined;
   const consecutiveNotFound = countNotFound(reconciliation.consecutiveNotFound, notFound);
-  return { ...snapshot, reconciliation: { ...reconciliation, consecutiveNotFound, reversalStarted: true } };
+  return { ...snapshot, reconciliation: { ...reconciliation, consecutiveNotFound, isTakenOver: true } };
 }
 
 function supersede(snapshot: PaymentSnapshot, state: InquiryResult, now: number, rules: PaymentRules): PaymentSnapshot {
@@ -467,7 +474,7 @@ function complete(
       attempts: 0,
       inDoubtSince: undefined,
       consecutiveNotFound: 0,
-      reversalStarted: false,
+      isTakenOver: false,
     },
   };
 }

@@ -77,7 +77,7 @@ const reconciliations: fc.Arbitrary<Reconciliation> = fc.record({
   inDoubtSince: maybe(fc.maxSafeNat()),
   lastProblem: maybe(text),
   consecutiveNotFound: fc.nat(),
-  reversalStarted: fc.boolean(),
+  isTakenOver: fc.boolean(),
   recheckIds: ids,
 });
 

@@ -26,7 +26,7 @@ interface PaymentRecord {
   readonly expires_at?: number | undefined;
   readonly expired?: true | undefined;
   readonly not_found?: number | undefined;
-  readonly reversal_started?: true | undefined;
+  readonly taken_over?: true | undefined;
   readonly problem?: string | undefined;
   readonly rechecks?: readonly string[] | undefined;
   readonly first: { readonly state: OperationState } & ProcessorDetailsRecord;
@@ -45,7 +45,7 @@ export interface PaymentRow {
 
 export function formatPaymentRecord({ payment, initial, reconciliation }: PaymentRow): string {
   const { amount, authorized, collected, refunded, captureIds } = payment;
-  const { consecutiveNotFound, reversalStarted, lastProblem, recheckIds } = reconciliation;
+  const { consecutiveNotFound, isTakenOver, lastProblem, recheckIds } = reconciliation;
   const record: PaymentRecord = {
     type: payment.type,
     reason: payment.reason,
@@ -58,7 +58,7 @@ export function formatPaymentRecord({ payment, initial, reconciliation }: Paymen
     expires_at: payment.expiresAt,
     expired: payment.isExpired ? true : undefined,
     not_found: consecutiveNotFound === 0 ? undefined : consecutiveNotFound,
-    reversal_started: reversalStarted ? true : undefined,
+    taken_over: isTakenOver ? true : undefined,
     problem: lastProblem,
     rechecks: recheckIds.length === 0 ? undefined : recheckIds,
     first: { state: initial.state, ...formatDetails(initial) },
@@ -93,7 +93,7 @@ export function parsePaymentRecord(
     ...schedule,
     lastProblem: read.problem,
     consecutiveNotFound: read.not_found ?? 0,
-    reversalStarted: read.reversal_started === true,
+    isTakenOver: read.taken_over === true,
     recheckIds: read.rechecks ?? [],
   };
   const { state, ...details } = read.first;

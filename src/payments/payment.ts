@@ -69,8 +69,11 @@ export interface Reconciliation {
   readonly lastProblem: string | undefined;
   /** Consecutive inquiries that returned not-found. */
   readonly consecutiveNotFound: number;
-  /** True when a reversal of the operation in progress, or a repeated void, may have been sent: inquiries no longer end it. */
-  readonly reversalStarted: boolean;
+  /**
+   * True once recovery may have sent a reversal of the operation in progress, or its void again: from then on the response to
+   * the first request completes nothing.
+   */
+  readonly isTakenOver: boolean;
   /** Completed operations about which the processor may report more. */
   readonly recheckIds: readonly string[];
 }

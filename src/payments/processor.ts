@@ -130,6 +130,14 @@ export type OperationType =
   | 'authorization_void'
   | 'expiry';
 
+type Typed = { readonly type: OperationType };
+
+/** True for a void that a caller requested. An inquiry about it reports the state of the payment. */
+export const isRequestedVoid = ({ type }: Typed): boolean => type === 'authorization_void';
+
+/** True for both operations that are voids at the processor. */
+export const isVoidOrExpiry = (operation: Typed): boolean => isRequestedVoid(operation) || operation.type === 'expiry';
+
 /** An operation in the terms of its processor. */
 export interface OperationRef {
   readonly type: OperationType;

@@ -1,6 +1,6 @@
 import { HOUR, type Random } from '../kernel/clock.ts';
 import type { Operation, Payment, PaymentSnapshot, Reconciliation } from './payment.ts';
-import type { Capabilities, InquiryResult, ProcessorSettings } from './processor.ts';
+import { type Capabilities, type InquiryResult, isRequestedVoid, type ProcessorSettings } from './processor.ts';
 import { parseDuration } from './settings.ts';
 
 /** When a payment is processed next, and until when its completed operations are rechecked. Pure; times in milliseconds. */
@@ -50,7 +50,7 @@ export const NEW_RECONCILIATION: Reconciliation = {
   inDoubtSince: undefined,
   lastProblem: undefined,
   consecutiveNotFound: 0,
-  reversalStarted: false,
+  isTakenOver: false,
   recheckIds: [],
 };
 
@@ -119,7 +119,7 @@ export function needsRecheck(
   if (operation.state === 'refused') {
     // The last recheck has to be answered: an effect that appeared before it would be missed.
     const isDue = now < recheckUntil(operation, recoveryMax) || result.kind === 'unknown';
-    return isDue && (isVoid(operation) ? isHeld(payment) : result.kind !== 'refused');
+    return isDue && (isRequestedVoid(operation) ? isHeld(payment) : result.kind !== 'refused');
   }
   // A notification scheduled the recheck, and the inquiry was not answered, or the records of the processor lag behind.
   const isUnanswered = ['unknown', 'not-found'].includes(result.kind) && payment.status === 'Authorized';
@@ -132,7 +132,7 @@ export function needsRecheck(
  * `operation` is as it is after the inquiry.
  */
 export function needsManualResolution(operation: Operation, result: InquiryResult): boolean {
-  return operation.state === 'refused' && !isVoid(operation) && result.kind === 'approved';
+  return operation.state === 'refused' && !isRequestedVoid(operation) && result.kind === 'approved';
 }
 
 /**
@@ -141,8 +141,5 @@ export function needsManualResolution(operation: Operation, result: InquiryResul
  */
 export const lacksCapture = (payment: Payment, { sale }: Pick<Capabilities, 'sale'>): boolean =>
   payment.type === 'payment' && payment.status === 'Authorized' && payment.operationCount === 1 && !sale;
-
-/** An inquiry about a void reports the state of the payment. */
-export const isVoid = ({ type }: Operation): boolean => type === 'authorization_void';
 
 export const isHeld = ({ status }: Payment): boolean => status === 'Opened' || status === 'Authorized';

@@ -11,9 +11,9 @@ import type { ConfiguredProcessor, PaymentActivations } from './payment-activati
 import { type LoadedPayment, type PaymentRepository, rulesOf } from './payment-repository.ts';
 import { claimUntil, type DuePayment, listDuePayments } from './payment-store.ts';
 import { type Payments, paymentAuditEvent } from './payments.ts';
-import type { InquiryResult } from './processor.ts';
+import { type InquiryResult, isVoidOrExpiry } from './processor.ts';
 import { lacksCapture, needsManualResolution, recoveryTimes } from './reconciliation.ts';
-import { isVoidOrExpiry, recheckOutcome, resolveOutcome } from './resolve-outcome.ts';
+import { recheckOutcome, resolveOutcome } from './resolve-outcome.ts';
 import { TimedProcessor } from './timed-processor.ts';
 
 /** How often to read what is due: an expiry may be as short as a second. */
@@ -173,10 +173,10 @@ export class Recovery {
     if (loaded === undefined || !isInProgress(loaded)) return;
     const operations = await this.#repository.listOperations(loaded);
     // A void may be repeated now: the process that started it must no longer find that nothing was sent.
-    if (isVoidOrExpiry(loaded.operation)) loaded = await this.#apply(job, loaded, { type: 'reversal-started' });
+    if (isVoidOrExpiry(loaded.operation)) loaded = await this.#apply(job, loaded, { type: 'taken-over' });
     if (!isInProgress(loaded)) return;
     let event = await this.#inquire(job, loaded, operations);
-    if (event.type === 'reversal-started') {
+    if (event.type === 'taken-over') {
       loaded = await this.#apply(job, loaded, event);
       if (!isInProgress(loaded)) return;
       event = await this.#inquire(job, loaded, operations);
@@ -194,13 +194,12 @@ export class Recovery {
     return resolveOutcome({ snapshot, operations, processor, capabilities, rules, now, isTimeTrusted });
   }
 
-  /** Completes the operation, unless another process has, or has started a reversal, since it was loaded. */
+  /** Completes the operation, unless another process has, or has taken it over, since it was loaded. */
   #conclude(job: RecoveryJob, loaded: LoadedPayment, event: PaymentEvent): Promise<LoadedPayment> {
     const { tenant, operation, reconciliation } = loaded;
     return this.#run(tenant, async (transaction) => {
       const current = await this.#repository.reload(transaction, loaded);
-      if (!isInProgress(current) || current.reconciliation.reversalStarted !== reconciliation.reversalStarted)
-        return current;
+      if (!isInProgress(current) || current.reconciliation.isTakenOver !== reconciliation.isTakenOver) return current;
       const after = await this.#repository.apply(transaction, current, event, job.configured, job.now);
       if (after === undefined) return current;
       transaction.write(this.#idempotency.releaseBinding(tenant, operation.id));

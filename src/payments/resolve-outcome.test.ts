@@ -119,7 +119,7 @@ const unansweredEvent = (notFound: boolean | undefined): PaymentEvent => ({
 const names = (calls: readonly RecordedCall[]): string[] => calls.map(({ what }) => what);
 const MODIFICATIONS = ['authorization', 'payment', 'capture', 'payment_refund'] as const;
 const ENDINGS = ['authorization_void', 'expiry'] as const;
-const REVERSAL_STARTED = { reversalStarted: true } as const;
+const TAKEN_OVER = { isTakenOver: true } as const;
 const REVERSALS = {
   reversed: { kind: 'reversed' },
   withAuthorization: { kind: 'reversed-with-authorization' },
@@ -184,14 +184,14 @@ describe('resolving an authorization, payment, capture or refund', () => {
         { inquire: [OUTCOMES['not-found']] },
         { reconciliation: { consecutiveNotFound: 1 } },
       );
-      assert.deepEqual(gone.event, { type: 'reversal-started', notFound: true });
+      assert.deepEqual(gone.event, { type: 'taken-over', notFound: true });
       const late = { age: RECOVERY_MAX, notFoundThreshold: Infinity, reconciliation: { consecutiveNotFound: 1 } };
       assert.deepEqual((await hold(type, { inquire: [OUTCOMES['not-found']] }, late)).event, {
-        type: 'reversal-started',
+        type: 'taken-over',
         notFound: true,
       });
       const unknown = await hold(type, { inquire: [OUTCOMES.unknown] }, late);
-      assert.deepEqual(unknown.event, { type: 'reversal-started', notFound: false });
+      assert.deepEqual(unknown.event, { type: 'taken-over', notFound: false });
       assert.deepEqual(names(unknown.calls), ['inquire']);
       const justBefore = await hold(type, { inquire: [OUTCOMES.unknown] }, { ...late, age: RECOVERY_MAX - 1 });
       assert.equal(justBefore.event.type, 'unanswered');
@@ -202,18 +202,14 @@ describe('resolving an authorization, payment, capture or refund', () => {
         const { event, calls, context } = await hold(
           type,
           { reverse },
-          { reconciliation: { ...REVERSAL_STARTED, consecutiveNotFound: 1 } },
+          { reconciliation: { ...TAKEN_OVER, consecutiveNotFound: 1 } },
         );
         assert.deepEqual(event, { type: 'reversed', failure: NEVER_CONFIRMED });
         const { id } = context.snapshot.operation;
         const subject = { type, operationRef: id, processorId: 'p-own', amount: { minor: 2000n, currency: USD } };
         const history = isFirstType(type) ? { ...HISTORY, operations: [] } : HISTORY;
         assert.deepEqual(calls, [{ what: 'reverse', history, subject }]);
-        const never = await hold(
-          type,
-          { reverse },
-          { reconciliation: { ...REVERSAL_STARTED, consecutiveNotFound: 2 } },
-        );
+        const never = await hold(type, { reverse }, { reconciliation: { ...TAKEN_OVER, consecutiveNotFound: 2 } });
         assert.deepEqual(never.event, { type: 'reversed', failure: NEVER_RECEIVED });
       }
     });
@@ -222,13 +218,13 @@ describe('resolving an authorization, payment, capture or refund', () => {
       const { event } = await hold(
         type,
         { reverse: REVERSALS.unknown },
-        { reconciliation: { ...REVERSAL_STARTED, consecutiveNotFound: 7 }, age: RECOVERY_MAX },
+        { reconciliation: { ...TAKEN_OVER, consecutiveNotFound: 7 }, age: RECOVERY_MAX },
       );
       assert.deepEqual(event, unansweredEvent(undefined));
     });
 
     it(`inquires about the ${type} again when the processor can no longer reverse it`, async () => {
-      const reconciliation = { ...REVERSAL_STARTED, consecutiveNotFound: 7 };
+      const reconciliation = { ...TAKEN_OVER, consecutiveNotFound: 7 };
       const script = { reverse: REVERSALS.notReversible, inquire: [OUTCOMES.approved] };
       const { event, calls } = await hold(type, script, { reconciliation });
       assert.deepEqual(event, { type: 'inquired', result: OUTCOMES.approved });
@@ -240,17 +236,13 @@ describe('resolving an authorization, payment, capture or refund', () => {
 
   it('counts an operation as reversed with its authorization, and reports that of a capture', async () => {
     for (const type of ['authorization', 'payment', 'payment_refund'] as const) {
-      const { event } = await hold(
-        type,
-        { reverse: REVERSALS.withAuthorization },
-        { reconciliation: REVERSAL_STARTED },
-      );
+      const { event } = await hold(type, { reverse: REVERSALS.withAuthorization }, { reconciliation: TAKEN_OVER });
       assert.deepEqual(event, { type: 'reversed', failure: NEVER_CONFIRMED });
     }
     const reverse = REVERSALS.withAuthorization;
-    const { event } = await hold('capture', { reverse }, { reconciliation: REVERSAL_STARTED });
+    const { event } = await hold('capture', { reverse }, { reconciliation: TAKEN_OVER });
     assert.deepEqual(event, { type: 'inquired', result: { kind: 'reversed', details: {} } });
-    const alone = await hold('capture', { reverse: REVERSALS.reversed }, { reconciliation: REVERSAL_STARTED });
+    const alone = await hold('capture', { reverse: REVERSALS.reversed }, { reconciliation: TAKEN_OVER });
     assert.deepEqual(alone.event, { type: 'reversed', failure: NEVER_CONFIRMED });
   });
 
@@ -314,7 +306,7 @@ describe('resolving a payment whose processor captures in a separate call', () =
     const script = { inquire: [OUTCOMES.approved, OUTCOMES.approved], captureAuthorized: OUTCOMES.refused };
     assert.deepEqual((await hold('payment', script, apart)).event, unansweredEvent(false));
     const { event } = await hold('payment', script, { ...apart, age: RECOVERY_MAX });
-    assert.equal(event.type, 'reversal-started');
+    assert.equal(event.type, 'taken-over');
   });
 
   it('accepts a capture that the processor completes later', async () => {

@@ -1,7 +1,13 @@
 import { applyEvent, NEVER_CONFIRMED, NEVER_RECEIVED, type PaymentEvent, type PaymentRules } from './apply-event.ts';
 import type { Operation, PaymentSnapshot } from './payment.ts';
-import type { Capabilities, InquiryResult, OperationRef, PaymentHistory } from './processor.ts';
-import { unknown } from './processor.ts';
+import {
+  type Capabilities,
+  type InquiryResult,
+  isVoidOrExpiry,
+  type OperationRef,
+  type PaymentHistory,
+  unknown,
+} from './processor.ts';
 import { buildHistory, type TimedProcessor, toOperationRef } from './timed-processor.ts';
 
 export interface ResolutionContext {
@@ -18,15 +24,13 @@ export interface ResolutionContext {
 
 /**
  * Inquires about an operation whose outcome is unknown, and returns what happened. After `recovery-max` that is
- * `reversal-started`: once it is stored, the next call sends the reversal.
+ * `taken-over`: once it is stored, the next call sends the reversal.
  */
 export function resolveOutcome(context: ResolutionContext): Promise<PaymentEvent> {
   const { operation, reconciliation } = context.snapshot;
   if (isVoidOrExpiry(operation)) return resolveVoid(context);
-  return reconciliation.reversalStarted ? reverse(context) : inquire(context);
+  return reconciliation.isTakenOver ? reverse(context) : inquire(context);
 }
-
-export const isVoidOrExpiry = ({ type }: Operation): boolean => type === 'authorization_void' || type === 'expiry';
 
 async function inquire(context: ResolutionContext): Promise<PaymentEvent> {
   const { history, operationRef } = refsOf(context);
@@ -34,7 +38,7 @@ async function inquire(context: ResolutionContext): Promise<PaymentEvent> {
   const result = await completeSale(context, history, operationRef, found);
   if (isDecisive(context, result)) return { type: 'inquired', result };
   const notFound = result.kind === 'not-found';
-  if (isNeverReceived(context, notFound) || isOverdue(context)) return { type: 'reversal-started', notFound };
+  if (isNeverReceived(context, notFound) || isOverdue(context)) return { type: 'taken-over', notFound };
   return unanswered(context, notFound);
 }
 

@@ -187,22 +187,22 @@ export async function seedUsageDays(
 ): Promise<void> {
   const end = service.now();
   let at = end;
-  const statistics = new Usage({ database: service.core.database, clock: () => at });
+  const usage = new Usage({ database: service.core.database, clock: () => at });
   const tenant = { account, environment };
   for (at = end - days * DAY; at < end - HOUR; at += HOUR) {
     // Busy by day, quiet at night and on some days.
     const hour = Math.floor((at % DAY) / HOUR);
     const day = Math.floor(at / DAY);
     const busy = Math.round((hour < 6 ? 3 : 14 + ((hour * 7) % 11)) * (0.6 + ((day * 5) % 7) / 8));
-    statistics.note(tenant, 'tokenizeCards.ok', busy);
-    statistics.note(tenant, 'tokens', busy);
-    statistics.note(tenant, 'createCapture.ok', Math.round(busy / 2));
-    statistics.note(tenant, 'proxyJose.ok', Math.round(busy / 3));
-    statistics.note(tenant, 'proxyJose.refused', hour % 5 === 0 ? 2 : 0);
-    statistics.note(tenant, 'createPayment.failed', day % 6 === 0 && hour === 11 ? 3 : 0);
-    statistics.note(tenant, 'ms.le_5', busy);
-    statistics.note(tenant, hour > 8 && hour < 19 ? 'ms.le_20' : 'ms.le_10', Math.round(busy / 2));
-    statistics.note(tenant, 'ms.le_50', Math.max(1, Math.round(busy / 14)));
+    usage.note(tenant, 'tokenizeCards.ok', busy);
+    usage.note(tenant, 'tokens', busy);
+    usage.note(tenant, 'createCapture.ok', Math.round(busy / 2));
+    usage.note(tenant, 'proxyJose.ok', Math.round(busy / 3));
+    usage.note(tenant, 'proxyJose.refused', hour % 5 === 0 ? 2 : 0);
+    usage.note(tenant, 'createPayment.failed', day % 6 === 0 && hour === 11 ? 3 : 0);
+    usage.note(tenant, 'ms.le_5', busy);
+    usage.note(tenant, hour > 8 && hour < 19 ? 'ms.le_20' : 'ms.le_10', Math.round(busy / 2));
+    usage.note(tenant, 'ms.le_50', Math.max(1, Math.round(busy / 14)));
   }
-  await statistics.flush();
+  await usage.flush();
 }

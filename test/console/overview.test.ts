@@ -23,9 +23,9 @@ describe('the overview', { timeout: 120_000 }, () => {
 
   /** Counts as a node does that answers requests. */
   async function count(account: string, numbers: Readonly<Record<string, number>>): Promise<void> {
-    const statistics = new Usage({ database: service.core.database, clock: service.now });
-    for (const [name, by] of Object.entries(numbers)) statistics.note({ account, environment: 'sandbox' }, name, by);
-    await statistics.flush();
+    const usage = new Usage({ database: service.core.database, clock: service.now });
+    for (const [name, by] of Object.entries(numbers)) usage.note({ account, environment: 'sandbox' }, name, by);
+    await usage.flush();
   }
 
   const timesOf = (points: readonly Point[]): number[] => points.map(({ at }) => Date.parse(at));

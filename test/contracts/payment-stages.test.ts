@@ -331,11 +331,11 @@ describe('the stages of a payment', () => {
     const intent = await intendNew(scope);
     const configured = await activations.configuredProcessor(tenant, 'simulator');
     await core.transactions.run(context(), async (transaction) => {
-      await repository.apply(transaction, intent.loaded, { type: 'reversal-started' }, configured);
+      await repository.apply(transaction, intent.loaded, { type: 'taken-over' }, configured);
     });
     // From then on a response completes nothing.
     assert.equal(await conclude(scope, intent, { outcome: APPROVED }), 'authorization in_progress Opened 0 0');
-    assert.equal((await payments.lookup(tenant, intent.loaded.operation.id)).reconciliation.reversalStarted, true);
+    assert.equal((await payments.lookup(tenant, intent.loaded.operation.id)).reconciliation.isTakenOver, true);
   });
 
   test('the result is that of the completion, whatever happened later', async () => {

@@ -65,8 +65,8 @@ class Process {
         }),
     });
     const idempotency = new IdempotencyKeys({ database, keyring, time, random });
-    const counters = { note: (_: Tenant, counter: string, by = 1) => this.counted.push(`${counter} ${by}`) };
-    this.transactions = new Transactions({ database, clock, idempotency, counters });
+    const usage = { note: (_: Tenant, counter: string, by = 1) => this.counted.push(`${counter} ${by}`) };
+    this.transactions = new Transactions({ database, clock, idempotency, usage });
   }
 
   kill(): void {

@@ -5,6 +5,7 @@ import {
   type Capabilities,
   type CardData,
   type InquiryResult,
+  isVoidOrExpiry,
   type NotSent,
   type OperationRef,
   type Order,
@@ -141,7 +142,7 @@ export class CyberSource implements Processor {
   }
 
   async reverse(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<ReversalResult> {
-    const isVoid = subject.type === 'authorization_void' || subject.type === 'expiry';
+    const isVoid = isVoidOrExpiry(subject);
     // A void or an expiry cannot be reversed, but repeating it ensures that it was processed.
     const target = isVoid ? history.operations[0] : subject;
     if (target === undefined) return { kind: 'not-found' };
@@ -215,8 +216,8 @@ export class CyberSource implements Processor {
    */
   async #sendReversal(call: ProcessorCall, target: OperationRef, code: string): Promise<ReversalAttempt> {
     const { type, operationRef, amount, processorId } = target;
-    const isVoid = code !== operationRef;
-    if (processorId !== undefined && (type === 'authorization' || (type === 'payment' && isVoid))) {
+    const isRepeatedVoid = code !== operationRef;
+    if (processorId !== undefined && (type === 'authorization' || (type === 'payment' && isRepeatedVoid))) {
       const body = buildReversalBody(code, amount, 'void');
       const reply = await this.#client.post(call, `/pts/v2/payments/${processorId}/reversals`, body);
       return { kind: 'reversal', reply, isByReference: false };
