@@ -30,7 +30,7 @@ describe('allow-lists', () => {
     [[], '127.0.0.1', 403],
   ];
   for (const [list, from, status] of cases) {
-    test(`[${list.join(', ')}] answers ${from} with ${status}`, async () => {
+    test(`[${list.join(', ')}] responds to ${from} with ${status}`, async () => {
       const { secret } = await service.newKey(account, { allow: list });
       assert.equal((await service.call('GET', '/v1/account', { key: secret, from })).status, status);
       // The decision about one address must not apply to another one.
@@ -51,7 +51,7 @@ describe('allow-lists', () => {
     [[], 403],
   ];
   for (const [list, status] of overIpv6) {
-    test(`[${list.join(', ')}] answers ::1 on the IPv6 listener with ${status}`, async () => {
+    test(`[${list.join(', ')}] responds to ::1 on the IPv6 listener with ${status}`, async () => {
       const { secret } = await service.newKey(account, { allow: list });
       const request = requestText('GET /v1/account', { 'x-api-key': secret });
       const [answer] = await exchange(service, request, { host: '::1' });
@@ -75,7 +75,7 @@ describe('a listener for both families', () => {
   });
   after(() => service.stop());
 
-  test('sees an IPv4 peer, which the system writes as mapped IPv6, as IPv4', async () => {
+  test('treats an IPv4 peer, which the system reports as mapped IPv6, as IPv4', async () => {
     const account = await service.newAccount();
     const v4 = await service.newKey(account, { allow: ['127.0.0.1'] });
     const v6 = await service.newKey(account, { allow: ['::/0'] });
@@ -148,7 +148,7 @@ describe('X-Forwarded-For', () => {
     assert.equal(await status('203.0.113.7', '198.51.100.1'), 403);
   });
 
-  test('no other header moves the address, not even from a trusted proxy', async () => {
+  test('no other header sets the address, not even from a trusted proxy', async () => {
     const names = ['x-real-ip', 'x-client-ip', 'true-client-ip', 'cf-connecting-ip', 'x-forwarded', 'x-originating-ip'];
     for (const name of names) {
       const { status } = await service.call('GET', '/v1/account', {
@@ -162,7 +162,7 @@ describe('X-Forwarded-For', () => {
     assert.equal((await service.call('GET', '/v1/account', { key, from: PROXY, headers })).status, 403);
   });
 
-  test('decides about /metrics too', async () => {
+  test('applies to /metrics too', async () => {
     const status = async (from: string, forwarded: string): Promise<number> =>
       (
         await service.call('GET', '/metrics', {
@@ -176,7 +176,7 @@ describe('X-Forwarded-For', () => {
     assert.equal(await status(PROXY, '203.0.113.7, 198.51.100.1'), 403);
   });
 
-  test('what is no address reaches neither log nor audit log', async () => {
+  test('a malformed address appears in neither log nor audit log', async () => {
     const headers = { 'x-forwarded-for': '4111111111111111', 'x-request-id': 'garbage' };
     assert.equal((await service.call('GET', '/v1/account', { key, from: PROXY, headers })).status, 403);
     const lines = service.log.filter((line) => line.includes('"request_id":"garbage"'));

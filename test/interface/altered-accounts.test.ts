@@ -79,7 +79,7 @@ describe('an account whose row was changed in the database', () => {
     ['no MAC', 'mac = ?', null],
     ['a MAC of its own', 'mac = ?', new Uint8Array(32)],
   ] as const)
-    test(`is named as altered with ${what}, and its keys are refused`, async () => {
+    test(`is reported as altered with ${what}, and its keys are rejected`, async () => {
       const { id, secret } = await newAccount();
       assert.equal(await denialOf(secret), undefined);
       await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
@@ -95,7 +95,7 @@ describe('an account whose row was changed in the database', () => {
       assert.deepEqual([listed?.isTampered, listed?.status, listed?.dualControl], [true, 'suspended', true]);
     });
 
-  test('is one whose MAC was taken from another account, or whose row became that of another', async () => {
+  test('is detected when its MAC or its row was copied from another account', async () => {
     const [one, other] = [await newAccount('One'), await newAccount('Other')];
     await tamper(one.id, 'mac = (select mac from accounts where id = ?)', other.id);
     assert.equal((await core.accounts.get(one.id)).isTampered, true);
@@ -105,7 +105,7 @@ describe('an account whose row was changed in the database', () => {
     assert.equal(await denialOf(other.secret), 'key_altered');
   });
 
-  test('is each of two whose numbers were swapped: no record of either opens', async () => {
+  test('is detected when the numbers of two accounts were swapped: no record of either is unsealed', async () => {
     const [one, other] = [await newAccount('One'), await newAccount('Other')];
     const vaultOf = ({ database, keyring, time, random }: OpenCore): Vault =>
       new Vault({ database, keyring, time, random });
@@ -153,7 +153,7 @@ describe('an account whose row was changed in the database', () => {
     assert.equal((await vaultOf(core).inspect(tenantOf(one), tokens[0] ?? '')).card.pan, card.pan);
   });
 
-  test('cannot be changed, resumed or given a key, so that none of it is sealed', async () => {
+  test('cannot be changed, resumed or assigned a key, so that no altered value is authenticated', async () => {
     const { id, secret } = await newAccount();
     await core.transactions.run({ origin: BY_OPERATOR }, (transaction) => core.accounts.suspend(transaction, id));
     await tamper(id, 'suspended_at = null, name = ?', 'Other');
@@ -182,7 +182,7 @@ describe('an account whose row was changed in the database', () => {
     assert.equal(await denialOf(secret), 'account_altered');
   });
 
-  test('is sealed again by the operator: suspended, under dual control and with the name that they give', async () => {
+  test('is restored by the operator: suspended, under dual control and with the name from the command', async () => {
     const { id, secret } = await newAccount();
     await tamper(id, 'name = ?, dual_control = 0', 'Other');
     await assert.rejects(
@@ -212,7 +212,7 @@ describe('an account whose row was changed in the database', () => {
     assert.deepEqual(suspended?.detail, { altered: 'yes', name: 'Shop' });
   });
 
-  test('does not break a list, whatever its row holds', async () => {
+  test('does not break a list, whatever its row contains', async () => {
     const { id } = await newAccount();
     await tamper(id, 'name = ?, created_at = ?, revision = ?', 'x\u001b[2J\u202e', -5, 2_000_000_000);
     const listed = (await core.accounts.list()).find((account) => account.id === id);
@@ -223,7 +223,7 @@ describe('an account whose row was changed in the database', () => {
     assert.equal((await core.accounts.get(id)).isTampered, false);
   });
 
-  test('two changes of an account at one moment do not overwrite one another', async () => {
+  test('concurrent changes of an account do not overwrite each other', async () => {
     const { id } = await newAccount();
     const done = await Promise.allSettled([
       core.transactions.run({ origin: BY_OPERATOR }, (transaction) => core.accounts.suspend(transaction, id)),

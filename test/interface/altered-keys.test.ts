@@ -150,14 +150,14 @@ describe('a key whose row was changed in the database', () => {
     ['permissions that are no list', 'permissions = ?', '{'],
     ['an allow-list that is no list', 'allow_list = ?', '[[], {"cidr": 5}, null, "x"]'],
   ] as const)
-    test(`is refused with ${what}, and can only be revoked`, async () => {
+    test(`is rejected with ${what}, and can only be revoked`, async () => {
       const { id, secret } = await newKey();
       assert.equal(await denialOf(secret), undefined);
       await run(`update api_keys set ${change} where id = ?`, value, id);
       await onlyEnds(id, account, [secret]);
     });
 
-  test('stays refused when its revocation was taken away', async () => {
+  test('remains rejected when its revocation was removed', async () => {
     const { id, secret } = await newKey();
     await core.transactions.run({ origin: BY_OPERATOR }, (transaction) => core.accounts.revokeKey(transaction, id));
     await run('update api_keys set revoked_at = null where id = ?', id);
@@ -190,7 +190,7 @@ describe('a key whose row was changed in the database', () => {
     await onlyEnds(moved.id, victim, [moved.secret]);
   });
 
-  test('of another account with the same id changes nothing of the genuine one', async () => {
+  test('of another account with the same id does not affect the genuine one', async () => {
     const { id, secret } = await newKey(victim);
     const columns =
       'id, environment, prefix, name, description, permissions, allow_list, created_at, expires_at, revoked_at, successor, revision, mac';
@@ -233,7 +233,7 @@ describe('a key whose row was changed in the database', () => {
     assert.equal(await denialOf(secret), 'key_revoked');
   });
 
-  test('is recorded once for each state, by whatever reads it first, and counted until it is in order', async () => {
+  test('is audited once for each state, at the first read, and counted until it is intact', async () => {
     const { database, keyring, clock } = core;
     const [alteredRows, again] = [
       new AlteredRows({ database, keyring, clock }),
@@ -278,7 +278,7 @@ describe('a key whose row was changed in the database', () => {
     assert.equal(await count(), before);
   });
 
-  test('is recorded although the list of altered rows is full of others', async () => {
+  test('is audited although the list of altered rows is full', async () => {
     const { database, keyring, clock } = core;
     const others = `insert into altered_rows (account, table_name, row_key, state, found_at)
       with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < 10000)
@@ -296,7 +296,7 @@ describe('a key whose row was changed in the database', () => {
     await core.transactions.run({ origin: BY_OPERATOR }, (transaction) => core.accounts.revokeKey(transaction, id));
   });
 
-  test('is checked a bounded number of rows at a time, all of them in the end', async () => {
+  test('is found by checks of a bounded number of rows, which cover all of them', async () => {
     const { database, keyring, clock } = core;
     const alteredRows = new AlteredRows({ database, keyring, clock });
     const check = new RowCheck({ database, keyring, clock, alteredRows, tables: MAC_TABLES });
@@ -314,7 +314,7 @@ describe('a key whose row was changed in the database', () => {
     );
   });
 
-  test('that names an account which does not exist is recorded in the log of the service', async () => {
+  test('of an account that does not exist is audited in the log of the service', async () => {
     const { database, keyring, clock } = core;
     const { id } = await newKey();
     await run('update api_keys set account = ?account, environment = ?environment where id = ?', '#99', '#9', id);

@@ -64,7 +64,7 @@ describe('payments whose rows were changed in the database', () => {
       .map(({ record }) => JSON.parse(record) as AuditRecord)
       .filter((record) => record.action === action);
 
-  test('do not go to another processor that is configured', async () => {
+  test('are not sent to another processor that is configured', async () => {
     const { activations } = core;
     const tenant = await newTenant();
     await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
@@ -109,7 +109,7 @@ describe('payments whose rows were changed in the database', () => {
     assert.equal((await recordsOf(tenant, 'payments.enabled')).at(-1)?.detail?.['altered'], 'yes');
   });
 
-  test('are not enabled by a row that was added, or taken from another account', async () => {
+  test('are not enabled by a row that was added or copied from another account', async () => {
     const [one, other] = [await newTenant(), await newTenant()];
     for (const tenant of [one, other])
       await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
@@ -128,7 +128,7 @@ describe('payments whose rows were changed in the database', () => {
     assert.equal((await core.activations.show(one)).isAltered, false);
   });
 
-  test('do not go out with settings that were altered, and settings of another processor do not matter', async () => {
+  test('are not sent with altered settings; altered settings of another processor do not matter', async () => {
     const { activations } = core;
     const tenant = await newTenant();
     await core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>

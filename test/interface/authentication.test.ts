@@ -26,12 +26,12 @@ describe('authentication', () => {
   const show = (options: CallOptions): Promise<TestResponse> => service.call('GET', '/v1/account', options);
 
   describe('the header', () => {
-    test('x-api-key lets in, alone or beside a wrong ft-access-key', async () => {
+    test('x-api-key is accepted, alone or with an invalid ft-access-key', async () => {
       assert.equal((await show({ key: good.secret })).status, 200);
       assert.equal((await show({ key: good.secret, headers: { 'ft-access-key': 'wrong' } })).status, 200);
     });
 
-    test('the key in any other place does not', async () => {
+    test('the key is not accepted anywhere else', async () => {
       const places: CallOptions[] = [
         { headers: { 'ft-access-key': good.secret } },
         { headers: { authorization: `Bearer ${good.secret}` } },
@@ -44,7 +44,7 @@ describe('authentication', () => {
       assert.equal((await service.call('POST', '/v1/account', { body: { 'x-api-key': good.secret } })).status, 403);
     });
 
-    test('a key that is nearly right does not', async () => {
+    test('an almost correct key is not accepted', async () => {
       const { secret } = good;
       const last = secret.at(-2) === 'A' ? 'B' : 'A';
       const wrong = [
@@ -66,7 +66,7 @@ describe('authentication', () => {
   });
 
   describe('403', () => {
-    test('has one body and one set of headers for every cause, and the audit log holds the cause', async () => {
+    test('has one body and one set of headers for every cause, and the audit log has the cause', async () => {
       const suspended = await service.newAccount('Suspended');
       const suspendedKey = (await service.newKey(suspended)).secret;
       await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
@@ -126,7 +126,7 @@ describe('authentication', () => {
       }
     });
 
-    test('is the same on every endpoint, whatever comes with it', async () => {
+    test('is the same on every endpoint, whatever else is sent', async () => {
       for (const { method, path, body } of LINES) {
         for (const options of [{ body }, { body: 'no json' }, { headers: { 'idempotency-key': 'once' } }]) {
           const answer = await service.call(method, path, { key: 'wrong', ...options });
@@ -136,7 +136,7 @@ describe('authentication', () => {
       }
     });
 
-    test('an expiry holds at its very millisecond', async () => {
+    test('an expiry is exact to the millisecond', async () => {
       const own = await startTestService();
       try {
         const expiresAt = own.now() + 60 * SECOND;
@@ -150,7 +150,7 @@ describe('authentication', () => {
       }
     });
 
-    test('a key whose revocation was written by a machine whose clock is ahead is refused at once', async () => {
+    test('a key that was revoked by a machine whose clock is ahead is rejected immediately', async () => {
       const { id, secret } = await service.newKey(account);
       assert.equal((await show({ key: secret })).status, 200);
       const ahead = new Accounts({ ...service.core, clock: () => service.now() + 3600 * SECOND });
@@ -161,7 +161,7 @@ describe('authentication', () => {
   });
 
   describe('permissions', () => {
-    test('every endpoint is in the list of this test, with the permission that the decisions name', () => {
+    test('every endpoint is in the list of this test, with the permission of the decisions', () => {
       const served = ENDPOINTS.map(({ method, path, permission }) => `${method} ${path} ${permission}`);
       const expected = LINES.map((line) => `${line.method} ${patternOf(line)} ${line.permission}`);
       assert.deepEqual(
@@ -171,7 +171,7 @@ describe('authentication', () => {
     });
 
     for (const { method, path, permission, body } of LINES) {
-      test(`${method} ${path} needs ${permission} and nothing else`, async () => {
+      test(`${method} ${path} requires ${permission} only`, async () => {
         const only = await service.newKey(account, { permissions: PERMISSIONS.filter((each) => each === permission) });
         const others = await service.newKey(account, {
           permissions: PERMISSIONS.filter((each) => each !== permission),
@@ -182,14 +182,14 @@ describe('authentication', () => {
       });
     }
 
-    test('none given at creation means all', async () => {
+    test('a key that is created without permissions has all of them', async () => {
       const { json } = await show({ key: (await service.newKey(account, { permissions: [] })).secret });
       assert.deepEqual(json.data.key.permissions, [...PERMISSIONS]);
     });
   });
 
   describe('environments', () => {
-    test('a key of each works on its own listener and nowhere else', async () => {
+    test('a key of each environment works on its listener and nowhere else', async () => {
       const production = (await service.newKey(account, { environment: 'production' })).secret;
       assert.match(production, /^cv_production_/);
       assert.match(good.secret, /^cv_sandbox_/);
@@ -201,7 +201,7 @@ describe('authentication', () => {
       assert.equal(await status(good.secret, 'production'), 403);
     });
 
-    test('the console listener serves nothing of the interface', async () => {
+    test('the console listener serves no endpoint of the interface', async () => {
       for (const { method, path, body } of LINES) {
         const { status } = await service.call(method, path, { key: good.secret, environment: 'console', body });
         assert.equal(status, 404, `${method} ${path}`);
@@ -209,7 +209,7 @@ describe('authentication', () => {
     });
   });
 
-  test('a key is 256 random bits, and nothing that is stored or logged holds one in clear', async () => {
+  test('a key is 256 random bits, and is never stored or logged in clear', async () => {
     const secrets = await Promise.all(Array.from({ length: 20 }, () => service.newKey(account)));
     const bits = secrets.map(({ secret }) => Buffer.from(secret.replace('cv_sandbox_', ''), 'base64url'));
     for (const bytes of bits) assert.equal(bytes.length, 32);

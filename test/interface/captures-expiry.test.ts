@@ -34,14 +34,14 @@ const tokenize = (id: string, body: unknown = { tags: [], scheme: 1 }, caller = 
 const endOf = async (id: string): Promise<number> =>
   Number((await service.core.database.read('select expires_at from captures where id = ?', id))[0]?.['expires_at']);
 
-describe('the end of a capture', () => {
+describe('the expiry of a capture', () => {
   const calls: Record<string, (id: string) => Promise<TestResponse>> = {
     'GET /transactions/requests/{id}': (id) => me.send('GET', `${CAPTURES}/${id}`),
     'GET /transactions/requests/{id}/inspect': (id) => me.send('GET', `${CAPTURES}/${id}/inspect`),
     'POST /transactions/requests/{id}/tokenize': (id) => tokenize(id, { tags: [], scheme: 7 }),
   };
   for (const [name, call] of Object.entries(calls)) {
-    test(`${name}: served until the last millisecond, never after`, async () => {
+    test(`${name}: served until the last millisecond, not later`, async () => {
       const id = await me.capture({ ttl: 3 });
       const end = await endOf(id);
       service.advance(end - service.now() - 300);
@@ -59,7 +59,7 @@ describe('the end of a capture', () => {
     });
   }
 
-  test('DELETE /transactions/requests/{id}: just before and at the end', async () => {
+  test('DELETE /transactions/requests/{id}: just before and at the expiry', async () => {
     const [early, late] = [await me.capture({ ttl: 2 }), await me.capture({ ttl: 1 })];
     service.advance((await endOf(late)) - service.now());
     assertRefused(await me.send('DELETE', `${CAPTURES}/${late}`), GONE, late);
@@ -67,7 +67,7 @@ describe('the end of a capture', () => {
     dataOf(await me.send('DELETE', `${CAPTURES}/${early}`));
   });
 
-  test('afterwards it answers as if it had never been, at every endpoint', async () => {
+  test('later every endpoint responds as for an unknown id', async () => {
     const id = await me.capture({ ttl: 10080 });
     service.advance((await endOf(id)) - service.now());
     assertRefused(await me.send('GET', `${CAPTURES}/${id}`), GONE, id);
@@ -76,7 +76,7 @@ describe('the end of a capture', () => {
     assertRefused(await me.send('DELETE', `${CAPTURES}/${id}`), GONE, id);
   });
 
-  test('the sweeper removes the rows of the ended ones, and only these', async () => {
+  test('the sweeper removes the rows of expired captures only', async () => {
     const owner = await newCaller(service);
     const kept = await owner.capture({ ttl: 60 });
     for (let count = 0; count < 10; count++) await owner.capture({ ttl: 1 });
@@ -89,7 +89,7 @@ describe('the end of a capture', () => {
 
 describe('POST /transactions/requests/{transactionID}/tokenize', () => {
   describe('200', () => {
-    test('the record of the token, which knows no sensitive authentication data', async () => {
+    test('the record of the token, without sensitive authentication data', async () => {
       const chd = { card: VISA, name: 'Eva Ruiz', exp: '07/31', cvv: '9182', track_2: TRACK };
       const id = await me.capture({ chd, additional_info: { note: 'private note' } });
       const answer = await tokenize(id, { tags: ['web'], scheme: '3' });
@@ -116,7 +116,7 @@ describe('POST /transactions/requests/{transactionID}/tokenize', () => {
       assert.doesNotMatch(answer.text + inspection.text, /"9182"|private note|3101101/);
     });
 
-    test('the capture lives on, unchanged, and makes further tokens', async () => {
+    test('the capture remains valid and unchanged, and can be tokenized again', async () => {
       const id = await me.capture();
       const before = (await me.send('GET', `${CAPTURES}/${id}`)).text;
       const tokens = [...tokensIn(await tokenize(id)), ...tokensIn(await tokenize(`${id}`))];
@@ -132,7 +132,7 @@ describe('POST /transactions/requests/{transactionID}/tokenize', () => {
       assert.deepEqual(inspection, { token, card_truncated: '411111******1111', status: 1, created_by: 'checkout' });
     });
 
-    test('card and expiry come from track 2 when nothing else gives them', async () => {
+    test('card and expiry come from track 2 when they are not sent separately', async () => {
       const [token = ''] = tokensIn(await tokenize(await me.capture({ chd: { track_2: TRACK } })));
       assert.equal(dataOf(await me.send('GET', `${TOKENS}/${token}/inspect`)).exp, '01/2031');
     });
@@ -173,7 +173,7 @@ describe('POST /transactions/requests/{transactionID}/tokenize', () => {
       assertRefused(await tokenize(id), 'id: the capture contains no card number', id);
     });
 
-    test('no capture: missing, of another form, account or environment', async () => {
+    test('no capture: missing, of another format, account or environment', async () => {
       const id = await me.capture();
       for (const other of ['00000000-0000-4000-8000-000000000000', VISA, 'x', id.toUpperCase()])
         assertRefused(await tokenize(other), GONE, other);
@@ -220,7 +220,7 @@ describe('POST /transactions/requests/{transactionID}/tokenize', () => {
       await assertForbidden(service, request, 'captures:tokenize');
     });
 
-    test('captures:tokenize alone is enough', async () => {
+    test('captures:tokenize alone is sufficient', async () => {
       const other = await newCaller(service, { account: me.account, permissions: ['captures:tokenize'] });
       dataOf(await tokenize(await me.capture(), undefined, other));
     });

@@ -66,7 +66,7 @@ describe('GET /transactions/requests/{id}/inspect', () => {
       assert.deepEqual(dataOf(await inspect(await me.capture({ chd: { cvv: '123' } }))).additional_info, {});
     });
 
-    test('missing, deleted, foreign or of another form: fail, and a card number in the path is not repeated', async () => {
+    test('missing, deleted, foreign or malformed: fail, and a card number in the path is not repeated', async () => {
       const [deleted, theirs] = [await me.capture(), await (await newCaller(service)).capture()];
       const production = await newCaller(service, { account: me.account, environment: 'production' });
       await me.send('DELETE', `${CAPTURES}/${deleted}`);
@@ -106,7 +106,7 @@ describe('GET /transactions/requests/{id}/inspect', () => {
       ],
     ];
     for (const [about, sent, masked] of cases) {
-      test(`${about}: truncated in inspection, as sent in retrieval`, async () => {
+      test(`${about}: truncated in inspection, unchanged in retrieval`, async () => {
         const { retrieved, inspected } = await informed(sent);
         assertInfo(inspected, masked);
         assert.deepEqual(JSON.parse(retrieved).data.additional_info, JSON.parse(sent));
@@ -122,7 +122,7 @@ describe('GET /transactions/requests/{id}/inspect', () => {
   });
 });
 
-describe('additional_info, exactly', () => {
+describe('additional_info, preserved exactly', () => {
   const exact = [
     '{}',
     '{"a":10.50,"b":0.00,"c":1e400,"d":-0,"e":1E+2,"f":-0.0}',
@@ -136,7 +136,7 @@ describe('additional_info, exactly', () => {
     '{"id":"x","pan":"y","status":"z","additional_info":{"additional_info":1}}',
   ];
   for (const info of exact) {
-    test(`${info}: comes back as it was sent, retrieved and inspected`, async () => {
+    test(`${info}: is returned as it was sent, retrieved and inspected`, async () => {
       const { retrieved, inspected } = await informed(info);
       assertInfo(retrieved, info);
       assertInfo(inspected, info);
@@ -157,7 +157,7 @@ describe('additional_info, exactly', () => {
     assertInfo(inspected, info);
   });
 
-  test('beside a card number, pan_index comes last and nothing else changes', async () => {
+  test('with a card number, pan_index comes last and nothing else changes', async () => {
     const info = '{"__proto__":10.50,"a":1e400}';
     const body = JSON.stringify(capture({ additional_info: 'HERE' })).replace('"HERE"', info);
     const { id } = dataOf(await me.send('POST', CAPTURES, body));

@@ -147,13 +147,13 @@ describe('POST /transactions/requests', () => {
 
   describe('400', () => {
     for (const [about, body, desc] of WRONG) {
-      test(`${about}: says what is expected, repeats nothing, stores nothing`, async () => {
+      test(`${about}: states what is expected, repeats nothing, stores nothing`, async () => {
         assertRefused(await create(body), desc, body);
         assert.equal(await me.count('captures'), 0);
       });
     }
 
-    test('numbers with fraction or exponent where an integer is meant', async () => {
+    test('numbers with fraction or exponent where an integer is expected', async () => {
       for (const number of ['10.0', '1e3', '10E0', '9007199254740992', '1e400', '-0'])
         assertRefused(await create(raw('amount', number)), AMOUNT, number);
       for (const number of ['60.0', '6e1', '60.5'])
@@ -164,7 +164,7 @@ describe('POST /transactions/requests', () => {
         assertRefused(await create(raw('chd', `{"cvv":${number}}`)), 'chd.cvv: expected 3 or 4 digits');
     });
 
-    test('malformed JSON: duplicate keys anywhere, 33 levels, bytes that are no UTF-8, a byte order mark', async () => {
+    test('malformed JSON: duplicate keys anywhere, 33 levels, invalid UTF-8, a byte order mark', async () => {
       const bodies: [body: string | Uint8Array, desc: RegExp][] = [
         [
           raw('additional_info', '{"secretkey":1,"secretkey":2}'),
@@ -204,7 +204,7 @@ describe('POST /transactions/requests', () => {
   });
 
   describe('200', () => {
-    test('additional_info of exactly 16 KiB; pan_index deeper inside is data', async () => {
+    test('additional_info of exactly 16 KiB; a nested pan_index is data', async () => {
       for (const info of [`{"a":"${'x'.repeat(16376)}"}`, `{"a":"${'é'.repeat(8188)}"}`, `{${' '.repeat(16382)}}`]) {
         assert.equal(Buffer.byteLength(info), 16384);
         dataOf(await create(raw('additional_info', info)));
@@ -213,7 +213,7 @@ describe('POST /transactions/requests', () => {
       assert.equal(await me.count('captures'), 4);
     });
 
-    test('the request that all of these differ from is good', async () => {
+    test('the request that all of these differ from is accepted', async () => {
       dataOf(await create(raw('amount', '12500')));
     });
   });

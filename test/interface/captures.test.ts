@@ -32,7 +32,7 @@ const isRow = (row: object): row is { expires_at: number; created_at: number } =
 
 describe('POST /transactions/requests', () => {
   describe('200', () => {
-    test('the answer is an id and nothing else', async () => {
+    test('the response is an id and nothing else', async () => {
       const answer = await create(capture());
       const { id, ...rest } = dataOf(answer);
       assert.match(id, UUID);
@@ -40,7 +40,7 @@ describe('POST /transactions/requests', () => {
       assert.notEqual(dataOf(await me.send('POST', `${CAPTURES}/`, capture())).id, id);
     });
 
-    test('one of card, cvv and track 2 is enough, and absent values are omitted', async () => {
+    test('one of card, cvv and track 2 is sufficient, and absent values are omitted', async () => {
       const fixed = { amount: 12500, currency: 'USD' };
       const { id: _, additional_info, ...byCard } = await kept({ chd: { card: VISA } });
       assert.deepEqual(byCard, { pan: VISA, ...fixed });
@@ -72,7 +72,7 @@ describe('POST /transactions/requests', () => {
       assert.equal((await kept({ chd: { cvv: 1234 } })).cvv, '1234');
     });
 
-    test('a card of 12 to 19 digits sent as a number keeps every digit', async () => {
+    test('a card of 12 to 19 digits that is sent as a number keeps every digit', async () => {
       for (let length = 12; length <= 19; length++) {
         const pan = luhnPan('9223372', length);
         const body = JSON.stringify(capture({ chd: { card: 0 } })).replace('"card":0', `"card":${pan}`);
@@ -80,12 +80,12 @@ describe('POST /transactions/requests', () => {
       }
     });
 
-    test('the amount reaches 2^53-1 and is a number in answers', async () => {
+    test('the amount is up to 2^53-1 and is a number in responses', async () => {
       for (const amount of [0, 1, 9007199254740991, '9007199254740991'])
         assert.equal((await kept({ amount })).amount, Number(amount));
     });
 
-    test('the currency is taken in either case and returned in upper case', async () => {
+    test('the currency is accepted in either case and returned in upper case', async () => {
       for (const currency of ['cop', 'Cop', 'COP']) assert.equal((await kept({ currency })).currency, 'COP');
       for (const currency of ['JPY', 'KWD', 'CLF', 'XXX']) assert.equal((await kept({ currency })).currency, currency);
     });
@@ -110,7 +110,7 @@ describe('POST /transactions/requests', () => {
         assert.equal((await kept({ chd: { card: VISA, name } })).name, name);
     });
 
-    test('nothing that was sent is in the log or readable in the database', async () => {
+    test('no value that was sent is in the log or readable in the database', async () => {
       const chd = { card: luhnPan('601100'), name: 'Zoraida Quispe', exp: '12/29', cvv: '9182' };
       const id = await me.capture({ chd, additional_info: { note: 'private note' } });
       const [row] = await service.core.database.read('select * from captures where id = ?', id);
@@ -130,7 +130,7 @@ describe('POST /transactions/requests', () => {
         assert.equal((await kept({ chd: { track_2: track } })).track_2, track.replace(/^;/, '').replace(/\?.?$/, ''));
     });
 
-    test('a card that agrees, and an exp that wins', async () => {
+    test('the same card number again, and an exp that takes precedence', async () => {
       const data = await kept({ chd: { track_2: TRACK, card: '4111 1111 1111 1111', exp: '05/28', cvv: '321' } });
       assert.deepEqual(
         { pan: data.pan, exp: data.exp, track: data.track_2, cvv: data.cvv },
@@ -138,7 +138,7 @@ describe('POST /transactions/requests', () => {
       );
     });
 
-    test('without an expiry in it there is none', async () => {
+    test('without an expiry in the track there is none', async () => {
       const data = await kept({ chd: { track_2: `${VISA}==1010000` } });
       assert.deepEqual([data.pan, data.exp], [VISA, undefined]);
     });
@@ -152,7 +152,7 @@ describe('POST /transactions/requests', () => {
 
 describe('GET /transactions/requests/{id}', () => {
   describe('200', () => {
-    test('everything in the capture', async () => {
+    test('every member of the capture', async () => {
       const chd = { card: VISA, name: 'Ana Lopez', exp: '12/29', cvv: '123', track_2: TRACK };
       const id = await me.capture({ chd, additional_info: { order: 'A-1001' } });
       const answer = await me.send('GET', `${CAPTURES}/${id}`);
@@ -192,7 +192,7 @@ describe('GET /transactions/requests/{id}', () => {
   });
 
   describe('400', () => {
-    test('an id that does not exist or has another form', async () => {
+    test('an id that does not exist or has another format', async () => {
       const id = await me.capture();
       const ids = [
         '00000000-0000-4000-8000-000000000000',
@@ -233,7 +233,7 @@ describe('DELETE /transactions/requests/{id}', () => {
   const remove = (id: string, path = `${CAPTURES}/${id}`) => me.send('DELETE', path);
 
   describe('200', () => {
-    test('ends a capture at once, with and without trailing slash', async () => {
+    test('deletes a capture immediately, with and without trailing slash', async () => {
       for (const slash of ['', '/']) {
         const id = await me.capture();
         assert.deepEqual(dataOf(await remove(id, `${CAPTURES}/${id}${slash}`)), { id, status: 'success' });
@@ -252,14 +252,14 @@ describe('DELETE /transactions/requests/{id}', () => {
   });
 
   describe('400', () => {
-    test('missing, deleted, or of another form', async () => {
+    test('missing, deleted, or malformed', async () => {
       const id = await me.capture();
       dataOf(await remove(id));
       for (const other of [id, '00000000-0000-4000-8000-000000000000', VISA, 'x'])
         assertRefused(await remove(other), GONE, other);
     });
 
-    test('a capture of another account or environment stays', async () => {
+    test('a capture of another account or environment is unchanged', async () => {
       const id = await me.capture();
       for (const options of [{}, { account: me.account, environment: 'production' as const }]) {
         const other = await newCaller(service, options);

@@ -72,7 +72,7 @@ describe('a clock that jumps', () => {
   });
 
   for (const jump of [JUMP, -JUMP])
-    test(`by ${jump / HOUR} hours for a moment destroys nothing`, async () => {
+    test(`by ${jump / HOUR} hours for a moment causes no deletion`, async () => {
       const before = await keyed(`before${jump}`);
       const kept = dataOf(await me.send('POST', CAPTURES, capture())).id;
       const [token = ''] = tokensIn(await me.tokenize(cards([VISA])));
@@ -105,7 +105,7 @@ describe('a clock that jumps', () => {
       assert.ok(Number((await service.core.database.read(sql, me.account))[0]?.['number']) > 0);
     });
 
-  test('is reported by readiness and the log, and no longer when time agrees again', async () => {
+  test('is reported by readiness and the log until time agrees again', async () => {
     assert.equal(await warnings(), undefined);
     service.jump(JUMP);
     const [warning] = (await warnings()) as { code: string; message: string }[];
@@ -119,7 +119,7 @@ describe('a clock that jumps', () => {
     assert.equal(JSON.parse(service.log.findLast((line) => line.includes('time ')) ?? '').msg, 'time trusted');
   });
 
-  test('serves nothing that has ended while it is behind', async () => {
+  test('does not make expired records available while it is behind', async () => {
     const id = await me.capture({ ttl: 1 });
     service.jump(-JUMP);
     assert.equal((await retrieve(id)).status, 200);
@@ -128,7 +128,7 @@ describe('a clock that jumps', () => {
     service.jump(JUMP);
   });
 
-  test('does not keep an unknown outcome from being resolved', async () => {
+  test('does not prevent that an unknown outcome is resolved', async () => {
     const pending = await me.opened('authorization', { amount: TIMES_OUT });
     service.jump(JUMP);
     service.advance(6500);
@@ -136,7 +136,7 @@ describe('a clock that jumps', () => {
     service.jump(-JUMP);
   });
 
-  test('destroys what is due once an operator confirmed it', async () => {
+  test('allows due deletions once an operator has confirmed it', async () => {
     const id = await me.opened();
     const stored = await me.capture();
     service.jump(JUMP);

@@ -128,7 +128,7 @@ function assertNotLogged(): void {
 
 const LOST_SESSION = ['not_signed_in', 'cross_site', 'step_up_required'];
 
-describe('no value of a request is repeated', () => {
+describe('no value of a request is repeated in an error', () => {
   test('by an endpoint', async () => {
     const fill = (path: string, value: string): string => path.replace(/:[a-z_]+/gi, encodeURIComponent(value));
     for (const { method, path, body, text, parameters = {}, example } of ENDPOINTS) {

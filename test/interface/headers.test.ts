@@ -81,7 +81,7 @@ describe('headers', () => {
   };
 
   for (const listener of LISTENERS)
-    test(`of every answer on the ${listener} listener keep it from being stored and sniffed`, async () => {
+    test(`of every response on the ${listener} listener prevent storing and sniffing`, async () => {
       for (const [what, asked] of Object.entries(ASKED)) {
         const headers = await headersOf(listener, what, asked);
         assert.equal(headers['cache-control'], 'no-store', what);
@@ -91,7 +91,7 @@ describe('headers', () => {
       }
     });
 
-  test('of every answer on the console’s listener keep it from being framed, embedded, run, or asked for without TLS', async () => {
+  test('of every response on the console listener prevent framing, embedding, scripts and requests without TLS', async () => {
     for (const [what, asked] of Object.entries(ASKED)) {
       const headers = await headersOf('console', what, asked);
       const rules = String(headers['content-security-policy']).split('; ');
@@ -103,19 +103,19 @@ describe('headers', () => {
     }
   });
 
-  test('of the other listeners say nothing of TLS, which holds for every port of a host', async () => {
+  test('of the other listeners do not require TLS, which would apply to every port of the host', async () => {
     for (const listener of ['production', 'sandbox'] as const)
       for (const [what, asked] of Object.entries(ASKED))
         assert.equal((await headersOf(listener, what, asked))['strict-transport-security'], undefined, what);
   });
 
-  test('of the console do not keep a browser from other pages of its own machine', async () => {
+  test('of the console do not block other pages of the same machine', async () => {
     const own = { text: requestText('GET /api/session', { host: 'localhost:8445' }), status: 200 };
     assert.equal((await headersOf('console', 'localhost', own))['strict-transport-security'], undefined);
   });
 });
 
-describe('what Node would refuse in its own way', () => {
+describe('requests that Node would reject with responses of its own', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService();
@@ -123,7 +123,7 @@ describe('what Node would refuse in its own way', () => {
   after(() => service.stop());
 
   for (const what of ['no host', 'an unknown expectation'])
-    test(`${what}: is refused in the envelope, logged, and ends the connection`, async () => {
+    test(`${what}: is rejected in the envelope, logged, and closes the connection`, async () => {
       const { text } = ASKED[what] ?? assert.fail();
       for (const environment of LISTENERS) {
         const kept = text.replace('connection: close\r\n', '');
@@ -135,7 +135,7 @@ describe('what Node would refuse in its own way', () => {
       }
     });
 
-  test('what everybody knows to expect is served, and so is HTTP/1.0, which has no host', async () => {
+  test('Expect: 100-continue is served, and so is HTTP/1.0, which has no host', async () => {
     const knowing = requestText('GET /healthz', { expect: '100-continue' });
     for (const text of [knowing, 'GET /healthz HTTP/1.0\r\n\r\n', 'GET / HTTP/1.0\r\n\r\n'])
       assert.match(await answerText(text), /HTTP\/1\.1 200 OK\r\n/);

@@ -7,7 +7,7 @@ import { assertUnreadable, assertUnreadableOrCut, dial, exchange, requestText, u
 const PATH = '/v1/tokenization/simple';
 const CARDS = JSON.stringify({ chd: [{ card: '4111111111111111', name: 'A', exp: '12/29' }], tags: [], scheme: 7 });
 
-describe('requests that are not as they should be', () => {
+describe('malformed and unusual requests', () => {
   let service: TestService;
   let key: string;
   before(async () => {
@@ -46,7 +46,7 @@ describe('requests that are not as they should be', () => {
     );
   });
 
-  test('encoded and odd characters in a path parameter are an unknown record', async () => {
+  test('encoded and unusual characters in a path parameter are an unknown record', async () => {
     for (const id of ['%00', '%0d%0aset-cookie:x', '..%2f..%2fetc', '%F0%9F%92%B3', "'%20or%201=1--", '%', '*'].filter(
       (each) => each !== '%',
     )) {
@@ -66,14 +66,14 @@ describe('requests that are not as they should be', () => {
     await isServing();
   });
 
-  test('headers beyond their limit cannot be read', async () => {
+  test('headers beyond their limit are rejected', async () => {
     assertUnreadableOrCut(await exchange(service, requestText('GET /healthz', { long: 'x'.repeat(20_000) })));
     const many = Object.fromEntries(Array.from({ length: 2000 }, (_, index) => [`h${index}`, 'x'.repeat(10)]));
     assertUnreadableOrCut(await exchange(service, requestText('GET /healthz', many)));
     assert.equal((await exchange(service, requestText('GET /healthz', { long: 'x'.repeat(8000) })))[0]?.status, 200);
   });
 
-  test('NUL bytes cannot be read in the head, and are malformed JSON in the body', async () => {
+  test('NUL bytes are rejected in the head, and are malformed JSON in the body', async () => {
     for (const line of ['GET /heal\0thz', 'GET /healthz\0', 'GE\0T /healthz']) {
       const answers = await exchange(service, requestText(line));
       assert.ok(
@@ -92,7 +92,7 @@ describe('requests that are not as they should be', () => {
     assert.match(json.desc, /^chd\[0\]\.name: /);
   });
 
-  test('pipelined requests are answered in their order', async () => {
+  test('pipelined requests are answered in order', async () => {
     const ids = Array.from({ length: 12 }, (_, index) => `pipe-${index}`);
     const text = ids
       .map((id, index) => {
@@ -116,7 +116,7 @@ describe('requests that are not as they should be', () => {
     }
   });
 
-  test('what follows a refused request on the same connection is a request of its own', async () => {
+  test('bytes after a rejected request on the same connection are a separate request', async () => {
     const smuggled = requestText('POST /v1/account', headers());
     const first = requestText(`POST ${PATH}`, {
       connection: 'keep-alive',
@@ -129,7 +129,7 @@ describe('requests that are not as they should be', () => {
     assert.ok(answers.slice(1).every(({ headers }) => headers['x-request-id'] === 'last'));
   });
 
-  test('contradicting or malformed lengths cannot be read', async () => {
+  test('contradictory or malformed lengths are rejected', async () => {
     const line = `POST ${PATH}`;
     const cases: [string, Record<string, string>][] = [
       ['both', { 'content-length': '5', 'transfer-encoding': 'chunked' }],
@@ -168,7 +168,7 @@ describe('requests that are not as they should be', () => {
     assert.match(await received, /^HTTP\/1\.1 200 /);
   });
 
-  test('a body that comes byte by byte is read to its end', async () => {
+  test('a body that arrives byte by byte is read completely', async () => {
     const socket = await dial(service);
     const received = untilClosed(socket);
     const length = String(CARDS.length);
@@ -179,7 +179,7 @@ describe('requests that are not as they should be', () => {
     assert.match(await received, /^HTTP\/1\.1 200 /);
   });
 
-  test('requests that are aborted half-way leave nothing but a log line', async () => {
+  test('requests that are aborted midway cause only a log line', async () => {
     const count = 40;
     const read = async (): Promise<number> =>
       Number((await service.core.database.read('select count(*) as n from tokens'))[0]?.['n']);
@@ -196,7 +196,7 @@ describe('requests that are not as they should be', () => {
     assert.equal(await read(), before + 1);
   });
 
-  test('connections that say nothing do not keep others from being served', async () => {
+  test('silent connections do not block others', async () => {
     const silent = await Promise.all(Array.from({ length: 100 }, () => dial(service)));
     silent.forEach((socket) => {
       socket.on('error', () => undefined);
@@ -205,7 +205,7 @@ describe('requests that are not as they should be', () => {
     for (const socket of silent) socket.destroy();
   });
 
-  test('an early answer does not need the body', async () => {
+  test('an early response does not need the body', async () => {
     const socket = await dial(service);
     const first = new Promise<string>((resolve) => socket.once('data', (chunk: Buffer) => resolve(String(chunk))));
     socket.on('error', () => undefined);
@@ -214,7 +214,7 @@ describe('requests that are not as they should be', () => {
     socket.destroy();
   });
 
-  test('Expect: 100-continue is answered once the key has been seen', async () => {
+  test('Expect: 100-continue is answered once the key is checked', async () => {
     const own = { expect: '100-continue', 'content-length': String(CARDS.length) };
     const socket = await dial(service);
     const received = untilClosed(socket);
@@ -222,7 +222,7 @@ describe('requests that are not as they should be', () => {
     assert.match(await received, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
   });
 
-  test('HTTP/1.0 is served, and an Upgrade is not followed', async () => {
+  test('HTTP/1.0 is served, and an Upgrade is ignored', async () => {
     const old = requestText('GET /healthz').replace('HTTP/1.1', 'HTTP/1.0');
     assert.equal((await exchange(service, old))[0]?.status, 200);
     const upgrade = { connection: 'upgrade, close', upgrade: 'websocket' };

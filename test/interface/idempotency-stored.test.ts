@@ -44,7 +44,7 @@ async function through<T>(
 }
 const writesTo = (unit: UnitOfWork, text: string) => unit.writes.some(({ sql }) => sql.includes(text));
 
-describe('400 answers that are kept', () => {
+describe('400 responses that are stored', () => {
   const requests: Record<string, () => Promise<readonly [method: string, path: string, body?: unknown]>> = {
     'a malformed field': async () => ['POST', CAPTURES, capture({ ttl: 0 })],
     'malformed JSON': async () => ['POST', CAPTURES, '{"chd":'],
@@ -71,8 +71,8 @@ describe('400 answers that are kept', () => {
   }
 });
 
-describe('answers that are not kept', () => {
-  test('400: a key used otherwise is not bound to the other request', async () => {
+describe('responses that are not stored', () => {
+  test('400: a key of another request is not bound to the new one', async () => {
     const headers = newKey();
     const first = await me.send('POST', CAPTURES, capture(), headers);
     assertRefused(await me.send('POST', CAPTURES, capture({ amount: 1 }), headers), /^Idempotency-Key: /);
@@ -121,7 +121,7 @@ describe('answers that are not kept', () => {
     'POST /transactions/requests': ['into captures', (headers) => me.send('POST', CAPTURES, capture(), headers)],
   };
   for (const [name, [table, send]] of Object.entries(writes)) {
-    test(`503 of ${name}: no effect, and a repeat is carried out`, async () => {
+    test(`503 of ${name}: no effect, and a repeat is executed`, async () => {
       const headers = newKey();
       const rows = [await me.count('tokens'), await me.count('captures')];
       const failed = await through(
@@ -137,7 +137,7 @@ describe('answers that are not kept', () => {
     });
   }
 
-  test('503 after the effect: the answer was kept with it, and a repeat gets it', async () => {
+  test('503 after the effect: the response was stored with it, and a repeat returns it', async () => {
     const headers = newKey();
     const before = await me.count('captures');
     const send = () => me.send('POST', CAPTURES, capture(), headers);
@@ -192,7 +192,7 @@ describe('409', () => {
     assert.equal(await me.count('captures'), before + 1);
   });
 
-  test('of a request whose process died, for 10 seconds at most', async () => {
+  test('for a request whose process crashed, for 10 seconds at most', async () => {
     const headers = newKey();
     const send = () => me.tokenize({ chd: [card(VISA)], tags: [], scheme: 1 }, headers);
     const before = await me.count('tokens');

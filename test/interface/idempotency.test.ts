@@ -97,7 +97,7 @@ for (const [name, requestOf] of Object.entries(ENDPOINTS)) {
       first = await send(request.body);
     });
 
-    test('200: the same again is the first answer, marked', async () => {
+    test('200: a repeat returns the first response, marked as a replay', async () => {
       dataOf(first);
       assert.equal(isReplay(first), false);
       const rows = [await me.count('tokens'), await me.count('captures')];
@@ -106,12 +106,12 @@ for (const [name, requestOf] of Object.entries(ENDPOINTS)) {
       assert.deepEqual([await me.count('tokens'), await me.count('captures')], rows);
     });
 
-    test('200: whatever key of the account sends it', async () => {
+    test('200: whichever key of the account sends it', async () => {
       const colleague = await newCaller(service, { account: me.account });
       assertReplay(await send(request.body, {}, request.path, colleague), first);
     });
 
-    test('400: another body or query, which changes nothing', async () => {
+    test('400: another body or query, without an effect', async () => {
       const rows = [await me.count('tokens'), await me.count('captures')];
       for (const other of request.others) assertRefused(await send(other), REUSED, other);
       assertRefused(await send(request.body, {}, `${request.path}?secretquery=1`), REUSED, 'secretquery');
@@ -119,7 +119,7 @@ for (const [name, requestOf] of Object.entries(ENDPOINTS)) {
       assertReplay(await send(request.body), first);
     });
 
-    test('the query belongs to the request', async () => {
+    test('the query is part of the request', async () => {
       const headers = keyed(newKey());
       const fresh = await requestOf(me);
       const queried = await me.send(fresh.method, `${fresh.path}?a=1`, fresh.body, headers);
@@ -128,7 +128,7 @@ for (const [name, requestOf] of Object.entries(ENDPOINTS)) {
       assertRefused(await me.send(fresh.method, fresh.path, fresh.body, headers), REUSED);
     });
 
-    test('200: accounts and environments share nothing', async () => {
+    test('200: accounts and environments are separate', async () => {
       for (const options of [{}, { account: me.account, environment: 'production' as const }]) {
         const other = await newCaller(service, options);
         const theirs = await requestOf(other);
@@ -144,7 +144,7 @@ for (const [name, requestOf] of Object.entries(ENDPOINTS)) {
       assertRefused(await send(request.body, {}, request.path, stranger), 'Access denied.', undefined, 403);
     });
 
-    test('400: an Idempotency-Key that is none, whatever the body', async () => {
+    test('400: a malformed Idempotency-Key, whatever the body', async () => {
       const desc = 'Idempotency-Key: expected 1 to 255 visible ASCII characters';
       for (const malformed of ['', 'a b', 'a\tb', 'clé', 'x'.repeat(256)])
         for (const body of [request.body, '{"scheme":'])
@@ -160,7 +160,7 @@ for (const [name, requestOf] of Object.entries(ENDPOINTS)) {
       assertReplay(await me.send(fresh.method, fresh.path, fresh.body, headers), answer);
     });
 
-    test('30 at once have one effect', async () => {
+    test('30 concurrent requests have one effect', async () => {
       const headers = keyed(newKey());
       const fresh = await requestOf(me);
       const rows = [await me.count('tokens'), await me.count('captures')];
@@ -198,7 +198,7 @@ test('paths, methods and keys are distinguished, including the case of keys', as
   }
 });
 
-test('GET does not look at the header', async () => {
+test('GET ignores the header', async () => {
   const id = await me.capture();
   for (const key of ['a key that is none', 'good', 'good'])
     assert.equal(isReplay(await me.send('GET', `${CAPTURES}/${id}`, undefined, keyed(key))), false);
@@ -220,7 +220,7 @@ test('responses are stored for 24 hours, then the request is executed again', as
   dataOf(await me.tokenize(cards([luhnPan('455667')]), headers));
 });
 
-test('the stored answer is encrypted, and the key is not stored', async () => {
+test('the stored response is encrypted, and the key is not stored', async () => {
   const owner = await newCaller(service);
   const [token = ''] = tokensIn(await owner.tokenize(cards([VISA]), keyed('recognisable-key')));
   const rows = await service.core.database.read('select * from idempotency where account = ?account', owner.account);
@@ -231,7 +231,7 @@ test('the stored answer is encrypted, and the key is not stored', async () => {
   assert.doesNotMatch(values.join(' '), new RegExp(`${token}|recognisable|411111|success`));
 });
 
-test('after a restart, and on another node, the first answers are given again', async () => {
+test('after a restart, and on another node, the first responses are replayed', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
   const start = () => startTestService({ directory });
   let [home, node] = [await start(), await start()];

@@ -8,7 +8,7 @@ import { LINES, PAYMENT_LINES, patternOf } from './request-lines.ts';
 
 const most = LIMITS.jsonValues;
 
-describe('more values in JSON than are read', () => {
+describe('more JSON values than the limit', () => {
   let service: TestService;
   let me: Sender;
   before(async () => {
@@ -39,7 +39,7 @@ describe('more values in JSON than are read', () => {
 
   for (const line of lines) {
     const { method, path, body } = line;
-    test(`are malformed JSON on ${method} ${patternOf(line)}, and exactly as many as are read are not`, async () => {
+    test(`are malformed JSON on ${method} ${patternOf(line)}; exactly the limit is accepted`, async () => {
       const send = (text: string) => service.call(method, path, { key: me.key, body: text });
       const { status, json } = await send(filled(body as object, most + 1));
       assert.equal(status, 400);
@@ -56,7 +56,7 @@ describe('more values in JSON than are read', () => {
     });
   }
 
-  test('are malformed JSON on /proxy/jose, and exactly as many as are read are sent on', async () => {
+  test('are malformed JSON on /proxy/jose; exactly the limit is forwarded', async () => {
     const token = await me.token('4111111111111111');
     const before = (await me.reads()).length;
     const body = { cvv: `{{${token}:detokenize}}` };
@@ -69,11 +69,11 @@ describe('more values in JSON than are read', () => {
     assert.equal(payload, text.replace(body.cvv, '4111111111111111'));
   });
 
-  test('are nothing to /proxy/hash, which reads text', async () => {
+  test('do not matter to /proxy/hash, which reads text', async () => {
     proxied(await me.hash(filled({}, most + 1)));
   });
 
-  test('leave the service as it was', async () => {
+  test('leave the service unaffected', async () => {
     const bodies = Array.from({ length: 8 }, () => me.jose(filled({}, 200_000)));
     for (const { status } of await Promise.all(bodies)) assert.equal(status, 400);
     proxied(await me.jose('{}'));

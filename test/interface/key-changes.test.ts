@@ -6,7 +6,7 @@ import { startTestService, type TestService } from '../fixtures/test-service.ts'
 
 const LIMIT_MS = 5 * SECOND;
 
-describe('what another process changes holds within 5 seconds on the running service', { concurrency: true }, () => {
+describe('changes by another process apply to the running service within 5 seconds', { concurrency: true }, () => {
   let service: TestService;
   let account: string;
   before(async () => {
@@ -69,7 +69,7 @@ describe('what another process changes holds within 5 seconds on the running ser
     await becomes(200, secret);
   });
 
-  test('a suspended account, and one that is taken up again', async () => {
+  test('a suspended account, and a reactivated one', async () => {
     const other = await service.newAccount('Other');
     const { secret } = await service.newKey(other);
     assert.equal(await statusOf(secret), 200);
@@ -79,7 +79,7 @@ describe('what another process changes holds within 5 seconds on the running ser
     await becomes(200, secret);
   });
 
-  test('a new key, which is known nowhere yet, works at once', async () => {
+  test('a new key, which is cached nowhere, works immediately', async () => {
     const made = await command(
       'key',
       'create',
@@ -95,7 +95,7 @@ describe('what another process changes holds within 5 seconds on the running ser
     assert.equal(await statusOf(made.key), 200);
   });
 
-  test('a rotation without overlap ends the old key', async () => {
+  test('a rotation without overlap revokes the old key', async () => {
     const { id, secret } = await service.newKey(account);
     assert.equal(await statusOf(secret), 200);
     const successor = await command('key', 'rotate', id, '--overlap', '0');
@@ -138,7 +138,7 @@ describe('rotation', () => {
     assert.deepEqual(await statuses(), [403, 200]);
   });
 
-  test('the old key can be ended earlier by revoking it', async () => {
+  test('the old key can be revoked during the overlap', async () => {
     const old = await service.newKey(await service.newAccount());
     const origin = { actor: { type: 'operator' as const } };
     const { secret } = await service.core.transactions.run({ origin: origin }, (transaction) =>

@@ -55,7 +55,7 @@ describe('the log', () => {
     });
   }
 
-  test('names no account and no key for who was not let in', async () => {
+  test('has no account and no key for a rejected caller', async () => {
     const cases = [
       { path: '/v1/account', key: 'wrong', status: 403, route: '/v1/account' },
       { path: '/nothing/at/all', key: key.secret, status: 404, route: '(none)' },
@@ -70,7 +70,7 @@ describe('the log', () => {
     }
   });
 
-  test('is JSON, one object a line, of the allowed fields only, and holds nothing of what was sent', async () => {
+  test('is JSON, one object a line, with the allowed fields only, and contains no value of a request', async () => {
     const pan = luhnPan('455667');
     const canaries = [pan, 'CanaryName', 'canary-tag', '9173', 'canary-query', 'canary-header', 'canary-path'];
     const body = {

@@ -8,7 +8,7 @@ import { assertUnreadable, dial, exchange, requestText, untilClosed } from '../f
 
 const LISTENERS = ['production', 'sandbox', 'console'] as const;
 
-describe('what is no HTTP, over TLS', () => {
+describe('bytes that are not HTTP, over TLS', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService();
@@ -36,13 +36,13 @@ describe('what is no HTTP, over TLS', () => {
     'another protocol': 'SSH-2.0-OpenSSH_9.9\r\n\r\n',
   };
   for (const [what, text] of Object.entries(malformed)) {
-    test(`${what} is 400 in the envelope, and the connection ends`, async () => {
+    test(`${what}: 400 in the envelope, and the connection is closed`, async () => {
       for (const environment of LISTENERS) assertUnreadable(await exchange(service, text, { environment }), what);
       await isServing();
     });
   }
 
-  test('headers beyond their limit are 400 in the envelope, and the connection ends', async () => {
+  test('headers beyond their limit: 400 in the envelope, and the connection is closed', async () => {
     const socket = await dial(service);
     const received = untilClosed(socket);
     const line = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\nlong: ';
@@ -59,7 +59,7 @@ describe('what is no HTTP, over TLS', () => {
     await isServing();
   });
 
-  test('after a good request on the same connection is an answer of its own', async () => {
+  test('after a valid request on the same connection: a separate response', async () => {
     const good = requestText('GET /healthz', { connection: 'keep-alive' });
     const socket = await dial(service);
     const received = untilClosed(socket);
@@ -73,14 +73,14 @@ describe('what is no HTTP, over TLS', () => {
     await isServing();
   });
 
-  test('has the members and the text of every other refusal of the vault', async () => {
+  test('the response has the members and the text of every other failure of the vault', async () => {
     const [answer = assert.fail()] = await exchange(service, malformed['a line feed in a header'] ?? '');
     const unknown = await service.call('GET', '/no/such/path');
     assert.deepEqual(Object.keys(JSON.parse(answer.body)), Object.keys(unknown.json));
     assert.equal(answer.headers['content-type'], unknown.headers['content-type']);
   });
 
-  test('without TLS gets nothing', async () => {
+  test('without TLS: no response', async () => {
     for (const environment of LISTENERS) {
       for (const text of Object.values(malformed)) {
         const socket = connect(service.ports[environment], '127.0.0.1');

@@ -30,7 +30,7 @@ describe('media types and sizes', () => {
     'application/json;',
     ' application/json ',
   ]) {
-    test(`"${type}" is taken`, async () => assert.equal(await withType(type), 200));
+    test(`"${type}" is accepted`, async () => assert.equal(await withType(type), 200));
   }
 
   for (const type of [
@@ -65,13 +65,13 @@ describe('media types and sizes', () => {
     assert.equal(empty?.status, 415);
   });
 
-  test('an empty body of the right type is 400', async () => {
+  test('an empty body with the required type is 400', async () => {
     const { status, json } = await service.call('POST', path, { key, body: '' });
     assert.equal(status, 400);
     assert.match(json.desc, /^malformed JSON/);
   });
 
-  test('every endpoint with a body needs its type', async () => {
+  test('every endpoint with a body requires its type', async () => {
     for (const { method, path, body } of LINES.filter((line) => line.body !== undefined)) {
       const answer = await service.call(method, path, { key, body, headers: { 'content-type': 'text/plain' } });
       assert.equal(answer.status, 415, `${method} ${path}`);
@@ -113,7 +113,7 @@ describe('media types and sizes', () => {
       return `${start}${'x'.repeat(size - start.length - 2)}"}`;
     };
 
-    test('1 MiB is taken, one byte more is 413', async () => {
+    test('1 MiB is accepted, one byte more is 413', async () => {
       assert.equal(ofSize(MIB).length, MIB);
       assert.equal((await service.call('POST', path, { key, body: ofSize(MIB) })).status, 200);
       const { status, json } = await service.call('POST', path, { key, body: ofSize(MIB + 1) });
@@ -127,7 +127,7 @@ describe('media types and sizes', () => {
       assert.equal((await service.call('POST', path, { key, body: wide })).status, 413);
     });
 
-    test('a chunked body counts as it comes', async () => {
+    test('a chunked body is counted while it arrives', async () => {
       const chunked = (text: string): string => {
         const middle = 700_000;
         const parts = [text.slice(0, middle), text.slice(middle)];

@@ -110,7 +110,7 @@ describe('the OpenAPI document', () => {
     operation.responses[String(status)]?.content['application/json']?.schema ??
     assert.fail(`${status} is not documented`);
 
-  test('has every line of the interface, and no other', () => {
+  test('has every route of the interface, and no others', () => {
     const served = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),
     );
@@ -131,7 +131,7 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  test('names every operation once and describes every parameter of its path', () => {
+  test('has each operation id once and describes every parameter of the path', () => {
     const ids = new Set<string>();
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const [method, { operationId, parameters, summary, description, tags }] of Object.entries(methods)) {
@@ -154,12 +154,12 @@ describe('the OpenAPI document', () => {
 
   for (const [method, path, needs] of INTERFACE) {
     describe(`${method.toUpperCase()} ${path}`, () => {
-      test('says which key it reads', () => {
+      test('states the header of the key', () => {
         assert.deepEqual(operationOf(method, path).security, [isProxy(path) ? { accessKey: [] } : { apiKey: [] }]);
         assert.equal((document as { security?: unknown }).security, undefined, 'each operation says it itself');
       });
 
-      test('has examples that fit their schemas', () => {
+      test('has examples that match their schemas', () => {
         const { requestBody, responses } = operationOf(method, path);
         const content = requestBody?.content[mediaOf(path)];
         if (content !== undefined) assert.deepEqual(faultsOf(content.schema, content.example), []);
@@ -180,7 +180,7 @@ describe('the OpenAPI document', () => {
         }
       });
 
-      test('takes its example, and answers in the documented schema', async () => {
+      test('accepts its example, and responds in the documented schema', async () => {
         const operation = operationOf(method, path);
         const body = exampleOf(path, operation);
         const filled = queried(fill(path, await record(needs)), operation);
@@ -198,7 +198,7 @@ describe('the OpenAPI document', () => {
 
       for (const [status, options] of Object.entries(FAILING)) {
         if (cannotMeet(method, path).includes(status)) continue;
-        test(`documents ${status}, and answers it in the documented schema`, async () => {
+        test(`documents ${status}, and responds with it in the documented schema`, async () => {
           const operation = operationOf(method, path);
           const { key: secret = key, headers = {}, ...more } = options;
           const answer = await service.call(method.toUpperCase(), fill(path, 'unknown'), {
@@ -211,7 +211,7 @@ describe('the OpenAPI document', () => {
         });
       }
 
-      test('documents what only bad times bring: 429, 500 and 503, and 409 where a repeat can meet the first', () => {
+      test('documents 429, 500 and 503, and 409 where a repeat can be concurrent with the first request', () => {
         const { responses } = operationOf(method, path);
         for (const status of ['429', '500', '503']) assert.ok(status in responses, status);
         assert.equal('409' in responses, method !== 'get');
@@ -234,7 +234,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(type?.schema, { type: 'string', enum: ['SHA256', 'SHA384', 'SHA512'] });
   });
 
-  test('429 fits as well', async () => {
+  test('429 matches its schema as well', async () => {
     const own = await startTestService({ variables: { CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION: '1' } });
     try {
       await own.call('GET', '/v1/account');

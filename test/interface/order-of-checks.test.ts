@@ -43,29 +43,29 @@ describe('order of checks', () => {
     }
   });
 
-  test('a wrong method is 405 before the key', async () => {
+  test('an unsupported method is 405 before the key', async () => {
     const headers = { 'content-type': 'text/plain', 'content-encoding': 'gzip', 'idempotency-key': '' };
     const answer = await service.call('PUT', tokenize, { body: tooLarge, headers });
     assert.equal(answer.status, 405);
     assert.equal(answer.headers.allow, 'POST');
   });
 
-  test('a wrong key is 403 before the media type', async () => {
+  test('an invalid key is 403 before the media type', async () => {
     const headers = { 'content-type': 'text/plain', 'idempotency-key': '' };
     assert.equal((await service.call('POST', tokenize, { key: 'wrong', body: tooLarge, headers })).status, 403);
   });
 
-  test('a wrong media type is 415 before the size', async () => {
+  test('an unsupported media type is 415 before the size', async () => {
     const headers = { 'content-type': 'text/plain', 'idempotency-key': '' };
     assert.equal((await service.call('POST', tokenize, { key, body: tooLarge, headers })).status, 415);
   });
 
-  test('a wrong size is 413 before the Idempotency-Key', async () => {
+  test('an excessive size is 413 before the Idempotency-Key', async () => {
     const headers = { 'idempotency-key': '' };
     assert.equal((await service.call('POST', tokenize, { key, body: tooLarge, headers })).status, 413);
   });
 
-  test('a wrong Idempotency-Key is 400 before the syntax', async () => {
+  test('a malformed Idempotency-Key is 400 before the syntax', async () => {
     for (const wrong of ['', 'a b', 'x'.repeat(256), 'ä', 'a\tb']) {
       const headers = { 'idempotency-key': wrong };
       const answer = await service.call('POST', tokenize, { key, body: 'no json', headers });
@@ -96,7 +96,7 @@ describe('order of checks', () => {
     const METHODS = 'GET HEAD POST PUT PATCH DELETE OPTIONS TRACE PROPFIND QUERY SEARCH PURGE REPORT LINK'.split(' ');
     const paths = [...new Set(LINES.map(({ path }) => path))];
     for (const path of paths) {
-      test(`${path} takes its own methods, and answers any other with 405 and Allow`, async () => {
+      test(`${path} accepts its methods, and responds to any other with 405 and Allow`, async () => {
         const served = LINES.filter((line) => line.path === path).map(({ method }) => method);
         for (const method of METHODS) {
           for (const slash of ['', '/']) {
@@ -123,7 +123,7 @@ describe('order of checks', () => {
       ['/docs', 'console'],
       ['/metrics', 'console'],
     ] as const) {
-      test(`${path} answers any method but GET with 405 and Allow`, async () => {
+      test(`${path} responds to any method except GET with 405 and Allow`, async () => {
         for (const method of METHODS.filter((name) => name !== 'GET')) {
           const answer = await service.call(method, path, { environment });
           assert.equal(answer.status, 405, method);
@@ -132,7 +132,7 @@ describe('order of checks', () => {
       });
     }
 
-    test('a method that HTTP does not know cannot be read, and CONNECT gets no service', async () => {
+    test('a method that HTTP does not define is malformed, and CONNECT is not served', async () => {
       for (const method of ['FOO', 'get', 'Post']) {
         assertUnreadable(await exchange(service, requestText(`${method} /healthz`)), method);
       }
@@ -159,7 +159,7 @@ describe('order of checks', () => {
       });
     }
 
-    test('a query is none of the path', async () => {
+    test('a query is not part of the path', async () => {
       assert.equal((await service.call('GET', '/v1/account/?a=b&c', { key })).status, 200);
       assert.equal((await service.call('GET', '/v1/account?a=/x/', { key })).status, 200);
     });

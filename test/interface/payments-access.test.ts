@@ -26,7 +26,7 @@ const DENIED = {
   data: { code: 'access_denied', description: 'Access denied.', path: '' },
 };
 
-describe('who may use payments', () => {
+describe('access to payments', () => {
   let service: TestService;
   let me: Merchant;
   before(async () => {
@@ -61,7 +61,7 @@ describe('who may use payments', () => {
       const send = (key: string | undefined, more: object = {}): Promise<TestResponse> =>
         service.call(method, path, { body, ...(key !== undefined && { key }), ...more });
 
-      test(`needs ${permission} and nothing else`, async () => {
+      test(`requires ${permission} only`, async () => {
         const { account } = me;
         const only = await service.newKey(account, { permissions: PERMISSIONS.filter((each) => each === permission) });
         const others = await service.newKey(account, {
@@ -71,7 +71,7 @@ describe('who may use payments', () => {
         assertDenied(await send(others.secret));
       });
 
-      test('has one 403 for every cause', async () => {
+      test('has the same 403 for every cause', async () => {
         const { account } = me;
         const keys = [
           undefined,
@@ -88,7 +88,7 @@ describe('who may use payments', () => {
         assertDenied(await send(undefined, { headers: { 'ft-access-key': me.key } }));
       });
 
-      test('takes its own method with and without slash, and no other', async () => {
+      test('accepts its method with and without slash, and no others', async () => {
         for (const other of METHODS) {
           for (const slash of ['', '/']) {
             const answer = await service.call(other, path + slash);
@@ -111,7 +111,7 @@ describe('who may use payments', () => {
       });
 
       if (body !== undefined) {
-        test('refuses other media types, encodings and sizes', async () => {
+        test('rejects other media types, encodings and sizes', async () => {
           for (const type of ['text/plain', 'application/xml', '', 'application/json5'])
             assertRefused(await send(me.key, { headers: { 'content-type': type } }), {
               status: 415,
@@ -134,7 +134,7 @@ describe('who may use payments', () => {
           );
         });
 
-        test('looks at the Idempotency-Key before the body', async () => {
+        test('checks the Idempotency-Key before the body', async () => {
           for (const wrong of ['', 'a b', 'x'.repeat(256)]) {
             const answer = await send(me.key, { body: 'no json', headers: { 'idempotency-key': wrong } });
             assertRefused(answer, { path: 'Idempotency-Key' });
@@ -144,7 +144,7 @@ describe('who may use payments', () => {
     });
   }
 
-  test('paths beside them are 404', async () => {
+  test('similar paths are 404', async () => {
     const id = await me.opened();
     for (const path of [
       '/v1/payment',
@@ -159,7 +159,7 @@ describe('who may use payments', () => {
   });
 
   describe('an account without payments', () => {
-    test('gets the one 403 for every POST, and the audit log has the cause; nothing is made', async () => {
+    test('gets the same 403 for every POST, without an effect, and the audit log has the cause', async () => {
       const other = await newCaller(service);
       assert.deepEqual(await accountOf(other.key), [false, null]);
       for (const { method, path, body } of PAYMENT_LINES.filter(({ body: sent }) => sent !== undefined)) {
@@ -180,7 +180,7 @@ describe('who may use payments', () => {
       return false;
     };
 
-    test('gets errors of the fields first, and never of unknown tokens', async () => {
+    test('gets errors of fields first, and never of unknown tokens', async () => {
       const other = await newCaller(service);
       assertRefused(await other.send('POST', PAYMENTS, order('payment', { amount: 0 })), {
         path: 'order_info.amount_details.total_amount',
@@ -189,7 +189,7 @@ describe('who may use payments', () => {
       assertDenied(await other.send('POST', PAYMENTS, order('payment', { card })));
     });
 
-    test('can use them at once when they are enabled', async () => {
+    test('can use payments immediately when they are enabled', async () => {
       const other = await newCaller(service);
       assertDenied(await other.send('POST', PAYMENTS, order()));
       await service.enablePayments(other.account);
@@ -197,7 +197,7 @@ describe('who may use payments', () => {
       assert.deepEqual(await accountOf(other.key), [true, 'simulator']);
     });
 
-    test('has them in one environment and not in the other', async () => {
+    test('has payments in one environment and not in the other', async () => {
       const production = await newCaller(service, { account: me.account, environment: 'production' });
       assert.deepEqual(await accountOf(me.key), [true, 'simulator']);
       assert.deepEqual(await accountOf(production.key, 'production'), [false, null]);
@@ -205,7 +205,7 @@ describe('who may use payments', () => {
     });
   });
 
-  test('production refuses the simulator unless it is forced, and then serves it', async () => {
+  test('production rejects the simulator unless --force is given', async () => {
     const own = await newCaller(service, { environment: 'production' });
     const enable = (force: boolean) =>
       service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
@@ -253,7 +253,7 @@ describe('who may use payments', () => {
       processed(await own.move('refund', paid));
     });
 
-    test('a kept answer is still no way around it for a new request', async () => {
+    test('a stored response does not allow a new request', async () => {
       const own = await newMerchant(service);
       const headers = { 'idempotency-key': 'kept' };
       const first = await own.order('payment', {}, headers);
@@ -267,7 +267,7 @@ describe('who may use payments', () => {
     });
   });
 
-  test('a suspended account gets 403 everywhere, and works again when it is resumed', async () => {
+  test('a suspended account gets 403 everywhere until it is resumed', async () => {
     const own = await newMerchant(service);
     const id = await own.opened();
     await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
@@ -284,7 +284,7 @@ describe('who may use payments', () => {
     processed(await own.move('capture', id));
   });
 
-  test('too many requests are 429 in the shape of payments', async () => {
+  test('too many requests are 429 in the envelope of payments', async () => {
     const own = await startTestService({ variables: { CARDVAULT_RATE_LIMIT_PER_KEY: '1' } });
     try {
       const other = await newMerchant(own);

@@ -53,7 +53,7 @@ describe('amounts', () => {
   const authorize = (currency: string, json: string): Promise<TestResponse> =>
     send(PAYMENTS, order('authorization', { amount: 'AMOUNT', currency }), json);
 
-  test('there are currencies of every number of places', () => {
+  test('there are currencies with every number of decimals', () => {
     assert.ok(CURRENCIES.length > 150);
     assert.deepEqual([...new Set(CURRENCIES.map(minorUnitDigits))].sort(), [0, 2, 3, 4]);
     for (const [currency, places] of Object.entries({ USD: 2, JPY: 0, CLP: 0, BHD: 3, KWD: 3, CLF: 4, UYW: 4, COP: 2 }))
@@ -90,7 +90,7 @@ describe('amounts', () => {
     );
   }
 
-  test('come back exactly, in every currency', async () => {
+  test('are returned exactly, in every currency', async () => {
     for (const currency of CURRENCIES) {
       const places = minorUnitDigits(currency);
       const most = 10n ** BigInt(12 + places) - 1n;
@@ -111,7 +111,7 @@ describe('amounts', () => {
     }
   });
 
-  test('come back exactly at both ends of every number of places', async () => {
+  test('are returned exactly at both limits for every number of decimals', async () => {
     for (const currency of ['JPY', 'USD', 'BHD', 'CLF'] as Currency[]) {
       const most = 10n ** BigInt(12 + minorUnitDigits(currency)) - 1n;
       await goRound(currency, most, most, most);
@@ -121,7 +121,7 @@ describe('amounts', () => {
     }
   });
 
-  test('with fewer places than the currency has are taken', async () => {
+  test('with fewer decimals than the currency has are accepted', async () => {
     for (const [currency, json, digits] of [
       ['USD', '10', '10'],
       ['USD', '10.0', '10'],
@@ -143,7 +143,7 @@ describe('amounts', () => {
     assert.equal(await me.operations(), before);
   };
 
-  test('with more places than the currency has are refused, zeros counted as written', async () => {
+  test('with more decimals than the currency has are rejected, including zeros', async () => {
     await refusedIn('USD', ['1.234', '"1.234"', '1.000', '"1.000"', '0.001', '1.0000000000000000000000']);
     await refusedIn('JPY', ['1.5', '1.0', '"1.0"', '"100.00"', '0.1']);
     await refusedIn('CLP', ['1.0', '"1.5"']);
@@ -151,9 +151,9 @@ describe('amounts', () => {
     await refusedIn('CLF', ['1.23456', '"1.00000"']);
   });
 
-  test('of zero are refused', () => refusedIn('USD', ['0', '"0"', '0.00', '"0.00"', '0.0', '-0', '-0.0']));
+  test('of zero are rejected', () => refusedIn('USD', ['0', '"0"', '0.00', '"0.00"', '0.0', '-0', '-0.0']));
 
-  test('with exponent, sign or leading zeros, and what is no amount, are refused', async () => {
+  test('with exponent, sign or leading zeros, or in another format, are rejected', async () => {
     const bad = ['1e2', '1E2', '1e+2', '1.5e1', '100e-1', '1e0', '-1', '-10.5', '1e-400', '1e400'];
     const texts = [
       '1e2',
@@ -183,7 +183,7 @@ describe('amounts', () => {
     ]);
   });
 
-  test('of 13 digits before the point are refused', () =>
+  test('of 13 digits before the point are rejected', () =>
     refusedIn('USD', [
       '1000000000000',
       '"1000000000000"',
@@ -192,7 +192,7 @@ describe('amounts', () => {
       `"${'9'.repeat(400)}"`,
     ]));
 
-  test('are refused in captures and refunds just the same', async () => {
+  test('are rejected in captures and refunds by the same rules', async () => {
     for (const [move, type, group] of [
       ['capture', 'authorization', 'capture_info'],
       ['refund', 'payment', 'refund_info'],
@@ -221,7 +221,7 @@ describe('amounts', () => {
     }
   });
 
-  test('of items may be zero and have the places of the currency', async () => {
+  test('of items may be zero and have the decimals of the currency', async () => {
     const withItems = (items: unknown) => {
       const body = order();
       return { ...body, order_info: { amount_details: { ...body.order_info.amount_details, items_amount: items } } };

@@ -46,7 +46,7 @@ describe('the card of a payment', () => {
   const permanent = (): string => `{{${token}:detokenize}}`;
   const temporary = (): string => `{{${captured}:transaction}}`;
 
-  describe('is taken', () => {
+  describe('is accepted:', () => {
     const cards: Readonly<Record<string, () => object>> = {
       'in clear': () => ({ ...CARD, number: REJECTED_CARD }),
       'in clear, as JSON numbers': () => ({
@@ -89,7 +89,7 @@ describe('the card of a payment', () => {
     };
     for (const [how, card] of Object.entries(cards)) test(how, async () => assertRead(await send(card())));
 
-    test('19 digits as a JSON number, not one of them lost', async () => {
+    test('19 digits as a JSON number, without loss', async () => {
       const pan = '6304000000000000000';
       const text = JSON.stringify(order('payment', { card: { number: 'HERE', expiration_date: '12/29' } }));
       const answer = await me.send('POST', PAYMENTS, text.replace('"HERE"', pan));
@@ -99,14 +99,14 @@ describe('the card of a payment', () => {
       assert.equal(processed(read).card.token, made, 'the same card');
     });
 
-    test('the expiry that the field names, not that of another record', async () => {
+    test('the expiry of the record that the field refers to', async () => {
       const expired = await newToken(REJECTED_CARD, '01/20');
       const [good, bad] = [permanent(), `{{${expired}:detokenize}}`];
       assertRead(await send({ number: bad, expiration_date: good }));
       assert.equal(infoOf(await send({ number: good, expiration_date: bad })).reason, 'ExpiredCard');
     });
 
-    test('as it was when the payment came: a token that is deleted afterwards changes nothing', async () => {
+    test('as it was at the request: a later deletion of the token has no effect', async () => {
       const own = await newToken('4111111111111111', '12/29');
       const id = infoOf(await send({ number: `{{${own}:detokenize}}`, expiration_date: '12/29' })).transaction_id;
       await me.send('DELETE', '/v1/tokens', { tokens: [own] });
@@ -115,7 +115,7 @@ describe('the card of a payment', () => {
     });
   });
 
-  describe('is refused, and makes no transaction', () => {
+  describe('is rejected, without a transaction:', () => {
     const refused = async (card: object, code: string, path: string, sent?: unknown): Promise<void> => {
       const before = await me.operations();
       assertRefused(await send(card), { code, path }, sent);
@@ -145,10 +145,10 @@ describe('the card of a payment', () => {
       }
     }
 
-    test('the security code of a permanent token, which has none', () =>
+    test('with the security code of a permanent token, which has none', () =>
       refused({ ...CARD, security_code: permanent() }, 'invalid_placeholder', 'card.security_code', token));
 
-    test('parts that a capture does not have', async () => {
+    test('with parts that a capture does not have', async () => {
       const codeOnly = await newCapture({ cvv: '123' });
       const mark = `{{${codeOnly}:transaction}}`;
       for (const field of ['number', 'expiration_date', 'holder'] as const)
@@ -158,7 +158,7 @@ describe('the card of a payment', () => {
       await refused(card, 'invalid_placeholder', 'card.security_code', bare);
     });
 
-    test('unknown tokens and captures, with the place', async () => {
+    test('with unknown tokens and captures, whose location is reported', async () => {
       const unknown = '4111117349251111';
       for (const field of ['number', 'expiration_date', 'holder'] as const)
         await refused({ ...CARD, [field]: `{{${unknown}:detokenize}}` }, 'unknown_token', `card.${field}`, unknown);
@@ -171,7 +171,7 @@ describe('the card of a payment', () => {
       await refused({ ...CARD, number: `{{${captured}:detokenize}}` }, 'unknown_token', 'card.number', captured);
     });
 
-    test('tokens and captures of another account', async () => {
+    test('with tokens and captures of another account', async () => {
       const other = await newMerchant(service);
       const production = await newCaller(service, { account: me.account, environment: 'production' });
       for (const caller of [other, production]) {
@@ -183,14 +183,14 @@ describe('the card of a payment', () => {
       }
     });
 
-    test('a capture whose ttl has ended', async () => {
+    test('with an expired capture', async () => {
       const id = dataOf(await me.send('POST', '/transactions/requests', capture({ ttl: 1 }))).id;
       service.advance(60_000);
       await refused({ ...CARD, security_code: `{{${id}:transaction}}` }, 'unknown_capture', 'card.security_code', id);
     });
   });
 
-  describe('needs the permission for what its placeholders read', () => {
+  describe('requires the permissions of its placeholders', () => {
     const withOut = (missing: Permission): Promise<Merchant> =>
       newMerchant(
         service,
@@ -202,7 +202,7 @@ describe('the card of a payment', () => {
       ['tokens:detokenize', permanent, temporary],
       ['captures:retrieve', temporary, permanent],
     ] as const) {
-      test(`${missing} is missing: 403 for its placeholders, nothing is made, others are taken`, async () => {
+      test(`without ${missing}: 403 for its placeholders without an effect; others are accepted`, async () => {
         const key = await withOut(missing);
         const before = await me.operations();
         const unknown = own().replace(/\{\{[^:]+/, '{{unknown');
@@ -217,7 +217,7 @@ describe('the card of a payment', () => {
       });
     }
 
-    test('a payment tokenizes with payments:write alone', async () => {
+    test('a payment tokenizes with payments:write only', async () => {
       const key = await newMerchant(service, {}, { account: me.account, permissions: ['payments:write'] });
       assert.equal(typeof processed(await key.order('payment')).card.token, 'string');
     });

@@ -58,7 +58,7 @@ describe('sensitive authentication data of a capture', () => {
     ['ConnectionRejected', 40_001],
     ['InvalidConfiguration', 55_001],
   ] as const) {
-    test(`stays after the processor error ${outcome}, so that another try can use it`, async () => {
+    test(`remains after the processor error ${outcome}, so that a retry can use it`, async () => {
       const id = await me.capture({ chd: CHD });
       await used(id, { amount });
       assert.equal(await holds(id), true);
@@ -67,7 +67,7 @@ describe('sensitive authentication data of a capture', () => {
     });
   }
 
-  test('stays while the payment is open, and is erased when it is voided', async () => {
+  test('remains while the payment is open, and is erased when it is voided', async () => {
     const id = await me.capture({ chd: CHD });
     const payment = await used(id, { amount: OPENED });
     assert.equal(await holds(id), true);
@@ -83,7 +83,7 @@ describe('sensitive authentication data of a capture', () => {
     assert.equal(await holds(id), false);
   });
 
-  test('goes with track 2, and its absence is met by the next payment', async () => {
+  test('is erased with track 2, and the next payment reports that it is missing', async () => {
     const id = await me.capture({ chd: { track_2: TRACK_2, cvv: '123' } });
     await used(id);
     const { track_2, cvv, pan } = dataOf(await me.send('GET', `${CAPTURES}/${id}`));
@@ -94,7 +94,7 @@ describe('sensitive authentication data of a capture', () => {
     assert.equal((await me.order('authorization', { card: withoutCode })).json.status, 'success');
   });
 
-  test('is erased in every capture that the card was put together from', async () => {
+  test('is erased in every capture that contributed to the card', async () => {
     const [one, two] = [await me.capture({ chd: CHD }), await me.capture({ chd: CHD })];
     const card = {
       number: `{{${one}:transaction}}`,
@@ -111,13 +111,13 @@ describe('sensitive authentication data of a capture', () => {
     assert.equal(await holds(other), true);
   });
 
-  test('stays when the request is refused', async () => {
+  test('remains when the request is rejected', async () => {
     const id = await me.capture({ chd: CHD });
     assert.equal((await me.order('authorization', { card: byCapture(id), amount: 0 })).status, 400);
     assert.equal(await holds(id), true);
   });
 
-  test('stays with erase-sad=false, and other accounts lose theirs', async () => {
+  test('remains with erase-sad=false, and is erased for other accounts', async () => {
     const own = await newMerchant(service, { 'erase-sad': 'false' });
     const [kept, erased] = [await own.capture({ chd: CHD }), await me.capture({ chd: CHD })];
     await used(kept, {}, own);
@@ -126,7 +126,7 @@ describe('sensitive authentication data of a capture', () => {
     assert.deepEqual([await holds(kept, own), await holds(erased)], [true, false]);
   });
 
-  test('is no hindrance when the capture is deleted, or ends, while the processor is asked', async () => {
+  test('is erased without an error when the capture is deleted or expires during the call to the processor', async () => {
     const patient = await newMerchant(service, { 'timeout-ms': '30000' });
     for (const end of ['deleted', 'expired'] as const) {
       const id = await patient.capture({ chd: CHD, ttl: 1 });
@@ -144,7 +144,7 @@ describe('sensitive authentication data of a capture', () => {
     }
   });
 
-  test('is erased by payments with one capture at once', async () => {
+  test('is erased by concurrent payments with one capture', async () => {
     const id = await me.capture({ chd: CHD });
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => me.order('authorization', { card: byCapture(id) })),

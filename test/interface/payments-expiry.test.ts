@@ -17,7 +17,7 @@ import { CAPTURES, dataOf } from './vault-requests.ts';
 const DAY = 86_400_000;
 const SHORT = { 'opened-expiry': '1s', 'authorization-expiry': '1s' };
 
-describe('the clock ends payments', () => {
+describe('the expiry of payments', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService();
@@ -40,7 +40,7 @@ describe('the clock ends payments', () => {
     ['Opened payment', 'payment', OPENED, 'Cancelled', 0],
     ['Authorized payment', 'authorization', 125.5, 'Voided', 125.5],
   ] as const) {
-    test(`an ${what} becomes ${status}, and the lookup names the expiry`, async () => {
+    test(`changes an ${what} to ${status}, and the lookup reports the expiry`, async () => {
       const me = await newMerchant(service, SHORT);
       const first = await me.order(type, { amount });
       const [id, before] = [idOf(first), infoOf(first).status];
@@ -63,7 +63,7 @@ describe('the clock ends payments', () => {
     });
   }
 
-  test('what was voided by its caller is not named expiry', async () => {
+  test('is not reported for a payment that the merchant voided', async () => {
     const me = await newMerchant(service, SHORT);
     const id = await me.opened();
     const voided = await me.move('void', id);
@@ -73,7 +73,7 @@ describe('the clock ends payments', () => {
     assert.equal((await me.standing(id)).status, 'Voided');
   });
 
-  test('what is paid, declined or failed stays', async () => {
+  test('does not change collected, declined and failed payments', async () => {
     const me = await newMerchant(service, SHORT);
     const paid = await me.opened('payment');
     const captured = await me.opened();
@@ -94,7 +94,7 @@ describe('the clock ends payments', () => {
     ['Opened', OPENED, DAY, 'Cancelled'],
     ['Authorized', 1, 7 * DAY, 'Voided'],
   ] as const) {
-    test(`without settings, what is ${what} lives ${life / DAY} days`, async () => {
+    test(`is after ${life / DAY} days by default for a payment that is ${what}`, async () => {
       const me = await newMerchant(service);
       const id = await me.opened('authorization', { amount });
       service.advance(life - 60_000);
@@ -105,7 +105,7 @@ describe('the clock ends payments', () => {
     });
   }
 
-  test('the time of an authorization begins when it is authorized, not when it was asked for', async () => {
+  test('of an authorization counts from its approval, not from its request', async () => {
     const me = await newMerchant(service, { 'timeout-ms': '400', 'opened-expiry': '1h', 'authorization-expiry': '1h' });
     const id = await me.opened('authorization', { amount: TIMES_OUT });
     service.advance(1_800_000);
@@ -117,7 +117,7 @@ describe('the clock ends payments', () => {
     await becomes(me, id, 'Voided');
   });
 
-  test('a capture in the instant of expiry wins or loses, and nothing in between', async () => {
+  test('and a capture at the same instant exclude each other', async () => {
     const me = await newMerchant(service, SHORT);
     const ids = await Promise.all(Array.from({ length: 12 }, () => me.opened()));
     service.advance(1000);
@@ -135,7 +135,7 @@ describe('the clock ends payments', () => {
     }
   });
 
-  test('an expiry whose reversal is not answered is repeated until it is', async () => {
+  test('is repeated until its reversal is answered', async () => {
     const me = await newMerchant(service, { ...SHORT, 'timeout-ms': '400', 'recovery-delay-ms': '0' });
     const id = await me.opened('authorization', { words: '_void_lost' });
     service.advance(1000);
@@ -146,7 +146,7 @@ describe('the clock ends payments', () => {
     assert.equal(await me.operations(), 2, 'one authorization and one expiry');
   });
 
-  test('continues when payments have been disabled, and with the settings of that time', async () => {
+  test('continues when payments are disabled, with the settings of that time', async () => {
     const me = await newMerchant(service, SHORT);
     const id = await me.opened();
     const operator = { actor: { type: 'operator' as const, name: 'test' } };
@@ -157,7 +157,7 @@ describe('the clock ends payments', () => {
     await becomes(me, id, 'Voided');
   });
 
-  test('erases the sensitive data of a capture that an open payment waited with', async () => {
+  test('erases the sensitive data of a capture for an open payment', async () => {
     const me = await newMerchant(service, SHORT);
     const capture = await me.capture();
     const card = { number: '4111111111111111', expiration_date: '12/29', security_code: `{{${capture}:transaction}}` };

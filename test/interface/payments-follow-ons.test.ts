@@ -27,7 +27,7 @@ const amounts = (authorized: number, collected: number, refunded: number, curren
   currency,
 });
 
-describe('what becomes of a payment', () => {
+describe('follow-on operations of a payment', () => {
   let service: TestService;
   let me: Merchant;
   before(async () => {
@@ -64,21 +64,21 @@ describe('what becomes of a payment', () => {
       });
     }
 
-    test('not above what was authorized', async () => {
+    test('is not above the authorized amount', async () => {
       const id = await me.opened();
       for (const amount of [125.51, '126', 999_999_999_999])
         await assertNot('capture', id, amount, 'capture_info.amount_details.total_amount');
       processed(await me.move('capture', id, '125.50'));
     });
 
-    test('with an empty capture_info is of all of it', async () => {
+    test('with an empty capture_info is for the entire amount', async () => {
       const id = await me.opened();
       const body = { ...followOnRequest('capture'), capture_info: {} };
       processed(await me.send('POST', `${PAYMENTS}/${id}/capture`, body));
       await assertRest(id, 'Collected', amounts(125.5, 125.5, 0));
     });
 
-    test('after a decline or a processor error can be tried again', async () => {
+    test('can be repeated after a decline or a processor error', async () => {
       for (const [words, status] of [
         ['_capture_decline', 'Fail'],
         ['_capture_error', 'Error'],
@@ -94,7 +94,7 @@ describe('what becomes of a payment', () => {
   });
 
   describe('refund', () => {
-    test('in parts, until nothing is left', async () => {
+    test('in parts, up to the captured amount', async () => {
       const id = await me.opened('payment', { amount: 100 });
       for (const [amount, refunded] of [
         [60, 60],
@@ -111,7 +111,7 @@ describe('what becomes of a payment', () => {
       await assertRest(id, 'Collected', amounts(100, 100, 100));
     });
 
-    test('up to what was captured, not to what was authorized', async () => {
+    test('up to the captured amount, not the authorized one', async () => {
       const id = await me.opened();
       processed(await me.move('capture', id, 50));
       await assertNot('refund', id, 50.01, 'refund_info.amount_details.total_amount');
@@ -119,7 +119,7 @@ describe('what becomes of a payment', () => {
       await assertRest(id, 'Collected', amounts(125.5, 50, 50));
     });
 
-    test('by the id of the capture as well as by that of the payment', async () => {
+    test('by the id of the capture or of the payment', async () => {
       const id = await me.opened();
       const capture = idOf(await me.move('capture', id));
       assert.equal(infoOf(await me.move('refund', capture, 25)).payment_id, id);
@@ -127,28 +127,28 @@ describe('what becomes of a payment', () => {
       await assertRest(capture, 'Collected', amounts(125.5, 125.5, 50));
     });
 
-    test('declined leaves what there is to refund', async () => {
+    test('that is declined does not reduce the refundable amount', async () => {
       const id = await me.opened('payment', { words: '_refund_decline' });
       processed(await me.move('refund', id), 'Fail', 'Refund declined');
       processed(await me.move('refund', id));
       await assertNot('refund', id);
     });
 
-    test('not before there is anything to give back', async () => {
+    test('is rejected before a capture', async () => {
       for (const options of [{}, { amount: OPENED }])
         await assertNot('refund', await me.opened('authorization', options));
     });
   });
 
   describe('void', () => {
-    test('of an authorization ends it', async () => {
+    test('of an authorization', async () => {
       const id = await me.opened();
       processed(await me.move('void', id), 'success', 'Authorization void successful');
       await assertRest(id, 'Voided', amounts(125.5, 0, 0));
       for (const move of ['capture', 'refund', 'void'] as const) await assertNot(move, id);
     });
 
-    test('of what is open cancels it', async () => {
+    test('of an open payment cancels it', async () => {
       for (const type of ['authorization', 'payment'] as const) {
         const id = await me.opened(type, { amount: OPENED });
         await assertNot('capture', id);
@@ -158,10 +158,10 @@ describe('what becomes of a payment', () => {
       }
     });
 
-    test('not of what is paid', async () => assertNot('void', await me.opened('payment')));
+    test('is rejected for a collected payment', async () => assertNot('void', await me.opened('payment')));
   });
 
-  test('what was declined or has failed is an end', async () => {
+  test('declined and failed payments are final', async () => {
     for (const amount of [REJECTED, FAILED]) {
       for (const type of ['authorization', 'payment'] as const) {
         const id = idOf(await me.order(type, { amount }));
@@ -184,7 +184,7 @@ describe('what becomes of a payment', () => {
       ['authorization', 'Authorized', 0],
       ['payment', 'Collected', TIMES_OUT],
     ] as const) {
-      test(`of ${type}, it is Opened and takes nothing; then it is ${status}`, async () => {
+      test(`of ${type}, the payment is Opened and accepts no operation; then it is ${status}`, async () => {
         const answer = await me.order(type, { amount: TIMES_OUT });
         assert.equal(answer.json.status, 'success');
         const id = idOf(answer);
@@ -204,7 +204,7 @@ describe('what becomes of a payment', () => {
       ['void', 'authorization', 'timeout', 'Voided', amounts(125.5, 0, 0)],
       ['void', 'authorization', 'lost', 'Voided', amounts(125.5, 0, 0)],
     ] as const) {
-      test(`of a ${move} that was ${fault === 'lost' ? 'never booked' : 'booked'}`, async () => {
+      test(`of a ${move} that was ${fault === 'lost' ? 'never processed' : 'processed'}`, async () => {
         const id = await me.opened(type, { words: `_${move}_${fault}` });
         const before = await me.standing(id);
         const answer = await me.move(move, id, move === 'void' ? undefined : 100);
@@ -237,7 +237,7 @@ describe('what becomes of a payment', () => {
       assertRefused(await who.show(id), { code: 'unknown_payment', path: 'id' }, id);
     };
 
-    test('that nothing has are 400', async () => {
+    test('that are unknown are 400', async () => {
       for (const id of UNKNOWN_IDS) await assertUnknown(id);
     });
 
@@ -268,7 +268,7 @@ describe('what becomes of a payment', () => {
       await assertRest(idOf(authorization), 'Collected', amounts(125.5, 125.5, 1));
     });
 
-    test('of operations other than the payment move nothing, nor do those of the processor', async () => {
+    test('of operations other than the payment are not accepted, nor are those of the processor', async () => {
       const authorization = await me.order();
       const capture = await me.move('capture', idOf(authorization), 100);
       const refund = await me.move('refund', idOf(authorization), 1);
@@ -286,7 +286,7 @@ describe('what becomes of a payment', () => {
       await assertRest(idOf(authorization), 'Collected', amounts(125.5, 100, 1));
     });
 
-    test('are looked up by every operation, ours and those of the processor', async () => {
+    test('of every operation can be looked up, those of the vault and of the processor', async () => {
       const declined = await me.order('payment', { amount: REJECTED });
       const failed = await me.order('payment', { amount: FAILED });
       const opened = await me.order('authorization', { amount: OPENED });

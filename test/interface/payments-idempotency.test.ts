@@ -64,7 +64,7 @@ describe('the Idempotency-Key of payments', () => {
       ['failed', 50_001],
       ['opened', 60_000],
     ] as const) {
-      test(`repeats the first answer of ${type}, ${outcome}, and makes no second one`, async () => {
+      test(`replays the first response of ${type}, ${outcome}, without a second payment`, async () => {
         const headers = keyed();
         const send = () => me.order(type, { amount }, headers);
         await assertSame(await send(), send);
@@ -78,7 +78,7 @@ describe('the Idempotency-Key of payments', () => {
     ['refund', 'payment'],
     ['void', 'authorization'],
   ] as const) {
-    test(`repeats the first answer of ${move}, also when the payment has gone on`, async () => {
+    test(`replays the first response of ${move}, also when the payment has changed since`, async () => {
       const id = await me.opened(type);
       const headers = keyed();
       const send = () => me.move(move, id, move === 'void' ? undefined : 10, headers);
@@ -108,7 +108,7 @@ describe('the Idempotency-Key of payments', () => {
     processed(await me.move('refund', idOf(first), undefined, headers));
   });
 
-  test('keeps a refusal of the fields, and no refusal that time can change', async () => {
+  test('stores errors of fields, and no failure that can change with time', async () => {
     const bad = keyed();
     const refused = await me.order('authorization', { amount: 0 }, bad);
     const again = await me.order('authorization', { amount: 0 }, bad);
@@ -134,7 +134,7 @@ describe('the Idempotency-Key of payments', () => {
     assert.ok(isReplay(second));
   });
 
-  test('of an operation that met another one is free for it afterwards', async () => {
+  test('of an operation that was rejected during another one can be used again', async () => {
     const id = await me.opened('authorization', { amount: TIMES_OUT });
     const headers = keyed();
     assertBusy(await me.move('capture', id, 1, headers));
@@ -144,7 +144,7 @@ describe('the Idempotency-Key of payments', () => {
     assert.equal(isReplay(answer), false);
   });
 
-  test('of the same request at once: one is carried out, others are 409, then repeat its answer', async () => {
+  test('of the same concurrent request: one is executed, others are 409, then replay its response', async () => {
     // Slower than the others arrive, and much quicker than what is waited for on a machine that is busy.
     const patient = await newMerchant(service, { 'timeout-ms': '20000' });
     const slow = { words: '_delay_300' };
@@ -161,7 +161,7 @@ describe('the Idempotency-Key of payments', () => {
     assert.equal(await patient.operations(), operations + 1);
   });
 
-  test('is free again a day after the answer, not before', async () => {
+  test('can be used again a day after the response, not before', async () => {
     const headers = keyed();
     const send = () => me.order('authorization', { amount: REJECTED }, headers);
     const first = await send();
@@ -171,7 +171,7 @@ describe('the Idempotency-Key of payments', () => {
     assert.notEqual(idOf(await send()), idOf(first));
   });
 
-  describe('of an unknown outcome is 409 until it is known, then the response states it', () => {
+  describe('of an unknown outcome is 409 until it is resolved; then the response states it', () => {
     // On an account of its own, so that nothing else happens.
     let one: Merchant;
     beforeEach(async () => {
@@ -236,7 +236,7 @@ describe('the Idempotency-Key of payments', () => {
       assert.equal(await one.operations(), operations);
     };
 
-    test('and 400 for another request, before and after', async () => {
+    test('and 400 for another request, before and after the resolution', async () => {
       const headers = keyed();
       const id = idOf(await one.order('payment', { amount: TIMES_OUT }, headers));
       const other = () => one.order('payment', { amount: TIMES_OUT + 1 }, headers);
@@ -246,7 +246,7 @@ describe('the Idempotency-Key of payments', () => {
       assertRefused(await other(), reused);
     });
 
-    test('for longer than a day, while the processor does not say', async () => {
+    test('for longer than a day while the outcome is unknown', async () => {
       const own = await newMerchant(service, { 'timeout-ms': '400', 'recovery-max': '7d', 'opened-expiry': '30d' });
       const headers = keyed();
       const send = () => own.order('authorization', { amount: TIMES_OUT, words: '_inquiry_timeout_always' }, headers);
@@ -256,7 +256,7 @@ describe('the Idempotency-Key of payments', () => {
       assert.equal(await own.operations(), 1);
     });
 
-    test('and is free again a day after it was known, not before', async () => {
+    test('and can be used again a day after the resolution, not before', async () => {
       const headers = keyed();
       const send = () => one.order('payment', { amount: TIMES_OUT }, headers);
       const id = idOf(await send());
@@ -270,7 +270,7 @@ describe('the Idempotency-Key of payments', () => {
       assert.notEqual(idOf(anew), id);
     });
 
-    test('shows the result as it was, whatever came after it', async () => {
+    test('returns the original result, whatever happened later', async () => {
       const headers = keyed();
       const send = () => one.order('payment', { amount: TIMES_OUT }, headers);
       const id = idOf(await send());
@@ -303,7 +303,7 @@ describe('the Idempotency-Key of payments', () => {
     const post = (key: string, path: string, body: unknown, headers: Record<string, string>): Promise<TestResponse> =>
       own.call('POST', PAYMENTS + path, { key, body, headers });
 
-    test('answers are repeated', async () => {
+    test('responses are replayed', async () => {
       const { key } = await newMerchant(own);
       const headers = keyed();
       const first = await post(key, '', order('payment'), headers);
@@ -318,7 +318,7 @@ describe('the Idempotency-Key of payments', () => {
       ['a payment', undefined],
       ['a refund', 'refund'],
     ] as const satisfies readonly (readonly [string, FollowOn | undefined])[]) {
-      test(`${what} with an unknown outcome remains 409 until it is known, and is executed once`, async () => {
+      test(`${what} with an unknown outcome remains 409 until it is resolved, and is executed once`, async () => {
         const { account, key, opened } = await newMerchant(own, { 'timeout-ms': '400' });
         const id = move === undefined ? '' : await opened('payment', { words: '_refund_timeout' });
         const body = move === undefined ? order('payment', { amount: TIMES_OUT }) : followOnRequest(move, 10);

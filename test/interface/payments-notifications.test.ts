@@ -56,7 +56,7 @@ describe('notifications from KOIN', () => {
     return { id, secret };
   }
 
-  test('are answered 204, and KOIN is asked: not they but its answer counts', async () => {
+  test('are answered with 204 and cause an inquiry, whose result alone counts', async () => {
     const { id, secret } = await open();
     const lying = await tell(secret, { body: { order: { status: { type: 'Authorized' } } } });
     assert.deepEqual([lying.status, lying.text], [204, '']);
@@ -69,7 +69,7 @@ describe('notifications from KOIN', () => {
     assert.equal(infoOf(await me.show(id)).operation, 'authorization');
   });
 
-  test('may come twice, at once and late, with any body and type', async () => {
+  test('may be duplicate, concurrent and late, with any body and type', async () => {
     const { id, secret } = await open();
     koin.turn(id, 'Failed', 'Insufficient funds');
     const bodies = ['', '{', 'x'.repeat(64 * KIB), { a: 1 }, Buffer.from([0xff])];
@@ -84,7 +84,7 @@ describe('notifications from KOIN', () => {
     assert.equal((await me.standing(id)).status, 'Declined');
   });
 
-  test('need no key, and one changes nothing', async () => {
+  test('require no key, and an invalid one is ignored', async () => {
     const { secret } = await open();
     assert.equal((await tell(secret, { key: me.key })).status, 204);
     assert.equal((await tell(secret, { key: 'wrong' })).status, 204);
@@ -112,7 +112,7 @@ describe('notifications from KOIN', () => {
       assertRefused(await tell(name, { body: 'x'.repeat(64 * KIB + 1) }), { status: 413, code: 'body_too_large' });
   });
 
-  test('by another method are 405', async () => {
+  test('with another method are 405', async () => {
     const { secret } = await open();
     for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
       const answer = await service.call(method, `${PATH}/${secret}`);
@@ -121,7 +121,7 @@ describe('notifications from KOIN', () => {
     }
   });
 
-  test('in any number prevent no change of the payment', async () => {
+  test('do not block changes of the payment, whatever their number', async () => {
     const { id, secret } = await open();
     koin.turn(id, 'Authorized');
     await tell(secret);
@@ -186,7 +186,7 @@ describe('notifications from KOIN', () => {
     await eventually(async () => (await own.standing(id)).status === 'Authorized');
   });
 
-  test('leave their secret in no log line', async () => {
+  test('do not have their secret in any log line', async () => {
     const { secret } = await open();
     await tell(secret);
     await tell(`${secret}x`);

@@ -6,7 +6,7 @@ import { assertRefused, infoOf, type Merchant, newMerchant, processed } from './
 const ROUNDS = 8;
 const MANY = 10;
 
-describe('operations on one payment at once', () => {
+describe('concurrent operations on one payment', () => {
   let service: TestService;
   let me: Merchant;
   before(async () => {
@@ -74,7 +74,7 @@ describe('operations on one payment at once', () => {
       assert.equal((await me.standing(id)).amounts['collected_amount'], total);
     }));
 
-  test('refunds: never more than was captured, and all successful ones are stored', () =>
+  test('refunds: at most the captured amount, and all successful ones are stored', () =>
     rounds(async () => {
       const id = await me.opened('payment', { amount: 100 });
       // Repeated, since concurrent refunds get 409.
@@ -96,7 +96,7 @@ describe('operations on one payment at once', () => {
       assert.equal((await me.standing(id)).amounts['refunded_amount'], 100);
     }));
 
-  test('payments beside each other do not meet', async () => {
+  test('concurrent payments do not affect each other', async () => {
     const ids = await times(20, () => me.opened());
     const answers = await Promise.all(ids.map((id, index) => me.move(index % 2 === 0 ? 'capture' : 'void', id)));
     assert.equal(won(answers).length, ids.length);

@@ -69,7 +69,7 @@ const MOVES = [
   ['void', 'authorization_void', undefined],
 ] as const;
 
-describe('a payment request that does not fit', () => {
+describe('an invalid payment request', () => {
   let service: TestService;
   let me: Merchant;
   let authorized: string;
@@ -153,7 +153,7 @@ describe('a payment request that does not fit', () => {
             }
           }));
 
-        test('another currency, or none that there is', () =>
+        test('another currency, or an unknown one', () =>
           assertNothingMade(async () => {
             for (const currency of ['EUR', 'JPY', 'BHD', 'QQQ', '', 840].filter((each) => each !== '')) {
               const body = { ...good, [group]: { amount_details: { total_amount: 1, currency } } };
@@ -165,7 +165,7 @@ describe('a payment request that does not fit', () => {
     });
   }
 
-  test('is no JSON, ambiguous, too deep or not UTF-8', () =>
+  test('is malformed JSON, ambiguous, too deep or not UTF-8', () =>
     assertNothingMade(async () => {
       const text = JSON.stringify(order());
       const paths = [PAYMENTS, ...MOVES.map(([move]) => `${PAYMENTS}/${authorized}/${move}`)];
@@ -179,12 +179,12 @@ describe('a payment request that does not fit', () => {
       }
     }));
 
-  test('the first place that does not fit is named', async () => {
+  test('the first invalid member is reported', async () => {
     const body = { ...order(), card: { number: '1' }, order_info: null };
     assertRefused(await me.send('POST', PAYMENTS, body), { path: 'card.number' });
   });
 
-  test('other members are ignored, also where a card number would be', async () => {
+  test('other members are ignored, also in place of a card number', async () => {
     const more = { card_number: '4111111111111112', extra: { type: 1 }, void_info: 1, capture_info: 'x' };
     processed(await me.send('POST', PAYMENTS, { ...order(), ...more }));
     const id = await me.opened();
@@ -206,7 +206,7 @@ describe('a payment request that does not fit', () => {
     assert.ok(!('reference_code' in info));
   });
 
-  test('the longest of everything is taken', async () => {
+  test('the maximum length of every member is accepted', async () => {
     const person = Object.fromEntries([...PARTY, ...CONTACT].map((name) => [name, '😀'.repeat(255)]));
     const body = {
       ...order(),

@@ -35,7 +35,7 @@ describe('the token of a payment', () => {
   };
 
   for (const scheme of ['1', '3', '7', '8']) {
-    test(`has the form of scheme ${scheme}, is persistent and stands for the card`, async () => {
+    test(`has the format of scheme ${scheme}, is persistent and refers to the card`, async () => {
       const own = await newMerchant(service, { 'payment-scheme': scheme });
       const pan = luhnPan('411111');
       const card = { ...CARD, number: pan };
@@ -58,7 +58,7 @@ describe('the token of a payment', () => {
     });
   }
 
-  test('comes whatever the outcome, and is the same each time', async () => {
+  test('is returned whatever the outcome, and is the same each time', async () => {
     const tokens = new Set<string>();
     const outcomes = [1, REJECTED, FAILED, OPENED, TIMES_OUT, 40_001];
     const seen: string[] = [];
@@ -74,7 +74,7 @@ describe('the token of a payment', () => {
     assert.ok(tokens.has(cardIn(expired).token));
   });
 
-  test('keeps holder and expiry, and never the security code', async () => {
+  test('stores holder and expiry, and never the security code', async () => {
     const card = {
       number: luhnPan('520082'),
       expiration_date: '11/2031',
@@ -89,14 +89,14 @@ describe('the token of a payment', () => {
     assert.ok(!JSON.stringify(inspected).includes('7391'));
   });
 
-  test('is not made for an authorization', async () => {
+  test('is not created for an authorization', async () => {
     const before = await me.count('tokens');
     const answer = await me.order('authorization', { card: { ...CARD, number: luhnPan('411111') } });
     assert.ok(!('card' in answer.json.data));
     assert.equal(await me.count('tokens'), before);
   });
 
-  test('is not made when the number came by a placeholder, only when it came in clear', async () => {
+  test('is not created when the number is a placeholder, only when it is in clear', async () => {
     const made = dataOf(
       await me.tokenize({ chd: [{ card: luhnPan('411111'), name: 'A', exp: '12/29' }], tags: [], scheme: 1 }),
     );
@@ -118,7 +118,7 @@ describe('the token of a payment', () => {
     assert.equal(await me.count('tokens'), before + 1);
   });
 
-  test('is one also for payments at once', async () => {
+  test('is a single one also for concurrent payments', async () => {
     const card = { ...CARD, number: luhnPan('411111') };
     const answers = await Promise.all(Array.from({ length: 10 }, () => me.order('payment', { card })));
     assert.equal(new Set(answers.map((answer) => cardIn(answer).token)).size, 1);
@@ -132,7 +132,7 @@ describe('the token of a payment', () => {
     assert.notEqual(cardIn(await me.order('payment', { card })).token, token);
   });
 
-  test('that cannot be made, because no value is free, makes no payment either', async () => {
+  test('that cannot be created because no value is free prevents the payment', async () => {
     const own = await newMerchant(service, { 'payment-scheme': '8' });
     // Two hidden digits: ten card numbers that pass the Luhn check, and five values that may be issued.
     const pans = Array.from({ length: 100 }, (_, hidden) => `411111${String(hidden).padStart(2, '0')}1111`).filter(

@@ -54,7 +54,7 @@ const RECONCILED = { reconciliation_id: 'reconciliation_id' };
 const REFERENCE = { reference_code: 'A-1001' };
 const USD = { currency: 'USD' };
 
-describe('answers about payments', () => {
+describe('payment responses', () => {
   let service: TestService;
   let me: Merchant;
   before(async () => {
@@ -210,13 +210,13 @@ describe('answers about payments', () => {
         return [answer, found];
       };
 
-      test(`${move}, declined: the payment stays as it was`, async () => {
+      test(`${move}, declined: the payment is unchanged`, async () => {
         const [answer, found] = await shapedMove('decline');
         const info = { reconciliation_id: reconciliationOf(answer), response_code: '05' };
         assert.deepEqual(found, answered('Fail', `${what} declined`, info));
       });
 
-      test(`${move}, failed at the processor: the payment stays as it was`, async () => {
+      test(`${move}, failed at the processor: the payment is unchanged`, async () => {
         const [answer, found] = await shapedMove('error');
         const info = { reconciliation_id: reconciliationOf(answer), response_code: '96' };
         assert.deepEqual(found, answered('Error', `${what} failed at the processor`, info));
@@ -235,7 +235,7 @@ describe('answers about payments', () => {
       return id === ours ? ours : 'reconciliation_id';
     };
 
-    test('each has a reference_code of its own, or that of the payment', async () => {
+    test('each has the reference_code of its request, or that of the payment', async () => {
       const id = await me.opened();
       const body = { transaction_info: { type: 'capture', reference_code: 'own é' } };
       const own = await me.send('POST', `${PAYMENTS}/${id}/capture`, body);
@@ -245,7 +245,7 @@ describe('answers about payments', () => {
       assert.equal(infoOf(await me.show(idOf(own))).reference_code, 'own é');
     });
 
-    test('there is no reference_code when none was given', async () => {
+    test('there is no reference_code when none was sent', async () => {
       const { reference_code: _, ...info } = order().transaction_info;
       const answer = await me.send('POST', PAYMENTS, { ...order(), transaction_info: info });
       assert.ok(!('reference_code' in infoOf(answer)));
@@ -273,7 +273,7 @@ describe('answers about payments', () => {
       },
     });
 
-    test('of every operation of a payment shows the payment as it stands, and the ids of that operation', async () => {
+    test('of every operation of a payment returns the current payment, and the ids of that operation', async () => {
       const authorization = await me.order();
       const capture = await me.move('capture', idOf(authorization), 100);
       const refund = await me.move('refund', idOf(authorization), '0.10');
@@ -309,7 +309,7 @@ describe('answers about payments', () => {
       );
     });
 
-    test('of what was declined says why', async () => {
+    test('of a declined payment states the reason', async () => {
       const answer = await me.order('authorization', { amount: REJECTED });
       const ids = { reconciliation_id: idOf(answer), operation_status: 'failed' };
       const info = { status: 'Declined', reason: 'Rejected', response_code: '05', ...ids };
@@ -323,7 +323,7 @@ describe('answers about payments', () => {
       assert.deepEqual([state, status, code], ['in_progress', 'Opened', undefined]);
     });
 
-    test('of what the processor has not decided, and of what was voided before it did', async () => {
+    test('of a pending payment, and of one that was voided while pending', async () => {
       const id = idOf(await me.order('payment', { words: '_autoinprogress' }));
       const undecided = infoOf(await me.show(id));
       const pending = ['in_progress', 'Opened', undefined];
@@ -333,7 +333,7 @@ describe('answers about payments', () => {
       assert.deepEqual([gone.operation_status, gone.status, gone.response_code], ['succeeded', 'Cancelled', undefined]);
     });
 
-    test('of a refused capture says so, beside the payment that it left as it was', async () => {
+    test('of a refused capture states the failure, with the unchanged payment', async () => {
       const capture = await me.move('capture', await me.opened('authorization', { words: '_capture_decline' }));
       const info = infoOf(await me.show(idOf(capture)));
       assert.deepEqual(
@@ -353,7 +353,7 @@ describe('answers about payments', () => {
     assert.equal(new Set(ids).size, ids.length);
   });
 
-  test('the token of a card in clear stands in the answer, and in no later one', async () => {
+  test('the token of a card in clear is in the first response only', async () => {
     const answer = await me.order('payment');
     const { card } = processed(answer);
     assert.deepEqual(Object.keys(card).sort(), ['card', 'scheme', 'token']);

@@ -45,7 +45,7 @@ for (const { name, path, type, around } of ENDPOINTS) {
         setup: false,
       });
 
-    test('one body for every cause', async () => {
+    test('has one body for every cause', async () => {
       const key = async (options: object): Promise<string> => (await service.newKey(me.account, options)).secret;
       const keys = [
         'wrong',
@@ -67,7 +67,7 @@ for (const { name, path, type, around } of ENDPOINTS) {
       proxied(await post(me.key, all()));
     });
 
-    test('x-api-key is not read, nor is any other header', async () => {
+    test('x-api-key is ignored, and so is any other header', async () => {
       for (const headers of [{ 'x-api-key': me.key }, { authorization: `Bearer ${me.key}` }, { 'ft-access': me.key }]) {
         const answer = await service.call('POST', path, {
           body: around('a'),
@@ -82,7 +82,7 @@ for (const { name, path, type, around } of ENDPOINTS) {
       assert.equal((await service.call('GET', '/v1/account', { headers: { 'ft-access-key': me.key } })).status, 403);
     });
 
-    test('placeholders need their own permission, and only theirs', async () => {
+    test('placeholders require their permission, and no other', async () => {
       const noTokens = await without('tokens:detokenize');
       const noCaptures = await without('captures:retrieve');
       const ofToken = around(`{{${token}:detokenize | extract:token}}`);
@@ -115,7 +115,7 @@ for (const { name, path, type, around } of ENDPOINTS) {
       assert.deepEqual(added[4]?.detail, { permissions: ['captures:retrieve'], use: name });
     });
 
-    test('is not kept for an Idempotency-Key', async () => {
+    test('is not stored for an Idempotency-Key', async () => {
       const noTokens = await without('tokens:detokenize');
       const headers = { 'idempotency-key': `403 ${name}`.replace(' ', '-') };
       assert.equal((await post(noTokens.key, around(`{{${token}:detokenize}}`), headers)).text, DENIED);
@@ -149,7 +149,7 @@ for (const { name, path, type, around } of ENDPOINTS) {
       assertRefused(await post(me.key, around('{{'), { 'ft-encryption': '{' }), /^ft-encryption: /);
     });
 
-    test('syntax, then what is not configured, then permissions, then unknown records', async () => {
+    test('syntax before configuration, permissions and unknown records', async () => {
       const bare = await newSender(service, { setup: false, permissions: ['proxy:use'] });
       assertRefused(await post(bare.key, around('{{')), /placeholder 1: /);
       const unknown = around('{{x:detokenize | encrypt}}');
@@ -185,7 +185,7 @@ for (const { name, path, type, around } of ENDPOINTS) {
   });
 }
 
-test('not configured: the missing key is named', async () => {
+test('not configured: the missing key is reported', async () => {
   const none = await newSender(service, { setup: false });
   const halves = await Promise.all([
     newSender(service, { setup: { processor: PROCESSOR } }),

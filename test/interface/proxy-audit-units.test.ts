@@ -11,7 +11,7 @@ const MANY = 100;
 /** Long enough that an answer that did not wait would be there first. */
 const HELD_MS = 50;
 
-describe('the reads of one request', () => {
+describe('the audit records of the reads of one request', () => {
   let service: TestService;
   let me: Sender;
   let tokens: string[];
@@ -65,7 +65,7 @@ describe('the reads of one request', () => {
   for (const { name, around } of ENDPOINTS) {
     const send = (text: string) => watch(() => me[name](around(text)));
 
-    test(`of unknown tokens are one unit of the journal, on ${name}`, async () => {
+    test(`of unknown tokens are one unit of work, on ${name}`, async () => {
       const before = (await me.reads()).length;
       const unknown = Array.from({ length: MANY }, () => randomUUID());
       const { answer, order, reads } = await send(inside(unknown, 'detokenize'));
@@ -79,7 +79,7 @@ describe('the reads of one request', () => {
       }
     });
 
-    test(`of tokens are one unit of the journal, with a record of each, on ${name}`, async () => {
+    test(`of tokens are one unit of work, with a record of each, on ${name}`, async () => {
       const before = (await me.reads()).length;
       const { answer, order, reads } = await send(inside(tokens, 'detokenize'));
       const records = (await me.reads()).slice(before);
@@ -89,7 +89,7 @@ describe('the reads of one request', () => {
       assert.deepEqual(targets.sort(), tokens.map((token) => `success token:${token}`).sort());
     });
 
-    test(`of captures are one unit of the journal, with a record of each, on ${name}`, async () => {
+    test(`of captures are one unit of work, with a record of each, on ${name}`, async () => {
       const before = (await me.reads()).length;
       const { answer, order, reads } = await send(inside(captures, 'transaction | extract:cvv'));
       const records = (await me.reads()).slice(before);

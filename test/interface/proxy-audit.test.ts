@@ -42,7 +42,7 @@ for (const { name: use, around } of ENDPOINTS) {
   const send = (text: string): Promise<TestResponse> => me[use](around(text));
 
   describe(`the audit log of ${use}`, () => {
-    test('has each record once per request, however often it is named', async () => {
+    test('has each record once per request, however often a placeholder refers to it', async () => {
       const text = `{{${token}:detokenize}} {{ ${token} : detokenize | extract:name}}{{${capture}:transaction | extract:cvv}}`;
       const records = await added(async () => {
         const answer = await send(text.repeat(3));
@@ -77,12 +77,12 @@ for (const { name: use, around } of ENDPOINTS) {
       );
     });
 
-    test('has nothing of a request without placeholders, or with one that is malformed', async () => {
+    test('has no record of a request without placeholders, or with a malformed one', async () => {
       assert.deepEqual(await added(() => send('plain')), []);
       assert.deepEqual(await added(() => send(`{{${token}:detokenize}}{{x`)), []);
     });
 
-    test('has what is missing, and not what the caller wrote', async () => {
+    test('has unknown records, without the text of the client', async () => {
       for (const unknown of [NOBODY, PAN]) {
         const [first, ...more] = await added(() => send(`{{${unknown}:detokenize}}`));
         assert.deepEqual([first?.action, first?.outcome, first?.targets], ['token.detokenized', 'missing', []]);
@@ -94,7 +94,7 @@ for (const { name: use, around } of ENDPOINTS) {
       assert.deepEqual([two?.outcome, two?.targets], ['missing', [`capture:${NOBODY}`]]);
     });
 
-    test('has the records that were read beside one that is missing, or that lacks a part', async () => {
+    test('has the records that were read before an unknown one, or one that lacks a part', async () => {
       const records = await added(() => send(`{{${token}:detokenize}}{{${NOBODY}:detokenize}}`));
       assert.deepEqual(records.map(({ outcome }) => outcome).sort(), ['missing', 'success']);
       const bare = await me.capture({ cvv: '7391' });
@@ -114,7 +114,7 @@ for (const { name: use, around } of ENDPOINTS) {
       assert.equal(found[0].address, '127.0.0.1');
     });
 
-    test('has the record before the answer comes, of each of many at once', async () => {
+    test('has the record of each concurrent request before its response is sent', async () => {
       const tokens = await Promise.all(Array.from({ length: 20 }, () => me.token(PAN)));
       await Promise.all(
         tokens.map(async (each) => {
@@ -143,7 +143,7 @@ async function configured({ account }: Sender) {
   return records.filter(({ action }) => action === 'proxy.configured');
 }
 
-test('configuring settings is in the audit log, with the values of those that are no secrets', async () => {
+test('configuring settings is in the audit log, with the values of those that are not secret', async () => {
   const secret = 'PasswordOfTheCanary';
   const settings = { 'jose.payload': 'plain', 'wssec.username': secret, 'wssec.password': secret };
   const own = await newSender(service, { setup: { settings } });
@@ -158,7 +158,7 @@ test('configuring settings is in the audit log, with the values of those that ar
   assert.ok(!JSON.stringify(record).includes(secret));
 });
 
-test('configuring keys is in the audit log with fingerprints of what is new, and of nothing else', async () => {
+test('configuring keys is in the audit log with the fingerprints of the new keys only', async () => {
   const own = await newSender(service);
   const [next, nextMerchant] = [newKeyPair(), newKeyPair()];
   const fingerprint = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
@@ -192,7 +192,7 @@ test('configuring keys is in the audit log with fingerprints of what is new, and
   }
 });
 
-test('the audit log is whole, and holds nothing of a card', async () => {
+test('the audit log is intact, and contains no card data', async () => {
   const lines: string[] = [];
   for await (const link of exportJournal(service.core.database)) lines.push(JSON.stringify(link));
   const text = lines.join('\n');

@@ -44,7 +44,7 @@ async function opens(me: Sender, processor: RsaKeyPair, merchant = MERCHANT): Pr
 const shownOf = async (me: Sender) => toConfigurationView(await service.core.configurations.get(me), service.now());
 
 describe('a new key of the processor', () => {
-  test('is in use within 5 seconds, set by another process', async () => {
+  test('is active within 5 seconds when another process sets it', async () => {
     const me = await newSender(service);
     const next = newKeyPair();
     assert.ok(await opens(me, PROCESSOR));
@@ -67,7 +67,7 @@ describe('a new key of the processor', () => {
     assert.equal(shown.processor_public_key?.next, null);
   });
 
-  test('with an overlap waits until then, and show lists both', async () => {
+  test('with an overlap is pending until then, and show lists both', async () => {
     const me = await newSender(service);
     const [next, nextMerchant] = [newKeyPair(), newKeyPair()];
     await configure(service, me, { processor: next, merchant: nextMerchant, overlapMinutes: 10 });
@@ -89,7 +89,7 @@ describe('a new key of the processor', () => {
     assert.deepEqual(after.processor_public_key, { ...withoutFrom(both?.next), next: null });
   });
 
-  test('a third one in the overlap replaces the waiting one', async () => {
+  test('a third one during the overlap replaces the pending one', async () => {
     const me = await newSender(service);
     const [second, third] = [newKeyPair(), newKeyPair()];
     await configure(service, me, { processor: second, overlapMinutes: 10 });
@@ -105,7 +105,7 @@ describe('a new key of the processor', () => {
     assert.ok(await opens(me, PROCESSOR));
   });
 
-  test('leaves settings and the other key as they are', async () => {
+  test('leaves settings and the other key unchanged', async () => {
     const me = await newSender(service, {
       setup: { processor: PROCESSOR, merchant: MERCHANT, settings: { 'jose.signature': 'PS512' } },
     });
@@ -123,7 +123,7 @@ const withoutFrom = (next: object | null | undefined): object => {
   return rest;
 };
 
-test('remove: 400 that names both keys, within 5 seconds', async () => {
+test('removal: 400 that names both keys, within 5 seconds', async () => {
   const me = await newSender(service);
   assert.ok(await opens(me, PROCESSOR));
   await removeConfiguration(service, me);
@@ -136,7 +136,7 @@ test('remove: 400 that names both keys, within 5 seconds', async () => {
   assert.ok(await opens(me, PROCESSOR));
 });
 
-test('/v1/account says what is enabled, in each environment for itself', async () => {
+test('/v1/account lists the enabled functions of each environment', async () => {
   const me = await newSender(service, { setup: false });
   const there = await newSender(service, { account: me.account, environment: 'production', setup: false });
   const enabled = async ({ key, environment }: Sender): Promise<boolean> => {
@@ -172,7 +172,7 @@ test('of two concurrent changes, both are stored, or one reports a conflict', as
   assert.ok(results.some(({ status }) => status === 'fulfilled'));
 });
 
-test('is stored sealed: nothing that is kept holds a private key or the password', async () => {
+test('is stored sealed: no stored value contains a private key or the password', async () => {
   const password = 'Canary-Of-The-Password';
   const [processor, merchant, waiting] = [newKeyPair(), newKeyPair(), newKeyPair()];
   const me = await newSender(service, {

@@ -82,7 +82,7 @@ describe('a certificate with malformed times', () => {
     ['the far end of letters', { start: '200101000000Z', end: 'abcdefghijklmno', made: Date.UTC(2048, 0, 1) }],
   ];
 
-  test('is what this test makes, and is good with good times', async () => {
+  test('is what this test creates, and is accepted with valid times', async () => {
     const me = await newSender(service);
     const good = [
       await patched(MERCHANT, {}),
@@ -100,7 +100,7 @@ describe('a certificate with malformed times', () => {
   });
 
   for (const [what, patch] of patches) {
-    test(`is refused, and nothing changes: ${what}`, async () => {
+    test(`is rejected, and nothing changes: ${what}`, async () => {
       const me = await newSender(service);
       const before = await shownOf(me);
       const refused = async (changes: Partial<ConfigurationChanges>, message: RegExp): Promise<void> => {

@@ -52,14 +52,14 @@ describe('the header ft-encryption', () => {
     ['as long as the modulus', [0x40, ...Array(254).fill(0x11), 0x01]],
   ];
   for (const [what, bytes] of exponents) {
-    test(`takes no key with the exponent ${what}`, async () => {
+    test(`accepts no key with the exponent ${what}`, async () => {
       const { pem, der } = withExponent(...bytes);
       await refusesEverywhere({ key: pem }, KEY);
       await refusesEverywhere({ key: der, type: 'RSA-PKCS1', is_partial: false }, KEY);
     });
   }
 
-  test('takes keys with the smallest exponent and the largest', async () => {
+  test('accepts keys with the smallest and the largest exponent', async () => {
     for (const bytes of [[3], [0xff, 0xff, 0xff, 0xff]]) {
       for (const key of Object.values(withExponent(...bytes)))
         for (const { name, around } of ENDPOINTS) proxied(await me[name](around(marked()), header({ key })));
@@ -78,7 +78,7 @@ describe('the header ft-encryption', () => {
     ['constructor', () => ({ constructor: 1 })],
   ];
   for (const [what, value] of misspelled) {
-    test(`has no other members than those there are: ${what}`, () => refusesEverywhere(value(), MEMBERS));
+    test(`accepts no other members: ${what}`, () => refusesEverywhere(value(), MEMBERS));
   }
 
   test('with a PEM that claims to be encrypted is rejected, and the service continues to run', async () => {

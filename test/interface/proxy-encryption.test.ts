@@ -76,7 +76,7 @@ describe('the filter encrypt', () => {
     });
   }
 
-  test('is_partial: true encrypts what is marked, false everything that is replaced', async () => {
+  test('is_partial: true encrypts marked values, false every replaced value', async () => {
     const body = { a: marked(), b: `{{${token}:detokenize}} {{${token}:detokenize | extract:name}}`, c: 'plain' };
     for (const value of [{}, { is_partial: true }, { is_partial: null, type: null, key: null }]) {
       const { a = '', b, c } = await members(body, header(value));
@@ -87,7 +87,7 @@ describe('the filter encrypt', () => {
     assert.deepEqual([values, c], [[PAN, PAN, 'Zoë'], 'plain']);
   });
 
-  test('the hash is over the encrypted value, and over what is not replaced as it is', async () => {
+  test('the hash covers encrypted values and the unchanged rest', async () => {
     const [one, other] = await Promise.all([me.hash(marked()), me.hash(marked())]);
     assert.notEqual(proxied(one).hashValue, proxied(other).hashValue);
     const plain = proxied(await me.hash(`{{${token}:detokenize}}`)).hashValue;
@@ -97,7 +97,7 @@ describe('the filter encrypt', () => {
     assert.equal(replaced, createHash('sha256').update('nothing to replace').digest('base64'));
   });
 
-  test('a value as long as the key allows, and one byte more', async () => {
+  test('a value of the maximum length for the key, and one byte more', async () => {
     for (const [type, longest] of [
       ['RSA', 190],
       ['RSA-OAEP', 214],
@@ -183,7 +183,7 @@ describe('the filter encrypt', () => {
     });
   }
 
-  test('400: no key anywhere, naming the one that is missing; with a key in the header hash needs none', async () => {
+  test('400 names the missing key; with a key in the header, hash requires none', async () => {
     const bare = await newSender(service, { setup: false });
     const own = await bare.token(PAN);
     const text = `{{${own}:detokenize | encrypt}}`;

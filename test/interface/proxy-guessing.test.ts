@@ -48,7 +48,7 @@ after(() => service.stop());
 const senderWith = (settings: Record<string, string>): Promise<Sender> =>
   newSender(service, { setup: { processor: PROCESSOR, merchant: MERCHANT, settings } });
 
-test('the search finds a digest in every form', () => {
+test('the search finds a digest in every encoding', () => {
   const filler = 'x'.repeat(600);
   for (const algorithm of ['sha1', 'sha256', 'sha384', 'sha512']) {
     const digest = createHash(algorithm).update(`<a>${PAN}</a>`).digest();
@@ -62,7 +62,7 @@ test('the search finds a digest in every form', () => {
 
 for (const order of ['encrypt-sign', 'sign-encrypt']) {
   for (const signature of ['RSA-SHA256', 'RSA-SHA512']) {
-    test(`wssec ${order} ${signature} shows no digest of the plaintext`, async () => {
+    test(`wssec ${order} ${signature} contains no digest of the plaintext`, async () => {
       const me = await senderWith({ 'wssec.order': order, 'wssec.signature': signature });
       const token = await me.token(PAN);
       const { xml } = proxied(await me.wssec(`<a>{{${token}:detokenize}}</a>`));
@@ -100,12 +100,12 @@ for (const payload of ['nested', 'plain']) {
       text = answer.text;
     });
 
-    test('shows no digest of the plaintext', () => {
+    test('contains no digest of the plaintext', () => {
       assert.ok(!layersOf(text).join('\n').includes(PAN));
       assert.deepEqual(found(text, [plaintext, PAN, base64url(plaintext)]), []);
     });
 
-    test('holds one signature in clear, over ciphertext', () => {
+    test('contains one signature in clear, over ciphertext', () => {
       const [header = '', payload = '', signature = '', ...more] = data.encryption.split('.');
       assert.deepEqual(more, []);
       const input = Buffer.from(`${header}.${base64url(data.value)}`);
@@ -116,7 +116,7 @@ for (const payload of ['nested', 'plain']) {
       assert.ok(!text.includes('"alg"'));
     });
 
-    test('of equal cards is another each time, and as long', async () => {
+    test('of equal cards differs each time, with the same length', async () => {
       const again = proxied(await me.jose(`{"a":"{{${await me.token(PAN)}:detokenize}}"}`));
       const [one, other] = [data.value, again.value].map((value) => value.split('.'));
       for (const part of [1, 2, 3, 4]) assert.notEqual(one?.[part], other?.[part]);

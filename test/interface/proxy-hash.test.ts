@@ -77,7 +77,7 @@ describe('POST /proxy/hash', () => {
       assert.equal(proxied(await service.call('POST', `${HASH}?type=SHA256`, { headers })).hashValue, digest(''));
     });
 
-    test('text of any form, byte for byte', async () => {
+    test('any text, byte for byte', async () => {
       for (const text of [
         ' ',
         '\r\n',
@@ -96,13 +96,13 @@ describe('POST /proxy/hash', () => {
       await assertHashed(`${deep}{{${token}:detokenize}}`, `${deep}${PAN}`);
     });
 
-    test('placeholders in keys and anywhere else, and none in escapes', async () => {
+    test('placeholders in keys and anywhere else, but not in escapes', async () => {
       await assertHashed(`{"{{${token}:detokenize}}":{{${capture}:transaction}}}`, `{"${PAN}":5200828282828210}`);
       for (const text of [`\\u007b\\u007b${token}:detokenize}}`, '{\\u007bx', '&#123;&#123;x', '%7B%7Bx'])
         await assertHashed(text, text);
     });
 
-    test('values are escaped as in a JSON string, whatever the form', async () => {
+    test('values are escaped as in a JSON string, whatever the format', async () => {
       const name = `{{${token}:detokenize | extract:name}}`;
       await assertHashed(`<a>${name}</a>`, `<a>${JSON.stringify(AWKWARD).slice(1, -1)}</a>`);
     });
@@ -127,7 +127,7 @@ describe('POST /proxy/hash', () => {
       await assertHashed(full, full);
     });
 
-    test('other members of the query beside, and escapes in it', async () => {
+    test('other members of the query, and escapes in it', async () => {
       const headers = withKey(me.key, 'text/plain');
       for (const path of ['/proxy/hash?a=b&type=SHA256&c', '/proxy/hash?typ%65=SHA%32%356'])
         assert.equal(proxied(await service.call('POST', path, { headers, body: 'a' })).hashValue, digest('a'), path);
@@ -165,13 +165,13 @@ describe('POST /proxy/hash', () => {
       assertRefused(await service.call('POST', `${HASH}?`, { headers, body: 'a' }), /^type: /);
     });
 
-    test('a body that is no UTF-8', async () => {
+    test('a body that is not UTF-8', async () => {
       for (const bytes of [[0xff], [0xe9], [0xed, 0xa0, 0x80], [0xc0, 0x80], [0xf4, 0x90, 0x80, 0x80]])
         assertRefused(await me.hash(Buffer.from(bytes)), 'body: expected UTF-8 text');
       assertRefused(await me.hash(Buffer.from('{"a":1}', 'utf16le').fill(0xd8, 0, 1)), 'body: expected UTF-8 text');
     });
 
-    test('{{ that begins no placeholder', async () => {
+    test('{{ that starts no placeholder', async () => {
       for (const text of ['{{', '{"a":{{"b":1}}}', `{{{${token}:detokenize}}}`, '<!-- {{ -->'])
         assertRefused(await me.hash(text), /^line 1: placeholder 1: /);
     });

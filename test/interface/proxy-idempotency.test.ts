@@ -44,7 +44,7 @@ for (const { name, around } of ENDPOINTS) {
   describe(`the Idempotency-Key on ${name}`, () => {
     const good = (): string => around(`{{${token}:detokenize}}`);
 
-    test('the same again is the first answer to the byte, and reads nothing', async () => {
+    test('a repeat returns the first response byte for byte, and reads nothing', async () => {
       const headers = keyed();
       const first = await send(good(), headers);
       proxied(first);
@@ -63,7 +63,7 @@ for (const { name, around } of ENDPOINTS) {
     });
 
     if (name !== 'hash') {
-      test('that it is not configured is not kept', async () => {
+      test('a response that it is not configured is not stored', async () => {
         const own = await newSender(service, { setup: false });
         const headers = keyed();
         const body = around(`{{${await own.token(PAN)}:detokenize}}`);
@@ -82,7 +82,7 @@ for (const { name, around } of ENDPOINTS) {
       });
     }
 
-    test('a 400 is kept as well', async () => {
+    test('a 400 is stored as well', async () => {
       const headers = keyed();
       const first = await send(around('{{x'), headers);
       assertRefused(first, /placeholder 1/);
@@ -116,7 +116,7 @@ for (const { name, around } of ENDPOINTS) {
       assertRefused(await send(good(), { ...headers, 'ft-encryption': '{"is_partial":false}' }), REUSED);
     });
 
-    test('an answer is kept for 24 hours', async () => {
+    test('a response is stored for 24 hours', async () => {
       const headers = keyed();
       const first = await send(good(), headers);
       service.advance(DAY - 60_000);
@@ -127,7 +127,7 @@ for (const { name, around } of ENDPOINTS) {
       proxied(fresh);
     });
 
-    test('after the token is deleted the first answer still comes, and a new key finds nothing', async () => {
+    test('after the token is deleted the first response is still replayed, and a new key finds nothing', async () => {
       const own = await me.token(PAN);
       const headers = keyed();
       const body = around(`{{${own}:detokenize}}`);
@@ -140,7 +140,7 @@ for (const { name, around } of ENDPOINTS) {
   });
 }
 
-test('the Timestamp of an envelope is the first one', async () => {
+test('a replayed envelope has the original Timestamp', async () => {
   const headers = keyed();
   const createdIn = (answer: TestResponse): string => /<wsu:Created>([^<]+)</.exec(proxied(answer).xml)?.[1] ?? '';
   const first = createdIn(await me.wssec('<a/>', headers));
@@ -162,14 +162,14 @@ test('the same key is another request on another endpoint, not with another quer
   assert.ok(isReplay(slashed));
 });
 
-test('a body cannot pass for a header', async () => {
+test('a body cannot be confused with a header', async () => {
   const headers = keyed();
   // Query, header and body are compared; these would be equal if they were concatenated.
   proxied(await me.hash('{}\na', headers));
   assertRefused(await me.hash('a', { ...headers, 'ft-encryption': '{}' }), REUSED);
 });
 
-test('another key of the account gets the answer, another account its own', async () => {
+test('another key of the account gets the response; another account gets a separate one', async () => {
   const headers = keyed();
   const first = await me.jose('{}', headers);
   const colleague = await newSender(service, { account: me.account, setup: false });
@@ -179,7 +179,7 @@ test('another key of the account gets the answer, another account its own', asyn
   assert.ok(!isReplay(answer) && answer.text !== first.text);
 });
 
-test('an answer survives a restart', async () => {
+test('a stored response survives a restart', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
   try {
     let own = await startTestService({ directory });

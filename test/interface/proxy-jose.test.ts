@@ -74,7 +74,7 @@ describe('POST /proxy/jose', () => {
       });
     }
 
-    test('everything that is no placeholder stays byte for byte', async () => {
+    test('everything except placeholders is unchanged byte for byte', async () => {
       const start =
         '\r\n {"z" : 0.00, "a":1e5 ,"big":123456789012345678901234567890,\t"u":"\\u00e9\\/\\ud83d\\ude00é日😀 }} \\u007f",';
       const end = ` "n":null,"":[ ] , "references": [ {}, {"referenceKey":"k"} ],"b":[true,false,-0,-0.0E+0]}\n `;
@@ -101,14 +101,14 @@ describe('POST /proxy/jose', () => {
       assert.deepEqual(JSON.parse(await received(JSON.stringify(body))), { ...body, cardData, references });
     });
 
-    test('values are escaped as JSON.stringify does, and are not read again', async () => {
+    test('values are escaped as by JSON.stringify, and are not searched again', async () => {
       const text = `{"a":"{{${token}:detokenize | extract:name}}"}`;
       assert.equal(await received(text), `{"a":${JSON.stringify(AWKWARD)}}`);
       const sly = await me.token(PAN, { name: `{{${token}:detokenize}}` });
       assert.equal(await value(`{{${sly}:detokenize | extract:name}}`), `{{${token}:detokenize}}`);
     });
 
-    test('a name of 255 characters, and one of four bytes a character', async () => {
+    test('a name of 255 characters, also with four bytes per character', async () => {
       for (const name of ['n'.repeat(255), '😀'.repeat(255)]) {
         const long = await me.token(PAN, { name });
         assert.equal(await value(`<{{${long}:detokenize | extract:name}}>`), `<${name}>`);
@@ -144,7 +144,7 @@ describe('POST /proxy/jose', () => {
       assert.equal(await received(full), full);
     });
 
-    test('the smallest payload, members that are null, and unknown ones', async () => {
+    test('the smallest payload, null members, and unknown ones', async () => {
       for (const text of [
         '{}',
         ' { } ',
@@ -155,7 +155,7 @@ describe('POST /proxy/jose', () => {
         assert.equal(await received(text), text);
     });
 
-    test('headers name algorithms and keys', async () => {
+    test('headers contain algorithms and key ids', async () => {
       const data = proxied(await me.jose({}));
       const [processor = '', merchant = ''] = await Promise.all(
         [PROCESSOR, MERCHANT].map(({ publicKey }) =>
@@ -168,7 +168,7 @@ describe('POST /proxy/jose', () => {
       assert.deepEqual({ alg, kid }, { alg: 'RS256', kid: merchant });
     });
 
-    test('the same payload never looks the same', async () => {
+    test('equal payloads have different results', async () => {
       const [one, other] = await Promise.all([me.jose({ a: 1 }), me.jose({ a: 1 })]);
       const [first, second] = [proxied(one).value.split('.'), proxied(other).value.split('.')];
       for (const part of [1, 2, 3, 4]) assert.notEqual(first[part], second[part]);
@@ -198,7 +198,7 @@ describe('POST /proxy/jose', () => {
       test(body.slice(0, 40), async () => assertRefused(await me.jose(body), description));
     }
 
-    test('bytes that are no UTF-8, alone and beside a placeholder', async () => {
+    test('bytes that are not UTF-8, alone and beside a placeholder', async () => {
       for (const bytes of [[0xff], [0xc3], [0xed, 0xa0, 0x80], [0xc0, 0x80]]) {
         const body = Buffer.concat([
           Buffer.from(`{"a":"{{${token}:detokenize}}`),

@@ -17,7 +17,7 @@ describe('media types of the proxy', () => {
   const wssec = (type: string): Promise<TestResponse> => me.wssec('<a/>', { 'content-type': type });
 
   for (const type of ['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])
-    test(`jose takes ${type}`, async () => proxied(await jose(type)));
+    test(`jose accepts ${type}`, async () => proxied(await jose(type)));
   for (const type of [
     'application/xml',
     'text/xml',
@@ -27,7 +27,7 @@ describe('media types of the proxy', () => {
     '',
     ';',
   ])
-    test(`jose refuses "${type}"`, async () => assertRefused(await jose(type), /media type/, 415));
+    test(`jose rejects "${type}"`, async () => assertRefused(await jose(type), /media type/, 415));
 
   for (const type of [
     'application/xml',
@@ -40,7 +40,7 @@ describe('media types of the proxy', () => {
     'application/soap+xml; charset=utf-8; action="urn:x"',
     'application/soap+xml; action="urn:x"; charset=utf8',
   ])
-    test(`wssec takes ${type}`, async () => proxied(await wssec(type)));
+    test(`wssec accepts ${type}`, async () => proxied(await wssec(type)));
   for (const type of [
     'application/json',
     'text/plain',
@@ -55,9 +55,9 @@ describe('media types of the proxy', () => {
     'multipart/related; type="application/xop+xml"',
     '',
   ])
-    test(`wssec refuses "${type}"`, async () => assertRefused(await wssec(type), /media type/, 415));
+    test(`wssec rejects "${type}"`, async () => assertRefused(await wssec(type), /media type/, 415));
 
-  test('jose and wssec refuse a body without a type', async () => {
+  test('jose and wssec reject a body without a type', async () => {
     for (const [path, body] of [
       [JOSE, '{}'],
       [WSSEC, '<a/>'],

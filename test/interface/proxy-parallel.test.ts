@@ -36,7 +36,7 @@ async function newCard(sender: Sender, index: number): Promise<Card> {
 const textOf = ({ token, capture }: Card): string =>
   `{{${token}:detokenize}};{{${token}:detokenize | extract:name}};{{${capture}:transaction | extract:cvv}}`;
 
-test('64 at once on /proxy/jose, each with its own data', async () => {
+test('64 concurrent requests to /proxy/jose, each with its own data', async () => {
   await Promise.all(
     cards.map(async (card) => {
       const payload = JSON.parse(await openJose(proxied(await me.jose({ mcc: textOf(card) }))));
@@ -45,7 +45,7 @@ test('64 at once on /proxy/jose, each with its own data', async () => {
   );
 });
 
-test('64 at once on /proxy/wssec, each with its own data', async () => {
+test('64 concurrent requests to /proxy/wssec, each with its own data', async () => {
   await Promise.all(
     cards.map(async (card) => {
       const content = openWssec(proxied(await me.wssec(`<a>${textOf(card)}</a>`)).xml);
@@ -54,7 +54,7 @@ test('64 at once on /proxy/wssec, each with its own data', async () => {
   );
 });
 
-test('64 at once on /proxy/hash, each with its own data', async () => {
+test('64 concurrent requests to /proxy/hash, each with its own data', async () => {
   await Promise.all(
     cards.map(async (card) => {
       const { hashValue } = proxied(await me.hash(textOf(card), {}, 'type=SHA512'));
@@ -64,7 +64,7 @@ test('64 at once on /proxy/hash, each with its own data', async () => {
   );
 });
 
-test('64 at once of four accounts with keys of their own, on all endpoints', async () => {
+test('64 concurrent requests of four accounts with their own keys, to all endpoints', async () => {
   const accounts = await Promise.all(
     Array.from({ length: 4 }, async () => {
       const pairs = { processor: newKeyPair(), merchant: newKeyPair() };
@@ -87,7 +87,7 @@ test('64 at once of four accounts with keys of their own, on all endpoints', asy
   );
 });
 
-test('64 at once that all read the same record', async () => {
+test('64 concurrent requests that read the same record', async () => {
   const [card = assert.fail()] = cards;
   const answers = await Promise.all(Array.from({ length: COUNT }, () => me.jose({ mcc: textOf(card) })));
   const values = answers.map((answer) => proxied(answer).value);

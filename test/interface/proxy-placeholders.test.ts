@@ -34,7 +34,7 @@ after(() => service.stop());
 const fill = (text: string): string => text.replace(/\bT\b/, token).replace(/\bC\b/, capture);
 
 for (const [name, place, send] of PLACES) {
-  describe(`a placeholder that is none: ${name}`, () => {
+  describe(`an invalid placeholder: ${name}`, () => {
     // One of each kind: a text that starts no placeholder, an unknown word, and a placeholder without an end. The
     // grammar has tests of its own.
     const malformed: readonly [text: string, expectation: string][] = [
@@ -53,7 +53,7 @@ for (const [name, place, send] of PLACES) {
       });
     }
 
-    test('the number counts those before it, good ones too', async () => {
+    test('the number counts all earlier placeholders', async () => {
       const good = `{{${token}:detokenize}}`;
       assertRefused(await send(me, `${good} ${good}{{x`), new RegExp(`^${place}: placeholder 3: `));
       assertRefused(
@@ -62,7 +62,7 @@ for (const [name, place, send] of PLACES) {
       );
     });
 
-    test('unknown records: never created, deleted, of another account, of the other environment, of the other type', async () => {
+    test('unknown records: never created, deleted, of another account, environment or type', async () => {
       const other = await newSender(service);
       const production = await newSender(service, { account: me.account, environment: 'production' });
       const deleted = await me.token(PAN);
@@ -133,7 +133,7 @@ for (const [name, place, send] of PLACES) {
 
 const literally = (text: string): string => text.replace(/[|\\{}()[\]^$+*?.-]/g, '\\$&');
 
-test('a capture whose ttl has ended is unknown, at that second', async () => {
+test('an expired capture is unknown from that second on', async () => {
   const brief = await me.capture({ card: PAN, cvv: '123' }, 1);
   const text = `{{${brief}:transaction | extract:cvv}}`;
   assert.equal(await openJose(proxied(await me.jose({ cvv: text }))), '{"cvv":"123"}');

@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-describe('the place of a placeholder', () => {
+describe('the location of a placeholder', () => {
   const bad = '{{x';
   const pointers: readonly [body: unknown, pointer: string][] = [
     [{ cardData: { cvv: bad } }, '/cardData/cvv'],
@@ -38,7 +38,7 @@ describe('the place of a placeholder', () => {
     });
   }
 
-  test('the character is that of the value, decoded', async () => {
+  test('the character is counted in the decoded value', async () => {
     assertRefused(
       await me.jose('{"cvv":"\\u00e9\\n{{x"}'),
       '/cvv: placeholder 1: character 6 of the value: expected :',
@@ -70,7 +70,7 @@ describe('the place of a placeholder', () => {
     );
   });
 
-  test('100 placeholders in all values together are taken, 101 are not', async () => {
+  test('100 placeholders over all values are accepted, 101 are not', async () => {
     const some = `{{${token}:detokenize}}`.repeat(60);
     for (const [more, isTaken] of [
       [40, true],
@@ -89,7 +89,7 @@ describe('the place of a placeholder', () => {
     }
   });
 
-  test('the first fault in the payload is reported, and nothing was read when one is malformed', async () => {
+  test('the first error in the payload is reported, and nothing is read when a placeholder is malformed', async () => {
     const before = (await me.reads()).length;
     const unknown = `{{${NOBODY}:detokenize}}`;
     assertRefused(await me.jose({ cvv: unknown, mcc: '{{x' }), /^\/mcc: placeholder 2: character/);

@@ -109,7 +109,7 @@ describe('POST /proxy/wssec', () => {
     ['a Body of the other SOAP', envelope('<Body xmlns="http://www.w3.org/2003/05/soap-envelope"><a/></Body>')],
   ];
   for (const [what, document] of hostile) {
-    test(`refuses ${what}`, async () => {
+    test(`rejects ${what}`, async () => {
       const began = performance.now();
       const answer = await me.wssec(document);
       assertRefused(answer, /^malformed XML(:| at line [0-9]+:) [A-Za-z\]<]/);
@@ -119,7 +119,7 @@ describe('POST /proxy/wssec', () => {
     });
   }
 
-  test('refuses a placeholder of a name that XML cannot hold', async () => {
+  test('rejects a placeholder for a name that XML cannot contain', async () => {
     for (const sign of ['\ufffe', '\uffff']) {
       const token = await me.token('4111111111111111', { name: `Ana${sign}` });
       const answer = await me.wssec(`<a>{{${token}:detokenize | extract:name}}</a>`);
@@ -127,7 +127,7 @@ describe('POST /proxy/wssec', () => {
     }
   });
 
-  test('responds in time whatever a document repeats, and continues to run', async () => {
+  test('responds in time to highly repetitive documents, and continues to run', async () => {
     const attributes = Array.from({ length: 40_000 }, (_, index) => `a${index}="${index}"`).join(' ');
     const namespaces = Array.from({ length: 5000 }, (_, index) => `xmlns:p${index}="urn:x${index}"`).join(' ');
     for (const document of [

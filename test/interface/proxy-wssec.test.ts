@@ -50,7 +50,7 @@ describe('POST /proxy/wssec', () => {
       assert.equal(await received(document(1)), document(2));
     });
 
-    test('values are escaped for their place', async () => {
+    test('values are escaped for their context', async () => {
       const forText = AWKWARD.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
       const quoted = forText.replaceAll('"', '&quot;');
       assert.equal(await received(`<a>${name()}</a>`), `<a>${forText}</a>`);
@@ -61,7 +61,7 @@ describe('POST /proxy/wssec', () => {
       assert.equal(await received(`<a><![CDATA[<{{${token}:detokenize}}&]]></a>`), `<a><![CDATA[<${PAN}&]]></a>`);
     });
 
-    test('replaced text is final', async () => {
+    test('inserted values are not searched again', async () => {
       const sly = await me.token(PAN, { name: `{{${token}:detokenize}}<b>` });
       const document = `<a>{{${sly}:detokenize | extract:name}}</a>`;
       assert.equal(await received(document), `<a>{{${token}:detokenize}}&lt;b&gt;</a>`);
@@ -85,7 +85,7 @@ describe('POST /proxy/wssec', () => {
       assert.equal(await received(wild), wild.replaceAll(`{{${token}:detokenize}}`, PAN));
     });
 
-    test('everything that is no placeholder stays as it was', async () => {
+    test('everything except placeholders is unchanged', async () => {
       for (const document of [
         '<a/>',
         '<a  b = "1"\n\tc=\'2\' ></a >',
@@ -95,7 +95,7 @@ describe('POST /proxy/wssec', () => {
         assert.equal(await received(document), document);
     });
 
-    test('what stands before and after the root is left out', async () => {
+    test('content before and after the root is omitted', async () => {
       for (const declaration of [
         '<?xml version="1.0"?>',
         `<?xml version='1.0' encoding='utf-8' standalone="yes" ?>\n`,
@@ -106,7 +106,7 @@ describe('POST /proxy/wssec', () => {
     });
 
     for (const soap of [SOAP11, SOAP12]) {
-      test(`of an envelope of ${soap} the one child of Body is taken`, async () => {
+      test(`of an envelope of ${soap} the only child of Body is used`, async () => {
         const envelope = (head: string, content: string): string =>
           `<s:Envelope xmlns:s="${soap}" xmlns:q="urn:q" xmlns="urn:default">${head}<s:Body xmlns:p="urn:p">${content}</s:Body></s:Envelope>`;
         const content = `<q:a p:b="{{${token}:detokenize}}"><c type="q:d">{{${capture}:transaction | extract:cvv}}</c></q:a>`;
@@ -121,7 +121,7 @@ describe('POST /proxy/wssec', () => {
       });
     }
 
-    test('an Envelope of another namespace is a document like any other', async () => {
+    test('an Envelope of another namespace is an ordinary document', async () => {
       for (const document of [
         '<Envelope><Body><a/><b/></Body></Envelope>',
         '<s:Envelope xmlns:s="urn:other"><s:Body/></s:Envelope>',
@@ -142,7 +142,7 @@ describe('POST /proxy/wssec', () => {
       assert.equal(await received(`<a>{{${long}:detokenize | extract:name}}</a>`), `<a>${'&amp;'.repeat(255)}</a>`);
     });
 
-    test('the timestamp is now, for 300 seconds, and nothing of the envelope repeats', async () => {
+    test('the timestamp starts now and is valid for 300 seconds, and no part of the envelope repeats', async () => {
       const before = service.now();
       const xmls = await Promise.all([1, 2].map(async () => String(proxied(await me.wssec('<a/>')).xml)));
       const [ids, values] = [/Id="([^"]+)"/g, /CipherValue>([^<]+)</g].map((pattern) =>

@@ -55,7 +55,7 @@ describe('the limit of a key', () => {
     }
   });
 
-  test('is a burst of twice the rate, then 429 until it has flowed in again', async () => {
+  test('is a burst of twice the rate, then 429 until it is refilled', async () => {
     const { secret } = await service.newKey(account);
     const answers = await burst(secret, 30);
     const served = answers.filter(({ status }) => status === 200);
@@ -78,14 +78,14 @@ describe('the limit of a key', () => {
     assert.ok(full >= 10 && full <= 12, 'never more than the burst');
   });
 
-  test('is one of each key', async () => {
+  test('applies to each key separately', async () => {
     const [busy, quiet] = [await service.newKey(account), await service.newKey(account)];
     await burst(busy.secret, 30);
     assert.equal((await show({ key: busy.secret })).status, 429);
     assert.equal(remaining(await show({ key: quiet.secret })), 9);
   });
 
-  test('holds one key alike on all endpoints, and no other environment', async () => {
+  test('is shared by all endpoints, and not by the environments', async () => {
     const { secret } = await service.newKey(account);
     await burst(secret, 30);
     assert.equal((await service.call('DELETE', '/v1/tokens', { key: secret, body: { tokens: ['x'] } })).status, 429);
@@ -93,19 +93,19 @@ describe('the limit of a key', () => {
     assert.equal((await show({ key: production.secret, environment: 'production' })).status, 200);
   });
 
-  test('of a stolen key that is used from elsewhere is not that of its owner', async () => {
+  test('of a stolen key at another address does not use up that of its owner', async () => {
     const { secret } = await service.newKey(account, { allow: ['127.0.0.1'] });
     const stolen = await Promise.all(Array.from({ length: 30 }, () => show({ key: secret, from: '127.0.0.2' })));
     assert.ok(stolen.every(({ status }) => status !== 200));
     assert.equal(remaining(await show({ key: secret })), 9);
   });
 
-  test('does not touch what needs no key', async () => {
+  test('does not apply to endpoints without a key', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => service.call('GET', '/healthz')));
     assert.ok(answers.every(({ status, headers }) => status === 200 && headers['ratelimit'] === undefined));
   });
 
-  test('0 switches it off', async () => {
+  test('is disabled by 0', async () => {
     const free = await startTestService();
     try {
       const key = (await free.newKey(await free.newAccount())).secret;
@@ -141,7 +141,7 @@ describe('the limit of failed authentications', () => {
     return all;
   };
 
-  test('lets that many a minute be 403, then 429 with Retry-After and no word about keys', async () => {
+  test('allows that many 403 a minute, then 429 with Retry-After, without information about keys', async () => {
     const from = newAddress();
     assert.deepEqual(await statuses(from, Array(6).fill('wrong')), Array(6).fill(403));
     const { status, headers, json } = await show(from, 'wrong');
@@ -152,7 +152,7 @@ describe('the limit of failed authentications', () => {
     assert.deepEqual(rest, LIMITED);
   });
 
-  test('serves a good key from there all the time', async () => {
+  test('does not affect a valid key from the same address', async () => {
     const from = newAddress();
     const { secret } = await service.newKey(account);
     const keys = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? 'wrong' : secret));
@@ -181,13 +181,13 @@ describe('the limit of failed authentications', () => {
     assert.equal((await show(from, 'wrong')).status, 403);
   });
 
-  test('is one of each address', async () => {
+  test('applies to each address separately', async () => {
     const [busy, quiet] = [newAddress(), newAddress()];
     await statuses(busy, Array(8).fill('wrong'));
     assert.deepEqual(await statuses(quiet, ['wrong']), [403]);
   });
 
-  test('is over when a minute has passed', async () => {
+  test('ends after a minute', async () => {
     const from = newAddress();
     await statuses(from, Array(8).fill('wrong'));
     service.advance(10 * SECOND);
@@ -196,7 +196,7 @@ describe('the limit of failed authentications', () => {
     assert.deepEqual(await statuses(from, Array(7).fill('wrong')), [...Array(6).fill(403), 429]);
   });
 
-  test('keeps what is beyond it out of the audit log', async () => {
+  test('keeps failures beyond it out of the audit log', async () => {
     const from = newAddress();
     await statuses(from, Array(20).fill('wrong'));
     let count = 0;

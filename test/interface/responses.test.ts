@@ -8,7 +8,7 @@ import { LINES } from './request-lines.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-describe('answers', () => {
+describe('responses', () => {
   let service: TestService;
   let account: string;
   let key: string;
@@ -80,7 +80,7 @@ describe('answers', () => {
       '6b0f3a52-8f4e-4c11-9b8e-2f43a1c0de55',
       '4111-1111-1111-1112',
     ]) {
-      test(`"${id.slice(0, 40)}" is kept`, async () => assert.equal(await sent(id), id));
+      test(`"${id.slice(0, 40)}" is accepted`, async () => assert.equal(await sent(id), id));
     }
 
     for (const id of [
@@ -107,7 +107,7 @@ describe('answers', () => {
       });
     }
 
-    test('is in the log line, and what was replaced is in no line', async () => {
+    test('is in the log line, and a replaced one is in no line', async () => {
       await sent('kept-in-the-log');
       await sent('order-4012888888881881');
       assert.ok(service.log.some((line) => JSON.parse(line).request_id === 'kept-in-the-log'));
@@ -117,7 +117,7 @@ describe('answers', () => {
 
   describe('/v1/account', () => {
     for (const method of ['POST', 'GET']) {
-      test(`${method} answers exactly what is documented`, async () => {
+      test(`${method} responds exactly as documented`, async () => {
         const made = await service.newKey(account, { name: 'checkout', allow: ['127.0.0.1', '10.0.0.0/8'] });
         const prefix = made.secret.slice(0, 'cv_sandbox_'.length + 4);
         const first = (await service.call(method, '/v1/account', { key: made.secret })).json;
@@ -146,7 +146,7 @@ describe('answers', () => {
       });
     }
 
-    test('shows the end of the key and when it was used before', async () => {
+    test('contains the end of the key and its previous use', async () => {
       const expiresAt = service.now() + 3600 * SECOND;
       const { secret } = await service.newKey(account, { expiresAt });
       const shown = async () => (await service.call('POST', '/v1/account', { key: secret })).json.data.key;
@@ -159,7 +159,7 @@ describe('answers', () => {
       assert.ok(before <= usedAt && usedAt <= after, second.last_used_at);
     });
 
-    test('does not forget the last use when it is written to the database', async () => {
+    test('has the last use also after it is written to the database', async () => {
       const { secret } = await service.newKey(account);
       let now = service.now();
       const { database, keyring, random } = service.core;

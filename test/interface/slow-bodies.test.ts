@@ -13,7 +13,7 @@ const OPERATOR = { actor: { type: 'operator' as const, name: 'test' } };
 /** Longer than a key is cached. */
 const LATER_MS = 5000;
 
-describe('while the body of a request trickles in', () => {
+describe('while the body of a request arrives slowly', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService();
@@ -70,7 +70,7 @@ describe('while the body of a request trickles in', () => {
   };
 
   for (const { name, path, type, around } of ENDPOINTS) {
-    test(`a permission to read that was taken from the key is not there any more, on ${name}`, async () => {
+    test(`a permission that was removed from the key no longer applies, on ${name}`, async () => {
       const { me, text } = await withToken();
       const permissions = without('tokens:detokenize');
       const answer = await trickle(me, { path, type, body: around(text) }, () =>
@@ -82,7 +82,7 @@ describe('while the body of a request trickles in', () => {
       assert.deepEqual(await outcomes(me), ['access.denied permission_missing']);
     });
 
-    test(`a key that was revoked does nothing, on ${name}`, async () => {
+    test(`a key that was revoked is rejected, on ${name}`, async () => {
       const { me, text } = await withToken();
       const answer = await trickle(me, { path, type, body: around(text) }, () =>
         service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
@@ -93,14 +93,14 @@ describe('while the body of a request trickles in', () => {
       assert.deepEqual(await outcomes(me), ['access.denied key_revoked']);
     });
 
-    test(`a key that was left alone is served, on ${name}`, async () => {
+    test(`an unchanged key is served, on ${name}`, async () => {
       const { me, text } = await withToken();
       const answer = await trickle(me, { path, type, body: around(text) }, () => Promise.resolve());
       assert.match(answer, /^HTTP\/1\.1 200 /);
       assert.deepEqual(await outcomes(me), ['token.detokenized success']);
     });
 
-    test(`a permission that was granted in between is valid, on ${name}`, async () => {
+    test(`a permission that was granted meanwhile applies, on ${name}`, async () => {
       const { me, text } = await withToken();
       await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
         service.core.accounts.editKey(transaction, me.keyId, { permissions: without('tokens:detokenize') }),
@@ -115,7 +115,7 @@ describe('while the body of a request trickles in', () => {
     });
   }
 
-  test('the permission of the endpoint itself, on tokenization', async () => {
+  test('the permission of the endpoint is checked again, on tokenization', async () => {
     const me = await newSender(service, { setup: false });
     const body = JSON.stringify({ chd: [{ card: PAN, name: 'A', exp: '12/29' }], tags: [], scheme: 7 });
     const slow = { path: '/v1/tokenization/simple', type: 'application/json', body };

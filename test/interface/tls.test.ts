@@ -27,7 +27,7 @@ describe('TLS', () => {
   };
 
   for (const environment of LISTENERS) {
-    test(`1.2 and 1.3 are spoken on the ${environment} listener`, async () => {
+    test(`1.2 and 1.3 are accepted on the ${environment} listener`, async () => {
       for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
         const options = { environment, minVersion: version, maxVersion: version };
         assert.equal((await spoken(options)).version, version);
@@ -36,7 +36,7 @@ describe('TLS', () => {
       }
     });
 
-    test(`1.0 and 1.1 are refused on the ${environment} listener`, async () => {
+    test(`1.0 and 1.1 are rejected on the ${environment} listener`, async () => {
       for (const version of ['TLSv1', 'TLSv1.1'] as const) {
         const options = { minVersion: version, maxVersion: version, ciphers: `DEFAULT${OLD}` };
         await assert.rejects(spoken({ environment, ...options }), /alert protocol version/);
@@ -51,7 +51,7 @@ describe('TLS', () => {
     'ECDHE-ECDSA-CHACHA20-POLY1305',
   ] as const;
   for (const ciphers of SUITES) {
-    test(`1.2 with ${ciphers} is spoken`, async () => {
+    test(`1.2 with ${ciphers} is accepted`, async () => {
       const { suite } = await spoken({ maxVersion: 'TLSv1.2', ciphers });
       assert.match(suite, /^TLS_ECDHE_ECDSA_WITH_.+(GCM_SHA(256|384)|POLY1305_SHA256)$/);
     });
@@ -65,14 +65,14 @@ describe('TLS', () => {
     'ECDHE-ECDSA-NULL-SHA',
   ] as const;
   for (const suite of REFUSED) {
-    test(`1.2 with ${suite} is refused`, async () => {
+    test(`1.2 with ${suite} is rejected`, async () => {
       const options = { maxVersion: 'TLSv1.2', ciphers: suite + OLD } as const;
       await assert.rejects(spoken(options), /handshake failure/);
       assert.equal(await spokenWithAnyone(options), 'TLSv1.2', 'the client can speak it');
     });
   }
 
-  test('the certificate is for localhost and both loopback addresses, and its authority is in the data directory', async () => {
+  test('the certificate is for localhost and both loopback addresses, and its CA is in the data directory', async () => {
     for (const servername of ['localhost', '127.0.0.1', '::1']) {
       const socket = await dial(service, { ...(servername === 'localhost' && { servername }), host: '127.0.0.1' });
       assert.ok(socket.authorized);
@@ -85,7 +85,7 @@ describe('TLS', () => {
   });
 
   for (const environment of LISTENERS) {
-    test(`plain HTTP to the ${environment} port gets no service`, async () => {
+    test(`plain HTTP to the ${environment} port is not served`, async () => {
       const socket = connectPlain(service.ports[environment], '127.0.0.1');
       socket.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');
       const chunks: Buffer[] = [];

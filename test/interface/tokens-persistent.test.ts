@@ -23,7 +23,7 @@ describe('POST /v1/tokenization/simple, persistent', () => {
   const inspect = async (token: string) => dataOf(await me.send('GET', `${TOKENS}/${token}/inspect`));
 
   describe('200', () => {
-    test('one token for each scheme and BIN width, and none of them without type', async () => {
+    test('one token for each scheme and BIN width, and another without type', async () => {
       pan = luhnPan('455667');
       const forms = [
         { scheme: 1 },
@@ -45,7 +45,7 @@ describe('POST /v1/tokenization/simple, persistent', () => {
       for (const token of tokens) assert.equal((await inspect(token)).card_truncated, `455667******${pan.slice(-4)}`);
     });
 
-    test('sending the card again takes the newer name and expiry, and keeps who made it and when', async () => {
+    test('sending the card again updates name and expiry, and keeps creator and creation time', async () => {
       pan = luhnPan('455667');
       const first = dataOf(await me.tokenize(cards([pan], { ...persistent, tags: ['a', 'b'] }))).tokens[0];
       service.advance(3_600_000);
@@ -65,7 +65,7 @@ describe('POST /v1/tokenization/simple, persistent', () => {
       });
     });
 
-    test('the first 50 tags stay', async () => {
+    test('the first 50 tags are kept', async () => {
       pan = luhnPan('455667');
       const tags = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => `tag ${from + index}`);
       await once({ ...persistent, tags: tags(0, 30) });
@@ -75,7 +75,7 @@ describe('POST /v1/tokenization/simple, persistent', () => {
       assert.deepEqual(again[0].tags, tags(0, 50));
     });
 
-    test('twice in one request: one token, the later wins', async () => {
+    test('twice in one request: one token, with the values of the later entry', async () => {
       pan = luhnPan('455667');
       const chd = [
         card(pan, { name: 'Early Bird', exp: '01/30' }),
@@ -89,14 +89,14 @@ describe('POST /v1/tokenization/simple, persistent', () => {
       assert.deepEqual({ name, exp }, { name: 'Late Riser', exp: '02/2031' });
     });
 
-    test('without type every mention gets a token of its own', async () => {
+    test('without type every entry gets a separate token', async () => {
       pan = luhnPan('455667');
       const tokens = tokensIn(await me.tokenize(cards([pan, pan, pan])));
       assert.equal(new Set(tokens).size, 3);
       assert.ok(!tokens.includes(await once(persistent)));
     });
 
-    test('a card that fails Luhn has status 0 beside persistent ones', async () => {
+    test('a card that fails Luhn has status 0 among persistent ones', async () => {
       pan = luhnPan('455667');
       const { tokens } = dataOf(await me.tokenize(cards(['4111111111111112', pan], persistent)));
       assert.deepEqual(
@@ -116,7 +116,7 @@ describe('POST /v1/tokenization/simple, persistent', () => {
     });
 
     for (const scheme of [1, 3, 7, 8]) {
-      test(`scheme ${scheme}: 20 concurrent requests for one card give one token with everybody's tags`, async () => {
+      test(`scheme ${scheme}: 20 concurrent requests for one card return one token with all tags`, async () => {
         const number = luhnPan('455667');
         const answers = await Promise.all(
           Array.from({ length: 20 }, (_, index) =>
@@ -129,7 +129,7 @@ describe('POST /v1/tokenization/simple, persistent', () => {
       });
     }
 
-    test('15 concurrent requests for one card, under 55 tags: one token, 50 tags', async () => {
+    test('15 concurrent requests for one card with 55 tags: one token, 50 tags', async () => {
       const number = luhnPan('455667');
       const before = await me.count('tokens');
       const answers = await Promise.all(
@@ -161,7 +161,7 @@ describe('POST /v1/tokenization/simple, persistent', () => {
       assert.equal(new Set(rounds.flat()).size, pans.length * 2);
     });
 
-    test('concurrent requests on two nodes give one token', async () => {
+    test('concurrent requests on two nodes return one token', async () => {
       const directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
       const nodes = [await startTestService({ directory }), await startTestService({ directory })];
       try {

@@ -104,7 +104,7 @@ describe('POST /v1/tokenization/simple', () => {
 
   describe('400', () => {
     for (const [about, body, desc] of WRONG) {
-      test(`${about}: says what is expected, repeats nothing, stores nothing`, async () => {
+      test(`${about}: states what is expected, repeats nothing, stores nothing`, async () => {
         const tag = 'tags[1]: expected a string of 1 to 255 characters';
         assertRefused(
           await me.tokenize(body),
@@ -127,7 +127,7 @@ describe('POST /v1/tokenization/simple', () => {
         );
     });
 
-    test('one structure error refuses 999 good cards and stores none of them', async () => {
+    test('one structure error rejects 999 valid cards and stores none of them', async () => {
       const good = Array.from({ length: 999 }, () => card(luhnPan('455667')));
       const body = { chd: [...good, card(luhnPan('455667'), { exp: '13/29' })], tags: [], scheme: 1 };
       assertRefused(await me.tokenize(body), 'chd[999].exp: expected MM/YY');
@@ -178,7 +178,7 @@ describe('POST /v1/tokenization/simple', () => {
       });
     }
 
-    test('nothing of a refused request is in the log', () => {
+    test('no value of a rejected request is in the log', () => {
       assert.ok(service.log.length > 0);
       for (const line of service.log) assert.doesNotMatch(line, /41111111|55555555|Ana Lopez|secretkey/);
     });
@@ -193,7 +193,7 @@ describe('POST /v1/tokenization/simple', () => {
   });
 
   describe('415', () => {
-    test('another media type, none, or a content encoding', async () => {
+    test('another or no media type, or a content encoding', async () => {
       const body = cards([VISA]);
       const types: Record<string, string>[] = [
         { 'content-type': 'text/plain' },
@@ -208,7 +208,7 @@ describe('POST /v1/tokenization/simple', () => {
   });
 
   describe('200', () => {
-    test('the request that all of these differ from is good', async () => {
+    test('the request that all of these differ from is accepted', async () => {
       dataOf(await me.send('POST', TOKENIZE, text('"x":1')));
       assert.equal(await me.count('tokens'), 1);
     });

@@ -22,7 +22,7 @@ const FULL = 'No free token is left for the cards of the request.';
 const cardsBetween = (bin: string, last: string): string[] =>
   Array.from({ length: 100 }, (_, middle) => bin + String(middle).padStart(2, '0') + last).filter(passesLuhn);
 
-describe('POST /v1/tokenization/simple, when tokens run out', () => {
+describe('POST /v1/tokenization/simple, when no tokens are free', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService();
@@ -43,7 +43,7 @@ describe('POST /v1/tokenization/simple, when tokens run out', () => {
       me = await newCaller(service);
     });
 
-    test(`200: all ${space} tokens of one BIN and last four are given, each once`, async () => {
+    test(`200: all ${space} tokens of one BIN and last four are issued, each once`, async () => {
       const ninth = cards(
         Array.from({ length: space / 9 }, () => pan),
         eight,
@@ -66,7 +66,7 @@ describe('POST /v1/tokenization/simple, when tokens run out', () => {
       assert.equal(data.tokens[0].token, '');
     });
 
-    test('400: a request of nothing else, and no Idempotency-Key keeps that', async () => {
+    test('400: a request without other cards, which is not stored for an Idempotency-Key', async () => {
       for (let round = 0; round < 2; round++) {
         const answer = await me.tokenize(cards([pan], eight), { 'idempotency-key': 'full' });
         assertRefused(answer, FULL, pan);
@@ -75,13 +75,13 @@ describe('POST /v1/tokenization/simple, when tokens run out', () => {
       assertRefused(await me.tokenize(cards([pan, '4111111111111112'], { ...eight, type: 'persistent' })), FULL, pan);
     });
 
-    test('200: other spaces, accounts and schemes are not touched', async () => {
+    test('200: other spaces, accounts and schemes are not affected', async () => {
       assert.deepEqual(statuses(dataOf(await me.tokenize(cards([pan], { scheme: 3, isEightDigitsBin: true })))), [1]);
       const other = await newCaller(service, { account: me.account, environment: 'production' });
       assert.deepEqual(statuses(dataOf(await other.tokenize(cards([pan], eight)))), [1]);
     });
 
-    test('400: deleted tokens stay reserved for 30 days', async () => {
+    test('400: deleted tokens remain reserved for 30 days', async () => {
       deleted = [...taken].slice(100, 103);
       dataOf(await me.send('DELETE', TOKENS, { tokens: deleted }));
       assertRefused(await me.tokenize(cards([pan], eight)), FULL);
@@ -91,7 +91,7 @@ describe('POST /v1/tokenization/simple, when tokens run out', () => {
       assertRefused(await me.tokenize(cards([pan], eight)), FULL);
     });
 
-    test('200: then exactly they are given again, of 20 concurrent requests to three', async () => {
+    test('200: then exactly these are issued again, to three of 20 concurrent requests', async () => {
       service.advance(60_000);
       const rows = 'select count(*) as rows from tokens where deleted_at is not null';
       await eventually(async () => Number((await service.core.database.read(rows))[0]?.['rows']) === 0);
@@ -103,7 +103,7 @@ describe('POST /v1/tokenization/simple, when tokens run out', () => {
   });
 
   describe('12 digits with scheme 1', () => {
-    test('200: the 90 tokens that fail Luhn, asked for one by one and all at once', async () => {
+    test('200: the 90 tokens that fail Luhn, requested one by one and all at once', async () => {
       const me = await newCaller(service);
       const [pan = ''] = cardsBetween('455667', '0001');
       const answers = await Promise.all(Array.from({ length: 40 }, () => me.tokenize(cards([pan]))));
@@ -117,7 +117,7 @@ describe('POST /v1/tokenization/simple, when tokens run out', () => {
   });
 
   describe('12 digits with an 8-digit BIN', () => {
-    test('200: keeps six, and is the same space as without it', async () => {
+    test('200: six digits are preserved, in the same space as without it', async () => {
       const me = await newCaller(service);
       const [pan = ''] = cardsBetween('455667', '0001');
       const all = tokensIn(await me.tokenize(cards(Array(60).fill(pan), { isEightDigitsBin: true })));
@@ -147,7 +147,7 @@ describe('POST /v1/tokenization/simple, when tokens run out', () => {
         writes: [{ sql: 'delete from tokens where deleted_at is not null', rows: [[]] }],
       });
 
-    test('exactly half of the values, and never a card number stored as token or capture, or sent along', async () => {
+    test('exactly half of the values, and never a card number that is stored or in the same request', async () => {
       const me = await newCaller(service);
       const pans = cardsBetween('455667', '4321');
       assert.equal(pans.length, 10);
@@ -194,7 +194,7 @@ describe('POST /v1/tokenization/simple, when tokens run out', () => {
       assert.deepEqual(given.sort(), half.filter((value) => value !== pan).sort());
     });
 
-    test('persistent: every card its own token, none of them a card', async () => {
+    test('persistent: a separate token for every card, none of them a card number', async () => {
       const me = await newCaller(service);
       const pans = cardsBetween('455667', '2222');
       const half = await halfOf(me, pans);

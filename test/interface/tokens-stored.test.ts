@@ -62,7 +62,7 @@ describe('GET /v1/tokens/{token}/inspect', () => {
       });
     }
 
-    test('another key of the account sees it, and created_by stays the name of the maker', async () => {
+    test('another key of the account can read it, and created_by is unchanged', async () => {
       const other = await newCaller(service, { account: me.account, name: 'other', permissions: ['tokens:inspect'] });
       const [token = ''] = tokensIn(await me.tokenize(cards([VISA])));
       assert.equal(dataOf(await other.send('GET', inspection(token))).created_by, 'checkout');
@@ -73,7 +73,7 @@ describe('GET /v1/tokens/{token}/inspect', () => {
     const name = `Ana ${VISA} Lopez 4111-1111 1111 1111`;
     const truncated = 'Ana 411111******1111 Lopez 411111******1111';
 
-    test('is truncated for keys without tokens:detokenize, and whole for the others', async () => {
+    test('is truncated for keys without tokens:detokenize, and complete for the others', async () => {
       const account = await service.newAccount();
       const creator = await newCaller(service, { account, permissions: ['tokens:create'] });
       const inspector = await newCaller(service, { account, permissions: ['tokens:inspect'] });
@@ -85,7 +85,7 @@ describe('GET /v1/tokens/{token}/inspect', () => {
       assert.equal(dataOf(await reader.send('GET', inspection(token))).name, name);
     });
 
-    test('creation returns its own tags as they were sent, and those of earlier requests truncated', async () => {
+    test('creation returns the tags of its request unchanged, and those of earlier requests truncated', async () => {
       const account = await service.newAccount();
       const creator = await newCaller(service, { account, permissions: ['tokens:create'] });
       const reader = await newCaller(service, { account, permissions: ['tokens:create', 'tokens:detokenize'] });
@@ -148,7 +148,7 @@ describe('DELETE /v1/tokens', () => {
       assert.deepEqual(dataOf(await remove([one])), { tokens: [{ id: one, status: 'fail' }] });
     });
 
-    test('with trailing slash, 1000 tokens at once, and the others stay', async () => {
+    test('with trailing slash, 1000 tokens at once, and no others', async () => {
       const tokens = tokensIn(await me.tokenize(cards(Array.from({ length: 1000 }, () => VISA))));
       const [kept = ''] = tokensIn(await me.tokenize(cards([VISA])));
       const before = await me.count('tokens');
@@ -169,7 +169,7 @@ describe('DELETE /v1/tokens', () => {
       );
     });
 
-    test('tokens of another account or environment fail and stay', async () => {
+    test('tokens of another account or environment fail and are unchanged', async () => {
       const [token = ''] = tokensIn(await me.tokenize(cards([VISA])));
       for (const options of [{}, { account: me.account, environment: 'production' as const }]) {
         const other = await newCaller(service, options);
@@ -179,7 +179,7 @@ describe('DELETE /v1/tokens', () => {
       dataOf(await me.send('GET', inspection(token)));
     });
 
-    test('neither card nor fingerprint of a deleted token is left', async () => {
+    test('neither card nor fingerprint of a deleted token remains', async () => {
       const owner = await newCaller(service);
       const [token = ''] = tokensIn(await owner.tokenize(cards([VISA], { type: 'persistent' })));
       dataOf(await owner.send('DELETE', TOKENS, { tokens: [token] }));
@@ -191,7 +191,7 @@ describe('DELETE /v1/tokens', () => {
       );
     });
 
-    test('a capture that was tokenized stays', async () => {
+    test('a capture that was tokenized remains', async () => {
       const id = await me.capture();
       const answer = await me.send('POST', `${CAPTURES}/${id}/tokenize`, { tags: [], scheme: 1 });
       dataOf(await remove(tokensIn(answer)));

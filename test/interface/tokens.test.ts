@@ -49,7 +49,7 @@ describe('POST /v1/tokenization/simple', () => {
 
   describe('200', () => {
     for (const scheme of [1, 3, 7, 8]) {
-      test(`scheme ${scheme}: the form for every length, unique and never the card number`, async () => {
+      test(`scheme ${scheme}: the format for every length, unique and never the card number`, async () => {
         const pans = LENGTHS.flatMap((length) => Array.from({ length: 4 }, () => luhnPan('455667', length)));
         const answer = await me.tokenize(cards(pans, { scheme }));
         const tokens = tokensIn(answer);
@@ -91,7 +91,7 @@ describe('POST /v1/tokenization/simple', () => {
       }
     });
 
-    test('isEightDigitsBin false keeps six digits and goes with every scheme', async () => {
+    test('isEightDigitsBin false keeps six digits and is valid with every scheme', async () => {
       const pan = luhnPan('455667');
       const heads = new Set<string>();
       for (let round = 0; round < 30; round++) {
@@ -102,7 +102,7 @@ describe('POST /v1/tokenization/simple', () => {
       assert.match(tokensIn(await me.tokenize(cards([pan], { scheme: 7, isEightDigitsBin: false })))[0] ?? '', UUID);
     });
 
-    test('every hidden digit takes every value, whatever it was in the card', async () => {
+    test('every hidden digit can have every value, whatever it was in the card', async () => {
       const tokens = tokensIn(await me.tokenize(cards(Array.from({ length: 1000 }, () => VISA))));
       assert.equal(new Set(tokens).size, 1000);
       for (let place = 6; place < 12; place++) assert.equal(new Set(tokens.map((token) => token[place])).size, 10);
@@ -132,7 +132,7 @@ describe('POST /v1/tokenization/simple', () => {
         assert.equal(tokens[index].card, `455667${'*'.repeat(pan.length - 10)}${pan.slice(-4)}`);
     });
 
-    test('a card may be a number of 12 to 19 digits, and no digit is lost', async () => {
+    test('a card may be a number of 12 to 19 digits, without loss of digits', async () => {
       for (const length of LENGTHS) {
         const pan = luhnPan('9223372', length);
         const text = `{"chd":[{"card":${pan},"name":"A","exp":"01/30"}],"tags":[],"scheme":7,"type":"persistent"}`;
@@ -142,7 +142,7 @@ describe('POST /v1/tokenization/simple', () => {
       }
     });
 
-    test('blanks and dashes in a card are dropped, leading zeros stay', async () => {
+    test('blanks and dashes in a card are dropped, leading zeros are kept', async () => {
       const written = ['4111 1111 1111 1111', '4111-1111-1111-1111', ' 41111111-11111111 '];
       const tokens = tokensIn(await me.tokenize(cards([VISA, ...written], { type: 'persistent' })));
       assert.equal(new Set(tokens).size, 1);
@@ -170,7 +170,7 @@ describe('POST /v1/tokenization/simple', () => {
       }
     });
 
-    test('items stand in the order of the request; what fails Luhn has status 0 while the others succeed', async () => {
+    test('items are in the order of the request; one that fails Luhn has status 0 while the others succeed', async () => {
       const wrong = '4111111111111112';
       const pans = [luhnPan('510000'), wrong, luhnPan('520000'), luhnPan('530000', 19), wrong];
       const answer = await me.tokenize(cards(pans, { tags: ['t'], scheme: '8' }));
@@ -206,7 +206,7 @@ describe('POST /v1/tokenization/simple', () => {
       assert.equal(inspection.name, long);
     });
 
-    test('a name with quotes, backslashes or half of a surrogate pair comes back as it was sent', async () => {
+    test('a name with quotes, backslashes or a lone surrogate is returned as it was sent', async () => {
       for (const name of ['"quoted" \\ /', '<b>&amp;</b>', 'a\ud800b', '\udc00'.repeat(60)]) {
         const [token] = tokensIn(await me.tokenize({ chd: [card(VISA, { name })], tags: [name], scheme: 7 }));
         const answer = await me.send('GET', `/v1/tokens/${token}/inspect`);
@@ -231,7 +231,7 @@ describe('POST /v1/tokenization/simple', () => {
       dataOf(await me.send('POST', `${TOKENIZE}/`, cards([VISA]), headers));
     });
 
-    test('accounts and environments give tokens of their own', async () => {
+    test('accounts and environments have separate tokens', async () => {
       const others = [
         await newCaller(service),
         await newCaller(service, { account: me.account, environment: 'production' }),

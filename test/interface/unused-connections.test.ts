@@ -11,23 +11,23 @@ const LOOK_MS = 5 * SECOND;
 /** Delay of a busy machine. */
 const SPARE_MS = 4 * SECOND;
 
-describe('a connection on which nothing was asked', { concurrency: true }, () => {
+describe('a connection without a request', { concurrency: true }, () => {
   let service: TestService;
   before(async () => {
     service = await startTestService();
   });
   after(() => service.stop());
 
-  it('ends without a word: a browser would take it for the answer to what it is just sending', async () => {
+  it('is closed without a response, which a browser could take for that of the request it is sending', async () => {
     const socket = await dial(service);
     assert.equal(await untilClosed(socket), '');
   });
 
-  it('with a part of a head is 400 in the envelope, and ends', async () => {
+  it('with an incomplete head is 400 in the envelope, and is closed', async () => {
     assertUnreadable(await exchange(service, 'GET /healthz HT'), 'a part of a head');
   });
 
-  it('is served when the request came while the service was held up', async () => {
+  it('is served when the request arrived while the service was blocked', async () => {
     const socket = await dial(service);
     const received = untilClosed(socket);
     await sleep(HEAD_MS - SPARE_MS);

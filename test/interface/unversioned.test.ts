@@ -6,7 +6,7 @@ import { LINES } from './request-lines.ts';
 
 const LISTENERS = ['production', 'sandbox', 'console'] as const;
 
-describe('what needs no key', () => {
+describe('endpoints without a key', () => {
   let service: TestService;
   before(async () => {
     service = await startTestService();
@@ -15,7 +15,7 @@ describe('what needs no key', () => {
 
   for (const environment of LISTENERS) {
     for (const path of ['/healthz', '/readyz']) {
-      test(`${path} says ok on the ${environment} listener`, async () => {
+      test(`${path} responds ok on the ${environment} listener`, async () => {
         for (const each of [path, `${path}/`, `${path}?x=1`]) {
           const { status, json, headers } = await service.call('GET', each, { environment });
           assert.equal(status, 200);
@@ -37,12 +37,12 @@ describe('what needs no key', () => {
     });
   }
 
-  test('a wrong key does no harm there', async () => {
+  test('an invalid key has no effect there', async () => {
     assert.equal((await service.call('GET', '/healthz', { key: 'wrong' })).status, 200);
   });
 
   describe('/docs', () => {
-    test('has a strict policy, no script, and nothing from elsewhere', async () => {
+    test('has a strict policy, no script, and no external content', async () => {
       const { text, headers } = await service.call('GET', '/docs');
       const policy = String(headers['content-security-policy']).split('; ');
       assert.ok(policy.includes("default-src 'none'"));
@@ -58,7 +58,7 @@ describe('what needs no key', () => {
       for (const link of links) assert.match(link, /^(#[A-Za-z-]+|\/docs\/style\.css|\/openapi\.json)$/);
     });
 
-    test('every link inside the page leads somewhere, and every endpoint is described', async () => {
+    test('every link inside the page has a target, and every endpoint is described', async () => {
       const { text } = await service.call('GET', '/docs');
       const ids = [...text.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
       assert.equal(new Set(ids).size, ids.length);
@@ -88,7 +88,7 @@ describe('what needs no key', () => {
       assert.deepEqual(families.get('cardvault_ready')?.samples, [{ name: 'cardvault_ready', labels: {}, value: 1 }]);
     });
 
-    test('counts requests by route pattern and status, and holds no ids', async () => {
+    test('counts requests by route pattern and status, and contains no ids', async () => {
       const account = await service.newAccount('A Very Private Name');
       const { id, secret } = await service.newKey(account, { name: 'private-key' });
       const pan = luhnPan('455667');
@@ -121,7 +121,7 @@ describe('what needs no key', () => {
         );
     });
 
-    test('is only for its allow-list', async () => {
+    test('is restricted to its allow-list', async () => {
       const own = await startTestService({ variables: { CARDVAULT_METRICS_ALLOW: '127.0.0.7, 127.0.3.0/24' } });
       try {
         const status = async (from: string): Promise<number> =>
@@ -139,7 +139,7 @@ describe('what needs no key', () => {
     });
   });
 
-  test('/readyz is 503 while the database is away, and /healthz is not', async () => {
+  test('/readyz is 503 while the database is unavailable, and /healthz is not', async () => {
     const own = await startTestService();
     try {
       await own.core.database.close();

@@ -14,7 +14,7 @@ const CARDS = JSON.stringify({ chd: [{ card: '4111111111111111', name: 'A', exp:
 const encoded = (path: string): string =>
   path.replace(/[^/]/g, (character) => `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
-describe('routes on the wire', () => {
+describe('routes as clients write them', () => {
   let service: TestService;
   let account: string;
   let key: string;
@@ -52,13 +52,13 @@ describe('routes on the wire', () => {
         assert.deepEqual(seen, Array(written.length).fill(seen[0]));
       });
 
-      test(`${line.method} ${line.path} needs a key however its path is written`, async () => {
+      test(`${line.method} ${line.path} requires a key however its path is written`, async () => {
         for (const path of [encoded(line.path), `${line.path}/`, `${line.path}?x=/`])
           assert.equal((await service.call(line.method, path, { body: line.body })).status, 403, path);
       });
     }
 
-    test('an encoded slash separates nothing, and two slashes do not equal one', async () => {
+    test('an encoded slash is not a separator, and two slashes do not equal one', async () => {
       for (const path of [
         '/v1%2Faccount',
         '/v1/tokenization%2fsimple',
@@ -69,7 +69,7 @@ describe('routes on the wire', () => {
         assert.equal((await service.call('POST', path, { key, body: CARDS })).status, 404, path);
     });
 
-    test('an Idempotency-Key is the same for every writing of a path', async () => {
+    test('an Idempotency-Key is the same for every spelling of a path', async () => {
       const headers = { 'idempotency-key': 'writings' };
       const first = await service.call('POST', PATH, { key, body: CARDS, headers });
       for (const path of [`${PATH}/`, encoded(PATH)]) {
@@ -134,7 +134,7 @@ describe('routes on the wire', () => {
       ['/api/session', 'console'],
       ['/sign-in', 'console'],
     ] as const) {
-      test(`of ${path} is 405 with Allow and without a body, and the connection stays good`, async () => {
+      test(`of ${path} is 405 with Allow and without a body, and the connection remains usable`, async () => {
         const [head, next] = await exchangeWithoutBody(
           service,
           requestText(`HEAD ${path}`, { connection: 'keep-alive' }) + requestText('GET /healthz'),
@@ -153,7 +153,7 @@ describe('routes on the wire', () => {
   });
 
   describe('Expect', () => {
-    test('a request that is refused by its head gets its refusal before it has sent a body', async () => {
+    test('a request that is rejected by its head gets the response before it sends a body', async () => {
       const expecting = { expect: '100-continue', 'content-length': '100' };
       const refused: readonly [number, string][] = [
         [403, requestText(`POST ${PATH}`, { ...own(expecting), 'x-api-key': 'wrong' })],
@@ -177,7 +177,7 @@ describe('routes on the wire', () => {
       }
     });
 
-    test('any other expectation cannot be met, and the connection ends', async () => {
+    test('any other expectation fails, and the connection is closed', async () => {
       for (const environment of ['sandbox', 'console'] as const) {
         const answers = await exchange(service, requestText('GET /healthz', { expect: '200-ok' }), { environment });
         assert.deepEqual(
@@ -190,7 +190,7 @@ describe('routes on the wire', () => {
     });
   });
 
-  describe('pipelining behind a refused body', () => {
+  describe('pipelining after a rejected body', () => {
     const refusals: readonly [string, number, () => string][] = [
       ['of a wrong media type', 415, () => withBody('x'.repeat(100), own({ 'content-type': 'text/plain' }))],
       ['of a wrong key', 403, () => withBody(CARDS, { ...own(), 'x-api-key': 'wrong' })],
@@ -204,7 +204,7 @@ describe('routes on the wire', () => {
         body,
       );
     for (const [what, status, text] of refusals) {
-      test(`a request behind a body ${what} is read as a request, or the connection ends`, async () => {
+      test(`a request after a body ${what} is parsed as a request, or the connection is closed`, async () => {
         const before = await countTokens();
         const next = withBody(CARDS, own({ 'x-request-id': 'behind' }));
         const last = requestText('GET /healthz', { 'x-request-id': 'last' });
@@ -222,7 +222,7 @@ describe('routes on the wire', () => {
       });
     }
 
-    test('nothing of a body that is too large is read as a request', async () => {
+    test('no part of a body that is too large is parsed as a request', async () => {
       const before = await countTokens();
       const inner = withBody(CARDS, own({ 'x-request-id': 'inner' }));
       const body = inner.repeat(Math.ceil((MIB + 1) / inner.length));
@@ -233,8 +233,8 @@ describe('routes on the wire', () => {
     });
   });
 
-  describe('a client that leaves in the middle', () => {
-    test('of its response has caused the effect once, and finds the response with its Idempotency-Key', async () => {
+  describe('a client that disconnects in the middle', () => {
+    test('of the response has caused the effect once, and gets the response with its Idempotency-Key', async () => {
       const before = await countTokens();
       const headers = own({ 'idempotency-key': 'left', 'content-length': String(CARDS.length) });
       const socket = await dial(service);
@@ -248,7 +248,7 @@ describe('routes on the wire', () => {
       assert.equal((await countTokens()) - before, 1);
     });
 
-    test('of the work itself finds its response, or carries it out once', async () => {
+    test('of the execution gets the response, or executes the request once', async () => {
       const before = await countTokens();
       for (let index = 0; index < 10; index++) {
         const name = { 'idempotency-key': `gone-${index}` };
@@ -267,7 +267,7 @@ describe('routes on the wire', () => {
       assert.equal((await countTokens()) - before, 10);
     });
 
-    test('of its body has no effect, at both doors', async () => {
+    test('of its body causes no effect, in the API and the console', async () => {
       const before = await countTokens();
       for (const environment of ['sandbox', 'console'] as const) {
         const socket = await dial(service, { environment });
