@@ -73,7 +73,7 @@ export const theme = createTheme({
     Modal: Modal.extend({
       defaultProps: {
         centered: true,
-        overlayProps: { backgroundOpacity: 0.45, blur: 2 },
+        overlayProps: { backgroundOpacity: 0.45 },
         // A page may have one banner only.
         attributes: { header: { role: 'presentation' } },
       },

@@ -45,7 +45,7 @@ export function Palette() {
         <Search size={18} aria-hidden />
       </ActionIcon>
       <Modal.Root opened={isOpen} onClose={close} returnFocus={!hasLeft} yOffset="12vh" centered={false} size={560}>
-        <Modal.Overlay backgroundOpacity={0.45} blur={2} />
+        <Modal.Overlay backgroundOpacity={0.45} />
         <Modal.Content aria-label={t('searchShort')} className={classes['content'] ?? ''}>
           <PaletteSearch onLeave={leave} />
         </Modal.Content>
