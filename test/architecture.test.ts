@@ -240,7 +240,7 @@ describe('architecture', () => {
     );
   });
 
-  test('every file is in a place of the list', () => {
+  test('every file is in a folder of the list', () => {
     const places = new Set<string>(PLACES);
     assert.deepEqual(
       all.filter(({ path }) => !places.has(rankOf(path))).map(({ path }) => path),
@@ -253,7 +253,7 @@ describe('architecture', () => {
     );
   });
 
-  test('a file imports only from its own place and from places above it', () => {
+  test('a file imports only from its folder and from folders above it', () => {
     const rank = (path: string): number => (PLACES as readonly string[]).indexOf(rankOf(path));
     const wrong = sources.flatMap((source) =>
       source.imports
@@ -265,7 +265,7 @@ describe('architecture', () => {
     assert.deepEqual(wrong, []);
   });
 
-  test('no two files import each other, directly or around a corner', () => {
+  test('no two files import each other, directly or indirectly', () => {
     const graph = new Map(
       [...sources, ...read('console/web/src')].map((source) => [
         source.path,
@@ -282,7 +282,7 @@ describe('architecture', () => {
     for (const path of graph.keys()) visit(path, []);
   });
 
-  test('the vault does not know the console: two files import its door, and nothing else of it', () => {
+  test('the vault does not depend on the console: two files import its entry point, and nothing else', () => {
     const importers = sources
       .filter(({ path }) => path.startsWith('src/'))
       .flatMap((source) =>
@@ -301,7 +301,7 @@ describe('architecture', () => {
     );
   });
 
-  test('the console imports of the vault what the list names', () => {
+  test('the console imports only the listed parts of the vault', () => {
     const shared = [...SHARED_WITH_CONSOLE, ...Object.keys(SHARED_FURTHER)];
     const listed = new Set<string>();
     const wrong = sources
@@ -325,7 +325,7 @@ describe('architecture', () => {
     );
   });
 
-  test('the console writes to its own tables alone', () => {
+  test('the console writes only to its own tables', () => {
     const written = sources
       .filter(({ path }) => path.startsWith('console/'))
       .flatMap(({ path, text }) =>
@@ -340,7 +340,7 @@ describe('architecture', () => {
     );
   });
 
-  test('use cases commit by the transaction alone', () => {
+  test('use cases commit only through the transaction', () => {
     const entryOf = (path: string): string | undefined =>
       Object.keys(COMMITTING).find((entry) => path === entry || (entry.endsWith('/') && path.startsWith(entry)));
     const committing = sources
@@ -357,7 +357,7 @@ describe('architecture', () => {
     );
   });
 
-  test('kernel imports nothing but itself, not even of Node', () => {
+  test('kernel imports only itself, not even Node', () => {
     const outside = sources
       .filter(({ path }) => rankOf(path) === 'src/kernel')
       .flatMap((source) =>
@@ -368,7 +368,7 @@ describe('architecture', () => {
     assert.deepEqual(outside, []);
   });
 
-  test('each library is known in one place only', () => {
+  test('each library is imported in one place only', () => {
     const homes: readonly [RegExp, ...string[]][] = [
       [
         /^(@?fastify|fast-json-stringify|light-my-request|find-my-way)/,
@@ -411,7 +411,7 @@ describe('architecture', () => {
 
   describe('banned calls', () => {
     for (const { pattern, home, instead } of BANNED) {
-      test(`${pattern.source} stands ${home === '' ? 'nowhere' : `in ${home} only`}: use ${instead}`, () => {
+      test(`${pattern.source} is used ${home === '' ? 'nowhere' : `in ${home} only`}: use ${instead}`, () => {
         const found = sources
           .filter(({ path }) => home === '' || !(path === home || (home.endsWith('/') && path.startsWith(home))))
           .flatMap(({ path, text }) =>
@@ -444,7 +444,7 @@ describe('architecture', () => {
     });
   });
 
-  test('no folder is a drawer for everything', () => {
+  test('no folder has a name without a subject', () => {
     const folders = new Set(all.flatMap(({ path }) => path.split('/').slice(0, -1)));
     assert.deepEqual(
       [...folders].filter((name) => /^(utils?|helpers?|common|types?|misc|shared|lib)$/i.test(name)),
@@ -478,7 +478,7 @@ describe('architecture', () => {
     assert.deepEqual(others, [], 'exports that this test cannot see');
   });
 
-  test('every endpoint file stands in the one array of endpoints', () => {
+  test('every endpoint file is in the array of endpoints', () => {
     const array = readFileSync(join(ROOT, 'src', 'http', 'endpoints.ts'), 'utf8');
     const files = sources.filter(
       ({ path, text }) => path.startsWith('src/http/endpoints/') && /\bdefineEndpoint\(/.test(text),
@@ -497,7 +497,7 @@ describe('architecture', () => {
     assert.equal(new Set(ENDPOINTS.map(({ method, path }) => `${method} ${path}`)).size, declared);
   });
 
-  test('nothing is left to do in the files', () => {
+  test('no file has an open task', () => {
     const word = new RegExp(['TO', 'DO|FIX', 'ME'].join(''));
     const files = globSync('{src,console,test,bench,scripts,bin,docs}/**/*.{ts,tsx,mjs,md,sql,css,html}', {
       cwd: ROOT,
@@ -544,7 +544,7 @@ describe('the console in the browser', () => {
     assert.deepEqual(foreign, []);
   });
 
-  test('makes no markup of text, runs no text, and draws no lots', () => {
+  test('creates no markup from text, runs no text, and uses no random numbers', () => {
     const banned =
       /\b(dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval|Function\(|Math\.random)/;
     const found = pages.flatMap(({ path, text }) =>

@@ -15,7 +15,7 @@ describe('the search for secrets', () => {
     JSON: Buffer.from(JSON.stringify({ word })),
   };
   for (const [form, bytes] of Object.entries(wordForms))
-    test(`finds a word as ${form}`, () => assert.deepEqual(new Search(['other', word]).found(bytes), [word]));
+    test(`finds a text as ${form}`, () => assert.deepEqual(new Search(['other', word]).found(bytes), [word]));
 
   for (const bits of [2048, 3072]) {
     const pair = newKeyPair(bits);
@@ -39,7 +39,7 @@ describe('the search for secrets', () => {
       test(`finds a private key of ${bits} bits as ${form}`, () =>
         assert.deepEqual(search.found(Buffer.from(written)), ['private key 1']));
 
-    test(`does not take the public half of ${bits} bits for it`, async () => {
+    test(`does not confuse it with the public key of ${bits} bits`, async () => {
       const { raw } = await newCertificate(pair);
       for (const each of [publicPem(pair), raw, raw.toString('base64'), raw.toString('hex')])
         assert.deepEqual(search.found(Buffer.from(each)), []);

@@ -16,8 +16,8 @@ import { PERMISSIONS } from '../src/accounts/permission.ts';
 
 const NOW = Date.parse('2026-11-22T10:00:00.000Z');
 
-describe('a typed allow-list', () => {
-  it('takes the networks that the service takes, and no others', () => {
+describe('an allow-list that a user enters', () => {
+  it('accepts the networks that the service accepts, and no others', () => {
     const octet = fc.oneof(fc.integer({ min: 0, max: 300 }).map(String), fc.constantFrom('', '01', '0x1', '-1'));
     const bits = fc.option(fc.oneof(fc.integer({ min: 0, max: 130 }).map(String), fc.constantFrom('', '-1', 'x')));
     const four = fc.array(octet, { minLength: 3, maxLength: 5 }).map((parts) => parts.join('.'));
@@ -33,14 +33,14 @@ describe('a typed allow-list', () => {
     );
   });
 
-  it('knows what stands for the whole internet', () => {
+  it('recognizes the entire internet', () => {
     assert.ok(parseNetwork('0.0.0.0/0')?.isEverywhere);
     assert.ok(parseNetwork(' ::/0 ')?.isEverywhere);
     assert.ok(!parseNetwork('10.0.0.0/8')?.isEverywhere);
     assert.equal(parseNetwork('nonsense/0'), undefined);
   });
 
-  it('knows very wide networks, and how many addresses those of IPv4 have', () => {
+  it('recognizes very wide networks, and counts the addresses of those of IPv4', () => {
     const rows = (...all: string[]) => all.map((cidr) => ({ cidr, note: '' }));
     assert.ok(hasWideNetwork(rows('10.0.0.0/8', '64.0.0.0/7')));
     assert.ok(hasWideNetwork(rows('2001::/31')));
@@ -50,7 +50,7 @@ describe('a typed allow-list', () => {
     assert.equal(parseNetwork('2001::/31')?.addresses, undefined);
   });
 
-  it('shows the effective network when more bits were typed', () => {
+  it('shows the effective network when more bits were entered', () => {
     const meant = (text: string) => {
       const { network, hasHostBits } = parseNetwork(text) ?? {};
       return [network, hasHostBits];
@@ -87,7 +87,7 @@ describe('a typed allow-list', () => {
     });
   });
 
-  it('adds no network twice, and drops rows that nothing was typed into', () => {
+  it('adds no network twice, and drops empty rows', () => {
     const rows = [
       { cidr: ' ', note: '' },
       { cidr: '::1', note: 'old' },
@@ -126,7 +126,7 @@ describe('the form of a key', () => {
     revision: 3,
   } as const;
 
-  it('sends what was not touched as it was', () => {
+  it('sends unchanged values as they were', () => {
     assert.deepEqual(toKeyAttributes(toFormValues(key), NOW, key.expires_at), {
       name: 'shop',
       description: '',
@@ -137,14 +137,14 @@ describe('the form of a key', () => {
     assert.equal(toKeyAttributes(toFormValues({ ...key, expires_at: null }), NOW, null).expires_at, undefined);
   });
 
-  it('counts days from now, and takes a day to its end where the person is', () => {
+  it('counts days from now, and expires at the end of the local day of the user', () => {
     const ends = (expiry: 'd30' | 'date', date = '') =>
       toKeyAttributes({ ...NEW_KEY, expiry, date }, NOW, null).expires_at;
     assert.equal(ends('d30'), '2026-12-22T10:00:00.000Z');
     assert.equal(ends('date', '2026-12-31'), new Date(2026, 11, 31, 23, 59, 59, 999).toISOString());
   });
 
-  it('has every permission in one group, and presets that are all different', () => {
+  it('has every permission in one group, and distinct presets', () => {
     assert.deepEqual(GROUPS.flatMap(listPermissions).sort(), [...PERMISSIONS].sort());
     for (const preset of ['all', 'store', 'payments', 'read', 'none'] as const) {
       const same = (['all', 'store', 'payments', 'read', 'none'] as const).filter((each) =>
@@ -158,18 +158,18 @@ describe('the form of a key', () => {
 });
 
 describe('searching for tokens', () => {
-  it('takes digits with the blanks between them', () => {
+  it('accepts digits with blanks between them', () => {
     assert.deepEqual(toSearch('bin', ' 4111 11'), { by: 'bin', value: '411111' });
     assert.deepEqual(toSearch('tag', ' two words '), { by: 'tag', value: 'two words' });
   });
 
-  it('sends no whole card number where digits of one are expected, and a whole token or tag', () => {
+  it('sends tokens and tags, but no complete card number where digits of one are expected', () => {
     for (const by of ['last_four', 'bin'] as const)
       assert.equal(findFault(toSearch(by, '4111 1111 1111 1111')), 'card');
     for (const by of ['token', 'tag'] as const) assert.equal(findFault(toSearch(by, '4111111111111111')), undefined);
   });
 
-  it('says what does not fit before it is sent', () => {
+  it('reports invalid input before it is sent', () => {
     assert.equal(findFault(toSearch('token', '  ')), 'empty');
     assert.equal(findFault(toSearch('last_four', '123')), 'last_four');
     assert.equal(findFault(toSearch('bin', '1234567')), 'bin');
@@ -179,7 +179,7 @@ describe('searching for tokens', () => {
 });
 
 describe('a capture', () => {
-  it('shows its additional information over lines and changes nothing of it', () => {
+  it('shows its additional information on several lines, unchanged', () => {
     assert.equal(
       formatJson('{"a":[1,{}],"b":"x, {y}: \\"z\\""}'),
       '{\n  "a": [\n    1,\n    {}\n  ],\n  "b": "x, {y}: \\"z\\""\n}',
@@ -191,12 +191,12 @@ describe('a capture', () => {
     );
   });
 
-  it('loses no digit of a long number, and lets no sign turn the text', () => {
+  it('loses no digit of a long number, and escapes bidirectional characters', () => {
     assert.equal(formatJson('[12345678901234567890.10]'), '[\n  12345678901234567890.10\n]');
     assert.equal(formatJson('"\u202eabc"'), '"\\u202eabc"');
   });
 
-  it('counts down in its two greatest units', () => {
+  it('counts down in its two largest units', () => {
     assert.deepEqual(splitDuration(90_061_000), [
       ['day', 1],
       ['hour', 1],
@@ -215,7 +215,7 @@ describe('a capture', () => {
 });
 
 describe('the commands of the first steps', () => {
-  it('hold bodies that are JSON, and no key', () => {
+  it('contain JSON bodies, and no key', () => {
     const { card, capture, payment } = buildCommands('curl https://vault.example', 2031);
     for (const command of [card, capture, payment]) {
       assert.match(command, /^curl https:\/\/vault\.example\//);

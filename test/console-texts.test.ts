@@ -40,7 +40,7 @@ const missing = (keys: readonly string[]): string[] => {
 };
 
 describe('the texts of the console', () => {
-  it('are the same in every language, with the same places for values', () => {
+  it('are the same in every language, with the same placeholders', () => {
     assert.deepEqual([...SPANISH.keys()].sort(), [...ENGLISH.keys()].sort());
     const other = [...ENGLISH].filter(
       ([key, text]) => !PLURAL.test(key) && `${holesOf(text)}` !== `${holesOf(SPANISH.get(key) ?? '')}`,
@@ -48,18 +48,18 @@ describe('the texts of the console', () => {
     assert.deepEqual(other, []);
   });
 
-  it('come as one and as many, wherever they come as one of both', () => {
+  it('have singular and plural, wherever they have one of both', () => {
     const plurals = [...ENGLISH.keys()].filter((key) => PLURAL.test(key)).map((key) => key.replace(PLURAL, ''));
     assert.deepEqual(missing(plurals), []);
   });
 
-  it('are never empty, and have no blanks at their ends', () => {
+  it('are never empty, and have no leading or trailing blanks', () => {
     for (const texts of [ENGLISH, SPANISH])
       for (const [key, text] of texts) assert.ok(text !== '' && text.trim() === text, key);
   });
 });
 
-describe('what the service tells as a word has a text', () => {
+describe('every code of the service has a text', () => {
   for (const [what, keys] of [
     ['every failure', Object.keys(FAILURES).map((code) => `errors.${code}`)],
     ['every finding of health', Object.keys(FINDINGS).map((finding) => `health.findings.${finding}`)],
@@ -85,7 +85,7 @@ describe('what the service tells as a word has a text', () => {
     it(what, () => assert.deepEqual(missing(keys), []));
 });
 
-describe('what the audit log tells as a word has a text', () => {
+describe('every code of the audit log has a text', () => {
   const rows = readFileSync(join(import.meta.dirname, '..', 'docs', 'audit-log.md'), 'utf8')
     .split('\n')
     .filter((line) => /^\| `[a-z-]+\.[a-z-]+` \|/.test(line))
@@ -139,7 +139,7 @@ describe('what the audit log tells as a word has a text', () => {
     ['altered', 'audit.values.answer'],
     ['operation', 'payments.operation'],
   ] as const)
-    it(`every word of "${name}"`, () => assert.deepEqual(missing(wordsOf(name).map((word) => `${place}.${word}`)), []));
+    it(`every code of "${name}"`, () => assert.deepEqual(missing(wordsOf(name).map((word) => `${place}.${word}`)), []));
 
   it('every audited filter', () => assert.deepEqual(missing(filterNames.map((name) => `audit.filters.${name}`)), []));
 });

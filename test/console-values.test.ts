@@ -4,21 +4,21 @@ import { computeScale } from '../console/web/src/pages/overview/series.ts';
 import { countDecimals, parseAmount } from '../console/web/src/pages/payments/amount.ts';
 import { findFaultySetting, toSettings, withChange } from '../console/web/src/parts/setting-changes.ts';
 
-describe('an amount that a person types', () => {
-  it('is taken with point or comma, and gets all places of the currency', () => {
+describe('an amount that a user enters', () => {
+  it('is accepted with point or comma, and gets all decimals of the currency', () => {
     for (const typed of ['5', '5.0', '5,00', ' 05.00 '])
       assert.deepEqual(parseAmount(typed, '12.50'), { amount: '5.00' });
     assert.deepEqual(parseAmount('900', '1000'), { amount: '900' });
     assert.deepEqual(parseAmount('0.001', '1.000'), { amount: '0.001' });
   });
 
-  it('may be the most there is and not a minor unit above', () => {
+  it('may be the maximum, and not a minor unit more', () => {
     assert.deepEqual(parseAmount('12.50', '12.50'), { amount: '12.50' });
     assert.deepEqual(parseAmount('12.51', '12.50'), { fault: 'tooMuch' });
     assert.deepEqual(parseAmount('999999999999.99', '999999999999.98'), { fault: 'tooMuch' });
   });
 
-  it('is never guessed: a mark of thousands, a sign, an exponent and too many places are refused', () => {
+  it('is never guessed: a thousands separator, a sign, an exponent and too many decimals are rejected', () => {
     for (const typed of ['1,000', '1.000', '1,000.00', '-5', '5e3', '5.001', '', '.5', '5.', '5 000', '٥'])
       assert.deepEqual(parseAmount(typed, '9999.00'), { fault: 'form' }, typed);
     assert.deepEqual(parseAmount('5.0', '1000'), { fault: 'form' });
@@ -28,13 +28,13 @@ describe('an amount that a person types', () => {
     for (const typed of ['0', '0.00', '000']) assert.deepEqual(parseAmount(typed, '12.50'), { fault: 'zero' });
   });
 
-  it('knows the places of the currency by what the service writes', () => {
+  it('has the decimals of the currency that the service uses', () => {
     assert.deepEqual(['12.50', '1000', '1.000'].map(countDecimals), [2, 0, 3]);
   });
 });
 
 describe('the scale of a chart', () => {
-  it('goes in at most four round steps from nothing to what no bar is above', () => {
+  it('has at most four round steps from zero to a maximum above all bars', () => {
     const ends = [1, 3, 4, 5, 10, 11, 489, 1000, 1001].map((most) => [most, computeScale(most)] as const);
     for (const [most, ticks] of ends) {
       const [last = 0, before = 0] = [ticks.at(-1), ticks.at(-2)];
@@ -44,7 +44,7 @@ describe('the scale of a chart', () => {
     assert.deepEqual(computeScale(10), [0, 5, 10]);
   });
 
-  it('has whole numbers only, and an end even where there is nothing', () => {
+  it('has integers only, and a maximum even without data', () => {
     assert.deepEqual(computeScale(3), [0, 1, 2, 3]);
     assert.deepEqual(computeScale(0), [0, 1]);
     for (const most of [1, 2, 7, 9, 10]) assert.ok(computeScale(most).every(Number.isInteger));
@@ -62,17 +62,17 @@ describe('changes of settings', () => {
     ...over,
   });
 
-  it('hold what differs from what is set, and an emptied one as no longer set', () => {
+  it('contain settings that differ, and emptied ones as removed', () => {
     const changes = withChange(withChange({}, setting({}), 'http-signature'), setting({ name: 'key-id' }), '');
     assert.deepEqual(toSettings(changes), [{ name: 'auth', value: 'http-signature' }, { name: 'key-id' }]);
     assert.deepEqual(withChange(changes, setting({}), 'jwt'), { 'key-id': '' });
   });
 
-  it('send a secret again although it is unknown whether it differs', () => {
+  it('include an entered secret although it is unknown whether it differs', () => {
     assert.deepEqual(withChange({}, setting({ value: null, is_secret: true }), 's'), { auth: 's' });
   });
 
-  it('are found by the place that a failure names', () => {
+  it('are found by the path in a failure', () => {
     const sent = [{ name: 'auth' }, { name: 'key-id' }];
     assert.equal(findFaultySetting('settings[1].value', sent), 'key-id');
     assert.equal(findFaultySetting('key-id', sent), 'key-id');

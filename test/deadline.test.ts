@@ -29,7 +29,7 @@ async function ending(text: string): Promise<{ code: number | null; signal: stri
 
 const PATIENCE = { timeout: 60_000 };
 
-test('a file that never answers is ended, and says what held it', PATIENCE, async () => {
+test('a file that never completes is ended, and reports what kept it running', PATIENCE, async () => {
   const { code, err } = await ending(`test('it', () => new Promise(() => setInterval(() => {}, 100)));`);
   assert.equal(code, 1);
   assert.match(err, /one\.mjs still runs after 1 s, held by .*Timeout/);
@@ -41,7 +41,7 @@ test('a file that leaves something running is ended', PATIENCE, async () => {
 });
 
 const noProc = !existsSync('/proc/self/task') && 'this system has no /proc';
-test('a file that holds the loop is killed from outside', { ...PATIENCE, skip: noProc }, async () => {
+test('a file that blocks the event loop is killed by its parent', { ...PATIENCE, skip: noProc }, async () => {
   const stopLooking = killOverdueChildren(directory, 2000);
   try {
     const { signal } = await ending(`test('it', () => { for (;;); });`);

@@ -42,7 +42,7 @@ describe('docs/console', () => {
     );
   });
 
-  test('stays small', () => {
+  test('is small', () => {
     const bytes = pictures.map((path) => statSync(join(root, path)).size);
     assert.ok(bytes.reduce((sum, size) => sum + size, 0) < 2_000_000);
   });
@@ -55,7 +55,7 @@ describe('docs/operations.md', () => {
     });
   }
 
-  test('names no setting that does not exist', () => {
+  test('mentions no setting that does not exist', () => {
     for (const path of documents) {
       for (const [name] of read(path).matchAll(/\bCARDVAULT_[A-Z0-9_]*[A-Z0-9]\b/g)) {
         assert.ok(Object.hasOwn(SETTINGS, name), `${path}: ${name}`);
@@ -83,7 +83,7 @@ describe('docs/operations.md', () => {
     }
   });
 
-  test('has every host that connections go out to', () => {
+  test('has every host of outgoing connections', () => {
     const sources = globSync('src/payments/processors/**/*.ts', { cwd: root, exclude: ['**/*.test.ts'] }).map(read);
     const hosts = sources.flatMap((source) => [...source.matchAll(/'https:\/\/([a-z0-9.-]+)/g)]);
     assert.ok(hosts.length > 0);
@@ -127,7 +127,7 @@ describe('settings of payments', () => {
       }
     }
 
-    test(`${page} is named in docs/operations.md`, () => {
+    test(`${page} is linked in docs/operations.md`, () => {
       assert.match(read('docs/operations.md'), new RegExp(`\\(processors/${processor}\\.md[#)]`));
     });
   }
@@ -172,7 +172,7 @@ describe('docs/guides/payments.md', () => {
     for (const name of names) assert.match(guide, new RegExp(`\`([a-z_]*\\.)*${name}[.\`]`), name);
   });
 
-  test('has every member of an answer', () => {
+  test('has every member of a response', () => {
     for (const name of namesIn(paymentResponse.schema))
       assert.match(guide, new RegExp(`\`([a-z_]*\\.)*${name}[.\`]`), name);
   });
@@ -199,7 +199,7 @@ describe('docs/errors.md', () => {
     }
   });
 
-  test('says that what time can change, or is no 200 or 400, is not kept', () => {
+  test('states which responses are not stored', () => {
     for (const code of Object.keys(FAILURES) as FailureCode[]) {
       const { status, isTransient: passing } = PROBLEMS[code];
       if (status !== 400 || passing === true) assert.match(row('docs/errors.md', code)[4] ?? '', /^no\b/, code);
@@ -217,7 +217,7 @@ describe('docs/audit-log.md', () => {
     test(`has ${action}`, () => assert.equal(row('docs/audit-log.md', action).length, 4));
   }
 
-  test('has actions that happen', () => {
+  test('has only actions that are recorded', () => {
     const sources = globSync(['src/**/*.ts', 'console/{people,approvals,server,wire}/**/*.ts'], { cwd: root }).filter(
       (path) => path !== join('src', 'audit', 'audit.ts'),
     );
@@ -247,7 +247,7 @@ describe('docs/interface-map.md', () => {
 });
 
 describe('README.md', () => {
-  test('takes a payment as the guide does, where the commands are run', () => {
+  test('creates a payment as the guide does, with the same commands', () => {
     const [, section = ''] = read('README.md').split('\n## Take a payment\n');
     const commands = [...(section.split('\n## ')[0] ?? '').matchAll(/^ {4}(npx|curl) .*(?:\n {6,}.*)*/gm)];
     assert.equal(commands.length, 2);
@@ -255,7 +255,7 @@ describe('README.md', () => {
       assert.ok(read('docs/guides/payments.md').includes(`\n${command.replace(/^ {4}/gm, '')}\n`), command);
   });
 
-  test('holds the two commands', () => {
+  test('contains the two commands', () => {
     const lines = read('README.md').split('\n');
     assert.ok(lines.includes('    npm ci && npm start'));
     assert.ok(lines.includes('    npm ci && npm test'));
@@ -264,7 +264,7 @@ describe('README.md', () => {
 
 describe('every document', () => {
   for (const path of documents) {
-    test(`${path} names files that exist`, () => {
+    test(`${path} refers to files that exist`, () => {
       const text = read(path);
       for (const [, named = ''] of text.matchAll(/`((?:src|test|docs|bin|bench)\/[^`\s]*)`/g)) {
         // NAME stands for a processor that is yet to be written.
@@ -279,7 +279,7 @@ describe('every document', () => {
       }
     });
 
-    test(`${path} names no machine and no registry`, () => {
+    test(`${path} contains no machine and no registry`, () => {
       const found = /\/(?:work|tmp|root|home|Users)\/|registry\.|npmjs|\.\.\/shared|localhost:(?!844[345]\b)[0-9]/.exec(
         read(path),
       );

@@ -211,11 +211,11 @@ describe('guides', () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  describe('show the programs as they are', () => {
+  describe('contain the programs unchanged', () => {
     const shown = globSync('*.md', { cwd: GUIDES }).flatMap((guide) => blocksOf(guide).map(({ text }) => text));
     const files = globSync('{receivers,senders}/*', { cwd: GUIDES });
 
-    test('of which there are nine', () => {
+    test('nine in total', () => {
       const known = [
         ...[...JOSE, ...WSSEC].map(({ file: name }) => join('receivers', name)),
         ...SENDING.map(({ file: name }) => join('senders', name)),
@@ -265,7 +265,7 @@ describe('guides', () => {
     }
   });
 
-  describe('open an answer of POST /proxy/jose', { concurrency: 2 }, () => {
+  describe('decrypt and verify a response of POST /proxy/jose', { concurrency: 2 }, () => {
     const answerOf = async (of: Merchant): Promise<{ answer: string; payload: string }> => {
       const card = (part: string): string => `{{${of.token}:detokenize | extract:${part}}}`;
       const body = `{"amount": 0.00, "cardData": {"number": "${card('card')}", "name": "${card('name')}"}}`;
@@ -284,12 +284,12 @@ describe('guides', () => {
         assert.deepEqual({ code, out }, { code: 0, out: payload }, err);
       });
 
-      test(`${program.file} refuses another merchant's`, { skip }, async () => {
+      test(`${program.file} rejects that of another merchant`, { skip }, async () => {
         const { answer } = await answerOf(other);
         assertRefused(await open(program, answer, merchant.publicKey));
       });
 
-      test(`${program.file} refuses a value that is not the signed one`, { skip }, async () => {
+      test(`${program.file} rejects a value that is not the signed one`, { skip }, async () => {
         const [one, another] = [await answerOf(merchant), await answerOf(merchant)];
         const { data } = JSON.parse(one.answer);
         const mixed = { data: { ...data, value: JSON.parse(another.answer).data.value } };
@@ -309,7 +309,7 @@ describe('guides', () => {
     return run([...command, file(envelope), file(processorKey), ...own, file(merchant.certificate)]);
   };
 
-  describe('open an envelope of POST /proxy/wssec', { concurrency: 2 }, () => {
+  describe('decrypt and verify an envelope of POST /proxy/wssec', { concurrency: 2 }, () => {
     /** Changes of an envelope; each one keeps a signature that is valid over some part. */
     const attacks: readonly (readonly [name: string, change: (envelope: string) => string])[] = [
       ['with the signed Body elsewhere', (envelope) => wrapped(envelope, (body) => newIds(body))],
@@ -333,12 +333,12 @@ describe('guides', () => {
         assert.deepEqual({ code, out }, { code: 0, out: payload }, err);
       });
 
-      test(`${program.file} refuses another merchant's`, { skip }, async () => {
+      test(`${program.file} rejects that of another merchant`, { skip }, async () => {
         assertRefused(await open(program, (await envelopeOf(other)).envelope));
       });
 
       for (const [name, change] of isStartedOften(program) ? attacks : attacks.slice(0, 1)) {
-        test(`${program.file} refuses one ${name}`, { skip }, async () => {
+        test(`${program.file} rejects one ${name}`, { skip }, async () => {
           const { envelope } = await envelopeOf(merchant);
           const changed = change(envelope);
           assert.notEqual(changed, envelope);
@@ -349,7 +349,7 @@ describe('guides', () => {
   });
 
   // One after another, as it moves the clock of the service.
-  describe('look at the time of an envelope', () => {
+  describe('check the time of an envelope', () => {
     for (const program of WSSEC) {
       const skip = program.tool === undefined ? false : absent(program.tool);
       test(`${program.file}`, { skip }, async () => {

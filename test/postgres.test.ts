@@ -36,7 +36,7 @@ function isThere(pid: number): boolean {
   }
 }
 
-describe('a PostgreSQL of our own', { timeout: 120_000, skip: whyNoPostgres() }, () => {
+describe('the PostgreSQL of the tests', { timeout: 120_000, skip: whyNoPostgres() }, () => {
   let postgres: Postgres;
   before(async () => {
     postgres = await startPostgres();
@@ -49,7 +49,7 @@ describe('a PostgreSQL of our own', { timeout: 120_000, skip: whyNoPostgres() },
     assert.deepEqual(await ask(await postgres.newDatabase(), 'show fsync'), [{ fsync: 'on' }]);
   });
 
-  test('makes empty databases for a user who is no superuser and has a password', async () => {
+  test('creates empty databases for a user without superuser rights and with a password', async () => {
     const address = await postgres.newDatabase();
     const who = 'select rolname as name, rolsuper as super, rolcreatedb as makes from pg_roles where rolname = user';
     assert.deepEqual(await ask(address, who), [{ name: 'cardvault', super: false, makes: true }]);
@@ -61,7 +61,7 @@ describe('a PostgreSQL of our own', { timeout: 120_000, skip: whyNoPostgres() },
     await assert.rejects(ask(address.replace(/:[0-9a-f]+@/, '@'), 'select 1'), /password/);
   });
 
-  test('a database of a name that is there already is the same one, and one that was dropped is new', async () => {
+  test('returns the existing database of a name, and a new one after it was dropped', async () => {
     const address = await postgres.newDatabase('again');
     await ask(address, 'create table things (id text primary key)');
     const both = await Promise.all([postgres.newDatabase('again'), postgres.newDatabase('again')]);
@@ -76,12 +76,12 @@ describe('a PostgreSQL of our own', { timeout: 120_000, skip: whyNoPostgres() },
     assert.deepEqual(await ask(address, `select to_regclass('things') as things`), [{ things: null }]);
   });
 
-  test('orders text in another way than by its bytes, without a collation', async () => {
+  test('does not order text by its bytes without a collation', async () => {
     if (Number.parseInt(postgres.release, 10) < 15) return;
     assert.deepEqual(await ask(await postgres.newDatabase(), `select 'a' < 'B' as before`), [{ before: true }]);
   });
 
-  test('keeps what was committed when it is killed and started again', async () => {
+  test('keeps committed rows when it is killed and started again', async () => {
     const address = await postgres.newDatabase();
     await ask(address, `create table things as select 'kept' as name`);
     const killed = postmaster(postgres.directory);
@@ -97,8 +97,8 @@ describe('a PostgreSQL of our own', { timeout: 120_000, skip: whyNoPostgres() },
   });
 });
 
-describe('the end of a PostgreSQL', { timeout: 120_000, skip: whyNoPostgres() }, () => {
-  test('stop leaves no process and no folder', async () => {
+describe('the stop of a PostgreSQL', { timeout: 120_000, skip: whyNoPostgres() }, () => {
+  test('leaves no process and no folder', async () => {
     const postgres = await startPostgres();
     const { directory } = postgres;
     const pid = postmaster(directory);
@@ -111,7 +111,7 @@ describe('the end of a PostgreSQL', { timeout: 120_000, skip: whyNoPostgres() },
   });
 
   for (const signal of ['SIGKILL', 'SIGINT'] as const)
-    test(`nothing is left of it when its process ends by ${signal}`, async () => {
+    test(`also leaves nothing when its process ends by ${signal}`, async () => {
       const file = JSON.stringify(join(import.meta.dirname, 'fixtures', 'postgres.ts'));
       const script = `
         const { startPostgres } = await import(${file});
@@ -130,7 +130,7 @@ describe('the end of a PostgreSQL', { timeout: 120_000, skip: whyNoPostgres() },
 });
 
 describe('a PostgreSQL with TLS', { timeout: 120_000, skip: whyNoPostgres() }, () => {
-  test('lets its user in with TLS only', async () => {
+  test('accepts its user with TLS only', async () => {
     const authority = await createCa(Date.now());
     const { certificate, key } = await createServerCertificate(
       authority,
@@ -147,7 +147,7 @@ describe('a PostgreSQL with TLS', { timeout: 120_000, skip: whyNoPostgres() }, (
 });
 
 describe('the PostgreSQL of a run', { timeout: 120_000, skip: whyNoPostgres() }, () => {
-  test('makes databases', async () => {
+  test('creates databases', async () => {
     const postgres = await sharedPostgres();
     const address = await postgres.newDatabase();
     assert.deepEqual(await ask(address, 'select 1 as one'), [{ one: 1 }]);

@@ -21,7 +21,7 @@ const WHILE_ENDING = `
     });
   });`;
 
-test('a process that reset a connection while it ended comes to its end', { timeout: 30_000 }, async (t) => {
+test('a process that resets a connection while it exits completes', { timeout: 30_000 }, async (t) => {
   const child = spawn(process.execPath, ['--input-type=module', '-e', WHILE_ENDING], { stdio: 'ignore' });
   t.after(() => child.kill('SIGKILL'));
   assert.deepEqual(await once(child, 'exit'), [0, null]);

@@ -9,7 +9,7 @@ const BEGIN = 'begin read write';
 const CONFLICT = { writes: [insert('counter', INSERT_NEW)] };
 const LOST = { committed: false, write: 0, row: 0 };
 
-describe('PostgreSQL: a connection that breaks', { skip: whyNoPostgres(), timeout: 120_000 }, () => {
+describe('PostgreSQL: a broken connection', { skip: whyNoPostgres(), timeout: 120_000 }, () => {
   let rig: PostgresFixture;
   before(async () => {
     rig = await PostgresFixture.shared();
@@ -52,7 +52,7 @@ describe('PostgreSQL: a connection that breaks', { skip: whyNoPostgres(), timeou
     });
   }
 
-  test('bytes of the old connection that arrive behind the new one are refused', async () => {
+  test('bytes of the old connection that arrive after the new one are rejected', async () => {
     for (const kind of ['at once', 'one by one', 'with a sign of life']) {
       const { proxy, database } = await rig.throughProxy();
       await database.commit({ writes: [] });
@@ -78,7 +78,7 @@ describe('PostgreSQL: a connection that breaks', { skip: whyNoPostgres(), timeou
     await rig.happenedOnce(done);
   });
 
-  test('signs of life while a group is in doubt do not make it happen again', async () => {
+  test('heartbeats while a group is in doubt do not repeat it', async () => {
     for (let wait = 0; wait < 400; wait += 80) {
       const { proxy, database } = await rig.throughProxy();
       await database.commit({ writes: [] });
@@ -132,7 +132,7 @@ describe('PostgreSQL: a connection that breaks', { skip: whyNoPostgres(), timeou
     }
   }
 
-  test('a writer whose row was removed says that it does not know', async () => {
+  test('a writer whose row was removed reports an unknown result', async () => {
     const { proxy, database } = await rig.throughProxy();
     await database.commit({ writes: [] });
     let commits = 0;
@@ -149,7 +149,7 @@ describe('PostgreSQL: a connection that breaks', { skip: whyNoPostgres(), timeou
     proxy.close();
   });
 
-  test('the journal is whole', async () => {
+  test('the journal is intact', async () => {
     await rig.journalIsWhole();
   });
 });

@@ -14,7 +14,7 @@ const SOON_MS = 30_000;
 const OWN = `from pg_stat_activity
   where datname = current_database() and usename = current_user and pid <> pg_backend_pid()`;
 
-describe('PostgreSQL: trouble with the server', { skip: whyNoPostgres(), timeout: 120_000 }, () => {
+describe('PostgreSQL: conflicts and server faults', { skip: whyNoPostgres(), timeout: 120_000 }, () => {
   let rig: PostgresFixture;
   before(async () => {
     rig = await PostgresFixture.shared();
@@ -79,7 +79,7 @@ describe('PostgreSQL: trouble with the server', { skip: whyNoPostgres(), timeout
     });
   }
 
-  test('two nodes with the same rows in opposite order: one of them has each', async () => {
+  test('two nodes with the same rows in opposite order: one of them commits each', async () => {
     const [one, other] = [rig.open(), rig.open()];
     for (let round = 0; round < 6; round++) {
       const ids = Array.from({ length: 40 }, (_, index) => `pair ${round} ${index}`);
@@ -121,7 +121,7 @@ describe('PostgreSQL: trouble with the server', { skip: whyNoPostgres(), timeout
     await rig.journalIsWhole();
   });
 
-  test('a row that another holds on to: an error in bounded time, and no effect', async () => {
+  test('a row that another transaction locks: an error in bounded time, and no effect', async () => {
     const database = rig.open(undefined, { statementTimeoutMs: 200 });
     await rig.eyes.commit({ writes: [insert('held')] });
     const holding = rig.operate(
@@ -139,7 +139,7 @@ describe('PostgreSQL: trouble with the server', { skip: whyNoPostgres(), timeout
     await rig.eyes.commit({ writes: [write("delete from accounts where id in ('held', 'late')", [])] });
   });
 
-  test('a network that swallows everything: an error in bounded time, and an end', async () => {
+  test('a network that drops everything: an error in bounded time, and a closed connection', async () => {
     const { proxy, database } = await rig.throughProxy({ statementTimeoutMs: 100, connectTimeoutMs: 300 });
     await database.commit({ writes: [] });
     await database.read('select 1 as one');
@@ -178,7 +178,7 @@ describe('PostgreSQL: trouble with the server', { skip: whyNoPostgres(), timeout
     await rig.operate(`select pg_terminate_backend(pid) ${OWN}`);
   });
 
-  test('a unit whose statements are prepared behind its own fault does not harm the others', async () => {
+  test('a unit whose statements are prepared after its own error does not affect others', async () => {
     const database = rig.open();
     const fresh = 'update accounts set name = ? where id = ? and created_at < 5';
     const faulty = {
@@ -204,7 +204,7 @@ describe('PostgreSQL: trouble with the server', { skip: whyNoPostgres(), timeout
     await rig.operate("delete from accounts where id = 'beside'");
   });
 
-  test('more texts than are prepared, and values too many for a text that others use', async () => {
+  test('more texts than are prepared, and too many values for a text that others use', async () => {
     const database = rig.open();
     const commits = Array.from({ length: 1100 }, (_, index) =>
       database.commit({

@@ -29,7 +29,7 @@ describe('lanes over PostgreSQL', { skip: whyNoPostgres(), timeout: 120_000 }, (
   };
   const entry = (account: string) => ({ account, environment: 'sandbox', at: 1, record: '{}' });
 
-  test('of nodes that all start at once are each registered once, with their first record', async () => {
+  test('of nodes that start concurrently are each registered once, with their first record', async () => {
     const below = spread();
     await insertAccounts(rig.eyes, ['acct_later', ...Array.from({ length: NODES }, (_, index) => `acct_${index}`)], 2);
     const nodes = Array.from({ length: NODES }, () => rig.open(rig.address, { writers: WRITERS, below }));
@@ -47,7 +47,7 @@ describe('lanes over PostgreSQL', { skip: whyNoPostgres(), timeout: 120_000 }, (
     await Promise.all(nodes.map((node) => node.close()));
   });
 
-  test('that were removed with all their rows are found, also after a writer drew one of them again', async () => {
+  test('that were removed with all their rows are found, also after a writer chose one of them again', async () => {
     const [newest = 0] = (await lanes()).slice(-1);
     const remove = async (lane: number): Promise<void> => {
       await rig.operate(`delete from journal where lane = ${lane}; delete from journal_heads where lane = ${lane}`);

@@ -126,7 +126,7 @@ function* ordersOf(length: number, taken: readonly number[] = []): Generator<rea
   for (let next = 0; next < length; next++) if (!taken.includes(next)) yield* ordersOf(length, [...taken, next]);
 }
 
-describe('PostgreSQL: units that are merged', { skip: whyNoPostgres(), timeout: 120_000 }, () => {
+describe('PostgreSQL: merged units of work', { skip: whyNoPostgres(), timeout: 120_000 }, () => {
   let rig: PostgresFixture;
   let database: PostgresDatabase;
   const model = new Model();
@@ -137,7 +137,7 @@ describe('PostgreSQL: units that are merged', { skip: whyNoPostgres(), timeout: 
   });
   after(() => rig.remove());
 
-  test('do not take place in two orders at once', async () => {
+  test('are visible in one order only', async () => {
     const token = (which: string): Write => ({
       sql: `${INSERT} on conflict do nothing`,
       rows: [[bytesOf(which), null, null, null, 0, 0]],
@@ -156,7 +156,7 @@ describe('PostgreSQL: units that are merged', { skip: whyNoPostgres(), timeout: 
     assert.deepEqual(await database.commit({ writes: [remove('x'), remove('y')] }), { committed: true });
   });
 
-  test('do what the same units do on SQLite in some order', async () => {
+  test('have the effect of the same units on SQLite in some order', async () => {
     let state: State = { tokens: [], accounts: [] };
     const seen = { groups: 0, commits: 0, conflicts: 0, errors: 0 };
     const property = fc.asyncProperty(fc.array(unit, { minLength: 1, maxLength: 4 }), async (units) => {

@@ -9,7 +9,7 @@ import { whyNoPostgres } from '../fixtures/postgres-binaries.ts';
 import { freePort } from '../fixtures/postgres-server.ts';
 import { COMMITTED, operate, PostgresFixture, tell } from './postgres-fixture.ts';
 
-describe('PostgreSQL: servers that come and go', { skip: whyNoPostgres(), timeout: 120_000 }, () => {
+describe('PostgreSQL: servers that fail and return', { skip: whyNoPostgres(), timeout: 120_000 }, () => {
   let postgres: Postgres;
   let rig: PostgresFixture;
   before(async () => {
@@ -60,7 +60,7 @@ describe('PostgreSQL: servers that come and go', { skip: whyNoPostgres(), timeou
     assert.equal(await database.isAlive(), true);
   });
 
-  test('a dead host first, and a silent one: the living one is used', async () => {
+  test('an unreachable host, and a silent one: the running one is used', async () => {
     const dead = await freePort();
     const { proxy } = await rig.throughProxy();
     proxy.onMessage = () => 'hold';
@@ -76,7 +76,7 @@ describe('PostgreSQL: servers that come and go', { skip: whyNoPostgres(), timeou
     await assert.rejects(none.commit(tell('none')), { name: 'StorageError', message: refused });
   });
 
-  test('a standby does not answer: nothing is acknowledged before a later write is on it', async () => {
+  test('a standby does not respond: nothing is acknowledged before a later write is on it', async () => {
     const database = rig.open();
     await database.commit({ writes: [] });
     await operator("alter system set synchronous_standby_names = 'nobody'");
@@ -99,7 +99,7 @@ describe('PostgreSQL: servers that come and go', { skip: whyNoPostgres(), timeou
     await rig.happenedOnce(kept);
   });
 
-  test('a server that was made a standby takes nothing, and everything once it is promoted', async () => {
+  test('a server that became a standby accepts no writes until it is promoted', async () => {
     const database = rig.open();
     await database.commit({ writes: [] });
     const signal = join(postgres.directory, 'data', 'standby.signal');

@@ -63,7 +63,7 @@ describe('PostgreSQL with TLS', { skip: whyNoPostgres(), timeout: 120_000 }, () 
   };
   const readPassword = (): string => /:([^:@]+)@/.exec(address)?.[1] ?? '';
 
-  test('right and wrong authorities and names of the host', async () => {
+  test('valid and invalid CAs and host names', async () => {
     const fine = { ssl: true, known: false };
     assert.deepEqual(await ask('sslmode=require'), fine);
     assert.deepEqual(await ask('sslmode=require', 'localhost'), fine);
@@ -88,7 +88,7 @@ describe('PostgreSQL with TLS', { skip: whyNoPostgres(), timeout: 120_000 }, () 
     }
   });
 
-  test('a certificate of the client, where the server wants one', async () => {
+  test('a client certificate, where the server requires one', async () => {
     assert.deepEqual(await ask(`sslmode=verify-full&sslrootcert=${ca}${client}`), { ssl: true, known: true });
     const rules = join(postgres.directory, 'data', 'pg_hba.conf');
     const owner = 'host all postgres 127.0.0.1/32 scram-sha-256\n';

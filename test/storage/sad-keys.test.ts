@@ -44,7 +44,7 @@ function contract(kind: string, skip: string | false, make: () => Promise<Rig>):
     });
     afterEach(() => rig.remove());
 
-    test('are found by period while they are open, and by id, in another process too', async () => {
+    test('are found by period while they are open, and by id, also in another process', async () => {
       assert.deepEqual(await store.list(), []);
       assert.equal(await store.findOpen('sandbox', PERIOD), undefined);
       const [key, other] = [newKey(), newKey({ environment: 'production' })];
@@ -57,14 +57,14 @@ function contract(kind: string, skip: string | false, make: () => Promise<Rig>):
       assert.deepEqual(sorted(await again.list()), sorted([key, other]));
     });
 
-    test('are one for a period when many processes insert at the same moment', async () => {
+    test('are created once for a period when many processes insert concurrently', async () => {
       const keys = Array.from({ length: 8 }, () => newKey());
       const stored = await Promise.all(keys.map((key) => rig.open().insert(key)));
       assert.equal(stored.filter((isStored) => isStored).length, 1);
       assert.deepEqual(sorted(await store.list()), sorted([keys[stored.indexOf(true)] as WrappedSadKey]));
     });
 
-    test('make room for another one of the period when they are closed', async () => {
+    test('allow another one for the period when they are closed', async () => {
       const [key, next] = [newKey(), newKey()];
       await store.insert(key);
       await store.close(key, 5);
@@ -78,7 +78,7 @@ function contract(kind: string, skip: string | false, make: () => Promise<Rig>):
       assert.equal(await store.insert(copied), false);
     });
 
-    test('are gone when they are destroyed, open or closed, also twice', async () => {
+    test('no longer exist when they are destroyed, open or closed, also twice', async () => {
       const [key, closed] = [newKey(), newKey({ closedAt: 7 })];
       await store.insert(key);
       await store.insert(closed);
@@ -136,7 +136,7 @@ describe('files of keys of sensitive authentication data', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  test('are for their user only, and hold no key until one is needed', async () => {
+  test('are readable by their user only, and contain no key until one is needed', async () => {
     await store.list();
     assert.deepEqual(readdirSync(folder), []);
     await store.insert(newKey());
@@ -173,12 +173,12 @@ describe('files of keys of sensitive authentication data', () => {
     }
   });
 
-  test('that cannot be written are an error of the storage', async () => {
+  test('that cannot be written are a storage error', async () => {
     writeFileSync(keys, 'no folder');
     await assert.rejects(store.insert(newKey()), { name: 'StorageError', message: /cannot be used: (EEXIST|ENOTDIR)/ });
   });
 
-  test('are written again when the folder was removed, and drafts of a crash are cleared', async () => {
+  test('are written again when the folder was removed, and temporary files of a crash are deleted', async () => {
     await store.insert(newKey());
     rmSync(keys, { recursive: true });
     assert.equal(await store.insert(newKey()), true);

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { runWithSettings } from '../fixtures/command.ts';
 import { startTestService } from '../fixtures/test-service.ts';
 
-describe('a service that notes the heads of its audit log in a file', () => {
+describe('a service that records the heads of its audit log in a file', () => {
   let directory: string;
   let variables: Record<string, string>;
   const inFolder = (name: string): string => join(directory, name);
@@ -21,7 +21,7 @@ describe('a service that notes the heads of its audit log in a file', () => {
   });
   after(() => rmSync(directory, { recursive: true, force: true }));
 
-  test('does so before it stops, with a line of its log', async () => {
+  test('records them before it stops, and logs it', async () => {
     const service = await startTestService({ directory, variables });
     await service.newAccount();
     await service.stop();
@@ -35,7 +35,7 @@ describe('a service that notes the heads of its audit log in a file', () => {
     assert.match(out, /, all in order\n2 noted heads found\nheads {2}SHA-256 /);
   });
 
-  test('shows with the command that an earlier copy was restored, which the database alone does not', async () => {
+  test('shows with the command that an earlier copy was restored, which the database alone cannot show', async () => {
     copyFileSync(inFolder('vault.db'), inFolder('older.db'));
     await runWithSettings(variables, 'account', 'create', '--name', 'Later');
     const { out } = await verify('--json');
@@ -48,7 +48,7 @@ describe('a service that notes the heads of its audit log in a file', () => {
     assert.match(json.fault, /record [0-9]+: noted at 20.*Z and missing/);
   });
 
-  test('counts apart what a restore replaced, and refuses a file that it cannot read', async () => {
+  test('counts the heads that a restore replaced separately, and rejects a file that it cannot parse', async () => {
     await runWithSettings(variables, 'account', 'create', '--name', 'Lost');
     const noted = inFolder('before-restore.json');
     writeFileSync(noted, (await verify('--json')).out);

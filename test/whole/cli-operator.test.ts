@@ -51,7 +51,7 @@ describe('cardvault operator', () => {
       );
     });
 
-  test('invites before the service ever ran, and the user who opens the link enters a name', async () => {
+  test('invites before the first start of the service, and the user who opens the link enters a name', async () => {
     const fresh = await run('list', '--json');
     assert.notEqual(fresh.code, 0, 'nothing is made by looking');
     const made = await run('invite', '--json');
@@ -73,7 +73,7 @@ describe('cardvault operator', () => {
     );
   });
 
-  test('prints what it knows of a link when only the running service knows its port', async () => {
+  test('prints a link without port when only the running service knows the port', async () => {
     const variables = { CARDVAULT_DATA_DIR: directory, CARDVAULT_CONSOLE_PORT: '0' };
     const { stdout } = await runCommand(['operator', 'invite', '--email', 'port@example.com'], variables);
     assert.match(stdout, /^invitation +\/join#[A-Za-z0-9_-]{43}$/m);
@@ -85,7 +85,7 @@ describe('cardvault operator', () => {
     assert.match(named.json().invitation, /^https:\/\/vault\.example\.com\/join#/);
   });
 
-  test('makes a link to a new password for an address that is there, and an invitation for any other', async () => {
+  test('creates a credential reset link for an existing address, and an invitation for any other', async () => {
     const again = await run('invite', '--email', 'Olga@example.com', '--json');
     const lasts = Date.parse(again.json.expires_at) - now();
     assert.ok(lasts > 23 * HOUR && lasts <= 24 * HOUR);
@@ -100,7 +100,7 @@ describe('cardvault operator', () => {
     assert.equal((await run('list', '--json')).json.length, 2);
   });
 
-  test('unlocks who was locked', async () => {
+  test('unlocks a locked user', async () => {
     await withVault(async ({ people }) => {
       for (let index = 0; index < 10; index++)
         await people.signIn
@@ -126,13 +126,13 @@ describe('cardvault operator', () => {
     assert.equal(nobody.err.includes('nobody@'), false);
   });
 
-  test('reports the fault of an address, without repeating it', async () => {
+  test('reports an invalid address, without repeating it', async () => {
     const wrong = await run('invite', '--email', 'not an address', '--json');
     assert.equal(wrong.code, 1);
     assert.equal(JSON.parse(wrong.err).error, 'email: expected an email address');
   });
 
-  test('leaves a trail in the audit log, with the system user', async () => {
+  test('is recorded in the audit log, with the system user', async () => {
     const { out } = await runInProcess(directory, 'audit', 'export', '--account', '');
     const records = out
       .trim()

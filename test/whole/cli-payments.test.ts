@@ -53,7 +53,7 @@ describe('cardvault payments', () => {
     assert.equal((await resultOf(payments('enable', account, '--processor', 'koin', '--json')))['processor'], 'koin');
   });
 
-  test('the sandbox has the simulator, with its settings in force', async () => {
+  test('the sandbox has the simulator, with its effective settings', async () => {
     const account = await desk.newAccount();
     const none = { account, environment: 'sandbox', enabled: false, processor: null, altered: false, settings: {} };
     assert.deepEqual(await shown(account), none);
@@ -69,7 +69,7 @@ describe('cardvault payments', () => {
     await refused(payments('disable', account), /payments are not enabled there/);
   });
 
-  test('settings are merged, an empty value removes, and they outlive disabling', async () => {
+  test('settings are merged, removed by an empty value, and kept when payments are disabled', async () => {
     const account = await desk.newAccount();
     const enable = async (...pairs: string[]) =>
       (await resultOf(payments('enable', account, '--json', ...settings(...pairs)))).settings;
@@ -96,7 +96,7 @@ describe('cardvault payments', () => {
     assert.equal((await enable('erase-sad=true')).code, 0);
   });
 
-  test('of the same name the last wins, and a value may hold an equals sign', async () => {
+  test('the last of several settings of one name applies, and a value may contain an equals sign', async () => {
     const account = await desk.newAccount();
     const { settings: taken } = await resultOf(
       payments('enable', account, '--json', ...settings('payment-scheme=1', 'payment-scheme=8')),
@@ -108,7 +108,7 @@ describe('cardvault payments', () => {
     assert.equal(other.settings['base-url'], url);
   });
 
-  test('each processor keeps its own, and account and environments are apart', async () => {
+  test('settings are separate for each processor, account and environment', async () => {
     const [one, two] = [await desk.newAccount(), await desk.newAccount()];
     await payments('enable', one, ...settings('payment-scheme=1'));
     await resultOf(
@@ -149,7 +149,7 @@ describe('cardvault payments', () => {
     );
   });
 
-  test('production says which processor, and takes the simulator by force only', async () => {
+  test('production requires a processor, and accepts the simulator with --force only', async () => {
     const account = await desk.newAccount();
     const production = ['--environment', 'production'];
     await refused(payments('enable', account, ...production), /which processor\? give --processor/);
@@ -161,7 +161,7 @@ describe('cardvault payments', () => {
   });
 
   describe('secrets', () => {
-    test('come from a file, are kept, and shown nowhere', async () => {
+    test('are read from a file, kept, and shown nowhere', async () => {
       const account = await desk.newAccount();
       const file = desk.file(`${SECRET}\n`);
       const enable = (...more: string[]) =>
@@ -194,7 +194,7 @@ describe('cardvault payments', () => {
         assert.deepEqual(new Search([SECRET]).found(readFileSync(join(parentPath, name))), [], name);
     });
 
-    test('are missing from the audit log, which has the other values', async () => {
+    test('are not in the audit log, which has the other values', async () => {
       const account = await desk.newAccount();
       const values = ['private-key=sk_canary_of_koin_81c2', 'account=canary-account-81c2'];
       await resultOf(payments('enable', account, '--json', '--processor', 'koin', ...settings(...values)));
@@ -214,7 +214,7 @@ describe('cardvault payments', () => {
     });
   });
 
-  describe('a mistake changes nothing and is explained', () => {
+  describe('a usage error changes nothing and is explained', () => {
     const NOTHING = 'canary-of-a-mistake';
     for (const [what, args] of [
       [/setting 2 does not exist; there are .*opened-expiry/, settings('payment-scheme=3', `${NOTHING}=1`)],
@@ -282,7 +282,7 @@ describe('cardvault payments', () => {
     });
     const doubtful = (...more: string[]): Promise<CommandResult> => shell.run('payments', 'doubtful', ...more);
 
-    test('lists payments with an unknown outcome, with amounts as digits, until it is known', async () => {
+    test('lists payments with an unknown outcome, with amounts as digits, until it is resolved', async () => {
       assert.deepEqual((await doubtful('--json')).json, []);
       assert.match((await doubtful()).out, /no payment has an unknown outcome/);
       const me = await newMerchant(service, { 'timeout-ms': '300' });
@@ -316,7 +316,7 @@ describe('cardvault payments', () => {
       assert.match((await doubtful()).out, /no payment has an unknown outcome/);
     });
 
-    test('ends with the outcome that the operator states', async () => {
+    test('payments resolve completes the operation with the outcome of the operator', async () => {
       const me = await newMerchant(service, { 'timeout-ms': '300', 'recovery-delay-ms': '600000' });
       const resolve = (id: string, outcome: string): Promise<CommandResult> => {
         const of = ['--account', me.account, '--environment', 'sandbox', '--transaction', id];
@@ -343,7 +343,7 @@ describe('cardvault payments', () => {
       assert.ok(!JSON.stringify((await doubtful('--json')).json).includes(me.account));
     });
 
-    test('counts the attempts that found nothing out', async () => {
+    test('counts the attempts without a result', async () => {
       const me = await newMerchant(service, { 'timeout-ms': '300', 'recovery-delay-ms': '0' });
       const id = await me.opened('authorization', { amount: TIMES_OUT, words: '_inquiry_timeout_always' });
       await waitForRecovery(service, async () => (await doubtful('--json')).json[0]?.attempts >= 1);
@@ -353,7 +353,7 @@ describe('cardvault payments', () => {
     });
   });
 
-  test('enabling and disabling stand in the audit log', async () => {
+  test('enabling and disabling are in the audit log', async () => {
     const service = await startTestService({ directory: desk.directory });
     try {
       const actions: string[] = [];
@@ -364,7 +364,7 @@ describe('cardvault payments', () => {
     }
   });
 
-  test('a mistyped option is named without its value', async () => {
+  test('a mistyped option is reported without its value', async () => {
     const account = await desk.newAccount();
     for (const more of [[], ['--json']]) {
       const ran = await refused(payments('enable', account, `--seting=shared-secret=${SECRET}'`, ...more), /--seting'/);
@@ -372,7 +372,7 @@ describe('cardvault payments', () => {
     }
   });
 
-  test('a value that begins with @ is a file, whose line end is none of it', async () => {
+  test('a value that begins with @ is read from a file, without the final line end', async () => {
     const account = await desk.newAccount();
     const file = join(desk.files, 'expiry');
     for (const [content, taken] of [

@@ -46,7 +46,7 @@ describe('beside a running service', () => {
     assert.equal((verified as { code: number }).code, 0);
   });
 
-  test('a reader of the output that goes away is no fault of the command', () => {
+  test('a reader of the output that disconnects is not an error of the command', () => {
     const script = `"$0" "$1" account list --json | true; exit "$PIPESTATUS"`;
     const env = { ...withoutSettings(process.env), CARDVAULT_DATA_DIR: fixture.directory };
     const { status, stderr } = spawnSync('bash', ['-c', script, process.execPath, BIN], { env, encoding: 'utf8' });
@@ -85,7 +85,7 @@ describe('serve', () => {
   };
   const fileOf = (): string => join(directory, 'operator-invitation');
 
-  test('on a terminal prints a screen with a line to try and the link, once more without key and link', async () => {
+  test('on a terminal prints a screen with an example command and the link; a second start prints neither key nor link', async () => {
     const [first, second] = [await served(false, true), await served(false, true)];
     assert.match(first, /^cardvault is running, /);
     assert.match(first, /\ncurl --cacert \S+ https:\/\/localhost:[0-9]+\/v1\/tokenization\/simple .*cv_sandbox_/);
@@ -96,7 +96,7 @@ describe('serve', () => {
     assert.match(second, /cardvault key create/);
   });
 
-  test('on a terminal prints one JSON document with --json, once more without key and link', async () => {
+  test('on a terminal prints one JSON document with --json; a second start prints neither key nor link', async () => {
     const [first, second] = [await served(true, true), await served(true, true)].map((text) => JSON.parse(text));
     const { production, sandbox, console: operators, demo_key, operator_invitation, ...rest } = first;
     for (const url of [production, sandbox, operators]) assert.match(url, /^https:\/\/localhost:[0-9]+$/);
@@ -109,7 +109,7 @@ describe('serve', () => {
     assert.equal(second.operator_invitation, null);
   });
 
-  test('elsewhere names a file with the link, which only its user reads, until there is an operator', async () => {
+  test('elsewhere prints the path of a file with the link, which only its user can read, until there is an operator', async () => {
     const victim = join(directory, 'victim');
     symlinkSync(victim, fileOf());
     const screen = await served(false, false);
@@ -143,7 +143,7 @@ describe('serve', () => {
     assert.equal(existsSync(fileOf()), false);
   });
 
-  test('elsewhere names that file with --json, and starts as well when it cannot be written', async () => {
+  test('elsewhere prints that path with --json, and starts even when the file cannot be written', async () => {
     mkdirSync(join(fileOf(), 'in the way'), { recursive: true });
     const without = JSON.parse(await served(true, false));
     assert.deepEqual([without.operator_invitation, without.operator_invitation_file], [null, null]);

@@ -12,7 +12,7 @@ const processor = newKeyPair();
 const merchant = newKeyPair();
 const other = newKeyPair();
 
-describe('cardvault proxy configure refuses, and nothing changes:', () => {
+describe('cardvault proxy configure rejects, without a change:', () => {
   let desk: CliFixture;
   before(() => {
     desk = openCliFixture();
@@ -208,7 +208,7 @@ describe('cardvault proxy configure refuses, and nothing changes:', () => {
     }
   });
 
-  test('a certificate where there is no key', async () => {
+  test('a certificate without a key', async () => {
     const { code, err } = await proxy(
       'configure',
       await newAccount(),

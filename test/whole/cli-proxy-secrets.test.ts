@@ -32,7 +32,7 @@ describe('cardvault proxy', () => {
     more.length > 0 ? JSON.parse(err).error : err.replace(/^cardvault: /, '');
 
   for (const { form, more } of FORMS) {
-    test(`remove ${form} removes nothing without --force, also when the answer is no`, async () => {
+    test(`remove ${form} removes nothing without --force, also when it is not confirmed`, async () => {
       const before = await show();
       for (const given of [[], ['--no-force']]) {
         const ran = await desk.proxy('remove', account, ...given, ...more);
@@ -60,7 +60,7 @@ describe('cardvault proxy', () => {
       `wssec.password=${SECRET}\u0007`,
       `wssec.password=@/nowhere`,
     ]) {
-      test(`configure ${form} does not repeat what was typed for a setting: ${JSON.stringify(text)}`, async () => {
+      test(`configure ${form} does not repeat a malformed setting: ${JSON.stringify(text)}`, async () => {
         const before = await show();
         const ran = await desk.proxy('configure', account, '--setting', text, ...more);
         assert.ok([1, 2].includes(ran.code), `${ran.code}`);
@@ -80,7 +80,7 @@ describe('cardvault proxy', () => {
       for (const ran of [first, second]) assert.ok(!`${ran.out}${ran.err}`.includes(SECRET));
     });
 
-    test(`configure ${form} says which file there is not`, async () => {
+    test(`configure ${form} reports which file is missing`, async () => {
       const missing = join(desk.files, 'no-such-file');
       for (const args of [
         ['--processor-public-key', missing],

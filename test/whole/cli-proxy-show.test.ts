@@ -32,7 +32,7 @@ describe('cardvault proxy show', () => {
   };
   const configure = (...more: string[]): Promise<CommandResult> => proxy('configure', ...more);
 
-  test('--json has exactly this shape, also as the answer of configure', async () => {
+  test('--json has exactly this shape, also as the output of configure', async () => {
     const { json } = await proxy('show', '--json');
     assert.deepEqual(Object.keys(json), [
       'account',
@@ -98,7 +98,7 @@ describe('cardvault proxy show', () => {
     assert.equal((await configure('--setting', 'jose.payload=')).out, out);
   });
 
-  test('the other environment has nothing', async () => {
+  test('the other environment has no configuration', async () => {
     const { json } = await proxy('show', '--environment', 'production', '--json');
     assert.deepEqual(
       [json.environment, json.processor_public_key, json.merchant_private_key, json.merchant_certificate],
@@ -107,7 +107,7 @@ describe('cardvault proxy show', () => {
     assert.match((await proxy('show', '--environment', 'production')).out, /processor public key +none/);
   });
 
-  test('with an overlap both are listed, in text output too', async () => {
+  test('with an overlap both values are listed, also in text output', async () => {
     const before = (await proxy('show', '--json')).json;
     const began = Date.now();
     const { json } = await configure(
@@ -134,7 +134,7 @@ describe('cardvault proxy show', () => {
     assert.ok(out.includes(json.merchant_certificate.next.pem.trimEnd()));
   });
 
-  test('remove leaves nothing, and needs something to remove', async () => {
+  test('remove deletes the entire configuration, and requires one', async () => {
     await configure('--environment', 'production', ...publicKey(processor), '--json');
     const { code, err } = await desk.proxy('remove', await desk.newAccount(), '--force', '--json');
     assert.equal(code, 1);
@@ -153,7 +153,7 @@ describe('cardvault proxy show', () => {
     assert.notEqual((await proxy('show', '--environment', 'production', '--json')).json.processor_public_key, null);
   });
 
-  test('no output shows a secret', () => {
+  test('no output contains a secret', () => {
     assert.ok(outputs.length >= 12);
     const keys = [processor, merchant, nextProcessor, nextMerchant].map((pair) => pair.privateKey);
     const search = new Search(['PRIVATE KEY', PASSWORD], keys);

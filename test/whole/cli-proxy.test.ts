@@ -29,7 +29,7 @@ describe('cardvault proxy', () => {
   const proxy = (command: string, of: string, ...more: string[]): Promise<CommandResult> =>
     desk.proxy(command, of, ...more);
 
-  describe('configure takes', () => {
+  describe('configure accepts', () => {
     const { publicKey, privateKey } = { publicKey: processor.publicKey, privateKey: merchant.privateKey };
     const spki = (): Buffer => publicKey.export({ type: 'spki', format: 'der' });
     const publics: Readonly<Record<string, () => string | Uint8Array | Promise<string | Uint8Array>>> = {
@@ -90,7 +90,7 @@ describe('cardvault proxy', () => {
       });
     }
 
-    test('without a certificate one is made, and shown as self-signed', async () => {
+    test('without a certificate one is created, and shown as self-signed', async () => {
       const of = await newAccount();
       const key = file(privatePem(merchant));
       const { merchant_certificate: shown } = await resultOf(
@@ -100,7 +100,7 @@ describe('cardvault proxy', () => {
       assert.equal(shown.self_signed, true);
     });
 
-    test('a certificate with its key, and later alone', async () => {
+    test('a certificate with its key, and later without it', async () => {
       const of = await newAccount();
       const key = file(privatePem(merchant));
       const first = await newCertificate(merchant);
@@ -127,7 +127,7 @@ describe('cardvault proxy', () => {
       assert.deepEqual(again.merchant_private_key, shown.merchant_private_key);
     });
 
-    test('settings, which merge, and = removes', async () => {
+    test('settings, which are merged, and removed by an empty value', async () => {
       const of = await newAccount();
       const set = (...settings: string[]): Promise<CommandResult['json']> =>
         resultOf(proxy('configure', of, ...settings.flatMap((each) => ['--setting', each]), '--json'));

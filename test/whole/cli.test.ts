@@ -173,12 +173,12 @@ describe('the command line', () => {
     });
   });
 
-  test('clock status finds no fault where no service has run yet', async () => {
+  test('clock status reports no problem before the first start of a service', async () => {
     const { out } = await run(directory, 'clock', 'status');
     assert.match(out, /\ntrusted {7}not yet: no trusted time is stored; the next start trusts the time unless /);
   });
 
-  describe('a mistake', () => {
+  describe('a usage error', () => {
     const mistakes: readonly [what: RegExp, args: string[]][] = [
       [/unknown command 'nothing'/, ['nothing']],
       [/unknown command 'nothing'/, ['account', 'nothing']],
@@ -276,7 +276,7 @@ describe('the command line', () => {
   });
 
   describe('accounts and keys', () => {
-    test('an account is made, listed and shown', async () => {
+    test('an account is created, listed and shown', async () => {
       const made = (await run(directory, 'account', 'create', '--name', 'Käse & Co', '--json')).json;
       assert.match(made.id, /^acct_[0-9a-z]{10}$/);
       assert.equal(made.name, 'Käse & Co');
@@ -289,7 +289,7 @@ describe('the command line', () => {
       );
     });
 
-    test('those whose rows were altered are named, and sealed or revoked', async () => {
+    test('those whose rows were altered are reported, and restored or revoked', async () => {
       const { id } = (await run(directory, 'account', 'create', '--name', 'Altered', '--json')).json;
       const key = (
         await run(
@@ -330,7 +330,7 @@ describe('the command line', () => {
       assert.equal((await run(directory, 'account', 'resume', id, '--json')).json.status, 'sandbox');
     });
 
-    test('repeated options are all taken, and their notes kept', async () => {
+    test('repeated options are all accepted, with their notes', async () => {
       const { json } = await newKey(
         ...['--ip', '203.0.113.7=shop', '--ip', '2001:DB8::/32=a=b', '--ip', '::ffff:192.0.2.0/120'],
         ...['--permission', 'tokens:create', '--permission', 'account:read', '--description', 'for the shop'],
@@ -348,7 +348,7 @@ describe('the command line', () => {
       ]);
     });
 
-    test('without options a key has all permissions, no address and no end', async () => {
+    test('without options a key has all permissions, no allow-list and no expiry', async () => {
       const { json } = await newKey();
       assert.deepEqual(json.permissions, [...PERMISSIONS]);
       assert.deepEqual(json.allow_list, []);
@@ -356,7 +356,7 @@ describe('the command line', () => {
       assert.match((await run(directory, 'key', 'edit', json.id, '--name', 'n')).out, /refused everywhere/);
     });
 
-    test('editing replaces the lists that are given and leaves the rest', async () => {
+    test('editing replaces the lists in the command and keeps the others', async () => {
       const { id, key, ...made } = (await newKey('--ip', '10.0.0.1', '--permission', 'tokens:create')).json;
       const edited = (await run(directory, 'key', 'edit', id, '--ip', '10.0.0.2', '--ip', '10.0.0.3', '--json')).json;
       assert.equal('key' in edited, false);
@@ -372,7 +372,7 @@ describe('the command line', () => {
       assert.match(key, /^cv_/);
     });
 
-    test('a list never shows a key', async () => {
+    test('a list never contains a key', async () => {
       const { json } = await newKey();
       const listed = await run(directory, 'key', 'list', '--account', account, '--json');
       assert.ok(listed.json.some(({ id }: { id: string }) => id === json.id));
@@ -380,7 +380,7 @@ describe('the command line', () => {
       for (const each of listed.json) assert.equal('key' in each, false);
     });
 
-    test('a revoked key stays so', async () => {
+    test('a revoked key remains revoked', async () => {
       const { id } = (await newKey()).json;
       assert.equal((await run(directory, 'key', 'revoke', id, '--json')).json.state, 'revoked');
       for (const args of [
@@ -406,7 +406,7 @@ describe('the command line', () => {
       assert.match(JSON.parse(err).error, /expired/);
     });
 
-    test('an account goes from onboarding to sandbox to live, and back to where it was after a suspension', async () => {
+    test('an account changes from onboarding to sandbox to live, and returns to its stage after a suspension', async () => {
       const { id } = (await run(directory, 'account', 'create', '--name', 'New', '--json')).json;
       const status = async (): Promise<string> => (await run(directory, 'account', 'show', id, '--json')).json.status;
       const key = (environment: string): Promise<CommandResult> =>
@@ -460,7 +460,7 @@ describe('the command line', () => {
       );
     });
 
-    test('is not printed by commands that leave no record, nor by one that failed', async () => {
+    test('is not printed by commands without an audit record, nor by one that failed', async () => {
       for (const args of [
         ['account', 'list'],
         ['audit', 'verify'],
@@ -473,7 +473,7 @@ describe('the command line', () => {
     });
   });
 
-  test('audit verify says what is wrong and ends with 1', async () => {
+  test('audit verify reports the fault and exits with 1', async () => {
     const own = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
     try {
       await run(own, 'account', 'create', '--name', 'A');
@@ -521,7 +521,7 @@ describe('the command line', () => {
     }
   });
 
-  test('restore replaces the present database only when an option says so', async () => {
+  test('restore replaces the current database only with an option', async () => {
     const own = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
     try {
       await run(own, 'account', 'create', '--name', 'Before');

@@ -83,7 +83,7 @@ const skipOf = (kinds: readonly Kind[]): string | false =>
 
 const copy = (from: string, to: string, ...more: string[]): string[] => ['copy', '--from', from, '--to', to, ...more];
 
-describe('a vault that was used', { timeout: 240_000 }, () => {
+describe('a vault with records of every kind', { timeout: 240_000 }, () => {
   let databases: Databases;
   let used: Used;
   let source: string;
@@ -106,7 +106,9 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
   after(() => databases.remove());
 
   for (const stations of STATIONS) {
-    test(`serves the same after it has moved to ${stations.join(' and to ')}`, { skip: skipOf(stations) }, async () => {
+    test(`serves the same records after copies to ${stations.join(' and to ')}`, {
+      skip: skipOf(stations),
+    }, async () => {
       let from = source;
       for (const kind of stations) {
         const to = await databases.address(kind);
@@ -147,7 +149,7 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
     });
   }
 
-  test('leaves out the keys of security codes when it is a backup', async () => {
+  test('omits the keys of security codes when it is a backup', async () => {
     const to = await databases.address('SQLite');
     const ran = await run(...copy(source, to, '--as-backup', '--json'));
     assert.deepEqual([ran.code, ran.err, ran.json.copied, ran.json.sad_keys], [0, '', true, 0]);
@@ -163,7 +165,7 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
     }
   });
 
-  test('is no backup when an interrupted copy has put keys there, and no move when others are there', async () => {
+  test('is rejected as a backup when an interrupted copy has left keys, and as a move when other keys exist', async () => {
     const to = await databases.address('SQLite');
     const keys = new SadKeyFiles(to.slice('sqlite:'.length));
     const other = { environment: 'sandbox', period: 1, id: 'a'.repeat(16), wrapped: new Uint8Array(69) } as const;
@@ -201,7 +203,7 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
     assert.doesNotMatch(later.err, /empty the target/);
   });
 
-  test('prints its progress when it takes long, but not in JSON', async () => {
+  test('prints its progress when it is slow, but not in JSON', async () => {
     for (const json of [[], ['--json']]) {
       let now = Date.now();
       let [out, err] = ['', ''];
@@ -239,7 +241,7 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
     }
   });
 
-  test('is not opened where its copy has not come to its end', async () => {
+  test('is not opened when its copy is incomplete', async () => {
     const to = await databases.address('SQLite');
     const [one, other] = [databases.open(source), databases.open(to)];
     await createSchema(other, Date.now);
@@ -252,14 +254,14 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
     assert.match(JSON.parse(opened.err).error, /copy.*not/);
   });
 
-  describe('is refused', () => {
+  describe('is rejected', () => {
     const refused = async (args: string[], problem: RegExp, code = 2): Promise<void> => {
       const ran = await run(...args, '--json');
       assert.match(JSON.parse(ran.err).error, problem);
       assert.deepEqual([ran.code, ran.out], [code, '']);
     };
 
-    test('from where there is no vault, and nothing is made', async () => {
+    test('from a location without a vault, and nothing is created', async () => {
       const [nowhere, to] = [await databases.address('SQLite'), await databases.address('SQLite')];
       await refused(copy(nowhere, to), /there is no vault at/);
       const other = join(databases.directory, 'other.db');
@@ -268,7 +270,7 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
       for (const address of [nowhere, to]) assert.ok(!existsSync(address.slice('sqlite:'.length)));
     });
 
-    test('from or to an address that is none, without repeating it', async () => {
+    test('from or to a malformed address, without repeating it', async () => {
       for (const address of [
         '',
         'mysql://user:secret@host/x',
@@ -318,7 +320,7 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
       await refused(copy(`sqlite:${damaged}`, await databases.address('SQLite')), /cannot be copied/);
     });
 
-    test('over a vault', async () => {
+    test('to a target that has a vault', async () => {
       const address = await databases.address('SQLite');
       const variables = { CARDVAULT_DATABASE_URL: address };
       await startTestService({ directory: join(databases.directory, 'another'), variables }).then((service) =>
@@ -334,7 +336,9 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
       await again.close();
     });
 
-    test('while nodes of PostgreSQL are alive, unless they were killed', { skip: skipOf(['PostgreSQL']) }, async () => {
+    test('while nodes are active on PostgreSQL, unless they were killed', {
+      skip: skipOf(['PostgreSQL']),
+    }, async () => {
       const [to, back] = [await databases.address('PostgreSQL'), await databases.address('SQLite')];
       assert.equal((await run(...copy(source, to))).code, 0);
       const node = databases.open(to);
@@ -350,7 +354,7 @@ describe('a vault that was used', { timeout: 240_000 }, () => {
 
 // Between two of a kind nothing is different.
 for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)) {
-  describe(`a copy from ${from} to ${to} that is killed`, { skip, timeout: 280_000 }, () => {
+  describe(`a copy from ${from} to ${to} whose process is killed`, { skip, timeout: 280_000 }, () => {
     const KILLS = 2;
     let databases: Databases;
     before(() => {

@@ -51,7 +51,7 @@ describe('core dumps', { skip: cannotAllow }, () => {
     ['an older Node', olderNode()],
   ];
   for (const [name, node] of nodes)
-    test(`are forbidden to a command that ${name} starts, with its arguments and exit code`, {
+    test(`are disabled for a command that ${name} starts, which keeps its arguments and exit code`, {
       skip: node === undefined && 'this machine has no Node from 20 to 23',
     }, () => {
       const args = ['account', 'show', "it's $HOME", '--json'];
@@ -65,7 +65,7 @@ describe('core dumps', { skip: cannotAllow }, () => {
       assert.match(JSON.parse(stderr).error, /^there is no vault/);
     });
 
-  test('take no process of their own, so that signals and exit codes are those of the service', async () => {
+  test('are disabled without a second process, so that signals and exit codes are those of the service', async () => {
     const child = spawn('/bin/sh', [...ALLOWING, process.execPath, BIN, 'account', 'list'], {
       env: { ...env, WAIT: '1', CARDVAULT_DATA_DIR: join(directory, 'none') },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -77,7 +77,7 @@ describe('core dumps', { skip: cannotAllow }, () => {
     assert.deepEqual(await once(child, 'close'), [7, null]);
   });
 
-  test('are forbidden by npm start', () => {
+  test('are disabled by npm start', () => {
     const commands = join(directory, 'commands');
     mkdirSync(commands);
     const stub = join(commands, 'node');

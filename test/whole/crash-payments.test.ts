@@ -119,7 +119,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
   const seed = Number(process.env['CARDVAULT_TEST_SEED'] ?? Date.now() % 2 ** 31);
   const seeded = new SeededRandom(seed);
 
-  test('every answer is true, every key did one thing, and the processor agrees', async () => {
+  test('every response is true, every idempotency key had one effect, and the processor agrees', async () => {
     const directory = newDirectory();
     let serving: ServiceProcess | undefined;
     try {

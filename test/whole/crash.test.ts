@@ -89,7 +89,7 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
   const seed = Number(process.env['CARDVAULT_TEST_SEED'] ?? Date.now() % 2 ** 31);
   const random = randomFrom(seed);
 
-  test('everything acknowledged is there, everything is whole', async () => {
+  test('all acknowledged records exist and are intact', async () => {
     const directory = newDirectory();
     let serving: ServiceProcess | undefined;
     try {

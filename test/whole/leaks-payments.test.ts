@@ -37,7 +37,7 @@ const CVV = '7391';
 /** Four digits alone are found anywhere by chance. */
 const CVV_FORMS = [`"security_code":"${CVV}"`, `"cvv":"${CVV}"`, `"securityCode":"${CVV}"`, `cvv=${CVV}`];
 
-describe('nothing of a payment leaves it by a side door', { timeout: 180_000 }, () => {
+describe('places without data of a payment', { timeout: 180_000 }, () => {
   let service: TestService;
   let koin: FakeKoin;
   const pans = Array.from({ length: 8 }, (_, index) => luhnPan(index % 2 === 0 ? '411111' : '520082'));
@@ -218,7 +218,7 @@ describe('nothing of a payment leaves it by a side door', { timeout: 180_000 }, 
     assert.ok(koin.requests.includes('tokenize'));
   }
 
-  test('the search would find them', () => {
+  test('the search finds every encoding of a canary', () => {
     const sent = JSON.stringify(body('authorization', { number: clear }));
     const found = new Search([...secrets, REFERENCE]).found(Buffer.from(sent));
     for (const canary of [clear, wrong, ...people, REFERENCE, `"security_code":"${CVV}"`])
@@ -268,7 +268,7 @@ describe('nothing of a payment leaves it by a side door', { timeout: 180_000 }, 
     assert.deepEqual(new Search([...secrets, REFERENCE]).found(Buffer.from(text)), []);
   });
 
-  test('answers, good and bad', () => {
+  test('responses, successful and failed', () => {
     const search = new Search(secrets);
     const statuses = new Set(answers.map(({ answer }) => answer.status));
     assert.deepEqual([...statuses].sort(), [200, 400, 403, 415]);
@@ -281,7 +281,7 @@ describe('nothing of a payment leaves it by a side door', { timeout: 180_000 }, 
     }
   });
 
-  test('the tables hold no column in which a payment could be read', async () => {
+  test('readable columns of the tables', async () => {
     for (const table of ['payments', 'payment_operations', 'simulator_payments', 'processor_configurations']) {
       const rows = await service.core.database.read(`select * from ${table}`);
       assert.ok(rows.length > 0, table);

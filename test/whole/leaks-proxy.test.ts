@@ -15,7 +15,7 @@ const USER = 'CanaryOfTheWsseUser';
 const PASSWORD = 'CanaryOfTheWssePassword';
 const CVV = '7391';
 
-describe('nothing that goes through the proxy leaves it by a side door', { timeout: 120_000 }, () => {
+describe('places without data of a proxy request', { timeout: 120_000 }, () => {
   let service: TestService;
   let me: Sender;
   const [tokenPan, capturePan, wrong] = [luhnPan('411111'), luhnPan('520082'), luhnPan('542418')];
@@ -131,7 +131,7 @@ describe('nothing that goes through the proxy leaves it by a side door', { timeo
     assert.deepEqual(new Search(secrets).found(Buffer.from(text)), []);
   });
 
-  test('answers, good and bad', () => {
+  test('responses, successful and failed', () => {
     const search = new Search(secrets);
     const statuses = new Set(answers.map(({ answer }) => answer.status));
     assert.deepEqual([...statuses].sort(), [200, 400, 403, 415]);

@@ -29,7 +29,7 @@ const KEYS = [
 /** Bytes: header, one byte and tag; keyed digests are shorter. */
 const SHORTEST_CIPHERTEXT = 38;
 
-describe('nothing of a card leaves the vault by a side door', { timeout: 240_000 }, () => {
+describe('places without card data', { timeout: 240_000 }, () => {
   let service: TestService;
   let key: string;
   let keyName: string;
@@ -259,7 +259,7 @@ describe('nothing of a card leaves the vault by a side door', { timeout: 240_000
     assert.ok(answers.some(({ what, answer }) => what === 'damaged record' && answer.status === 500));
   }
 
-  test('the search finds every form of a canary', () => {
+  test('the search finds every encoding of a canary', () => {
     const search = new Search([pan, NAMES[1] ?? '', track2]);
     const sixteen = Buffer.alloc(8);
     sixteen.writeBigInt64BE(BigInt(pan));
@@ -282,7 +282,7 @@ describe('nothing of a card leaves the vault by a side door', { timeout: 240_000
     assert.deepEqual(search.found(Buffer.from(`${pan.slice(0, 6)}******${pan.slice(-4)}`)), []);
   });
 
-  test('database, log of the database, backup and every other file', async () => {
+  test('database, write-ahead log, backup and every other file', async () => {
     await service.core.database.backup(join(service.directory, 'copy.db'));
     const search = new Search([...secrets, ...NAMES]);
     const all = files();
@@ -320,7 +320,7 @@ describe('nothing of a card leaves the vault by a side door', { timeout: 240_000
     assert.deepEqual(new Search([...secrets, ...NAMES]).found(Buffer.from(text)), []);
   });
 
-  test('failures, and answers that show no card', () => {
+  test('failures, and responses without a card', () => {
     const failures = answers.filter(({ answer }) => answer.status >= 400);
     assert.ok(failures.length > 100);
     assert.ok(new Set(failures.map(({ answer }) => answer.status)).size >= 6);
@@ -344,7 +344,7 @@ describe('nothing of a card leaves the vault by a side door', { timeout: 240_000
   const inDatabase = (value: Uint8Array): boolean =>
     files().some(({ name, bytes }) => /cardvault\.db/.test(name) && bytes.includes(Buffer.from(value)));
 
-  test('what is deleted is gone from the database files', async () => {
+  test('the database files after a deletion', async () => {
     const { database } = service.core;
     const chd = Array.from({ length: 300 }, () => card(luhnPan('455667')));
     const made = await service.call('POST', '/v1/tokenization/simple', {
@@ -393,7 +393,7 @@ describe('nothing of a card leaves the vault by a side door', { timeout: 240_000
     assert.ok(left.length <= sealed.length * 0.02, `${left.length} of ${sealed.length} values are still in the files`);
   });
 
-  test('a capture whose ttl has ended is removed from the database files within a minute', async () => {
+  test('the database files a minute after a capture has expired', async () => {
     const body = { chd: { card: pans[8], cvv: '7391' }, amount: 1, currency: 'USD', additional_info: {}, ttl: 1 };
     const { id } = (await service.call('POST', '/transactions/requests', { key, body })).json.data;
     const rows = await service.core.database.read('select record, sad, fingerprint from captures where id = ?', id);

@@ -25,7 +25,7 @@ describe('a vault that was backed up, restored and copied', () => {
     return json.filter((record: { action: string }) => record.action === action);
   };
 
-  test('says who made the backup, in the backup too, and who restored which one', async () => {
+  test('records the user of the backup, also in the backup, and the user of the restore', async () => {
     await done('account', 'create', '--name', 'A');
     const backup = join(directory, 'backup.db');
     await done('backup', '--to', backup);
@@ -52,7 +52,7 @@ describe('a vault that was backed up, restored and copied', () => {
     assert.match(text.out, /\nrestored from the backup backup\.db at 20\S+Z by Ana\n/);
   });
 
-  test('says in both databases that it was copied, once, and both stay the same', async () => {
+  test('records once in both databases that it was copied, and both remain equal', async () => {
     const from = `sqlite:${join(directory, 'cardvault.db')}`;
     const target = join(directory, 'elsewhere', 'cardvault.db');
     const first = await done('copy', '--from', from, '--to', `sqlite:${target}`);
@@ -71,7 +71,7 @@ describe('a vault that was backed up, restored and copied', () => {
     assert.deepEqual([what, operator], ['SQLite cardvault.db', 'Ana']);
   });
 
-  test('is copied without its root key, too, and says that this left no record', async () => {
+  test('can be copied without its root key, with a notice that no record was written', async () => {
     const from = `sqlite:${join(directory, 'cardvault.db')}`;
     const keyless = join(directory, 'keyless');
     const to = `sqlite:${join(directory, 'second.db')}`;

@@ -10,7 +10,7 @@ const VERIFICATIONS = 2;
 /** Minimum number of records that are written concurrently. */
 const WRITTEN = 60;
 
-describe('the audit log of many writers', { timeout: 240_000 }, () => {
+describe('the audit log of several writers', { timeout: 240_000 }, () => {
   let nodes: Nodes;
   let both: ServiceProcess[];
   before(async () => {
@@ -20,7 +20,7 @@ describe('the audit log of many writers', { timeout: 240_000 }, () => {
   });
   after(() => nodes.end());
 
-  test('verifies while two nodes and the command line write, and behind them', async () => {
+  test('verifies while two nodes and the command line write, and afterwards', async () => {
     const callers = [await nodes.newCaller(), await nodes.newCaller()];
     const load = { goesOn: true };
     const written = { records: 0 };

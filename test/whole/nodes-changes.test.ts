@@ -12,7 +12,7 @@ import { cards, TOKENIZE, VISA } from '../interface/vault-requests.ts';
 /** The time within which a change applies on every node. */
 const EVERYWHERE_MS = 5000;
 
-describe('a change made with the command line holds on a node that knew it otherwise', {
+describe('a change by the command line applies to a node that cached the earlier value', {
   timeout: 240_000,
   concurrency: 3,
 }, () => {
@@ -50,7 +50,7 @@ describe('a change made with the command line holds on a node that knew it other
   const isRefused = ({ status }: ProcessResponse): boolean => status === 403;
   const isTaken = ({ status }: ProcessResponse): boolean => status === 200;
 
-  test('a key that is revoked, and one whose allow-list is another', async () => {
+  test('a key that is revoked, and one whose allow-list is changed', async () => {
     const [revoked, moved] = [await nodes.newCaller(), await nodes.newCaller()];
     await Promise.all([
       holds(
@@ -76,7 +76,7 @@ describe('a change made with the command line holds on a node that knew it other
     assert.equal((await node.call('POST', TOKENIZE, { key, body: cards([VISA]) })).status, 200);
   });
 
-  test('a rotation: both keys work during the overlap, and without one the old key ends', async () => {
+  test('a rotation: both keys work during the overlap; without an overlap the old key expires', async () => {
     const [kept, ended] = [await nodes.newCaller(), await nodes.newCaller()];
     let successor = '';
     const rotate = async (id: string, overlap: string): Promise<string> => {

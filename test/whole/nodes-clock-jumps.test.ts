@@ -67,7 +67,7 @@ describe('a clock of the database that jumps', { timeout: 120_000 }, () => {
   const retrieve = (node: TestService, id: string): Promise<TestResponse> =>
     node.call('GET', `${CAPTURES}/${id}`, { key: me.key });
 
-  test('for a moment destroys nothing on any node', async () => {
+  test('for a moment causes no deletion on any node', async () => {
     const [one, other] = nodes as [TestService, TestService];
     await isTrusted(true);
     const paid = await keyed(one, 'a');
@@ -91,7 +91,7 @@ describe('a clock of the database that jumps', { timeout: 120_000 }, () => {
     assert.equal(await me.operations(), 2);
   });
 
-  test('is trusted by every node once an operator confirmed it', async () => {
+  test('is trusted by every node once an operator has confirmed it', async () => {
     const id = await me.opened();
     await jumpTo(JUMP);
     await isTrusted(false);

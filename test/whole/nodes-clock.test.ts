@@ -16,7 +16,7 @@ function shifted(milliseconds: number): { NODE_OPTIONS: string } {
   return { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} ${preload}`.trim() };
 }
 
-describe('nodes whose own clocks are wrong by hours', { timeout: 240_000 }, () => {
+describe('nodes whose system clocks are wrong by hours', { timeout: 240_000 }, () => {
   let nodes: Nodes;
   let all: ServiceProcess[];
   let caller: Awaited<ReturnType<Nodes['newCaller']>>;
@@ -39,7 +39,7 @@ describe('nodes whose own clocks are wrong by hours', { timeout: 240_000 }, () =
   const isNow = (time: string, later = 0): void =>
     assert.ok(Math.abs(Date.parse(time) - later - Date.now()) < CLOSE_MS, time);
 
-  test('have the wrong time, or this test shows nothing', async () => {
+  test('have the wrong time, as this test assumes', async () => {
     const { out } = await nodes.run(['--version'], shifted(WRONG_BY_MS));
     assert.match(out, /^[0-9]/);
     for (const [index, hours] of [5, -5, 0].entries()) {
@@ -49,7 +49,7 @@ describe('nodes whose own clocks are wrong by hours', { timeout: 240_000 }, () =
     }
   });
 
-  test('no node serves an expired capture, and none sweeps a living one', async () => {
+  test('do not serve an expired capture, and do not sweep a valid one', async () => {
     const { account, key } = caller;
     const get = (node: ServiceProcess, id: string) => node.call('GET', `${CAPTURES}/${id}`, { key });
     const living: string[] = [];
@@ -70,7 +70,7 @@ describe('nodes whose own clocks are wrong by hours', { timeout: 240_000 }, () =
     for (const node of all) for (const id of living) assert.equal((await get(node, id)).status, 200);
   });
 
-  test('keys end at the same time for all of them, and for the command line', async () => {
+  test('agree on the expiry of keys with each other and with the command line', async () => {
     const wrong = shifted(WRONG_BY_MS);
     const { key: successor, id } = await nodes.done(['key', 'rotate', caller.id, '--overlap', '2'], wrong);
     const listed = await nodes.done(['key', 'list', '--account', caller.account], wrong);

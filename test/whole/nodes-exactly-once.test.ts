@@ -9,7 +9,7 @@ import { CAPTURES, capture, cards, TOKENIZE } from '../interface/vault-requests.
 
 const AT_ONCE = 25;
 
-describe('two nodes are as exact as one', { timeout: 240_000 }, () => {
+describe('two nodes process each request exactly once', { timeout: 240_000 }, () => {
   let nodes: Nodes;
   let both: ServiceProcess[];
   before(async () => {
@@ -58,13 +58,13 @@ describe('two nodes are as exact as one', { timeout: 240_000 }, () => {
     return { repeats };
   }
 
-  test('one Idempotency-Key to both at once has one effect, and one answer', async () => {
+  test('one Idempotency-Key that both receive concurrently has one effect and one response', async () => {
     const { account, key } = await nodes.newCaller();
     await once(CAPTURES, key, 100, capture);
     assert.equal(await count('captures', account), 100);
   });
 
-  test('one payment to both at once is one authorization in the records of the processor', async () => {
+  test('one payment that both receive concurrently is one authorization in the records of the processor', async () => {
     const { account, key } = await nodes.newCaller();
     await once(PAYMENTS, key, 75, () => order('payment', { amount: 10 }));
     assert.equal(await count('payments', account), 75, 'payments');
@@ -72,7 +72,7 @@ describe('two nodes are as exact as one', { timeout: 240_000 }, () => {
     assert.equal(await count('simulator_modifications', account), 0);
   });
 
-  test('captures of both share one key for their security codes, and each node reads those of the other', async () => {
+  test('captures of both share one key for their security codes, and each node can read those of the other', async () => {
     const { key } = await nodes.newCaller();
     const made = await toBoth(CAPTURES, { key, body: capture({ ttl: 60 * 24 }) });
     for (const { json } of made)
@@ -87,7 +87,7 @@ describe('two nodes are as exact as one', { timeout: 240_000 }, () => {
     assert.deepEqual(await nodes.rows(unknown), []);
   });
 
-  test('one new persistent card through both at once has one token', async () => {
+  test('one new card that both tokenize concurrently has one persistent token', async () => {
     const { account, key } = await nodes.newCaller();
     const persistent = (pans: readonly string[]): Call => ({ key, body: cards(pans, { type: 'persistent' }) });
     const tokensOf = ({ status, text, json }: ProcessResponse): string[] => {
@@ -112,7 +112,7 @@ describe('two nodes are as exact as one', { timeout: 240_000 }, () => {
     assert.equal(row?.['rows'], row?.['cards']);
   });
 
-  test('the key of a request that died with its node is free within 10 seconds, and its effect is none or one', async () => {
+  test('the key of a request whose node crashed is released within 10 seconds, and has at most one effect', async () => {
     const { account, key } = await nodes.newCaller();
     const [survivor] = both as [ServiceProcess];
     const dying = await nodes.start();

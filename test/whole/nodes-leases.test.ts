@@ -7,7 +7,7 @@ import { order, PAYMENTS, TIMES_OUT } from '../interface/payment-requests.ts';
 
 const TAKEN_OVER_MS = 15_000;
 
-describe('work that one node does for all', { timeout: 240_000 }, () => {
+describe('work that one node performs for all', { timeout: 240_000 }, () => {
   let nodes: Nodes;
   let caller: Awaited<ReturnType<Nodes['newCaller']>>;
   let log = '';

@@ -12,7 +12,7 @@ const MADE = "select count(*) as made from journal where record like '%service.i
 const WRAPPING = "select environment, version from wrapped_keys where purpose = 'wrapping' order by environment";
 const ALL_WRAPPING = ['production', 'sandbox', 'service'].map((environment) => ({ environment, version: 1 }));
 
-describe('nodes that start over one database', { timeout: 240_000 }, () => {
+describe('nodes that start on one database', { timeout: 240_000 }, () => {
   let nodes: Nodes;
   beforeEach(async () => {
     nodes = await Nodes.overShared();
@@ -46,7 +46,7 @@ describe('nodes that start over one database', { timeout: 240_000 }, () => {
     assert.equal(json.data.id, account);
   };
 
-  test('four at once come up, and the vault is made once', async () => {
+  test('four start concurrently, and the vault is created once', async () => {
     const started = await Promise.all(Array.from({ length: 4 }, () => nodes.start()));
     await Promise.all(started.map(works));
     assert.deepEqual(await nodes.rows(MADE), [{ made: 1 }]);
@@ -55,7 +55,7 @@ describe('nodes that start over one database', { timeout: 240_000 }, () => {
     assert.equal((await nodes.done(['audit', 'verify'])).ok, true);
   });
 
-  test('of two first starters with different root keys one makes the vault, and the other changes nothing', async () => {
+  test('of two first starters with different root keys one creates the vault, and the other changes nothing', async () => {
     const files = ['one.key', 'other.key'].map(newRootKey);
     const both = await Promise.allSettled(files.map((file) => nodes.start({ CARDVAULT_ROOT_KEY_FILE: file })));
     const winner = both.findIndex(({ status }) => status === 'fulfilled');
@@ -71,7 +71,7 @@ describe('nodes that start over one database', { timeout: 240_000 }, () => {
     assert.equal((await nodes.rows('select 1 from wrapped_keys where version > 1')).length, 0);
   });
 
-  test('a node whose root key does not fit, or is missing, ends and changes nothing', async () => {
+  test('a node with a wrong or missing root key exits and changes nothing', async () => {
     await nodes.core();
     const before = await contents();
     const wrong = newRootKey('wrong.key');
@@ -93,7 +93,7 @@ describe('nodes that start over one database', { timeout: 240_000 }, () => {
     assert.deepEqual(await contents(), before);
   });
 
-  test('a command makes no vault, neither of an empty database nor of one whose first start was cut short', async () => {
+  test('a command creates no vault, neither in an empty database nor after an interrupted first start', async () => {
     const list = async (): Promise<void> => {
       const { code, out, err } = await nodes.run(['key', 'list', '--account', 'acct_none']);
       assert.equal(code, 2, err);
@@ -113,7 +113,7 @@ describe('nodes that start over one database', { timeout: 240_000 }, () => {
     assert.deepEqual(await nodes.rows(WRAPPING), ALL_WRAPPING);
   });
 
-  test('two in one data folder make its certificates once', async () => {
+  test('two in one data folder create its certificates once', async () => {
     const folder = nodes.newFolder();
     const both = await Promise.all([nodes.start({}, folder), nodes.start({}, folder)]);
     const files = (): [string, string][] =>

@@ -49,7 +49,7 @@ function ask(
   });
 }
 
-describe('a database that goes away and comes back', { timeout: 240_000 }, () => {
+describe('a database that becomes unavailable and returns', { timeout: 240_000 }, () => {
   let postgres: Postgres;
   let nodes: Nodes;
   /** All output of the nodes. */
@@ -144,7 +144,7 @@ describe('a database that goes away and comes back', { timeout: 240_000 }, () =>
     for (const node of both) assert.equal(await node.stop(), 0);
   });
 
-  test('a start waits for it and says so; a command says so and ends', async () => {
+  test('a start waits for it with a log line; a command reports it and exits', async () => {
     await postgres.kill();
     const { child, said: log } = nodes.begin();
     const stopped = nodes.begin();
@@ -168,7 +168,7 @@ describe('a database that goes away and comes back', { timeout: 240_000 }, () =>
     said += log.text + stopped.said.text;
   });
 
-  test('no output contains the password, whether it is correct or wrong', async () => {
+  test('no output contains the password, whether it is valid or not', async () => {
     const password = /:([0-9a-f]{32})@/.exec(nodes.address)?.[1] ?? '';
     const wrong = `${password.startsWith('a') ? 'b' : 'a'}${password.slice(1)}`;
     const address = nodes.address.replace(password, wrong);

@@ -28,7 +28,7 @@ alter table accounts add column half text;
 alter table nowhere add column other text;
 `;
 
-describe('an upgrade without a stop', { timeout: 240_000 }, () => {
+describe('a rolling upgrade', { timeout: 240_000 }, () => {
   let nodes: Nodes;
   let old: ServiceProcess;
   let caller: Awaited<ReturnType<Nodes['newCaller']>>;
@@ -79,7 +79,7 @@ describe('an upgrade without a stop', { timeout: 240_000 }, () => {
     }
   }
 
-  test('a start of the new version that fails or is killed halfway leaves the old ones and the schema as they are', async () => {
+  test('a start of the new version that fails or is killed midway leaves the old nodes and the schema unchanged', async () => {
     const failing = await newVersion('failing', FAILS);
     const { code, out, err } = await failing.runCommand(nodes.newFolder(), ['serve'], nodes.variables);
     assert.equal(code, 1);
@@ -108,7 +108,7 @@ describe('an upgrade without a stop', { timeout: 240_000 }, () => {
     assert.ok(!(await columns('accounts')).includes('region'));
   });
 
-  test('a migration that old code can live with: both versions start and work beside each other', async () => {
+  test('a compatible migration: both versions start and work concurrently', async () => {
     const expanding = await newVersion('expanding', EXPANDS);
     const newer = await startOf(expanding);
     assert.equal(await schema(), PRESENT + 1);
@@ -121,7 +121,7 @@ describe('an upgrade without a stop', { timeout: 240_000 }, () => {
     await worksBeside(old, late);
   });
 
-  test('with an incompatible one: old versions are rejected from then on, and running ones continue', async () => {
+  test('an incompatible migration: older versions are rejected from then on, and running ones continue', async () => {
     const breaking = await newVersion('breaking', EXPANDS, BREAKS);
     const newer = await startOf(breaking);
     assert.equal(await schema(), PRESENT + 2);

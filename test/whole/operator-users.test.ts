@@ -61,7 +61,7 @@ describe('users of a group, which may read the root key', { skip }, () => {
   };
   const accountIds = (user: number): string[] => run(user, 'account', 'list').json.map(({ id }: { id: string }) => id);
 
-  test('run commands beside the service of another user, and are recorded as themselves', async () => {
+  test('run commands while the service of another user runs, and are audited with their own names', async () => {
     service = spawn('setpriv', [...nodeAs(SERVICE), BIN, 'serve'], {
       env: environment(),
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -85,12 +85,12 @@ describe('users of a group, which may read the root key', { skip }, () => {
     assert.ok(accountIds(SERVICE).includes(created.json.id));
   });
 
-  test('outside of the group run none', () => {
+  test('that are not members cannot run commands', () => {
     const refused = run(STRANGER, 'account', 'list');
     assert.notEqual(refused.status, 0);
   });
 
-  test('run commands while no service runs, and leave a database that its owner opens', async () => {
+  test('run commands while no service runs, and the owner can still open the database', async () => {
     service?.kill('SIGTERM');
     if (service !== undefined) await once(service, 'close');
     const created = run(COLLEAGUE, 'account', 'create', '--name', 'B');
@@ -99,7 +99,7 @@ describe('users of a group, which may read the root key', { skip }, () => {
     assert.deepEqual(access('cardvault.db'), ['660', SERVICE, GROUP]);
   });
 
-  test('open no database through a link that takes its place', () => {
+  test('do not open a database through a symbolic link in its place', () => {
     const link = join(directory, 'cardvault.db-wal');
     const target = join(directory, 'target');
     writeFileSync(target, '', { mode: 0o600 });

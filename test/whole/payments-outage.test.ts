@@ -8,7 +8,7 @@ import { FakeKoin } from '../processors/fake-koin.ts';
 const OUTAGE_MS = 2 * 3_600_000;
 
 /** KOIN cannot take a capture or refund back, so its books are all there is to go by. */
-describe('a processor that is away for longer than recovery-max', () => {
+describe('a processor that is unavailable for longer than recovery-max', () => {
   let service: TestService;
   let koin: FakeKoin;
   let me: Merchant;
@@ -45,13 +45,13 @@ describe('a processor that is away for longer than recovery-max', () => {
     return idOf(await me.send('POST', PAYMENTS, body));
   };
 
-  test('finds a capture that it has booked: Collected', async () => {
+  test('has processed a capture: Collected', async () => {
     const id = await authorized();
     await outage('capture', id);
     await eventually(async () => (await me.standing(id)).status === 'Collected');
   });
 
-  test('finds a refund that it has booked', async () => {
+  test('has processed a refund', async () => {
     const id = await authorized();
     infoOf(await me.move('capture', id));
     await outage('refund', id);
@@ -62,7 +62,7 @@ describe('a processor that is away for longer than recovery-max', () => {
 /** More than recovery processes concurrently. */
 const MANY = 160;
 
-test('an account whose gateway does not answer keeps no other waiting', { timeout: 60_000 }, async () => {
+test('an account whose gateway does not respond does not delay others', { timeout: 60_000 }, async () => {
   const gateways = [0, 1].map(() => new FakeKoin({ privateKey: 'sk_of_this_test', account: 'ACC' }));
   const service = await startTestService();
   try {

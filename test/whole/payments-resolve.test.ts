@@ -32,7 +32,7 @@ after(async () => {
   await standIn.stop();
 });
 
-test('a capture that was settled while the processor was away, and cannot be undone any more, is Collected', async () => {
+test('a capture that was settled while the processor was unavailable, and can no longer be reversed, is Collected', async () => {
   const id = idOf(await me.send('POST', PAYMENTS, order()));
   standIn.inject({ on: 'capture', fault: 'drop-after' });
   for (const on of ['search', 'details', 'timeout-void'] as const)

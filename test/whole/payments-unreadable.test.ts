@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => service?.stop());
 
-test('payments that cannot be read do not keep the others from being recovered', async () => {
+test('payments that cannot be unsealed do not block the recovery of others', async () => {
   const settings = { 'recovery-delay-ms': '60000' };
   const [damaged, healthy] = [await newMerchant(service, settings), await newMerchant(service, settings)];
   await Promise.all(Array.from({ length: MANY }, () => damaged.opened('payment', { words: '_lost' })));

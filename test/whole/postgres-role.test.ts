@@ -41,7 +41,7 @@ describe('a service over PostgreSQL that may only add to the audit log', {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  test('does its work, and what is due', async () => {
+  test('serves requests and runs its periodic tasks', async () => {
     const { secret: key } = await service.newKey(await service.newAccount());
     const { id } = dataOf(await service.call('POST', CAPTURES, { key, body: capture({ ttl: 1 }) }));
     assert.equal((await service.call('GET', `${CAPTURES}/${id}`, { key })).status, 200);
@@ -87,7 +87,7 @@ describe('a service over PostgreSQL that may only add to the audit log', {
     await assert.rejects(operate(address, 'drop table journal'), /must be owner/);
   });
 
-  test('gets an error that names the role which updates the schema', async () => {
+  test('gets an error with the role that updates the schema', async () => {
     await service.stop();
     const removed = await operate(owner, 'delete from schema_migrations where version = 1 returning *');
     const start = startTestService({ directory, variables: { CARDVAULT_DATABASE_URL: address } });

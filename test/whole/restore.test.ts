@@ -64,7 +64,7 @@ describe('restore', { timeout: 120_000 }, () => {
   });
   after(() => rmSync(origin, { recursive: true, force: true }));
 
-  test('puts the backup in the place of the database, for its user only, and removes the old one', async () => {
+  test('replaces the database with the backup, for its user only, and removes the old one', async () => {
     chmodSync(backup(), 0o644);
     writeFileSync(file('cardvault.db.restoring'), 'what a crash left');
     leaveSadKey();
@@ -121,7 +121,7 @@ describe('restore', { timeout: 120_000 }, () => {
     assert.deepEqual(leftovers(), []);
   });
 
-  test('removes no database for a backup whose audit log is not in order', async () => {
+  test('removes no database when the audit log of the backup is not intact', async () => {
     const forged = new DatabaseSync(backup());
     forged.exec('update journal set environment = 2 where sequence = 1');
     forged.close();
@@ -163,7 +163,7 @@ describe('restore', { timeout: 120_000 }, () => {
       ['when it had removed the log', ['']],
       ['when it had moved the database', ['-wal', '-shm']],
     ] as const) {
-      test(`${moment}: nothing opens the old database, and the same command ends it`, async () => {
+      test(`${moment}: the old database cannot be opened, and the same command completes the restore`, async () => {
         for (const part of ['', '-wal', '-shm'])
           if (!(left as readonly string[]).includes(part)) rmSync(file(`cardvault.db${part}`));
         await opensNothing();
@@ -175,7 +175,7 @@ describe('restore', { timeout: 120_000 }, () => {
       });
     }
 
-    test('ends from the verified database when the backup is not there any more', async () => {
+    test('completes from the verified database when the backup no longer exists', async () => {
       rmSync(backup());
       const { code, err } = await runInProcess(
         directory,
@@ -190,7 +190,7 @@ describe('restore', { timeout: 120_000 }, () => {
     });
   });
 
-  test('leaves the database alone when the root key does not open the backup', async () => {
+  test('leaves the database unchanged when the root key does not unseal the backup', async () => {
     const other = mkdtempSync(join(origin, 'other-'));
     const core = await open(other);
     rmSync(backup());
@@ -211,7 +211,7 @@ describe('restore', { timeout: 120_000 }, () => {
     assert.deepEqual(await names(), ['Before']);
   });
 
-  test('does not apply a log that a lost database left behind', async () => {
+  test('does not apply the write-ahead log of a lost database', async () => {
     const core = await open(directory);
     await core.transactions.run({ origin: OPERATOR }, (transaction) => core.accounts.create(transaction, 'Lost'));
     copyFileSync(file('cardvault.db-wal'), file('kept-wal'));
@@ -222,7 +222,7 @@ describe('restore', { timeout: 120_000 }, () => {
     assert.deepEqual(await names(), ['Before']);
   });
 
-  test('takes the log of a database that was moved elsewhere with it', async () => {
+  test('moves the write-ahead log together with the database', async () => {
     const core = await open(directory);
     await core.transactions.run({ origin: OPERATOR }, (transaction) => core.accounts.create(transaction, 'Newest'));
     for (const part of ['', '-wal']) copyFileSync(file(`cardvault.db${part}`), backup() + part);
@@ -231,7 +231,7 @@ describe('restore', { timeout: 120_000 }, () => {
     assert.deepEqual(await names(), ['Before', 'After', 'Newest']);
   });
 
-  test('makes the data directory, and says so when the root key is not there', async () => {
+  test('creates the data directory, and reports a missing root key', async () => {
     const fresh = join(directory, 'deep', 'fresh');
     const from = ['restore', '--from', backup(), '--json'];
     const without = await runInProcess(fresh, ...from);
@@ -248,7 +248,7 @@ describe('restore', { timeout: 120_000 }, () => {
     assert.deepEqual(await names(fresh), ['Before']);
   });
 
-  test('refuses while another process has the database open', async () => {
+  test('is rejected while another process has the database open', async () => {
     const core = await open(directory);
     try {
       await core.accounts.list();
@@ -262,7 +262,7 @@ describe('restore', { timeout: 120_000 }, () => {
     assert.deepEqual(await names(), ['Before', 'After']);
   });
 
-  test('refuses what is no backup, and leaves nothing of it', async () => {
+  test('is rejected for a file that is not a backup, without remaining files', async () => {
     writeFileSync(backup(), 'no database');
     const { code, err } = await restore('--force');
     assert.equal(code, 2);
@@ -271,7 +271,7 @@ describe('restore', { timeout: 120_000 }, () => {
     assert.ok(existsSync(file('cardvault.db')));
   });
 
-  test('reports plainly where it cannot be created', async () => {
+  test('reports the path that cannot be created', async () => {
     const variables = { CARDVAULT_DATA_DIR: join(file('root.key'), 'below') };
     const { code, err } = await runWithSettings(variables, 'restore', '--from', backup(), '--json');
     assert.equal(code, 1);

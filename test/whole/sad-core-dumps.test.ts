@@ -68,7 +68,7 @@ describe('a dump of PostgreSQL', { skip: absent }, () => {
     };
   }
 
-  test('as the guide makes it gives the card without its code', async () => {
+  test('that is created as in the guide contains the card without its security code', async () => {
     const guide = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'operations.md'), 'utf8');
     assert.ok(guide.includes(`--exclude-table-data='${OPTION}'`));
     const [from, to] = [await newAddress(), await newAddress()];

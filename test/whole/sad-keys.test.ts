@@ -87,7 +87,7 @@ describe('keys of periods of expiry', () => {
     assert.equal((await listSadKeyIds(core.database)).size, 3);
   });
 
-  test('seal each capture under a key of its own', async () => {
+  test('seal each capture with a separate key', async () => {
     const [one, other] = [await create(), await create(60, { ...TENANT, account: 'acct_2' })];
     const [row] = await core.database.read('select sad, sad_key from captures where id = ?', one);
     const moved = write('update captures set sad = ? where id = ?', [row?.['sad'] ?? null, other], 1);
@@ -125,7 +125,7 @@ describe('keys of periods of expiry', () => {
     assert.ok(content.length > 0);
   });
 
-  test('are destroyed within a minute when the last capture of the period was erased, and follow one another', async () => {
+  test('are destroyed within a minute after the last capture of the period was erased, and then replaced', async () => {
     const [first, last] = [await create(), await create()];
     await erase(first);
     assert.equal(await captures.sweepSadKeys(now), 0);
@@ -146,7 +146,7 @@ describe('keys of periods of expiry', () => {
     assert.equal(await codeOf(last), undefined, 'what an old copy holds cannot be opened any more');
   });
 
-  test('stay while another process uses them for the 2 seconds after they were closed', async () => {
+  test('remain for 2 seconds after they were closed, while another process uses them', async () => {
     const [node, other] = [newCaptures(), newCaptures()];
     const first = await inTransaction(core, (transaction) => node.create(transaction, TENANT, request()));
     await erase(first);
@@ -174,7 +174,7 @@ describe('keys of periods of expiry', () => {
     });
   };
 
-  test('are replaced for a capture whose commit took so long that its key was destroyed', async () => {
+  test('are replaced for a capture whose key was destroyed during a slow commit', async () => {
     // The key is there before.
     await erase(await create());
     const slow = slowDatabase();
@@ -212,7 +212,7 @@ describe('keys of periods of expiry', () => {
     assert.deepEqual(delayed, []);
   });
 
-  test('that are removed leave the card without its code, and are counted', async () => {
+  test('that are removed leave the card without its security code, and are counted', async () => {
     const id = await create();
     assert.equal(await captures.countMissingSadKeys(), 0);
     rmSync(keys, { recursive: true });
@@ -224,7 +224,7 @@ describe('keys of periods of expiry', () => {
     assert.equal(await fresh.countMissingSadKeys(), 0);
   });
 
-  test('that were changed open nothing, and the next capture gets a new one', async () => {
+  test('that were changed unseal nothing, and the next capture gets a new one', async () => {
     const id = await create();
     const file = join(keys, names()[0] ?? '');
     const { wrapped, ...rest } = JSON.parse(readFileSync(file, 'utf8'));

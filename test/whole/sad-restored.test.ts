@@ -12,7 +12,7 @@ import { CAPTURES, capture, dataOf } from '../interface/vault-requests.ts';
 const CHD = { card: '4111111111111111', name: 'Ana Lopez', exp: '12/29', cvv: '737' };
 const TRACK_2 = '4111111111111111=29121010000012345678';
 
-describe('a backup that was made before an authorization', () => {
+describe('a backup that was created before an authorization', () => {
   let directory: string;
   let service: TestService;
   let key: string;
@@ -50,7 +50,7 @@ describe('a backup that was made before an authorization', () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  test('does not hold the key, which outlives a restart of the service', async () => {
+  test('does not contain the key, which survives a restart of the service', async () => {
     await service.core.database.backup(backup());
     await service.stop();
     service = await start();
@@ -59,7 +59,7 @@ describe('a backup that was made before an authorization', () => {
     assert.equal(await metric(), '0');
   });
 
-  test('gives the card without its code once it is restored', async () => {
+  test('contains the card without its security code once it is restored', async () => {
     // Another capture keeps the key of the hour in use.
     const other = await newCapture(CHD);
     const mark = `{{${id}:transaction}}`;
@@ -79,14 +79,14 @@ describe('a backup that was made before an authorization', () => {
     assert.equal(inspected.status, 200, inspected.text);
   });
 
-  test('is missed by placeholders as a part that the record does not have', async () => {
+  test('leads to placeholders for a part that the record lacks', async () => {
     assert.equal((await byPlaceholder('card')).status, 200);
     const { status, json } = await byPlaceholder('cvv');
     assert.equal(status, 400);
     assert.match(json.description, /the record has no verification code/);
   });
 
-  test('is said by a metric and a line of the log, and takes new captures', async () => {
+  test('is reported by a metric and a log line, and accepts new captures', async () => {
     assert.equal(await metric(), '1');
     assert.ok(service.log.some((line) => line.includes('sad keys missing')));
     assert.equal((await retrieved(await newCapture(CHD))).cvv, CHD.cvv);

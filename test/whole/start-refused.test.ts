@@ -20,7 +20,7 @@ const REFUSED = `
   const start = startService(config, { clock: Date.now, monotonic: Date.now }, openLog('silent', Date.now), { endpoints: [...ENDPOINTS, ...ENDPOINTS] });
   process.exitCode = await start.then(() => 1, ({ message }) => (/already declared for route/.test(message) ? 7 : 1));`;
 
-test('a start that fails half-way leaves nothing open, and the process ends', { timeout: 30_000 }, async (t) => {
+test('a start that fails midway leaves nothing open, and the process exits', { timeout: 30_000 }, async (t) => {
   const script = join(directory, 'refused.mjs');
   writeFileSync(script, REFUSED);
   const child = spawn(process.execPath, [script], { stdio: 'ignore' });

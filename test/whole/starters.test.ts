@@ -46,7 +46,7 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     serving.call('POST', '/v1/tokenization/simple', { key, body: tokenizeBody(pan) });
   const fileOf = (name: string): string => readFileSync(join(directory, name), 'utf8');
 
-  test('two first starts at once share root key, certificate authority, one demo account and tokens', async () => {
+  test('two concurrent first starts share root key, CA, one demo account and tokens', async () => {
     const both = await Promise.all([start(), start()]);
     const keys = both.flatMap(({ demoKey }) => demoKey ?? []);
     assert.equal(keys.length, 1, 'one of them shows the key');
@@ -93,7 +93,7 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     }
   }
 
-  test('a second start reuses everything and shows no key', async () => {
+  test('a second start reuses everything and prints no key', async () => {
     const first = await start();
     const key = first.demoKey ?? '';
     const { json } = await tokenize(first, key, '4111111111111111');
@@ -114,7 +114,7 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     assert.equal(seen.json.data.card_truncated, '411111******1111');
   });
 
-  test('without the root key of an existing database nothing starts and no new key is made', async () => {
+  test('without the root key of an existing database nothing starts and no new key is created', async () => {
     await newVault(directory);
     const keyFile = join(directory, 'root.key');
     rmSync(keyFile);
@@ -131,7 +131,7 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     }
   });
 
-  test('the root key of another vault is refused', async () => {
+  test('the root key of another vault is rejected', async () => {
     const other = newDirectory();
     await Promise.all([directory, other].map(newVault));
     copyFileSync(join(other, 'root.key'), join(directory, 'root.key'));
@@ -142,7 +142,7 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     removeDirectory(other);
   });
 
-  test('a damaged root key, and one that others can read, are refused', async () => {
+  test('a damaged root key, and one that others can read, are rejected', async () => {
     await newVault(directory);
     const [damaged, open] = [join(directory, 'damaged.key'), join(directory, 'root.key')];
     writeFileSync(damaged, readFileSync(open, 'utf8').slice(0, -2), { mode: 0o600 });
@@ -197,7 +197,7 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     assert.equal((await next.call('GET', `/v1/tokens/${token}/inspect`, { key })).status, 200);
   });
 
-  test('a wrong configuration names every problem at once and exits 2', async () => {
+  test('an invalid configuration reports every problem and exits with 2', async () => {
     const variables = {
       CARDVAULT_SANDBOX_PORT: 'many',
       CARDVAULT_LOG_LEVEL: 'loud',
@@ -214,7 +214,7 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     assert.equal(existsSync(fresh), false, 'nothing is made');
   });
 
-  test('a port in use is reported plainly, and the listeners opened before it are closed', async () => {
+  test('a port in use is reported, and the listeners opened before it are closed', async () => {
     const holder = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => holder.on('listening', resolve));
     const { port } = holder.address() as AddressInfo;

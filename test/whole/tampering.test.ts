@@ -40,7 +40,7 @@ describe('a database that was tampered with', () => {
     ['a wider allow-list', 'allow_list = ?', () => '[{"cidr":"0.0.0.0/0","note":""}]'],
     ['no revocation', 'revoked_at = null, prefix = ?', () => 'x'],
   ] as const) {
-    test(`a key that was given ${what} is refused, and the audit log says why`, async () => {
+    test(`a key whose row was changed to have ${what} is rejected, and the audit log has the reason`, async () => {
       const { id, secret } = await service.newKey(await service.newAccount('Thief'), { permissions: ['account:read'] });
       if (what === 'no revocation')
         await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
@@ -59,7 +59,7 @@ describe('a database that was tampered with', () => {
     });
   }
 
-  test('an account whose audit log was removed whole is named by the verification', async () => {
+  test('an account whose entire audit log was removed is reported by the verification', async () => {
     const { database, journalKey } = service.core;
     const robbed = await service.newAccount('Robbed');
     await service.newKey(robbed);
@@ -111,7 +111,7 @@ describe('a database that was tampered with', () => {
     }
   });
 
-  test('a persistent token filed under another card is not passed off as its token', async () => {
+  test('a persistent token in the row of another card is not returned for that card', async () => {
     const { secret: key } = await service.newKey(victim);
     const tokenize = (card: string) =>
       service.call('POST', '/v1/tokenization/simple', {
@@ -133,7 +133,7 @@ describe('a database that was tampered with', () => {
   });
 });
 
-test('a request that was held back does not outlive the revocation of its key', async () => {
+test('a delayed request is rejected when its key was revoked in the meantime', async () => {
   const service = await startTestService();
   try {
     const { id, secret } = await service.newKey(await service.newAccount());
@@ -175,7 +175,7 @@ test('a request that was held back does not outlive the revocation of its key', 
   }
 });
 
-test('clients with many cards in one small token space do not keep undoing each other', {
+test('clients with many cards in one small token space do not block each other', {
   timeout: 120_000,
 }, async () => {
   const service = await startTestService();

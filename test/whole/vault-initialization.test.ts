@@ -10,7 +10,7 @@ import { openCore } from '../../src/core.ts';
 import { MissingKeyError } from '../../src/crypto/keyring.ts';
 import { systemClocks } from '../fixtures/clock.ts';
 
-describe('what a vault began with', () => {
+describe('the initialization of a vault', () => {
   let directory: string;
   before(() => {
     directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
@@ -33,12 +33,12 @@ describe('what a vault began with', () => {
     }
   };
 
-  test('is there whole, with the first record of its audit log', async () => {
+  test('is complete, with the first record of the audit log', async () => {
     await (await open()).close();
     assert.equal(await faultOf(), undefined);
   });
 
-  test('is not initialized again when its audit log was removed', async () => {
+  test('is not repeated when the audit log was removed', async () => {
     inFile('delete from journal', 'delete from journal_heads');
     assert.equal(await faultOf(), 'lane 1: the chain that announces the others is missing');
     inFile('delete from lane_register');
@@ -53,7 +53,7 @@ describe('what a vault began with', () => {
     ['all keys of the service', 'environment = 2', /the wrapping key of service was removed/],
     ['the key of an environment', 'environment = 0', /the wrapping key of production was removed/],
   ] as const)
-    test(`is not initialized again when ${what} was removed`, async () => {
+    test(`is not repeated when ${what} was removed`, async () => {
       inFile('create table kept as select * from wrapped_keys', `delete from wrapped_keys where ${where}`);
       await assert.rejects(open(), (error: Error) => {
         assert.match(error.message, named);
@@ -63,7 +63,7 @@ describe('what a vault began with', () => {
       await (await open(false)).close();
     });
 
-  test('is not initialized again when all keys were removed with the audit log, while any other row exists', async () => {
+  test('is not repeated when all keys were removed with the audit log, while any other row exists', async () => {
     const core = await open();
     await core.transactions.run({ origin: { actor: { type: 'operator', name: 'test' } } }, (transaction) =>
       core.accounts.create(transaction, 'Shop'),

@@ -100,14 +100,14 @@ describe('a vault without the folder of the console', { timeout: 120_000 }, () =
     assert.equal((await call('GET', `${started.production}/v1/account`, { key })).status, 403);
   });
 
-  test('serves nothing of the console but health and metrics', async () => {
+  test('serves health and metrics, but no console', async () => {
     assert.equal((await call('GET', `${started.console}/healthz`)).status, 200);
     assert.equal((await call('GET', `${started.console}/metrics`)).status, 200);
     for (const path of ['/', '/api/session', '/assets/index.js'])
       assert.equal((await call('GET', `${started.console}${path}`)).status, 404, path);
   });
 
-  test('has all commands but those of the console', async () => {
+  test('has all commands except those of the console', async () => {
     const { out } = await run('--help');
     const commands = [...out.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = '']) => name);
     for (const name of ['serve', 'account', 'key', 'payments', 'proxy', 'audit', 'backup', 'copy', 'keyring', 'clock'])
@@ -121,7 +121,7 @@ describe('a vault without the folder of the console', { timeout: 120_000 }, () =
     assert.equal(enabled.code, 0, enabled.err);
   });
 
-  test('copies no vault, because the tables of the console are part of it', async () => {
+  test('does not copy a vault, because the tables of the console are part of it', async () => {
     const target = join(folder, 'target.db');
     const copied = await run(
       'copy',
