@@ -30,8 +30,8 @@ import {
 } from './http/tls.ts';
 import type { Clock } from './kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from './kernel/environment.ts';
+import { countInDoubt } from './payments/payment-queries.ts';
 import { createPaymentServices } from './payments/payment-services.ts';
-import { countInDoubt } from './payments/payment-store.ts';
 import { Placeholders } from './placeholders/placeholders.ts';
 import { PayloadProxy } from './proxy/payload-proxy.ts';
 import { Lease } from './storage/lease.ts';

@@ -7,7 +7,6 @@ import { TABLES as verifications } from './audit/verification-store.ts';
 import { TABLES as captures } from './captures/capture-store.ts';
 import { TABLES as idempotency } from './idempotency/idempotency-keys.ts';
 import { TABLES as processorConfigurations } from './payments/activation-store.ts';
-import { TABLES as paymentOperations } from './payments/operation-store.ts';
 import { TABLES as payments } from './payments/payment-store.ts';
 import { TABLES as simulator } from './payments/processors/simulator/simulator-store.ts';
 import { TABLES as proxyConfigurations } from './proxy/proxy-configuration-store.ts';
@@ -26,7 +25,6 @@ export const VAULT_TABLES: readonly Table[] = [
   ...captures,
   ...idempotency,
   ...processorConfigurations,
-  ...paymentOperations,
   ...payments,
   ...simulator,
   ...proxyConfigurations,

@@ -104,7 +104,6 @@ const SHARED_FURTHER: Readonly<Record<string, string>> = {
   'src/http/request-counters.ts': 'latencies of the overview',
   'src/http/server.ts': 'the HTTP server of the listener',
   'src/http/workbench.ts': 'runs a request of the workbench',
-  'src/payments/payment-store.ts': 'numbers of payments, and payments in doubt of all accounts',
   'src/proxy/configuration-view.ts': 'the view that commands print',
   'src/storage/journal.ts': 'whether the log is sealed, for Health',
   'src/storage/mac-table.ts': 'the key of row MACs, for figures of all accounts',

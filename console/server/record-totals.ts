@@ -1,7 +1,7 @@
 import { countActiveCaptures } from '../../src/captures/capture-store.ts';
 import type { Clock } from '../../src/kernel/clock.ts';
 import { type Tenant, tenantKey } from '../../src/kernel/environment.ts';
-import { countPayments } from '../../src/payments/payment-store.ts';
+import { countPayments } from '../../src/payments/payment-queries.ts';
 import { Cache, costAwareTtl } from '../../src/storage/cache.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { countTokens } from '../../src/vault/token-queries.ts';

@@ -5,7 +5,8 @@ import type { Tenant } from '../kernel/environment.ts';
 import { notPossible } from '../kernel/failure.ts';
 import type { PaymentSnapshot } from './payment.ts';
 import type { PaymentActivations } from './payment-activations.ts';
-import type { LoadedPayment, PaymentRepository } from './payment-repository.ts';
+import type { PaymentRepository } from './payment-repository.ts';
+import type { LoadedPayment } from './payment-store.ts';
 import { paymentAuditEvent } from './payments.ts';
 
 /** The outcome that an operator saw in the processor's own console. */

@@ -12,8 +12,7 @@ import {
 import { DAY, HOUR } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { commitOrThrow, write } from '../storage/database.ts';
-import { APPROVAL_BY_STATUS, type PaymentFilter, PaymentQueries } from './payment-queries.ts';
-import { countInDoubt } from './payment-store.ts';
+import { APPROVAL_BY_STATUS, countInDoubt, type PaymentFilter, PaymentQueries } from './payment-queries.ts';
 
 describe('the list of payments', { timeout: 120_000 }, () => {
   let service: TestService;

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Keyring } from '../crypto/keyring.ts';
+import { UnsealError } from '../crypto/seal.ts';
 import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure, invalidField } from '../kernel/failure.ts';
@@ -8,14 +9,34 @@ import { LIMITS } from '../kernel/limits.ts';
 import { Cache, costAwareTtl } from '../storage/cache.ts';
 import { type Database, integer, integerOrNull, type Row, text } from '../storage/database.ts';
 import { decodeCursor, encodeCursor, type Page, scanPage } from '../storage/pagination.ts';
-import { listOperations } from './operation-store.ts';
 import type { Operation, Payment, PaymentType } from './payment.ts';
-import type { PaymentColumns } from './payment-record.ts';
-import { loadPayment } from './payment-repository.ts';
-import { type ListedPayment, listPaymentRows, toListedPayment } from './payment-store.ts';
+import type { PaymentColumns, PaymentRow } from './payment-record.ts';
+import {
+  listOperations,
+  loadPayment,
+  PAYMENT_COLUMNS,
+  toPaymentColumns,
+  toReconciliationColumns,
+  toTenant,
+  unsealPayment,
+} from './payment-store.ts';
 import type { Status } from './transitions.ts';
 
 const MAX_COUNTED_DAYS = 1000;
+
+/** A payment in a list. When it cannot be unsealed, it is listed without the sealed values. */
+export interface ListedPayment extends PaymentColumns {
+  readonly inDoubtSince: number | undefined;
+  readonly payment: Payment | undefined;
+}
+
+/** A payment with an operation whose outcome is unknown. */
+interface InDoubtPayment extends ListedPayment {
+  readonly tenant: Tenant;
+  readonly attempts: number;
+  readonly dueAt: number | undefined;
+  readonly lastProblem: string | undefined;
+}
 
 /** Filters of payments. Pure. */
 export interface PaymentFilter {
@@ -45,8 +66,19 @@ export interface PaymentDetail {
   readonly operations: readonly Operation[];
 }
 
+const OF_TENANT = 'account = ?account and environment = ?environment';
+/** Phrased so that the index of payments in doubt is used, which are few, and not that of all payments of the account. */
+const IN_DOUBT_OF_TENANT = 'in_doubt_since is not null and account + 0 = ?account and environment + 0 = ?environment';
+const BETWEEN = 'and id >= ? and id < ?';
+const LIST = `select ${PAYMENT_COLUMNS} from payments where ${OF_TENANT} ${BETWEEN} order by id desc limit ?`;
+const LIST_IN_DOUBT = `select ${PAYMENT_COLUMNS} from payments where ${IN_DOUBT_OF_TENANT} ${BETWEEN} order by id desc limit ?`;
+const LIST_ALL_IN_DOUBT = `select account, environment, ${PAYMENT_COLUMNS} from payments where in_doubt_since is not null
+  order by in_doubt_since limit ${LIMITS.inDoubtPaymentsListed}`;
+const COUNT = `select count(*) as number from payments where ${OF_TENANT}`;
+const COUNT_IN_DOUBT = `select count(*) as number from payments where ${IN_DOUBT_OF_TENANT}`;
+const COUNT_ALL_IN_DOUBT = 'select count(*) as number from payments where in_doubt_since is not null';
 const BY_HOUR = `select status, created_at / ${HOUR} as hours, count(*) as number from payments
-  where account = ?account and environment = ?environment and id >= ? and id < ? group by status, created_at / ${HOUR} order by 2, 1`;
+  where ${OF_TENANT} ${BETWEEN} group by status, created_at / ${HOUR} order by 2, 1`;
 
 /** Number of payments that started in an hour, by their present status. */
 export interface PaymentCount {
@@ -92,9 +124,8 @@ export class PaymentQueries {
   async detail(tenant: Tenant, id: string): Promise<PaymentDetail> {
     const found = await loadPayment(this.#database, this.#keyring, tenant, id);
     if (found === undefined) throw new Failure('unknown_payment', { field: 'id' });
-    const { payment, initial, reconciliation } = found;
-    const later = await listOperations(this.#database, this.#keyring, tenant, payment.id);
-    return { payment, inDoubtSince: reconciliation.inDoubtSince, operations: [initial, ...later] };
+    const operations = await listOperations(this.#database, this.#keyring, found);
+    return { payment: found.payment, inDoubtSince: found.reconciliation.inDoubtSince, operations };
   }
 
   /**
@@ -125,15 +156,62 @@ export class PaymentQueries {
   async #matching(tenant: Tenant, filter: PaymentFilter, row: Row): Promise<ListedPayment | undefined> {
     const columns = { status: text(row, 'status') as Status, processor: text(row, 'processor') };
     if (!mayMatch(filter, { ...columns, inDoubtSince: integerOrNull(row, 'in_doubt_since') })) return undefined;
-    const listed = await toListedPayment(this.#keyring, tenant, row);
+    const listed = toListedPayment(row, await tryUnseal(this.#keyring, tenant, row));
     if (listed.payment === undefined) return needsUnsealing(filter) ? undefined : listed;
     return matches(filter, listed.payment) ? listed : undefined;
   }
 
-  #rows(tenant: Tenant, { isInDoubt }: PaymentFilter, range: readonly [string, string], limit: number): Promise<Row[]> {
-    return listPaymentRows(this.#database, tenant, range, limit, isInDoubt === true);
+  /** Returns rows with ids from `from` on and before `to`, the newest first. */
+  #rows(
+    { account, environment }: Tenant,
+    { isInDoubt }: PaymentFilter,
+    [from, to]: readonly [from: string, to: string],
+    limit: number,
+  ): Promise<Row[]> {
+    return this.#database.read(isInDoubt === true ? LIST_IN_DOUBT : LIST, account, environment, from, to, limit);
   }
 }
+
+/** The payments of all tenants in doubt, the one that is in doubt longest first. */
+export async function listInDoubtPayments(database: Database, keyring: Keyring): Promise<InDoubtPayment[]> {
+  const rows = await database.read(LIST_ALL_IN_DOUBT);
+  return Promise.all(
+    rows.map(async (row) => {
+      const tenant = toTenant(row);
+      const stored = await tryUnseal(keyring, tenant, row);
+      const { attempts, dueAt } = toReconciliationColumns(row);
+      const { lastProblem } = stored?.reconciliation ?? {};
+      return { ...toListedPayment(row, stored), tenant, attempts, dueAt, lastProblem };
+    }),
+  );
+}
+
+/** Counts those of one tenant, or of all. */
+export async function countInDoubt(database: Database, only?: Tenant): Promise<number> {
+  const found =
+    only === undefined
+      ? database.read(COUNT_ALL_IN_DOUBT)
+      : database.read(COUNT_IN_DOUBT, only.account, only.environment);
+  return toCount(await found);
+}
+
+export const countPayments = async (database: Database, { account, environment }: Tenant): Promise<number> =>
+  toCount(await database.read(COUNT, account, environment));
+
+const toCount = ([row = {}]: readonly Row[]): number => integer(row, 'number');
+
+const toListedPayment = (row: Row, stored: PaymentRow | undefined): ListedPayment => ({
+  ...toPaymentColumns(row),
+  inDoubtSince: integerOrNull(row, 'in_doubt_since'),
+  payment: stored?.payment,
+});
+
+/** Undefined when the row was altered in the database. */
+const tryUnseal = (keyring: Keyring, tenant: Tenant, row: Row): Promise<PaymentRow | undefined> =>
+  unsealPayment(keyring, tenant, row).catch((error: unknown) => {
+    if (error instanceof UnsealError) return undefined;
+    throw error;
+  });
 
 /** Range of the ids of payments that started in this time: from one, before another. */
 const idRange = ({ from, to }: PaymentFilter): readonly [from: string, to: string] => [

@@ -7,20 +7,19 @@ import { Failure } from '../kernel/failure.ts';
 import { aheadOfSteady, type TrustedTime } from '../kernel/time-guard.ts';
 import type { Database } from '../storage/database.ts';
 import { applyEvent, type PaymentEvent, type PaymentRules, type RequestedPayment } from './apply-event.ts';
-import { findOperation, insertOperation, listOperations, updateOperation } from './operation-store.ts';
 import type { Operation, PaymentSnapshot } from './payment.ts';
 import type { ConfiguredProcessor } from './payment-activations.ts';
-import { findPayment, insertPayment, updatePayment } from './payment-store.ts';
+import {
+  insertOperation,
+  insertPayment,
+  type LoadedPayment,
+  listOperations,
+  loadPayment,
+  updateOperation,
+  updatePayment,
+} from './payment-store.ts';
 import { nextDueAt, recoveryTimes } from './reconciliation.ts';
 import type { Status } from './transitions.ts';
-
-/** A payment and one of its operations as they were read. */
-export interface LoadedPayment extends PaymentSnapshot {
-  readonly tenant: Tenant;
-  /** The first operation of the payment, with which it shares a row. */
-  readonly initial: Operation;
-  readonly revisions: { readonly payment: number; readonly operation: number };
-}
 
 /** Called with the outcome of each operation: the status of the payment, `failed` or `unknown`. */
 export type OutcomeObserver = (environment: string, processor: string, operation: string, result: string) => void;
@@ -70,13 +69,13 @@ export class PaymentRepository {
   }
 
   /** Finds by the id of an operation, ours or the processor's. */
-  async load(tenant: Tenant, id: string): Promise<LoadedPayment | undefined> {
+  load(tenant: Tenant, id: string): Promise<LoadedPayment | undefined> {
     return loadPayment(this.#database, this.#keyring, tenant, id);
   }
 
   /** Returns all operations of the payment, in the order of time. */
-  async listOperations({ tenant, payment, initial }: LoadedPayment): Promise<Operation[]> {
-    return [initial, ...(await listOperations(this.#database, this.#keyring, tenant, payment.id))];
+  listOperations(loaded: LoadedPayment): Promise<Operation[]> {
+    return listOperations(this.#database, this.#keyring, loaded);
   }
 
   /** Returns the payment as it was loaded; after a conflict as it is now. */
@@ -182,28 +181,4 @@ export class PaymentRepository {
     const result = isUnknown ? 'unknown' : isFirst || operation.state === 'accepted' ? payment.status : 'failed';
     this.#onOutcome(before.tenant.environment, payment.processor, operation.type, result);
   }
-}
-
-/** Finds by the id of an operation, ours or the processor's. */
-export async function loadPayment(
-  database: Database,
-  keyring: Keyring,
-  tenant: Tenant,
-  id: string,
-): Promise<LoadedPayment | undefined> {
-  for (const column of ['id', 'processor_id'] as const) {
-    const stored = await findPayment(database, keyring, tenant, column, id);
-    if (stored !== undefined) {
-      const { revision, ...row } = stored;
-      return { ...row, tenant, operation: row.initial, revisions: { payment: revision, operation: revision } };
-    }
-    const found = await findOperation(database, keyring, tenant, column, id);
-    if (found === undefined) continue;
-    const { operation } = found;
-    const owner = await findPayment(database, keyring, tenant, 'id', operation.paymentId);
-    if (owner === undefined) continue;
-    const { revision, ...row } = owner;
-    return { ...row, tenant, operation, revisions: { payment: revision, operation: found.revision } };
-  }
-  return undefined;
 }

@@ -1,7 +1,6 @@
 import type { Keyring } from '../crypto/keyring.ts';
-import { type EncryptionContext, encryptionContext, type Sealer, UnsealError } from '../crypto/seal.ts';
+import { type EncryptionContext, encryptionContext, type Sealer } from '../crypto/seal.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
-import { LIMITS } from '../kernel/limits.ts';
 import {
   blob,
   type Database,
@@ -15,16 +14,21 @@ import {
   write,
 } from '../storage/database.ts';
 import type { Table } from '../storage/table.ts';
-import type { Payment } from './payment.ts';
+import type { Operation, OperationState, Payment, PaymentSnapshot } from './payment.ts';
 import {
+  formatOperationRecord,
   formatPaymentRecord,
+  type OperationColumns,
   type PaymentColumns,
   type PaymentRow,
+  parseOperationRecord,
   parsePaymentRecord,
   type ReconciliationColumns,
 } from './payment-record.ts';
+import type { OperationType } from './processor.ts';
 import type { Status } from './transitions.ts';
 
+/** Payments, each with its first operation in one row, and the rows of its further operations. */
 export const TABLES: readonly Table[] = [
   {
     name: 'payments',
@@ -46,94 +50,170 @@ export const TABLES: readonly Table[] = [
       in_doubt_since: 'integer',
     },
   },
+  {
+    name: 'payment_operations',
+    key: ['account', 'environment', 'id'],
+    columns: {
+      account: 'integer',
+      environment: 'integer',
+      payment: 'text',
+      id: 'text',
+      type: 'text',
+      state: 'text',
+      processor_id: 'text',
+      record: 'blob',
+      revision: 'integer',
+      created_at: 'integer',
+    },
+  },
 ];
 
-export interface StoredPayment extends PaymentRow {
-  readonly revision: number;
+/** A payment and one of its operations as they were read. */
+export interface LoadedPayment extends PaymentSnapshot {
+  readonly tenant: Tenant;
+  /** The first operation of the payment, with which it shares a row. */
+  readonly initial: Operation;
+  readonly revisions: { readonly payment: number; readonly operation: number };
 }
 
-const PAYMENT =
+export const PAYMENT_COLUMNS =
   'id, processor, status, operation_in_progress, record, revision, attempts, created_at, due_at, in_doubt_since';
+const OPERATION_COLUMNS = 'payment, id, type, state, record, revision, created_at';
+const OF_TENANT = 'where account = ?account and environment = ?environment';
 
 const INSERT_PAYMENT = `insert into payments (account, environment, id, processor, status, operation_in_progress, record, revision,
   attempts, notification_digest, created_at, due_at, in_doubt_since) values (?account, ?environment, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`;
 const UPDATE_PAYMENT = `update payments set status = ?, operation_in_progress = ?, processor_id = ?, record = ?, attempts = ?, due_at = ?,
-  in_doubt_since = ?, revision = revision + 1 where account = ?account and environment = ?environment and id = ? and revision = ?`;
-const OF_TENANT = 'where account = ?account and environment = ?environment';
+  in_doubt_since = ?, revision = revision + 1 ${OF_TENANT} and id = ? and revision = ?`;
+const INSERT_OPERATION = `insert into payment_operations (account, environment, payment, id, type, state, processor_id,
+  record, revision, created_at) values (?account, ?environment, ?, ?, ?, ?, ?, ?, 1, ?)`;
+const UPDATE_OPERATION = `update payment_operations set state = ?, processor_id = ?, record = ?, revision = revision + 1
+  ${OF_TENANT} and id = ? and revision = ?`;
 
-/** The encryption context includes the columns in clear. */
+/** The encryption contexts include the columns in clear. */
 const paymentContext = (
   { environment, account }: Tenant,
   payment: Pick<Payment, 'id' | 'processor' | 'status'>,
 ): EncryptionContext =>
   encryptionContext(environment, account, 'payments', payment.id, 'record', payment.processor, payment.status);
 
-const scheduled = ({ attempts, dueAt, inDoubtSince }: ReconciliationColumns): Value[] => [
-  attempts,
-  dueAt ?? null,
-  inDoubtSince ?? null,
-];
+const operationContext = (
+  { environment, account }: Tenant,
+  { paymentId, id, type, state }: Pick<Operation, 'paymentId' | 'id' | 'type' | 'state'>,
+): EncryptionContext =>
+  encryptionContext(environment, account, 'payment-operations', paymentId, id, type, state, 'record');
 
 export function insertPayment(
   seal: Sealer,
-  tenant: Tenant,
+  { account, environment }: Tenant,
   row: PaymentRow,
   notificationDigest: Uint8Array | undefined,
 ): Write {
-  const { payment, reconciliation } = row;
-  const { id, processor, status, operationInProgress, createdAt } = payment;
-  const record = seal(paymentContext(tenant, payment), formatPaymentRecord(row));
-  const [attempts = null, ...times] = scheduled(reconciliation);
-  const values = [
-    tenant.account,
-    tenant.environment,
-    id,
-    processor,
-    status,
-    operationInProgress ?? null,
-    record,
-    attempts,
-  ];
-  return write(INSERT_PAYMENT, [...values, notificationDigest ?? null, createdAt, ...times], 1);
+  const { id, processor, status, operationInProgress = null, createdAt } = row.payment;
+  const { attempts, dueAt = null, inDoubtSince = null } = row.reconciliation;
+  const record = seal(paymentContext({ account, environment }, row.payment), formatPaymentRecord(row));
+  const values = [account, environment, id, processor, status, operationInProgress, record, attempts];
+  return write(INSERT_PAYMENT, [...values, notificationDigest ?? null, createdAt, dueAt, inDoubtSince], 1);
 }
 
 /** Conflicts when the payment was changed since `revision`. */
-export function updatePayment(seal: Sealer, tenant: Tenant, row: PaymentRow, revision: number): Write {
-  const { payment, initial, reconciliation } = row;
-  const { id, status, operationInProgress } = payment;
-  const record = seal(paymentContext(tenant, payment), formatPaymentRecord(row));
-  const processorId = initial.details.processorId ?? null;
-  const where = [tenant.account, tenant.environment, id, revision];
-  return write(
-    UPDATE_PAYMENT,
-    [status, operationInProgress ?? null, processorId, record, ...scheduled(reconciliation), ...where],
-    1,
-  );
+export function updatePayment(
+  seal: Sealer,
+  { account, environment }: Tenant,
+  row: PaymentRow,
+  revision: number,
+): Write {
+  const { id, status, operationInProgress = null } = row.payment;
+  const { attempts, dueAt = null, inDoubtSince = null } = row.reconciliation;
+  const { processorId = null } = row.initial.details;
+  const record = seal(paymentContext({ account, environment }, row.payment), formatPaymentRecord(row));
+  const values: Value[] = [status, operationInProgress, processorId, record, attempts, dueAt, inDoubtSince];
+  return write(UPDATE_PAYMENT, [...values, account, environment, id, revision], 1);
 }
 
-/** Finds a payment by its own id, or by the processor's id of its first operation. */
-export async function findPayment(
+export function insertOperation(seal: Sealer, tenant: Tenant, operation: Operation): Write {
+  const { paymentId, id, type, state, details, createdAt } = operation;
+  const record = seal(operationContext(tenant, operation), formatOperationRecord(operation));
+  const values = [tenant.account, tenant.environment, paymentId, id, type, state];
+  return write(INSERT_OPERATION, [...values, details.processorId ?? null, record, createdAt], 1);
+}
+
+/** Conflicts when the operation was changed since `revision`. */
+export function updateOperation(seal: Sealer, tenant: Tenant, operation: Operation, revision: number): Write {
+  const { id, state, details } = operation;
+  const record = seal(operationContext(tenant, operation), formatOperationRecord(operation));
+  const where = [tenant.account, tenant.environment, id, revision];
+  return write(UPDATE_OPERATION, [state, details.processorId ?? null, record, ...where], 1);
+}
+
+/** Finds by the id of an operation, ours or the processor's; the oldest with this id of the processor. */
+export async function loadPayment(
+  database: Database,
+  keyring: Keyring,
+  tenant: Tenant,
+  id: string,
+): Promise<LoadedPayment | undefined> {
+  for (const column of ['id', 'processor_id'] as const) {
+    const stored = await findPayment(database, keyring, tenant, column, id);
+    if (stored !== undefined) return stored;
+    const sql = `select ${OPERATION_COLUMNS} from payment_operations ${OF_TENANT} and ${column} = ? order by id limit 1`;
+    const [row] = await database.read(sql, tenant.account, tenant.environment, id);
+    if (row === undefined) continue;
+    const operation = await unsealOperation(keyring, tenant, row);
+    const owner = await findPayment(database, keyring, tenant, 'id', operation.paymentId);
+    if (owner === undefined) continue;
+    return { ...owner, operation, revisions: { ...owner.revisions, operation: integer(row, 'revision') } };
+  }
+  return undefined;
+}
+
+/** Finds a payment by its own id, or by the processor's id of its first operation, which it has in focus. */
+async function findPayment(
   database: Database,
   keyring: Keyring,
   tenant: Tenant,
   column: 'id' | 'processor_id',
   id: string,
-): Promise<StoredPayment | undefined> {
-  const sql = `select ${PAYMENT} from payments ${OF_TENANT} and ${column} = ? order by id limit 1`;
+): Promise<LoadedPayment | undefined> {
+  const sql = `select ${PAYMENT_COLUMNS} from payments ${OF_TENANT} and ${column} = ? order by id limit 1`;
   const [row] = await database.read(sql, tenant.account, tenant.environment, id);
-  return row && unsealPayment(keyring, tenant, row);
+  if (row === undefined) return undefined;
+  const stored = await unsealPayment(keyring, tenant, row);
+  const revision = integer(row, 'revision');
+  return { ...stored, tenant, operation: stored.initial, revisions: { payment: revision, operation: revision } };
 }
 
-async function unsealPayment(keyring: Keyring, tenant: Tenant, row: Row): Promise<StoredPayment> {
-  const columns = columnsOf(row);
+/** The operations of a payment, in the order of time. */
+export async function listOperations(
+  database: Database,
+  keyring: Keyring,
+  { tenant, payment, initial }: LoadedPayment,
+): Promise<Operation[]> {
+  const sql = `select ${OPERATION_COLUMNS} from payment_operations ${OF_TENANT} and payment = ? order by id`;
+  const rows = await database.read(sql, tenant.account, tenant.environment, payment.id);
+  return [initial, ...(await Promise.all(rows.map((row) => unsealOperation(keyring, tenant, row))))];
+}
+
+/** Throws `UnsealError` for a row that was altered in the database. */
+export async function unsealPayment(keyring: Keyring, tenant: Tenant, row: Row): Promise<PaymentRow> {
+  const columns = toPaymentColumns(row);
   const record = await keyring.unseal(tenant, 'payments', paymentContext(tenant, columns), blob(row, 'record'));
-  return {
-    ...parsePaymentRecord(record.toString('utf8'), columns, scheduleOf(row)),
-    revision: integer(row, 'revision'),
-  };
+  return parsePaymentRecord(record.toString('utf8'), columns, toReconciliationColumns(row));
 }
 
-const columnsOf = (row: Row): PaymentColumns => ({
+async function unsealOperation(keyring: Keyring, tenant: Tenant, row: Row): Promise<Operation> {
+  const columns: OperationColumns = {
+    paymentId: text(row, 'payment'),
+    id: text(row, 'id'),
+    type: text(row, 'type') as OperationType,
+    state: text(row, 'state') as OperationState,
+    createdAt: integer(row, 'created_at'),
+  };
+  const record = await keyring.unseal(tenant, 'payments', operationContext(tenant, columns), blob(row, 'record'));
+  return parseOperationRecord(record.toString('utf8'), columns);
+}
+
+export const toPaymentColumns = (row: Row): PaymentColumns => ({
   id: text(row, 'id'),
   processor: text(row, 'processor'),
   status: text(row, 'status') as Status,
@@ -141,10 +221,15 @@ const columnsOf = (row: Row): PaymentColumns => ({
   createdAt: integer(row, 'created_at'),
 });
 
-const scheduleOf = (row: Row): ReconciliationColumns => ({
+export const toReconciliationColumns = (row: Row): ReconciliationColumns => ({
   dueAt: integerOrNull(row, 'due_at'),
   attempts: integer(row, 'attempts'),
   inDoubtSince: integerOrNull(row, 'in_doubt_since'),
+});
+
+export const toTenant = (row: Row): Tenant => ({
+  account: text(row, 'account'),
+  environment: text(row, 'environment') as Environment,
 });
 
 /** A payment that is due. */
@@ -166,11 +251,8 @@ export async function listDuePayments(
   const sql = `select account, environment, id, due_at from payments
     where due_at <= ? and processor = ? ${others} order by due_at limit ?`;
   const tenants = except.flatMap(({ account, environment }) => [account, environment]);
-  return (await database.read(sql, now, processor, ...tenants, limit)).map((row) => ({
-    tenant: { account: text(row, 'account'), environment: text(row, 'environment') as Environment },
-    id: text(row, 'id'),
-    dueAt: integer(row, 'due_at'),
-  }));
+  const rows = await database.read(sql, now, processor, ...tenants, limit);
+  return rows.map((row) => ({ tenant: toTenant(row), id: text(row, 'id'), dueAt: integer(row, 'due_at') }));
 }
 
 export const hasDuePayments = async (database: Database, now: number): Promise<boolean> =>
@@ -193,85 +275,4 @@ export async function findByNotificationSecret(
   const sql = 'select account, id from payments where environment = ?environment and notification_digest = ?';
   const [row] = await database.read(sql, environment, digest);
   return row && { tenant: { account: text(row, 'account'), environment }, id: text(row, 'id') };
-}
-
-/** A payment in a list. When it cannot be unsealed, it is listed without the sealed values. */
-export interface ListedPayment extends PaymentColumns {
-  readonly inDoubtSince: number | undefined;
-  readonly payment: Payment | undefined;
-}
-
-/** A payment with an operation whose outcome is unknown. */
-export interface InDoubtPayment extends ListedPayment {
-  readonly tenant: Tenant;
-  readonly attempts: number;
-  readonly dueAt: number | undefined;
-  readonly lastProblem: string | undefined;
-}
-
-/**
- * Phrased so that the index of in-doubt payments is used, which are few, and not that of all payments of the account.
- */
-const OF_ONE = 'and account + 0 = ?account and environment + 0 = ?environment';
-const DOUBTFUL = `select account, environment, ${PAYMENT} from payments where in_doubt_since is not null
-  order by in_doubt_since limit ${LIMITS.inDoubtPaymentsListed}`;
-const DOUBTS = 'select count(*) as number from payments where in_doubt_since is not null';
-
-/** The payment that is in doubt longest first. */
-export async function listInDoubtPayments(database: Database, keyring: Keyring): Promise<InDoubtPayment[]> {
-  const rows = await database.read(DOUBTFUL);
-  return Promise.all(
-    rows.map(async (row) => {
-      const tenant = { account: text(row, 'account'), environment: text(row, 'environment') as Environment };
-      const stored = await tryUnseal(keyring, tenant, row);
-      const { attempts, dueAt } = scheduleOf(row);
-      return { ...listed(row, stored), tenant, attempts, dueAt, lastProblem: stored?.reconciliation.lastProblem };
-    }),
-  );
-}
-
-/** Converts a row of `listPaymentRows`. */
-export const toListedPayment = async (keyring: Keyring, tenant: Tenant, row: Row): Promise<ListedPayment> =>
-  listed(row, await tryUnseal(keyring, tenant, row));
-
-const listed = (row: Row, stored: StoredPayment | undefined): ListedPayment => ({
-  ...columnsOf(row),
-  inDoubtSince: integerOrNull(row, 'in_doubt_since'),
-  payment: stored?.payment,
-});
-
-/** Undefined when the row was altered in the database. */
-const tryUnseal = (keyring: Keyring, tenant: Tenant, row: Row): Promise<StoredPayment | undefined> =>
-  unsealPayment(keyring, tenant, row).catch((error: unknown) => {
-    if (error instanceof UnsealError) return undefined;
-    throw error;
-  });
-
-const BETWEEN = `select ${PAYMENT} from payments ${OF_TENANT} and id >= ? and id < ? order by id desc limit ?`;
-const DOUBTFUL_BETWEEN = `select ${PAYMENT} from payments where in_doubt_since is not null ${OF_ONE} and id >= ? and id < ?
-  order by id desc limit ?`;
-
-/** Returns rows with ids from `from` on and before `to`, the newest first. */
-export const listPaymentRows = (
-  database: Database,
-  { account, environment }: Tenant,
-  [from, to]: readonly [from: string, to: string],
-  limit: number,
-  onlyDoubtful: boolean,
-): Promise<Row[]> => database.read(onlyDoubtful ? DOUBTFUL_BETWEEN : BETWEEN, account, environment, from, to, limit);
-
-/** Counts those of one tenant, or of all. */
-export async function countInDoubt(database: Database, only?: Tenant): Promise<number> {
-  const [row] =
-    only === undefined
-      ? await database.read(DOUBTS)
-      : await database.read(`${DOUBTS} ${OF_ONE}`, only.account, only.environment);
-  return row === undefined ? 0 : integer(row, 'number');
-}
-
-const COUNT = 'select count(*) as number from payments where account = ?account and environment = ?environment';
-
-export async function countPayments(database: Database, { account, environment }: Tenant): Promise<number> {
-  const [row = {}] = await database.read(COUNT, account, environment);
-  return integer(row, 'number');
 }

@@ -16,7 +16,8 @@ import { type CardSource, type ResolvedCard, resolveCard } from './card-source.t
 import { type Command, validateCommand } from './commands.ts';
 import { newOperation, type Operation, type PaymentCard, type PaymentSnapshot } from './payment.ts';
 import type { ConfiguredProcessor, PaymentActivations } from './payment-activations.ts';
-import type { LoadedPayment, PaymentRepository } from './payment-repository.ts';
+import type { PaymentRepository } from './payment-repository.ts';
+import type { LoadedPayment } from './payment-store.ts';
 import { type CardData, type InquiryResult, type Order, type Outcome, unknown } from './processor.ts';
 import type { ProcessorNotifications } from './processor-notifications.ts';
 import { firstRecoveryAt, recoveryTimes } from './reconciliation.ts';

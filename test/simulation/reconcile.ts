@@ -1,6 +1,6 @@
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { Operation, Payment, Reconciliation } from '../../src/payments/payment.ts';
-import type { LoadedPayment } from '../../src/payments/payment-repository.ts';
+import type { LoadedPayment } from '../../src/payments/payment-store.ts';
 import type { Status } from '../../src/payments/transitions.ts';
 import { type Database, text } from '../../src/storage/database.ts';
 import type { Backend, BackendState } from './backend.ts';

@@ -6,7 +6,7 @@ import { type Clock, HOUR } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { Pan } from '../../src/kernel/pan.ts';
 import { TimeGuard, type TrustedTime } from '../../src/kernel/time-guard.ts';
-import type { LoadedPayment } from '../../src/payments/payment-repository.ts';
+import type { LoadedPayment } from '../../src/payments/payment-store.ts';
 import type { Driver } from '../../src/storage/database.ts';
 import { insertAccounts } from '../fixtures/accounts.ts';
 import { trustedTime } from '../fixtures/clock.ts';

@@ -3,7 +3,7 @@ import { formatIso8601 } from '../../../src/kernel/clock.ts';
 import { assertDisplayable } from '../../../src/kernel/displayable.ts';
 import type { Environment } from '../../../src/kernel/environment.ts';
 import { SIMULATOR } from '../../../src/payments/payment-activations.ts';
-import { listInDoubtPayments } from '../../../src/payments/payment-store.ts';
+import { listInDoubtPayments } from '../../../src/payments/payment-queries.ts';
 import type { SettingView } from '../../../src/payments/settings.ts';
 import { listActivationRequests } from '../../wire/onboarding.ts';
 import { approveActivation, declineActivation, type enablePayments, listProcessors } from '../../wire/operator.ts';

@@ -2,7 +2,7 @@ import { AlteredRows } from '../../../src/audit/altered-rows.ts';
 import { findHead, listLanesOfAccount } from '../../../src/audit/chain-reader.ts';
 import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { LIMITS } from '../../../src/kernel/limits.ts';
-import { countInDoubt } from '../../../src/payments/payment-store.ts';
+import { countInDoubt } from '../../../src/payments/payment-queries.ts';
 import { isHeadSealValid } from '../../../src/storage/journal.ts';
 import { schemaVersion } from '../../../src/storage/migrate.ts';
 import { listWrappedKeys } from '../../../src/storage/wrapped-key-store.ts';

@@ -1,6 +1,6 @@
 import { listOperatorNotices } from '../../../src/accounts/account-notices.ts';
 import { DAY, formatIso8601 } from '../../../src/kernel/clock.ts';
-import { countInDoubt } from '../../../src/payments/payment-store.ts';
+import { countInDoubt } from '../../../src/payments/payment-queries.ts';
 import { showOverview } from '../../wire/overview.ts';
 import { type Route, route } from '../route.ts';
 import { latencyPercentile, type UsageSummary } from '../usage-summary.ts';

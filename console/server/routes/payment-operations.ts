@@ -12,7 +12,7 @@ import type { Definition } from '../../wire/definition.ts';
 import { capturePaymentManually, refundPaymentManually, voidPaymentManually } from '../../wire/payments.ts';
 import { translateErrors } from '../error-translation.ts';
 import { type ConsoleCall, executed, type Route, route } from '../route.ts';
-import { loadPayment } from './load-payment.ts';
+import { getPaymentDetail } from './payment-detail.ts';
 import { toPaymentView } from './payment-view.ts';
 
 type OperationBody = ValueOf<NonNullable<typeof voidPaymentManually.body>>;
@@ -30,7 +30,7 @@ const operationRoute = <Body extends OperationBody>(
       send: ({ payments }, intent: Intent) => payments.send(intent),
       conclude: async (call, intent, sent: Sent) => {
         const after = await call.services.payments.conclude(call.transaction, intent, sent);
-        const [stored, can] = await loadPayment(call);
+        const [stored, can] = await getPaymentDetail(call);
         return executed(toPaymentView(withResult(stored, after), can));
       },
     },
@@ -90,7 +90,7 @@ function withResult(stored: PaymentDetail, { payment, operation, reconciliation 
 
 /** Describes the operation for the approver. Throws what the execution would throw now. */
 async function summarize(call: RequestedCall, command: Command): Promise<SummaryLine[]> {
-  const [{ payment }, can] = await loadPayment(call);
+  const [{ payment }, can] = await getPaymentDetail(call);
   if (payment.id !== call.params['id']) throw new Failure('unknown_record');
   if (can === undefined) throw notEnabled();
   const minor = await translateErrors(FIELD_NAMES, async () => validateCommand(payment, command, can));

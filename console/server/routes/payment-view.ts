@@ -4,8 +4,7 @@ import { formatDecimal } from '../../../src/kernel/money.ts';
 import { truncatePans } from '../../../src/kernel/pan.ts';
 import { allowedOperations } from '../../../src/payments/commands.ts';
 import type { Operation, Payment } from '../../../src/payments/payment.ts';
-import type { PaymentDetail } from '../../../src/payments/payment-queries.ts';
-import type { ListedPayment } from '../../../src/payments/payment-store.ts';
+import type { ListedPayment, PaymentDetail } from '../../../src/payments/payment-queries.ts';
 import type { Capabilities } from '../../../src/payments/processor.ts';
 
 /** Views of payments. */

@@ -4,13 +4,12 @@ import { parseCurrency } from '../../../src/kernel/currency.ts';
 import { Failure, invalidField } from '../../../src/kernel/failure.ts';
 import { LIMITS } from '../../../src/kernel/limits.ts';
 import { parseAmount } from '../../../src/kernel/money.ts';
-import type { PaymentFilter } from '../../../src/payments/payment-queries.ts';
-import type { ListedPayment } from '../../../src/payments/payment-store.ts';
+import type { ListedPayment, PaymentFilter } from '../../../src/payments/payment-queries.ts';
 import { listPayments, showPayment } from '../../wire/payments.ts';
 import { translateErrors } from '../error-translation.ts';
 import { type ConsoleCall, type Route, route } from '../route.ts';
 import { isId, parseTimeInput } from '../user-input.ts';
-import { loadPayment } from './load-payment.ts';
+import { getPaymentDetail } from './payment-detail.ts';
 import { toListedPayment, toPaymentView } from './payment-view.ts';
 
 type Search = ValueOf<NonNullable<typeof listPayments.body>>;
@@ -28,7 +27,7 @@ export const paymentRoutes: readonly Route[] = [
     };
   }),
 
-  route(showPayment, async (call) => toPaymentView(...(await loadPayment(call)))),
+  route(showPayment, async (call) => toPaymentView(...(await getPaymentDetail(call)))),
 ];
 
 async function findById(

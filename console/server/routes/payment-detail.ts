@@ -10,7 +10,7 @@ type PaymentLookup = Pick<ConsoleCall<unknown, unknown>, 'services' | 'account' 
  * Returns the payment of the path as it is now, and the capabilities of its processor; undefined when no operation may
  * be started, because payments are not enabled, or the account is suspended. Throws `unknown_payment`.
  */
-export async function loadPayment(lookup: PaymentLookup): Promise<[PaymentDetail, Capabilities | undefined]> {
+export async function getPaymentDetail(lookup: PaymentLookup): Promise<[PaymentDetail, Capabilities | undefined]> {
   const { services, tenant, params } = lookup;
   const { activations, paymentListing } = services;
   const found = await paymentListing.detail(tenant, params['id'] ?? '');
