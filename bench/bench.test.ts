@@ -16,7 +16,7 @@ const USUAL = [
   'envelopes',
 ];
 
-test('the benchmark gives figures for every scenario', async () => {
+test('the benchmark reports figures for every scenario', async () => {
   const settings = {
     rounds: 1,
     seconds: 0.05,

@@ -15,7 +15,7 @@ test('a section is added, then replaced, and nothing else changes', () => {
   assert.match(again, /## Two \$&\n<!-- end: chaos -->\n\n<!-- begin: other -->\n## Other\n/);
 });
 
-test('a page that is written again keeps its other sections', () => {
+test('a page that is written again has its other sections unchanged', () => {
   const old = withSection(withSection('# Old\n', 'chaos', '## One'), 'other', '## Other');
   const page = withSectionsOf(PAGE, old);
   assert.ok(page.startsWith(PAGE));

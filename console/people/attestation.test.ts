@@ -20,7 +20,7 @@ import type { Session } from './session.ts';
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const DAY_MS = 86_400_000;
 
-describe('what a browser says of a passkey', () => {
+describe('a passkey registration that a browser sends', () => {
   let fixture: PeopleFixture;
   let ana: TestUser;
   let key: Authenticator;
@@ -91,7 +91,7 @@ describe('what a browser says of a passkey', () => {
     },
   });
 
-  test('fetches no revocation lists, and delays no other call, whatever it contains', async () => {
+  test('causes no download of revocation lists, and delays no other call, whatever it contains', async () => {
     const { authority, certificate } = await newChain();
     const identifier = 'apple';
     const before = SettingsService.getRootCertificates({ identifier });
@@ -108,7 +108,7 @@ describe('what a browser says of a passkey', () => {
     assert.deepEqual(asked, []);
   });
 
-  test('has no attestation with certificates, and none of another form', async () => {
+  test('has no attestation with certificates, and none in another format', async () => {
     const { certificate } = await newChain();
     for (const fmt of ['packed', 'tpm', 'android-key', 'android-safetynet', 'fido-u2f', 'none', 'other'])
       await assertFails('not_possible', add(certified(fmt, [certificate])));
@@ -122,7 +122,7 @@ describe('what a browser says of a passkey', () => {
     assert.equal(await passkeys(), 1);
   });
 
-  test('has one try for each challenge, and one alone of many at once', async () => {
+  test('has one attempt for each challenge, also when many are concurrent', async () => {
     const asking = await options();
     await assertFails('not_possible', confirm(key.create(asking, { verified: false })));
     await assertFails('not_possible', confirm(key.create(asking)));

@@ -5,7 +5,7 @@ import { LIMITS } from '../../src/kernel/limits.ts';
 import { BY_TEST, openPeopleFixture, overDatabase, type PeopleFixture } from '../../test/fixtures/people-fixture.ts';
 import { AuditThrottle } from './audit-throttle.ts';
 
-describe('what comes again and again', () => {
+describe('a repeated event', () => {
   let fixture: PeopleFixture;
   let repeats: AuditThrottle;
   let run = 0;
@@ -34,7 +34,7 @@ describe('what comes again and again', () => {
       .filter(({ actor }) => actor.id === `${who}-${run}`)
       .map(({ detail, request_id }) => `${detail?.['times'] ?? 'first'} ${request_id}`);
 
-  test('is recorded again when the clock was ahead in between', async () => {
+  test('is recorded again after the clock was temporarily ahead', async () => {
     fixture.advance(200 * HOUR);
     await note('ana', '1');
     fixture.advance(-200 * HOUR);
@@ -42,7 +42,7 @@ describe('what comes again and again', () => {
     assert.deepEqual(await recorded('ana'), ['first 2', 'first 1']);
   });
 
-  test('is on record at once, and then as a number when some minutes are over', async () => {
+  test('is recorded immediately, and then as a count after some minutes', async () => {
     await note('ana', '1');
     assert.deepEqual(await recorded('ana'), ['first 1']);
     for (const request of ['2', '3', '4']) await note('ana', request);
@@ -63,21 +63,21 @@ describe('what comes again and again', () => {
     assert.deepEqual(await recorded('ana'), ['first 1', '3 4', '1 6', 'first 7']);
   });
 
-  test('is recorded with its number, also without a flush before it occurs again', async () => {
+  test('is recorded with its count, also without a flush before it occurs again', async () => {
     for (const request of ['1', '2', '3']) await note('ana', request);
     fixture.advance(5 * MINUTE);
     await note('ana', '4');
     assert.deepEqual(await recorded('ana'), ['first 1', '2 3', 'first 4']);
   });
 
-  test('is one record of many at once, and all of them at the end', async () => {
+  test('is one record for many concurrent events, and counts all of them at the end', async () => {
     await Promise.all(Array.from({ length: 50 }, () => note('ana', '1')));
     assert.deepEqual(await recorded('ana'), ['first 1']);
     await Promise.all([repeats.flush({ all: true }), repeats.flush({ all: true })]);
     assert.deepEqual(await recorded('ana'), ['first 1', '49 1']);
   });
 
-  test('is on record each time rather than not at all, when there is more of it than can be counted', async () => {
+  test('is recorded each time, and never omitted, when there are more kinds than can be counted', async () => {
     const others = Array.from({ length: LIMITS.throttledAuditEvents }, (_, index) => `other-${index}`);
     await Promise.all(others.map((who) => repeats.record([who], BY_TEST, () => [])));
     await note('ana', '1');
@@ -89,7 +89,7 @@ describe('what comes again and again', () => {
     assert.deepEqual(await recorded('ana'), ['first 1', 'first 2', 'first 3']);
   });
 
-  test('is refused while it cannot be put on record, and not forgotten', async () => {
+  test('is rejected while it cannot be recorded, and still counted', async () => {
     const { database } = fixture.core;
     const failing = { isAway: true };
     const away = Object.create(database, {

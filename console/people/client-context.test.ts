@@ -5,8 +5,8 @@ import { sanitizeUserAgent } from './client-context.ts';
 
 const shown = (userAgent: string): string => sanitizeUserAgent({ address: '192.0.2.7', userAgent });
 
-describe('the browser that a session shows', () => {
-  it('is as it says', () => {
+describe('the browser of a session', () => {
+  it('is the one it reports', () => {
     for (const agent of [
       '',
       'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/146.0.7680.153 Safari/537.36',
@@ -16,7 +16,7 @@ describe('the browser that a session shows', () => {
       assert.equal(shown(agent), agent);
   });
 
-  it('holds no card number, whole or cut off', () => {
+  it('contains no card number, complete or cut off', () => {
     for (const card of ['4111 1111 1111 1111', '4111111111111111', '4111-1111-1111-1111'])
       assert.equal(shown(`M ${card}`), 'M 411111******1111');
     const begin = 'x'.repeat(LIMITS.userAgentCharacters - 15);

@@ -42,8 +42,8 @@ const finish = (session: Session) => {
   );
 };
 
-describe('joining by an invitation', () => {
-  test('ends with a person, a role, a second factor, recovery codes and a session', async () => {
+describe('enrollment by an invitation', () => {
+  test('creates a user, a role, a second factor, recovery codes and a session', async () => {
     const link = await invite('new@example.com');
     assert.deepEqual(await fixture.parts.enrollment.showInvitation(link.secret), {
       kind: 'invitation',
@@ -78,7 +78,7 @@ describe('joining by an invitation', () => {
     for (const text of ['new@example.com', link.secret]) assert.equal(records.includes(text), false);
   });
 
-  test('takes the code of the app once, and no wrong one', async () => {
+  test('accepts the code of the app once, and no invalid one', async () => {
     const { session } = await begin((await invite('codes@example.com')).secret);
     const { secret: totp } = fixture.parts.enrollment.totp(session);
     const wrong = wrongCodeAt(totp, fixture.now());
@@ -99,7 +99,7 @@ describe('joining by an invitation', () => {
     );
   });
 
-  test('happens once for a link, also when two do it at the same moment', async () => {
+  test('happens once for a link, also when two requests are concurrent', async () => {
     const link = await invite('race@example.com');
     const [one, other] = await Promise.all([begin(link.secret), begin(link.secret)]);
     const done = await Promise.allSettled([finish(one.session), finish(other.session)]);
@@ -142,7 +142,7 @@ describe('joining by an invitation', () => {
     );
   });
 
-  test('needs a link that is open: not too old, not revoked, not made up', async () => {
+  test('requires a pending link: not expired, not revoked, not forged', async () => {
     const link = await invite('old@example.com');
     const revoked = await invite('revoked@example.com');
     const { session: begun } = await begin(revoked.secret);
@@ -161,7 +161,7 @@ describe('joining by an invitation', () => {
     await assertFails('not_possible', fixture.parts.enrollment.showInvitation(link.secret));
   });
 
-  test('takes good fields only, and the address of the invitation', async () => {
+  test('accepts valid fields only, and the address of the invitation', async () => {
     const { secret } = await invite('fields@example.com');
     await assertFails('invalid_field', begin(secret, { name: '' }), 'name');
     await assertFails('invalid_field', begin(secret, { name: 'a\nb' }), 'name');
@@ -174,7 +174,7 @@ describe('joining by an invitation', () => {
 });
 
 describe('invitations', () => {
-  test('are for the email address of a user who is no member', async () => {
+  test('are for the email address of a user who is not a member', async () => {
     const ana = await fixture.newPerson({ account, role: 'developer' });
     await assertFails('not_possible', invite(ana.email.toUpperCase(), 'analyst'));
     for (const wrong of [
@@ -195,7 +195,7 @@ describe('invitations', () => {
     );
   });
 
-  test('go to the own account only, and operators let in owners and operators', async () => {
+  test('are for the account of the inviter; operators invite owners and operators', async () => {
     const { invitations } = fixture.parts;
     const other = await fixture.newAccount();
     const email = 'somebody@example.com';
@@ -221,7 +221,7 @@ describe('invitations', () => {
     );
   });
 
-  test('are listed while they are open, with who made them and without the secret', async () => {
+  test('are listed while they are pending, with their creator and without the secret', async () => {
     const own = await fixture.newAccount();
     const to = { account: own, role: 'owner', email: 'listed@example.com' } as const;
     const link = await fixture.run((transaction) => fixture.parts.invitations.invite(transaction, to, OPERATOR));
@@ -246,7 +246,7 @@ describe('invitations', () => {
     assert.deepEqual(rows, []);
   });
 
-  test('that are open have a limit for each account', async () => {
+  test('that are pending have a limit for each account', async () => {
     const own = await fixture.newAccount();
     const more = (index: number) =>
       fixture.run((transaction) =>
@@ -262,7 +262,7 @@ describe('invitations', () => {
     await more(-1);
   });
 
-  test('make no more people of an account than there may be, with its members', async () => {
+  test('count toward the limit of users of an account', async () => {
     const { invitations, enrollment, team } = fixture.parts;
     const own = await fixture.newAccount();
     const head = await fixture.newPerson({ account: own, role: 'owner' });
@@ -300,7 +300,7 @@ describe('invitations', () => {
     assert.equal(await team.findRole(own, known.id), undefined);
   });
 
-  test('are worth no more than who made them, from the link to the end of joining', async () => {
+  test('are valid only while their creator may invite, up to the end of the enrollment', async () => {
     const { invitations, enrollment, team } = fixture.parts;
     const own = await fixture.newAccount();
     const boss = await fixture.newPerson({ account: own, role: 'owner' });
@@ -328,7 +328,7 @@ describe('invitations', () => {
     assert.equal((await enrollment.showInvitation(link.secret)).kind, 'invitation');
   });
 
-  test('to be the first operator are made once, by one of many nodes', async () => {
+  test('for the first operator are created once, by one of many nodes', async () => {
     const { invitations, team } = fixture.parts;
     assert.equal(await team.hasOperator(), false);
     const made = await Promise.all(
@@ -356,7 +356,7 @@ describe('invitations', () => {
     assert.equal(await fixture.run((transaction) => invitations.inviteFirstOperator(transaction)), undefined);
   });
 
-  test('by an operator are good as long as that is one', async () => {
+  test('by an operator are valid while the creator is one', async () => {
     const { invitations, enrollment, team } = fixture.parts;
     const [boss] = [await fixture.newPerson(OPERATOR), await fixture.newPerson(OPERATOR)];
     const origin = { actor: { type: 'person', id: boss.id, name: boss.name } } as const;
@@ -379,7 +379,7 @@ describe('invitations', () => {
   });
 });
 
-describe('a known person', () => {
+describe('an existing user', () => {
   test('accepts an invitation to another account after sign-in, and no other user does', async () => {
     const other = await fixture.newAccount();
     const ana = await fixture.newPerson({ account, role: 'developer' });
@@ -408,7 +408,7 @@ describe('a known person', () => {
   });
 });
 
-describe('a link to a new password', () => {
+describe('a credential reset link', () => {
   test('replaces password and second factors, ends all sessions, and unlocks', async () => {
     const ana = await fixture.newPerson({ account, role: 'analyst' });
     for (let index = 0; index < 10; index++)
@@ -436,7 +436,7 @@ describe('a link to a new password', () => {
     assert.ok((await fixture.audited(account)).includes('person.reset success'));
   });
 
-  test('is made by an owner for who sees no other account, and by an operator for everybody', async () => {
+  test('is created by an owner for users without another account, and by an operator for every user', async () => {
     const { invitations } = fixture.parts;
     const other = await fixture.newAccount();
     const ana = await fixture.newPerson({ account, role: 'analyst' });
@@ -496,7 +496,7 @@ describe('a link to a new password', () => {
     assert.equal((await enrollment.showInvitation(others.secret)).name, bob.name);
   });
 
-  test('ends all of the person when it is used', async () => {
+  test('revokes all links of the user when it is used', async () => {
     const { invitations, enrollment } = fixture.parts;
     const ana = await fixture.newPerson({ account, role: 'analyst' });
     const beside = await fixture.run((transaction) => invitations.reset(transaction, ana.id, owner()));
@@ -511,7 +511,7 @@ describe('a link to a new password', () => {
     await assertFails('not_possible', enrollment.showInvitation(beside.secret));
   });
 
-  test('cannot be accepted by who is signed in', async () => {
+  test('cannot be accepted by a signed-in user', async () => {
     const ana = await fixture.newPerson({ account, role: 'analyst' });
     const link = await fixture.run((transaction) => fixture.parts.invitations.reset(transaction, ana.id, OPERATOR));
     await assertFails(

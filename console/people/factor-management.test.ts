@@ -45,7 +45,7 @@ const addPasskey = async (): Promise<void> => {
 const factors = async () => (await fixture.parts.factorManagement.list(ana.id)).factors;
 
 describe('the second factors of a user', () => {
-  test('are changed by who has just shown who they are', async () => {
+  test('are changed after a recent proof of identity', async () => {
     const { factorManagement, people } = fixture.parts;
     fixture.advance(5 * MINUTE);
     const old = await session();
@@ -66,7 +66,7 @@ describe('the second factors of a user', () => {
       await assertFails('step_up_required', change);
   });
 
-  test('of an app are replaced by those of another, which has to show a code', async () => {
+  test('of an app are replaced by those of another app, after a valid code', async () => {
     const { factorManagement } = fixture.parts;
     const other = await fixture.signIn(ana);
     await assertFails(
@@ -94,7 +94,7 @@ describe('the second factors of a user', () => {
     await fixture.signIn({ ...ana, totp });
   });
 
-  test('are removed but for the last, also by two requests at the same moment', async () => {
+  test('are removed except the last, also by two concurrent requests', async () => {
     const { factorManagement } = fixture.parts;
     const [only] = await factors();
     await assertFails(
@@ -134,7 +134,7 @@ describe('the second factors of a user', () => {
 });
 
 describe('passkeys', () => {
-  test('are limited, also when many were started before', async () => {
+  test('are limited, also when many registrations were started before', async () => {
     const { factorManagement } = fixture.parts;
     const newest = await fixture.signIn(ana);
     const waiting = await fixture.run((transaction) =>
@@ -155,7 +155,7 @@ describe('passkeys', () => {
     assert.equal((await factors()).length, LIMITS.passkeysPerPerson + 1);
   });
 
-  test('keep working under another name, which is on record without the name', async () => {
+  test('remain valid when they are renamed, which is audited without the name', async () => {
     const { factorManagement, signIn } = fixture.parts;
     const device = new Authenticator(CONSOLE.origin);
     const options = await fixture.run(async (transaction) =>
@@ -187,7 +187,7 @@ describe('the email address of a user', () => {
       personOrigin(ana, VISITOR),
     );
 
-  test('is another one for all their accounts, whose logs tell of it without the address', async () => {
+  test('is changed for all their accounts, whose logs record it without the address', async () => {
     const [own = '', other] = [
       (await fixture.parts.team.listMembershipsOf(ana.id))[0]?.account,
       await fixture.newAccount(),
@@ -207,7 +207,7 @@ describe('the email address of a user', () => {
     }
   });
 
-  test('belongs to one person, also when two take it at the same moment; who tries one that is taken is on record', async () => {
+  test('belongs to one user, also when two request it concurrently; a rejected attempt is recorded', async () => {
     const bob = await fixture.newPerson({ account: await fixture.newAccount(), role: 'owner' });
     const other = await fixture.anotherNode();
     for (let round = 0; round < 5; round++) {
@@ -231,7 +231,7 @@ describe('the email address of a user', () => {
     assert.equal((await fixture.audited(account)).at(-1), 'email.changed taken');
   });
 
-  test('changes in its letters alone, and stays when it is the same', async () => {
+  test('can be changed in its spelling only, and is unchanged when it is equal', async () => {
     await change(ana.email.toUpperCase());
     assert.equal((await fixture.parts.people.findProfile(ana.id))?.email, ana.email.toUpperCase());
     await change(ana.email.toUpperCase());
@@ -244,7 +244,7 @@ describe('the password of a user', () => {
   const change = async (current: string, next: string) =>
     fixture.parts.people.changePassword(await session(), { current, next }, BY_TEST);
 
-  test('is changed with the present one, and all other sessions end', async () => {
+  test('is changed with the current one, and all other sessions end', async () => {
     const other = await fixture.signIn(ana);
     const between = await fixture.parts.signIn.submitPassword(ana, VISITOR);
     await change(ana.password, 'another good one 55');
@@ -256,7 +256,7 @@ describe('the password of a user', () => {
     assert.ok((await fixture.audited('')).includes('password.changed success'));
   });
 
-  test('is guessed at ten times at most', async () => {
+  test('can be guessed ten times at most', async () => {
     await assertFails('invalid_field', change(ana.password, 'short'), 'password');
     const present = await session();
     for (let index = 0; index < 10; index++)
@@ -267,7 +267,7 @@ describe('the password of a user', () => {
     await fixture.signIn(ana);
   });
 
-  test('differs from the present one, however it is composed', async () => {
+  test('differs from the current one, in every Unicode form', async () => {
     const composed = 'crème brûlée 71 stones';
     await change(ana.password, composed);
     for (const same of [composed, composed.normalize('NFD')])
@@ -277,7 +277,7 @@ describe('the password of a user', () => {
 });
 
 describe('the name and language of a user', () => {
-  test('are changed, within what they may be', async () => {
+  test('can be changed to valid values', async () => {
     const { people } = fixture.parts;
     const edited = await fixture.run(async (transaction) =>
       people.edit(transaction, await session(), { name: ' Ana ', language: 'es' }),

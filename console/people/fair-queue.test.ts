@@ -23,7 +23,7 @@ const isUnavailable = (result: PromiseSettledResult<unknown> | undefined): boole
   result?.status === 'rejected' && result.reason instanceof Failure && result.reason.code === 'unavailable';
 
 describe('a fair queue', () => {
-  test('runs tasks in turn among their sources, however many one of them has', async () => {
+  test('runs tasks of all sources in rotation, however many one of them has', async () => {
     const { begun, task, end, settle } = tasks();
     const queue = new FairQueue({ concurrent: 1, perSource: 50, total: 100 });
     const names = Array.from({ length: 45 }, (_, index) => `flood-${index}`);
@@ -36,7 +36,7 @@ describe('a fair queue', () => {
     assert.equal(begun.length, 48);
   });
 
-  test('never runs more at a time than it may, also when tasks fail', async () => {
+  test('never runs more tasks at a time than its limit, also when tasks fail', async () => {
     const queue = new FairQueue({ concurrent: 2, perSource: 50, total: 100 });
     let [running, most] = [0, 0];
     const work = async (): Promise<void> => {
@@ -50,7 +50,7 @@ describe('a fair queue', () => {
     assert.equal(await queue.run('next', () => Promise.resolve('done')), 'done');
   });
 
-  test('refuses what one source has too many of', async () => {
+  test('rejects tasks of one source beyond its limit', async () => {
     const { begun, task, end } = tasks();
     const queue = new FairQueue({ concurrent: 1, perSource: 2, total: 100 });
     const results = Promise.allSettled(['a', 'b', 'c', 'd'].map((name) => queue.run('one', task(name))));

@@ -87,7 +87,7 @@ describe('users who did not sign in for 90 days', () => {
     await fixture.parts.signIn.submitPassword({ ...bob, password: given.password }, VISITOR);
   });
 
-  test('stay enabled as the last owner who can sign in, and are reported once a day', async () => {
+  test('remain enabled as the last owner who can sign in, and are reported once a day', async () => {
     const carl = await fixture.newPerson({ account, role: 'owner' });
     await lastSignIn(ana, 100);
     await lastSignIn(carl, 200);
@@ -104,7 +104,7 @@ describe('users who did not sign in for 90 days', () => {
     assert.equal(await countInactive(fixture.core.database, fixture.now() - 90 * DAY), 0);
   });
 
-  test('stay enabled for one account where they are the last owner, also when they have others', async () => {
+  test('remain enabled for one account where they are the last owner, also when they have others', async () => {
     const other = await fixture.newAccount();
     const link = await fixture.run((transaction) =>
       fixture.parts.invitations.invite(transaction, { account: other, role: 'owner', email: bob.email }, OPERATOR),
@@ -115,7 +115,7 @@ describe('users who did not sign in for 90 days', () => {
     assert.deepEqual(reports, [1]);
   });
 
-  test('stay enabled as the last operator, and as one whose only successor was changed in the database', async () => {
+  test('remain enabled as the last operator, and as one whose only successor was changed in the database', async () => {
     const [olga, otto] = [await fixture.newPerson(OPERATOR), await fixture.newPerson(OPERATOR)];
     await lastSignIn(olga, 120);
     await lastSignIn(otto, 91);
@@ -127,7 +127,7 @@ describe('users who did not sign in for 90 days', () => {
     await assertFails('sign_in_refused', fixture.parts.signIn.submitPassword(otto, VISITOR));
   });
 
-  test('stay enabled when the password of the only other owner is blocked', async () => {
+  test('remain enabled when the password of the only other owner is blocked', async () => {
     const carl = await fixture.newPerson({ account, role: 'owner' });
     await lastSignIn(ana, 100);
     const { database, keyring } = fixture.core;
@@ -154,7 +154,7 @@ describe('users who did not sign in for 90 days', () => {
     assert.equal(await statusOf(ana), 'active');
   });
 
-  test('are no reason to let the last owner go who can sign in', async () => {
+  test('do not count as remaining owners', async () => {
     const carl = await fixture.newPerson({ account, role: 'owner' });
     await lastSignIn(carl, 100);
     assert.equal(await run(), 1);

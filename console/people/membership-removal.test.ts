@@ -15,7 +15,7 @@ import { OPERATOR } from './roles.ts';
 import { computeDigest } from './sealing.ts';
 
 /** Removing the last membership deletes the user. */
-describe('the end of a user’s last membership', () => {
+describe('the removal of a user’s last membership', () => {
   let fixture: PeopleFixture;
   let account: string;
   before(async () => {
@@ -63,7 +63,7 @@ describe('the end of a user’s last membership', () => {
     );
   }
 
-  test('leaves nothing of them but what the audit log says', async () => {
+  test('deletes all their data except audit records', async () => {
     const { invitations, enrollment, signIn, team, sessions } = fixture.parts;
     const bob = await fixture.newPerson({ account, role: 'analyst' });
     await addPasskey(bob);
@@ -98,7 +98,7 @@ describe('the end of a user’s last membership', () => {
     await assertFails('sign_in_refused', signIn.submitPassword(bob, VISITOR));
   });
 
-  test('is not the end of one of several', async () => {
+  test('is not the removal of one of several', async () => {
     const { team } = fixture.parts;
     const other = await fixture.newAccount();
     const bob = await fixture.newPerson({ account, role: 'analyst' });
@@ -111,7 +111,7 @@ describe('the end of a user’s last membership', () => {
     assert.deepEqual([await isKnown(bob), await tablesWith(bob)], [false, ['journal']]);
   });
 
-  test('never comes for a last owner or a last operator', async () => {
+  test('is rejected for a last owner or a last operator', async () => {
     const { team } = fixture.parts;
     for (const to of [{ account: await fixture.newAccount(), role: 'owner' } as const, OPERATOR]) {
       const ana = await fixture.newPerson(to);
@@ -134,7 +134,7 @@ describe('the end of a user’s last membership', () => {
     await fixture.signIn(bob);
   });
 
-  test('and joining another account at the same moment: either they are there and belong, or neither', async () => {
+  test('and a concurrent join of another account: the user exists with a membership, or does not exist', async () => {
     const other = await fixture.anotherNode();
     for (let round = 0; round < 8; round++) {
       const bob = await fixture.newPerson({ account, role: 'analyst' });
@@ -152,7 +152,7 @@ describe('the end of a user’s last membership', () => {
     }
   });
 
-  test('of two at the same moment is the later one', async () => {
+  test('of two concurrent removals is the later one', async () => {
     const other = await fixture.anotherNode();
     for (let round = 0; round < 5; round++) {
       const elsewhere = await fixture.newAccount();

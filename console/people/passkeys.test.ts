@@ -62,7 +62,7 @@ const WRONGS: Readonly<Record<string, Wrongs>> = {
 };
 
 describe('a passkey', () => {
-  test('is made by who is signed in, and then takes the place of a code', async () => {
+  test('is registered by a signed-in user, and then replaces a code', async () => {
     await add();
     const { factors } = await fixture.parts.factorManagement.list(ana.id);
     assert.deepEqual(
@@ -80,7 +80,7 @@ describe('a passkey', () => {
   });
 
   for (const [name, wrongs] of Object.entries(WRONGS)) {
-    test(`${name} is neither taken nor made`, async () => {
+    test(`${name} is neither accepted nor registered`, async () => {
       await assert.rejects(add(wrongs), { code: 'not_possible' });
       await add();
       await assertFails('sign_in_refused', signIn(wrongs));
@@ -88,7 +88,7 @@ describe('a passkey', () => {
     });
   }
 
-  test('answers each challenge once', async () => {
+  test('is accepted once for each challenge', async () => {
     await add();
     const secret = await password();
     const options = await fixture.run(async (transaction) =>
@@ -105,7 +105,7 @@ describe('a passkey', () => {
     assert.deepEqual(done.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
   });
 
-  test('answers no challenge of another session', async () => {
+  test('is not accepted for a challenge of another session', async () => {
     await add();
     const [one, other] = [await password(), await password()];
     const options = await fixture.run(async (transaction) =>
@@ -117,7 +117,7 @@ describe('a passkey', () => {
     await assertFails('sign_in_refused', give(other, key.get(options)));
   });
 
-  test('whose counter goes back was copied, and is not taken', async () => {
+  test('whose counter decreases is treated as a copy and rejected', async () => {
     key.counter = 7;
     await add();
     await assertFails('sign_in_refused', signIn({ counter: 7 }));
@@ -127,7 +127,7 @@ describe('a passkey', () => {
     await signIn({ counter: 100 });
   });
 
-  test('of another person is none', async () => {
+  test('of another user is not accepted', async () => {
     await add();
     const bob = await fixture.newPerson(OPERATOR);
     const own = key;
@@ -138,7 +138,7 @@ describe('a passkey', () => {
     await signIn();
   });
 
-  test('that is anything else is refused as wrong, and locks nothing, because it cannot be guessed', async () => {
+  test('that is malformed is rejected as invalid, without a lockout, because it cannot be guessed', async () => {
     await add();
     const secret = await password();
     for (const response of [undefined, null, 'x', 7, {}, { id: 7 }, { id: 'x', rawId: 'x', response: {} }, []])
@@ -152,7 +152,7 @@ describe('a passkey', () => {
     await signIn();
   });
 
-  test('signs in alone, once for each challenge of ours, from wherever', async () => {
+  test('signs in without a password, once for each challenge, from any network', async () => {
     await add();
     const { signIn: by } = fixture.parts;
     const options = await by.createPasskeyChallenge(CONSOLE);
@@ -176,7 +176,7 @@ describe('a passkey', () => {
     'of nobody': { user: Buffer.from('person_nobody').toString('base64url') },
     'of a user that is none': { user: Buffer.from("'; \0").toString('base64url') },
   }))
-    test(`alone ${name} is not taken`, async () => {
+    test(`without a password ${name} is not accepted`, async () => {
       await add();
       const options = await fixture.parts.signIn.createPasskeyChallenge(CONSOLE);
       await assertFails(
@@ -186,7 +186,7 @@ describe('a passkey', () => {
       await fixture.parts.signIn.submitPasskey(key.get(options), CONSOLE, VISITOR);
     });
 
-  test('alone of another person, or that says nothing, is none', async () => {
+  test('without a password of another user, or of an unknown one, is not accepted', async () => {
     const { signIn: by } = fixture.parts;
     const bob = await fixture.newPerson(OPERATOR);
     await add();
@@ -225,7 +225,7 @@ describe('a passkey', () => {
     await signIn();
   });
 
-  test('has a name, and there are not more than the limit', async () => {
+  test('has a name, and counts toward a limit', async () => {
     await assert.rejects(add({}, ' '), { code: 'invalid_field', field: 'label' });
     for (let index = 0; index < LIMITS.passkeysPerPerson; index++) {
       key = new Authenticator(CONSOLE.origin);

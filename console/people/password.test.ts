@@ -28,7 +28,7 @@ describe('a password', () => {
     assert.match(await refusal(`${long.join('')}x`), /12 to 128/);
   });
 
-  test('is none of those that everybody tries', async () => {
+  test('is not a common one', async () => {
     for (const known of [
       'password1234',
       'qwertyuiop12',
@@ -40,18 +40,18 @@ describe('a password', () => {
       assert.match(await refusal(known), /too easy to guess/, known);
   });
 
-  test('is not made of the person or the service', async () => {
+  test('does not consist of names of the user or the service', async () => {
     for (const own of ['ana.lopez@shop.example', 'analopez2026', 'cardvault2026!', 'Cardvault1234'])
       assert.match(await refusal(own), /too easy to guess/, own);
   });
 
-  test('is judged by its beginning, because a long one would keep the service busy', async () => {
+  test('is rated by its beginning, because a long one would delay the service', async () => {
     const good = 'wide river 71 stones';
     assert.equal(await refusal(`${good}${'a'.repeat(100)}`), '');
     assert.match(await refusal(`${'a'.repeat(100)}${good}`), /too easy to guess/);
   });
 
-  test('may be words, without special characters', async () => {
+  test('may consist of dictionary words, without special characters', async () => {
     assert.equal(await refusal('wide river 71 stones'), '');
     assert.equal(await refusal('correct horse battery staple'), '');
   });

@@ -25,7 +25,7 @@ describe('hashes of passwords', () => {
     assert.equal(tag, again.toString('base64'));
   });
 
-  test('differ for the same password, and are right for it alone, however it is composed', async () => {
+  test('differ for the same password, and match it only, in every Unicode form', async () => {
     const composed = 'crème brûlée 71';
     const [one, other] = [
       await passwords.hash(composed, 'network test'),
@@ -39,7 +39,7 @@ describe('hashes of passwords', () => {
     assert.equal(await passwords.verify(composed, undefined, 'network test'), false);
   });
 
-  test('are checked with the parameters they were made with, which are seen to be old', async () => {
+  test('are checked with their stored parameters, which are recognized as outdated', async () => {
     const today = await passwords.hash('x', 'network test');
     const message = await computeDigest(fixture.core.keyring, 'password', 'x');
     const old = { memory: 8192, passes: 2, parallelism: 1, salt: today.salt };
@@ -50,7 +50,7 @@ describe('hashes of passwords', () => {
     assert.equal(passwords.isOutdated(today), false);
   });
 
-  test('wait for one another, and beyond the limit of a source are not made', async () => {
+  test('are queued, and rejected beyond the limit of a source', async () => {
     const cheap = { memory: 8, passes: 1, parallelism: 1, salt: Buffer.alloc(16).toString('base64'), tag: '' };
     const most = LIMITS.concurrentPasswordHashes + LIMITS.queuedPasswordHashesPerSource;
     const all = await Promise.allSettled(
@@ -62,7 +62,7 @@ describe('hashes of passwords', () => {
     assert.equal(await passwords.verify('x', cheap, 'network one'), false, 'the places are free again');
   });
 
-  test('of one network do not delay those of another behind them', async () => {
+  test('of one network do not delay later ones of another', async () => {
     const order: string[] = [];
     const begun: (() => void)[] = [];
     const derive = (): Promise<Buffer<ArrayBuffer>> =>
@@ -79,7 +79,7 @@ describe('hashes of passwords', () => {
     assert.ok(order.indexOf('network bob') <= LIMITS.concurrentPasswordHashes + 2, `${order.indexOf('network bob')}`);
   });
 
-  test('of known browsers and of users wait behind no network, however many networks there are', async () => {
+  test('of known browsers and of users do not wait for networks, however many there are', async () => {
     const begun: (() => void)[] = [];
     const derive = (): Promise<Buffer<ArrayBuffer>> =>
       new Promise((resolve) => begun.push(() => resolve(Buffer.alloc(32))));

@@ -16,7 +16,7 @@ import { createPeopleServices, type PeopleServices } from './people-services.ts'
 
 const WRONG = 'not the one 12';
 
-describe('a refusal', () => {
+describe('a rejected sign-in', () => {
   let fixture: PeopleFixture;
   let accounts: string[];
   /** A member of all of the accounts. */
@@ -65,7 +65,7 @@ describe('a refusal', () => {
     return units.slice(0, 1).map(({ journal }) => journal?.length ?? 0);
   };
 
-  test('of a password waits for one record, of an unknown user and of a member of many accounts, locked or not', async () => {
+  test('with a wrong password waits for one audit record, for an unknown user and a member of many accounts, locked or not', async () => {
     const bob = await fixture.newPerson({ account: accounts[0] ?? '', role: 'analyst' });
     const emails = ['nobody@example.com', bob.email, ana.email];
     for (const email of emails) assert.deepEqual(await recordsBefore(email), [1], email);
@@ -75,14 +75,14 @@ describe('a refusal', () => {
     assert.deepEqual(await recordsBefore(ana.email), [1]);
   });
 
-  test('of a password is in the log of every account all the same', async () => {
+  test('with a wrong password is in the log of every account of the user', async () => {
     await assertFails('sign_in_refused', fixture.parts.signIn.submitPassword({ ...ana, password: WRONG }, VISITOR));
     // Whatever is committed after them is there after them.
     await fixture.newAccount();
     assert.deepEqual(await inEach(), inEachAre(['password_wrong']));
   });
 
-  test('of who is locked is in the log of each account once, and then as a number', async () => {
+  test('of a locked user is in the log of each account once, and then as a count', async () => {
     const { parts } = fixture;
     const sessions = [];
     for (let index = 0; index < 2; index++) sessions.push((await parts.signIn.submitPassword(ana, VISITOR)).session);
@@ -98,7 +98,7 @@ describe('a refusal', () => {
     assert.deepEqual(await inEach(), inEachAre([...codes, 'person_locked', 'person_locked 49']));
   });
 
-  test('of the password of who is locked is each time in the log of the service', async () => {
+  test('with a password of a locked user is in the log of the service each time', async () => {
     for (let index = 0; index < LIMITS.signInFailures + 3; index++)
       await assertFails('sign_in_refused', fixture.parts.signIn.submitPassword({ ...ana, password: WRONG }, VISITOR));
     await fixture.parts.repeats.flush({ all: true });

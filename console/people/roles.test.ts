@@ -40,7 +40,7 @@ describe('roles', () => {
     );
   });
 
-  test('a developer may do all but what makes or unmakes members and the account, and may be the second to agree', () => {
+  test('a developer may do everything except changes of members and the account, and may approve', () => {
     assert.deepEqual(
       CAPABILITIES.filter((capability) => can('owner', capability) && !can('developer', capability)).sort(),
       ['account:settings', 'activation:request', 'team:write'],
@@ -52,7 +52,7 @@ describe('roles', () => {
     assert.deepEqual([...ROLES.auditor].sort(), CAPABILITIES.filter(isRead).sort());
   });
 
-  test('an analyst sees payments and what they are made of, and operates payments', () => {
+  test('an analyst reads payments and related records, and operates payments', () => {
     assert.deepEqual(
       ROLES.analyst.filter((capability) => !isRead(capability)),
       ['payments:operate'],
@@ -61,13 +61,13 @@ describe('roles', () => {
       assert.equal(can('analyst', capability), false);
   });
 
-  test('are distinguished from other words', () => {
+  test('are distinguished from other texts', () => {
     for (const name of ROLE_NAMES) assert.ok(isRole(name));
     for (const word of ['', 'Owner', 'admin', 'constructor']) assert.equal(isRole(word), false);
   });
 });
 
-describe('who may invite', () => {
+describe('invitations by role', () => {
   test('no member invites to another account, nor as operator', () => {
     fc.assert(
       fc.property(authority, authority, (by, to) => {
@@ -80,7 +80,7 @@ describe('who may invite', () => {
     );
   });
 
-  test('a role goes with an account of its kind only', () => {
+  test('a role is valid for its kind of account only', () => {
     fc.assert(
       fc.property(authority, account, role, (by, to, as) => {
         if (!isRoleValidFor({ account: to, role: as })) assert.equal(mayInvite(by, { account: to, role: as }), false);
@@ -88,7 +88,7 @@ describe('who may invite', () => {
     );
   });
 
-  test('an owner invites to every role, an operator the heads of everything', () => {
+  test('an owner invites to every role, an operator to the mandatory roles', () => {
     const of = (as: Role) => ({ account: 'acct_one', role: as });
     for (const as of ACCOUNT_ROLES) {
       assert.equal(mayInvite(of('owner'), of(as)), true);
@@ -98,8 +98,8 @@ describe('who may invite', () => {
   });
 });
 
-describe('who may make a link to a new password', () => {
-  test('an owner only for who belongs to that account and to no other', () => {
+describe('credential reset links by role', () => {
+  test('an owner creates them only for users who belong to that account and no other', () => {
     fc.assert(
       fc.property(authority, fc.uniqueArray(authority, { selector: (each) => each.account }), (by, memberships) => {
         const only = memberships.length === 1 && memberships[0]?.account === by.account;

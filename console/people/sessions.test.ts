@@ -26,7 +26,7 @@ describe('sessions', () => {
   const rows = async (): Promise<number> =>
     integer((await fixture.core.database.read('select count(*) as n from sessions'))[0] ?? {}, 'n');
 
-  test('end after 15 minutes without a sign of the person', async () => {
+  test('end after 15 minutes without activity of the user', async () => {
     const { secret } = await fixture.signIn(ana);
     fixture.advance(14 * MINUTE);
     assert.ok(await find(secret));
@@ -36,7 +36,7 @@ describe('sessions', () => {
     assert.equal(await find(secret), undefined);
   });
 
-  test('are not kept alive by what the browser does by itself', async () => {
+  test('are not extended by automatic calls of the browser', async () => {
     const { secret } = await fixture.signIn(ana);
     for (let minutes = 0; minutes < 14; minutes += 2) {
       fixture.advance(2 * MINUTE);
@@ -46,7 +46,7 @@ describe('sessions', () => {
     assert.equal(await find(secret, true), undefined);
   });
 
-  test('end after 12 hours, whatever the person does', async () => {
+  test('end after 12 hours, even with activity', async () => {
     const { secret } = await fixture.signIn(ana);
     for (let minutes = 0; minutes < 12 * 60 - 10; minutes += 10) {
       fixture.advance(10 * MINUTE);
@@ -56,7 +56,7 @@ describe('sessions', () => {
     assert.equal(await find(secret), undefined);
   });
 
-  test('between the factors end after 5 minutes', async () => {
+  test('end after 5 minutes between the factors', async () => {
     const { session, secret } = await fixture.parts.signIn.submitPassword(ana, VISITOR);
     fixture.advance(4 * MINUTE);
     assert.equal((await find(secret))?.stage, 'password-given');
@@ -66,7 +66,7 @@ describe('sessions', () => {
     await assertFails('not_signed_in', fixture.parts.signIn.submitFactor(session, proof, VISITOR));
   });
 
-  test('are seen at most every half minute', async () => {
+  test('record activity at most every 30 seconds', async () => {
     const { secret, session } = await fixture.signIn(ana);
     fixture.advance(20 * SECOND);
     assert.equal((await find(secret))?.lastActiveAt, session.lastActiveAt);
@@ -76,7 +76,7 @@ describe('sessions', () => {
     assert.equal((await find(secret, true))?.lastActiveAt, seen);
   });
 
-  test('are not found by anything but the secret', async () => {
+  test('are found by their secret only', async () => {
     const { secret } = await fixture.signIn(ana);
     const other = secret.startsWith('A') ? 'B' : 'A';
     for (const wrong of [
@@ -92,7 +92,7 @@ describe('sessions', () => {
     assert.equal(JSON.stringify(Object.values(row ?? {}).map(String)).includes(secret), false);
   });
 
-  test('have a word of their own against forged requests', async () => {
+  test('have a CSRF token', async () => {
     const [one, other] = [await fixture.signIn(ana), await fixture.signIn(ana)];
     assert.equal(isCsrfToken(one.session, one.session.csrf), true);
     for (const wrong of [undefined, '', other.session.csrf, one.secret, `${one.session.csrf} `])
@@ -100,7 +100,7 @@ describe('sessions', () => {
     assert.equal((await find(one.secret))?.csrf, one.session.csrf);
   });
 
-  test('count for stepping up when they are signed in, and then for 5 minutes', async () => {
+  test('count as stepped up at sign-in, for 5 minutes', async () => {
     const given = await fixture.parts.signIn.submitPassword(ana, VISITOR);
     assert.throws(() => assertSteppedUp(given.session, fixture.now()), /not signed in/);
     const { session } = await fixture.signIn(ana);
@@ -108,7 +108,7 @@ describe('sessions', () => {
     assert.throws(() => assertSteppedUp(session, fixture.now() + 5 * MINUTE), /Confirm/);
   });
 
-  test('of a person are listed, newest first, with browser and address, and ended one by one or together', async () => {
+  test('of a user are listed, newest first, with browser and address, and ended one by one or together', async () => {
     fixture.advance(HOUR);
     const client = { address: '198.51.100.4', userAgent: `Long/${'x'.repeat(300)}\u0000` };
     const first = await fixture.signIn(ana);
@@ -141,7 +141,7 @@ describe('sessions', () => {
     assert.equal((await fixture.audited('')).filter((line) => line === 'session.revoked success').length, 2);
   });
 
-  test('that have ended are swept, and open ones stay', async () => {
+  test('that have expired are swept, and active ones remain', async () => {
     fixture.advance(HOUR);
     while ((await fixture.parts.sessions.sweep(fixture.now())) > 0);
     assert.equal(await rows(), 0);

@@ -31,7 +31,7 @@ describe('the state of sign-ins', () => {
   const fresh = newSignInState(HOME, START);
   const LIMIT = LIMITS.signInFailures;
 
-  test('locks a known browser by its own failures alone', () => {
+  test('locks a known browser only by its failures', () => {
     const elsewhere = fail(fail(fresh, at(HOME.network), START, LIMIT), stranger(1), START, LIMIT);
     assert.equal(isLocked(elsewhere, at(HOME.network), START), true);
     assert.equal(isLocked(elsewhere, HOME, START), false);
@@ -42,7 +42,7 @@ describe('the state of sign-ins', () => {
     assert.equal(lockedUntil(own.state, START), START + 30 * MINUTE);
   });
 
-  test('locks one network, and not the others', () => {
+  test('locks one network, and no others', () => {
     const state = fail(fresh, at(HOME.network), START, LIMIT);
     assert.equal(isLocked(state, at(HOME.network), START), true);
     assert.equal(isLocked(state, stranger(1), START), false, 'failures in a known network slow no others');
@@ -50,7 +50,7 @@ describe('the state of sign-ins', () => {
     assert.deepEqual([again.locked, isLocked(again.state, at(HOME.network), START + 30 * MINUTE)], [undefined, false]);
   });
 
-  test('slows all new networks together, longer each time, and forgets it after a day', () => {
+  test('delays all new networks together, longer each time, and resets after a day', () => {
     let state = fresh;
     let now = START;
     for (let index = 1; index < LIMIT; index++) state = fail(state, stranger(index), now);
@@ -72,7 +72,7 @@ describe('the state of sign-ins', () => {
     assert.equal(isLocked(later, stranger(201), now + DAY), false);
   });
 
-  test('leaves a distributed guess some fifty attempts a day', () => {
+  test('allows a distributed attack some fifty attempts a day', () => {
     let state = fresh;
     let judged = 0;
     for (let minute = 0; minute < 24 * 60; minute++) {
@@ -85,7 +85,7 @@ describe('the state of sign-ins', () => {
     assert.equal(isLocked(state, HOME, START + DAY), false);
   });
 
-  test('is never longer than its bounds, and failures displace nothing that is known', () => {
+  test('is bounded, and failures displace no known network', () => {
     let state = fresh;
     for (let index = 0; index < 3000; index++) state = fail(state, stranger(index), START + index * SECOND);
     assert.equal(state.networks.length, LIMITS.failedNetworksPerUser + 1);
@@ -99,7 +99,7 @@ describe('the state of sign-ins', () => {
     assert.equal(known.length, LIMITS.knownNetworksPerUser);
   });
 
-  test('forgets networks after 90 days, browsers after 180', () => {
+  test('deletes networks after 90 days, browsers after 180', () => {
     assert.equal(isBrowserKnown(fresh, HOME, START + 180 * DAY - 1), true);
     assert.equal(isBrowserKnown(fresh, HOME, START + 180 * DAY), false);
     assert.equal(isBrowserKnown(fresh, at(HOME.network), START), false);
@@ -111,7 +111,7 @@ describe('the state of sign-ins', () => {
     assert.deepEqual([slowed(START + 90 * DAY - 1), slowed(START + 90 * DAY)], [false, true]);
   });
 
-  test('of new networks is forgotten by a sign-in there, and not by one from elsewhere', () => {
+  test('of new networks is reset by a sign-in there, and not by one from another network', () => {
     let state = fresh;
     for (let index = 0; index < LIMIT; index++) state = fail(state, stranger(index), START);
     assert.equal(isLocked(recordSignIn(state, HOME, START), stranger(99), START), true);
@@ -119,7 +119,7 @@ describe('the state of sign-ins', () => {
     assert.equal(lockedUntil(withoutLocks(state), START), undefined);
   });
 
-  test('blocks a password at so many wrong second factors, whatever is signed in or unlocked between them', () => {
+  test('blocks a password after a number of wrong second factors, despite sign-ins and unlocks in between', () => {
     let state = fresh;
     for (let index = 1; index < LIMITS.secondFactorFailures; index++)
       state = withoutLocks(recordSignIn(countFactorFailure(state, START), HOME, START));
@@ -128,7 +128,7 @@ describe('the state of sign-ins', () => {
     assert.equal(fail(state, stranger(1), START, 200).passwordBlockedAt, undefined, 'passwords do not count');
   });
 
-  test('takes a challenge once, and forgets it when it has ended', () => {
+  test('accepts a challenge once, and deletes it when it has expired', () => {
     const used = { challenge: 'one', expiresAt: START + MINUTE };
     const state = consumeChallenge(fresh, used, START);
     assert.ok(state !== undefined);

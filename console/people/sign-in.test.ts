@@ -44,7 +44,7 @@ const wrongCode = async () => {
 };
 
 describe('signing in', () => {
-  test('takes the password, however the e-mail address is written, and then a code', async () => {
+  test('accepts the password, in any spelling of the email address, and then a code', async () => {
     const { secret, session } = await password({ ...ana, email: ` ${ana.email.toUpperCase()}` });
     assert.equal(session.stage, 'password-given');
     assert.deepEqual(await fixture.parts.signIn.availableFactors(session), {
@@ -62,7 +62,7 @@ describe('signing in', () => {
     await assertFails('not_signed_in', totp(session, fixture.newCode(ana)));
   });
 
-  test('is in the log of every account of the person, and why it was refused', async () => {
+  test('is in the log of every account of the user, with the reason of a rejection', async () => {
     await wrongPassword();
     await wrongCode();
     await fixture.signIn(ana);
@@ -96,7 +96,7 @@ describe('signing in', () => {
     assert.equal((await fixture.audited('')).at(-1), 'person.sign-in-refused person_unknown');
   });
 
-  test('with no code of the person in the session of another is refused', async () => {
+  test('with a code of another user is rejected', async () => {
     const other = await fixture.newPerson({ account, role: 'analyst' });
     const { session } = await password();
     await assertFails('sign_in_refused', totp(session, fixture.newCode(other)));
@@ -107,7 +107,7 @@ describe('signing in', () => {
     );
   });
 
-  test('keeps a hash with the parameters of today', async () => {
+  test('stores a hash with the current parameters', async () => {
     const { database, keyring } = fixture.core;
     const before = await findPerson(database, keyring, ana.id);
     assert.ok(before !== undefined);
@@ -125,7 +125,7 @@ describe('signing in', () => {
 });
 
 describe('a code', () => {
-  test('is good once, also for two requests at the same moment', async () => {
+  test('is valid once, also for two concurrent requests', async () => {
     const sessions = await Promise.all([password(), password()]);
     const code = fixture.newCode(ana);
     const done = await Promise.allSettled(sessions.map(({ session }) => totp(session, code)));
@@ -135,7 +135,7 @@ describe('a code', () => {
     await assertFails('sign_in_refused', totp(session, code));
   });
 
-  test('that is older than the last one used is not taken', async () => {
+  test('that is older than the last used one is not accepted', async () => {
     fixture.advance(MINUTE);
     const older = codeAt(ana.totp, fixture.now() - 30_000);
     const { session } = await password();
@@ -145,7 +145,7 @@ describe('a code', () => {
     await assertFails('sign_in_refused', totp(next, older));
   });
 
-  test('of recovery is good once, however it is typed, also for two requests at the same moment', async () => {
+  test('of recovery is valid once, however it is typed, also for two concurrent requests', async () => {
     const [code = '', second = ''] = ana.recoveryCodes;
     assert.match(code, /^[a-z1-9]{4}(-[a-z1-9]{4}){3}$/);
     assert.equal(new Set(ana.recoveryCodes).size, 10);
@@ -179,7 +179,7 @@ const lock = async (client: ClientContext): Promise<void> => {
 };
 
 describe('ten wrong passwords and codes in a row', () => {
-  test('lock the network for half an hour, in which the right ones are wrong too', async () => {
+  test('lock the network for half an hour, in which correct ones are rejected too', async () => {
     for (let index = 0; index < 5; index++) await wrongPassword();
     for (let index = 0; index < 4; index++) await wrongCode();
     const { session } = await password();
@@ -196,7 +196,7 @@ describe('ten wrong passwords and codes in a row', () => {
     await fixture.signIn(ana);
   });
 
-  test('are counted across right passwords, and forgotten after a whole sign-in only', async () => {
+  test('are counted despite correct passwords, and reset only by a complete sign-in', async () => {
     for (let index = 0; index < 9; index++) await wrongCode();
     await fixture.signIn(ana);
     for (let index = 0; index < 9; index++) await wrongPassword();
@@ -205,7 +205,7 @@ describe('ten wrong passwords and codes in a row', () => {
     await assertFails('sign_in_refused', password());
   });
 
-  test('are as many when they come at once', async () => {
+  test('are counted correctly when they are concurrent', async () => {
     const { session } = await password();
     const wrong = wrongCodeAt(ana.totp, fixture.now());
     await Promise.allSettled(Array.from({ length: 30 }, () => totp(session, wrong)));
@@ -219,7 +219,7 @@ describe('ten wrong passwords and codes in a row', () => {
     await assertFails('sign_in_refused', totp(session, fixture.newCode(ana)));
   });
 
-  test('are forgotten when an operator unlocks the person', async () => {
+  test('are reset when an operator unlocks the user', async () => {
     await lock(VISITOR);
     assert.equal(await status(), 'locked');
     await fixture.run((transaction) => fixture.parts.people.unlock(transaction, ana.id), {
@@ -231,8 +231,8 @@ describe('ten wrong passwords and codes in a row', () => {
   });
 });
 
-describe('a stranger with wrong passwords', () => {
-  test('never refuses the step-up or the new password of who is signed in', async () => {
+describe('an attacker with wrong passwords', () => {
+  test('does not block the step-up or the password change of a signed-in user', async () => {
     const { session } = await fixture.signIn(ana);
     await lock(stranger('203.0.113.5'));
     await lock(VISITOR);
@@ -241,7 +241,7 @@ describe('a stranger with wrong passwords', () => {
     await people.changePassword(stepped.session, { current: ana.password, next: 'another good one 55' }, BY_TEST);
   });
 
-  test('locks neither the networks nor the browsers that the person signed in from', async () => {
+  test('locks neither the networks nor the browsers of earlier sign-ins', async () => {
     const known = await signInFrom(VISITOR);
     for (let index = 0; index < 30; index++) await wrongFrom(stranger(`203.0.113.${index}`));
     await signInFrom(VISITOR);
@@ -251,7 +251,7 @@ describe('a stranger with wrong passwords', () => {
     await signInFrom({ ...known, address: '198.51.100.77' });
   });
 
-  test('does not make the browser of one person known for another', async () => {
+  test('does not make the browser of one user known for another', async () => {
     const known = await signInFrom(VISITOR);
     const bob = await fixture.newPerson({ account, role: 'analyst' });
     for (let index = 0; index < LIMITS.signInFailures; index++)
@@ -263,7 +263,7 @@ describe('a stranger with wrong passwords', () => {
     await signInFrom(known);
   });
 
-  test('is slowed in new networks, however many they are, and so is the person there', async () => {
+  test('is delayed in new networks, however many there are, and so is the user there', async () => {
     for (let index = 0; index < LIMITS.signInFailures; index++) await wrongFrom(stranger(`203.0.113.${index}`));
     const locked = (await fixture.records(account)).find(({ action }) => action === 'person.locked');
     assert.deepEqual(locked?.detail, { scope: 'new-networks' });
@@ -278,7 +278,7 @@ describe('a stranger with wrong passwords', () => {
     await signInFrom(stranger('198.51.100.2'));
   });
 
-  test('rejects no user who has a passkey', async () => {
+  test('does not block a user with a passkey', async () => {
     const key = new Authenticator(CONSOLE.origin);
     const options = await fixture.run((transaction) =>
       fixture.parts.factorManagement.passkeyOptions(transaction, ana.grant.session, CONSOLE),
@@ -311,7 +311,7 @@ describe('a stranger with wrong passwords', () => {
   });
 });
 
-describe('wrong second factors with the right password', () => {
+describe('wrong second factors with the correct password', () => {
   /** The last three that are allowed, after those of some years. */
   const block = async () => {
     const { database, keyring } = fixture.core;
@@ -326,7 +326,7 @@ describe('wrong second factors with the right password', () => {
     await assertFails('sign_in_refused', totp(session, fixture.newCode(ana)));
   };
 
-  test('are bounded for the life of a password, and a credential reset ends that', async () => {
+  test('are limited for each password, until a credential reset', async () => {
     await block();
     assert.equal(await status(), 'password-blocked');
     const actions = await fixture.audited(account);
@@ -349,7 +349,7 @@ describe('wrong second factors with the right password', () => {
     await password({ ...ana, password: 'another good one 55' });
   });
 
-  test('end with a new password, by who is signed in', async () => {
+  test('are reset by a new password that a signed-in user sets', async () => {
     const { session } = await fixture.signIn(ana);
     await block();
     assert.equal(await status(), 'password-blocked');
@@ -361,7 +361,7 @@ describe('wrong second factors with the right password', () => {
 });
 
 describe('stepping up', () => {
-  test('takes a second factor of the person, and counts wrong ones', async () => {
+  test('accepts a second factor of the user, and counts wrong ones', async () => {
     const { session, secret } = await fixture.signIn(ana);
     fixture.advance(6 * MINUTE);
     const { parts } = fixture;
@@ -380,7 +380,7 @@ describe('stepping up', () => {
     assert.ok((await fixture.audited(account)).includes('person.stepped-up success'));
   });
 
-  test('ends the session at the tenth wrong one, also of many at once, and nothing else', async () => {
+  test('ends the session at the tenth wrong one, also of concurrent ones, and nothing else', async () => {
     const { session, secret } = await fixture.signIn(ana);
     const wrong = { kind: 'totp', code: wrongCodeAt(ana.totp, fixture.now()) } as const;
     await Promise.allSettled(Array.from({ length: 25 }, () => fixture.parts.signIn.stepUp(session, wrong, BY_TEST)));
@@ -401,7 +401,7 @@ describe('stepping up', () => {
 });
 
 describe('signing out', () => {
-  test('ends the session at once', async () => {
+  test('ends the session immediately', async () => {
     const { session, secret } = await fixture.signIn(ana);
     await fixture.run((transaction) => fixture.parts.signIn.signOut(transaction, session, VISITOR));
     assert.equal(await fixture.parts.sessions.find(secret), undefined);
@@ -418,7 +418,7 @@ describe('a clock that jumps', () => {
   };
   const elsewhere: ClientContext = { ...VISITOR, address: '198.51.100.9' };
 
-  test('ahead lets no lock last longer', async () => {
+  test('ahead does not extend a lock', async () => {
     fixture.jump(200 * HOUR);
     for (let index = 0; index < LIMITS.signInFailures; index++) await wrongPassword();
     await assertFails('sign_in_refused', password());
@@ -428,7 +428,7 @@ describe('a clock that jumps', () => {
     await password();
   });
 
-  test('ahead ends no lock, and forgets neither failures nor networks', async () => {
+  test('ahead ends no lock, and deletes neither failures nor networks', async () => {
     const stranger = { ...VISITOR, address: '203.0.113.200' };
     const guess = () =>
       assertFails(
@@ -444,7 +444,7 @@ describe('a clock that jumps', () => {
     await password();
   });
 
-  test('behind makes no user inactive who signs in or joins in between', async () => {
+  test('behind does not disable users who sign in or enroll meanwhile', async () => {
     fixture.jump(-200 * DAY);
     const late = await fixture.newPerson({ account, role: 'developer' });
     await byRecovery(elsewhere);

@@ -30,7 +30,7 @@ describe('stepping up', () => {
   const stepUp = async (from: Awaited<ReturnType<PeopleFixture['signIn']>>) =>
     fixture.parts.signIn.stepUp(from.session, byCode(), BY_TEST);
 
-  test('gives the session another secret, and changes nothing else of it', async () => {
+  test('gives the session a new secret, and changes nothing else', async () => {
     const old = await fixture.signIn(ana);
     fixture.advance(6 * MINUTE);
     const renewed = await stepUp(old);
@@ -43,7 +43,7 @@ describe('stepping up', () => {
     assert.equal(listed.length, 1);
   });
 
-  test('leaves the old secret some seconds, without what was gained, and then nothing', async () => {
+  test('keeps the old secret for some seconds without the step-up, and then invalidates it', async () => {
     const old = await fixture.signIn(ana);
     const renewed = await stepUp(old);
     const next = { kind: 'recovery-code', code: ana.recoveryCodes[1] ?? '' } as const;
@@ -58,7 +58,7 @@ describe('stepping up', () => {
     assert.equal((await find(renewed.secret))?.stage, 'signed-in');
   });
 
-  test('twice at the same moment happens once', async () => {
+  test('happens once for two concurrent requests', async () => {
     const old = await fixture.signIn(ana);
     const recovery = { kind: 'recovery-code', code: ana.recoveryCodes[0] ?? '' } as const;
     const results = await Promise.allSettled([
@@ -72,7 +72,7 @@ describe('stepping up', () => {
   });
 
   for (const which of ['old', 'new'] as const)
-    test(`is over at once when the session ends, by the ${which} secret or from the list`, async () => {
+    test(`ends immediately with the session, by the ${which} secret or from the list`, async () => {
       for (const end of ['sign-out', 'revoke'] as const) {
         const old = await fixture.signIn(ana);
         const renewed = await stepUp(old);
@@ -85,7 +85,7 @@ describe('stepping up', () => {
       }
     });
 
-  test('never outlives a sign-out of the same moment', async () => {
+  test('never outlives a concurrent sign-out', async () => {
     for (let round = 0; round < 4; round++) {
       const old = await fixture.signIn(ana);
       const code = byCode();
@@ -99,7 +99,7 @@ describe('stepping up', () => {
     }
   });
 
-  test('is not undone by a request of before that ends all other sessions', async () => {
+  test('is not undone by an earlier request that ends all other sessions', async () => {
     const [other, old] = [await fixture.signIn(ana), await fixture.signIn(ana)];
     const renewed = await stepUp(old);
     await fixture.run((transaction) => fixture.parts.sessions.revokeOthers(transaction, old.session));
@@ -109,8 +109,8 @@ describe('stepping up', () => {
   });
 });
 
-describe('the sessions of a person', () => {
-  test('are so many, and the oldest ends for a new one', async () => {
+describe('the sessions of a user', () => {
+  test('are limited, and a new one ends the oldest', async () => {
     const fixture = await openPeopleFixture();
     const account = await fixture.newAccount();
     const ana = await fixture.newPerson({ account, role: 'owner' });

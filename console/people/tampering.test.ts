@@ -166,7 +166,7 @@ describe('a database that an attacker wrote to', () => {
     await signIn.submitPassword({ ...ana, password: given.password }, VISITOR);
   });
 
-  test('makes no factor older, which would let its holder decide what was asked for before', async () => {
+  test('makes no factor older, which would let its user decide earlier requests', async () => {
     await run('update factors set created_at = created_at - 1 where person = ?', ana.id);
     const { session } = await password(ana);
     assert.equal((await fixture.parts.signIn.availableFactors(session)).totp, false);
@@ -187,7 +187,7 @@ describe('a database that an attacker wrote to', () => {
     assert.equal((await fixture.parts.sessions.listLastActivity(account)).get(ana.id), undefined);
   });
 
-  test('is not sealed again by a change: a changed row stays invalid', async () => {
+  test('is not authenticated again by an update: a changed row remains invalid', async () => {
     const { session } = await fixture.signIn(ana);
     await run('update people set created_at = created_at - 1 where id = ?', ana.id);
     await assertFails(
@@ -198,7 +198,7 @@ describe('a database that an attacker wrote to', () => {
     await fixture.run((transaction) => fixture.parts.people.edit(transaction, session, { name: 'Ana B' }));
   });
 
-  test('makes no link good for another account, another person, or longer', async () => {
+  test('makes no link valid for another account, another user, or longer', async () => {
     const { invitations, enrollment } = fixture.parts;
     const changes: [string, ...Value[]][] = [
       ['update invitations set account = 0 where id = ?'],

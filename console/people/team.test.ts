@@ -12,7 +12,7 @@ describe('a team', () => {
   });
   after(() => fixture.stop());
 
-  test('lists its members, the longest there first', async () => {
+  test('lists its members, the oldest membership first', async () => {
     const account = await fixture.newAccount();
     const ana = await fixture.newPerson({ account, role: 'owner' });
     const bob = await fixture.newPerson({ account, role: 'auditor' });
@@ -26,7 +26,7 @@ describe('a team', () => {
     );
   });
 
-  test('changes at once, and tells of it', async () => {
+  test('changes immediately, with an audit record', async () => {
     const account = await fixture.newAccount();
     await fixture.newPerson({ account, role: 'owner' });
     const bob = await fixture.newPerson({ account, role: 'auditor' });
@@ -56,7 +56,7 @@ describe('a team', () => {
     ]);
   });
 
-  test('keeps its last owner, also under two who leave or are made less at the same moment', async () => {
+  test('keeps its last owner, also when two leave or are demoted concurrently', async () => {
     const { team } = fixture.parts;
     for (const [first, second] of [
       ['remove', 'remove'],
@@ -85,7 +85,7 @@ describe('a team', () => {
     }
   });
 
-  test('keeps its last owner when two nodes take one away each', async () => {
+  test('keeps its last owner when two nodes each remove one', async () => {
     const other = await fixture.anotherNode();
     const { database, keyring } = fixture.core;
     for (let round = 0; round < 20; round++) {
@@ -122,7 +122,7 @@ describe('a team', () => {
     assert.equal((await team.members('')).length, 1);
   });
 
-  test('is no team of another account', async () => {
+  test('is separate from the team of another account', async () => {
     const [one, other] = [await fixture.newAccount(), await fixture.newAccount()];
     const ana = await fixture.newPerson({ account: one, role: 'owner' });
     assert.equal(await fixture.parts.team.findRole(other, ana.id), undefined);

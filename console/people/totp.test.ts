@@ -21,7 +21,7 @@ describe('codes of authenticator apps', () => {
       assert.equal(findTotpStep(RFC_SECRET, code.slice(2), seconds * 1000), Math.floor(seconds / 30), code);
   });
 
-  test('are good in their step, the one before and the one after, and no longer', () => {
+  test('are valid in their time step, the one before and the one after', () => {
     const [seconds, code] = [1_234_567_890, '005924'];
     const step = seconds / 30;
     const taken = [-61, -31, -30, -1, 0, 29, 30, 59, 60, 61].map((later) =>
@@ -37,7 +37,7 @@ describe('codes of authenticator apps', () => {
       assert.equal(findTotpStep(RFC_SECRET, wrong, at), undefined, wrong);
   });
 
-  test('come of 160 random bits, and name service and person to the app', () => {
+  test('use 160 random bits, and a label with service and user', () => {
     const secret = newTotpSecret(systemRandom());
     assert.match(secret, /^[A-Z2-7]{32}$/);
     assert.notEqual(secret, newTotpSecret(systemRandom()));

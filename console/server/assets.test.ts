@@ -56,7 +56,7 @@ describe('assets', () => {
   });
   after(() => rmSync(folder, { recursive: true }));
 
-  it('answers every path of a page with the page, and other paths not', async () => {
+  it('responds to every path of a page with the page, and to no other path', async () => {
     const app = serverOf(dist);
     for (const url of ['/', '/?a=1', '/sign-in', '/sign-in/', '/accounts', '/accounts/acc_1/keys']) {
       const { statusCode, headers } = await app.inject({ url });
@@ -68,7 +68,7 @@ describe('assets', () => {
       assert.equal((await app.inject({ url })).statusCode, 404, url);
   });
 
-  it('gives each page a nonce of its own, in the page and in its policy', async () => {
+  it('gives each page a new nonce, in the page and in its policy', async () => {
     const app = serverOf(dist);
     const [first, second] = [await app.inject({ url: '/' }), await app.inject({ url: '/' })];
     const nonces = [first, second].map(
@@ -82,12 +82,12 @@ describe('assets', () => {
       );
   });
 
-  it('does not keep a browser from other pages of its own machine', async () => {
+  it('does not block other pages of the same machine', async () => {
     const { headers } = await serverOf(dist).inject({ url: '/', headers: { host: 'localhost:8445' } });
     assert.equal(headers['strict-transport-security'], undefined);
   });
 
-  it('sends the headers that keep a page to itself, with pages and with files', async () => {
+  it('sends the headers that isolate a page, with pages and with files', async () => {
     const app = serverOf(dist);
     for (const url of ['/', '/assets/index-1.js', '/assets/icon-3.svg']) {
       const { headers } = await app.inject({ url, headers: { host: 'vault.example:8445' } });
@@ -121,7 +121,7 @@ describe('assets', () => {
     }
   });
 
-  it('sends files with their type, to be kept, because their names change with them', async () => {
+  it('sends files with their type, cacheable because their names contain a hash', async () => {
     const app = serverOf(dist);
     const types = {
       'index-1.js': 'text/javascript; charset=utf-8',
@@ -135,7 +135,7 @@ describe('assets', () => {
     }
   });
 
-  it('sends the compressed form that is understood, and says that it depends on that', async () => {
+  it('sends an accepted compression, and Vary', async () => {
     const app = serverOf(dist);
     const ask = (accepted: string) =>
       app.inject({ url: '/assets/index-1.js', headers: { 'accept-encoding': accepted } });
@@ -156,7 +156,7 @@ describe('assets', () => {
     return { body, app: serving({ page: '', named: new Map([['large.js', large]]) }) };
   };
 
-  it('sends a large file whole, and says how long it is', async () => {
+  it('sends a large file completely, with its length', async () => {
     for (const length of [64 * 1024, 64 * 1024 + 1, 3 * 64 * 1024, 454_546]) {
       const { body, app } = withLarge(length);
       const { headers, rawPayload } = await app.inject({ url: '/assets/large.js' });
@@ -168,7 +168,7 @@ describe('assets', () => {
     }
   });
 
-  it('keeps little of a file for who asks for it and never reads', async () => {
+  it('buffers little of a file for a client that never reads', async () => {
     // More than any system takes off our hands.
     const { app } = withLarge(64 * 1024 * 1024);
     await app.ready();
@@ -193,7 +193,7 @@ describe('assets', () => {
     assert.ok(Math.max(...waiting) > 0 && Math.max(...waiting) < 256 * 1024, `${Math.max(...waiting)}`);
   });
 
-  it('says 304 to who has the file already', async () => {
+  it('responds 304 to a client that has the file', async () => {
     const app = serverOf(dist);
     const url = '/assets/index-1.js';
     const { etag } = (await app.inject({ url })).headers;
@@ -203,7 +203,7 @@ describe('assets', () => {
     assert.equal(changed.statusCode, 200);
   });
 
-  it('serves nothing but the files of the build, whatever the path says', async () => {
+  it('serves only the files of the build, whatever the path is', async () => {
     const app = serverOf(dist);
     for (const name of [
       'index-1.js.map',
@@ -227,7 +227,7 @@ describe('assets', () => {
     assert.equal((await app.inject({ url: '/.made-from' })).statusCode, 404);
   });
 
-  it('takes no other method', async () => {
+  it('accepts no other method', async () => {
     const app = serverOf(dist);
     for (const url of ['/', '/accounts/x', '/assets/index-1.js']) {
       const { statusCode, headers } = await app.inject({ method: 'POST', url });
@@ -235,7 +235,7 @@ describe('assets', () => {
     }
   });
 
-  it('says how to get a console when there is none', async () => {
+  it('explains how to build the console when it is missing', async () => {
     const app = serverOf(join(folder, 'nothing'));
     const { statusCode, body, headers } = await app.inject({ url: '/' });
     assert.equal(statusCode, 200);

@@ -25,7 +25,7 @@ const states = (changed: Partial<Parameters<typeof runHealthChecks>[0]>): string
 const at = (index: number, state: string): string[] => states({}).with(index, state);
 
 describe('health', () => {
-  test('is good when nothing is wrong', () => assert.deepEqual([...new Set(states({}))], ['good']));
+  test('has no finding when nothing is wrong', () => assert.deepEqual([...new Set(states({}))], ['good']));
 
   for (const [what, changed, expected] of [
     ['a database that does not write', { isReady: false }, at(0, 'bad')],
@@ -47,9 +47,9 @@ describe('health', () => {
     ['users who are away and stay enabled', { inactiveUsers: 1 }, at(7, 'warning')],
     ['a password that is blocked', { blockedPasswords: 1 }, at(8, 'warning')],
   ] as const)
-    test(`tells of ${what}`, () => assert.deepEqual(states(changed), expected));
+    test(`reports ${what}`, () => assert.deepEqual(states(changed), expected));
 
-  test('counts what it is about', () => {
+  test('counts the affected records', () => {
     const waitingWrites = LIMITS.queuedUnits / 2;
     const found = runHealthChecks({
       ...WELL,

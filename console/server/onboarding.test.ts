@@ -35,13 +35,13 @@ const step = (name: string, changed: Partial<OnboardingFacts>) => {
 };
 
 describe('onboarding', () => {
-  test('begins with nothing done', () =>
+  test('starts with no completed step', () =>
     assert.deepEqual([...new Set(listOnboardingSteps(NEW).map(({ state }) => state))], ['open']));
 
   test('the account is configured once its owner has joined', () =>
     assert.deepEqual(step('account_configured', { owner: 7 }), ['done', 7]));
 
-  test('a key counts in its environment, and not when it was revoked', () => {
+  test('a key counts in its environment, unless it was revoked', () => {
     const keys = new Map([
       ['sandbox', { createdAt: 5, isUsed: false }],
       ['production', { createdAt: undefined, isUsed: true }],
@@ -51,7 +51,7 @@ describe('onboarding', () => {
     assert.deepEqual(step('production_key', {}), ['open', undefined]);
   });
 
-  test('activation waits for the operator, and is done by consent or when payments are enabled', () => {
+  test('activation is pending until the operator approves it or enables payments', () => {
     const of = (...requests: ActivationRequest[]) => step('activation_requested', { requests });
     assert.deepEqual(of(requestOf('requested')), ['waiting', undefined]);
     assert.deepEqual(of(requestOf('declined', 9)), ['open', undefined]);
@@ -59,7 +59,7 @@ describe('onboarding', () => {
     assert.deepEqual(step('activation_requested', { findPayments: new Set(['sandbox']) }), ['done', undefined]);
   });
 
-  test('the sandbox is tested by a call that made something, and stays so when payments are enabled later', () => {
+  test('the sandbox is tested by a call that created a record, also when payments are enabled later', () => {
     const tried = (...names: (keyof OnboardingFacts['hasTried'])[]) => ({
       hasTried: { ...NEW.hasTried, ...Object.fromEntries(names.map((name) => [name, true])) },
     });
@@ -74,7 +74,7 @@ describe('onboarding', () => {
     assert.equal(state({ ...tried('call'), ...sandbox }), 'open');
   });
 
-  test('live is a production key that was used, in an account that is not suspended', () => {
+  test('live requires a production key that was used, in an account that is not suspended', () => {
     const account = { ...ACCOUNT, status: 'live' as const };
     const used = (isUsed: boolean) => new Map([['production', { createdAt: 5, isUsed }]] as const);
     assert.deepEqual(step('live', { account, keys: used(true) })[0], 'done');

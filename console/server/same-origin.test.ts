@@ -14,13 +14,13 @@ describe('a request to the console', () => {
     assert.equal(assertSameOrigin({ ...request, method: 'GET', origin: undefined }, undefined), OWN);
   });
 
-  test('may be a link that was typed or opened from elsewhere, as long as it only reads and is not embedded', () => {
+  test('may be a link from another site, if it only reads and is not embedded', () => {
     const typed = { ...request, method: 'GET', origin: undefined, site: 'none' };
     assert.equal(assertSameOrigin(typed, undefined), OWN);
     refused({ site: 'none' });
   });
 
-  test('from another site, another host of the same site or another port is refused, reading or not', () => {
+  test('from another site, another host of the same site or another port is rejected, also for reads', () => {
     for (const method of ['GET', 'POST', 'DELETE']) {
       refused({ method, site: 'cross-site', origin: undefined });
       refused({ method, site: 'same-site', origin: undefined });
@@ -29,12 +29,12 @@ describe('a request to the console', () => {
     }
   });
 
-  test('that changes something says where it is from', () => {
+  test('that changes something requires an Origin', () => {
     refused({ origin: undefined, site: undefined });
     refused({ origin: undefined });
   });
 
-  test('names a host that is one', () => {
+  test('requires a valid host', () => {
     for (const host of ['a b', '[::1', '%', 'x:99999', 'x/y', 'x?', 'x#', 'me@vault.example', '', 'v\u00e4ult.example'])
       refused({ method: 'GET', host, origin: undefined });
     for (const host of ['127.0.0.1:8445', '[::1]:8445', 'vault.example'])
@@ -44,7 +44,7 @@ describe('a request to the console', () => {
       );
   });
 
-  test('is measured by the address that the operator set, behind a proxy with another host too', () => {
+  test('is compared with the address that the operator set, also behind a reverse proxy with another host', () => {
     const behind = { ...request, host: 'inside:8445' };
     assert.equal(assertSameOrigin(behind, OWN), OWN);
     refused({ ...behind, origin: 'https://inside:8445' }, OWN);

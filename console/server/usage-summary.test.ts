@@ -14,8 +14,8 @@ const counted = (numbers: Readonly<Record<string, number>>) =>
 const within = (numbers: Readonly<Record<string, number>>, share: number): number | undefined =>
   latencyPercentile(summarizeUsage(counted(numbers), []), share);
 
-describe('a tally', () => {
-  it('adds up requests of all operations, and knows captures and tokens among them', () => {
+describe('a usage summary', () => {
+  it('adds up requests of all operations, and counts captures and tokens separately', () => {
     const tally = summarizeUsage(
       counted({
         tokens: 7,
@@ -34,22 +34,22 @@ describe('a tally', () => {
     );
   });
 
-  it('counts every payment, and as approved or not those that were decided', () => {
+  it('counts every payment, and those with an outcome as approved or not', () => {
     const payments = STATUSES.map((status, index) => ({ hour: HOUR, status, number: 10 ** index }));
     const { payments: all, approved, notApproved } = summarizeUsage([], payments);
     // Authorized, Collected and Voided; Declined and ProcessorError.
     assert.deepEqual([all, approved, notApproved], [1_111_111, 10_110, 1_100_000]);
   });
 
-  it('is nothing when nothing was counted', () => {
+  it('is empty without counts', () => {
     const { steps, ...numbers } = summarizeUsage([], []);
     assert.deepEqual(new Set(Object.values(numbers)), new Set([0]));
     assert.equal(latencyPercentile({ steps }, 0.5), undefined);
   });
 });
 
-describe('the time within which a share was answered', () => {
-  it('is the end of the step in which that share is reached, whatever the order of the steps', () => {
+describe('a latency percentile', () => {
+  it('is the upper bound of the bucket that contains it, whatever the order of the buckets', () => {
     const numbers = { 'ms.le_100': 5, 'ms.le_2': 90, 'ms.le_10': 5 };
     assert.equal(within(numbers, 0.5), 2);
     assert.equal(within(numbers, 0.9), 2);
@@ -59,7 +59,7 @@ describe('the time within which a share was answered', () => {
     assert.equal(within(numbers, 1), 100);
   });
 
-  it('is reported in classes up to a minute, and above it as longer', () => {
+  it('is reported up to a minute, and above it as longer', () => {
     const took = [1000, 1001, 2001, 5001, 10_001, 30_001, 60_000, 60_001, 600_000];
     const answered = took.map((milliseconds) => {
       const names: string[] = [];
@@ -69,15 +69,15 @@ describe('the time within which a share was answered', () => {
     assert.deepEqual(answered, [1000, 2000, 5000, 10_000, 30_000, 60_000, 60_000, 60_001, 60_001]);
   });
 
-  it('is above a minute where the step has no end', () => {
+  it('is above a minute in a bucket without an upper bound', () => {
     assert.equal(within({ 'ms.le_1': 1, 'ms.longer': 99 }, 0.5), 60_001);
   });
 
-  it('counts what was measured before there were steps above a second', () => {
+  it('counts values of older buckets without bounds above a second', () => {
     assert.equal(within({ 'ms.le_1000': 1, 'ms.inf': 99, 'ms.le_60000': 1 }, 0.5), 10_000);
   });
 
-  it('adds up steps of several hours', () => {
+  it('adds up buckets of several hours', () => {
     const hours = [...counted({ 'ms.le_1': 4 }), ...counted({ 'ms.le_1': 4 }), ...counted({ 'ms.le_5': 7 })];
     assert.equal(latencyPercentile(summarizeUsage(hours, []), 0.5), 1);
   });

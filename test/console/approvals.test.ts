@@ -59,8 +59,8 @@ const shownOne = async (client: UserClient, id: string) => {
 };
 const keysMade = async () => (await service.core.accounts.listKeys(account)).length;
 
-describe('a change in production that takes two', () => {
-  test('is asked for by one, approved by another, and carried out once by who asked', async () => {
+describe('a change in production under dual control', () => {
+  test('is requested by one user, approved by another, and executed once by the requester', async () => {
     const id = await ask(ana);
     assert.equal(await keysMade(), 0);
     assert.equal((await ben.call(approve, { params: of(id) })).status, 200);
@@ -81,7 +81,7 @@ describe('a change in production that takes two', () => {
     assert.equal((await ana.call(executeApproval, { params: of(id) })).status, 409);
   });
 
-  test('shows what it would do, and to whom it is to decide', async () => {
+  test('shows its effect to the users who may decide', async () => {
     await ask(ana, { ...TRAITS, expires_at: '2099-01-01' });
     const [own] = await listed(ana);
     assert.deepEqual(own.summary, [
@@ -101,7 +101,7 @@ describe('a change in production that takes two', () => {
     assert.equal((await listed(analyst))[0].may_decide, false);
   });
 
-  test('shows every address that a key would be good from, however many there are', async () => {
+  test('shows every address of the allow-list of a key, however many there are', async () => {
     const shownOf = async (allowList: readonly { cidr: string; note?: string }[]): Promise<string> => {
       const id = await ask(ana, { ...TRAITS, expires_at: '2099-01-01', allow_list: allowList });
       const { summary, more_lines } = await shownOne(ben, id);
@@ -124,7 +124,7 @@ describe('a change in production that takes two', () => {
     assert.equal(await shownOf(noted), noted.map(({ cidr, note }) => `${cidr} (${note})`).join(', '));
   });
 
-  test('is listed with its first lines and the number of the others, and shown whole to who opens it', async () => {
+  test('is listed with its first lines and the number of the others, and shown completely in its details', async () => {
     const short = await ask(ana);
     const allowList = Array.from({ length: LIMITS.allowListEntries }, (_, index) => ({
       cidr: `2001:db8:aaaa:bbbb:cccc:dddd:eeee:${(0xa000 + index).toString(16)}/128`,
@@ -154,7 +154,7 @@ describe('a change in production that takes two', () => {
     assert.deepEqual((await shownOne(ben, long)).summary, before);
   });
 
-  test('is not shown to another account, nor when it is none', async () => {
+  test('is not shown to another account, nor under an unknown id', async () => {
     const id = await ask(ana);
     const other = await service.newAccount();
     await joinAccount(ana, other, 'owner');
@@ -164,7 +164,7 @@ describe('a change in production that takes two', () => {
     }
   });
 
-  test('is listed in a bounded number of bytes, however much each would change', async () => {
+  test('is listed in a bounded number of bytes, however large the change is', async () => {
     const approvals = service.console.approvals;
     const value = '\u4e00'.repeat(LIMITS.summaryCharacters);
     const summary = Array.from({ length: LIMITS.summaryLines }, (_, line) => ({ name: `line ${line}`, value }));
@@ -180,7 +180,7 @@ describe('a change in production that takes two', () => {
     assert.ok(answer.json.approvals.every(({ summary }: { summary: unknown[] }) => summary.length > 0));
   });
 
-  test('is refused at once when it could not be done', async () => {
+  test('is rejected immediately when it could not be executed', async () => {
     const body = { ...TRAITS, allow_list: [{ cidr: 'nowhere' }] };
     const answer = await ana.call(createKey, { params: production(), body });
     assert.equal(answer.json.field, 'allow_list[0].cidr');
@@ -189,7 +189,7 @@ describe('a change in production that takes two', () => {
     assert.deepEqual(await listed(ana), []);
   });
 
-  test('does not concern the sandbox, other accounts, or a key that has to end now', async () => {
+  test('does not apply to the sandbox, to other accounts, or to the revocation of a key', async () => {
     const sandbox = await ana.call(createKey, { params: { account, environment: 'sandbox' }, body: TRAITS });
     assert.equal(sandbox.json.approval, null);
     const other = await newPerson(service, await service.newAccount(), 'owner');
@@ -200,7 +200,7 @@ describe('a change in production that takes two', () => {
     assert.equal((await ana.call(revokeKey, { params: { ...production(), id } })).json.key.state, 'revoked');
   });
 
-  test('is every one that says so', async () => {
+  test('is every call that is declared so', async () => {
     const dualControl = routes.map(({ dualControl }) => dualControl).filter((word) => word !== undefined);
     assert.deepEqual(dualControl.sort(), [
       'account.settings',
@@ -220,7 +220,7 @@ describe('a change in production that takes two', () => {
   });
 });
 
-describe('deciding', () => {
+describe('a decision', () => {
   test('is decided by another user than the requester', async () => {
     const id = await ask(ana);
     for (const verdict of [approve, decline]) {
@@ -230,13 +230,13 @@ describe('deciding', () => {
     assert.equal((await listed(ana))[0].status, 'waiting');
   });
 
-  test('is done once', async () => {
+  test('is made once', async () => {
     const id = await ask(ana);
     const answers = await Promise.all([approve, decline].map((verdict) => ben.call(verdict, { params: of(id) })));
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409]);
   });
 
-  test('a no is a no', async () => {
+  test('that declines is final', async () => {
     const id = await ask(ana);
     await ben.call(decline, { params: of(id) });
     const answer = await ana.call(executeApproval, { params: of(id) });
@@ -246,7 +246,7 @@ describe('deciding', () => {
     assert.equal(await keysMade(), 0);
   });
 
-  test('of another account is deciding about nothing', async () => {
+  test('about a request of another account is unknown', async () => {
     const id = await ask(ana);
     const stranger = await newPerson(service, await service.newAccount(), 'owner');
     const [theirs] = await service.console.people.team.listMembershipsOf(stranger.id);
@@ -256,8 +256,8 @@ describe('deciding', () => {
   });
 });
 
-describe('carrying out', () => {
-  test('needs the consent first, and is for who asked alone', async () => {
+describe('an execution', () => {
+  test('requires the approval, and is only for the requester', async () => {
     const id = await ask(ana);
     assert.equal((await ana.call(executeApproval, { params: of(id) })).status, 409);
     await ben.call(approve, { params: of(id) });
@@ -266,7 +266,7 @@ describe('carrying out', () => {
     assert.equal(await keysMade(), 0);
   });
 
-  test('needs the right to the change itself, still', async () => {
+  test('still requires the permission for the change itself', async () => {
     const id = await ask(ben);
     await ana.call(approve, { params: of(id) });
     await run((transaction) => service.console.people.team.changeRole(transaction, account, ben.id, 'analyst'));
@@ -285,7 +285,7 @@ describe('carrying out', () => {
     assert.equal(await keysMade(), 0);
   });
 
-  test('that fails says so, and it is over', async () => {
+  test('that fails is reported and final', async () => {
     const key = await service.newKey(account, { environment: 'production' });
     const params = { ...production(), id: key.id };
     const asked = await ana.call(editKey, { params, body: { ...TRAITS, revision: 1 } });
@@ -303,7 +303,7 @@ describe('carrying out', () => {
     );
   });
 
-  test('an edit executes what was approved, and returns what that was', async () => {
+  test('of an edit applies and returns the approved change', async () => {
     const key = await service.newKey(account, { environment: 'production', name: 'old name' });
     const params = { ...production(), id: key.id };
     const body = { ...TRAITS, name: 'new name', allow_list: [{ cidr: '127.0.0.1' }], revision: 1 };
@@ -320,8 +320,8 @@ describe('carrying out', () => {
   });
 });
 
-describe('taking back', () => {
-  test('is for who asked', async () => {
+describe('a withdrawal', () => {
+  test('is for the requester', async () => {
     const id = await ask(ana);
     assert.equal((await ben.call(withdrawApproval, { params: of(id) })).status, 403);
     assert.equal((await ana.call(withdrawApproval, { params: of(id) })).status, 200);
@@ -330,8 +330,8 @@ describe('taking back', () => {
   });
 });
 
-describe('what is kept', () => {
-  test('is sealed, and forgets the change once it is over', async () => {
+describe('a stored request', () => {
+  test('is sealed, and its change is erased once it is completed', async () => {
     const id = await ask(ana, { ...TRAITS, name: 'a name that is sealed' });
     const kept = async () => {
       const [row] = await service.core.database.read('select record, call from approvals where id = ?', id);
@@ -342,7 +342,7 @@ describe('what is kept', () => {
     assert.equal((await kept())[1], null);
   });
 
-  test('is of its own change alone, and nothing else is carried out in its place', async () => {
+  test('applies to its change only, and nothing else is executed instead', async () => {
     const [id, other] = [await ask(ana), await ask(ana, { ...TRAITS, name: 'other' })];
     await ben.call(approve, { params: of(id) });
     const sql = 'update approvals set call = (select call from approvals where id = ?) where id = ?';
@@ -351,7 +351,7 @@ describe('what is kept', () => {
     assert.equal(await keysMade(), 0);
   });
 
-  test('is no more in all than a number of bytes', async () => {
+  test('counts toward a limit of bytes', async () => {
     const approvals = service.console.approvals;
     const call = { params: {}, body: 'x'.repeat(LIMITS.approvalCallCharacters) };
     const large = { environment: 'production', action: 'key.create', summary: [], call } as const;
@@ -380,13 +380,13 @@ describe('what is kept', () => {
     assert.equal(await keysMade(), 0);
   });
 
-  test('is no more than a number of open ones', async () => {
+  test('counts toward a limit of pending requests', async () => {
     for (let asked = 0; asked < LIMITS.pendingApprovals; asked++) await ask(ana);
     const answer = await ben.call(createKey, { params: production(), body: TRAITS });
     assert.deepEqual([answer.status, answer.json.code], [400, 'not_possible']);
   });
 
-  test('is asked for so many times a day; all that are open and the newest of the others are listed', async () => {
+  test('counts toward a daily limit; all pending requests and the newest of the others are listed', async () => {
     const approvals = service.console.approvals;
     const acting = (person: UserClient) => ({ account, person });
     const request = () => run((transaction) => approvals.request(transaction, acting(ana), asked));
@@ -408,7 +408,7 @@ describe('what is kept', () => {
     assert.equal(shown.filter(({ status }) => status === 'declined').length, LIMITS.endedApprovalsListed);
   });
 
-  test('keeps of the call what was read of it, and no more than a number of characters', async () => {
+  test('contains the parsed members of the call, up to a number of characters', async () => {
     const size = async (): Promise<number> => {
       const rows = await service.core.database.read('select record from approvals where account = ?account', account);
       return rows.reduce((sum, { record }) => sum + (record as Uint8Array).length, 0);
@@ -424,7 +424,7 @@ describe('what is kept', () => {
     assert.ok((await size()) < 10_000);
   });
 
-  test('is in the audit log, step by step', async () => {
+  test('is in the audit log with each step', async () => {
     const id = await ask(ana);
     await ben.call(approve, { params: of(id) });
     await ana.call(executeApproval, { params: of(id) });
@@ -440,11 +440,11 @@ describe('what is kept', () => {
   });
 });
 
-describe('the setting itself', () => {
+describe('the setting of dual control', () => {
   const set = (client: UserClient, isOn: boolean) =>
     client.call(setDualControl, { params: { account }, body: { dual_control: isOn } });
 
-  test('is switched off by two', async () => {
+  test('is disabled under dual control', async () => {
     const asked = await set(ana, false);
     assert.deepEqual([typeof asked.json.approval, asked.json.result], ['string', null]);
     assert.equal((await service.core.accounts.get(account)).dualControl, true);
@@ -456,7 +456,7 @@ describe('the setting itself', () => {
     assert.deepEqual([event?.actor.name, event?.detail], ['Ana', { dual_control: 'no' }]);
   });
 
-  test('is switched on at once, when there are two who can decide', async () => {
+  test('is enabled immediately, when two users can decide', async () => {
     await run((transaction) => service.core.accounts.setDualControl(transaction, account, false));
     await run((transaction) => service.console.people.team.changeRole(transaction, account, ben.id, 'analyst'));
     const alone = await set(ana, true);
@@ -467,8 +467,8 @@ describe('the setting itself', () => {
   });
 });
 
-describe('after a day', () => {
-  test('a change is void, and what it would have done is forgotten', async () => {
+describe('an approval request after a day', () => {
+  test('has expired, and its change is erased', async () => {
     const id = await ask(ana);
     await ben.call(approve, { params: of(id) });
     const isForgotten = async (): Promise<boolean> => {

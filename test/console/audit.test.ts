@@ -50,7 +50,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
   const records = async (body: object = {}) => successData(await desk.call(listAudit, { body })).records;
   const actions = async (body: object): Promise<string[]> => (await records(body)).map(({ action }: Shown) => action);
 
-  test('a record states actor, action, records concerned, address and time', async () => {
+  test('a record states actor, action, targets, address and time', async () => {
     const [deleted] = await records({ action: 'capture.deleted' });
     const { lane, sequence, at, address, request_id, hash, ...rest } = deleted;
     assert.ok(lane >= 1 && sequence >= 1);
@@ -77,7 +77,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     for (const { name, value } of details) assert.deepEqual([typeof name, typeof value], ['string', 'string']);
   });
 
-  test('each filter finds what it says, and nothing else', async () => {
+  test('each filter finds the matching records, and no others', async () => {
     const all = await actions({});
     assert.equal(
       all.find((action) => action !== 'audit.read'),
@@ -98,7 +98,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     assert.deepEqual(await actions({ outcome: 'missing' }), []);
   });
 
-  test('a filter that cannot be read names its field, and does not repeat it', async () => {
+  test('an invalid filter is reported with its field, and not repeated', async () => {
     const wrong: readonly [string, string, object][] = [
       ['action', VISA, { action: VISA }],
       ['action', 'captur.', { action: 'captur.' }],
@@ -115,7 +115,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     }
   });
 
-  test('pages follow each other to the end', async () => {
+  test('pages cover all records', async () => {
     const caller = await newCaller(service);
     for (let count = 0; count < 60; count++) await caller.send('DELETE', '/transactions/requests/none/');
     const other = await newAccountUser(service, caller.account);
@@ -129,7 +129,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     assert.equal(second.records.at(-1).action, 'account.created');
   });
 
-  test('an account sees its own records, and operators those of none or of one', async () => {
+  test('an account sees its records, and operators those of the service or of one account', async () => {
     const stranger = await newAccountUser(service, await service.newAccount());
     assertUnknown(
       await stranger.call(listAudit, { params: { account: desk.account }, body: {} }),
@@ -151,7 +151,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
       assertRefused(await desk.call(definition, { body: {} }), 'not_allowed');
   });
 
-  test('the export is what the command line prints, as a file', async () => {
+  test('the export is a file with the output of the command line', async () => {
     const linesOf = async (account?: string): Promise<string> => {
       const links = await Array.fromAsync(exportJournal(service.core.database, account));
       return links.map((link) => `${formatExportedRecord(link)}\n`).join('');
@@ -181,7 +181,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
       .filter(({ action }) => action === 'audit.read' || action === 'audit.exported')
       .map(({ action, actor, detail }) => `${actor.id} ${action} ${detail.of} ${detail.filters ?? '-'}`);
 
-  test('every reading is recorded: once in five minutes, on however many pages', async () => {
+  test('every read is recorded: once in five minutes, for any number of pages', async () => {
     const caller = await newCaller(service);
     for (let count = 0; count < 60; count++) await caller.send('DELETE', '/transactions/requests/none/');
     const { account } = caller;
@@ -205,7 +205,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     assert.deepEqual(await seenIn(account), [...three, line(auditor, '-')]);
   });
 
-  test('operators who look at an account are on record there, too, and what is no account is on record nowhere', async () => {
+  test('reads by operators are recorded in the log of the account too, and reads of an unknown account nowhere', async () => {
     const account = await service.newAccount();
     const look = async (body: object) => successData(await operator.call(listServiceAudit, { body }));
     const exported = async (query: Record<string, string>): Promise<string> =>
@@ -231,7 +231,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     assert.ok(!JSON.stringify(all).includes(VISA));
   });
 
-  test('a user has few readings in progress, and may start the next when one has ended', async () => {
+  test('a user has few reads in progress, and may start the next when one has completed', async () => {
     const [auditor, other] = await Promise.all(
       [1, 2].map(() => newAccountUser(service, desk.account, { role: 'auditor' })),
     );
@@ -251,7 +251,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     ends.at(-1)?.();
   });
 
-  test('one verification runs at a time for all users, and the next one when it has ended', async () => {
+  test('one verification runs at a time for all users, and the next one when it has completed', async () => {
     const { database } = service.core;
     const { promise, resolve } = Promise.withResolvers<void>();
     const busy = withVerificationLock(database, () => promise);

@@ -55,7 +55,7 @@ async function announce(
 }
 const own = () => ({ cookie: owner.cookie ?? '', 'x-csrf-token': owner.csrf });
 
-describe('before its body is read, a call', () => {
+describe('a call, before its body is read,', () => {
   test('without a session is rejected, where one is required', async () => {
     assert.ok(askedFirst.length > 60, `${askedFirst.length}`);
     for (const definition of askedFirst)
@@ -68,7 +68,7 @@ describe('before its body is read, a call', () => {
       assert.deepEqual(await announce(definition, away), { status: 403, code: 'cross_site' }, lineOf(definition));
   });
 
-  test('that may be long is refused to a made-up session, and without the word of a good one', async () => {
+  test('with a large body is rejected for an invalid session, and without the CSRF token of a valid one', async () => {
     assert.ok(long.length > 0);
     for (const definition of long) {
       const madeUp = await announce(definition, { cookie: MADE_UP });
@@ -78,7 +78,7 @@ describe('before its body is read, a call', () => {
     }
   });
 
-  test('that may be long is refused to who has only given a password', async () => {
+  test('with a large body is rejected for a user who has only entered a password', async () => {
     const client = newClient(service);
     const { email, password } = owner;
     const { csrf_token: word } = (await client.send('POST', '/api/sign-in', { email, password })).json;
@@ -89,7 +89,7 @@ describe('before its body is read, a call', () => {
   });
 });
 
-describe('while the body of a call is on its way', () => {
+describe('while the body of a call arrives', () => {
   /** Sends the head and half of the body, runs `meanwhile` when the caller was admitted, and sends the rest. */
   async function trickle(
     user: UserClient,
@@ -128,13 +128,13 @@ describe('while the body of a call is on its way', () => {
     assert.deepEqual(await trickle(await newOwner(), () => Promise.resolve()), { status: 200 });
   });
 
-  test('a session that ends does nothing any more', async () => {
+  test('a session that expires has no effect', async () => {
     const user = await newOwner();
     const answer = await trickle(user, () => user.call(signOut));
     assert.deepEqual(answer, { status: 401, code: 'not_signed_in' });
   });
 
-  test('a role that is taken does nothing any more', async () => {
+  test('a role that is removed has no effect', async () => {
     const user = await newOwner();
     const toAnalyst = { params: { ...params, person: user.id }, body: { role: 'analyst' } };
     const answer = await trickle(user, () => owner.call(changeRole, toAnalyst));
@@ -160,7 +160,7 @@ describe('a body that is too large', () => {
     }
   });
 
-  test('is none that its fields allow, an answer of a passkey included', () => {
+  test('is larger than its fields allow, including a passkey assertion', () => {
     const short = definitions.filter(({ body, largeBody }) => body !== undefined && largeBody !== true);
     assert.ok(short.some(({ path }) => path === addPasskey.path));
     for (const definition of short) {

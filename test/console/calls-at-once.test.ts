@@ -85,7 +85,7 @@ describe('the concurrent calls of a user', () => {
     assert.deepEqual(new Set(await statusesAtOnce(MOST)), new Set([200]));
   });
 
-  test('are over when the caller goes away, at any moment', async () => {
+  test('end when the client disconnects, at any moment', async () => {
     for (let round = 0; round < 4; round++) {
       const socket = await sendAtOnce(MOST, keysPath());
       if (round % 2 === 0) socket.destroy();

@@ -37,7 +37,7 @@ describe('captures in the console', { timeout: 120_000 }, () => {
     assert.deepEqual(rest, { ...expected, is_altered: false });
   });
 
-  test('what the merchant sent along is shown as it was written, with card numbers truncated', async () => {
+  test('additional information of the merchant is shown as it was sent, with card numbers truncated', async () => {
     const answer = await desk.call(showCapture, { params: { id } });
     const { additional_info: text } = successData(answer);
     const lines = [
@@ -51,14 +51,14 @@ describe('captures in the console', { timeout: 120_000 }, () => {
     assert.ok(!answer.text.includes(VISA));
   });
 
-  test('a capture without anything sent along has none', async () => {
+  test('a capture without additional information has none', async () => {
     const caller = await newCaller(service);
     const other = await newAccountUser(service, caller.account);
     const shown = successData(await other.call(showCapture, { params: { id: await caller.capture() } }));
     assert.equal(shown.additional_info, null);
   });
 
-  test('what has ended is not there any more', async () => {
+  test('an expired capture is not found', async () => {
     const caller = await newCaller(service);
     const other = await newAccountUser(service, caller.account);
     const short = await caller.capture({ ttl: 1 });
@@ -68,7 +68,7 @@ describe('captures in the console', { timeout: 120_000 }, () => {
     assertUnknown(await other.call(showCapture, { params: { id: short } }));
   });
 
-  test('a record that was changed in the database is listed as damaged, cannot be opened, and can be deleted', async () => {
+  test('a record that was changed in the database is listed as altered, cannot be shown, and can be deleted', async () => {
     const caller = await newCaller(service);
     const other = await newAccountUser(service, caller.account);
     const damaged = await caller.capture();
@@ -95,7 +95,7 @@ describe('captures in the console', { timeout: 120_000 }, () => {
     assert.ok((await all(desk)).includes(id));
   });
 
-  test('deleting takes the second factor, and is in the audit log with the person', async () => {
+  test('deletion requires the second factor, and is audited with the user', async () => {
     const caller = await newCaller(service);
     const other = await newAccountUser(service, caller.account);
     const own = await caller.capture();
@@ -113,7 +113,7 @@ describe('captures in the console', { timeout: 120_000 }, () => {
     );
   });
 
-  test('a cursor that is none names its field', async () => {
+  test('a malformed cursor is reported with its field', async () => {
     assertRefused(await desk.call(listCaptures, { query: { cursor: VISA } }), 'invalid_field', 'cursor', VISA);
   });
 });

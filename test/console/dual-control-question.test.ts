@@ -41,7 +41,7 @@ async function edits() {
 }
 
 describe('the question about two-person approval in production', () => {
-  test('is asked once a second person may approve, and of owners alone', async () => {
+  test('is shown once a second user may approve, to owners only', async () => {
     assert.deepEqual(await question(), { is_asked: false, is_recommended: false });
     assertRefused(await answer(true), 'changed_meanwhile');
     await joinAccount(ben, account, 'auditor');
@@ -57,7 +57,7 @@ describe('the question about two-person approval in production', () => {
     );
   });
 
-  test('recommends yes while a key that works may read cards', async () => {
+  test('recommends yes while a valid key may read cards', async () => {
     await joinAccount(ben, account, 'developer');
     await key('tokens:create', 'captures:inspect');
     assert.equal((await question()).is_recommended, false);
@@ -71,7 +71,7 @@ describe('the question about two-person approval in production', () => {
     assert.equal((await question()).is_recommended, true);
   });
 
-  test('is answered with yes, on record, and not asked again', async () => {
+  test('is answered with yes, recorded, and not repeated', async () => {
     await joinAccount(ben, account, 'owner');
     successData(await answer(true));
     assert.equal(await isOn(), true);
@@ -84,7 +84,7 @@ describe('the question about two-person approval in production', () => {
     assert.equal((await question()).is_asked, false);
   });
 
-  test('is answered with no, on record, and not asked again', async () => {
+  test('is answered with no, recorded, and not repeated', async () => {
     await joinAccount(ben, account, 'owner');
     successData(await answer(false));
     assert.equal(await isOn(), false);
@@ -94,7 +94,7 @@ describe('the question about two-person approval in production', () => {
     assert.deepEqual([record.actor.id, record.detail], [ana.id, { dual_control: 'no' }]);
   });
 
-  test('is decided by the setting as well', async () => {
+  test('is also answered by the setting', async () => {
     await joinAccount(ben, account, 'owner');
     successData(await ana.call(setDualControl, { ...params(), body: { dual_control: true } }));
     await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>

@@ -70,7 +70,7 @@ describe('an invitation', () => {
     assert.deepEqual([again.status, again.json.code], [400, 'not_possible']);
   });
 
-  test('wants a password that is hard to guess, and never repeats it', async () => {
+  test('requires a password that is hard to guess, and never repeats it', async () => {
     const invitation = await invited('leo@example.com');
     const body = { invitation, name: 'Leo', password: 'password1234' };
     const answer = await newClient(service).call(enroll, { body });
@@ -78,7 +78,7 @@ describe('an invitation', () => {
     assert.ok(!answer.text.includes('password1234'));
   });
 
-  test('offers passkeys, and takes none that was not made for it', async () => {
+  test('offers passkeys, and accepts none that was created for another one', async () => {
     const invitation = await invited('pia@example.com');
     const client = newClient(service);
     const begun = await client.call(enroll, { body: { invitation, name: 'Pia', password: PASSWORD } });
@@ -90,7 +90,7 @@ describe('an invitation', () => {
     assert.equal((await client.call(showSession)).json.stage, 'enrolling');
   });
 
-  test('is accepted by an existing user when it is theirs, and by no other', async () => {
+  test('is accepted by the existing user with its address, and by no other', async () => {
     const other = await newPerson(service, await service.newAccount('Other'), 'analyst');
     const invitation = await invited(other.email, 'auditor');
     assert.equal((await newClient(service).call(showInvitation, { body: { invitation } })).json.is_known, true);
@@ -102,7 +102,7 @@ describe('an invitation', () => {
     assert.ok(accepted.json.memberships.some((each: { account: string }) => each.account === account));
   });
 
-  test('that was made up is refused as one that is too old', async () => {
+  test('that is invalid is rejected like one that has expired', async () => {
     const body = { invitation: 'A'.repeat(43) };
     const answer = await newClient(service).call(showInvitation, { body });
     assert.deepEqual([answer.status, answer.json.code], [400, 'not_possible']);
@@ -113,8 +113,8 @@ describe('an invitation', () => {
   });
 });
 
-describe('a link for a new way in', () => {
-  test('replaces password and second factor, and ends what was open', async () => {
+describe('a credential reset link', () => {
+  test('replaces password and second factor, and ends all sessions', async () => {
     const head = await newPerson(service, account, 'owner');
     const lost = await newPerson(service, account, 'analyst', 'Lost');
     const link = await head.call(resetMember, { params: { account, person: lost.id } });

@@ -38,7 +38,7 @@ const events = async (action: string) =>
     .filter((record) => record.action === action);
 
 describe('a key', () => {
-  test('is made with what was asked for, works, and is shown this one time', async () => {
+  test('is created as requested, works, and is shown only once', async () => {
     const { key, secret } = await made({ expires_at: '2099-01-01T00:00:00Z' });
     assert.deepEqual(
       [key.name, key.description, key.permissions, key.allow_list, key.state, key.expires_at, key.revision],
@@ -61,7 +61,7 @@ describe('a key', () => {
     assert.deepEqual([event.actor.type, event.actor.id, event.address], ['person', owner.id, '127.0.0.1']);
   });
 
-  test('lists the newest first, of its environment alone', async () => {
+  test('is listed in its environment only, the newest first', async () => {
     const { key } = await made();
     const list = await owner.call(listKeys, { params: sandbox() });
     assert.equal(list.json.keys[0].id, key.id);
@@ -69,7 +69,7 @@ describe('a key', () => {
     assert.deepEqual(production.json.keys, []);
   });
 
-  test('is changed by who has seen it as it is; the audit log names what was changed', async () => {
+  test('is changed from its current revision only; the audit log has the changed members', async () => {
     const { key } = await made();
     const params = { ...sandbox(), id: key.id };
     const body = { ...TRAITS, name: 'till 2', allow_list: [{ cidr: '10.0.0.0/8' }], revision: 1 };
@@ -85,7 +85,7 @@ describe('a key', () => {
     assert.deepEqual([late.status, late.json.code], [409, 'changed_meanwhile']);
   });
 
-  test('that is not changed by a change leaves no trace', async () => {
+  test('that a change leaves equal is not audited', async () => {
     const { key } = await made();
     const before = (await events('key.edited')).length;
     const body = { ...TRAITS, permissions: ['account:read', 'tokens:create'], revision: 1 };
@@ -94,7 +94,7 @@ describe('a key', () => {
     assert.equal((await events('key.edited')).length, before);
   });
 
-  test('gets a successor, and ends after the overlap', async () => {
+  test('gets a successor, and expires after the overlap', async () => {
     const { key } = await made();
     const params = { ...sandbox(), id: key.id };
     const rotated = await owner.call(rotateKey, { params, body: { overlap_minutes: 60 } });
@@ -118,7 +118,7 @@ describe('a key', () => {
   });
 });
 
-describe('what cannot be', () => {
+describe('an invalid key', () => {
   for (const [field, wrong] of [
     ['name', { name: undefined }],
     ['permissions', { permissions: [] }],
@@ -127,7 +127,7 @@ describe('what cannot be', () => {
     ['expires_at', { expires_at: 'tomorrow-ish' }],
     ['expires_at', { expires_at: '1999-01-01T00:00:00Z' }],
   ] as const)
-    test(`is refused by the name of its field: ${field} of ${Object.keys(wrong)[0]}`, async () => {
+    test(`is rejected with the name of the field: ${field} of ${Object.keys(wrong)[0]}`, async () => {
       await owner.stepUp();
       const answer = await owner.call(createKey, { params: sandbox(), body: { ...TRAITS, ...wrong } });
       assert.deepEqual([answer.status, answer.json.code, answer.json.field], [400, 'invalid_field', field]);
@@ -135,7 +135,7 @@ describe('what cannot be', () => {
     });
 });
 
-describe('keys of others', () => {
+describe('keys of other tenants', () => {
   test('are unknown in another account, or in the other environment', async () => {
     const { key } = await made();
     const stranger = await newPerson(service, await service.newAccount('Other'), 'owner');
@@ -168,7 +168,7 @@ describe('a key that was altered in the database', () => {
     return { params: { ...sandbox(), id: key.id }, secret };
   };
 
-  test('is named as altered in the list and in its details', async () => {
+  test('is reported as altered in the list and in its details', async () => {
     const { params } = await altered();
     const { keys } = (await owner.call(listKeys, { params: sandbox() })).json;
     assert.equal(keys.find(({ id }: { id: string }) => id === params.id)?.state, 'altered');
@@ -177,7 +177,7 @@ describe('a key that was altered in the database', () => {
     assert.deepEqual([record.targets, record.actor], [[`key:${params.id}`], { type: 'service' }]);
   });
 
-  test('does not become authentic by being edited or rotated, and is revoked permanently', async () => {
+  test('does not become authentic when it is edited or rotated, and can be revoked permanently', async () => {
     const { params, secret } = await altered();
     const body = {
       ...TRAITS,

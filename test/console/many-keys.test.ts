@@ -38,7 +38,7 @@ const makeMany = (count: number, traits: object = {}, whose = account) =>
   Promise.all(Array.from({ length: count }, () => make(traits, whose)));
 const TOO_MANY = /an environment has at most 100 valid keys, and at most 200 are created in 24 hours/;
 
-describe('as many keys as there may be', () => {
+describe('the maximum number of keys', () => {
   let first: string;
 
   before(async () => {
@@ -61,7 +61,7 @@ describe('as many keys as there may be', () => {
     assert.equal(key.networks, undefined);
   });
 
-  test('let no other one be made, by whomever, until one is revoked', async () => {
+  test('prevent another one, by any user, until one is revoked', async () => {
     const refused = await owner.call(createKey, { params: sandbox(), body: BODY });
     assertRefused(refused, 'not_possible');
     assert.match(refused.json.message, TOO_MANY);
@@ -79,7 +79,7 @@ describe('as many keys as there may be', () => {
     assert.deepEqual([states.length, states.filter((state: string) => state === 'revoked').length], [MAX + 1, 1]);
   });
 
-  test('are rotated when the old one ends at once', async () => {
+  test('can be rotated when the old one expires immediately', async () => {
     const [{ id }] = successData(await owner.call(listKeys, { params: sandbox() })).keys;
     const params = { ...sandbox(), id };
     await owner.stepUp();
@@ -88,8 +88,8 @@ describe('as many keys as there may be', () => {
   });
 });
 
-describe('a key that has ended', () => {
-  test('makes room, and does not work again where there is none', async () => {
+describe('an expired key', () => {
+  test('does not count toward the limit, and does not become valid again', async () => {
     const whose = await service.newAccount();
     const other = await newPerson(service, whose, 'owner');
     const { key: short } = await make({ expiresAt: service.now() + MINUTE }, whose);
@@ -108,8 +108,8 @@ describe('a key that has ended', () => {
   });
 });
 
-describe('keys that are made and revoked again and again', () => {
-  test('are so many in 24 hours, and the newest of them are listed', async () => {
+describe('keys that are created and revoked repeatedly', () => {
+  test('are limited in 24 hours, and the newest of them are listed', async () => {
     const whose = await service.newAccount();
     const other = await newPerson(service, whose, 'owner');
     for (let made = 0; made < LIMITS.keysCreatedPerDay; made += MAX)
@@ -127,7 +127,7 @@ describe('keys that are made and revoked again and again', () => {
     await make({}, whose);
   });
 
-  test('at the same moment do not get beyond the limit', async () => {
+  test('do not exceed the limit when they are created concurrently', async () => {
     const whose = await service.newAccount();
     const results = await Promise.allSettled(Array.from({ length: MAX + 5 }, () => make({}, whose)));
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, MAX);

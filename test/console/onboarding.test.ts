@@ -45,7 +45,7 @@ async function asked(owner: UserClient, account: string, wanted: object = WANTED
 }
 
 describe('onboarding', () => {
-  test('goes from step to step by what is there', async () => {
+  test('continues from step to step with the state of the account', async () => {
     const { account, owner } = await merchant();
     assert.deepEqual(await stepsOf(owner, account), {
       account_configured: 'done',
@@ -84,7 +84,7 @@ describe('onboarding', () => {
     assert.equal((await stepsOf(owner, account))['sandbox_tested'], 'done');
   });
 
-  test('lists the processors to choose from', async () => {
+  test('lists the available processors', async () => {
     const { account, owner } = await merchant();
     const { processors } = await onboarding(owner, account);
     assert.deepEqual(processors, [
@@ -96,7 +96,7 @@ describe('onboarding', () => {
 });
 
 describe('a request for activation', () => {
-  test('waits for the operator, who sees it, and is answered by enabling payments', async () => {
+  test('is pending until the operator enables payments', async () => {
     const { account, owner } = await merchant();
     const wanted = { environment: 'sandbox', processor: 'simulator', note: 'Please' };
     const id = await asked(owner, account, wanted);
@@ -120,7 +120,7 @@ describe('a request for activation', () => {
     assert.deepEqual([again.status, again.json.code], [409, 'changed_meanwhile']);
   });
 
-  test('waits on when payments cannot be enabled', async () => {
+  test('remains pending when payments cannot be enabled', async () => {
     const { account, owner } = await merchant();
     const id = await asked(owner, account);
     const params = { id: account, request: id };
@@ -137,7 +137,7 @@ describe('a request for activation', () => {
     assert.equal((await operator.call(approveActivation, { params, body: forced })).status, 200);
   });
 
-  test('is approved with its content, or not at all: a request that was withdrawn enables nothing', async () => {
+  test('is approved with its content, or not at all: a withdrawn request enables nothing', async () => {
     const { account, owner } = await merchant();
     const wanted = { environment: 'sandbox', processor: 'simulator', note: '' } as const;
     const id = await asked(owner, account, wanted);
@@ -180,7 +180,7 @@ describe('a request for activation', () => {
     }
   });
 
-  test('is declined with a reason, withdrawn, and asked for again; one waits at a time', async () => {
+  test('is declined with a reason, withdrawn, and submitted again; one is pending at a time', async () => {
     const { account, owner } = await merchant();
     const first = await asked(owner, account);
     const second = await owner.call(requestActivation, { params: { account }, body: WANTED });
@@ -215,7 +215,7 @@ describe('a request for activation', () => {
     ]);
   });
 
-  test('is made so many times a day', async () => {
+  test('has a daily limit', async () => {
     const { account, owner } = await merchant();
     const params = { account };
     for (let made = 0; made < LIMITS.activationRequestsPerDay; made++) {
@@ -227,7 +227,7 @@ describe('a request for activation', () => {
     assert.equal((await onboarding(owner, account)).requests.length, LIMITS.activationRequestsPerDay);
   });
 
-  test('names a processor that there is, and belongs to its account', async () => {
+  test('is for an existing processor, and belongs to its account', async () => {
     const { account, owner } = await merchant();
     const body = { environment: 'sandbox', processor: 'bank-of-nowhere' };
     const wrong = await owner.call(requestActivation, { params: { account }, body });
@@ -241,7 +241,7 @@ describe('a request for activation', () => {
     assert.equal((await onboarding(owner, account)).requests[0].status, 'requested');
   });
 
-  test('lies sealed in the database', async () => {
+  test('is sealed in the database', async () => {
     const { account, owner } = await merchant();
     await asked(owner, account);
     const [row] = await service.core.database.read(
@@ -259,7 +259,7 @@ describe('a request for activation', () => {
 });
 
 describe('payments of an account', () => {
-  test('take the simulator in production only when it is forced', async () => {
+  test('accept the simulator in production with force only', async () => {
     const { account } = await merchant();
     await operator.stepUp();
     const params = { id: account, where: 'production' };

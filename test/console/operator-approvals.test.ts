@@ -117,7 +117,7 @@ describe('a command of an operator', () => {
     ]);
   });
 
-  test('says in words what happens next', async () => {
+  test('prints the next step', async () => {
     const { code, err } = await shell.run(...SIMULATOR, '--account', account, '--environment', 'production');
     assert.equal(code, 1);
     assert.match(err, /^cardvault: approval required\n {2}- approval_id: approval_[a-z0-9]+\nA member of the account /);
@@ -153,7 +153,7 @@ describe('a command of an operator', () => {
     assert.equal((await configurations.get(tenant())).merchant, undefined);
   });
 
-  test('has no effect when it is declined, and its private key is erased; in the sandbox it awaits no approval', async () => {
+  test('has no effect when it is declined, and its private key is erased; in the sandbox it needs no approval', async () => {
     const file = join(service.directory, 'merchant.pem');
     writeFileSync(file, privatePem(PAIR));
     const id = await waits(run('proxy', 'configure', '--merchant-private-key', file));
@@ -186,7 +186,7 @@ describe('a command of an operator', () => {
 });
 
 describe('an operator in the console', () => {
-  test('waits for a member as a command does', async () => {
+  test('needs the approval of a member as a command does', async () => {
     const body = { processor: 'simulator', force: true };
     const { approval, result } = successData(await operator.call(enablePayments, { params: where(), body }));
     assert.deepEqual([typeof approval, result], ['string', null]);
@@ -201,7 +201,7 @@ describe('an operator in the console', () => {
     assert.equal(await isEnabled(), false);
   });
 
-  test('does not approve what they asked for, whatever else they are, nor carries it out', async () => {
+  test('cannot approve their own request, whatever their roles, nor execute it', async () => {
     await joinAccount(operator, account, 'owner');
     await operator.stepUp();
     const body = { processor: 'simulator', force: true };
@@ -214,7 +214,7 @@ describe('an operator in the console', () => {
     );
   });
 
-  test('answers a request for activation when a member approved the settings, and not before', async () => {
+  test('decides an activation request when a member has approved the settings, and not before', async () => {
     const wanted = { environment: 'production', processor: 'simulator' };
     const { id } = successData(await ana.call(requestActivation, { params: { account }, body: wanted }));
     const body = { processor: 'simulator', force: true, decision_note: 'Welcome' };
@@ -226,7 +226,7 @@ describe('an operator in the console', () => {
     assert.deepEqual([await status(), await isEnabled()], ['approved', true]);
   });
 
-  test('changes nothing when the request for activation was withdrawn; the approval still waits', async () => {
+  test('changes nothing when the activation request was withdrawn; the approval is still pending', async () => {
     const wanted = { environment: 'production', processor: 'simulator' };
     const { id } = successData(await ana.call(requestActivation, { params: { account }, body: wanted }));
     const body = { processor: 'simulator', force: true };
@@ -242,7 +242,7 @@ describe('an operator in the console', () => {
 describe('the use cases themselves', () => {
   const request = { processor: 'simulator', settings: {}, force: true };
 
-  test('refuse without consent, with one that was made up, and with one of another change', async () => {
+  test('are rejected without consent, with a forged one, and with one of another change', async () => {
     const { activations, configurations } = service.core;
     const { approvals } = service.console;
     await assert.rejects(
@@ -289,7 +289,7 @@ describe('the use cases themselves', () => {
     assert.equal(await isEnabled(), true);
   });
 
-  test('change nothing when the rule comes into force at the same moment', async () => {
+  test('change nothing when dual control is enabled concurrently', async () => {
     const { accounts, transactions } = service.core;
     const before = { ...(await accounts.get(account)), dualControl: false };
     const stale = Object.assign(Object.create(accounts), { find: () => Promise.resolve(before) });
@@ -300,7 +300,7 @@ describe('the use cases themselves', () => {
     await assert.rejects(changing, { code: 'changed_meanwhile' });
   });
 
-  test('one approval is executed once, however many approve it at the same moment', async () => {
+  test('execute one approval once, however many users approve it concurrently', async () => {
     const id = await waits(run(...SIMULATOR));
     await ben.stepUp();
     const answers = await Promise.all([ana, ben, ana].map((person) => person.call(approve, of(id))));
@@ -320,7 +320,7 @@ describe('an approval that was changed in the database', () => {
     "record = (select record from approvals where id = 'other')",
   ];
 
-  test('is never approved, executed or sealed again, whatever column was changed', async () => {
+  test('is never approved, executed or authenticated again, whatever column was changed', async () => {
     const other = await waits(run('payments', 'enable', '--processor', 'simulator', '--force'));
     for (const change of CHANGES) {
       const id = await waits(run(...SIMULATOR));
@@ -338,7 +338,7 @@ describe('an approval that was changed in the database', () => {
     assert.equal(await isEnabled(), false);
   });
 
-  test('is deleted with what it holds when its time is over, on record, and keeps no other from its end', async () => {
+  test('is deleted with its content when it expires, audited, and does not block others', async () => {
     const [changed, whole] = [await waits(run(...SIMULATOR)), await waits(run(...SIMULATOR))];
     const sql = "update approvals set status = 'approved' where id = ?";
     await service.core.database.commit({ writes: [{ sql, rows: [[changed]] }] });

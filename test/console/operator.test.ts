@@ -35,7 +35,7 @@ const CYBERSOURCE = [
 ];
 
 describe('accounts', () => {
-  test('that were altered in the database are named so, and sealed again under the name that is confirmed', async () => {
+  test('that were altered in the database are reported, and restored under the confirmed name', async () => {
     const id = await service.newAccount('Shop');
     const sql = 'update accounts set name = ?, dual_control = 1 where id = ?';
     await commitOrThrow(service.core.database, { writes: [write(sql, ['Other', id], 1)] });
@@ -60,7 +60,7 @@ describe('accounts', () => {
     );
   });
 
-  test('are made with an invitation for their owner, or not at all', async () => {
+  test('are created with an invitation for their owner, or not at all', async () => {
     const body = { name: 'Zapatos', owner_email: 'owner@example.com' };
     const made = await operator.call(createAccount, { body });
     assert.equal(made.status, 200, made.text);
@@ -73,7 +73,7 @@ describe('accounts', () => {
     assert.equal((await operator.call(createAccount, { body: { name: 'Plain' } })).json.invitation, null);
   });
 
-  test('are listed, the newest first, with what they have', async () => {
+  test('are listed, the newest first, with their figures', async () => {
     // Two accounts of one millisecond are listed by id.
     service.advance(1);
     const id = await service.newAccount('Counted');
@@ -117,7 +117,7 @@ describe('accounts', () => {
 });
 
 describe('payments of an account', () => {
-  test('are enabled with settings, of which no secret is ever shown, and disabled', async () => {
+  test('are enabled with settings, whose secrets are never shown, and disabled', async () => {
     const id = await service.newAccount();
     const params = { id, where: 'sandbox' };
     await operator.stepUp();
@@ -139,7 +139,7 @@ describe('payments of an account', () => {
     assert.equal((await operator.call(disablePayments, { params })).json.code, 'not_possible');
   });
 
-  test('are refused by the name of the field, without the value', async () => {
+  test('are rejected with the name of the field, without the value', async () => {
     const id = await service.newAccount();
     await operator.stepUp();
     const params = { id, where: 'sandbox' };
@@ -197,7 +197,7 @@ describe('the service', () => {
     for (const { versions, used, limit } of keys) assert.ok(versions >= 1 && used <= limit);
   });
 
-  test('is in good health, and says of what', async () => {
+  test('is healthy, and lists the checks', async () => {
     const { json } = await operator.call(showHealth);
     assert.deepEqual(
       [json.ready, json.in_doubt_payments, json.waiting_writes, json.node],
@@ -218,7 +218,7 @@ describe('the service', () => {
     assert.equal(told.expires_at, json.certificate_expires_at);
   });
 
-  test('reports its health though the certificate cannot be read', async () => {
+  test('reports its health when the certificate cannot be read', async () => {
     const file = join(service.directory, 'tls', 'server.pem');
     const certificate = readFileSync(file);
     writeFileSync(file, 'no certificate');
@@ -228,7 +228,7 @@ describe('the service', () => {
     assert.ok(json.checks.some(({ state }: { state: string }) => state === 'warning'));
   });
 
-  test('finds that the audit log was changed', async () => {
+  test('reports that the audit log was changed', async () => {
     const seals = await service.core.database.read('select lane, seal from journal_heads where account = 0');
     const put = (seal: Uint8Array | undefined) =>
       service.core.database.commit({

@@ -30,7 +30,7 @@ describe('the overview', { timeout: 120_000 }, () => {
 
   const timesOf = (points: readonly Point[]): number[] => points.map(({ at }) => Date.parse(at));
 
-  test('has a point for each hour of a day, or for each day of a week and of any number, the present one last', async () => {
+  test('has a point for each hour of a day, or for each day of any longer period, the current one last', async () => {
     const desk = await newAccountUser(service, await service.newAccount());
     for (const [query, number, step] of [
       [{ days: '1' }, 24, HOUR],
@@ -48,7 +48,7 @@ describe('the overview', { timeout: 120_000 }, () => {
     }
   });
 
-  test('says for 30 days what an operator changed in the settings, and nothing of what members change', async () => {
+  test('reports for 30 days the settings that an operator changed, but not those that members changed', async () => {
     const desk = await newAccountUser(service, await service.newAccount());
     const { account } = desk;
     const changes = async (environment = 'sandbox') =>
@@ -80,7 +80,7 @@ describe('the overview', { timeout: 120_000 }, () => {
     assert.deepEqual(successData(await later.call(showOverview)).operator_changes, []);
   });
 
-  test('puts what was counted where it belongs, and adds it up', async () => {
+  test('has the counts of each point, and their totals', async () => {
     const account = await service.newAccount();
     await count(account, { tokens: 3, 'tokenizeCards.ok': 2, 'tokenizeCards.refused': 1, 'ms.le_5': 3 });
     service.advance(HOUR);
@@ -174,13 +174,13 @@ describe('the overview', { timeout: 120_000 }, () => {
     assert.deepEqual(await seen(), new Set([2]));
   });
 
-  test('a number of days that cannot be names its field', async () => {
+  test('an invalid number of days is reported with its field', async () => {
     const desk = await newAccountUser(service, await service.newAccount());
     for (const days of ['0', '91', '-1', '1.5', 'week'])
       assertRefused(await desk.call(showOverview, { query: { days } }), 'invalid_field', 'days');
   });
 
-  test('the overview of another account, and of no environment, is unknown', async () => {
+  test('the overview of another account, or of an unknown environment, is unknown', async () => {
     const [desk, stranger] = [
       await newAccountUser(service, await service.newAccount()),
       await newAccountUser(service, await service.newAccount()),

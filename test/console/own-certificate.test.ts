@@ -25,11 +25,11 @@ describe('a service with a certificate of the operator', () => {
     rmSync(files, { recursive: true });
   });
 
-  test('is known by it', async () => {
+  test('is identified by it', async () => {
     assert.equal((await service.call('GET', '/v1/account')).status, 403);
   });
 
-  test('gives out no certificate that clients should trust', async () => {
+  test('offers no CA certificate for clients', async () => {
     const { json } = await newClient(service).call(showSession);
     assert.equal(json.authority, null);
   });

@@ -44,7 +44,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
   const found = async (body: object, of = desk): Promise<string[]> =>
     successData(await of.call(listPayments, { body })).payments.map(({ id }: Named) => id);
 
-  describe('listing', () => {
+  describe('the list', () => {
     test('a payment is shown with its truncated card and decimal amounts', async () => {
       const own = await newMerchant(service);
       const other = await newAccountUser(service, own.account);
@@ -71,7 +71,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       assert.ok(!answer.text.includes(VISA));
     });
 
-    test('each filter finds what it says, and nothing else', async () => {
+    test('each filter finds the matching payments, and no others', async () => {
       const own = await newMerchant(service);
       const other = await newAccountUser(service, own.account);
       const begun = service.now();
@@ -108,7 +108,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       }
     });
 
-    test('a filter that cannot be read names its field, and does not repeat it', async () => {
+    test('an invalid filter is reported with its field, and not repeated', async () => {
       const wrong: readonly [string, string | undefined, object][] = [
         ['currency', undefined, { amount: '10.00' }],
         ['currency', 'XQZ', { currency: 'XQZ' }],
@@ -126,7 +126,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
         assertRefused(await desk.call(listPayments, { body }), 'invalid_field', field, sent);
     });
 
-    test('a record that was changed in the database is listed as damaged, and cannot be opened', async () => {
+    test('a record that was changed in the database is listed as altered, and cannot be shown', async () => {
       const own = await newMerchant(service);
       const other = await newAccountUser(service, own.account);
       const id = await own.opened();
@@ -179,7 +179,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       });
     });
 
-    test('is found by each of its operations, ours and the processor’s', async () => {
+    test('is found by the id of each operation, of the vault or of the processor', async () => {
       const id = await merchant.opened('payment');
       const refund = await merchant.move('refund', id, 5);
       const { operations } = await shown(id);
@@ -194,7 +194,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       }
     });
 
-    test('that was declined says why, and nothing can be done', async () => {
+    test('that was declined has a reason, and no allowed operation', async () => {
       const answer = await merchant.order('authorization', { amount: REJECTED });
       const { status, reason, can, operations } = await shown(answer.json.data.transaction_info.transaction_id);
       assert.deepEqual(
@@ -204,7 +204,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       assert.deepEqual([can.capture, can.capture_in_parts, can.refund, can.void], [false, false, false, false]);
     });
 
-    test('offers nothing once payments are not enabled any more, and refuses it', async () => {
+    test('allows no operation once payments are no longer enabled, and rejects one', async () => {
       const own = await newMerchant(service);
       const other = await newAccountUser(service, own.account);
       const id = await own.opened();
@@ -246,7 +246,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
   });
 
   describe('a manual operation', () => {
-    test('captured in part, then refunded in parts: each answers the payment as it is then', async () => {
+    test('captured in part, then refunded in parts: each response has the current payment', async () => {
       const id = await merchant.opened();
       await desk.person.stepUp();
       const act = async (definition: typeof capturePaymentManually, body: object) =>
@@ -286,7 +286,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       assert.deepEqual([voided.status, voided.can.void], ['Voided', false]);
     });
 
-    test('done once, however often it is sent', async () => {
+    test('executed once, however often it is sent', async () => {
       const id = await merchant.opened('payment');
       await desk.person.stepUp();
       const body = { expected_operations: 1, amount: '1.00' };
@@ -303,7 +303,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       assert.equal((await shown(id)).refunded_amount, '1.00');
     });
 
-    test('an unknown outcome is no failure: the payment shows it', async () => {
+    test('an unknown outcome is not a failure: the payment shows it', async () => {
       const own = await newMerchant(service, { 'timeout-ms': '1000' });
       const other = await newAccountUser(service, own.account);
       const id = await own.opened('authorization', { words: '_capture_timeout' });
@@ -316,7 +316,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       assertRefused(again, 'operation_in_progress');
     });
 
-    test('what is wrong names the field, and does not repeat it', async () => {
+    test('an invalid value is reported with its field, and not repeated', async () => {
       const id = await merchant.opened();
       const paid = await merchant.opened('payment');
       await desk.person.stepUp();
@@ -341,7 +341,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       assert.equal((await shown(id)).expected_operations, 1);
     });
 
-    test('takes the second factor', async () => {
+    test('requires the second factor', async () => {
       const id = await merchant.opened();
       service.advance(6 * MINUTE);
       for (const definition of [capturePaymentManually, refundPaymentManually, voidPaymentManually])
@@ -366,7 +366,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       assert.equal((await shown(id)).status, 'Authorized');
     });
 
-    test('in production another user approves first, and sees the card and the amount', async () => {
+    test('in production another user has to approve it, and sees the card and the amount', async () => {
       const { account, send } = await newCaller(service, { environment: 'production' });
       const tenant = { account, environment: 'production' } as const;
       const request = { processor: 'simulator', settings: {}, force: true };
@@ -408,7 +408,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
     });
   });
 
-  test('a payment whose authorization got no answer is listed as in doubt', async () => {
+  test('a payment whose authorization got no response is listed as in doubt', async () => {
     const own = await newMerchant(service, { 'timeout-ms': '1000' });
     const other = await newAccountUser(service, own.account);
     await own.order('authorization', { amount: TIMES_OUT });

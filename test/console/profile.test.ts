@@ -33,7 +33,7 @@ after(() => service.stop());
 const stageOf = async (client: ConsoleClient) => (await client.call(showSession)).json.stage;
 
 describe('a profile', () => {
-  test('shows factors and sessions, this one first, and no secret of them', async () => {
+  test('shows factors and sessions, the current one first, without secrets', async () => {
     const second = await signIn(ana);
     const answer = await second.call(showProfile);
     const { factors, sessions, recovery_codes_left: codes } = answer.json;
@@ -49,7 +49,7 @@ describe('a profile', () => {
     assert.ok(!answer.text.includes('4111'));
   });
 
-  test('changes name and language, and refuses others by the name of the field', async () => {
+  test('changes name and language, and rejects invalid ones with the name of the field', async () => {
     const edited = await ana.call(editProfile, { body: { name: 'Ana María', language: 'es' } });
     assert.deepEqual([edited.json.person.name, edited.json.person.language], ['Ana María', 'es']);
     const wrong = await ana.call(editProfile, { body: { language: 'klingon' } });
@@ -58,7 +58,7 @@ describe('a profile', () => {
 });
 
 describe('a password', () => {
-  test('is changed by who knows the present one, and ends all other sessions', async () => {
+  test('is changed with the current one, which ends all other sessions', async () => {
     const person = await newPerson(service, await service.newAccount(), 'owner');
     const other = await signIn(person);
     await person.stepUp();
@@ -75,7 +75,7 @@ describe('a password', () => {
 });
 
 describe('second factors', () => {
-  test('an app is replaced by another one', async () => {
+  test('an authenticator app is replaced by another one', async () => {
     const person = await newPerson(service, await service.newAccount(), 'owner');
     const begun = await person.call(beginTotp);
     assert.equal(begun.status, 200, begun.text);
@@ -91,7 +91,7 @@ describe('second factors', () => {
     assert.ok(await signIn({ ...person, code }));
   });
 
-  test('the last one stays', async () => {
+  test('the last one remains', async () => {
     const { factors } = (await ana.call(showProfile)).json;
     await ana.stepUp();
     const answer = await ana.call(removeFactor, { params: { id: factors[0].id } });
@@ -99,14 +99,14 @@ describe('second factors', () => {
     assert.equal((await ana.call(removeFactor, { params: { id: 'factor_of_somebody_else' } })).status, 404);
   });
 
-  test('a passkey is offered for this host, and one that was made up is refused', async () => {
+  test('a passkey is offered for this host, and a forged one is rejected', async () => {
     const { json } = await ana.call(beginPasskey);
     assert.equal(json.options.rp.id, 'localhost');
     const body = { credential: { id: 'x', response: {} }, label: 'Key' };
     assert.deepEqual((await ana.call(addPasskey, { body })).json.code, 'not_possible');
   });
 
-  test('a passkey gets another name; an app, and a factor of another user, get none', async () => {
+  test('a passkey can be renamed; an app, and a factor of another user, cannot', async () => {
     const [first, second] = [await newPerson(service, await service.newAccount(), 'owner'), ana];
     const origin = `https://localhost:${service.ports.console}`;
     const { options } = (await first.call(beginPasskey)).json;
@@ -134,7 +134,7 @@ describe('second factors', () => {
     assert.deepEqual(await named(), ['', 'Work laptop']);
   });
 
-  test('new recovery codes take the place of the old ones', async () => {
+  test('new recovery codes replace the old ones', async () => {
     const { json } = await ana.call(createRecoveryCodes);
     assert.equal(json.recovery_codes.length, 10);
     assert.equal((await ana.call(showProfile)).json.recovery_codes_left, 10);
@@ -142,8 +142,8 @@ describe('second factors', () => {
   });
 });
 
-describe('an e-mail address', () => {
-  test('is changed; from then on it alone signs in, and all other sessions have ended', async () => {
+describe('an email address', () => {
+  test('is changed; from then on only it signs in, and all other sessions have ended', async () => {
     const account = await service.newAccount();
     const person = await newPerson(service, account, 'owner');
     const other = await signIn(person);
@@ -156,7 +156,7 @@ describe('an e-mail address', () => {
     assert.ok(await signIn({ ...person, email: email.toLowerCase() }));
   });
 
-  test('lists the factors of the user, and of no other', async () => {
+  test('lists the factors of the user, and of no other user', async () => {
     const person = await newPerson(service, await service.newAccount(), 'owner');
     const wrong = await person.call(changeEmail, { body: { email: 'no-address-at-all' } });
     assert.deepEqual([wrong.status, wrong.json.field, wrong.text.includes('no-address')], [400, 'email', false]);

@@ -38,7 +38,7 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
   const configured = async (desk: AccountUser, body: object) =>
     executedResult(await desk.call(configureProxy, { body }));
 
-  test('without anything configured there are no keys, and every setting with its default', async () => {
+  test('without a configuration there are no keys, and every setting has its default', async () => {
     const desk = await fresh();
     const { settings, ...keys } = successData(await desk.call(showProxy));
     assert.deepEqual(keys, { processor_public_keys: [], merchant_private_keys: [], merchant_certificates: [] });
@@ -66,7 +66,7 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
     });
   });
 
-  test('keys and settings are taken, and no private key and no password come out again', async () => {
+  test('keys and settings are accepted, and private keys and passwords are never returned', async () => {
     const desk = await fresh();
     const settings = [
       { name: 'wssec.preset', value: 'redeban' },
@@ -106,7 +106,7 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
     assert.ok(!answer.text.includes('PRIVATE KEY') && !answer.text.includes(SECRET));
   });
 
-  test('what is absent stays, an absent value is no longer set, and a key can wait beside the one in use', async () => {
+  test('an absent member is unchanged, an empty value removes a setting, and a key can be pending beside the active one', async () => {
     const desk = await fresh();
     await configured(desk, { ...both, settings: [{ name: 'jose.payload', value: 'plain' }] });
     const certificate = await newCertificate(LATER, service.now());
@@ -128,7 +128,7 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
     assert.equal(after.settings.find(({ name }: Setting) => name === 'jose.payload').is_set, false);
   });
 
-  test('what is wrong names the part that is at fault, repeats nothing of it, and changes nothing', async () => {
+  test('an invalid value is reported with its field, not repeated, and changes nothing', async () => {
     const desk = await fresh();
     await configured(desk, both);
     const before = successData(await desk.call(showProxy));
@@ -164,7 +164,7 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
     assert.ok(!service.log.some((line) => line.includes(SECRET)));
   });
 
-  test('an encrypted key is read with its passphrase', async () => {
+  test('an encrypted key is decrypted with its passphrase', async () => {
     const desk = await fresh();
     const encrypted = MERCHANT.privateKey
       .export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: SECRET })
@@ -176,7 +176,7 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
     assert.equal(keys[0].fingerprint, keyFingerprint(MERCHANT.publicKey));
   });
 
-  test('removing erases all of it, is audited with the person, and is refused where nothing is', async () => {
+  test('removal erases everything, is audited with the user, and is rejected without a configuration', async () => {
     const desk = await fresh();
     assertRefused(await desk.call(removeProxy), 'not_possible');
     await configured(desk, both);
@@ -202,7 +202,7 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
     assert.deepEqual(successData(await desk.call(showProxy)).merchant_private_keys, []);
   });
 
-  test('changes take the second factor, and belong to the account and environment of the path', async () => {
+  test('changes require the second factor, and apply to the account and environment of the path', async () => {
     const desk = await fresh();
     await configured(desk, both);
     const stranger = await fresh();
@@ -219,7 +219,7 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
     assertRefused(await desk.call(removeProxy), 'step_up_required');
   });
 
-  test('in production another user approves first, and sees fingerprints and values that are not secret', async () => {
+  test('in production another user has to approve, and sees fingerprints and values that are not secret', async () => {
     const account = await service.newAccount();
     const environment = 'production';
     const [owner, second] = [

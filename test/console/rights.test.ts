@@ -39,18 +39,18 @@ const paramsOf = (): Record<string, string> => ({ account, environment: 'sandbox
 /** No body: what is allowed goes no further than reading it, and what has none finds no record by the ids. */
 const ask = (client: UserClient, definition: Definition) => client.call(definition, { params: paramsOf() });
 
-describe('the lines of the interface', () => {
-  test('are all there are, each once', () => {
+describe('the routes of the console', () => {
+  test('are complete, each once', () => {
     assert.ok(routes.length > 60, `${routes.length}`);
     assert.equal(new Set(definitions.map(lineOf)).size, routes.length);
   });
 
-  test('read without changing when they are GET, and never need the second factor for that', () => {
+  test('change nothing when they are GET, and then never require the second factor', () => {
     for (const { method, stepUp, dualControl } of definitions)
       if (method === 'GET') assert.deepEqual([stepUp, dualControl], [undefined, undefined]);
   });
 
-  test('that require two-person approval need the second factor, and return an approval or a result', () => {
+  test('that require two-person approval require the second factor, and return an approval or a result', () => {
     for (const definition of definitions.filter(({ dualControl }) => dualControl !== undefined)) {
       assert.equal(definition.stepUp, true, lineOf(definition));
       const properties = Object.keys((definition.data.schema as { properties: object }).properties);
@@ -58,7 +58,7 @@ describe('the lines of the interface', () => {
     }
   });
 
-  test('name an account when they ask for a capability in one', () => {
+  test('contain an account when they require a capability in one', () => {
     for (const { access, path } of definitions.filter((definition) => isCapability(definition.access)))
       assert.match(path, access === 'operate' ? /^\/api\/operator\// : /^\/api\/accounts\/:account\//, path);
   });
@@ -66,14 +66,14 @@ describe('the lines of the interface', () => {
 
 describe('without a session', () => {
   for (const definition of definitions.filter(({ access }) => access !== 'public'))
-    test(`is not let in to ${lineOf(definition)}`, async () => {
+    test(`a call of ${lineOf(definition)} is rejected`, async () => {
       const answer = await newClient(service).send(definition.method, pathOf(definition, { params: paramsOf() }));
       assert.deepEqual([answer.status, answer.json.code], [401, 'not_signed_in']);
     });
 });
 
-describe('who has only given a password', () => {
-  test('gets no further than the second factor', async () => {
+describe('a user who has only entered a password', () => {
+  test('can only enter the second factor', async () => {
     const person = the('auditor');
     const client = newClient(service);
     const given = await client.send('POST', '/api/sign-in', { email: person.email, password: person.password });
@@ -85,7 +85,7 @@ describe('who has only given a password', () => {
   });
 });
 
-describe('a page of another origin', () => {
+describe('a page of another site', () => {
   const changing = definitions.filter(({ method }) => method !== 'GET');
 
   test('changes nothing, whatever it sends', async () => {
@@ -104,7 +104,7 @@ describe('a page of another origin', () => {
       }
   });
 
-  test('does not know the word that goes along with every change', async () => {
+  test('does not have the CSRF token that every change requires', async () => {
     const client = the('owner');
     for (const definition of changing.filter(({ access }) => access === 'person' || isCapability(access))) {
       const path = pathOf(definition, { params: paramsOf() });
@@ -116,7 +116,7 @@ describe('a page of another origin', () => {
 
 describe('roles', () => {
   for (const role of ROLE_NAMES)
-    test(`${role}: is let in to what the role allows, and to nothing else`, async () => {
+    test(`${role}: may call what the role allows, and nothing else`, async () => {
       const client = the(role);
       await client.stepUp();
       for (const definition of definitions) {
@@ -132,7 +132,7 @@ describe('roles', () => {
       }
     });
 
-  test('of another account: what is not theirs does not exist', async () => {
+  test('of another account: records of this account do not exist', async () => {
     await outsider.stepUp();
     for (const definition of definitions) {
       const { access } = definition;
@@ -143,7 +143,7 @@ describe('roles', () => {
     }
   });
 
-  test('an account that there is not answers the same', async () => {
+  test('an unknown account has the same response', async () => {
     const shown = definitions.find(({ path }) => path === '/api/accounts/:account/team');
     assert.ok(shown);
     const theirs = await outsider.call(shown, { params: { account } });
@@ -151,7 +151,7 @@ describe('roles', () => {
     assert.deepEqual([theirs.status, theirs.text], [none.status, none.text]);
   });
 
-  test('what cannot be an id names nothing, and does not reach the database', async () => {
+  test('a malformed id is unknown, without a query of the database', async () => {
     const names = definitions.flatMap(({ path }) => [...path.matchAll(/:([a-z]+)/g)].map(([, name]) => name ?? ''));
     for (const odd of ['\0', 'x\0', '\n', '\u202e', 'ñ', ' ', 'a'.repeat(300)])
       for (const definition of definitions.filter(({ path }) => path.includes(':'))) {
@@ -169,14 +169,14 @@ describe('roles', () => {
     );
   });
 
-  test('an environment that there is not does not exist', async () => {
+  test('an unknown environment does not exist', async () => {
     for (const definition of definitions.filter(({ path }) => path.includes(':environment'))) {
       const answer = await the('owner').call(definition, { params: { account, environment: 'staging' } });
       assert.deepEqual([answer.status, answer.json?.code], [404, 'unknown_record'], lineOf(definition));
     }
   });
 
-  test('what a role does not allow is in the log of the account, and what an outsider tries is in none of it', async () => {
+  test('a call that a role does not allow is in the log of the account; a call of an outsider is not', async () => {
     const { database } = service.core;
     const refused = async (): Promise<string[]> =>
       (await database.read('select record from journal where account = ?account', account))
@@ -188,7 +188,7 @@ describe('roles', () => {
     assert.ok(before.every((line) => !line.startsWith(outsider.id)));
   });
 
-  test('what is refused again and again fills no log: it is there once, and then as a number', async () => {
+  test('repeated denials do not flood the log: they are recorded once, and then as a count', async () => {
     const { database } = service.core;
     const { people } = service.console;
     const analyst = await newPerson(service, account, 'analyst');
@@ -215,7 +215,7 @@ describe('roles', () => {
 });
 
 describe('the second factor', () => {
-  test('is asked for again by everything that is sensitive, once some minutes have passed', async () => {
+  test('is required again for every sensitive call, after some minutes', async () => {
     for (const role of ROLE_NAMES) await the(role).stepUp();
     service.advance(STEPPED_UP_MS);
     for (const role of ROLE_NAMES) {
@@ -231,8 +231,8 @@ describe('the second factor', () => {
   });
 });
 
-describe('a role that is taken away', () => {
-  test('is gone with the next call', async () => {
+describe('a role that is removed', () => {
+  test('no longer applies to the next call', async () => {
     const person = await newPerson(service, account, 'developer');
     await joinAccount(person, await service.newAccount(), 'auditor');
     const shown = { method: 'GET', path: '/api/accounts/:account/team' } as Definition;
@@ -243,7 +243,7 @@ describe('a role that is taken away', () => {
     assert.equal((await ask(person, shown)).status, 404);
   });
 
-  test('takes the session with it when it was the last', async () => {
+  test('ends the session when it was the last one', async () => {
     const person = await newPerson(service, account, 'developer');
     await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
       service.console.people.team.remove(transaction, account, person.id),
@@ -252,7 +252,7 @@ describe('a role that is taken away', () => {
     assert.equal((await ask(person, shown)).status, 401);
   });
 
-  test('does not come back for who writes it into the database', async () => {
+  test('is not restored by a write to the database', async () => {
     const person = await newPerson(service, account, 'auditor');
     await service.core.database.commit({
       writes: [{ sql: "update memberships set role = 'owner' where person = ?", rows: [[person.id]] }],

@@ -97,11 +97,11 @@ async function assertCameLater(client: ConsoleClient, id: string): Promise<void>
   assertRefused(await ana.call(executeApproval, of(id)), 'changed_meanwhile');
 }
 
-describe('a second person', () => {
+describe('a second user, under dual control', () => {
   const role = async (person: UserClient): Promise<Role | undefined> =>
     service.console.people.team.findRole(account, person.id);
 
-  test('is not let in, raised or taken over by one alone', async () => {
+  test('cannot be invited, promoted or reset by one user alone', async () => {
     const { people } = service.console;
     const id = await askForKey();
     waits(
@@ -115,7 +115,7 @@ describe('a second person', () => {
     assert.deepEqual(await service.core.accounts.listKeys(account), []);
   });
 
-  test('is invited by two: the second reads for whom and as what, the first gets the link', async () => {
+  test('is invited by two users: the second sees address and role, the first gets the link', async () => {
     const body = { email: 'cleo@example.com', role: 'developer' };
     const id = waits(await ana.call(inviteToTeam, { params: { account }, body }));
     const { action, environment, summary } = await shown(ben, id);
@@ -132,7 +132,7 @@ describe('a second person', () => {
     assert.equal((await service.console.people.team.members(account)).length, 4);
   });
 
-  test('gets another role by two', async () => {
+  test('gets another role by two users', async () => {
     const id = waits(await ana.call(changeRole, { ...whom(aud), body: { role: 'developer' } }));
     assert.deepEqual((await shown(ben, id)).summary, [
       { name: 'person', value: 'Aud' },
@@ -145,7 +145,7 @@ describe('a second person', () => {
     assert.equal(await role(aud), 'developer');
   });
 
-  test('gets a new way in by two', async () => {
+  test('gets a credential reset by two users', async () => {
     const id = waits(await ana.call(resetMember, whom(aud)));
     assert.deepEqual((await shown(ben, id)).summary, [
       { name: 'person', value: 'Aud' },
@@ -158,7 +158,7 @@ describe('a second person', () => {
     assert.deepEqual([look.kind, look.email], ['reset', aud.email]);
   });
 
-  test('is not asked about what could not be done', async () => {
+  test('does not get requests that could not be executed', async () => {
     const params = { account };
     const member = await ana.call(inviteToTeam, { params, body: { email: ben.email, role: 'owner' } });
     assertRefused(member, 'not_possible');
@@ -175,7 +175,7 @@ describe('a second person', () => {
     assert.deepEqual(successData(await ana.call(listApprovals, { params })).approvals, []);
   });
 
-  test('is not waited for when access is taken away', async () => {
+  test('is not required for the removal of access', async () => {
     const invitation = await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
       service.console.people.invitations.invite(
         transaction,
@@ -192,7 +192,7 @@ describe('a second person', () => {
   });
 });
 
-describe('who came after something was asked for', () => {
+describe('a user who joined after a request', () => {
   const invite = (roleThere: Role, email: string) =>
     service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
       service.console.people.invitations.invite(
@@ -202,7 +202,7 @@ describe('who came after something was asked for', () => {
       ),
     );
 
-  test('does not decide it, by whatever link; of what is asked for then, they do', async () => {
+  test('cannot decide it, by whatever link, but can decide later requests', async () => {
     const link = await invite('developer', 'late@example.com');
     const id = await askForKey();
     const late = await follow(link.secret, 'Late');
@@ -213,7 +213,7 @@ describe('who came after something was asked for', () => {
     successData(await ana.call(executeApproval, of(next)));
   });
 
-  test('nor does who was somewhere else before', async () => {
+  test('cannot decide it even after an earlier membership elsewhere', async () => {
     const other = await newPerson(service, await service.newAccount(), 'owner');
     const { secret: invitation } = await invite('developer', other.email);
     const id = await askForKey();
@@ -221,7 +221,7 @@ describe('who came after something was asked for', () => {
     await assertCameLater(other, id);
   });
 
-  test('nor does who got a new way in, from an operator too', async () => {
+  test('cannot decide it after a credential reset either, also by an operator', async () => {
     const id = await askForKey();
     const { url } = successData(await operator.call(resetAccountMember, { params: { id: account, person: ben.id } }));
     const taken = await follow(secretOf({ url }));
@@ -229,7 +229,7 @@ describe('who came after something was asked for', () => {
     assert.equal((await shown(taken, await askForKey())).may_decide, true);
   });
 
-  test('but a user who adds a second factor remains the same user', async () => {
+  test('a user who only adds a second factor can decide it', async () => {
     const id = await askForKey();
     const { options } = successData(await ben.call(beginPasskey));
     const credential = new Authenticator(`https://localhost:${service.ports.console}`).create(options);
@@ -240,8 +240,8 @@ describe('who came after something was asked for', () => {
   });
 });
 
-describe('links that one person made', () => {
-  test('end when the rule comes into force, also for who began to follow them', async () => {
+describe('links that one user created', () => {
+  test('are revoked when dual control is enabled, also for a user who has opened them', async () => {
     await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
       service.core.accounts.setDualControl(transaction, account, false),
     );
@@ -284,8 +284,8 @@ describe('operators', () => {
   });
 });
 
-describe('the list of what waits', () => {
-  test('name users by their addresses too, because a user may choose any name', async () => {
+describe('the list of pending requests', () => {
+  test('contains the addresses of users too, because a user may choose any name', async () => {
     successData(await ben.call(editProfile, { body: { name: 'Ana' } }));
     const id = await askForKey(ben);
     const waiting = await shown(ana, id);
@@ -296,7 +296,7 @@ describe('the list of what waits', () => {
     assert.deepEqual([declined.decided_by, declined.decided_by_email], ['Ana', ana.email]);
   });
 
-  test('name no address of former members', async () => {
+  test('contains no address of former members', async () => {
     const id = await askForKey(ben);
     await joinAccount(ben, await service.newAccount(), 'owner');
     await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
@@ -306,7 +306,7 @@ describe('the list of what waits', () => {
     assert.deepEqual([waiting.requested_by, waiting.requested_by_email], ['Ben', null]);
   });
 
-  test('shows the signs that are not seen in what was called so before', async () => {
+  test('shows the invisible characters in names that were stored earlier', async () => {
     const tenant = { account, environment: 'production' as const };
     const { key, insert } = await issueKey(service.core, tenant, { ...OLD, name: 'till \u202egnp' });
     await commitOrThrow(service.core.database, { writes: [insert] });
@@ -318,8 +318,8 @@ describe('the list of what waits', () => {
 
 const OLD = { description: '', permissions: [], allowList: [], expiresAt: undefined };
 
-describe('without the rule', () => {
-  test('one owner invites, changes roles and makes a new way in at once', async () => {
+describe('without dual control', () => {
+  test('one owner invites, changes roles and resets credentials immediately', async () => {
     await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
       service.core.accounts.setDualControl(transaction, account, false),
     );

@@ -31,7 +31,7 @@ after(() => service.stop());
 const password = (client: ConsoleClient, given: Record<string, unknown>) => client.call(signInCall, { body: given });
 
 describe('signing in', () => {
-  test('goes by stages, each with a cookie and a word of its own', async () => {
+  test('has stages, each with its own cookie and CSRF token', async () => {
     const client = newClient(service);
     const signedOut = await client.call(showSession);
     assert.deepEqual(
@@ -54,7 +54,7 @@ describe('signing in', () => {
     assert.equal((await client.call(showSession)).json.stage, 'signed-in');
   });
 
-  test('is answered for the pages of the console alone, given or refused', async () => {
+  test('is served to the pages of the console only, whether accepted or rejected', async () => {
     for (const path of ['/api/session', '/api/profile']) {
       const { headers } = await service.call('GET', path, { environment: 'console' });
       assert.equal(headers['content-security-policy'], "default-src 'none'; frame-ancestors 'none'", path);
@@ -89,14 +89,14 @@ describe('signing in', () => {
     assert.equal(json.authority, service.authority);
   });
 
-  test('the cookie is out of reach of scripts, other sites and other hosts', async () => {
+  test('the cookie is not available to scripts, other sites and other hosts', async () => {
     const client = newClient(service);
     const answer = await password(client, { email: ana.email, password: ana.password });
     const [cookie = ''] = answer.headers['set-cookie'] ?? [];
     assert.match(cookie, /^__Host-cardvault-session=[A-Za-z0-9_-]{43}; Path=\/; Secure; HttpOnly; SameSite=Strict$/);
   });
 
-  test('whatever is wrong, the answer is the same', async () => {
+  test('the response is the same for every cause of failure', async () => {
     const answers = [];
     for (const given of [
       { email: ana.email, password: 'not the password at all' },
@@ -114,7 +114,7 @@ describe('signing in', () => {
     assert.equal(answers[0]?.json.code, 'sign_in_refused');
   });
 
-  test('a code is good once', async () => {
+  test('a code is valid once', async () => {
     const code = ana.code();
     for (const expected of [200, 403]) {
       const client = newClient(service);
@@ -123,7 +123,7 @@ describe('signing in', () => {
     }
   });
 
-  test('a recovery code does in place of the app, once, however it is typed', async () => {
+  test('a recovery code replaces the app once, however it is typed', async () => {
     const [code = ''] = ana.recoveryCodes;
     for (const [typed, expected] of [
       [` ${code.toUpperCase()}`, 200],
@@ -135,7 +135,7 @@ describe('signing in', () => {
     }
   });
 
-  test('what is missing is named, and what was given is not repeated', async () => {
+  test('a missing field is reported, and entered values are not repeated', async () => {
     const missing = await password(newClient(service), { password: 'a password that stays here' });
     assert.deepEqual([missing.status, missing.json.code, missing.json.field], [400, 'invalid_field', 'email']);
     assert.ok(!missing.text.includes('a password that stays here'));
@@ -144,7 +144,7 @@ describe('signing in', () => {
     assert.ok(!wrong.text.includes('4711'));
   });
 
-  test('no password, code, cookie or word is in the log', async () => {
+  test('no password, code, cookie or token is in the log', async () => {
     const client = await signIn(ana);
     const log = service.log.join('\n');
     for (const secret of [ana.password, client.csrf, client.cookie?.split('=')[1] ?? '', ana.totpSecret])
@@ -153,7 +153,7 @@ describe('signing in', () => {
 });
 
 describe('signing out', () => {
-  test('ends the session and takes the cookie back', async () => {
+  test('ends the session and deletes the cookie', async () => {
     const client = await signIn(ana);
     const { cookie, csrf } = client;
     const answer = await client.call(signOut);
@@ -164,7 +164,7 @@ describe('signing out', () => {
     assert.equal((await client.call(showSession)).json.stage, 'signed-out');
   });
 
-  test('takes the word of the session, at every stage', async () => {
+  test('requires the CSRF token of the session, at every stage', async () => {
     const halfway = newClient(service);
     halfway.csrf = (await password(halfway, { email: ana.email, password: ana.password })).json.csrf_token;
     for (const client of [await signIn(ana), halfway]) {
@@ -179,12 +179,12 @@ describe('signing out', () => {
     }
   });
 
-  test('without a session is no failure', async () =>
+  test('without a session is not a failure', async () =>
     assert.equal((await newClient(service).call(signOut)).status, 200));
 });
 
-describe('an address that has tried too often', () => {
-  test('tries no more passwords, signed in or not, and still signs out', async () => {
+describe('an address with too many attempts', () => {
+  test('cannot try more passwords, signed in or not, and can still sign out', async () => {
     const strict = await startTestService({ variables: { CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION: '5' } });
     try {
       const eve = await newPerson(strict, await strict.newAccount(), 'analyst');
@@ -203,7 +203,7 @@ describe('an address that has tried too often', () => {
 });
 
 describe('stepping up', () => {
-  test('holds for some minutes, and is refused with a wrong code', async () => {
+  test('is valid for some minutes, and is rejected with an invalid code', async () => {
     const client = await signIn(ana);
     service.advance(5 * 60_000);
     assert.equal((await client.call(showSession)).json.session.stepped_up_until, null);
@@ -214,8 +214,8 @@ describe('stepping up', () => {
   });
 });
 
-describe('a stranger with wrong passwords', () => {
-  test('refuses neither the step-up of who is signed in, nor the browser they signed in with, nor a passkey', async () => {
+describe('an attacker with wrong passwords', () => {
+  test('does not block the step-up of a signed-in user, the browser they signed in with, or a passkey', async () => {
     const eva = await newPerson(service, account, 'developer', 'Eva');
     const { signIn: by, factorManagement, sessions } = service.console.people;
     const visitor = { address: '127.0.0.1', userAgent: 'test' };
@@ -262,7 +262,7 @@ describe('a stranger with wrong passwords', () => {
     for (const word of [secret ?? '', own]) assert.ok(!service.log.join('\n').includes(word));
   });
 
-  test('the cookie of a known browser is out of reach of scripts and other sites, and lasts', async () => {
+  test('the cookie of a known browser is not available to scripts and other sites, and persists', async () => {
     const client = newClient(service);
     client.csrf = (await password(client, { email: ana.email, password: ana.password })).json.csrf_token;
     const { headers, json } = await client.call(signInByCode, { body: { code: ana.code() } });
@@ -284,7 +284,7 @@ describe('the cookie', () => {
   const copyOf = (client: ConsoleClient): ConsoleClient =>
     Object.assign(newClient(service), { cookie: client.cookie, csrf: client.csrf });
 
-  test('is another one after stepping up; who has the old one reads for some seconds, and does nothing sensitive', async () => {
+  test('is replaced by a step-up; the old one may read for some seconds, and makes no sensitive call', async () => {
     const client = await signIn(ana);
     const thief = copyOf(client);
     service.advance(5 * 60_000);
@@ -303,7 +303,7 @@ describe('the cookie', () => {
     assert.equal((await client.call(listKeys, { params: keys() })).status, 200);
   });
 
-  test('that is replaced signs out no request that is on its way', async () => {
+  test('that is replaced does not reject requests in progress', async () => {
     const client = await signIn(ana);
     const tab = copyOf(client);
     service.advance(5 * 60_000);
@@ -332,7 +332,7 @@ describe('the cookie', () => {
   });
 });
 
-describe('a user who calls without end', () => {
+describe('a user with too many calls', () => {
   test('is rejected until later, without effect on other users', async () => {
     const [client, other] = [
       await newPerson(service, account, 'analyst'),

@@ -54,7 +54,7 @@ const isRefused = async (definition: Definition, params: object = {}): Promise<b
 };
 
 describe('users of a suspended account', () => {
-  test('look at everything and take access away, and do nothing else', async () => {
+  test('can read everything and remove access, and do nothing else', async () => {
     await service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
       service.core.accounts.suspend(transaction, account),
     );
@@ -98,7 +98,7 @@ describe('users of a suspended account', () => {
     successData(await owner.call(removeFromTeam, { params: { account, person: other.id } }));
   });
 
-  test('do what concerns themselves, and operators do what they may', async () => {
+  test('can manage their own profile, and operators keep their rights', async () => {
     successData(await owner.call(editProfile, { body: { name: 'Ana' } }));
     await operator.stepUp();
     const body = { email: 'owner.two@example.com' };

@@ -44,7 +44,7 @@ const team = async (client = owner) => (await client.call(showTeam, { params: { 
 const codeOf = ({ status, json }: { status: number; json: { code?: string } }) => [status, json.code];
 
 describe('a team', () => {
-  test('shows who belongs to it, since when, and who may be helped by the caller', async () => {
+  test('shows its members, since when, and whose credentials the caller may reset', async () => {
     const { people } = await team();
     const [first, second] = people;
     assert.deepEqual(
@@ -69,7 +69,7 @@ describe('a team', () => {
     );
   });
 
-  test('changes a role, and keeps a last owner', async () => {
+  test('can change a role, and keeps a last owner', async () => {
     const person = await newPerson(service, account, 'auditor');
     const params = { account, person: person.id };
     assert.deepEqual(executedResult(await owner.call(changeRole, { params, body: { role: 'analyst' } })), {
@@ -85,7 +85,7 @@ describe('a team', () => {
     await assert.rejects(signIn(person), /sign_in_refused/);
   });
 
-  test('concerns no user of another account', async () => {
+  test('does not affect users of another account', async () => {
     const params = { account, person: stranger.id };
     const none = { account, person: 'person_00000000000000' };
     for (const definition of [changeRole, removeFromTeam, resetMember]) {
@@ -97,7 +97,7 @@ describe('a team', () => {
     assert.equal(await service.console.people.team.findRole(other, stranger.id), 'owner');
   });
 
-  test('does not reset the credentials of a user who belongs to another account, too', async () => {
+  test('cannot reset the credentials of a user who also belongs to another account', async () => {
     const both = await newPerson(service, account, 'analyst');
     await joinAccount(both, other, 'auditor');
     const { people } = await team();
@@ -125,7 +125,7 @@ describe('invitations', () => {
     assert.equal((await owner.call(revokeInvitation, { params })).status, 404);
   });
 
-  test('to a new way in are listed with whose it is, one for each person', async () => {
+  test('for a credential reset are listed with their user, one for each user', async () => {
     const person = await newPerson(service, account, 'auditor', 'Lola');
     const params = { account, person: person.id };
     executedResult(await owner.call(resetMember, { params }));
@@ -143,7 +143,7 @@ describe('invitations', () => {
     assert.equal((await owner.call(removeFromTeam, { params })).status, 200);
   });
 
-  test('name the field that is wrong, and not what stands in it', async () => {
+  test('with an invalid field are rejected with its name, without its value', async () => {
     const params = { account };
     const answer = await owner.call(inviteToTeam, { params, body: { email: 'no-address-at-all', role: 'analyst' } });
     assert.deepEqual([answer.status, answer.json.field], [400, 'email']);
@@ -152,7 +152,7 @@ describe('invitations', () => {
     assert.deepEqual(codeOf(member), [400, 'not_possible']);
   });
 
-  test('are for addresses that read as what they are', async () => {
+  test('are for unambiguous addresses only', async () => {
     const params = { account };
     for (const local of ['ana\u200b', 'a\u202ena', '4111111111111111', '4111-1111-1111-1111', '\u0430na', 'an\u03b1']) {
       const email = `${local}@example.com`;
@@ -173,7 +173,7 @@ describe('invitations', () => {
 });
 
 describe('operators', () => {
-  test('look after one another, and one stays', async () => {
+  test('manage each other, and the last one remains', async () => {
     const made = await operator.call(inviteOperator, { body: { email: 'second@example.com' } });
     assert.equal(made.status, 200, made.text);
     const { json } = await operator.call(showOperators);
@@ -192,7 +192,7 @@ describe('operators', () => {
     assert.deepEqual(codeOf(await second.call(showOperators)), [401, 'not_signed_in']);
   });
 
-  test('list the users of an account, invite its owner, and help its users', async () => {
+  test('list the users of an account, invite its owner, and reset its users', async () => {
     const { json } = await operator.call(showAccountTeam, { params: { id: account } });
     assert.ok(json.people.some(({ id }: { id: string }) => id === owner.id));
     const body = { email: 'owner.two@example.com' };

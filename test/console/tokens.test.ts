@@ -53,7 +53,7 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
     assert.deepEqual(await list(), { tokens: [successData(answer)], next: null });
   });
 
-  test('a card number that stands in a name or a tag is truncated', async () => {
+  test('a card number in a name or a tag is truncated', async () => {
     const caller = await newCaller(service);
     const chd = [{ card: luhnPan('4000'), name: `Ana ${VISA}`, exp: '12/29' }];
     await caller.tokenize({ chd, tags: [`of ${VISA}`], scheme: 1 });
@@ -77,7 +77,7 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
     for (const [by, value] of Object.entries(misses)) assert.deepEqual(await found({ by, value }), [], by);
   });
 
-  test('what cannot be looked for names the field, and does not repeat it', async () => {
+  test('an invalid search is reported with its field, and not repeated', async () => {
     const wrong: readonly [string, string | undefined, object][] = [
       ['by', undefined, { by: 'pan', value: VISA }],
       ['by', VISA, { value: VISA }],
@@ -141,7 +141,7 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
     assert.deepEqual(await found({ by: 'token', value: token }), [token]);
   });
 
-  test('deleting takes the second factor, happens once, and is in the audit log with the person', async () => {
+  test('deletion requires the second factor, happens once, and is audited with the user', async () => {
     const caller = await newCaller(service);
     const [own = ''] = tokensIn(await caller.tokenize(cards([VISA])));
     const other = await newAccountUser(service, caller.account);
@@ -165,7 +165,7 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
     );
   });
 
-  test('in production another user approves first, and sees what would be deleted', async () => {
+  test('in production another user has to approve, and sees what would be deleted', async () => {
     const caller = await newCaller(service, { environment: 'production' });
     const [own = ''] = tokensIn(await caller.tokenize(cards([VISA])));
     const [owner, second] = [

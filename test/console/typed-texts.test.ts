@@ -89,7 +89,7 @@ async function assertNowhere(texts: readonly string[]): Promise<void> {
   for (const text of texts) assert.ok(!everywhere.includes(JSON.stringify(text).slice(1, -1)), escape(text));
 }
 
-describe('no card number is taken', () => {
+describe('a card number is rejected', () => {
   for (const [what, field, send] of FIELDS)
     test(`as ${what}`, async () => {
       for (const card of CARDS) assertRefused(await send(`till ${card}`), 'invalid_field', field, card);
@@ -100,7 +100,7 @@ describe('no card number is taken', () => {
       for (const card of CARDS) assertRefused(await send(emailOf(card)), 'invalid_field', field, card);
     });
 
-  test('for a second person to decide about', async () => {
+  test('in a request for approval', async () => {
     await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
       service.core.accounts.setDualControl(transaction, account, true),
     );
@@ -113,9 +113,9 @@ describe('no card number is taken', () => {
     );
   });
 
-  test('and none is kept anywhere', () => assertNowhere(CARDS));
+  test('and is stored nowhere', () => assertNowhere(CARDS));
 
-  test('but a merchant number is', async () => {
+  test('but a merchant number is accepted', async () => {
     const named = FIELDS.filter(([what]) =>
       ['the name of a new key', 'the name of a new account', 'the name of a person'].includes(what),
     );
@@ -127,7 +127,7 @@ describe('no card number is taken', () => {
   });
 });
 
-describe('no sign that is not seen is taken', () => {
+describe('an invisible character is rejected', () => {
   for (const [what, field, send] of FIELDS)
     test(`as ${what}`, async () => {
       for (const text of UNSEEN) assertRefused(await send(text), 'invalid_field', field, text);
@@ -138,25 +138,25 @@ describe('no sign that is not seen is taken', () => {
       for (const text of UNSEEN) assertRefused(await send(emailOf(text)), 'invalid_field', field, text);
     });
 
-  test('in an e-mail address that reads as another one', async () => {
+  test('in an email address that looks like another one', async () => {
     for (const email of ['ca\u034frla@example.com', 'ｃarla@example.com', 'carlaª@example.com', 'ﬁ@example.com'])
       for (const [, field, send] of EMAILS) assertRefused(await send(email), 'invalid_field', field, email);
   });
 
-  test('but the one that colors a heart', async () => {
+  test('but the one that selects a colored picture is accepted', async () => {
     const { id } = successData(await operator.call(createAccount, { body: { name: 'Shop ❤️' } }));
     assert.equal((await service.core.accounts.find(id))?.name, 'Shop ❤️');
   });
 });
 
-describe('what a merchant and an operator write to each other', () => {
+describe('messages between a merchant and an operator', () => {
   const ask = (note: string): Promise<TestResponse> =>
     owner.call(requestActivation, {
       params: { account },
       body: { environment: 'sandbox', processor: 'simulator', note },
     });
 
-  test('holds neither', async () => {
+  test('contain neither', async () => {
     for (const text of [...UNSEEN, ...CARDS]) assertRefused(await ask(text), 'invalid_field', 'note', text);
     const { id: request } = successData(await ask('soon'));
     const params = { id: account, request };
@@ -175,8 +175,8 @@ describe('what a merchant and an operator write to each other', () => {
   });
 });
 
-describe('what was called something before there was this rule', () => {
-  test('can still be changed in all else, and rotated', async () => {
+describe('a name that was stored before this rule', () => {
+  test('does not prevent other changes and rotation', async () => {
     const traits = { name: 'a\u200bb', description: '', permissions: [], allowList: [], expiresAt: undefined };
     const { key, insert } = await issueKey(service.core, { account, environment: 'sandbox' }, traits);
     await commitOrThrow(service.core.database, { writes: [insert] });

@@ -27,7 +27,7 @@ describe('the workbench', { timeout: 120_000 }, () => {
   const tried = async (body: object, of = desk) => successData(await of.call(tryPayload, { body }));
   const card = (): string => `{{ ${token} : detokenize | extract:card }}`;
 
-  test('answers what the endpoint would answer: a payload that only the processor can read', async () => {
+  test('returns the result of the endpoint: a payload that only the processor can decrypt', async () => {
     const jose = await tried({ kind: 'jose', payload: `{"cardNumber":"${card()}"}` });
     assert.deepEqual([jose.status, jose.error], [200, null]);
     const answer = JSON.parse(jose.response);
@@ -45,7 +45,7 @@ describe('the workbench', { timeout: 120_000 }, () => {
     }
   });
 
-  test('a payload that is refused is answered as the endpoint would refuse it', async () => {
+  test('a payload is rejected as by the endpoint', async () => {
     const cases = [
       { kind: 'jose', payload: '{"a":', code: 'malformed_json' },
       { kind: 'jose', payload: '{"cardData":1}', code: 'invalid_field' },
@@ -74,7 +74,7 @@ describe('the workbench', { timeout: 120_000 }, () => {
     }
   });
 
-  test('a fault has line and column in the payload, whatever the endpoint names', async () => {
+  test('an error has line and column in the payload, whatever the endpoint reports', async () => {
     const envelope = (body: string): string =>
       `<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/">\n<s:Body>${body}</s:Body></s:Envelope>`;
     const cases = [
@@ -111,7 +111,7 @@ describe('the workbench', { timeout: 120_000 }, () => {
     }
   });
 
-  test('reading card data is in the audit log with the person', async () => {
+  test('reads of card data are audited with the user', async () => {
     await tried({ kind: 'hash', hash_type: 'SHA256', payload: card() });
     const body = { target: `token:${token}`, actor: desk.person.id };
     const [read] = successData(await desk.call(listAudit, { body })).records;
@@ -121,7 +121,7 @@ describe('the workbench', { timeout: 120_000 }, () => {
     );
   });
 
-  test('a body that is none of these names the field', async () => {
+  test('a body of another kind is reported with its field', async () => {
     assertRefused(await desk.call(tryPayload, { body: { kind: 'xml', payload: 'x' } }), 'invalid_field', 'kind');
     assertRefused(await desk.call(tryPayload, { body: { kind: 'jose' } }), 'invalid_field', 'payload');
     const payload = 'x'.repeat(LIMITS.workbenchPayloadCharacters + 1);
