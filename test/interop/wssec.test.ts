@@ -21,6 +21,7 @@ import { parseXml } from '../receivers/xml-tree.ts';
 import { decryptWithXmlsec1, verifyWithXmlsec1 } from '../receivers/xmlsec1.ts';
 import { inScope } from '../scope.ts';
 import { document } from './documents.ts';
+import { pairwise } from './pairwise.ts';
 import { merchant, parties, processor } from './parties.ts';
 
 /** In the long scope each combination of settings meets one at least. */
@@ -41,7 +42,7 @@ const secure = (body: string, settings: ConfiguredSettings): Promise<string> =>
   });
 
 const ORDERS = ['encrypt-sign', 'sign-encrypt'];
-const COMBINATIONS: ConfiguredSettings[] = ORDERS.flatMap((order) =>
+const ALL: ConfiguredSettings[] = ORDERS.flatMap((order) =>
   ['RSA-OAEP', 'RSA-OAEP-SHA256', 'RSA-1_5'].flatMap((transport) =>
     ['AES-256-GCM', 'AES-256-CBC'].flatMap((content) =>
       ['RSA-SHA256', 'RSA-SHA512'].flatMap((signature) =>
@@ -56,6 +57,7 @@ const COMBINATIONS: ConfiguredSettings[] = ORDERS.flatMap((order) =>
     ),
   ),
 );
+const COMBINATIONS = inScope({ usual: pairwise(ALL), long: ALL });
 const LOGINS: ConfiguredSettings[] = [
   { 'wssec.username': username, 'wssec.password': password },
   { 'wssec.username': username, 'wssec.password': password, 'wssec.order': 'sign-encrypt' },

@@ -24,6 +24,7 @@ import { startTestService, type TestService } from '../fixtures/test-service.ts'
 import { newMerchant, processed } from '../interface/payment-requests.ts';
 import { newSender } from '../interface/proxy-requests.ts';
 import { CAPTURES, capture, cards, dataOf, TOKENIZE, VISA } from '../interface/vault-requests.ts';
+import { inScope } from '../scope.ts';
 
 /** Records of a vault that was used, which it must still serve after a copy. */
 interface Used {
@@ -355,7 +356,7 @@ describe('a vault with records of every kind', { timeout: 240_000 }, () => {
 // Between two of a kind nothing is different.
 for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)) {
   describe(`a copy from ${from} to ${to} whose process is killed`, { skip, timeout: 280_000 }, () => {
-    const KILLS = 2;
+    const KILLS = inScope({ usual: 1, long: 3 });
     let databases: Databases;
     before(() => {
       databases = new Databases();

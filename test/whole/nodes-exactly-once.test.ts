@@ -6,8 +6,12 @@ import type { Call, ProcessResponse, ServiceProcess } from '../fixtures/service-
 import { luhnPan } from '../fixtures/test-service.ts';
 import { order, PAYMENTS } from '../interface/payment-requests.ts';
 import { CAPTURES, capture, cards, TOKENIZE } from '../interface/vault-requests.ts';
+import { inScope } from '../scope.ts';
 
 const AT_ONCE = 25;
+const ROUNDS = inScope({ usual: 25, long: 100 });
+/** Requests with 100 cards each. */
+const LARGE_ROUNDS = inScope({ usual: 2, long: 6 });
 
 describe('two nodes process each request exactly once', { timeout: 240_000 }, () => {
   let nodes: Nodes;
@@ -60,15 +64,15 @@ describe('two nodes process each request exactly once', { timeout: 240_000 }, ()
 
   test('one Idempotency-Key that both receive concurrently has one effect and one response', async () => {
     const { account, key } = await nodes.newCaller();
-    await once(CAPTURES, key, 100, capture);
-    assert.equal(await count('captures', account), 100);
+    await once(CAPTURES, key, ROUNDS, capture);
+    assert.equal(await count('captures', account), ROUNDS);
   });
 
   test('one payment that both receive concurrently is one authorization in the records of the processor', async () => {
     const { account, key } = await nodes.newCaller();
-    await once(PAYMENTS, key, 75, () => order('payment', { amount: 10 }));
-    assert.equal(await count('payments', account), 75, 'payments');
-    assert.equal(await count('simulator_payments', account), 75, 'in the records of the simulator');
+    await once(PAYMENTS, key, ROUNDS, () => order('payment', { amount: 10 }));
+    assert.equal(await count('payments', account), ROUNDS, 'payments');
+    assert.equal(await count('simulator_payments', account), ROUNDS, 'in the records of the simulator');
     assert.equal(await count('simulator_modifications', account), 0);
   });
 
@@ -94,11 +98,11 @@ describe('two nodes process each request exactly once', { timeout: 240_000 }, ()
       assert.equal(status, 200, text);
       return json.data.tokens.map(({ token }: { token: string }) => token);
     };
-    await rounds(100, async () => {
+    await rounds(ROUNDS, async () => {
       const answers = await toBoth(TOKENIZE, persistent([luhnPan('411111')]));
       assert.equal(new Set(answers.flatMap(tokensOf)).size, 1);
     });
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0; round < LARGE_ROUNDS; round++) {
       const pans = [...new Set(Array.from({ length: 100 }, () => luhnPan('455667')))];
       const second = round % 2 === 0 ? pans : pans.toReversed();
       const [here = [], there = []] = (await toBoth(TOKENIZE, persistent(pans), persistent(second))).map(tokensOf);

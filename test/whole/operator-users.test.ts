@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -31,18 +41,23 @@ const skip =
 
 describe('users of a group, which may read the root key', { skip }, () => {
   let directory: string;
+  /** Users cannot write into that of the run. */
+  let compileCache: string;
   let service: ChildProcess | undefined;
   before(() => {
     directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
     chownSync(directory, SERVICE, SERVICE);
+    compileCache = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    chmodSync(compileCache, 0o777);
   });
   after(() => {
     service?.kill('SIGKILL');
-    rmSync(directory, { recursive: true, force: true });
+    for (const each of [directory, compileCache]) rmSync(each, { recursive: true, force: true });
   });
 
   const environment = () => ({
     ...withoutSettings(process.env),
+    NODE_COMPILE_CACHE: compileCache,
     CARDVAULT_DATA_DIR: directory,
     CARDVAULT_ROOT_KEY_GROUP: String(GROUP),
     CARDVAULT_HOST: '127.0.0.1',
