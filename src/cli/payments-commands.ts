@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import { formatIso8601, formatIso8601OrNull } from '../kernel/clock.ts';
 import { formatNumber } from '../kernel/money.ts';
-import { MANUAL_OUTCOMES, type ManualOutcome, ManualResolution } from '../payments/manual-resolution.ts';
+import { MANUAL_OUTCOMES, type ManualOutcome, resolveManually } from '../payments/manual-resolution.ts';
 import type { ActivationView } from '../payments/payment-activations.ts';
 import { listInDoubtPayments } from '../payments/payment-queries.ts';
 import { PaymentRepository } from '../payments/payment-repository.ts';
@@ -163,12 +163,9 @@ function resolveCommand(payments: Command, tools: CliContext): void {
         const tenant = await resolveTenant(accounts, options);
         const repository = new PaymentRepository({ database, keyring, time, random, onOutcome: () => undefined });
         const idempotency = new IdempotencyKeys({ database, keyring, time, random });
-        const manualResolution = new ManualResolution({ transactions, activations, repository, idempotency });
-        const { payment, operation } = await manualResolution.resolve(
-          tenant,
-          options.transaction,
-          outcome,
-          tools.operatorOrigin(),
+        const context = { origin: tools.operatorOrigin(), account: tenant.account };
+        const { payment, operation } = await transactions.run(context, (transaction) =>
+          resolveManually(transaction, { activations, repository, idempotency }, tenant, options.transaction, outcome),
         );
         const shown = {
           ...tenant,

@@ -94,7 +94,7 @@ function amountWithin(
 }
 
 /** The amounts, in minor units, of the operations that a payment allows now; undefined when not allowed. */
-export interface AllowedOperations {
+interface AllowedOperations {
   readonly capture: bigint | undefined;
   readonly refund: bigint | undefined;
   readonly void: bigint | undefined;

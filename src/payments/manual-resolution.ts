@@ -1,6 +1,5 @@
-import type { Origin } from '../audit/audit.ts';
 import type { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
-import type { Transactions } from '../idempotency/transaction.ts';
+import type { Transaction } from '../idempotency/transaction.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { notPossible } from '../kernel/failure.ts';
 import type { PaymentSnapshot } from './payment.ts';
@@ -13,41 +12,32 @@ import { paymentAuditEvent } from './payments.ts';
 export const MANUAL_OUTCOMES = ['accepted', 'refused'] as const;
 export type ManualOutcome = (typeof MANUAL_OUTCOMES)[number];
 
-/** Sets the outcome of an operation that stays in doubt, on the responsibility of an operator. */
-export class ManualResolution {
-  readonly #transactions: Transactions;
-  readonly #activations: PaymentActivations;
-  readonly #repository: PaymentRepository;
-  readonly #idempotency: IdempotencyKeys;
+interface Services {
+  readonly activations: PaymentActivations;
+  readonly repository: PaymentRepository;
+  readonly idempotency: IdempotencyKeys;
+}
 
-  constructor(options: {
-    transactions: Transactions;
-    activations: PaymentActivations;
-    repository: PaymentRepository;
-    idempotency: IdempotencyKeys;
-  }) {
-    this.#transactions = options.transactions;
-    this.#activations = options.activations;
-    this.#repository = options.repository;
-    this.#idempotency = options.idempotency;
-  }
-
-  /** Completes an operation in doubt, or closes the doubt about a completed one. Audited with the operator's name. */
-  resolve(tenant: Tenant, transactionId: string, outcome: ManualOutcome, origin: Origin): Promise<PaymentSnapshot> {
-    return this.#transactions.run({ origin, account: tenant.account }, async (transaction) => {
-      const loaded = await this.#repository.load(tenant, transactionId);
-      if (loaded === undefined || loaded.reconciliation.inDoubtSince === undefined)
-        throw notPossible('noUnknownOutcome');
-      const configured = await this.#activations.configuredProcessor(tenant, loaded.payment.processor);
-      assertResolvable(loaded, outcome);
-      const event = { type: 'resolved-manually', outcome } as const;
-      const after = await this.#repository.apply(transaction, loaded, event, configured);
-      if (after === undefined) throw notPossible('statusDisallowsOutcome', { status: loaded.payment.status });
-      transaction.write(this.#idempotency.releaseBinding(tenant, loaded.operation.id));
-      transaction.record(paymentAuditEvent('payment.resolved-manually', loaded, outcome));
-      return after;
-    });
-  }
+/**
+ * Completes an operation that stays in doubt, or closes the doubt about a completed one, on the responsibility of an operator.
+ * Throws `not_possible`.
+ */
+export async function resolveManually(
+  transaction: Transaction,
+  { activations, repository, idempotency }: Services,
+  tenant: Tenant,
+  transactionId: string,
+  outcome: ManualOutcome,
+): Promise<PaymentSnapshot> {
+  const loaded = await repository.load(tenant, transactionId);
+  if (loaded?.reconciliation.inDoubtSince === undefined) throw notPossible('noUnknownOutcome');
+  const configured = await activations.configuredProcessor(tenant, loaded.payment.processor);
+  assertResolvable(loaded, outcome);
+  const after = await repository.apply(transaction, loaded, { type: 'resolved-manually', outcome }, configured);
+  if (after === undefined) throw notPossible('statusDisallowsOutcome', { status: loaded.payment.status });
+  transaction.write(idempotency.releaseBinding(tenant, loaded.operation.id));
+  transaction.record(paymentAuditEvent('payment.resolved-manually', loaded, outcome));
+  return after;
 }
 
 function assertResolvable({ payment, operation }: LoadedPayment, outcome: ManualOutcome): void {

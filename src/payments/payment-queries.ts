@@ -54,7 +54,7 @@ export interface PaymentFilter {
   readonly isInDoubt?: true | undefined;
 }
 
-export interface PaymentPage extends Page<ListedPayment> {
+interface PaymentPage extends Page<ListedPayment> {
   /** All payments that started after this time were searched; undefined when there are none beyond the page. */
   readonly searchedUntil: number | undefined;
 }

@@ -33,39 +33,10 @@ interface Parts {
 
 /** Wires the payment services, the processor notifications and the recovery scheduler. */
 export function createPaymentServices(parts: Parts) {
-  const { database, keyring, time, random, activations, processors, vault, placeholders, idempotency, transactions } =
-    parts;
-  const repository = new PaymentRepository({ database, keyring, time, random, onOutcome: parts.onOutcome });
-  const notifications = new ProcessorNotifications({
-    database,
-    transactions,
-    keyring,
-    random,
-    processors,
-    activations,
-    repository,
-  });
-  const payments = new Payments({
-    transactions,
-    vault,
-    placeholders,
-    activations,
-    repository,
-    notifications,
-    time,
-    random,
-  });
-  const failed = parts.onRecoveryError;
-  const recovery = new Recovery({
-    database,
-    transactions,
-    activations,
-    repository,
-    payments,
-    idempotency,
-    time,
-    failed,
-  });
+  const repository = new PaymentRepository(parts);
+  const notifications = new ProcessorNotifications({ ...parts, repository });
+  const payments = new Payments({ ...parts, repository, notifications });
+  const recovery = new Recovery({ ...parts, repository, payments, failed: parts.onRecoveryError });
   const rounds = new PeriodicTask({
     every: POLL_INTERVAL_MS,
     sweeps: [],
@@ -73,7 +44,7 @@ export function createPaymentServices(parts: Parts) {
       { kind: 'notifications', run: () => notifications.collect() },
       { kind: 'payments', run: () => recovery.runOnce() },
     ],
-    time,
+    time: parts.time,
     holdsLease: parts.holdsLease,
     onRemoved: () => undefined,
     onError: parts.failed,

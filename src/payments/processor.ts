@@ -194,7 +194,7 @@ export interface Pending {
 }
 
 /** The authorized or opened amount has been reversed at the processor. */
-export interface Reversed {
+interface Reversed {
   readonly kind: 'reversed';
   readonly details: ProcessorDetails;
 }

@@ -6,7 +6,7 @@ import { type Explanation, explain } from '../kernel/reasons.ts';
 /** Settings of `cardvault payments enable --setting` (decisions: Payments): closed lists, one of all processors and one of each. */
 
 /** The description of a setting, in the languages of the console. */
-export interface SettingDescription {
+interface SettingDescription {
   readonly en: string;
   readonly es: string;
 }

@@ -1,7 +1,7 @@
 import { isExactNumber, isJsonObject, type Json, parseJson } from '../../../kernel/json.ts';
 import { type Money, parseAmount } from '../../../kernel/money.ts';
-import { containsPan } from '../../../kernel/pan.ts';
 import type { ProcessorDetails } from '../../processor.ts';
+import { isStorable, valueAt } from '../response-fields.ts';
 
 /**
  * Parses the members of a response that are used. The content is untrusted: each text is accepted only in its expected
@@ -28,7 +28,6 @@ const STATUS_CODE = /^[A-Z][A-Z0-9_]{0,63}$/;
 const ID = /^[A-Za-z0-9-]{1,60}$/;
 const CODE = /^[A-Za-z0-9]{1,12}$/;
 const NETWORK_ID = /^[A-Za-z0-9]{1,30}$/;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** A decimal; a longer text is rejected, because parsing it would take long. */
 const AMOUNT_CHARACTERS = 64;
 const AMOUNT_PATHS = [
@@ -82,13 +81,9 @@ export function parseDetails(body: Json): ProcessorDetails {
   };
 }
 
-/**
- * Returns an id or code that may be stored and shown: none that looks like a card number. UUIDs are exempt, because a
- * few of them do by chance.
- */
 function storableTextAt(body: Json, path: string, pattern: RegExp): string | undefined {
   const text = textAt(body, path, pattern);
-  return text === undefined || UUID.test(text) || !containsPan(text) ? text : undefined;
+  return text !== undefined && isStorable(text) ? text : undefined;
 }
 
 /** True when the response is about another request than ours. A missing member is no contradiction. */
@@ -143,10 +138,4 @@ export function textAt(value: Json, path: string, pattern?: RegExp): string | un
 export function listAt(value: Json, path: string): readonly Json[] {
   const found = valueAt(value, path);
   return Array.isArray(found) ? found : [];
-}
-
-function valueAt(value: Json, path: string): Json | undefined {
-  let at: Json | undefined = value;
-  for (const name of path.split('.')) at = isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
-  return at;
 }

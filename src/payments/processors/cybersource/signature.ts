@@ -12,7 +12,7 @@ export interface Credentials {
   readonly secret: KeyObject;
 }
 
-export interface SignedRequest {
+interface SignedRequest {
   readonly method: 'GET' | 'POST';
   readonly url: URL;
   /** The body exactly as it is sent. */

@@ -12,7 +12,8 @@ import {
 } from '../../processor.ts';
 import { oneOf, type SettingTable, text, url } from '../../settings.ts';
 import { type Destination, HOST_REFUSED, notSent, type OutboundHttp, type ProcessorRequest } from '../outbound-http.ts';
-import { valueAt } from './fields.ts';
+import { valueAt } from '../response-fields.ts';
+
 import { type KoinOrder, type KoinRefund, parseOrder, parseRefund } from './mapping.ts';
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,64}$/;
@@ -113,7 +114,7 @@ export interface KoinResponse {
   readonly body: Json | undefined;
 }
 
-export type KoinResult = KoinResponse | NotSent | Unknown;
+type KoinResult = KoinResponse | NotSent | Unknown;
 
 /** The order of an operation: KOIN's id of it where it is known, and our reference. */
 export interface OrderRef {

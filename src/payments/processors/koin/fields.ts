@@ -1,9 +1,9 @@
 import { type Currency, minorUnitDigits, parseCurrency } from '../../../kernel/currency.ts';
-import { type ExactNumber, isExactNumber, isJsonObject, type Json } from '../../../kernel/json.ts';
+import { type ExactNumber, isExactNumber, type Json } from '../../../kernel/json.ts';
 import { formatNumber, type Money } from '../../../kernel/money.ts';
-import { containsPan } from '../../../kernel/pan.ts';
+import { isStorable, valueAt } from '../response-fields.ts';
 
-/** Parsing and formatting of KOIN's JSON: amounts, ids, texts at a path. Pure. */
+/** Parsing and formatting of KOIN's JSON: amounts, ids, times. Pure. */
 
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): ExactNumber };
 
@@ -35,33 +35,21 @@ function parseMinorUnits(literal: string, currency: Currency): bigint | undefine
   return digits % divisor === 0n ? digits / divisor : undefined;
 }
 
-export function valueAt(body: Json | undefined, ...path: readonly string[]): Json | undefined {
-  let value = body;
-  for (const key of path) value = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
-  return value;
-}
-
-export function textAt(body: Json | undefined, ...path: readonly string[]): string | undefined {
-  const value = valueAt(body, ...path);
+export function textAt(body: Json | undefined, path: string): string | undefined {
+  const value = valueAt(body, path);
   return typeof value === 'string' ? value : undefined;
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/**
- * Returns an id or code that may be stored, shown and put into a path: none that looks like a card number. UUIDs are
- * exempt, because a few of them do by chance, and an order is useless without its id.
- */
-export function idAt(body: Json | undefined, ...path: readonly string[]): string | undefined {
-  const value = valueAt(body, ...path);
+/** Returns an id or code that may be stored, shown and put into a path. */
+export function idAt(body: Json | undefined, path: string): string | undefined {
+  const value = valueAt(body, path);
   const id = typeof value === 'number' ? String(value) : value;
-  if (typeof id !== 'string') return undefined;
-  return UUID.test(id) || (/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(id) && !containsPan(id)) ? id : undefined;
+  return typeof id === 'string' && /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(id) && isStorable(id) ? id : undefined;
 }
 
 /** Parses ISO 8601 into milliseconds; without an offset as UTC, not as the time of this machine. */
-export function timeAt(body: Json | undefined, ...path: readonly string[]): number | undefined {
-  const text = textAt(body, ...path) ?? '';
+export function timeAt(body: Json | undefined, path: string): number | undefined {
+  const text = textAt(body, path) ?? '';
   if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}/.test(text)) return undefined;
   const time = Date.parse(/(Z|[+-][0-9]{2}:?[0-9]{2})$/.test(text) ? text : `${text}Z`);
   return Number.isNaN(time) ? undefined : time;

@@ -15,6 +15,7 @@ import {
   unknown,
 } from '../../processor.ts';
 import type { OutboundHttp } from '../outbound-http.ts';
+import { valueAt } from '../response-fields.ts';
 import {
   findOrderRef,
   isSuccess,
@@ -26,7 +27,7 @@ import {
   type OrderRef,
   toOrderRef,
 } from './client.ts';
-import { textAt, valueAt } from './fields.ts';
+import { textAt } from './fields.ts';
 import { inquire, reverse } from './inquiry.ts';
 import {
   type KoinOrder,

@@ -10,7 +10,8 @@ import {
   unknown,
 } from '../../processor.ts';
 import { RESPONSE_CODES, type Reason } from '../../transitions.ts';
-import { idAt, parseAmountObject, textAt, timeAt, valueAt } from './fields.ts';
+import { valueAt } from '../response-fields.ts';
+import { idAt, parseAmountObject, textAt, timeAt } from './fields.ts';
 
 /**
  * The meaning of KOIN's statuses, reasons and responses (Payments API 1.0), and what an order in its records says about
@@ -100,8 +101,8 @@ export function parseOrder(body: Json | undefined): KoinOrder | undefined {
   if (state === undefined || read.includes(undefined)) return undefined;
   return {
     id: idAt(body, 'order_id'),
-    operationRef: textAt(body, 'transaction', 'reference_id'),
-    amount: parseAmountObject(valueAt(body, 'transaction', 'amount')),
+    operationRef: textAt(body, 'transaction.reference_id'),
+    amount: parseAmountObject(valueAt(body, 'transaction.amount')),
     state,
     details: parseDetails(body, state),
     refunds: read.filter((refund) => refund !== undefined),
@@ -110,7 +111,7 @@ export function parseOrder(body: Json | undefined): KoinOrder | undefined {
 
 /** Parses a response about a refund, or an entry of an order's refunds: they name the id differently. */
 export function parseRefund(body: Json | undefined): KoinRefund | undefined {
-  const state = REFUND_STATES.get(normalizeCode(textAt(body, 'status', 'type') ?? ''));
+  const state = REFUND_STATES.get(normalizeCode(textAt(body, 'status.type') ?? ''));
   if (state === undefined) return undefined;
   return {
     id: idAt(body, 'refund_id') ?? idAt(body, 'id'),
@@ -121,7 +122,7 @@ export function parseRefund(body: Json | undefined): KoinRefund | undefined {
 }
 
 export function parseOrderState(body: Json | undefined): OrderState | undefined {
-  const code = normalizeCode(textAt(body, 'status', 'type') ?? '');
+  const code = normalizeCode(textAt(body, 'status.type') ?? '');
   // Merchants have received this reason in place of the status.
   const kind = code === 'connectionrefused' ? 'failed' : STATES.get(code);
   if (kind !== 'failed') return kind === undefined ? undefined : { kind };
@@ -130,23 +131,23 @@ export function parseOrderState(body: Json | undefined): OrderState | undefined 
 }
 
 function parseReason(body: Json | undefined): Reason {
-  const isDenied = normalizeCode(textAt(body, 'antifraud', 'type') ?? '') === 'denied';
+  const isDenied = normalizeCode(textAt(body, 'antifraud.type') ?? '') === 'denied';
   if (isDenied) return 'Antifraud';
-  return REASONS.get(normalizeCode(textAt(body, 'status', 'reason') ?? '')) ?? 'Undefined';
+  return REASONS.get(normalizeCode(textAt(body, 'status.reason') ?? '')) ?? 'Undefined';
 }
 
 /** `code`, `message` and `causes` are never read: they may contain card data. */
 function parseDetails(body: Json | undefined, state: OrderState): ProcessorDetails {
-  const providerReference = valueAt(body, 'transaction', 'provider_reference');
+  const providerReference = valueAt(body, 'transaction.provider_reference');
   const reference = (name: string): string | undefined => idAt(providerReference, name);
   const mayExpire = state.kind === 'opened' || state.kind === 'authorized';
   return {
     processorId: idAt(body, 'order_id'),
     responseCode: toResponseCode(state),
     reconciliationId: reference('nsu') ?? reference('tid') ?? reference('payment_id'),
-    approvalCode: idAt(body, 'transaction', 'authorization_code'),
+    approvalCode: idAt(body, 'transaction.authorization_code'),
     networkId: reference('order_id') ?? reference('tid'),
-    expiresAt: mayExpire ? timeAt(body, 'status', 'expiration') : undefined,
+    expiresAt: mayExpire ? timeAt(body, 'status.expiration') : undefined,
   };
 }
 

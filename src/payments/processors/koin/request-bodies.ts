@@ -9,7 +9,8 @@ import {
   type ProcessorSettings,
   resolvePayer,
 } from '../../processor.ts';
-import { buildAmount, textAt, valueAt } from './fields.ts';
+import { valueAt } from '../response-fields.ts';
+import { buildAmount, textAt } from './fields.ts';
 
 /**
  * The bodies of requests to KOIN (Payments API 1.0: TokenizeCard, PaymentCard, PaymentCardWithAntiFraud), and the
@@ -218,12 +219,12 @@ function checkItem(item: Json, path: string): void {
   }
   const quantity = valueAt(item, 'quantity');
   if (typeof quantity !== 'number' || quantity < 1) throw invalidField(`${path}.quantity`, 'integerFrom', { min: 1 });
-  if (!/^[A-Z]{3}$/.test(textAt(item, 'price', 'currency_code') ?? ''))
+  if (!/^[A-Z]{3}$/.test(textAt(item, 'price.currency_code') ?? ''))
     throw invalidField(`${path}.price.currency_code`, 'capitals');
-  const value = valueAt(item, 'price', 'value');
+  const value = valueAt(item, 'price.value');
   if (typeof value !== 'number' && !isExactNumber(value)) throw invalidField(`${path}.price.value`, 'expectedNumber');
   for (const field of ['id', 'name']) {
-    if ((valueAt(item, 'category', field) ?? null) === null)
+    if ((valueAt(item, `category.${field}`) ?? null) === null)
       throw invalidField(`${path}.category.${field}`, 'expectedValue');
   }
 }
