@@ -1,12 +1,11 @@
-import type { FailureResponse, Transaction, TransactionScope, Transactions } from '../idempotency/transaction.ts';
+import type { Transaction, TransactionScope, Transactions } from '../idempotency/transaction.ts';
 import { type Clock, SECOND } from '../kernel/clock.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { explain } from '../kernel/reasons.ts';
 import type { ScanQueue } from '../storage/scan-queue.ts';
-import { createWriter, ENVELOPES } from './envelopes.ts';
-import { assertMediaType } from './media.ts';
-import { PROBLEMS, toFailure } from './problems.ts';
+import { createWriter } from './envelopes.ts';
+import { isLasting, renderFailure, toFailure } from './problems.ts';
 import { parseBody, parseQuery } from './request-body.ts';
 import type {
   Door,
@@ -66,11 +65,6 @@ export class Pipeline {
     return this.#options.door.admit(head, this.route);
   }
 
-  /** Before the body is read, of an admitted caller. Throws `unsupported_media_type`. */
-  checkMedia(head: RequestHead): void {
-    assertMediaType(this.route, head);
-  }
-
   /** After the body is read: checks the access again when it was checked more than two seconds ago. */
   confirm(grant: Grant, head: RequestHead): Grant | Promise<Grant> {
     const age = this.#options.clock() - grant.at;
@@ -88,13 +82,24 @@ export class Pipeline {
     const { scope } = begun;
     try {
       if (bytes.length > LIMITS.smallBodyBytes) await this.#options.turns.next();
-      const input = this.#parse(head, bytes);
+      const { params } = head;
+      const { query, headers, body, source } = this.#parse(head, bytes);
       const callOf: CallOf = (transaction) =>
-        ({ ...grant, ...input, services, now: transaction.now, transaction }) as RouteCall as never;
+        ({
+          ...grant,
+          params,
+          query,
+          headers,
+          body,
+          source,
+          services,
+          now: transaction.now,
+          transaction,
+        }) as RouteCall as never;
       return await this.#run(scope, callOf);
     } catch (error) {
       const failure = toFailure(door.translate?.(error) ?? error);
-      await scope.fail(failure, this.#renderFailure);
+      await scope.fail(isLasting(failure) ? () => renderFailure(failure, this.route.family) : undefined);
       throw failure;
     }
   }
@@ -115,12 +120,12 @@ export class Pipeline {
     return { ...this.#render(data), isReplay: true };
   }
 
-  #parse(head: RequestHead, bytes: Buffer): Omit<RouteCall, 'now' | 'transaction'> {
+  #parse(head: RequestHead, bytes: Buffer): Pick<RouteCall, 'query' | 'headers' | 'body' | 'source'> {
     const { query: field, headerNames } = this.route;
     const { body, source } = parseBody(this.route, bytes);
     const query = field === undefined ? head.query : parseQuery(field, head.query);
     const headers = headerNames === undefined ? NO_HEADERS : pickHeaders(headerNames, head);
-    return { params: head.params, query, headers, body, source };
+    return { query, headers, body, source };
   }
 
   /** Runs the handler, again after each conflict. Each result is rendered, and the committed one is returned. */
@@ -153,12 +158,6 @@ export class Pipeline {
   }
 
   readonly #render = (data: unknown): RouteResponse => ({ status: 200, body: this.#write(data), isReplay: false });
-
-  readonly #renderFailure = (failure: Failure): FailureResponse => {
-    const { status, isTransient } = PROBLEMS[failure.code];
-    const body = JSON.stringify(ENVELOPES[this.route.family].failure(failure, status));
-    return { status, body, isLasting: status === 400 && isTransient !== true };
-  };
 }
 
 /** Returns the headers with these names that the request has. */

@@ -1,5 +1,7 @@
+import type { StoredResponse } from '../idempotency/idempotency-keys.ts';
 import { Failure, type FailureCode } from '../kernel/failure.ts';
 import { StorageError } from '../storage/database.ts';
+import { ENVELOPES, type Family } from './envelopes.ts';
 import { FieldMismatch } from './fields.ts';
 
 interface Problem {
@@ -46,6 +48,18 @@ export const PROBLEMS: Readonly<Record<FailureCode, Problem>> = {
   // Never reached here.
   usage: { status: 400 },
 };
+
+/** True when a repeat of the request would fail the same way, so that its Idempotency-Key may store the response. */
+export function isLasting({ code }: Failure): boolean {
+  const { status, isTransient } = PROBLEMS[code];
+  return status === 400 && isTransient !== true;
+}
+
+/** Renders a failure in the shape of its family. */
+export function renderFailure(failure: Failure, family: Family): StoredResponse {
+  const { status } = PROBLEMS[failure.code];
+  return { status, body: JSON.stringify(ENVELOPES[family].failure(failure, status)) };
+}
 
 /** Returns the failure for the caller: any unexpected error becomes `internal`, without its message. */
 export function toFailure(error: unknown): Failure {

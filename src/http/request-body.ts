@@ -27,6 +27,11 @@ export function readBody(
     callback(new Failure('body_too_large'), NO_BODY);
     return;
   }
+  // The client left while the access was checked, and no event will follow.
+  if (request.destroyed) {
+    callback(new Failure('malformed_request'), NO_BODY);
+    return;
+  }
   const chunks: Buffer[] = [];
   let length = 0;
   let isSettled = false;

@@ -1,16 +1,16 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { normalizeAddress } from '../accounts/allow-list.ts';
 import type { Usage } from '../accounts/usage.ts';
 import type { MonotonicClock } from '../kernel/clock.ts';
+import type { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { Cache } from '../storage/cache.ts';
-import { ENVELOPES } from './envelopes.ts';
 import { describeError, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
-import type { RouteResponse } from './pipeline.ts';
-import { PROBLEMS, toFailure } from './problems.ts';
+import { PROBLEMS, renderFailure, toFailure } from './problems.ts';
 import { countRequest } from './request-counters.ts';
-import type { Grant, ResponseHeaders, Route } from './route.ts';
+import type { Grant, Route } from './route.ts';
 
 /** Observers of the outcomes of requests. */
 export interface Reporting {
@@ -31,10 +31,15 @@ export type Target = Pick<Route, 'path' | 'family' | 'operationId'>;
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/**
- * Renders a failure in the shape of its family, and reports it to metrics and, when it is an error of the service, to
- * the log.
- */
+/** Counts a failure, and logs an error of the service. */
+export function reportFailure({ metrics, listener, log }: Reporting, failure: Failure, requestId: string): void {
+  metrics.countFailure(listener, failure.code);
+  if (PROBLEMS[failure.code].status < 500) return;
+  const cause = describeError(failure.cause ?? failure);
+  log.error('request failed', { ...cause, listener, request_id: requestId, failure: failure.code });
+}
+
+/** Responds with a failure through Fastify, and reports the failure. */
 export function sendFailure(
   options: Reporting,
   error: unknown,
@@ -42,23 +47,13 @@ export function sendFailure(
   reply: FastifyReply,
 ): FastifyReply {
   const failure = toFailure(error);
-  const { status, retryAfterSeconds: retryAfter } = PROBLEMS[failure.code];
-  options.metrics.countFailure(options.listener, failure.code);
-  if (status >= 500) {
-    const cause = failure.cause ?? failure;
-    options.log.error('request failed', {
-      ...describeError(cause),
-      listener: options.listener,
-      request_id: request.id,
-      failure: failure.code,
-    });
-  }
-  if (retryAfter !== undefined && !reply.hasHeader('retry-after')) reply.header('retry-after', String(retryAfter));
-  const { failure: render } = ENVELOPES[request.target?.family ?? 'vault'];
-  return reply
-    .code(status)
-    .header('content-type', JSON_TYPE)
-    .send(JSON.stringify(render(failure, status)));
+  reportFailure(options, failure, request.id);
+  // The begin of the next request is unknown.
+  if (hasUnsupportedHeaders(request.raw)) reply.header('connection', 'close');
+  const { retryAfterSeconds } = PROBLEMS[failure.code];
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds));
+  const { status, body } = renderFailure(failure, request.target?.family ?? 'vault');
+  return reply.code(status).header('content-type', JSON_TYPE).send(body);
 }
 
 /** Rejects a request to no route, and reports it when the response has left. */
@@ -72,30 +67,18 @@ export function sendUnrouted(
   return sendFailure(options, error, request, reply.headers(commonHeaders(options, request)));
 }
 
-/** Writes head and body at once, and reports the request. */
-export function writeResponse(
-  options: Reporting,
+/** Writes one line of the log, one observation of its duration, and one count. `grant`: absent without a door. */
+export function reportRequest(
+  { log, metrics, usage, listener, stopwatch }: Reporting,
   request: FastifyRequest,
-  reply: FastifyReply,
-  headers: ResponseHeaders,
-  { status, body, isReplay }: RouteResponse,
+  status: number,
+  address = clientAddress(request),
+  grant?: Grant,
 ): void {
-  if (isReplay) headers['idempotent-replayed'] = 'true';
-  headers['content-type'] = JSON_TYPE;
-  headers['content-length'] = Buffer.byteLength(body);
-  reply.hijack();
-  reply.raw.writeHead(status, headers);
-  reply.raw.end(body);
-  reportRequest(options, request, status);
-}
-
-const NOBODY: Partial<Grant> = {};
-
-/** Writes one line of the log, one observation of its duration, and one count. */
-export function reportRequest(options: Reporting, request: FastifyRequest, status: number): void {
-  const { log, metrics, usage, listener, stopwatch } = options;
-  const { method, target, grant: { key, tenant } = NOBODY, startedAt } = request;
+  const { id, method, target, startedAt } = request;
   const path = target?.path ?? '(none)';
+  const key = grant?.key;
+  const tenant = grant?.tenant;
   const milliseconds = startedAt === undefined ? 0 : stopwatch() - startedAt;
   metrics.observeRequest(listener, method, path, status, milliseconds);
   const operationId = target?.operationId;
@@ -103,12 +86,12 @@ export function reportRequest(options: Reporting, request: FastifyRequest, statu
     countRequest(usage, tenant, operationId, { status, milliseconds });
   log.request({
     listener,
-    request_id: request.id,
+    request_id: id,
     method,
     route: path,
     status,
     duration_ms: Math.round(milliseconds * 1000) / 1000,
-    address: request.head?.address ?? clientAddress(request),
+    address,
     account: key && tenant?.account,
     key: key?.id,
   });
@@ -146,3 +129,10 @@ export function clientAddress({ ip = '' }: FastifyRequest): string {
   }
   return address;
 }
+
+/**
+ * Finds the requests that Node would reject itself, without our headers, log and shape: no Host, or an unknown
+ * Expect.
+ */
+export const hasUnsupportedHeaders = ({ httpVersion, headers: { host, expect } }: IncomingMessage): boolean =>
+  httpVersion === '1.1' && (host === undefined || (expect !== undefined && !/\b100-continue\b/i.test(expect)));

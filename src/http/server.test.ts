@@ -1,24 +1,28 @@
 import assert from 'node:assert/strict';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SERVICE_ORIGIN } from '../audit/audit.ts';
 import { Transactions } from '../idempotency/transaction.ts';
-import type { Route } from './route.ts';
+import type { Grant, RequestHead, Route } from './route.ts';
 import { addRoutes, createBaseServer, type ServerOptions } from './server.ts';
 
-/** Each download is one line of the log and one observation, however it ends. */
+/** Each request is one line of the log and one observation, and each failure is counted once, however it ends. */
 
 const logged: number[] = [];
+const counted: string[] = [];
 const reporting = {
   stopwatch: () => 0,
   log: { request: ({ status }: { status: number }) => logged.push(status), error: () => undefined },
-  metrics: { countFailure: () => undefined, observeRequest: () => undefined },
+  metrics: { countFailure: (_: string, code: string) => counted.push(code), observeRequest: () => undefined },
   listener: 'test',
   random: { bytes: (length: number) => new Uint8Array(length) },
   trustedProxies: [],
 } as unknown as ServerOptions;
 const app = createBaseServer(reporting);
+const grant = { at: 0, origin: SERVICE_ORIGIN };
+/** Resolves when a test lets the caller of `/slow` in. */
+const admitted = Promise.withResolvers<Grant>();
 let address = '';
 
 async function* failing(text: string): AsyncGenerator<string> {
@@ -42,9 +46,8 @@ const download = (path: string, lines: () => AsyncIterable<string>): Route =>
   }) as unknown as Route;
 
 before(async () => {
-  const grant = { at: 0, origin: SERVICE_ORIGIN };
   const door = {
-    admit: () => grant,
+    admit: (_: RequestHead, { path }: Route) => (path === '/slow' ? admitted.promise : grant),
     confirm: async () => grant,
     contextOf: () => grant,
     addHeaders: () => undefined,
@@ -55,6 +58,14 @@ before(async () => {
     download('/unreadable', () => failing('')),
     download('/broken', () => failing('x'.repeat(100_000))),
     download('/endless', endless),
+    {
+      method: 'POST',
+      path: '/slow',
+      family: 'console',
+      body: { parse: (body: unknown) => body },
+      data: { schema: {} },
+      run: async () => 'never',
+    } as unknown as Route,
   ];
   addRoutes(app, routes, { ...reporting, door, services: {}, transactions, clock });
   await app.listen();
@@ -76,11 +87,13 @@ test('a download that fails before its first line is one failure, and no file', 
   assert.equal(response.headers.get('content-disposition'), null);
   assert.equal(((await response.json()) as { code: string }).code, 'internal');
   assert.deepEqual(await nextLogged(), [500]);
+  assert.deepEqual(counted.splice(0), ['internal']);
 });
 
-test('a download that fails later is logged once', async () => {
+test('a download that fails later is logged once, its connection ends, and its failure is counted', async () => {
   await assert.rejects(fetch(`${address}/broken`).then((response) => response.text()));
   assert.deepEqual(await nextLogged(), [200]);
+  assert.deepEqual(counted.splice(0), ['internal']);
 });
 
 test('a download whose client disconnects is logged once', async () => {
@@ -89,4 +102,19 @@ test('a download whose client disconnects is logged once', async () => {
   await response.body?.getReader().read();
   leaving.abort();
   assert.deepEqual(await nextLogged(), [200]);
+  assert.deepEqual(counted, []);
+});
+
+test('a client that leaves while its access is checked is logged once', async () => {
+  const { port } = app.server.address() as AddressInfo;
+  const arrived = new Promise<void>((resolve) =>
+    app.server.once('request', (request) => request.once('close', resolve)),
+  );
+  const socket = connect(port, 'localhost');
+  socket.end('POST /slow HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{');
+  socket.destroySoon();
+  await arrived;
+  admitted.resolve(grant);
+  assert.deepEqual(await nextLogged(), [400]);
+  assert.deepEqual(counted.splice(0), ['malformed_request']);
 });

@@ -52,12 +52,6 @@ export interface TransactionContext {
   readonly account?: string;
 }
 
-/** A failure as the client gets it. */
-export interface FailureResponse extends StoredResponse {
-  /** A repeat of the request would fail the same way, so the response may be stored. */
-  readonly isLasting: boolean;
-}
-
 /** One request, with or without a claimed Idempotency-Key. It ends with `finish` or `fail`. */
 export interface TransactionScope {
   /** Resolves once the stage is committed. Runs `fill` again after a conflict, so `fill` has no effect outside. */
@@ -67,8 +61,11 @@ export interface TransactionScope {
     fill: Fill<Result>,
     render: (result: Result) => Response,
   ): Promise<Response>;
-  /** Commits the records of `recordAlways`, and stores a lasting failure; any other failure releases the claim. */
-  fail<Response extends FailureResponse>(failure: Failure, render: (failure: Failure) => Response): Promise<Response>;
+  /**
+   * Commits the records of `recordAlways` and ends the claim. `render`: returns the response that a repeat of the request
+   * gets; absent when a repeat runs again.
+   */
+  fail(render?: () => StoredResponse): Promise<void>;
 }
 
 export type BeginResult =
@@ -153,25 +150,15 @@ class RequestScope implements TransactionScope {
     return response;
   }
 
-  async fail<Response extends FailureResponse>(
-    failure: Failure,
-    render: (failure: Failure) => Response,
-  ): Promise<Response> {
-    const response = render(failure);
+  async fail(render?: () => StoredResponse): Promise<void> {
     const claim = this.#claim;
     claim?.stop();
-    if (claim === undefined) {
-      await this.commitLastingRecords();
-      return response;
-    }
-    if (response.isLasting && !this.#isBound) {
-      const { committed } = await this.#services.database.commit(this.#unit([await claim.storeResponse(response)]));
-      if (committed) return response;
-      await this.commitLastingRecords();
-      throw new Failure('operation_in_progress');
-    }
-    await this.#release(claim);
-    return response;
+    if (claim === undefined) return this.commitLastingRecords();
+    if (render === undefined || this.#isBound) return this.#release(claim);
+    const { committed } = await this.#services.database.commit(this.#unit([await claim.storeResponse(render())]));
+    if (committed) return;
+    await this.commitLastingRecords();
+    throw new Failure('operation_in_progress');
   }
 
   /**

@@ -236,8 +236,7 @@ describe('the stages of a payment', () => {
     await byOperator((transaction) => activations.disable(transaction, tenant));
     clocks.advance(CACHED_MS);
     await assert.rejects(intendNew(scope), isCode('access_denied'));
-    const failure = { status: 403, body: '', isLasting: false };
-    await scope.fail(new Failure('access_denied'), () => failure);
+    await scope.fail();
     assert.deepEqual(await recorded(), ['access.denied payments_not_enabled key']);
     const id = 'a'.repeat(25);
     await assert.rejects(intendOn(await begin(), id, capture), isCode('access_denied'));

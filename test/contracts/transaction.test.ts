@@ -9,7 +9,6 @@ import { parseConfig } from '../../src/config.ts';
 import { type OpenCore, openCore } from '../../src/core.ts';
 import { IdempotencyKeys, type KeyedRequest, type StoredResponse } from '../../src/idempotency/idempotency-keys.ts';
 import {
-  type FailureResponse,
   type Transaction,
   type TransactionContext,
   type TransactionScope,
@@ -36,11 +35,8 @@ const effect = (name: string) =>
 const event = (outcome: string): AuditEvent => ({ action: 'token.detokenized', outcome, ...TENANT });
 
 const render = (result: string): StoredResponse => ({ status: 200, body: result });
-const renderFailure = ({ code, message }: Failure): FailureResponse => ({
-  status: 400,
-  body: `${code}: ${message}`,
-  isLasting: code === 'invalid_field',
-});
+const isLasting = ({ code }: Failure): boolean => code === 'invalid_field';
+const renderFailure = ({ code, message }: Failure): StoredResponse => ({ status: 400, body: `${code}: ${message}` });
 
 type Interceptor = (unit: UnitOfWork, commit: () => Promise<CommitResult>) => Promise<CommitResult>;
 
@@ -127,7 +123,8 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         return (await begun.scope.finish(fill, render)).body;
       } catch (error) {
         const failure = error instanceof Failure ? error : new Failure('unavailable', { cause: error });
-        return (await begun.scope.fail(failure, renderFailure)).body;
+        await begun.scope.fail(isLasting(failure) ? () => renderFailure(failure) : undefined);
+        return renderFailure(failure).body;
       }
     };
     const isCode = (code: string) => (error: unknown) => error instanceof Failure && error.code === code;
@@ -310,7 +307,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
               throw new Failure('unknown_token');
             }),
           );
-          await scope.fail(new Failure('unknown_token'), renderFailure);
+          await scope.fail();
         });
         assert.deepEqual(records, ['first', 'second']);
         assert.deepEqual([await hasEffect(first), await hasEffect(second)], [true, false]);
@@ -435,7 +432,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         const request = newRequest();
         const scope = await begin(newProcess(), request);
         await scope.stage(async (transaction) => transaction.bind('operation-3'));
-        await scope.fail(new Failure('invalid_field', { field: 'x' }), renderFailure);
+        await scope.fail(() => renderFailure(new Failure('invalid_field', { field: 'x' })));
         clocks.advance(FREE_AFTER_MS);
         assert.equal(await respond(newProcess(), request, async () => 'never'), 'bound to operation-3');
       });
@@ -452,7 +449,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
           }),
           isCode('token_space_full'),
         );
-        await scope.fail(new Failure('token_space_full'), renderFailure);
+        await scope.fail();
         assert.equal(await respond(newProcess(), request, async () => 'first'), 'first');
       });
     });
@@ -609,7 +606,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         }, render);
         await assert.rejects(work, isCode('operation_in_progress'));
         assert.equal(await hasEffect(effectName), false);
-        await scope.fail(new Failure('operation_in_progress'), renderFailure);
+        await scope.fail();
         assert.equal(await respond(newProcess(), request, async () => 'never'), 'replayed another');
       });
 
@@ -624,7 +621,7 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
           const late =
             end === 'bind'
               ? scope.stage(async (transaction) => transaction.bind('operation-7'))
-              : scope.fail(new Failure('invalid_field', { field: 'x' }), renderFailure);
+              : scope.fail(() => renderFailure(new Failure('invalid_field', { field: 'x' })));
           await assert.rejects(late, isCode('operation_in_progress'));
           assert.equal(await respond(newProcess(), request, async () => 'never'), 'replayed another');
         }
