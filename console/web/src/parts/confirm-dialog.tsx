@@ -1,12 +1,11 @@
-import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { Text, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Environment } from '../../../../src/kernel/environment.ts';
 import type { CallError } from '../api/call.ts';
-import { EnvironmentBadge } from './environment-badge.tsx';
-import { ErrorAlert } from './error-alert.tsx';
+import { DialogForm, FormDialog } from './form-dialog.tsx';
 
-interface ConfirmDialogProps {
+export interface ConfirmDialogProps {
   readonly opened: boolean;
   readonly onClose: () => void;
   readonly title: string;
@@ -27,78 +26,78 @@ interface ConfirmDialogProps {
   readonly confirmText?: string;
 }
 
-export function ConfirmDialog(props: ConfirmDialogProps) {
-  const { t } = useTranslation('parts');
-  const { opened, onClose, title, isBusy = false } = props;
+interface ConfirmButtonProps extends Omit<ConfirmDialogProps, 'opened' | 'onClose' | 'onConfirm' | 'isBusy' | 'error'> {
+  /** Renders the button that opens the dialog. */
+  readonly button: (open: () => void) => ReactNode;
+  readonly change: { readonly isPending: boolean; readonly error: CallError | null; readonly reset: () => void };
+  /** Sends the change, and closes the dialog when it was made. */
+  readonly onConfirm: (close: () => void) => void;
+}
+
+/** Button of a change that is sent after a confirmation. */
+export function ConfirmButton({ button, change, onConfirm, ...props }: ConfirmButtonProps) {
+  const [isOpen, setOpen] = useState(false);
+  const close = (): void => {
+    change.reset();
+    setOpen(false);
+  };
   return (
-    <Modal
-      opened={opened}
-      onClose={isBusy ? () => undefined : onClose}
-      title={title}
-      closeButtonProps={{ 'aria-label': t('close') }}
-    >
-      <Question {...props} />
-    </Modal>
+    <>
+      {button(() => setOpen(true))}
+      <ConfirmDialog
+        {...props}
+        opened={isOpen}
+        onClose={close}
+        onConfirm={() => onConfirm(close)}
+        isBusy={change.isPending}
+        error={change.error}
+      />
+    </>
   );
 }
 
-function Question({
-  opened,
-  children,
-  environment,
-  confirmText,
-  error,
-  onConfirm,
-  onClose,
-  ...props
-}: ConfirmDialogProps) {
+export function ConfirmDialog(props: ConfirmDialogProps) {
+  const { t } = useTranslation('parts');
+  const { opened, onClose, title, environment, isBusy = false } = props;
+  return (
+    <FormDialog
+      opened={opened}
+      onClose={isBusy ? () => undefined : onClose}
+      title={title}
+      production={t('productionWarning')}
+      {...(environment !== undefined && { environment })}
+    >
+      <Question {...props} />
+    </FormDialog>
+  );
+}
+
+function Question(props: ConfirmDialogProps) {
+  const { children, confirmText, confirmLabel, onConfirm, onClose } = props;
+  const { isReady = true, isBusy = false, error = null, isDangerous = false } = props;
   const { t } = useTranslation('parts');
   const [text, setText] = useState('');
-  const isConfirmed = confirmText === undefined || text.trim() === confirmText;
-  const isReady = isConfirmed && (props.isReady ?? true);
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        // The dialog stays visible while it closes; a second click must not repeat the change.
-        if (isReady && opened) onConfirm();
-      }}
+    <DialogForm
+      onSubmit={onConfirm}
+      onCancel={onClose}
+      label={confirmLabel}
+      isReady={isReady && (confirmText === undefined || text.trim() === confirmText)}
+      {...{ isBusy, error, isDangerous }}
     >
-      <Stack gap="md">
-        {environment !== undefined && (
-          <Group gap="xs">
-            <EnvironmentBadge environment={environment} />
-            {environment === 'production' && <Text size="sm">{t('productionWarning')}</Text>}
-          </Group>
-        )}
-        <Text component="div" size="sm">
-          {children}
-        </Text>
-        {confirmText !== undefined && (
-          <TextInput
-            label={t('typeToConfirm', { typed: confirmText })}
-            value={text}
-            onChange={(event) => setText(event.currentTarget.value)}
-            autoComplete="off"
-            spellCheck={false}
-            data-autofocus
-          />
-        )}
-        {error && <ErrorAlert error={error} />}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose} disabled={props.isBusy ?? false}>
-            {t('cancel')}
-          </Button>
-          <Button
-            type="submit"
-            loading={props.isBusy ?? false}
-            disabled={!isReady}
-            {...(props.isDangerous && { color: 'red' })}
-          >
-            {props.confirmLabel}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      <Text component="div" size="sm">
+        {children}
+      </Text>
+      {confirmText !== undefined && (
+        <TextInput
+          label={t('typeToConfirm', { typed: confirmText })}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+          autoComplete="off"
+          spellCheck={false}
+          data-autofocus
+        />
+      )}
+    </DialogForm>
   );
 }

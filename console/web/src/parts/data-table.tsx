@@ -62,16 +62,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
           <caption>
             <VisuallyHidden>{caption}</VisuallyHidden>
           </caption>
-          <Table.Thead>
-            <Table.Tr>
-              {columns.map((column) => (
-                <Table.Th key={column.name} {...cellAttributes(column)} w={column.width} scope="col">
-                  {column.isHeaderHidden ? <VisuallyHidden>{column.header}</VisuallyHidden> : column.header}
-                </Table.Th>
-              ))}
-              {props.to !== undefined && <Table.Td aria-hidden className={classes['onward'] ?? ''} />}
-            </Table.Tr>
-          </Table.Thead>
+          <Head {...props} />
           <Table.Tbody>
             {rows === undefined ? (
               <Skeletons columns={columns} count={props.skeletonRows ?? 5} />
@@ -93,6 +84,19 @@ const cellAttributes = <Row,>({ isNumber, visibleFrom, header, isHeaderHidden }:
   // Shown in each card, which has no header above it.
   ...(typeof header === 'string' && { 'data-label': header }),
 });
+
+const Head = <Row,>({ columns, to }: DataTableProps<Row>) => (
+  <Table.Thead>
+    <Table.Tr>
+      {columns.map((column) => (
+        <Table.Th key={column.name} {...cellAttributes(column)} w={column.width} scope="col">
+          {column.isHeaderHidden ? <VisuallyHidden>{column.header}</VisuallyHidden> : column.header}
+        </Table.Th>
+      ))}
+      {to !== undefined && <Table.Td aria-hidden className={classes['onward'] ?? ''} />}
+    </Table.Tr>
+  </Table.Thead>
+);
 
 function Row<Row>({ row, columns, to, renderDetail }: DataTableProps<Row> & { readonly row: Row }) {
   const detail = renderDetail?.(row);

@@ -45,16 +45,7 @@ function Question({ isRecommended, onPostpone }: { readonly isRecommended: boole
     <Alert color="ink" icon={<Users size={18} aria-hidden />} title={t('question.title')}>
       <Stack gap="sm">
         <Text size="sm">{t(isRecommended ? 'question.textRecommended' : 'question.text')}</Text>
-        <Radio.Group
-          aria-label={t('question.title')}
-          value={choice}
-          onChange={(value) => setChoice(value === 'yes' ? 'yes' : 'no')}
-        >
-          <Stack gap="xs">
-            <Radio value="yes" label={t('question.yes')} />
-            <Radio value="no" label={t('question.no')} />
-          </Stack>
-        </Radio.Group>
+        <Choices value={choice} onChange={setChoice} />
         {change.error !== null && <ErrorAlert error={change.error} />}
         <Group gap="xs">
           <Button size="xs" onClick={save} disabled={choice === null} loading={change.isPending}>
@@ -66,5 +57,26 @@ function Question({ isRecommended, onPostpone }: { readonly isRecommended: boole
         </Group>
       </Stack>
     </Alert>
+  );
+}
+
+interface ChoicesProps {
+  readonly value: Choice | null;
+  readonly onChange: (choice: Choice) => void;
+}
+
+function Choices({ value, onChange }: ChoicesProps) {
+  const { t } = useTranslation('parts');
+  return (
+    <Radio.Group
+      aria-label={t('question.title')}
+      value={value}
+      onChange={(choice) => onChange(choice === 'yes' ? 'yes' : 'no')}
+    >
+      <Stack gap="xs">
+        <Radio value="yes" label={t('question.yes')} />
+        <Radio value="no" label={t('question.no')} />
+      </Stack>
+    </Radio.Group>
   );
 }

@@ -69,14 +69,16 @@ interface FormProps {
   /** Text of the button. */
   readonly label: string;
   readonly isBusy: boolean;
+  /** False while the form cannot be sent. */
+  readonly isReady?: boolean;
   readonly error: CallError | null;
   readonly isDangerous?: boolean;
   readonly children?: ReactNode;
 }
 
 /** Form of a dialog with its fields, error and two buttons. */
-export function DialogForm({ onSubmit, onCancel, label, isBusy, error, isDangerous = false, children }: FormProps) {
-  const { t } = useTranslation('parts');
+export function DialogForm({ onSubmit, error, children, ...buttons }: FormProps) {
+  const { isBusy, isReady = true } = buttons;
   const { form, onSubmitted } = useFocusFirstError(isBusy);
   return (
     <form
@@ -84,7 +86,7 @@ export function DialogForm({ onSubmit, onCancel, label, isBusy, error, isDangero
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        if (isBusy) return;
+        if (isBusy || !isReady) return;
         onSubmit();
         onSubmitted();
       }}
@@ -92,15 +94,27 @@ export function DialogForm({ onSubmit, onCancel, label, isBusy, error, isDangero
       <Stack gap="md">
         {children}
         {error !== null && <ErrorAlert error={error} />}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onCancel} disabled={isBusy}>
-            {t('cancel')}
-          </Button>
-          <Button type="submit" loading={isBusy} {...(isDangerous && { color: 'red' })}>
-            {label}
-          </Button>
-        </Group>
+        <FormButtons {...buttons} />
       </Stack>
     </form>
+  );
+}
+
+type FormButtonsProps = Pick<FormProps, 'onCancel' | 'label' | 'isBusy' | 'isReady' | 'isDangerous'> & {
+  readonly cancelLabel?: string;
+};
+
+/** The two buttons at the end of a form. */
+export function FormButtons({ onCancel, cancelLabel, label, isBusy, isReady = true, isDangerous }: FormButtonsProps) {
+  const { t } = useTranslation('parts');
+  return (
+    <Group justify="flex-end" gap="xs">
+      <Button variant="default" onClick={onCancel} disabled={isBusy}>
+        {cancelLabel ?? t('cancel')}
+      </Button>
+      <Button type="submit" loading={isBusy} disabled={!isReady} {...(isDangerous && { color: 'red' })}>
+        {label}
+      </Button>
+    </Group>
   );
 }

@@ -9,11 +9,15 @@ export const notifySuccess = (message: string): void => {
   notifications.show({ message, color: 'teal', withCloseButton: false, style: { pointerEvents: 'none' } });
 };
 
-/** Notifies that a change needs approval first. */
-export function useNotifyApproval(): (approval: string) => void {
+/** Notifies that a change needs the approval, or, when that is null, of its success; without a message of nothing. */
+export function useNotifyResult(): (approval: string | null, message?: string) => void {
   const { account } = useParams();
   const { t } = useTranslation('parts');
-  return (approval) => {
+  return (approval, message) => {
+    if (approval === null) {
+      if (message !== undefined) notifySuccess(message);
+      return;
+    }
     notifications.show({
       id: approval,
       color: 'yellow',

@@ -7,7 +7,7 @@ import { useTenant } from '../session/tenant.ts';
 import { ConfirmDialog } from './confirm-dialog.tsx';
 import { EmptyState } from './empty-state.tsx';
 import { ErrorAlert } from './error-alert.tsx';
-import { notifySuccess, useNotifyApproval } from './notifications.tsx';
+import { useNotifyResult } from './notifications.tsx';
 import { PageHeader } from './page-header.tsx';
 
 interface RecordPageProps<Data> {
@@ -53,16 +53,7 @@ export function RecordPage<Data extends { readonly is_altered: boolean }>(props:
         actions={
           removal !== undefined &&
           data !== undefined &&
-          !isGone && (
-            <Button
-              variant="light"
-              color="red"
-              leftSection={<Trash2 size={16} aria-hidden />}
-              onClick={() => setRemoving(true)}
-            >
-              {removal.texts.action}
-            </Button>
-          )
+          !isGone && <RemoveButton label={removal.texts.action} onClick={() => setRemoving(true)} />
         }
       />
       <Stack gap="md">
@@ -86,6 +77,12 @@ export function RecordPage<Data extends { readonly is_altered: boolean }>(props:
   );
 }
 
+const RemoveButton = ({ label, onClick }: { readonly label: string; readonly onClick: () => void }) => (
+  <Button variant="light" color="red" leftSection={<Trash2 size={16} aria-hidden />} onClick={onClick}>
+    {label}
+  </Button>
+);
+
 interface RemoveDialogProps extends Removal {
   readonly opened: boolean;
   readonly onClose: () => void;
@@ -95,19 +92,15 @@ interface RemoveDialogProps extends Removal {
 function RemoveDialog({ id, send, change, texts, confirmText, opened, onClose, list }: RemoveDialogProps) {
   const { environment } = useTenant();
   const navigate = useNavigate();
-  const noteApproval = useNotifyApproval();
+  const notifyResult = useNotifyResult();
   const close = (): void => {
     change.reset();
     onClose();
   };
   const done = (approval: string | null): void => {
     close();
-    if (approval !== null) {
-      noteApproval(approval);
-      return;
-    }
-    notifySuccess(texts.done);
-    void navigate(list);
+    notifyResult(approval, texts.done);
+    if (approval === null) void navigate(list);
   };
   return (
     <ConfirmDialog

@@ -16,8 +16,6 @@ export function RecoveryCodes({ codes, onStored }: RecoveryCodesProps) {
   const { t } = useTranslation('parts');
   const [isStored, setStored] = useState(false);
   useLeaveGuard(!isStored);
-  const text = `cardvault\n\n${codes.join('\n')}\n`;
-  const url = useTextFile(text);
   return (
     <Stack gap="md">
       <Alert color="yellow" icon={<TriangleAlert size={18} aria-hidden />}>
@@ -32,15 +30,7 @@ export function RecoveryCodes({ codes, onStored }: RecoveryCodesProps) {
       </SimpleGrid>
       <Group gap="xs">
         <CopyButton value={codes.join('\n')} hasText />
-        <Button
-          component="a"
-          href={url}
-          download="cardvault-recovery-codes.txt"
-          variant="default"
-          leftSection={<Download size={16} aria-hidden />}
-        >
-          {t('download')}
-        </Button>
+        <DownloadButton text={`cardvault\n\n${codes.join('\n')}\n`} />
       </Group>
       <Checkbox
         label={t('storedThem')}
@@ -51,6 +41,21 @@ export function RecoveryCodes({ codes, onStored }: RecoveryCodesProps) {
         {t('goOn')}
       </Button>
     </Stack>
+  );
+}
+
+function DownloadButton({ text }: { readonly text: string }) {
+  const { t } = useTranslation('parts');
+  return (
+    <Button
+      component="a"
+      href={useTextFile(text)}
+      download="cardvault-recovery-codes.txt"
+      variant="default"
+      leftSection={<Download size={16} aria-hidden />}
+    >
+      {t('download')}
+    </Button>
   );
 }
 

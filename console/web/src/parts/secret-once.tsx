@@ -1,4 +1,4 @@
-import { Alert, Button, Checkbox, Stack, Text } from '@mantine/core';
+import { Alert, Button, Checkbox, Modal, Stack, Text } from '@mantine/core';
 import { TriangleAlert } from 'lucide-react';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -17,6 +17,39 @@ interface SecretOnceProps {
   readonly onStored: () => void;
   /** Content between the secret and the button, such as an example. */
   readonly children?: ReactNode;
+}
+
+interface SecretDialogProps {
+  readonly opened: boolean;
+  readonly title: string;
+  readonly size: 'md' | 'lg' | 'xl';
+  /** False while the dialog holds the form before the secret, which can be closed. */
+  readonly isPinned?: boolean;
+  readonly onClose?: () => void;
+  /** Called after the closing animation. */
+  readonly onClosed?: () => void;
+  readonly children: ReactNode;
+}
+
+/** Dialog of a secret that is shown once. Only a button of its content closes it, so that the secret is not lost by accident. */
+export function SecretDialog(props: SecretDialogProps) {
+  const { opened, title, size, isPinned = true, onClose = () => undefined, onClosed, children } = props;
+  const { t } = useTranslation('parts');
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      {...(onClosed && { onExitTransitionEnd: onClosed })}
+      title={title}
+      size={size}
+      closeOnClickOutside={false}
+      closeOnEscape={!isPinned}
+      withCloseButton={!isPinned}
+      closeButtonProps={{ 'aria-label': t('close') }}
+    >
+      {children}
+    </Modal>
+  );
 }
 
 /** Shows a secret once. */

@@ -1,12 +1,11 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { beginPasskeyStepUp, stepUpByCode, stepUpByPasskey } from '../../../wire/session.ts';
-import { call } from '../api/call.ts';
-import { useOnce } from '../api/hooks.ts';
 import { useActionName } from '../pages/approvals/action-name.ts';
-import { authenticateWithPasskey } from './passkey.ts';
 import { SecondFactor } from './second-factor.tsx';
-import { type Session, useSessionControls } from './session.tsx';
+import { useSessionControls } from './session.tsx';
+
+const STEP_UP_CALLS = { byCode: stepUpByCode, beginPasskey: beginPasskeyStepUp, byPasskey: stepUpByPasskey };
 
 interface StepUpDialogProps {
   readonly opened: boolean;
@@ -20,6 +19,7 @@ interface StepUpDialogProps {
 export function StepUpDialog({ opened, action, onConfirmed, onCancel }: StepUpDialogProps) {
   const { t } = useTranslation('session');
   const actionName = useActionName();
+  const { visit, setSession } = useSessionControls();
   return (
     <Modal
       opened={opened}
@@ -40,53 +40,22 @@ export function StepUpDialog({ opened, action, onConfirmed, onCancel }: StepUpDi
             {t('stepUpWhy')}
           </Text>
         </div>
-        <FactorForm onConfirmed={onConfirmed} onCancel={onCancel} />
+        <SecondFactor
+          methods={visit?.methods.length ? visit.methods : ['totp', 'passkey', 'recovery']}
+          calls={STEP_UP_CALLS}
+          onSuccess={(session) => {
+            setSession(session);
+            onConfirmed();
+          }}
+          submitLabel={t('confirm')}
+        >
+          <Group justify="flex-end">
+            <Button variant="subtle" onClick={onCancel}>
+              {t('cancel')}
+            </Button>
+          </Group>
+        </SecondFactor>
       </Stack>
     </Modal>
-  );
-}
-
-function FactorForm({ onConfirmed, onCancel }: Omit<StepUpDialogProps, 'opened' | 'action'>) {
-  const { t } = useTranslation('session');
-  const { visit, setSession } = useSessionControls();
-  const options = {
-    onSuccess: (session: Session) => {
-      setSession(session);
-      onConfirmed();
-    },
-  };
-  const byCode = useOnce<Session, string>({
-    mutationFn: (code) => call(stepUpByCode, { body: { code } }),
-    ...options,
-  });
-  const byPasskey = useOnce<Session>({
-    mutationFn: async () => {
-      const { options } = await call(beginPasskeyStepUp);
-      return call(stepUpByPasskey, { body: { credential: await authenticateWithPasskey(options) } });
-    },
-    ...options,
-  });
-  const busy = byCode.isPending ? 'code' : byPasskey.isPending ? 'passkey' : undefined;
-  return (
-    <SecondFactor
-      methods={visit?.methods.length ? visit.methods : ['totp', 'passkey', 'recovery']}
-      error={byCode.error ?? byPasskey.error}
-      busy={busy}
-      onCode={(code) => {
-        byPasskey.reset();
-        byCode.mutate(code);
-      }}
-      onPasskey={() => {
-        byCode.reset();
-        byPasskey.mutate();
-      }}
-      submitLabel={t('confirm')}
-    >
-      <Group justify="flex-end">
-        <Button variant="subtle" onClick={onCancel}>
-          {t('cancel')}
-        </Button>
-      </Group>
-    </SecondFactor>
   );
 }

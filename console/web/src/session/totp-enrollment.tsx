@@ -1,9 +1,10 @@
-import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
+import { Stack, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CallError } from '../api/call.ts';
 import { CopyField } from '../parts/copy.tsx';
 import { ErrorAlert } from '../parts/error-alert.tsx';
+import { FormButtons } from '../parts/form-dialog.tsx';
 import { QrCode } from '../parts/qr-code.tsx';
 import classes from './totp-enrollment.module.css';
 
@@ -53,14 +54,7 @@ export function TotpEnrollment({ totp, isBusy, error, onCode, onCancel }: TotpEn
           data-autofocus
           autoFocus
         />
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onCancel} disabled={isBusy}>
-            {t('back')}
-          </Button>
-          <Button type="submit" loading={isBusy}>
-            {t('confirm')}
-          </Button>
-        </Group>
+        <FormButtons onCancel={onCancel} cancelLabel={t('back')} label={t('confirm')} isBusy={isBusy} />
       </Stack>
     </form>
   );

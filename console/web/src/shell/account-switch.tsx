@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { DecorativeText } from '../parts/decorative-text.tsx';
 import { useSession } from '../session/session.tsx';
+import type { Membership } from '../session/tenant.ts';
 import classes from './account-switch.module.css';
 import { useNavigation } from './navigation-context.ts';
 import { getHomePath } from './start.tsx';
@@ -31,17 +32,7 @@ export function AccountSwitch() {
         <Menu.Dropdown>
           {memberships.length > 0 && <Menu.Label>{t('accounts')}</Menu.Label>}
           {memberships.map((each) => (
-            <Menu.Item
-              key={each.account}
-              component={Link}
-              to={getHomePath(each)}
-              leftSection={<AccountMark name={each.name} isOperator={false} />}
-              rightSection={!isOperator && each === membership ? <Check size={15} aria-hidden /> : null}
-            >
-              <Text span size="sm" title={each.name} className={classes['item'] ?? ''}>
-                {each.name}
-              </Text>
-            </Menu.Item>
+            <AccountItem key={each.account} membership={each} isCurrent={!isOperator && each === membership} />
           ))}
           {is_operator && (
             <>
@@ -56,6 +47,24 @@ export function AccountSwitch() {
     </nav>
   );
 }
+
+interface AccountItemProps {
+  readonly membership: Membership;
+  readonly isCurrent: boolean;
+}
+
+const AccountItem = ({ membership, isCurrent }: AccountItemProps) => (
+  <Menu.Item
+    component={Link}
+    to={getHomePath(membership)}
+    leftSection={<AccountMark name={membership.name} isOperator={false} />}
+    rightSection={isCurrent ? <Check size={15} aria-hidden /> : null}
+  >
+    <Text span size="sm" title={membership.name} className={classes['item'] ?? ''}>
+      {membership.name}
+    </Text>
+  </Menu.Item>
+);
 
 function AccountMark({ name, isOperator }: { readonly name: string; readonly isOperator: boolean }) {
   return (

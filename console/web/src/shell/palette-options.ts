@@ -63,21 +63,11 @@ export function usePageOptions(text: string): readonly Option[] {
   );
 }
 
-/**
- * Finds a token or payment. The input goes into the body, because it may be a card number by mistake and must not be in
- * an address.
- */
-export function useLookupOptions(text: string) {
+/** Runs a lookup; `note` tells its progress, or why it has no result. */
+function useFind(text: string) {
   const { t } = useTranslation();
   const textOf = useErrorText();
-  const { membership, lastEnvironment } = useNavigation();
   const [note, setNote] = useState<string>();
-  const base = `/a/${membership?.account ?? ''}/${lastEnvironment}`;
-  const filterPayments = useSetTextFilters(`${base}/payments`);
-  const clear = (): void => setNote(undefined);
-  if (membership === undefined || text === '') return { options: [], note, clear };
-  if (containsIssuedPan(text)) return { options: [], note: t('looksLikeCard'), clear };
-  const params = { account: membership.account, environment: lastEnvironment };
   const find = async (lookUp: () => Promise<string | undefined>): Promise<string | undefined> => {
     setNote(t('searching'));
     try {
@@ -89,6 +79,22 @@ export function useLookupOptions(text: string) {
       return undefined;
     }
   };
+  return { note, find, clear: () => setNote(undefined) };
+}
+
+/**
+ * Finds a token or payment. The input goes into the body, because it may be a card number by mistake and must not be in
+ * an address.
+ */
+export function useLookupOptions(text: string) {
+  const { t } = useTranslation();
+  const { membership, lastEnvironment } = useNavigation();
+  const { note, find, clear } = useFind(text);
+  const base = `/a/${membership?.account ?? ''}/${lastEnvironment}`;
+  const filterPayments = useSetTextFilters(`${base}/payments`);
+  if (membership === undefined || text === '') return { options: [], note, clear };
+  if (containsIssuedPan(text)) return { options: [], note: t('looksLikeCard'), clear };
+  const params = { account: membership.account, environment: lastEnvironment };
   const findToken = async (): Promise<string | undefined> => {
     const { tokens } = await call(listTokens, { params, body: { by: 'token', value: text } });
     return tokens[0] && `${base}/tokens/${encodeURIComponent(tokens[0].token)}`;
@@ -101,24 +107,14 @@ export function useLookupOptions(text: string) {
     filterPayments({ reference_code: text });
     return Promise.resolve(`${base}/payments`);
   };
-  const may = (capability: 'tokens:read' | 'payments:read') => membership.capabilities.includes(capability);
-  const beside = t(lastEnvironment);
-  const options: Option[] = [
-    ...(may('payments:read')
-      ? [
-          {
-            key: 'payment',
-            text: t('findPayment', { text }),
-            beside,
-            icon: CreditCard,
-            choose: () => find(findPayment),
-          },
-          { key: 'reference', text: t('findReference', { text }), beside, icon: ReceiptText, choose: findReference },
-        ]
-      : []),
-    ...(may('tokens:read')
-      ? [{ key: 'token', text: t('findToken', { text }), beside, icon: Layers, choose: () => find(findToken) }]
-      : []),
+  const lookups = [
+    { key: 'payment', text: t('findPayment', { text }), icon: CreditCard, choose: () => find(findPayment) },
+    { key: 'reference', text: t('findReference', { text }), icon: ReceiptText, choose: findReference },
+    { key: 'token', text: t('findToken', { text }), icon: Layers, choose: () => find(findToken) },
   ];
+  const may = (capability: 'tokens:read' | 'payments:read') => membership.capabilities.includes(capability);
+  const options = lookups
+    .filter(({ key }) => may(key === 'token' ? 'tokens:read' : 'payments:read'))
+    .map((lookup) => ({ ...lookup, beside: t(lastEnvironment) }));
   return { options, note, clear };
 }

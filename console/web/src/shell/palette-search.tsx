@@ -1,18 +1,16 @@
 import { TextInput } from '@mantine/core';
 import { Search } from 'lucide-react';
-import { type KeyboardEvent, useEffect, useId, useState } from 'react';
+import { type ChangeEvent, type KeyboardEvent, useEffect, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useNavigate } from 'react-router';
 import classes from './palette.module.css';
 import { type Option, useLookupOptions, usePageOptions } from './palette-options.ts';
 
-/** Combobox: a text field with a list; the focus stays in the field. */
-export function PaletteSearch({ onLeave }: { readonly onLeave: () => void }) {
-  const { t } = useTranslation();
+/** Returns the options for a text and the active one; opens it by `choose` or the keyboard. */
+function useOptions(onLeave: () => void) {
   const navigate = useNavigate();
   const [text, setText] = useState('');
   const [active, setActive] = useState(0);
-  const listId = useId();
   const { options: lookups, note, clear } = useLookupOptions(text.trim());
   const options = [...usePageOptions(text), ...lookups];
   const choose = async (option: Option | undefined): Promise<void> => {
@@ -29,6 +27,19 @@ export function PaletteSearch({ onLeave }: { readonly onLeave: () => void }) {
     else return;
     event.preventDefault();
   };
+  const onChange = (event: ChangeEvent<HTMLInputElement>): void => {
+    setText(event.currentTarget.value);
+    setActive(0);
+    clear();
+  };
+  return { text, options, note, active, setActive, choose, onKeyDown, onChange };
+}
+
+/** Combobox: a text field with a list; the focus stays in the field. */
+export function PaletteSearch({ onLeave }: { readonly onLeave: () => void }) {
+  const { t } = useTranslation();
+  const { text, options, note, active, setActive, choose, onKeyDown, onChange } = useOptions(onLeave);
+  const listId = useId();
   return (
     <>
       <TextInput
@@ -47,11 +58,7 @@ export function PaletteSearch({ onLeave }: { readonly onLeave: () => void }) {
         autoComplete="off"
         spellCheck={false}
         value={text}
-        onChange={(event) => {
-          setText(event.currentTarget.value);
-          setActive(0);
-          clear();
-        }}
+        onChange={onChange}
         onKeyDown={onKeyDown}
       />
       <div id={listId} role="listbox" aria-label={t('goTo')} className={classes['options']}>

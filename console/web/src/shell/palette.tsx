@@ -24,7 +24,23 @@ export function Palette() {
   useHotkeys([['mod+K', toggle]], []);
   return (
     <>
-      <UnstyledButton className={classes['button'] ?? ''} visibleFrom="sm" onClick={open} aria-haspopup="dialog">
+      <OpenButtons onClick={open} />
+      <Modal.Root opened={isOpen} onClose={close} returnFocus={!hasLeft} yOffset="12vh" centered={false} size={560}>
+        <Modal.Overlay backgroundOpacity={0.45} />
+        <Modal.Content aria-label={t('searchShort')} className={classes['content'] ?? ''}>
+          <PaletteSearch onLeave={leave} />
+        </Modal.Content>
+      </Modal.Root>
+    </>
+  );
+}
+
+/** A button with its keys, and an icon on a telephone. */
+function OpenButtons({ onClick }: { readonly onClick: () => void }) {
+  const { t } = useTranslation();
+  return (
+    <>
+      <UnstyledButton className={classes['button'] ?? ''} visibleFrom="sm" onClick={onClick} aria-haspopup="dialog">
         <Search size={15} aria-hidden />
         <Text span size="sm">
           {t('search')}
@@ -38,18 +54,12 @@ export function Palette() {
         variant="subtle"
         color="gray"
         size={34}
-        onClick={open}
+        onClick={onClick}
         aria-haspopup="dialog"
         aria-label={t('searchShort')}
       >
         <Search size={18} aria-hidden />
       </ActionIcon>
-      <Modal.Root opened={isOpen} onClose={close} returnFocus={!hasLeft} yOffset="12vh" centered={false} size={560}>
-        <Modal.Overlay backgroundOpacity={0.45} />
-        <Modal.Content aria-label={t('searchShort')} className={classes['content'] ?? ''}>
-          <PaletteSearch onLeave={leave} />
-        </Modal.Content>
-      </Modal.Root>
     </>
   );
 }

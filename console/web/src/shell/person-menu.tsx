@@ -22,10 +22,8 @@ const getInitials = (name: string): string =>
     .toUpperCase();
 
 export function PersonMenu() {
-  const { t, i18n } = useTranslation();
+  const { t } = useTranslation();
   const { person } = useSession();
-  const { setSession } = useSessionControls();
-  const edit = useChange(editProfile);
   const signOut = useSignOut();
   return (
     <Menu width={250} position="bottom-end" closeOnItemClick={false} withinPortal={false}>
@@ -51,18 +49,7 @@ export function PersonMenu() {
         </Menu.Item>
         <Menu.Divider />
         <Menu.Label>{t('language')}</Menu.Label>
-        <Menu.RadioGroup
-          value={i18n.language}
-          onChange={(language) =>
-            isLanguage(language) && edit.mutate({ body: { language } }, { onSuccess: setSession })
-          }
-        >
-          {LANGUAGES.map((language) => (
-            <Menu.RadioItem key={language} value={language} lang={language}>
-              {LANGUAGE_NAMES[language]}
-            </Menu.RadioItem>
-          ))}
-        </Menu.RadioGroup>
+        <Languages />
         <Menu.Label>{t('colourScheme')}</Menu.Label>
         <ColorSchemes />
         <Menu.Divider />
@@ -71,6 +58,24 @@ export function PersonMenu() {
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>
+  );
+}
+
+function Languages() {
+  const { i18n } = useTranslation();
+  const { setSession } = useSessionControls();
+  const edit = useChange(editProfile);
+  return (
+    <Menu.RadioGroup
+      value={i18n.language}
+      onChange={(language) => isLanguage(language) && edit.mutate({ body: { language } }, { onSuccess: setSession })}
+    >
+      {LANGUAGES.map((language) => (
+        <Menu.RadioItem key={language} value={language} lang={language}>
+          {LANGUAGE_NAMES[language]}
+        </Menu.RadioItem>
+      ))}
+    </Menu.RadioGroup>
   );
 }
 

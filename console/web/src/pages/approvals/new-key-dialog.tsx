@@ -1,7 +1,6 @@
-import { Modal } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { FirstCall } from '../../parts/first-call.tsx';
-import { SecretOnce } from '../../parts/secret-once.tsx';
+import { SecretDialog, SecretOnce } from '../../parts/secret-once.tsx';
 import type { ExecutionResult } from './execution-result.ts';
 
 interface NewKeyDialogProps {
@@ -9,27 +8,16 @@ interface NewKeyDialogProps {
   readonly onStored: () => void;
 }
 
-/**
- * Shows the key that an approved change created. Only the button closes the dialog, so that the key is not lost by
- * accident.
- */
+/** Shows the key that an approved change created. */
 export function NewKeyDialog({ result, onStored }: NewKeyDialogProps) {
   const { t } = useTranslation('approvals');
   return (
-    <Modal
-      opened={result !== undefined}
-      onClose={onStored}
-      title={t('secret.title')}
-      size="lg"
-      withCloseButton={false}
-      closeOnEscape={false}
-      closeOnClickOutside={false}
-    >
+    <SecretDialog opened={result !== undefined} title={t('secret.title')} size="lg">
       {result !== undefined && (
         <SecretOnce label={t('secret.label')} secret={result.secret} onStored={onStored}>
           <FirstCall label={t('secret.tryIt')} environment={result.environment} secret={result.secret} />
         </SecretOnce>
       )}
-    </Modal>
+    </SecretDialog>
   );
 }

@@ -20,7 +20,6 @@ type AuditFiltersProps = ReturnType<typeof useAuditFilters> & {
 
 export function AuditFilters({ values, apply, clear, isFiltered, children }: AuditFiltersProps) {
   const { t } = useTranslation('audit');
-  const { t: partsText } = useTranslation('parts');
   const [draft, setDraft] = useState(values);
   const [showsMore, setShowsMore] = useState(MORE_FILTERS.some((name) => values[name] !== ''));
   const address = JSON.stringify(values);
@@ -30,55 +29,81 @@ export function AuditFilters({ values, apply, clear, isFiltered, children }: Aud
     setDraft(next);
     apply(next);
   };
-  const text = (name: keyof Filters, label: string, attributes: { type?: 'date'; placeholder?: string } = {}) => (
-    <TextInput
-      {...attributes}
-      label={label}
-      w={WIDTH}
-      value={draft[name]}
-      onChange={({ currentTarget: { value } }) => setDraft((before) => ({ ...before, [name]: value }))}
-      maxLength={LIMITS.auditFilterCharacters}
-      autoComplete="off"
-      spellCheck={false}
-    />
-  );
+  const field = (name: keyof Filters) => ({
+    label: t(`filters.${name}`),
+    value: draft[name],
+    onChange: (value: string) => setDraft((before) => ({ ...before, [name]: value })),
+  });
   return (
     <FilterBar onApply={() => applyTrimmed(draft)} isFiltered={isFiltered} onClear={clear}>
       {children}
-      {text('action', t('filters.action'), { placeholder: t('filters.actionHint') })}
-      {text('actor', t('filters.actor'), { placeholder: t('filters.actorHint') })}
-      {text('from', t('filters.from'), { type: 'date' })}
-      {text('to', t('filters.to'), { type: 'date' })}
+      <TextFilter {...field('action')} placeholder={t('filters.actionHint')} />
+      <TextFilter {...field('actor')} placeholder={t('filters.actorHint')} />
+      <TextFilter {...field('from')} type="date" />
+      <TextFilter {...field('to')} type="date" />
       {showsMore && (
         <>
-          {text('target', t('filters.target'), { placeholder: t('filters.targetHint') })}
-          <Select
-            label={t('filters.outcome')}
-            placeholder={t('filters.any')}
-            w={WIDTH}
-            clearable
-            searchable
-            data={OUTCOMES.map((value) => ({ value, label: t(`outcomes.${value}`) }))}
-            value={draft.outcome || null}
-            onChange={(outcome) => applyTrimmed({ ...draft, outcome: outcome ?? '' })}
-          />
-          <Select
-            label={t('filters.environment')}
-            placeholder={t('filters.any')}
-            w={WIDTH}
-            clearable
-            data={[
-              ...ENVIRONMENTS.map((value) => ({ value, label: partsText(value) })),
-              { value: 'none', label: t('filters.noEnvironment') },
-            ]}
-            value={draft.environment || null}
-            onChange={(environment) => applyTrimmed({ ...draft, environment: environment ?? '' })}
-          />
+          <TextFilter {...field('target')} placeholder={t('filters.targetHint')} />
+          <Choices draft={draft} onChoose={(chosen) => applyTrimmed({ ...draft, ...chosen })} />
         </>
       )}
       <Button variant="subtle" onClick={() => setShowsMore(!showsMore)} aria-expanded={showsMore}>
         {showsMore ? t('filters.fewer') : t('filters.more')}
       </Button>
     </FilterBar>
+  );
+}
+
+interface TextFilterProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly type?: 'date';
+  readonly placeholder?: string;
+}
+
+const TextFilter = ({ onChange, ...attributes }: TextFilterProps) => (
+  <TextInput
+    {...attributes}
+    w={WIDTH}
+    onChange={(event) => onChange(event.currentTarget.value)}
+    maxLength={LIMITS.auditFilterCharacters}
+    autoComplete="off"
+    spellCheck={false}
+  />
+);
+
+interface ChoicesProps {
+  readonly draft: Filters;
+  readonly onChoose: (chosen: Partial<Filters>) => void;
+}
+
+/** Filters of a fixed set of values, which apply immediately. */
+function Choices({ draft, onChoose }: ChoicesProps) {
+  const { t } = useTranslation('audit');
+  const { t: partsText } = useTranslation('parts');
+  const environments = ENVIRONMENTS.map((value) => ({ value, label: partsText(value) }));
+  return (
+    <>
+      <Select
+        label={t('filters.outcome')}
+        placeholder={t('filters.any')}
+        w={WIDTH}
+        clearable
+        searchable
+        data={OUTCOMES.map((value) => ({ value, label: t(`outcomes.${value}`) }))}
+        value={draft.outcome || null}
+        onChange={(outcome) => onChoose({ outcome: outcome ?? '' })}
+      />
+      <Select
+        label={t('filters.environment')}
+        placeholder={t('filters.any')}
+        w={WIDTH}
+        clearable
+        data={[...environments, { value: 'none', label: t('filters.noEnvironment') }]}
+        value={draft.environment || null}
+        onChange={(environment) => onChoose({ environment: environment ?? '' })}
+      />
+    </>
   );
 }

@@ -66,17 +66,7 @@ function useColumns(
       name: 'at',
       header: t('columns.at'),
       cell: (record) => (
-        <Group gap={4} wrap="nowrap">
-          <UnstyledButton
-            className={classes['opener'] ?? ''}
-            aria-expanded={isOpen(record)}
-            aria-label={t('detail.show', { action: textOf(record) })}
-            onClick={() => toggle(record)}
-          >
-            {isOpen(record) ? <ChevronDown size={16} aria-hidden /> : <ChevronRight size={16} aria-hidden />}
-          </UnstyledButton>
-          <Time value={record.at} />
-        </Group>
+        <Opener record={record} action={textOf(record)} isOpen={isOpen(record)} onClick={() => toggle(record)} />
       ),
     },
     {
@@ -98,6 +88,32 @@ function useColumns(
       ),
     },
   ];
+}
+
+interface OpenerProps {
+  readonly record: AuditRecord;
+  readonly action: string;
+  readonly isOpen: boolean;
+  readonly onClick: () => void;
+}
+
+/** Opens the details of a record; shows its time. */
+function Opener({ record, action, isOpen, onClick }: OpenerProps) {
+  const { t } = useTranslation('audit');
+  const Chevron = isOpen ? ChevronDown : ChevronRight;
+  return (
+    <Group gap={4} wrap="nowrap">
+      <UnstyledButton
+        className={classes['opener'] ?? ''}
+        aria-expanded={isOpen}
+        aria-label={t('detail.show', { action })}
+        onClick={onClick}
+      >
+        <Chevron size={16} aria-hidden />
+      </UnstyledButton>
+      <Time value={record.at} />
+    </Group>
+  );
 }
 
 function Action({ action, text }: { readonly action: string; readonly text: string }) {

@@ -35,14 +35,7 @@ function useColumns(): readonly Column<CaptureRow>[] {
       name: 'kept',
       header: t('list.kept'),
       visibleFrom: 'md',
-      cell: ({ has_sad }) =>
-        has_sad ? (
-          <Badge tone="attention" title={t('sensitiveTitle')}>
-            {t('sensitive')}
-          </Badge>
-        ) : (
-          '–'
-        ),
+      cell: ({ has_sad }) => (has_sad ? <SensitiveBadge /> : '–'),
     },
     {
       name: 'amount',
@@ -58,6 +51,15 @@ function useColumns(): readonly Column<CaptureRow>[] {
       cell: ({ created_at }) => <Time value={created_at} />,
     },
   ];
+}
+
+function SensitiveBadge() {
+  const { t } = useTranslation('captures');
+  return (
+    <Badge tone="attention" title={t('sensitiveTitle')}>
+      {t('sensitive')}
+    </Badge>
+  );
 }
 
 export function CapturesPage() {

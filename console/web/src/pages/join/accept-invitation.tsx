@@ -4,7 +4,7 @@ import { Link, useNavigate } from 'react-router';
 import { acceptInvitation } from '../../../../wire/session.ts';
 import { useChange } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
-import { useSessionControls } from '../../session/session.tsx';
+import { type Session, useSessionControls } from '../../session/session.tsx';
 import { useSignOut } from '../../session/sign-out.ts';
 import { TwoColumns } from '../../shell/two-columns.tsx';
 import type { InvitationView } from './enrollment.ts';
@@ -19,12 +19,8 @@ interface AcceptInvitationProps {
 /** Accepts an invitation as a user who already has a sign-in. */
 export function AcceptInvitation({ secret, invitation }: AcceptInvitationProps) {
   const { t } = useTranslation('join');
-  const { visit, setSession } = useSessionControls();
+  const { session } = useSessionControls().visit ?? {};
   const { account, title } = useInvitationText(invitation);
-  const accept = useChange(acceptInvitation);
-  const signOut = useSignOut();
-  const navigate = useNavigate();
-  const session = visit?.session;
   if (!session) {
     return (
       <TwoColumns title={title} hint={t('knownHint', { account })}>
@@ -34,6 +30,19 @@ export function AcceptInvitation({ secret, invitation }: AcceptInvitationProps) 
       </TwoColumns>
     );
   }
+  return (
+    <TwoColumns title={title} hint={t('acceptHint', { email: session.person.email })}>
+      <Acceptance secret={secret} session={session} />
+    </TwoColumns>
+  );
+}
+
+function Acceptance({ secret, session }: { readonly secret: string; readonly session: Session }) {
+  const { t } = useTranslation('join');
+  const { setSession } = useSessionControls();
+  const accept = useChange(acceptInvitation);
+  const signOut = useSignOut();
+  const navigate = useNavigate();
   const joinAccount = (): void =>
     accept.mutate(
       { body: { invitation: secret } },
@@ -48,16 +57,14 @@ export function AcceptInvitation({ secret, invitation }: AcceptInvitationProps) 
       },
     );
   return (
-    <TwoColumns title={title} hint={t('acceptHint', { email: session.person.email })}>
-      <Stack gap="md">
-        {accept.error && <ErrorAlert error={accept.error} isFocused />}
-        <Button size="md" onClick={joinAccount} loading={accept.isPending}>
-          {t('accept')}
-        </Button>
-        <Button variant="subtle" color="gray" onClick={() => void signOut()}>
-          {t('signOutFirst')}
-        </Button>
-      </Stack>
-    </TwoColumns>
+    <Stack gap="md">
+      {accept.error && <ErrorAlert error={accept.error} isFocused />}
+      <Button size="md" onClick={joinAccount} loading={accept.isPending}>
+        {t('accept')}
+      </Button>
+      <Button variant="subtle" color="gray" onClick={() => void signOut()}>
+        {t('signOutFirst')}
+      </Button>
+    </Stack>
   );
 }

@@ -17,9 +17,9 @@ interface FactorStepProps {
   readonly onEnrolled: (result: EnrollmentResult) => void;
 }
 
-export function FactorStep({ enrollment, onEnrolled }: FactorStepProps) {
+/** Returns the two ways to complete the enrollment. */
+function useEnroll(onEnrolled: FactorStepProps['onEnrolled']) {
   const { t } = useTranslation('join');
-  const [isApp, setApp] = useState(false);
   const options = {
     onSuccess: (result: EnrollmentResult) => {
       setCsrfToken(result.session.csrf_token);
@@ -38,6 +38,13 @@ export function FactorStep({ enrollment, onEnrolled }: FactorStepProps) {
     },
     ...options,
   });
+  return { byCode, byPasskey };
+}
+
+export function FactorStep({ enrollment, onEnrolled }: FactorStepProps) {
+  const { t } = useTranslation('join');
+  const [isApp, setApp] = useState(false);
+  const { byCode, byPasskey } = useEnroll(onEnrolled);
   if (isApp) {
     return (
       <TotpEnrollment

@@ -22,6 +22,18 @@ interface JoinStepsProps {
   readonly invitation: InvitationView;
 }
 
+function StepHint({ step, text }: { readonly step: number; readonly text: string }) {
+  const { t } = useTranslation('join');
+  return (
+    <>
+      <Text span inherit fw={500}>
+        {t('step', { number: step })}
+      </Text>
+      {` · ${text}`}
+    </>
+  );
+}
+
 /** Enrollment in three steps: user, second factor, recovery codes. */
 export function JoinSteps({ secret, invitation }: JoinStepsProps) {
   const { t } = useTranslation('join');
@@ -30,14 +42,6 @@ export function JoinSteps({ secret, invitation }: JoinStepsProps) {
   const { title, isReset, recipient, endsAt } = useInvitationText(invitation);
   const [enrollment, setEnrollment] = useState<Enrollment>();
   const [result, setResult] = useState<EnrollmentResult>();
-  const numbered = (text: string, step: number) => (
-    <>
-      <Text span inherit fw={500}>
-        {t('step', { number: step })}
-      </Text>
-      {` · ${text}`}
-    </>
-  );
   const onEnrolled = (enrolled: EnrollmentResult): void => {
     setResult(enrolled);
     void navigate('.', { replace: true, state: ENROLLED_STATE });
@@ -50,20 +54,20 @@ export function JoinSteps({ secret, invitation }: JoinStepsProps) {
   };
   if (result !== undefined) {
     return (
-      <TwoColumns title={t('codesTitle')} hint={numbered(t('codesHint'), 3)}>
+      <TwoColumns title={t('codesTitle')} hint={<StepHint step={3} text={t('codesHint')} />}>
         <RecoveryCodes codes={result.recovery_codes} onStored={finish} />
       </TwoColumns>
     );
   }
   if (enrollment !== undefined) {
     return (
-      <TwoColumns title={t('factorTitle')} hint={numbered(t('factorHint'), 2)}>
+      <TwoColumns title={t('factorTitle')} hint={<StepHint step={2} text={t('factorHint')} />}>
         <FactorStep enrollment={enrollment} onEnrolled={onEnrolled} />
       </TwoColumns>
     );
   }
   return (
-    <TwoColumns title={title} hint={numbered(isReset ? t('resetHint') : recipient, 1)}>
+    <TwoColumns title={title} hint={<StepHint step={1} text={isReset ? t('resetHint') : recipient} />}>
       <PersonStep secret={secret} invitation={invitation} onSubmitted={setEnrollment} />
       <Text size="sm" c="dimmed">
         {endsAt}

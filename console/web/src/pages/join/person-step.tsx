@@ -1,5 +1,5 @@
 import { Button, Input, SegmentedControl, Stack, TextInput } from '@mantine/core';
-import { useForm } from '@mantine/form';
+import { type GetInputPropsReturnType, useForm } from '@mantine/form';
 import { useId } from 'react';
 import { useTranslation } from 'react-i18next';
 import { enroll, LANGUAGES } from '../../../../wire/session.ts';
@@ -20,7 +20,6 @@ interface PersonStepProps {
 
 export function PersonStep({ secret, invitation, onSubmitted }: PersonStepProps) {
   const { t, i18n } = useTranslation('join');
-  const id = useId();
   const isReset = invitation.kind === 'reset';
   const language: Language = isLanguage(i18n.language) ? i18n.language : 'en';
   const form = useForm({ initialValues: { name: '', email: invitation.email ?? '', password: '' } });
@@ -47,43 +46,56 @@ export function PersonStep({ secret, invitation, onSubmitted }: PersonStepProps)
             {...form.getInputProps('name')}
           />
         )}
-        <TextInput
-          label={t('email')}
-          description={t('emailHint')}
-          type="email"
-          autoComplete="username"
-          required
-          withAsterisk={false}
-          // Password managers store it with the password, so it is shown even if it is known.
-          readOnly={invitation.email !== null}
-          variant={invitation.email === null ? 'default' : 'filled'}
-          {...form.getInputProps('email')}
-        />
+        <EmailField isKnown={invitation.email !== null} {...form.getInputProps('email')} />
         <NewPassword
           label={isReset ? t('newPassword') : t('password')}
           value={form.values.password}
           onChange={(password) => form.setFieldValue('password', password)}
           error={form.errors['password']}
         />
-        {!isReset && (
-          <div>
-            <Input.Label labelElement="div" id={id}>
-              {t('language')}
-            </Input.Label>
-            <SegmentedControl
-              fullWidth
-              aria-labelledby={id}
-              value={language}
-              onChange={(value) => isLanguage(value) && void setLanguage(value)}
-              data={LANGUAGES.map((value) => ({ value, label: LANGUAGE_NAMES[value] }))}
-            />
-          </div>
-        )}
+        {!isReset && <LanguageChoice language={language} />}
         <Button type="submit" size="md" loading={submit.isPending}>
           {t('create')}
         </Button>
       </Stack>
     </form>
+  );
+}
+
+/** Password managers store the address with the password, so it is shown even if it is known. */
+function EmailField({ isKnown, ...field }: { readonly isKnown: boolean } & GetInputPropsReturnType) {
+  const { t } = useTranslation('join');
+  return (
+    <TextInput
+      label={t('email')}
+      description={t('emailHint')}
+      type="email"
+      autoComplete="username"
+      required
+      withAsterisk={false}
+      readOnly={isKnown}
+      variant={isKnown ? 'filled' : 'default'}
+      {...field}
+    />
+  );
+}
+
+function LanguageChoice({ language }: { readonly language: Language }) {
+  const { t } = useTranslation('join');
+  const id = useId();
+  return (
+    <div>
+      <Input.Label labelElement="div" id={id}>
+        {t('language')}
+      </Input.Label>
+      <SegmentedControl
+        fullWidth
+        aria-labelledby={id}
+        value={language}
+        onChange={(value) => isLanguage(value) && void setLanguage(value)}
+        data={LANGUAGES.map((value) => ({ value, label: LANGUAGE_NAMES[value] }))}
+      />
+    </div>
   );
 }
 

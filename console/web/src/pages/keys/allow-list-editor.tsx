@@ -1,6 +1,6 @@
 import { ActionIcon, Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { ClipboardPaste, MapPin, Plus, TriangleAlert, X } from 'lucide-react';
-import { useRef, useState } from 'react';
+import { type RefObject, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { useTranslation } from 'react-i18next';
 import { type AllowListEntry, isSameNetwork, listNetworksOfMachine, mergeEntries } from './allow-list.ts';
@@ -26,13 +26,12 @@ export function AllowListEditor({ form, yourAddress }: EditorProps) {
     // The focused row was removed.
     add.current?.focus();
   };
-  const yours = useYourNetworks(yourAddress);
-  const count = mergeEntries(rows, []).length;
-  const hasYours = mergeEntries(rows, yours).length === count;
-  const addYours = (): void => {
-    // The button disappears; the focus moves to the added row.
-    flushSync(() => form.setFieldValue('allow_list', mergeEntries(rows, yours)));
-    form.getInputNode(`allow_list.${count}.cidr`)?.focus();
+  const endPasting = (added: readonly AllowListEntry[]): void => {
+    flushSync(() => {
+      form.setValues({ allow_list: mergeEntries(rows, added), pasted: '' });
+      setPasting(false);
+    });
+    add.current?.focus();
   };
   return (
     <fieldset className={classes['part']}>
@@ -53,43 +52,47 @@ export function AllowListEditor({ form, yourAddress }: EditorProps) {
         </Alert>
       )}
       {isPasting ? (
-        <PasteAddresses
-          form={form}
-          onDone={(added) => {
-            flushSync(() => {
-              form.setValues({ allow_list: mergeEntries(rows, added), pasted: '' });
-              setPasting(false);
-            });
-            add.current?.focus();
-          }}
-        />
+        <PasteAddresses form={form} onDone={endPasting} />
       ) : (
-        <Group gap="xs">
-          <Button
-            ref={add}
-            variant="default"
-            size="xs"
-            leftSection={<Plus size={14} aria-hidden />}
-            onClick={() => form.insertListItem('allow_list', { cidr: '', note: '' })}
-          >
-            {t('form.add')}
-          </Button>
-          {!hasYours && yourAddress !== '' && (
-            <Button variant="default" size="xs" leftSection={<MapPin size={14} aria-hidden />} onClick={addYours}>
-              {t('form.addMine', { address: yourAddress })}
-            </Button>
-          )}
-          <Button
-            variant="default"
-            size="xs"
-            leftSection={<ClipboardPaste size={14} aria-hidden />}
-            onClick={() => setPasting(true)}
-          >
-            {t('form.paste')}
-          </Button>
-        </Group>
+        <AddButtons {...{ form, yourAddress, add }} onPaste={() => setPasting(true)} />
       )}
     </fieldset>
+  );
+}
+
+interface AddButtonsProps extends EditorProps {
+  readonly add: RefObject<HTMLButtonElement | null>;
+  readonly onPaste: () => void;
+}
+
+/** Buttons that add an empty row, the user's own address, or a pasted list. */
+function AddButtons({ form, yourAddress, add, onPaste }: AddButtonsProps) {
+  const { t } = useTranslation('keys');
+  const yours = useYourNetworks(yourAddress);
+  const rows = form.values.allow_list;
+  const count = mergeEntries(rows, []).length;
+  const hasYours = mergeEntries(rows, yours).length === count;
+  const addYours = (): void => {
+    // The button disappears; the focus moves to the added row.
+    flushSync(() => form.setFieldValue('allow_list', mergeEntries(rows, yours)));
+    form.getInputNode(`allow_list.${count}.cidr`)?.focus();
+  };
+  const addRow = (): void => form.insertListItem('allow_list', { cidr: '', note: '' });
+  const look = { variant: 'default', size: 'xs' } as const;
+  return (
+    <Group gap="xs">
+      <Button ref={add} {...look} leftSection={<Plus size={14} aria-hidden />} onClick={addRow}>
+        {t('form.add')}
+      </Button>
+      {!hasYours && yourAddress !== '' && (
+        <Button {...look} leftSection={<MapPin size={14} aria-hidden />} onClick={addYours}>
+          {t('form.addMine', { address: yourAddress })}
+        </Button>
+      )}
+      <Button {...look} leftSection={<ClipboardPaste size={14} aria-hidden />} onClick={onPaste}>
+        {t('form.paste')}
+      </Button>
+    </Group>
   );
 }
 

@@ -1,13 +1,14 @@
-import { Modal } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { createKey } from '../../../../wire/keys.ts';
+import type { CallError } from '../../api/call.ts';
 import { useChange } from '../../api/hooks.ts';
-import { useNotifyApproval } from '../../parts/notifications.tsx';
+import { useNotifyResult } from '../../parts/notifications.tsx';
+import { SecretDialog } from '../../parts/secret-once.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { KeyFields } from './key-form.tsx';
 import { type IssuedKey, KeySecret } from './key-secret.tsx';
-import { NEW_KEY } from './key-values.ts';
+import { type KeyAttributes, NEW_KEY } from './key-values.ts';
 
 interface CreateKeyProps {
   readonly opened: boolean;
@@ -18,32 +19,37 @@ interface CreateKeyProps {
 /** Shows the form, then the key. The key cannot be closed by accident. */
 export function CreateKey({ opened, onClose, yourAddress }: CreateKeyProps) {
   const { t } = useTranslation('keys');
-  const { t: tParts } = useTranslation('parts');
   const params = useTenant();
-  const noteApproval = useNotifyApproval();
+  const notifyResult = useNotifyResult();
   const [issued, setIssued] = useState<IssuedKey>();
   const create = useChange(createKey);
-  const isPinned = issued !== undefined || create.isPending;
+  const send = (body: KeyAttributes, onError: (error: CallError) => void): void =>
+    create.mutate(
+      { params: { ...params }, body },
+      {
+        onError,
+        onSuccess: ({ approval, result }) => {
+          if (result !== null) setIssued(result);
+          else onClose();
+          notifyResult(approval);
+        },
+      },
+    );
+  const onStored = (): void => {
+    setIssued(undefined);
+    onClose();
+  };
   return (
-    <Modal
+    <SecretDialog
       opened={opened || issued !== undefined}
       onClose={onClose}
-      onExitTransitionEnd={() => create.reset()}
+      onClosed={create.reset}
       title={issued === undefined ? t('form.createTitle') : t('secret.createdTitle')}
       size="xl"
-      closeOnClickOutside={false}
-      closeOnEscape={!isPinned}
-      withCloseButton={!isPinned}
-      closeButtonProps={{ 'aria-label': tParts('close') }}
+      isPinned={issued !== undefined || create.isPending}
     >
       {issued !== undefined ? (
-        <KeySecret
-          issued={issued}
-          onStored={() => {
-            setIssued(undefined);
-            onClose();
-          }}
-        />
+        <KeySecret issued={issued} onStored={onStored} />
       ) : (
         <KeyFields
           isClosing={!opened}
@@ -53,21 +59,9 @@ export function CreateKey({ opened, onClose, yourAddress }: CreateKeyProps) {
           submitLabel={t('form.create')}
           isBusy={create.isPending}
           onCancel={onClose}
-          onSubmit={(body, onError) =>
-            create.mutate(
-              { params: { ...params }, body },
-              {
-                onError,
-                onSuccess: ({ approval, result }) => {
-                  if (result !== null) setIssued(result);
-                  else onClose();
-                  if (approval !== null) noteApproval(approval);
-                },
-              },
-            )
-          }
+          onSubmit={send}
         />
       )}
-    </Modal>
+    </SecretDialog>
   );
 }

@@ -2,12 +2,13 @@ import { Modal, Stack } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useTranslation } from 'react-i18next';
 import { editKey } from '../../../../wire/keys.ts';
+import type { CallError } from '../../api/call.ts';
 import { useChange } from '../../api/hooks.ts';
-import { notifySuccess, useNotifyApproval } from '../../parts/notifications.tsx';
+import { useNotifyResult } from '../../parts/notifications.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { KeyFields } from './key-form.tsx';
 import { KeyName } from './key-name.tsx';
-import { type Key, toFormValues } from './key-values.ts';
+import { type Key, type KeyAttributes, toFormValues } from './key-values.ts';
 
 interface EditKeyProps {
   readonly opened: boolean;
@@ -17,11 +18,10 @@ interface EditKeyProps {
   readonly onReload: () => void;
 }
 
-export function EditKey({ opened, apiKey, onClose, yourAddress, onReload }: EditKeyProps) {
+function useEdit({ apiKey, onClose, onReload }: EditKeyProps) {
   const { t } = useTranslation('keys');
-  const { t: tParts } = useTranslation('parts');
   const params = useTenant();
-  const noteApproval = useNotifyApproval();
+  const notifyResult = useNotifyResult();
   const edit = useChange(editKey);
   /** The key has changed since the form was opened, so it is loaded again. */
   const reload = (): void => {
@@ -29,6 +29,26 @@ export function EditKey({ opened, apiKey, onClose, yourAddress, onReload }: Edit
     onReload();
     onClose();
   };
+  const send = (attributes: KeyAttributes, onError: (error: CallError) => void): void =>
+    edit.mutate(
+      { params: { ...params, id: apiKey.id }, body: { ...attributes, revision: apiKey.revision } },
+      {
+        onError: (error) => (error.code === 'changed_meanwhile' ? reload() : onError(error)),
+        onSuccess: ({ approval }) => {
+          notifyResult(approval, t('form.saved'));
+          onClose();
+        },
+      },
+    );
+  return { send, isBusy: edit.isPending };
+}
+
+export function EditKey(props: EditKeyProps) {
+  const { opened, apiKey, onClose, yourAddress } = props;
+  const { t } = useTranslation('keys');
+  const { t: tParts } = useTranslation('parts');
+  const { environment } = useTenant();
+  const { send, isBusy } = useEdit(props);
   return (
     <Modal
       opened={opened}
@@ -36,7 +56,7 @@ export function EditKey({ opened, apiKey, onClose, yourAddress, onReload }: Edit
       title={t('form.editTitle')}
       size="xl"
       closeOnClickOutside={false}
-      closeOnEscape={!edit.isPending}
+      closeOnEscape={!isBusy}
       closeButtonProps={{ 'aria-label': tParts('close') }}
     >
       <Stack gap="md">
@@ -45,24 +65,12 @@ export function EditKey({ opened, apiKey, onClose, yourAddress, onReload }: Edit
           isClosing={!opened}
           initial={toFormValues(apiKey)}
           expiresAt={apiKey.expires_at}
-          environment={params.environment}
+          environment={environment}
           yourAddress={yourAddress}
           submitLabel={t('form.save')}
-          isBusy={edit.isPending}
+          isBusy={isBusy}
           onCancel={onClose}
-          onSubmit={(attributes, onError) =>
-            edit.mutate(
-              { params: { ...params, id: apiKey.id }, body: { ...attributes, revision: apiKey.revision } },
-              {
-                onError: (error) => (error.code === 'changed_meanwhile' ? reload() : onError(error)),
-                onSuccess: ({ approval }) => {
-                  if (approval === null) notifySuccess(t('form.saved'));
-                  else noteApproval(approval);
-                  onClose();
-                },
-              },
-            )
-          }
+          onSubmit={send}
         />
       </Stack>
     </Modal>

@@ -37,14 +37,7 @@ export function KeyDetails({ apiKey, keys }: { readonly apiKey: Key; readonly ke
                 value: <Time value={apiKey.expires_at} isRelative none={t('detail.never')} />,
               }
             : { label: t('detail.revoked'), value: <Time value={revoked_at} isRelative /> },
-          replacement && {
-            label: t('detail.successor'),
-            value: (
-              <Anchor component={Link} to={`?key=${encodeURIComponent(replacement.id)}`} inherit>
-                {replacement.name} ({replacement.prefix}…)
-              </Anchor>
-            ),
-          },
+          replacement && { label: t('detail.successor'), value: <KeyLink apiKey={replacement} /> },
         ]}
       />
       <AllowList apiKey={apiKey} />
@@ -53,6 +46,12 @@ export function KeyDetails({ apiKey, keys }: { readonly apiKey: Key; readonly ke
     </Stack>
   );
 }
+
+const KeyLink = ({ apiKey: { id, name, prefix } }: { readonly apiKey: ListedKey }) => (
+  <Anchor component={Link} to={`?key=${encodeURIComponent(id)}`} inherit>
+    {name} ({prefix}…)
+  </Anchor>
+);
 
 /** Links to the audit records of the key. */
 function AuditLogLink({ apiKey: { id } }: { readonly apiKey: Key }) {

@@ -30,19 +30,11 @@ type Action = 'edit' | 'rotate' | 'revoke';
 
 /** Shows a key with its actions. */
 export function KeyDrawer({ id, keys, yourAddress, onClose, onReload, onShow }: KeyDrawerProps) {
-  const { t } = useTranslation('keys');
-  const { t: tParts } = useTranslation('parts');
+  const { t } = useTranslation('parts');
   const tenant = useTenant();
-  const { environment } = tenant;
   const [action, setAction] = useState<Action>();
-  // The key stays visible while the drawer closes.
-  const [shownId, setShownId] = useState(id);
-  useEffect(() => {
-    if (id !== null) setShownId(id);
-  }, [id]);
-  const query = useRead(showKey, { params: { ...tenant, id: id ?? shownId ?? '' } }, { enabled: id !== null });
+  const query = useRead(showKey, { params: { ...tenant, id: useLastId(id) } }, { enabled: id !== null });
   const key = query.data?.key;
-  const closeAction = (): void => setAction(undefined);
   const content = useFocusFallback(`${action} ${key?.state} ${key?.successor}`);
   return (
     <>
@@ -53,44 +45,74 @@ export function KeyDrawer({ id, keys, yourAddress, onClose, onReload, onShow }: 
         // A page may have one banner only.
         attributes={{ header: { role: 'presentation' } }}
         size="lg"
-        title={
-          <Group gap="xs">
-            <EnvironmentBadge environment={environment} />
-            <Text span fw={600} className={classes['words'] ?? ''}>
-              {key?.name ?? t('detail.title')}
-            </Text>
-          </Group>
-        }
-        closeButtonProps={{ 'aria-label': tParts('close') }}
+        title={<DrawerTitle name={key?.name} />}
+        closeButtonProps={{ 'aria-label': t('close') }}
       >
         {key === undefined ? (
           <KeyPlaceholder error={query.error} onRetry={() => void query.refetch()} />
         ) : (
           <Stack gap="lg" ref={content} tabIndex={-1}>
             <Actions apiKey={key} onAct={setAction} />
-            {key.state === 'altered' && <Alert color="red">{t('detail.altered')}</Alert>}
-            {key.state === 'ending' && <Text size="sm">{t('detail.ending')}</Text>}
+            <StateNotice state={key.state} />
             <KeyDetails apiKey={key} keys={keys ?? []} />
           </Stack>
         )}
       </Drawer>
       {key !== undefined && (
-        <>
-          <EditKey
-            opened={action === 'edit'}
-            apiKey={key}
-            onClose={closeAction}
-            yourAddress={yourAddress}
-            onReload={() => {
-              onReload();
-              void query.refetch();
-            }}
-          />
-          <RotateKey opened={action === 'rotate'} apiKey={key} onClose={closeAction} onRotated={onShow} />
-          <RevokeKey opened={action === 'revoke'} apiKey={key} onClose={closeAction} />
-        </>
+        <ActionDialogs
+          {...{ action, yourAddress, onShow }}
+          apiKey={key}
+          onClose={() => setAction(undefined)}
+          onReload={() => {
+            onReload();
+            void query.refetch();
+          }}
+        />
       )}
     </>
+  );
+}
+
+/** Returns the id, or the last one after it: the key stays visible while the drawer closes. */
+function useLastId(id: string | null): string {
+  const [lastId, setLastId] = useState(id);
+  useEffect(() => {
+    if (id !== null) setLastId(id);
+  }, [id]);
+  return id ?? lastId ?? '';
+}
+
+interface ActionDialogsProps extends Pick<KeyDrawerProps, 'yourAddress' | 'onClose' | 'onReload' | 'onShow'> {
+  readonly action: Action | undefined;
+  readonly apiKey: Key;
+}
+
+function ActionDialogs({ action, apiKey, yourAddress, onClose, onReload, onShow }: ActionDialogsProps) {
+  return (
+    <>
+      <EditKey opened={action === 'edit'} {...{ apiKey, onClose, yourAddress, onReload }} />
+      <RotateKey opened={action === 'rotate'} {...{ apiKey, onClose }} onRotated={onShow} />
+      <RevokeKey opened={action === 'revoke'} {...{ apiKey, onClose }} />
+    </>
+  );
+}
+
+function StateNotice({ state }: Pick<Key, 'state'>) {
+  const { t } = useTranslation('keys');
+  if (state === 'altered') return <Alert color="red">{t('detail.altered')}</Alert>;
+  return state === 'ending' ? <Text size="sm">{t('detail.ending')}</Text> : null;
+}
+
+function DrawerTitle({ name }: { readonly name: string | undefined }) {
+  const { t } = useTranslation('keys');
+  const { environment } = useTenant();
+  return (
+    <Group gap="xs">
+      <EnvironmentBadge environment={environment} />
+      <Text span fw={600} className={classes['words'] ?? ''}>
+        {name ?? t('detail.title')}
+      </Text>
+    </Group>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, NativeSelect, Stack, Text, Textarea, TextInput } from '@mantine/core';
+import { Checkbox, Group, NativeSelect, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import type { Environment } from '../../../../../src/kernel/environment.ts';
@@ -9,6 +9,7 @@ import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { useFieldErrors } from '../../parts/field-errors.ts';
 import { useFocusFirstError } from '../../parts/focus-first-error.ts';
+import { FormButtons } from '../../parts/form-dialog.tsx';
 import { hasWideNetwork, mergeEntries, parseList } from './allow-list.ts';
 import { AllowListEditor } from './allow-list-editor.tsx';
 import type { KeyForm } from './key-form-state.ts';
@@ -70,17 +71,7 @@ function useKeyForm(initial: KeyValues, environment: Environment): KeyForm {
 
 /** Form of a new or changed key. */
 export function KeyFields(props: KeyFormProps) {
-  const {
-    initial,
-    expiresAt = null,
-    environment,
-    yourAddress,
-    submitLabel,
-    isBusy,
-    isClosing,
-    onSubmit,
-    onCancel,
-  } = props;
+  const { initial, expiresAt = null, environment, yourAddress, submitLabel, isBusy, onCancel } = props;
   const { t } = useTranslation('keys');
   const { t: tParts } = useTranslation('parts');
   const needsApproval = useDualControl();
@@ -88,12 +79,12 @@ export function KeyFields(props: KeyFormProps) {
   const { rest, onError, clear } = useFieldErrors(form, { expires_at: 'expiry' });
   const { form: element, onSubmitted } = useFocusFirstError(isBusy);
   const send = form.onSubmit((values) => {
-    if (isClosing) return;
+    if (props.isClosing) return;
     clear();
     // A pasted list is saved even if the user did not press its button.
     const merged = { allow_list: mergeEntries(values.allow_list, parseList(values.pasted).rows), pasted: '' };
     form.setValues(merged);
-    onSubmit(toKeyAttributes({ ...values, ...merged }, Date.now(), expiresAt), onError);
+    props.onSubmit(toKeyAttributes({ ...values, ...merged }, Date.now(), expiresAt), onError);
   });
   return (
     <form
@@ -105,29 +96,9 @@ export function KeyFields(props: KeyFormProps) {
       noValidate
     >
       <Stack gap="lg">
-        {environment === 'production' && (
-          <Group gap="xs">
-            <EnvironmentBadge environment={environment} />
-            <Text size="sm">{t('form.production')}</Text>
-          </Group>
-        )}
+        {environment === 'production' && <ProductionNote />}
         {needsApproval && <DualControlNote />}
-        <TextInput
-          label={t('form.name')}
-          description={t('form.nameHint')}
-          required
-          autoComplete="off"
-          data-autofocus
-          {...form.getInputProps('name')}
-        />
-        <Textarea
-          label={t('form.description')}
-          description={t('form.descriptionHint')}
-          autosize
-          minRows={1}
-          maxRows={5}
-          {...form.getInputProps('description')}
-        />
+        <NameFields form={form} />
         <PermissionPicker form={form} />
         <AllowListEditor form={form} yourAddress={yourAddress} />
         {environment === 'production' && hasWideNetworks(form.values) && (
@@ -139,16 +110,47 @@ export function KeyFields(props: KeyFormProps) {
         )}
         <ExpiryFields form={form} canKeepExpiry={expiresAt !== null} />
         {rest && <ErrorAlert error={rest} />}
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onCancel} disabled={isBusy}>
-            {t('form.cancel')}
-          </Button>
-          <Button type="submit" loading={isBusy}>
-            {needsApproval ? tParts('requestApproval') : submitLabel}
-          </Button>
-        </Group>
+        <FormButtons
+          onCancel={onCancel}
+          label={needsApproval ? tParts('requestApproval') : submitLabel}
+          isBusy={isBusy}
+        />
       </Stack>
     </form>
+  );
+}
+
+function ProductionNote() {
+  const { t } = useTranslation('keys');
+  return (
+    <Group gap="xs">
+      <EnvironmentBadge environment="production" />
+      <Text size="sm">{t('form.production')}</Text>
+    </Group>
+  );
+}
+
+function NameFields({ form }: { readonly form: KeyForm }) {
+  const { t } = useTranslation('keys');
+  return (
+    <>
+      <TextInput
+        label={t('form.name')}
+        description={t('form.nameHint')}
+        required
+        autoComplete="off"
+        data-autofocus
+        {...form.getInputProps('name')}
+      />
+      <Textarea
+        label={t('form.description')}
+        description={t('form.descriptionHint')}
+        autosize
+        minRows={1}
+        maxRows={5}
+        {...form.getInputProps('description')}
+      />
+    </>
   );
 }
 

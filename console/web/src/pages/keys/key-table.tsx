@@ -22,16 +22,7 @@ function useColumns(): readonly Column<ListedKey>[] {
     {
       name: 'name',
       header: t('list.name'),
-      cell: ({ name, prefix }) => (
-        <>
-          <span className={classes['name']} title={name}>
-            {name}
-          </span>
-          <Text span size="xs" c="dimmed" ff="monospace">
-            {prefix}…
-          </Text>
-        </>
-      ),
+      cell: (key) => <Name {...key} />,
     },
     { name: 'state', header: t('list.state'), cell: ({ state }) => <StatusBadge status={state} /> },
     { name: 'permissions', header: t('list.permissions'), visibleFrom: 'lg', cell: (key) => <Permissions {...key} /> },
@@ -71,6 +62,17 @@ export function KeyTable({ keys, error, onRetry, empty }: KeyTableProps) {
     />
   );
 }
+
+const Name = ({ name, prefix }: ListedKey) => (
+  <>
+    <span className={classes['name']} title={name}>
+      {name}
+    </span>
+    <Text span size="xs" c="dimmed" ff="monospace">
+      {prefix}…
+    </Text>
+  </>
+);
 
 function Permissions({ permissions }: ListedKey) {
   const { t } = useTranslation('keys');

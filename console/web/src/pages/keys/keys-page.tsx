@@ -19,19 +19,10 @@ export function KeysPage() {
   // The shell shows the suspension above every page.
   const isSuspended = useMembership().status === 'suspended';
   const [search, setSearch] = useSearchParams();
-  const query = useRead(listKeys, { params: { ...params } });
-  const { data } = query;
+  const { data, error, refetch } = useRead(listKeys, { params: { ...params } });
   const close = (): void => setSearch({});
   const yourAddress = data?.your_address ?? '';
-  const button = mayWrite ? (
-    <Button
-      leftSection={<Plus size={16} aria-hidden />}
-      disabled={isSuspended}
-      onClick={() => setSearch({ create: '1' })}
-    >
-      {t('create')}
-    </Button>
-  ) : undefined;
+  const button = mayWrite && <CreateButton isDisabled={isSuspended} onClick={() => setSearch({ create: '1' })} />;
   return (
     <>
       <PageHeader
@@ -41,8 +32,8 @@ export function KeysPage() {
       />
       <KeyTable
         keys={data?.keys}
-        error={query.error}
-        onRetry={() => void query.refetch()}
+        error={error}
+        onRetry={refetch}
         empty={
           <EmptyState icon={KeyRound} title={t('empty.title')} action={button}>
             {mayWrite ? t('empty.text') : `${t('empty.text')} ${t('empty.readOnly')}`}
@@ -52,16 +43,25 @@ export function KeysPage() {
       <CreateKey
         opened={mayWrite && !isSuspended && data !== undefined && search.has('create')}
         onClose={close}
-        {...{ yourAddress }}
+        yourAddress={yourAddress}
       />
       <KeyDrawer
         id={search.get('key')}
         keys={data?.keys}
         yourAddress={yourAddress}
         onClose={close}
-        onReload={() => void query.refetch()}
+        onReload={refetch}
         onShow={(key) => setSearch({ key })}
       />
     </>
+  );
+}
+
+function CreateButton({ isDisabled, onClick }: { readonly isDisabled: boolean; readonly onClick: () => void }) {
+  const { t } = useTranslation('keys');
+  return (
+    <Button leftSection={<Plus size={16} aria-hidden />} disabled={isDisabled} onClick={onClick}>
+      {t('create')}
+    </Button>
   );
 }

@@ -18,7 +18,6 @@ import {
 export function PermissionPicker({ form }: { readonly form: KeyForm }) {
   const { t } = useTranslation('keys');
   const { error } = form.getInputProps('permissions');
-  const chosen = form.values.permissions;
   return (
     <fieldset
       className={classes['part']}
@@ -29,26 +28,14 @@ export function PermissionPicker({ form }: { readonly form: KeyForm }) {
       <Text size="sm" c="dimmed">
         {t('form.permissionsHint')}
       </Text>
-      <Group gap={6} role="group" aria-label={t('form.presets')}>
-        {PRESET_NAMES.map((preset) => (
-          <Button
-            key={preset}
-            size="compact-sm"
-            variant={isPresetChosen(preset, chosen) ? 'light' : 'default'}
-            aria-pressed={isPresetChosen(preset, chosen)}
-            onClick={() => form.setFieldValue('permissions', [...PRESETS[preset]])}
-          >
-            {t(`form.preset.${preset}`)}
-          </Button>
-        ))}
-      </Group>
+      <Presets form={form} />
       {error && (
         <Text size="sm" c="var(--mantine-color-error)" id="permissions-fault">
           {error}
         </Text>
       )}
       <Checkbox.Group
-        value={chosen}
+        value={form.values.permissions}
         onChange={(values) => form.setFieldValue('permissions', values as Permission[])}
         aria-label={t('form.permissions')}
       >
@@ -66,6 +53,26 @@ export function PermissionPicker({ form }: { readonly form: KeyForm }) {
         </div>
       </Checkbox.Group>
     </fieldset>
+  );
+}
+
+function Presets({ form }: { readonly form: KeyForm }) {
+  const { t } = useTranslation('keys');
+  const chosen = form.values.permissions;
+  return (
+    <Group gap={6} role="group" aria-label={t('form.presets')}>
+      {PRESET_NAMES.map((preset) => (
+        <Button
+          key={preset}
+          size="compact-sm"
+          variant={isPresetChosen(preset, chosen) ? 'light' : 'default'}
+          aria-pressed={isPresetChosen(preset, chosen)}
+          onClick={() => form.setFieldValue('permissions', [...PRESETS[preset]])}
+        >
+          {t(`form.preset.${preset}`)}
+        </Button>
+      ))}
+    </Group>
   );
 }
 

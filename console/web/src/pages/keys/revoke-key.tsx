@@ -24,11 +24,13 @@ export function RevokeKey({ opened, apiKey, onClose }: RevokeKeyProps) {
   const { t } = useTranslation('keys');
   const params = useTenant();
   const revoke = useChange(revokeKey);
-  const now = useNow(MINUTE);
-  const { id, last_used_at } = apiKey;
   const close = (): void => {
     revoke.reset();
     onClose();
+  };
+  const onSuccess = (): void => {
+    notifySuccess(t('revoke.done'));
+    close();
   };
   return (
     <ConfirmDialog
@@ -40,34 +42,31 @@ export function RevokeKey({ opened, apiKey, onClose }: RevokeKeyProps) {
       environment={params.environment}
       isBusy={revoke.isPending}
       error={revoke.error}
-      onConfirm={() =>
-        revoke.mutate(
-          { params: { ...params, id } },
-          {
-            onSuccess: () => {
-              notifySuccess(t('revoke.done'));
-              close();
-            },
-          },
-        )
-      }
+      onConfirm={() => revoke.mutate({ params: { ...params, id: apiKey.id } }, { onSuccess })}
     >
       <Stack gap="sm">
         <KeyName apiKey={apiKey} />
         <Text size="sm">{t('revoke.text')}</Text>
-        {last_used_at === null ? (
-          <Text size="sm">{t('revoke.notUsed')}</Text>
-        ) : (
-          <Text size="sm">
-            {t('revoke.used')}: <Time value={last_used_at} isRelative />
-          </Text>
-        )}
-        {last_used_at !== null && now - Date.parse(last_used_at) < DAY && (
-          <Alert color="yellow" icon={<TriangleAlert size={18} aria-hidden />}>
-            {t('revoke.busy')}
-          </Alert>
-        )}
+        <LastUse at={apiKey.last_used_at} />
       </Stack>
     </ConfirmDialog>
+  );
+}
+
+function LastUse({ at }: { readonly at: string | null }) {
+  const { t } = useTranslation('keys');
+  const now = useNow(MINUTE);
+  if (at === null) return <Text size="sm">{t('revoke.notUsed')}</Text>;
+  return (
+    <>
+      <Text size="sm">
+        {t('revoke.used')}: <Time value={at} isRelative />
+      </Text>
+      {now - Date.parse(at) < DAY && (
+        <Alert color="yellow" icon={<TriangleAlert size={18} aria-hidden />}>
+          {t('revoke.busy')}
+        </Alert>
+      )}
+    </>
   );
 }

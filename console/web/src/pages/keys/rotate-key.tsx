@@ -1,4 +1,4 @@
-import { Modal, NativeSelect, Text, TextInput } from '@mantine/core';
+import { NativeSelect, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { LIMITS } from '../../../../../src/kernel/limits.ts';
@@ -8,7 +8,8 @@ import { useChange } from '../../api/hooks.ts';
 import { DualControlNote, useDualControl } from '../../parts/dual-control.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { DialogForm } from '../../parts/form-dialog.tsx';
-import { useNotifyApproval } from '../../parts/notifications.tsx';
+import { useNotifyResult } from '../../parts/notifications.tsx';
+import { SecretDialog } from '../../parts/secret-once.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { KeyName } from './key-name.tsx';
 import { type IssuedKey, KeySecret } from './key-secret.tsx';
@@ -29,37 +30,32 @@ interface RotateKeyProps {
 /** Asks for the overlap, then shows the new key, which cannot be closed by accident. */
 export function RotateKey({ opened, apiKey, onClose, onRotated }: RotateKeyProps) {
   const { t } = useTranslation('keys');
-  const { t: tParts } = useTranslation('parts');
   const params = useTenant();
-  const noteApproval = useNotifyApproval();
+  const notifyResult = useNotifyResult();
   const rotate = useChange(rotateKey);
   const [issued, setIssued] = useState<IssuedKey>();
-  const isPinned = issued !== undefined || rotate.isPending;
   const send = (overlap_minutes: number): void =>
     rotate.mutate(
       { params: { ...params, id: apiKey.id }, body: { overlap_minutes } },
       {
         onSuccess: ({ approval, result }) => {
-          if (approval !== null) noteApproval(approval);
+          notifyResult(approval);
           if (result === null) onClose();
           else setIssued(result);
         },
       },
     );
   return (
-    <Modal
+    <SecretDialog
       opened={opened}
       onClose={onClose}
-      onExitTransitionEnd={() => {
+      onClosed={() => {
         setIssued(undefined);
         rotate.reset();
       }}
       title={issued === undefined ? t('rotate.title') : t('secret.rotatedTitle')}
       size="lg"
-      closeOnClickOutside={false}
-      closeOnEscape={!isPinned}
-      withCloseButton={!isPinned}
-      closeButtonProps={{ 'aria-label': tParts('close') }}
+      isPinned={issued !== undefined || rotate.isPending}
     >
       {issued === undefined ? (
         <OverlapForm
@@ -78,7 +74,7 @@ export function RotateKey({ opened, apiKey, onClose, onRotated }: RotateKeyProps
           }}
         />
       )}
-    </Modal>
+    </SecretDialog>
   );
 }
 
@@ -99,7 +95,6 @@ function OverlapForm({ apiKey, onSend, onClose, isBusy, error }: OverlapFormProp
   const [typed, setTyped] = useState('');
   const [hasFault, setFault] = useState(false);
   const minutes = choice === 'other' ? parseMinutes(typed) : OVERLAPS[choice];
-  const max = LIMITS.overlapMinutes;
   return (
     <DialogForm
       label={needsApproval ? tParts('requestApproval') : t('rotate.confirm')}
@@ -126,16 +121,30 @@ function OverlapForm({ apiKey, onSend, onClose, isBusy, error }: OverlapFormProp
         data-autofocus
       />
       {choice === 'other' && (
-        <TextInput
-          label={t('rotate.minutes')}
-          description={t('rotate.minutesHint', { max })}
-          inputMode="numeric"
-          value={typed}
-          onChange={(event) => setTyped(event.currentTarget.value)}
-          error={hasFault && minutes === undefined && t('rotate.fault', { max })}
-        />
+        <MinutesField value={typed} onChange={setTyped} hasFault={hasFault && minutes === undefined} />
       )}
     </DialogForm>
+  );
+}
+
+interface MinutesFieldProps {
+  readonly value: string;
+  readonly onChange: (text: string) => void;
+  readonly hasFault: boolean;
+}
+
+function MinutesField({ value, onChange, hasFault }: MinutesFieldProps) {
+  const { t } = useTranslation('keys');
+  const max = LIMITS.overlapMinutes;
+  return (
+    <TextInput
+      label={t('rotate.minutes')}
+      description={t('rotate.minutesHint', { max })}
+      inputMode="numeric"
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      error={hasFault && t('rotate.fault', { max })}
+    />
   );
 }
 

@@ -71,17 +71,14 @@ function OnboardingContent({ onboarding }: { readonly onboarding: Onboarding }) 
   const dialog = useDialog<Environment>();
   const { account, payments, steps } = onboarding;
   const request = (environment: Environment): void => dialog.open(environment);
+  const done = countDone(steps);
+  const progress = t('progress', { done, total: steps.length });
   return (
     <>
       <StatusNotice onboarding={onboarding} onRequest={request} />
       <div className={classes['columns']}>
-        <Panel title={t('progress', { done: countDone(steps), total: steps.length })}>
-          <Progress
-            value={(100 * countDone(steps)) / steps.length}
-            aria-label={t('progress', { done: countDone(steps), total: steps.length })}
-            color="teal"
-            size="sm"
-          />
+        <Panel title={progress}>
+          <Progress value={(100 * done) / steps.length} aria-label={progress} color="teal" size="sm" />
           <StepList onboarding={onboarding} onRequest={request} />
         </Panel>
         <Stack gap="md">

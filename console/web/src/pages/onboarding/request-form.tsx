@@ -37,13 +37,10 @@ interface RequestValues {
   note: string;
 }
 
-function RequestForm({ onClose, processors, suggested }: Omit<RequestDialogProps, 'opened'>) {
+function useRequestForm(suggested: Environment) {
   const { t } = useTranslation('onboarding');
-  const { t: tParts } = useTranslation('parts');
-  const { account } = useMembership();
-  const request = useChange(requestActivation);
   const max = LIMITS.noteCharacters;
-  const form = useForm<RequestValues>({
+  return useForm<RequestValues>({
     initialValues: { environment: suggested, processor: '', note: '' },
     validate: {
       processor: (processor) => (processor === '' ? t('form.missing') : null),
@@ -51,8 +48,15 @@ function RequestForm({ onClose, processors, suggested }: Omit<RequestDialogProps
         containsIssuedPan(note) ? t('form.card') : [...note].length > max ? t('form.long', { max }) : null,
     },
   });
+}
+
+function RequestForm({ onClose, processors, suggested }: Omit<RequestDialogProps, 'opened'>) {
+  const { t } = useTranslation('onboarding');
+  const { t: tParts } = useTranslation('parts');
+  const { account } = useMembership();
+  const request = useChange(requestActivation);
+  const form = useRequestForm(suggested);
   const fieldErrors = useFieldErrors(form);
-  const chosen = processors.find(({ name }) => name === form.values.processor);
   const onSuccess = (): void => {
     notifySuccess(t('form.sent'));
     onClose();
@@ -73,24 +77,7 @@ function RequestForm({ onClose, processors, suggested }: Omit<RequestDialogProps
         data={SANDBOX_FIRST.map((value) => ({ value, label: tParts(value) }))}
         {...form.getInputProps('environment')}
       />
-      <NativeSelect
-        label={t('form.processor')}
-        required
-        data-autofocus
-        data={[
-          { value: '', label: t('form.processorPick') },
-          ...processors.map(({ name, is_simulator }) => ({
-            value: name,
-            label: is_simulator ? t('form.simulator', { name }) : name,
-          })),
-        ]}
-        {...form.getInputProps('processor')}
-      />
-      {chosen?.is_simulator && form.values.environment === 'production' && (
-        <Alert color="yellow" icon={<TriangleAlert size={18} aria-hidden />}>
-          {t('form.simulatorInProduction')}
-        </Alert>
-      )}
+      <ProcessorChoice form={form} processors={processors} />
       <Textarea
         label={t('form.note')}
         description={t('form.noteHint')}
@@ -100,5 +87,35 @@ function RequestForm({ onClose, processors, suggested }: Omit<RequestDialogProps
         {...form.getInputProps('note')}
       />
     </DialogForm>
+  );
+}
+
+interface ProcessorChoiceProps {
+  readonly form: ReturnType<typeof useRequestForm>;
+  readonly processors: Onboarding['processors'];
+}
+
+function ProcessorChoice({ form, processors }: ProcessorChoiceProps) {
+  const { t } = useTranslation('onboarding');
+  const chosen = processors.find(({ name }) => name === form.values.processor);
+  const choices = processors.map(({ name, is_simulator }) => ({
+    value: name,
+    label: is_simulator ? t('form.simulator', { name }) : name,
+  }));
+  return (
+    <>
+      <NativeSelect
+        label={t('form.processor')}
+        required
+        data-autofocus
+        data={[{ value: '', label: t('form.processorPick') }, ...choices]}
+        {...form.getInputProps('processor')}
+      />
+      {chosen?.is_simulator && form.values.environment === 'production' && (
+        <Alert color="yellow" icon={<TriangleAlert size={18} aria-hidden />}>
+          {t('form.simulatorInProduction')}
+        </Alert>
+      )}
+    </>
   );
 }

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useParams } from 'react-router';
 import { resumeAccount, sealAccount, showAccount, suspendAccount } from '../../../../wire/operator.ts';
 import { useChange, useRead } from '../../api/hooks.ts';
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { ConfirmButton } from '../../parts/confirm-dialog.tsx';
 import { CopyField } from '../../parts/copy.tsx';
 import { Details } from '../../parts/details.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
@@ -90,93 +90,73 @@ function Facts({ account }: { readonly account: Account }) {
 function SuspensionButton({ account: { id, name, status } }: { readonly account: Account }) {
   const { t } = useTranslation('operator');
   const isSuspended = status === 'suspended';
-  const [isConfirming, setConfirming] = useState(false);
   const suspend = useChange(suspendAccount);
   const resume = useChange(resumeAccount);
   const change = isSuspended ? resume : suspend;
   const verb = isSuspended ? t('account.resume') : t('account.suspend');
-  const openDialog = (): void => {
-    suspend.reset();
-    resume.reset();
-    setConfirming(true);
+  const confirm = (close: () => void): void => {
+    const onSuccess = (): void => {
+      close();
+      notifySuccess(isSuspended ? t('account.resumed') : t('account.suspended'));
+    };
+    change.mutate({ params: { id } }, { onSuccess });
   };
-  const confirm = (): void =>
-    change.mutate(
-      { params: { id } },
-      {
-        onSuccess: () => {
-          setConfirming(false);
-          notifySuccess(isSuspended ? t('account.resumed') : t('account.suspended'));
-        },
-      },
-    );
   return (
-    <>
-      <Button variant="default" onClick={openDialog}>
-        {verb}
-      </Button>
-      <ConfirmDialog
-        opened={isConfirming}
-        onClose={() => setConfirming(false)}
-        title={isSuspended ? t('account.resumeTitle', { name }) : t('account.suspendTitle', { name })}
-        confirmLabel={verb}
-        onConfirm={confirm}
-        isBusy={change.isPending}
-        error={change.error}
-        isDangerous={!isSuspended}
-      >
-        {isSuspended ? t('account.resumeText') : t('account.suspendText')}
-      </ConfirmDialog>
-    </>
+    <ConfirmButton
+      button={(open) => (
+        <Button variant="default" onClick={open}>
+          {verb}
+        </Button>
+      )}
+      title={isSuspended ? t('account.resumeTitle', { name }) : t('account.suspendTitle', { name })}
+      confirmLabel={verb}
+      change={change}
+      onConfirm={confirm}
+      isDangerous={!isSuspended}
+    >
+      {isSuspended ? t('account.resumeText') : t('account.suspendText')}
+    </ConfirmButton>
   );
 }
 
 /** Seals an altered account again, with the name that the operator confirms. */
 function SealButton({ account: { id, name } }: { readonly account: Account }) {
   const { t } = useTranslation('operator');
-  const [isConfirming, setConfirming] = useState(false);
   const [text, setText] = useState(name);
   const change = useChange(sealAccount);
-  const openDialog = (): void => {
-    change.reset();
+  const openDialog = (open: () => void): void => {
     setText(name);
-    setConfirming(true);
+    open();
   };
-  const confirm = (): void =>
-    change.mutate(
-      { params: { id }, body: { name: text } },
-      {
-        onSuccess: () => {
-          setConfirming(false);
-          notifySuccess(t('account.sealed'));
-        },
-      },
-    );
+  const confirm = (close: () => void): void => {
+    const onSuccess = (): void => {
+      close();
+      notifySuccess(t('account.sealed'));
+    };
+    change.mutate({ params: { id }, body: { name: text } }, { onSuccess });
+  };
   return (
-    <>
-      <Button variant="default" onClick={openDialog}>
-        {t('account.seal')}
-      </Button>
-      <ConfirmDialog
-        opened={isConfirming}
-        onClose={() => setConfirming(false)}
-        title={t('account.sealTitle')}
-        confirmLabel={t('account.seal')}
-        onConfirm={confirm}
-        isBusy={change.isPending}
-        error={change.error}
-      >
-        {t('account.sealText')}
-        <TextInput
-          mt="md"
-          label={t('account.sealName')}
-          description={t('account.sealNameHint')}
-          autoComplete="off"
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
-        />
-      </ConfirmDialog>
-    </>
+    <ConfirmButton
+      button={(open) => (
+        <Button variant="default" onClick={() => openDialog(open)}>
+          {t('account.seal')}
+        </Button>
+      )}
+      title={t('account.sealTitle')}
+      confirmLabel={t('account.seal')}
+      change={change}
+      onConfirm={confirm}
+    >
+      {t('account.sealText')}
+      <TextInput
+        mt="md"
+        label={t('account.sealName')}
+        description={t('account.sealNameHint')}
+        autoComplete="off"
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+      />
+    </ConfirmButton>
   );
 }
 

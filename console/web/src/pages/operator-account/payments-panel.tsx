@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { disablePayments, enablePayments } from '../../../../wire/operator.ts';
 import { useChange } from '../../api/hooks.ts';
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { ConfirmButton } from '../../parts/confirm-dialog.tsx';
 import { Details } from '../../parts/details.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
@@ -35,21 +35,7 @@ export function PaymentsPanel({ account, payments }: PaymentsPanelProps) {
       }
     >
       {is_altered && <Alert color="red">{t('account.paymentsAltered')}</Alert>}
-      {processor === null ? (
-        <Text size="sm" c="dimmed">
-          {t('account.paymentsText')}
-        </Text>
-      ) : (
-        <Details
-          items={[
-            { label: t('account.processor'), value: processor },
-            ...settings.filter(isVisible).map((setting) => ({
-              label: setting.name,
-              value: <SettingValue {...setting} />,
-            })),
-          ]}
-        />
-      )}
+      <ProcessorDetails processor={processor} settings={settings} />
       <Group gap="xs">
         <Button size="sm" variant={enabled ? 'default' : 'filled'} onClick={() => setChanging(true)}>
           {enabled ? t('account.change') : t('account.enable')}
@@ -68,6 +54,21 @@ export function PaymentsPanel({ account, payments }: PaymentsPanelProps) {
       </FormDialog>
     </Panel>
   );
+}
+
+function ProcessorDetails({ processor, settings }: Pick<PaymentsView, 'processor' | 'settings'>) {
+  const { t } = useTranslation('operator');
+  if (processor === null) {
+    return (
+      <Text size="sm" c="dimmed">
+        {t('account.paymentsText')}
+      </Text>
+    );
+  }
+  const items = settings
+    .filter(isVisible)
+    .map((setting) => ({ label: setting.name, value: <SettingValue {...setting} /> }));
+  return <Details items={[{ label: t('account.processor'), value: processor }, ...items]} />;
 }
 
 const isVisible = ({ is_set, is_required }: Setting): boolean => is_set || is_required;
@@ -107,36 +108,32 @@ function ChangeForm({ account, payments, onDone }: PaymentsPanelProps & { readon
 
 function DisableButton({ account, payments: { environment } }: PaymentsPanelProps) {
   const { t } = useTranslation('operator');
-  const [isConfirming, setConfirming] = useState(false);
   const change = useChange(disablePayments);
-  const confirm = (): void =>
+  const confirm = (close: () => void): void =>
     change.mutate(
       { params: { id: account.id, where: environment } },
       {
         onSuccess: ({ approval }) => {
-          setConfirming(false);
+          close();
           notifySuccess(t(approval === null ? 'account.disabledDone' : 'account.approvalNeeded'));
         },
       },
     );
   return (
-    <>
-      <Button size="sm" variant="subtle" color="gray" onClick={() => setConfirming(true)}>
-        {t('account.disable')}
-      </Button>
-      <ConfirmDialog
-        opened={isConfirming}
-        onClose={() => setConfirming(false)}
-        title={t('account.disableTitle', { environment: t(`environment.${environment}`) })}
-        environment={environment}
-        confirmLabel={t('account.disableConfirm')}
-        onConfirm={confirm}
-        isBusy={change.isPending}
-        error={change.error}
-        isDangerous
-      >
-        {t('account.disableText')}
-      </ConfirmDialog>
-    </>
+    <ConfirmButton
+      button={(open) => (
+        <Button size="sm" variant="subtle" color="gray" onClick={open}>
+          {t('account.disable')}
+        </Button>
+      )}
+      title={t('account.disableTitle', { environment: t(`environment.${environment}`) })}
+      environment={environment}
+      confirmLabel={t('account.disableConfirm')}
+      change={change}
+      onConfirm={confirm}
+      isDangerous
+    >
+      {t('account.disableText')}
+    </ConfirmButton>
   );
 }

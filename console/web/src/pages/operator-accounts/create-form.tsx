@@ -15,7 +15,8 @@ interface CreateFormProps {
   readonly onLink: (link: PersonalLink) => void;
 }
 
-export function CreateForm({ onDone, onLink }: CreateFormProps) {
+/** Returns the form, and how to send it. */
+function useCreate({ onDone, onLink }: CreateFormProps) {
   const { t } = useTranslation('operator');
   const change = useChange(createAccount);
   const form = useForm({
@@ -40,14 +41,14 @@ export function CreateForm({ onDone, onLink }: CreateFormProps) {
       },
     );
   };
+  return { form, submit: form.onSubmit(send), isBusy: change.isPending, error: fieldErrors.rest };
+}
+
+export function CreateForm(props: CreateFormProps) {
+  const { t } = useTranslation('operator');
+  const { form, submit, isBusy, error } = useCreate(props);
   return (
-    <DialogForm
-      onSubmit={form.onSubmit(send)}
-      onCancel={onDone}
-      label={t('accounts.save')}
-      isBusy={change.isPending}
-      error={fieldErrors.rest}
-    >
+    <DialogForm onSubmit={submit} onCancel={props.onDone} label={t('accounts.save')} isBusy={isBusy} error={error}>
       <TextInput
         label={t('accounts.name')}
         description={t('accounts.nameHint')}

@@ -33,17 +33,7 @@ export function OperatorAccountsPage() {
     <>
       <PageHeader title={t('accounts.title')} description={t('accounts.description')} actions={create} />
       <Stack gap="md">
-        {(data?.accounts.length ?? 0) > 0 && (
-          <TextInput
-            label={t('accounts.search')}
-            placeholder={t('accounts.searchHint')}
-            leftSection={<Search size={16} aria-hidden />}
-            w={{ base: '100%', xs: 320 }}
-            value={search}
-            onChange={(event) => setSearch(event.currentTarget.value)}
-            autoComplete="off"
-          />
-        )}
+        {(data?.accounts.length ?? 0) > 0 && <SearchField value={search} onChange={setSearch} />}
         <DataTable
           caption={t('accounts.caption')}
           columns={useColumns()}
@@ -63,17 +53,33 @@ export function OperatorAccountsPage() {
   );
 }
 
+interface SearchFieldProps {
+  readonly value: string;
+  readonly onChange: (text: string) => void;
+}
+
+function SearchField({ value, onChange }: SearchFieldProps) {
+  const { t } = useTranslation('operator');
+  return (
+    <TextInput
+      label={t('accounts.search')}
+      placeholder={t('accounts.searchHint')}
+      leftSection={<Search size={16} aria-hidden />}
+      w={{ base: '100%', xs: 320 }}
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      autoComplete="off"
+    />
+  );
+}
+
 function useColumns(): readonly Column<Account>[] {
   const { t } = useTranslation('operator');
   return [
     {
       name: 'name',
       header: t('accounts.columns.name'),
-      cell: ({ name }) => (
-        <Text span inherit display="block" maw={280} truncate title={name}>
-          {name}
-        </Text>
-      ),
+      cell: ({ name }) => <Name name={name} />,
     },
     {
       name: 'status',
@@ -96,14 +102,7 @@ function useColumns(): readonly Column<Account>[] {
     {
       name: 'requests',
       header: t('accounts.columns.requests'),
-      cell: ({ open_requests: count }) =>
-        count === 0 ? (
-          <Text span size="sm" c="dimmed">
-            –
-          </Text>
-        ) : (
-          <Badge tone="attention">{t('accounts.waiting', { count })}</Badge>
-        ),
+      cell: ({ open_requests: count }) => <OpenRequests count={count} />,
     },
     {
       name: 'created',
@@ -136,5 +135,21 @@ function NoAccounts({ isFiltered }: { readonly isFiltered: boolean }) {
     <EmptyState icon={Building2} title={t('accounts.emptyTitle')}>
       {t('accounts.emptyText')}
     </EmptyState>
+  );
+}
+
+const Name = ({ name }: { readonly name: string }) => (
+  <Text span inherit display="block" maw={280} truncate title={name}>
+    {name}
+  </Text>
+);
+
+function OpenRequests({ count }: { readonly count: number }) {
+  const { t } = useTranslation('operator');
+  if (count > 0) return <Badge tone="attention">{t('accounts.waiting', { count })}</Badge>;
+  return (
+    <Text span size="sm" c="dimmed">
+      –
+    </Text>
   );
 }

@@ -40,36 +40,17 @@ export function OperatorKeyringPage() {
 
 function useColumns(): readonly Column<Key>[] {
   const { t, i18n } = useTranslation('operator');
-  const purposeText = usePurposeText();
   const names = useAccountNames();
   return [
     {
       name: 'purpose',
       header: t('keyring.columns.purpose'),
-      cell: ({ purpose }) => (
-        <Stack gap={0}>
-          <Text span size="sm" fw={500}>
-            {purposeText(purpose)}
-          </Text>
-          <Text span size="xs" c="dimmed" ff="monospace">
-            {purpose}
-          </Text>
-        </Stack>
-      ),
+      cell: ({ purpose }) => <Purpose purpose={purpose} />,
     },
     {
       name: 'scope',
       header: t('keyring.columns.scope'),
-      cell: ({ account }) =>
-        account === '' ? (
-          <Text span size="sm" c="dimmed">
-            {t('keyring.whole')}
-          </Text>
-        ) : (
-          <Text span size="sm" title={account}>
-            {names.get(account) ?? account}
-          </Text>
-        ),
+      cell: ({ account }) => <Scope account={account} name={names.get(account)} />,
     },
     {
       name: 'environment',
@@ -110,6 +91,36 @@ function usePurposeText(): (purpose: string) => string {
     const key = `keyring.purpose.${purpose}`;
     return i18n.exists(`operator:${key}`) ? t(key as 'keyring.purpose.tokens') : purpose;
   };
+}
+
+function Purpose({ purpose }: Pick<Key, 'purpose'>) {
+  const purposeText = usePurposeText();
+  return (
+    <Stack gap={0}>
+      <Text span size="sm" fw={500}>
+        {purposeText(purpose)}
+      </Text>
+      <Text span size="xs" c="dimmed" ff="monospace">
+        {purpose}
+      </Text>
+    </Stack>
+  );
+}
+
+function Scope({ account, name }: { readonly account: string; readonly name: string | undefined }) {
+  const { t } = useTranslation('operator');
+  if (account === '') {
+    return (
+      <Text span size="sm" c="dimmed">
+        {t('keyring.whole')}
+      </Text>
+    );
+  }
+  return (
+    <Text span size="sm" title={account}>
+      {name ?? account}
+    </Text>
+  );
 }
 
 const MIN_SHOWN_SHARE = 0.001;

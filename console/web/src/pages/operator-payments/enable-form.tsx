@@ -66,27 +66,16 @@ export function EnableForm(props: EnableFormProps) {
   if (processors.error !== null) return <ErrorAlert error={processors.error} onRetry={processors.refetch} />;
   return (
     <DialogForm onSubmit={submit} onCancel={onCancel} label={label} isBusy={isBusy} error={isAtField ? null : error}>
-      <Select
-        label={t('account.processor')}
-        placeholder={t('enable.chooseProcessor')}
-        data={(processors.data?.processors ?? []).map((each) => each.name)}
+      <ProcessorChoice
+        names={(processors.data?.processors ?? []).map((each) => each.name)}
         value={name}
         onChange={(next) => {
           setName(next);
           setChanges({});
         }}
-        allowDeselect={false}
-        required
       />
       {chosen?.is_simulator && <Alert color="yellow">{t('enable.simulator')}</Alert>}
-      {needsForce && (
-        <Checkbox
-          label={t('enable.force')}
-          description={t('enable.forceHint')}
-          checked={isForced}
-          onChange={(event) => setForced(event.currentTarget.checked)}
-        />
-      )}
+      {needsForce && <ForceChoice value={isForced} onChange={setForced} />}
       <SettingFields
         settings={settings}
         changes={changes}
@@ -96,6 +85,39 @@ export function EnableForm(props: EnableFormProps) {
       />
       {children}
     </DialogForm>
+  );
+}
+
+interface ProcessorChoiceProps {
+  readonly names: readonly string[];
+  readonly value: string | null;
+  readonly onChange: (name: string | null) => void;
+}
+
+function ProcessorChoice({ names, value, onChange }: ProcessorChoiceProps) {
+  const { t } = useTranslation('operator');
+  return (
+    <Select
+      label={t('account.processor')}
+      placeholder={t('enable.chooseProcessor')}
+      data={names}
+      value={value}
+      onChange={onChange}
+      allowDeselect={false}
+      required
+    />
+  );
+}
+
+function ForceChoice({ value, onChange }: { readonly value: boolean; readonly onChange: (value: boolean) => void }) {
+  const { t } = useTranslation('operator');
+  return (
+    <Checkbox
+      label={t('enable.force')}
+      description={t('enable.forceHint')}
+      checked={value}
+      onChange={(event) => onChange(event.currentTarget.checked)}
+    />
   );
 }
 

@@ -41,26 +41,24 @@ type Problem = (typeof PROBLEMS)[number];
 
 const isProblem = (word: string | null): word is Problem => (PROBLEMS as readonly (string | null)[]).includes(word);
 
+function useProblemText(): (problem: string | null) => string {
+  const { t } = useTranslation('operator');
+  return (problem) => (isProblem(problem) ? t(`processors.problem.${problem}`) : (problem ?? '–'));
+}
+
 function useColumns(onResolve: (payment: InDoubtPayment) => void): readonly Column<InDoubtPayment>[] {
   const { t } = useTranslation('operator');
+  const problemText = useProblemText();
   return [
     {
       name: 'payment',
       header: t('processors.inDoubtColumns.payment'),
-      cell: ({ id }) => (
-        <Box miw={150}>
-          <CopyField value={id} label={t('processors.inDoubtColumns.payment')} shown={shortenId(id)} />
-        </Box>
-      ),
+      cell: ({ id }) => <PaymentId id={id} />,
     },
     {
       name: 'account',
       header: t('processors.inDoubtColumns.account'),
-      cell: ({ account, account_name }) => (
-        <Anchor component={Link} to={`/operator/accounts/${encodeURIComponent(account)}`} size="sm">
-          {account_name}
-        </Anchor>
-      ),
+      cell: ({ account, account_name: name }) => <AccountLink account={account} name={name} />,
     },
     {
       name: 'environment',
@@ -82,24 +80,39 @@ function useColumns(onResolve: (payment: InDoubtPayment) => void): readonly Colu
       name: 'problem',
       header: t('processors.inDoubtColumns.problem'),
       visibleFrom: 'md',
-      cell: ({ problem }) => (isProblem(problem) ? t(`processors.problem.${problem}`) : (problem ?? '–')),
+      cell: ({ problem }) => problemText(problem),
     },
     {
       name: 'resolve',
       header: t('processors.inDoubtColumns.resolve'),
       isHeaderHidden: true,
-      cell: (payment) => (
-        <Button
-          variant="default"
-          size="xs"
-          onClick={() => onResolve(payment)}
-          aria-label={`${t('processors.resolve')}: ${payment.id}`}
-        >
-          {t('processors.resolve')}
-        </Button>
-      ),
+      cell: (payment) => <ResolveButton id={payment.id} onClick={() => onResolve(payment)} />,
     },
   ];
+}
+
+function PaymentId({ id }: { readonly id: string }) {
+  const { t } = useTranslation('operator');
+  return (
+    <Box miw={150}>
+      <CopyField value={id} label={t('processors.inDoubtColumns.payment')} shown={shortenId(id)} />
+    </Box>
+  );
+}
+
+const AccountLink = ({ account, name }: { readonly account: string; readonly name: string }) => (
+  <Anchor component={Link} to={`/operator/accounts/${encodeURIComponent(account)}`} size="sm">
+    {name}
+  </Anchor>
+);
+
+function ResolveButton({ id, onClick }: { readonly id: string; readonly onClick: () => void }) {
+  const { t } = useTranslation('operator');
+  return (
+    <Button variant="default" size="xs" onClick={onClick} aria-label={`${t('processors.resolve')}: ${id}`}>
+      {t('processors.resolve')}
+    </Button>
+  );
 }
 
 interface ResolveDialogProps {

@@ -23,8 +23,7 @@ export function RequestCard({ item, onDecide, isOnAccountPage = false }: Request
   const { t } = useTranslation('operator');
   const id = useId();
   const { request, account_name } = item;
-  const { environment, processor, status, requested_by, created_at, decided_by, decided_at, note, decision_note } =
-    request;
+  const { environment, processor, status, requested_by, created_at } = request;
   return (
     <Paper component="article" withBorder p="md" aria-labelledby={id}>
       <Stack gap="sm">
@@ -41,20 +40,7 @@ export function RequestCard({ item, onDecide, isOnAccountPage = false }: Request
           <span>{t('requests.askedBy', { name: requested_by })}</span>
           <Time value={created_at} isRelative />
         </Group>
-        {(note !== '' || decision_note !== '' || decided_by !== null) && (
-          <Details
-            items={[
-              note === '' ? undefined : { label: t('requests.note'), value: note },
-              decision_note === '' ? undefined : { label: t('requests.decisionNote'), value: decision_note },
-              decided_by === null
-                ? undefined
-                : {
-                    label: t('requests.decidedBy', { name: decided_by }),
-                    value: <Time value={decided_at} />,
-                  },
-            ]}
-          />
-        )}
+        <Notes request={request} />
         <Group justify="space-between" gap="sm">
           {isOnAccountPage ? (
             <span />
@@ -67,6 +53,21 @@ export function RequestCard({ item, onDecide, isOnAccountPage = false }: Request
         </Group>
       </Stack>
     </Paper>
+  );
+}
+
+function Notes({ request }: Pick<AccountRequest, 'request'>) {
+  const { t } = useTranslation('operator');
+  const { note, decision_note, decided_by: name, decided_at } = request;
+  if (note === '' && decision_note === '' && name === null) return null;
+  return (
+    <Details
+      items={[
+        note === '' ? undefined : { label: t('requests.note'), value: note },
+        decision_note === '' ? undefined : { label: t('requests.decisionNote'), value: decision_note },
+        name === null ? undefined : { label: t('requests.decidedBy', { name }), value: <Time value={decided_at} /> },
+      ]}
+    />
   );
 }
 

@@ -94,18 +94,13 @@ function DeclineForm({ item, onDone }: FormProps) {
   const [isSubmitted, setSubmitted] = useState(false);
   const change = useChange(declineActivation);
   const text = note.trim();
+  const onSuccess = (): void => {
+    onDone();
+    notifySuccess(t('requests.declined'));
+  };
   const send = (): void => {
     setSubmitted(true);
-    if (text === '') return;
-    change.mutate(
-      { params: toParams(item), body: { decision_note: text } },
-      {
-        onSuccess: () => {
-          onDone();
-          notifySuccess(t('requests.declined'));
-        },
-      },
-    );
+    if (text !== '') change.mutate({ params: toParams(item), body: { decision_note: text } }, { onSuccess });
   };
   return (
     <DialogForm

@@ -40,14 +40,7 @@ export function OverviewPage() {
       <PageHeader
         title={t('title')}
         description={t('description')}
-        actions={
-          <SegmentedControl
-            aria-label={t('period.label')}
-            data={PERIODS.map((value) => ({ value, label: t(`period.d${value}`) }))}
-            value={days}
-            onChange={setDays}
-          />
-        }
+        actions={<PeriodChoice days={days} onChange={setDays} />}
       />
       <Stack gap="xl">
         {error && <ErrorAlert error={error} onRetry={() => void query.refetch()} />}
@@ -63,6 +56,18 @@ export function OverviewPage() {
         )}
       </Stack>
     </>
+  );
+}
+
+function PeriodChoice({ days, onChange }: { readonly days: string; readonly onChange: (days: string) => void }) {
+  const { t } = useTranslation('overview');
+  return (
+    <SegmentedControl
+      aria-label={t('period.label')}
+      data={PERIODS.map((value) => ({ value, label: t(`period.d${value}`) }))}
+      value={days}
+      onChange={onChange}
+    />
   );
 }
 

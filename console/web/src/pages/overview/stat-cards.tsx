@@ -22,23 +22,42 @@ const approvalRate = ({ approved, not_approved }: Figures): number | null =>
   approved + not_approved === 0 ? null : approved / (approved + not_approved);
 const countErrors = ({ refused, failed }: Figures): number => refused + failed;
 
-function useStats({ totals, period }: Overview): readonly Stat[] {
+/** Returns the sentences below the figures. */
+function useNotes({ period }: Overview) {
   const { t } = useTranslation('overview');
-  const { whole, share, milliseconds, duration } = useNumberFormats();
+  const { whole, share, duration } = useNumberFormats();
+  const { requests, refused, failed, payments, approved, not_approved, p95_ms: p95 } = period;
+  const undecided = payments - approved - not_approved;
+  const outcomes = { approved: whole(approved), notApproved: whole(not_approved), undecided: whole(undecided) };
   const { maxMeasuredMs: longest } = LIMITS;
-  const latencyNote = (p95: number | null): string => {
-    if (p95 === null) return t('stats.noRequests');
-    return p95 > longest
+  return {
+    approval:
+      approvalRate(period) === null
+        ? t('stats.noPayments')
+        : t(undecided > 0 ? 'stats.approvalNoteUndecided' : 'stats.approvalNote', outcomes),
+    latency: latencyNote(p95),
+    errors:
+      requests === 0
+        ? t('stats.noRequests')
+        : t('stats.errorsNote', { refused: whole(refused), failed: whole(failed) }),
+    errorsShare: t('stats.errorsShare', {
+      share: share(requests === 0 ? 0 : countErrors(period) / requests),
+      requests: whole(requests),
+    }),
+  };
+  function latencyNote(within: number | null): string {
+    if (within === null) return t('stats.noRequests');
+    return within > longest
       ? t('stats.latencyLonger', { time: duration(longest) })
-      : t('stats.latencyNote', { time: duration(p95) });
-  };
-  const counted = { refused: whole(period.refused), failed: whole(period.failed) };
-  const undecided = period.payments - period.approved - period.not_approved;
-  const outcomes = {
-    approved: whole(period.approved),
-    notApproved: whole(period.not_approved),
-    undecided: whole(undecided),
-  };
+      : t('stats.latencyNote', { time: duration(within) });
+  }
+}
+
+function useStats(overview: Overview): readonly Stat[] {
+  const { t } = useTranslation('overview');
+  const { whole, share, milliseconds } = useNumberFormats();
+  const { totals } = overview;
+  const notes = useNotes(overview);
   const countStat = (name: 'tokens' | 'captures' | 'payments', total: number): Stat => ({
     name: t(`stats.${name}`),
     measure: (figures) => figures[name],
@@ -52,10 +71,7 @@ function useStats({ totals, period }: Overview): readonly Stat[] {
       name: t('stats.approval'),
       measure: approvalRate,
       textOf: share,
-      note:
-        approvalRate(period) === null
-          ? t('stats.noPayments')
-          : t(undecided > 0 ? 'stats.approvalNoteUndecided' : 'stats.approvalNote', outcomes),
+      note: notes.approval,
       good: 'up',
       isShare: true,
     },
@@ -65,7 +81,7 @@ function useStats({ totals, period }: Overview): readonly Stat[] {
       name: t('stats.latency'),
       measure: ({ median_ms }) => median_ms,
       textOf: milliseconds,
-      note: latencyNote(period.p95_ms),
+      note: notes.latency,
       good: 'down',
       title: t('stats.latencyTitle'),
     },
@@ -73,12 +89,9 @@ function useStats({ totals, period }: Overview): readonly Stat[] {
       name: t('stats.errors'),
       measure: countErrors,
       textOf: whole,
-      note: period.requests === 0 ? t('stats.noRequests') : t('stats.errorsNote', counted),
+      note: notes.errors,
       good: 'down',
-      title: t('stats.errorsShare', {
-        share: share(period.requests === 0 ? 0 : countErrors(period) / period.requests),
-        requests: whole(period.requests),
-      }),
+      title: notes.errorsShare,
     },
   ];
 }

@@ -38,7 +38,7 @@ interface HistoryEntryProps {
 function HistoryEntry({ operation, previous, currency }: HistoryEntryProps) {
   const { t } = useTranslation('payments');
   const { t: statusText } = useTranslation('status');
-  const { type, state, amount, status_after, reason, response_code, created_at } = operation;
+  const { type, state, amount, status_after, created_at } = operation;
   const Icon = ICONS[state];
   return (
     <>
@@ -65,20 +65,27 @@ function HistoryEntry({ operation, previous, currency }: HistoryEntryProps) {
             </span>
           )}
         </div>
-        {(reason !== null || response_code !== null) && (
-          <Text size="sm">
-            {reason !== null && <ReasonText reason={reason} />}
-            {reason !== null && response_code !== null && ' · '}
-            {response_code !== null && (
-              <>
-                {t('operation.responseCode')} <span className={classes['code']}>{response_code}</span>
-              </>
-            )}
-          </Text>
-        )}
+        <ProcessorResponse operation={operation} />
         <OperationCodes operation={operation} />
       </div>
     </>
+  );
+}
+
+/** Shows why the operation failed, and the code of the processor. */
+function ProcessorResponse({ operation: { reason, response_code } }: { readonly operation: Operation }) {
+  const { t } = useTranslation('payments');
+  if (reason === null && response_code === null) return null;
+  return (
+    <Text size="sm">
+      {reason !== null && <ReasonText reason={reason} />}
+      {reason !== null && response_code !== null && ' · '}
+      {response_code !== null && (
+        <>
+          {t('operation.responseCode')} <span className={classes['code']}>{response_code}</span>
+        </>
+      )}
+    </Text>
   );
 }
 

@@ -8,9 +8,9 @@ import type { CallError } from '../../api/call.ts';
 import { useChange } from '../../api/hooks.ts';
 import { DialogForm } from '../../parts/form-dialog.tsx';
 import { formatMoney } from '../../parts/money.tsx';
-import { useNotifyApproval } from '../../parts/notifications.tsx';
+import { useNotifyResult } from '../../parts/notifications.tsx';
 import { useTenant } from '../../session/tenant.ts';
-import { countDecimals, parseAmount } from '../payments/amount.ts';
+import { type AmountFault, countDecimals, parseAmount } from '../payments/amount.ts';
 import { notifyOutcome } from './notify-outcome.ts';
 import type { Payment } from './payment.ts';
 
@@ -52,18 +52,16 @@ export function OperateForm(props: OperateFormProps) {
   const { send, isBusy, error } = useOperation({ ...props, payment });
   const max = maxAmount(kind, payment);
   const parsed = isFull ? { amount: max } : parseAmount(typed, max);
-  const formatAmount = (amount: string): string => formatMoney(amount, payment.currency, i18n.language);
   const submit = (): void => {
     setSubmitted(true);
     if ('amount' in parsed) send(isFull ? undefined : parsed.amount, reference.trim());
   };
-  const fault =
-    isSubmitted && 'fault' in parsed ? faultText(t, parsed.fault, formatAmount(max), countDecimals(max)) : undefined;
+  const amountText = 'amount' in parsed ? formatMoney(parsed.amount, payment.currency, i18n.language) : '';
   return (
     <DialogForm
       onSubmit={submit}
       onCancel={onDone}
-      label={t(`act.${kind}Button`, { amount: 'amount' in parsed ? formatAmount(parsed.amount) : '' })}
+      label={t(`act.${kind}Button`, { amount: amountText })}
       isBusy={isBusy}
       error={error}
       isDangerous={kind === 'void'}
@@ -71,17 +69,10 @@ export function OperateForm(props: OperateFormProps) {
       <Text size="sm">
         {t(kind === 'capture' && !payment.can.capture_in_parts ? 'act.captureWholeText' : `act.${kind}Text`)}
       </Text>
-      {allowsPartial(kind, payment) && <AmountChoice isFull={isFull} onChange={setFull} full={formatAmount(max)} />}
-      {!isFull && (
-        <TextInput
-          label={t('act.amount', { currency: payment.currency })}
-          description={t('act.amountHint', { most: formatAmount(max) })}
-          value={typed}
-          onChange={(event) => setTyped(event.currentTarget.value)}
-          error={fault}
-          inputMode="decimal"
-          autoComplete="off"
-          required
+      {allowsPartial(kind, payment) && (
+        <AmountFields
+          {...{ payment, max, isFull, setFull, typed, setTyped }}
+          fault={isSubmitted && 'fault' in parsed ? parsed.fault : undefined}
         />
       )}
       <TextInput
@@ -93,6 +84,39 @@ export function OperateForm(props: OperateFormProps) {
         autoComplete="off"
       />
     </DialogForm>
+  );
+}
+
+interface AmountFieldsProps {
+  readonly payment: Payment;
+  readonly max: string;
+  readonly isFull: boolean;
+  readonly setFull: (isFull: boolean) => void;
+  readonly typed: string;
+  readonly setTyped: (typed: string) => void;
+  readonly fault: AmountFault | undefined;
+}
+
+/** The full amount, or a field for a part of it. */
+function AmountFields({ payment: { currency }, max, isFull, setFull, typed, setTyped, fault }: AmountFieldsProps) {
+  const { t, i18n } = useTranslation('payments');
+  const full = formatMoney(max, currency, i18n.language);
+  return (
+    <>
+      <AmountChoice isFull={isFull} onChange={setFull} full={full} />
+      {!isFull && (
+        <TextInput
+          label={t('act.amount', { currency })}
+          description={t('act.amountHint', { most: full })}
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+          error={fault && faultText(t, fault, full, countDecimals(max))}
+          inputMode="decimal"
+          autoComplete="off"
+          required
+        />
+      )}
+    </>
   );
 }
 
@@ -128,7 +152,7 @@ function AmountChoice({
 
 const faultText = (
   t: ReturnType<typeof useTranslation<'payments'>>['t'],
-  fault: 'form' | 'zero' | 'tooMuch',
+  fault: AmountFault,
   max: string,
   places: number,
 ): string => {
@@ -143,7 +167,7 @@ function useOperation({ kind, payment, onDone, onConflict }: OperateFormProps) {
   const { t, i18n } = useTranslation('payments');
   const { account, environment } = useTenant();
   const client = useQueryClient();
-  const noteApproval = useNotifyApproval();
+  const notifyResult = useNotifyResult();
   const change = useChange(CALLS[kind]);
   const onError = (error: CallError): void => {
     if (error.code !== 'changed_meanwhile') return;
@@ -161,7 +185,7 @@ function useOperation({ kind, payment, onDone, onConflict }: OperateFormProps) {
       {
         onError,
         onSuccess: ({ approval, result }) => {
-          if (approval !== null) noteApproval(approval);
+          notifyResult(approval);
           if (result !== null) notifyOutcome(result, t, i18n.language);
           onDone();
         },

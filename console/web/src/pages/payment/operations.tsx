@@ -5,6 +5,8 @@ import { useCan, useTenant } from '../../session/tenant.ts';
 import { OperateForm, type OperationKind } from './operate-form.tsx';
 import type { Payment } from './payment.ts';
 
+const OPERATIONS = ['capture', 'refund', 'void'] as const satisfies readonly OperationKind[];
+
 interface OperationsProps {
   readonly payment: Payment;
   readonly onConflict: (isChanged: boolean) => void;
@@ -24,17 +26,11 @@ export function Operations({ payment, onConflict }: OperationsProps) {
   };
   return (
     <>
-      {payment.can.capture && <Button onClick={() => start('capture')}>{t('act.capture')}</Button>}
-      {payment.can.refund && (
-        <Button variant="default" onClick={() => start('refund')}>
-          {t('act.refund')}
+      {OPERATIONS.filter((each) => payment.can[each]).map((each) => (
+        <Button key={each} variant={each === 'capture' ? 'filled' : 'default'} onClick={() => start(each)}>
+          {t(`act.${each}`)}
         </Button>
-      )}
-      {payment.can.void && (
-        <Button variant="default" onClick={() => start('void')}>
-          {t('act.void')}
-        </Button>
-      )}
+      ))}
       <FormDialog
         opened={dialog.opened}
         onClose={close}

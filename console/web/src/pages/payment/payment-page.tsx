@@ -62,28 +62,12 @@ function PaymentContent({ payment, back }: PaymentContentProps) {
       <PageHeader
         title={formatMoney(payment.amount, payment.currency, i18n.language)}
         {...(payment.type !== null && { description: t(`type.${payment.type}`) })}
-        beside={
-          <>
-            <StatusBadge status={payment.status} />
-            {payment.refund !== 'none' && <Badge tone="quiet">{t(`refunded.${payment.refund}`)}</Badge>}
-            {payment.is_in_doubt && <StatusBadge status="in-doubt" title={t('unknownOutcome.badge')} />}
-          </>
-        }
+        beside={<Badges payment={payment} />}
         back={back}
         actions={<Operations payment={payment} onConflict={setConflict} />}
       />
       <Stack gap="md">
-        {hasConflict && (
-          <Alert
-            color="yellow"
-            role="alert"
-            withCloseButton
-            closeButtonLabel={t('close')}
-            onClose={() => setConflict(false)}
-          >
-            {t('act.changed')}
-          </Alert>
-        )}
+        {hasConflict && <ConflictNotice onClose={() => setConflict(false)} />}
         <Notices payment={payment} />
         <Amounts payment={payment} />
         <Grid gap="md">
@@ -99,6 +83,27 @@ function PaymentContent({ payment, back }: PaymentContentProps) {
           </Grid.Col>
         </Grid>
       </Stack>
+    </>
+  );
+}
+
+/** The payment changed while the user decided about it. */
+function ConflictNotice({ onClose }: { readonly onClose: () => void }) {
+  const { t } = useTranslation('payments');
+  return (
+    <Alert color="yellow" role="alert" withCloseButton closeButtonLabel={t('close')} onClose={onClose}>
+      {t('act.changed')}
+    </Alert>
+  );
+}
+
+function Badges({ payment: { status, refund, is_in_doubt } }: { readonly payment: Payment }) {
+  const { t } = useTranslation('payments');
+  return (
+    <>
+      <StatusBadge status={status} />
+      {refund !== 'none' && <Badge tone="quiet">{t(`refunded.${refund}`)}</Badge>}
+      {is_in_doubt && <StatusBadge status="in-doubt" title={t('unknownOutcome.badge')} />}
     </>
   );
 }

@@ -1,6 +1,6 @@
 /** Parses amounts that users type. Amounts stay decimal text: money is never a floating-point number. */
 
-type AmountFault = 'form' | 'zero' | 'tooMuch';
+export type AmountFault = 'form' | 'zero' | 'tooMuch';
 
 const TYPED = /^(\d{1,12})(?:[.,](\d+))?$/;
 

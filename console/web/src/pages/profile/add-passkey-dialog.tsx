@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { Modal, Stack, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { LIMITS } from '../../../../../src/kernel/limits.ts';
@@ -6,6 +6,7 @@ import { addPasskey, beginPasskey } from '../../../../wire/profile.ts';
 import { CallError } from '../../api/call.ts';
 import { useChange } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { FormButtons } from '../../parts/form-dialog.tsx';
 import { notifySuccess } from '../../parts/notifications.tsx';
 import { registerPasskey } from '../../session/passkey.ts';
 import { useUserAgentText } from './user-agent.ts';
@@ -24,22 +25,20 @@ export function AddPasskeyDialog({ opened, onClose }: DialogProps) {
   );
 }
 
-function PasskeyForm({ onClose }: { readonly onClose: () => void }) {
-  const { t } = useTranslation('profile');
-  const agentText = useUserAgentText();
-  const [label, setLabel] = useState(() => agentText(navigator.userAgent));
+/** Registers a passkey in three steps: the options, the ceremony of the browser, and its result. */
+function useRegistration(onRegistered: () => void) {
   const begin = useChange(beginPasskey);
   const add = useChange(addPasskey);
   const [failure, setFailure] = useState<CallError | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const register = async (): Promise<void> => {
+  const register = async (label: string): Promise<void> => {
+    if (isBusy) return;
     setBusy(true);
     setFailure(null);
     try {
       const { options } = await begin.mutateAsync({});
-      await add.mutateAsync({ body: { credential: await registerPasskey(options), label: label.trim() } });
-      notifySuccess(t('passkeyAdded'));
-      onClose();
+      await add.mutateAsync({ body: { credential: await registerPasskey(options), label } });
+      onRegistered();
     } catch (error) {
       if (!(error instanceof CallError)) throw error;
       setFailure(error);
@@ -47,9 +46,20 @@ function PasskeyForm({ onClose }: { readonly onClose: () => void }) {
       setBusy(false);
     }
   };
+  return { register, failure, isBusy };
+}
+
+function PasskeyForm({ onClose }: { readonly onClose: () => void }) {
+  const { t } = useTranslation('profile');
+  const agentText = useUserAgentText();
+  const [label, setLabel] = useState(() => agentText(navigator.userAgent));
+  const { register, failure, isBusy } = useRegistration(() => {
+    notifySuccess(t('passkeyAdded'));
+    onClose();
+  });
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (!isBusy) void register();
+    void register(label.trim());
   };
   return (
     <form onSubmit={submit}>
@@ -65,14 +75,7 @@ function PasskeyForm({ onClose }: { readonly onClose: () => void }) {
           value={label}
           onChange={(event) => setLabel(event.currentTarget.value)}
         />
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose} disabled={isBusy}>
-            {t('cancel')}
-          </Button>
-          <Button type="submit" loading={isBusy}>
-            {t('addPasskey')}
-          </Button>
-        </Group>
+        <FormButtons onCancel={onClose} label={t('addPasskey')} isBusy={isBusy} />
       </Stack>
     </form>
   );

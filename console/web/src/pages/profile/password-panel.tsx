@@ -38,18 +38,11 @@ function PasswordForm({ onClose }: { readonly onClose: () => void }) {
   const form = useForm({ initialValues: { current: '', password: '' } });
   const fieldErrors = useFieldErrors(form);
   const change = useChange(changePassword);
-  const save = form.onSubmit((body) =>
-    change.mutate(
-      { body },
-      {
-        onSuccess: () => {
-          notifySuccess(t('changed'));
-          onClose();
-        },
-        onError: fieldErrors.onError,
-      },
-    ),
-  );
+  const onSuccess = (): void => {
+    notifySuccess(t('changed'));
+    onClose();
+  };
+  const save = form.onSubmit((body) => change.mutate({ body }, { onSuccess, onError: fieldErrors.onError }));
   return (
     <form onSubmit={save}>
       <Stack gap="md" maw={420}>

@@ -9,8 +9,8 @@ import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { useFieldErrors } from '../../parts/field-errors.ts';
 import { notifySuccess } from '../../parts/notifications.tsx';
 import { Panel } from '../../parts/panel.tsx';
-import { useSession, useSessionControls } from '../../session/session.tsx';
-import { isLanguage } from '../../text/index.ts';
+import { type Session, useSession, useSessionControls } from '../../session/session.tsx';
+import { isLanguage, type Language } from '../../text/index.ts';
 import { LANGUAGE_NAMES } from '../../text/language-names.ts';
 import { ChangeEmailDialog } from './change-email-dialog.tsx';
 
@@ -22,19 +22,14 @@ export function PersonPanel() {
   const fieldErrors = useFieldErrors(form);
   const [isChangingEmail, setChangingEmail] = useState(false);
   const edit = useChange(editProfile);
+  const onSuccess = (session: Session): void => {
+    fieldErrors.clear();
+    setSession(session);
+    form.resetDirty();
+    notifySuccess(t('saved'));
+  };
   const save = form.onSubmit(({ name, language }) =>
-    edit.mutate(
-      { body: { name: name.trim(), language } },
-      {
-        onSuccess: (session) => {
-          fieldErrors.clear();
-          setSession(session);
-          form.resetDirty();
-          notifySuccess(t('saved'));
-        },
-        onError: fieldErrors.onError,
-      },
-    ),
+    edit.mutate({ body: { name: name.trim(), language } }, { onSuccess, onError: fieldErrors.onError }),
   );
   return (
     <Panel title={t('person')}>
@@ -49,29 +44,8 @@ export function PersonPanel() {
             maw={420}
             {...form.getInputProps('name')}
           />
-          <Group align="flex-end" gap="xs">
-            <TextInput
-              label={t('email')}
-              description={t('emailHint')}
-              value={person.email}
-              readOnly
-              flex="1 1 14rem"
-              maw={420}
-              variant="filled"
-            />
-            <Button variant="default" onClick={() => setChangingEmail(true)}>
-              {t('changeEmail')}
-            </Button>
-          </Group>
-          <NativeSelect
-            label={t('language')}
-            maw={420}
-            data={LANGUAGES.map((value) => ({ value, label: LANGUAGE_NAMES[value] }))}
-            value={form.values.language}
-            onChange={(event) =>
-              isLanguage(event.currentTarget.value) && form.setFieldValue('language', event.currentTarget.value)
-            }
-          />
+          <EmailField email={person.email} onChange={() => setChangingEmail(true)} />
+          <LanguageField value={form.values.language} onChange={(value) => form.setFieldValue('language', value)} />
           <Group>
             <Button type="submit" loading={edit.isPending} disabled={!form.isDirty()}>
               {t('save')}
@@ -81,5 +55,43 @@ export function PersonPanel() {
       </form>
       <ChangeEmailDialog opened={isChangingEmail} onClose={() => setChangingEmail(false)} />
     </Panel>
+  );
+}
+
+function EmailField({ email, onChange }: { readonly email: string; readonly onChange: () => void }) {
+  const { t } = useTranslation('profile');
+  return (
+    <Group align="flex-end" gap="xs">
+      <TextInput
+        label={t('email')}
+        description={t('emailHint')}
+        value={email}
+        readOnly
+        flex="1 1 14rem"
+        maw={420}
+        variant="filled"
+      />
+      <Button variant="default" onClick={onChange}>
+        {t('changeEmail')}
+      </Button>
+    </Group>
+  );
+}
+
+interface LanguageFieldProps {
+  readonly value: Language;
+  readonly onChange: (language: Language) => void;
+}
+
+function LanguageField({ value, onChange }: LanguageFieldProps) {
+  const { t } = useTranslation('profile');
+  return (
+    <NativeSelect
+      label={t('language')}
+      maw={420}
+      data={LANGUAGES.map((each) => ({ value: each, label: LANGUAGE_NAMES[each] }))}
+      value={value}
+      onChange={(event) => isLanguage(event.currentTarget.value) && onChange(event.currentTarget.value)}
+    />
   );
 }

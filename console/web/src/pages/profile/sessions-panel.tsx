@@ -1,9 +1,8 @@
 import { Button, Group, Text } from '@mantine/core';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { revokeOtherSessions, revokeSession } from '../../../../wire/profile.ts';
 import { useChange } from '../../api/hooks.ts';
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { ConfirmButton } from '../../parts/confirm-dialog.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { notifySuccess } from '../../parts/notifications.tsx';
@@ -17,40 +16,48 @@ type SessionRow = Profile['sessions'][number];
 
 export function SessionsPanel({ sessions }: { readonly sessions: readonly SessionRow[] }) {
   const { t } = useTranslation('profile');
-  const [isConfirming, setConfirming] = useState(false);
   const revoke = useChange(revokeSession);
-  const revokeOthers = useChange(revokeOtherSessions);
-  const onSuccess = (): void => {
-    setConfirming(false);
-    notifySuccess(t('ended'));
-  };
+  const onSuccess = (): void => notifySuccess(t('ended'));
   const columns = useColumns(({ id }) => revoke.mutate({ params: { id } }, { onSuccess }), revoke.isPending);
   return (
     <Panel
       title={t('sessions')}
       description={t('sessionsHint')}
-      actions={
-        sessions.length > 1 && (
-          <Button variant="default" onClick={() => setConfirming(true)}>
+      actions={<RevokeOthersButton hasOthers={sessions.length > 1} />}
+    >
+      {revoke.error && <ErrorAlert error={revoke.error} />}
+      <DataTable caption={t('sessions')} columns={columns} rows={sessions} rowKey={({ id }) => id} empty={null} />
+    </Panel>
+  );
+}
+
+/** The dialog stays while it closes, although its button is gone when no other session is left. */
+function RevokeOthersButton({ hasOthers }: { readonly hasOthers: boolean }) {
+  const { t } = useTranslation('profile');
+  const change = useChange(revokeOtherSessions);
+  const confirm = (close: () => void): void => {
+    const onSuccess = (): void => {
+      close();
+      notifySuccess(t('ended'));
+    };
+    change.mutate({}, { onSuccess });
+  };
+  return (
+    <ConfirmButton
+      button={(open) =>
+        hasOthers && (
+          <Button variant="default" onClick={open}>
             {t('endOthers')}
           </Button>
         )
       }
+      title={t('endOthersTitle')}
+      confirmLabel={t('endOthers')}
+      change={change}
+      onConfirm={confirm}
     >
-      {revoke.error && <ErrorAlert error={revoke.error} />}
-      <DataTable caption={t('sessions')} columns={columns} rows={sessions} rowKey={({ id }) => id} empty={null} />
-      <ConfirmDialog
-        opened={isConfirming}
-        onClose={() => setConfirming(false)}
-        title={t('endOthersTitle')}
-        confirmLabel={t('endOthers')}
-        onConfirm={() => revokeOthers.mutate({}, { onSuccess })}
-        isBusy={revokeOthers.isPending}
-        error={revokeOthers.error}
-      >
-        {t('endOthersHint')}
-      </ConfirmDialog>
-    </Panel>
+      {t('endOthersHint')}
+    </ConfirmButton>
   );
 }
 
@@ -61,19 +68,7 @@ function useColumns(onRevoke: (session: SessionRow) => void, isBusy: boolean): C
     {
       name: 'agent',
       header: t('session'),
-      cell: ({ agent, address, is_current }) => (
-        <>
-          <Group gap="xs">
-            <Text size="sm" fw={500} title={agent}>
-              {agentText(agent)}
-            </Text>
-            {is_current && <Badge tone="good">{t('thisOne')}</Badge>}
-          </Group>
-          <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-            {address}
-          </Text>
-        </>
-      ),
+      cell: (session) => <Agent session={session} />,
     },
     { name: 'since', header: t('since'), visibleFrom: 'sm', cell: ({ created_at }) => <Time value={created_at} /> },
     {
@@ -102,4 +97,22 @@ function useColumns(onRevoke: (session: SessionRow) => void, isBusy: boolean): C
         ),
     },
   ];
+}
+
+function Agent({ session: { agent, address, is_current } }: { readonly session: SessionRow }) {
+  const { t } = useTranslation('profile');
+  const agentText = useUserAgentText();
+  return (
+    <>
+      <Group gap="xs">
+        <Text size="sm" fw={500} title={agent}>
+          {agentText(agent)}
+        </Text>
+        {is_current && <Badge tone="good">{t('thisOne')}</Badge>}
+      </Group>
+      <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+        {address}
+      </Text>
+    </>
+  );
 }

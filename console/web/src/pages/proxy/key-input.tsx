@@ -15,9 +15,8 @@ interface KeyInputProps {
   readonly error: string | undefined;
 }
 
-/** Reads a key from a file or from pasted text. The key is only in the memory of this form. */
-export function KeyInput({ label, hint, isSecret = false, value, onChange, error }: KeyInputProps) {
-  const { t } = useTranslation('proxy');
+/** Returns the chosen file of a secret, or the fault of a file that cannot be used. */
+function useKeyFile(isSecret: boolean, onChange: (text: string) => void) {
   const [fault, setFault] = useState<KeyFileFault>();
   const [chosen, setChosen] = useState<File>();
   const resetRef = useRef<() => void>(null);
@@ -36,6 +35,13 @@ export function KeyInput({ label, hint, isSecret = false, value, onChange, error
     setChosen(undefined);
     onChange(text);
   };
+  return { fault, chosen, resetRef, load, change };
+}
+
+/** Reads a key from a file or from pasted text. The key is only in the memory of this form. */
+export function KeyInput({ label, hint, isSecret = false, value, onChange, error }: KeyInputProps) {
+  const { t } = useTranslation('proxy');
+  const { fault, chosen, resetRef, load, change } = useKeyFile(isSecret, onChange);
   const common = {
     label,
     description: hint ?? t('upload.fileHint'),

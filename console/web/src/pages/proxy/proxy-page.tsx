@@ -1,12 +1,11 @@
 import { Button, SimpleGrid, Skeleton, Stack } from '@mantine/core';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { removeProxy, showProxy } from '../../../../wire/proxy.ts';
 import { useChange, useRead } from '../../api/hooks.ts';
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { ConfirmButton } from '../../parts/confirm-dialog.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { FormDialog, useDialog } from '../../parts/form-dialog.tsx';
-import { notifySuccess, useNotifyApproval } from '../../parts/notifications.tsx';
+import { useNotifyResult } from '../../parts/notifications.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { useCan, useTenant } from '../../session/tenant.ts';
 import { type Configuration, KeyPanels } from './key-panels.tsx';
@@ -74,41 +73,36 @@ function RemoveButton() {
   const { t } = useTranslation('proxy');
   const { account, environment } = useTenant();
   const mayWrite = useCan()('proxy:write');
-  const noteApproval = useNotifyApproval();
+  const notifyResult = useNotifyResult();
   const change = useChange(removeProxy);
-  const [isConfirming, setConfirming] = useState(false);
   if (!mayWrite) return null;
-  const remove = (): void =>
+  const remove = (close: () => void): void =>
     change.mutate(
       { params: { account, environment } },
       {
         onSuccess: ({ approval }) => {
-          setConfirming(false);
-          if (approval === null) notifySuccess(t('remove.done'));
-          else noteApproval(approval);
+          close();
+          notifyResult(approval, t('remove.done'));
         },
       },
     );
   return (
-    <>
-      <Button variant="default" onClick={() => setConfirming(true)}>
-        {t('remove.button')}
-      </Button>
-      <ConfirmDialog
-        opened={isConfirming}
-        onClose={() => setConfirming(false)}
-        title={t('remove.title')}
-        environment={environment}
-        confirmLabel={t('remove.confirm')}
-        onConfirm={remove}
-        isBusy={change.isPending}
-        error={change.error}
-        isDangerous
-        {...(environment === 'production' && { confirmText: t('remove.typed') })}
-      >
-        {t('remove.text')}
-      </ConfirmDialog>
-    </>
+    <ConfirmButton
+      button={(open) => (
+        <Button variant="default" onClick={open}>
+          {t('remove.button')}
+        </Button>
+      )}
+      title={t('remove.title')}
+      environment={environment}
+      confirmLabel={t('remove.confirm')}
+      change={change}
+      onConfirm={remove}
+      isDangerous
+      {...(environment === 'production' && { confirmText: t('remove.typed') })}
+    >
+      {t('remove.text')}
+    </ConfirmButton>
   );
 }
 

@@ -1,13 +1,13 @@
 import { Alert, Button, Fieldset, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import { TriangleAlert } from 'lucide-react';
-import { useState } from 'react';
+import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { LIMITS } from '../../../../../src/kernel/limits.ts';
 import { configureProxy } from '../../../../wire/proxy.ts';
 import { useChange } from '../../api/hooks.ts';
-import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
+import { ConfirmDialog, type ConfirmDialogProps } from '../../parts/confirm-dialog.tsx';
 import { ErrorAlert, useErrorText } from '../../parts/error-alert.tsx';
-import { notifySuccess, useNotifyApproval } from '../../parts/notifications.tsx';
+import { useNotifyResult } from '../../parts/notifications.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { type Changes, findFaultySetting, toSettings } from '../../parts/setting-changes.ts';
 import { SettingField } from '../../parts/setting-field.tsx';
@@ -43,52 +43,29 @@ function useDescriptionText(): (setting: Setting) => string {
 }
 
 export function SettingsPanel({ settings }: { readonly settings: readonly Setting[] }) {
-  const { t, i18n } = useTranslation('proxy');
+  const { t } = useTranslation('proxy');
   const { environment } = useTenant();
   const mayWrite = useCan()('proxy:write');
-  const descriptionText = useDescriptionText();
   const [changes, setChanges] = useState<Changes>({});
   const [isConfirming, setConfirming] = useState(false);
   const { save, isBusy, error, faultOf } = useSave(changes, () => setChanges({}));
-  const count = Object.keys(changes).length;
-  const submit = (): void => {
+  const names = Object.keys(changes);
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    if (names.length === 0) return;
     if (environment === 'production') setConfirming(true);
     else save(() => undefined);
   };
   return (
     <Panel title={t('settings.title')} description={t('settings.text')}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (count > 0) submit();
-        }}
-      >
+      <form onSubmit={submit}>
         <Stack gap="lg">
           {groupByPrefix(settings).map(([group, members]) => (
-            <Fieldset
+            <SettingGroup
               key={group}
-              variant="unstyled"
-              legend={
-                <Text span fw={600} size="sm">
-                  {i18n.exists(`proxy:settings.group.${group}`) ? t(`settings.group.${group as 'jose'}`) : group}
-                </Text>
-              }
-            >
-              <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md" mt="xs">
-                {members.map((setting) => (
-                  <SettingField
-                    key={setting.name}
-                    setting={setting}
-                    description={descriptionText(setting)}
-                    choices={setting.choices}
-                    maxLength={LIMITS.proxySettingCharacters}
-                    changes={changes}
-                    onChange={mayWrite ? setChanges : undefined}
-                    error={faultOf(setting.name)}
-                  />
-                ))}
-              </SimpleGrid>
-            </Fieldset>
+              {...{ group, members, changes, faultOf }}
+              onChange={mayWrite ? setChanges : undefined}
+            />
           ))}
           {isPasswordUnused(settings, changes) && (
             <Alert color="yellow" role="status" icon={<TriangleAlert size={18} aria-hidden />}>
@@ -96,25 +73,74 @@ export function SettingsPanel({ settings }: { readonly settings: readonly Settin
             </Alert>
           )}
           {error !== null && <ErrorAlert error={error} />}
-          {mayWrite && <Buttons count={count} isBusy={isBusy} onReset={() => setChanges({})} />}
+          {mayWrite && <Buttons count={names.length} isBusy={isBusy} onReset={() => setChanges({})} />}
         </Stack>
       </form>
-      <ConfirmDialog
+      <SaveDialog
         opened={isConfirming}
         onClose={() => setConfirming(false)}
-        title={t('settings.save')}
-        environment={environment}
-        confirmLabel={t('settings.save')}
         onConfirm={() => save(() => setConfirming(false))}
-        isBusy={isBusy}
-      >
-        {Object.keys(changes).map((name) => (
-          <Text key={name} size="sm" ff="monospace">
-            {name}
-          </Text>
-        ))}
-      </ConfirmDialog>
+        {...{ names, isBusy }}
+      />
     </Panel>
+  );
+}
+
+interface SaveDialogProps extends Pick<ConfirmDialogProps, 'opened' | 'onClose' | 'onConfirm' | 'isBusy'> {
+  /** Names of the changed settings. */
+  readonly names: readonly string[];
+}
+
+function SaveDialog({ names, ...props }: SaveDialogProps) {
+  const { t } = useTranslation('proxy');
+  const { environment } = useTenant();
+  return (
+    <ConfirmDialog {...props} title={t('settings.save')} environment={environment} confirmLabel={t('settings.save')}>
+      {names.map((name) => (
+        <Text key={name} size="sm" ff="monospace">
+          {name}
+        </Text>
+      ))}
+    </ConfirmDialog>
+  );
+}
+
+interface SettingGroupProps {
+  readonly group: string;
+  readonly members: readonly Setting[];
+  readonly changes: Changes;
+  /** Undefined when the user has no permission. */
+  readonly onChange: ((changes: Changes) => void) | undefined;
+  readonly faultOf: (name: string) => string | undefined;
+}
+
+function SettingGroup({ group, members, changes, onChange, faultOf }: SettingGroupProps) {
+  const { t, i18n } = useTranslation('proxy');
+  const descriptionText = useDescriptionText();
+  return (
+    <Fieldset
+      variant="unstyled"
+      legend={
+        <Text span fw={600} size="sm">
+          {i18n.exists(`proxy:settings.group.${group}`) ? t(`settings.group.${group as 'jose'}`) : group}
+        </Text>
+      }
+    >
+      <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md" mt="xs">
+        {members.map((setting) => (
+          <SettingField
+            key={setting.name}
+            setting={setting}
+            description={descriptionText(setting)}
+            choices={setting.choices}
+            maxLength={LIMITS.proxySettingCharacters}
+            changes={changes}
+            onChange={onChange}
+            error={faultOf(setting.name)}
+          />
+        ))}
+      </SimpleGrid>
+    </Fieldset>
   );
 }
 
@@ -150,7 +176,7 @@ function Buttons({
 function useSave(changes: Changes, onSaved: () => void) {
   const { t } = useTranslation('proxy');
   const { account, environment } = useTenant();
-  const noteApproval = useNotifyApproval();
+  const notifyResult = useNotifyResult();
   const textOf = useErrorText();
   const change = useChange(configureProxy);
   const settings = toSettings(changes);
@@ -160,8 +186,7 @@ function useSave(changes: Changes, onSaved: () => void) {
       {
         onSettled: onEnd,
         onSuccess: ({ approval }) => {
-          if (approval === null) notifySuccess(t('settings.saved'));
-          else noteApproval(approval);
+          notifyResult(approval, t('settings.saved'));
           onSaved();
         },
       },

@@ -1,11 +1,11 @@
 import { Select } from '@mantine/core';
-import { useForm } from '@mantine/form';
+import { type UseFormReturnType, useForm } from '@mantine/form';
 import { useTranslation } from 'react-i18next';
 import { configureProxy } from '../../../../wire/proxy.ts';
 import { useChange } from '../../api/hooks.ts';
 import { useFieldErrors } from '../../parts/field-errors.ts';
 import { DialogForm } from '../../parts/form-dialog.tsx';
-import { notifySuccess, useNotifyApproval } from '../../parts/notifications.tsx';
+import { useNotifyResult } from '../../parts/notifications.tsx';
 import { PasswordField } from '../../parts/password-field.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { KeyInput } from './key-input.tsx';
@@ -48,7 +48,7 @@ const toBody = (kind: KeyKind, { file, passphrase, certificate, overlap }: Value
 export function UploadForm({ kind, isReplacing, onDone }: UploadFormProps) {
   const { t } = useTranslation('proxy');
   const { account, environment } = useTenant();
-  const noteApproval = useNotifyApproval();
+  const notifyResult = useNotifyResult();
   const change = useChange(configureProxy);
   const form = useForm<Values>({
     initialValues: { file: '', passphrase: '', certificate: '', overlap: 'now' },
@@ -62,8 +62,7 @@ export function UploadForm({ kind, isReplacing, onDone }: UploadFormProps) {
       {
         onError: fieldErrors.onError,
         onSuccess: ({ approval }) => {
-          if (approval === null) notifySuccess(t('upload.saved'));
-          else noteApproval(approval);
+          notifyResult(approval, t('upload.saved'));
           onDone();
         },
       },
@@ -84,32 +83,43 @@ export function UploadForm({ kind, isReplacing, onDone }: UploadFormProps) {
         onChange={(text) => form.setFieldValue('file', text)}
         error={form.errors['file'] as string | undefined}
       />
-      {kind === 'merchant' && (
-        <>
-          <PasswordField
-            label={t('upload.passphrase')}
-            description={t('upload.passphraseHint')}
-            autoComplete="off"
-            {...form.getInputProps('passphrase')}
-          />
-          <KeyInput
-            label={t('upload.withCertificate')}
-            hint={t('upload.withCertificateHint')}
-            value={form.values.certificate}
-            onChange={(text) => form.setFieldValue('certificate', text)}
-            error={form.errors['certificate'] as string | undefined}
-          />
-        </>
-      )}
-      {isReplacing && (
-        <Select
-          label={t('upload.overlap')}
-          description={t('upload.overlapHint')}
-          data={OVERLAP_NAMES.map((value) => ({ value, label: t(`upload.overlapChoices.${value}`) }))}
-          allowDeselect={false}
-          {...form.getInputProps('overlap')}
-        />
-      )}
+      {kind === 'merchant' && <MerchantFields form={form} />}
+      {isReplacing && <OverlapField form={form} />}
     </DialogForm>
+  );
+}
+
+/** Passphrase of a private key, and the certificate that goes with it. */
+function MerchantFields({ form }: { readonly form: UseFormReturnType<Values> }) {
+  const { t } = useTranslation('proxy');
+  return (
+    <>
+      <PasswordField
+        label={t('upload.passphrase')}
+        description={t('upload.passphraseHint')}
+        autoComplete="off"
+        {...form.getInputProps('passphrase')}
+      />
+      <KeyInput
+        label={t('upload.withCertificate')}
+        hint={t('upload.withCertificateHint')}
+        value={form.values.certificate}
+        onChange={(text) => form.setFieldValue('certificate', text)}
+        error={form.errors['certificate'] as string | undefined}
+      />
+    </>
+  );
+}
+
+function OverlapField({ form }: { readonly form: UseFormReturnType<Values> }) {
+  const { t } = useTranslation('proxy');
+  return (
+    <Select
+      label={t('upload.overlap')}
+      description={t('upload.overlapHint')}
+      data={OVERLAP_NAMES.map((value) => ({ value, label: t(`upload.overlapChoices.${value}`) }))}
+      allowDeselect={false}
+      {...form.getInputProps('overlap')}
+    />
   );
 }

@@ -7,7 +7,7 @@ import { setDualControl } from '../../../../wire/approvals.ts';
 import { showTeam } from '../../../../wire/team.ts';
 import { useChange, useRead } from '../../api/hooks.ts';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
-import { notifySuccess, useNotifyApproval } from '../../parts/notifications.tsx';
+import { notifySuccess, useNotifyResult } from '../../parts/notifications.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
@@ -93,7 +93,7 @@ function DualControlDialog({ isOn, opened, onClose }: DualControlDialogProps) {
   const { t } = useTranslation('settings');
   const { account } = useMembership();
   const { refresh } = useSessionControls();
-  const noteApproval = useNotifyApproval();
+  const notifyResult = useNotifyResult();
   const change = useChange(setDualControl);
   const confirm = (): void =>
     change.mutate(
@@ -101,7 +101,7 @@ function DualControlDialog({ isOn, opened, onClose }: DualControlDialogProps) {
       {
         onSuccess: ({ approval, result }) => {
           onClose();
-          if (approval !== null) noteApproval(approval);
+          notifyResult(approval);
           if (result !== null) notifySuccess(result.dual_control ? t('dualControl.doneOn') : t('dualControl.doneOff'));
           refresh();
         },

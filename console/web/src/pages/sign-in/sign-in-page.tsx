@@ -6,10 +6,11 @@ import { useTranslation } from 'react-i18next';
 import { useLocation, useNavigate } from 'react-router';
 import { Unreachable } from '../../parts/unreachable.tsx';
 import { LoadingScreen } from '../../session/require-sign-in.tsx';
+import type { Methods } from '../../session/second-factor.tsx';
 import { useSessionControls } from '../../session/session.tsx';
 import { TwoColumns } from '../../shell/two-columns.tsx';
 import { PasswordStep } from './password-step.tsx';
-import { type Methods, SecondStep } from './second-step.tsx';
+import { SecondStep } from './second-step.tsx';
 
 /** Returns the page to open after sign-in, only within the console. */
 function parseReturnPath(state: unknown): string {

@@ -1,8 +1,8 @@
 import { Button, Stack, Text } from '@mantine/core';
-import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ConfirmDialog } from '../../parts/confirm-dialog.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { useDialog } from '../../parts/form-dialog.tsx';
 import { notifySuccess } from '../../parts/notifications.tsx';
 import { Time } from '../../parts/time.tsx';
 import type { Invitation, PlainChange } from './team-calls.ts';
@@ -14,31 +14,42 @@ interface InvitationsTableProps {
 
 export function InvitationsTable({ invitations, withdraw }: InvitationsTableProps) {
   const { t } = useTranslation('team');
-  const [selected, setSelected] = useState<Invitation>();
-  const [isConfirming, setConfirming] = useState(false);
-  const recipient = ({ person, email }: Invitation): string => person ?? email ?? t('anyone');
+  const dialog = useDialog<Invitation>();
   const openDialog = (invitation: Invitation): void => {
     withdraw?.reset();
-    setSelected(invitation);
-    setConfirming(true);
+    dialog.open(invitation);
   };
-  const columns: readonly Column<Invitation>[] = [
-    {
-      name: 'email',
-      header: t('columns.email'),
-      cell: (invitation) => (
-        <Stack gap={0} miw={0}>
-          <Text span size="sm" fw={500}>
-            {recipient(invitation)}
+  return (
+    <>
+      <DataTable
+        caption={t('invitations')}
+        columns={useColumns(withdraw && openDialog)}
+        rows={invitations}
+        rowKey={({ id }) => id}
+        empty={
+          <Text size="sm" c="dimmed">
+            {t('noInvitations')}
           </Text>
-          {invitation.person !== null && (
-            <Text span size="xs" c="dimmed">
-              {invitation.email}
-            </Text>
-          )}
-        </Stack>
-      ),
-    },
+        }
+      />
+      {withdraw && (
+        <WithdrawDialog opened={dialog.opened} invitation={dialog.subject} withdraw={withdraw} onClose={dialog.close} />
+      )}
+    </>
+  );
+}
+
+/** Returns the name or address of the invited user. */
+function useRecipient(): (invitation: Invitation) => string {
+  const { t } = useTranslation('team');
+  return ({ person, email }) => person ?? email ?? t('anyone');
+}
+
+function useColumns(onWithdraw: ((invitation: Invitation) => void) | undefined): readonly Column<Invitation>[] {
+  const { t } = useTranslation('team');
+  const recipient = useRecipient();
+  return [
+    { name: 'email', header: t('columns.email'), cell: (invitation) => <Recipient invitation={invitation} /> },
     {
       name: 'role',
       header: t('columns.role'),
@@ -58,47 +69,62 @@ export function InvitationsTable({ invitations, withdraw }: InvitationsTableProp
       isHeaderHidden: true,
       width: 110,
       cell: (invitation) =>
-        withdraw && (
+        onWithdraw && (
           <Button
             variant="default"
             size="xs"
             aria-label={t('withdraw.label', { email: recipient(invitation) })}
-            onClick={() => openDialog(invitation)}
+            onClick={() => onWithdraw(invitation)}
           >
             {t('withdraw.button')}
           </Button>
         ),
     },
   ];
+}
+
+function Recipient({ invitation }: { readonly invitation: Invitation }) {
+  const recipient = useRecipient();
+  return (
+    <Stack gap={0} miw={0}>
+      <Text span size="sm" fw={500}>
+        {recipient(invitation)}
+      </Text>
+      {invitation.person !== null && (
+        <Text span size="xs" c="dimmed">
+          {invitation.email}
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+interface WithdrawDialogProps {
+  readonly opened: boolean;
+  readonly invitation: Invitation | undefined;
+  readonly withdraw: PlainChange<string>;
+  readonly onClose: () => void;
+}
+
+function WithdrawDialog({ opened, invitation, withdraw, onClose }: WithdrawDialogProps) {
+  const { t } = useTranslation('team');
+  const recipient = useRecipient();
   const done = (): void => {
-    setConfirming(false);
+    onClose();
     notifySuccess(t('withdraw.done'));
   };
   return (
-    <>
-      <DataTable
-        caption={t('invitations')}
-        columns={columns}
-        rows={invitations}
-        rowKey={({ id }) => id}
-        empty={
-          <Text size="sm" c="dimmed">
-            {t('noInvitations')}
-          </Text>
-        }
-      />
-      <ConfirmDialog
-        opened={isConfirming}
-        onClose={() => setConfirming(false)}
-        title={t('withdraw.title')}
-        confirmLabel={t('withdraw.confirm')}
-        onConfirm={() => selected !== undefined && withdraw?.send(selected.id, done)}
-        isBusy={withdraw?.isBusy ?? false}
-        error={withdraw?.error ?? null}
-        isDangerous
-      >
-        {selected !== undefined && <strong>{recipient(selected)}</strong>} {t('withdraw.text')}
-      </ConfirmDialog>
-    </>
+    <ConfirmDialog
+      opened={opened}
+      onClose={onClose}
+      title={t('withdraw.title')}
+      confirmLabel={t('withdraw.confirm')}
+      onConfirm={() => invitation !== undefined && withdraw.send(invitation.id, done)}
+      isBusy={withdraw.isBusy}
+      error={withdraw.error}
+      isDangerous
+    >
+      {invitation !== undefined && <strong>{recipient(invitation)}</strong>} {t('withdraw.text')}
+    </ConfirmDialog>
   );
 }

@@ -22,20 +22,19 @@ export function InviteForm({ invite, firstRole, onLink, onCancel }: InviteFormPr
   const form = useForm<{ email: string; role: AccountRole }>({
     initialValues: { email: '', role: firstRole ?? 'developer' },
     validate: { email: (text) => (EMAIL_PATTERN.test(text.trim()) ? null : t('invite.emailForm')) },
+    transformValues: ({ email, role }) => ({ email: email.trim(), role }),
   });
   const fieldErrors = useFieldErrors(form);
-  const send = ({ email, role }: { email: string; role: AccountRole }): void =>
-    invite.send(
-      { email: email.trim(), role },
-      {
-        onError: fieldErrors.onError,
-        onApprovalPending: onCancel,
-        onLink: (link) => onLink({ ...link, text: t('link.inviteText', { email: email.trim() }) }),
-      },
-    );
+  const send = form.onSubmit((body) =>
+    invite.send(body, {
+      onError: fieldErrors.onError,
+      onApprovalPending: onCancel,
+      onLink: (link) => onLink({ ...link, text: t('link.inviteText', { email: body.email }) }),
+    }),
+  );
   return (
     <DialogForm
-      onSubmit={form.onSubmit(send)}
+      onSubmit={send}
       onCancel={onCancel}
       label={t('invite.send')}
       isBusy={invite.isBusy}

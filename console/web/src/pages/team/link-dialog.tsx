@@ -1,6 +1,6 @@
-import { Modal, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { SecretOnce } from '../../parts/secret-once.tsx';
+import { SecretDialog, SecretOnce } from '../../parts/secret-once.tsx';
 import { Time, useNow } from '../../parts/time.tsx';
 
 /** Invitation link of one user. */
@@ -19,21 +19,13 @@ interface LinkDialogProps {
   readonly onClose: () => void;
 }
 
-/** Shows a link once. Only the button closes the dialog, so that the link is not lost by accident. */
+/** Shows a link once. */
 export function LinkDialog({ link, onClose }: LinkDialogProps) {
   const { t } = useTranslation('team');
   return (
-    <Modal
-      opened={link !== undefined}
-      onClose={onClose}
-      title={t('link.title')}
-      size="lg"
-      withCloseButton={false}
-      closeOnEscape={false}
-      closeOnClickOutside={false}
-    >
+    <SecretDialog opened={link !== undefined} title={t('link.title')} size="lg">
       {link !== undefined && <LinkContent link={link} onStored={onClose} />}
-    </Modal>
+    </SecretDialog>
   );
 }
 

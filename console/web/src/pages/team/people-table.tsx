@@ -21,10 +21,9 @@ interface PeopleTableProps {
   readonly onAction: (action: PersonAction, person: Person) => void;
 }
 
-export function PeopleTable({ people, isInvited, error, onRetry, actionsFor, onAction }: PeopleTableProps) {
+function useColumns({ actionsFor, onAction }: PeopleTableProps): readonly Column<Person>[] {
   const { t } = useTranslation('team');
-  const { t: operatorText } = useTranslation('operator');
-  const columns: readonly Column<Person>[] = [
+  return [
     { name: 'person', header: t('columns.person'), cell: (person) => <PersonCell {...person} /> },
     { name: 'role', header: t('columns.role'), visibleFrom: 'sm', cell: ({ role }) => t(`role.${role}`) },
     {
@@ -47,10 +46,16 @@ export function PeopleTable({ people, isInvited, error, onRetry, actionsFor, onA
       cell: (person) => <Actions person={person} actions={actionsFor(person)} onAction={onAction} />,
     },
   ];
+}
+
+export function PeopleTable(props: PeopleTableProps) {
+  const { people, isInvited, error, onRetry } = props;
+  const { t } = useTranslation('team');
+  const { t: operatorText } = useTranslation('operator');
   return (
     <DataTable
       caption={t('people')}
-      columns={columns}
+      columns={useColumns(props)}
       rows={people}
       rowKey={({ id }) => id}
       error={error}

@@ -14,8 +14,8 @@ interface PersonDialogsProps {
   readonly calls: TeamCalls;
   /** Open dialog and its user; both stay while the dialog closes. */
   readonly opened: boolean;
-  readonly action: PersonAction | undefined;
-  readonly person: Person | undefined;
+  readonly action?: PersonAction;
+  readonly person?: Person;
   readonly onClose: () => void;
   readonly onLink: (link: PersonalLink) => void;
 }

@@ -17,7 +17,7 @@ import { useCan, useMembership } from '../../session/tenant.ts';
 import type { AccountRole } from './role-choice.tsx';
 import type { TeamCalls } from './team-calls.ts';
 import { TeamView } from './team-view.tsx';
-import { useApprovableLinkCall, useApprovablePlainCall, usePlainCall } from './use-calls.ts';
+import { useLinkCall, usePlainCall } from './use-calls.ts';
 
 export function TeamPage() {
   const { t } = useTranslation('team');
@@ -64,16 +64,16 @@ function useTeamCalls(account: string): TeamCalls {
   return {
     firstRole: 'developer',
     removeText: 'remove.text',
-    invite: useApprovableLinkCall(inviteToTeam, (body: { email: string; role: AccountRole }) => ({
+    invite: useLinkCall(inviteToTeam, (body: { email: string; role: AccountRole }) => ({
       params: { account },
       body,
     })),
     withdraw: usePlainCall(revokeInvitation, (id: string) => ({ params: { account, id } })),
-    changeRole: useApprovablePlainCall(changeRole, ({ person, role }: { person: string; role: AccountRole }) => ({
+    changeRole: usePlainCall(changeRole, ({ person, role }: { person: string; role: AccountRole }) => ({
       ...toParams(person),
       body: { role },
     })),
     remove: usePlainCall(removeFromTeam, toParams),
-    reset: useApprovableLinkCall(resetMember, toParams),
+    reset: useLinkCall(resetMember, toParams),
   };
 }

@@ -21,60 +21,53 @@ interface TeamViewProps {
   readonly order: 2 | 3;
 }
 
+function listActions(calls: TeamCalls, { may_reset, is_you }: Person): readonly PersonAction[] {
+  return [
+    ...(calls.changeRole ? (['change'] as const) : []),
+    // Users change their own sign-in under Profile.
+    ...(calls.reset && may_reset && !is_you ? (['reset'] as const) : []),
+    ...(calls.remove ? (['remove'] as const) : []),
+  ];
+}
+
 /** Shows users and pending invitations of an account or of the operators. */
 export function TeamView({ team, calls, isInviting, onInvited, order }: TeamViewProps) {
   const { t } = useTranslation('team');
   const [link, setLink] = useState<PersonalLink>();
   const dialog = useDialog<{ action: PersonAction; person: Person }>();
   const { data, error, refetch } = team;
-  const actionsFor = ({ may_reset, is_you }: Person): readonly PersonAction[] => [
-    ...(calls.changeRole ? (['change'] as const) : []),
-    // Users change their own sign-in under Profile.
-    ...(calls.reset && may_reset && !is_you ? (['reset'] as const) : []),
-    ...(calls.remove ? (['remove'] as const) : []),
-  ];
+  const hasInvitations = (data?.invitations.length ?? 0) > 0;
   const openAction = (action: PersonAction, person: Person): void => {
     calls.changeRole?.reset();
     calls.remove?.reset();
     dialog.open({ action, person });
   };
+  const onLink = (created: PersonalLink): void => {
+    onInvited();
+    setLink(created);
+  };
   return (
     <Stack gap="xl">
       <PeopleTable
-        isInvited={(data?.invitations.length ?? 0) > 0}
+        isInvited={hasInvitations}
         people={data?.people}
         error={error}
         onRetry={refetch}
-        actionsFor={actionsFor}
+        actionsFor={(person) => listActions(calls, person)}
         onAction={openAction}
       />
-      {data !== undefined && data.invitations.length > 0 && (
+      {hasInvitations && (
         <Stack gap="sm">
           <Title order={order} size="h3">
             {t('invitations')}
           </Title>
-          <InvitationsTable invitations={data.invitations} withdraw={calls.withdraw} />
+          <InvitationsTable invitations={data?.invitations ?? []} withdraw={calls.withdraw} />
         </Stack>
       )}
-      <PersonDialogs
-        calls={calls}
-        opened={dialog.opened}
-        action={dialog.subject?.action}
-        person={dialog.subject?.person}
-        onClose={dialog.close}
-        onLink={setLink}
-      />
+      <PersonDialogs calls={calls} opened={dialog.opened} {...dialog.subject} onClose={dialog.close} onLink={setLink} />
       {calls.invite && (
         <FormDialog opened={isInviting} onClose={onInvited} title={t('invite.title')}>
-          <InviteForm
-            invite={calls.invite}
-            firstRole={calls.firstRole}
-            onCancel={onInvited}
-            onLink={(created) => {
-              onInvited();
-              setLink(created);
-            }}
-          />
+          <InviteForm invite={calls.invite} firstRole={calls.firstRole} onCancel={onInvited} onLink={onLink} />
         </FormDialog>
       )}
       <LinkDialog link={link} onClose={() => setLink(undefined)} />

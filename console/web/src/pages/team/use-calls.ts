@@ -1,7 +1,7 @@
 import type { Definition } from '../../../../wire/definition.ts';
 import type { CallArgs } from '../../api/call.ts';
 import { useChange } from '../../api/hooks.ts';
-import { useNotifyApproval } from '../../parts/notifications.tsx';
+import { useNotifyResult } from '../../parts/notifications.tsx';
 import type { LinkChange, PlainChange } from './team-calls.ts';
 
 interface Link {
@@ -15,68 +15,47 @@ interface ApprovableResponse<Result> {
   readonly result: Result | null;
 }
 
+/** Returns the id of the approval that a change needs; null when it was made. */
+const approvalOf = (data: object): string | null =>
+  'approval' in data ? (data as ApprovableResponse<unknown>).approval : null;
+
 export function useLinkCall<Body, Input>(
-  definition: Definition<Body, undefined, Link>,
+  definition: Definition<Body, undefined, Link | ApprovableResponse<Link>>,
   argsOf: (input: Input) => CallArgs<Body, undefined>,
 ): LinkChange<Input> {
   const change = useChange(definition);
-  return {
-    isBusy: change.isPending,
-    send: (input, { onLink, onError }) => change.mutate(argsOf(input), { onSuccess: onLink, onError }),
-  };
-}
-
-export function usePlainCall<Body, Data, Input>(
-  definition: Definition<Body, undefined, Data>,
-  argsOf: (input: Input) => CallArgs<Body, undefined>,
-): PlainChange<Input> {
-  const { mutate, isPending, error, reset } = useChange(definition);
-  return {
-    isBusy: isPending,
-    error,
-    reset,
-    send: (input, onSent) => mutate(argsOf(input), { onSuccess: () => onSent(true) }),
-  };
-}
-
-/** Like `useLinkCall`, for changes that may need approval. */
-export function useApprovableLinkCall<Body, Input>(
-  definition: Definition<Body, undefined, ApprovableResponse<Link>>,
-  argsOf: (input: Input) => CallArgs<Body, undefined>,
-): LinkChange<Input> {
-  const change = useChange(definition);
-  const noteApproval = useNotifyApproval();
+  const notifyResult = useNotifyResult();
   return {
     isBusy: change.isPending,
     send: (input, { onLink, onApprovalPending, onError }) =>
       change.mutate(argsOf(input), {
         onError,
-        onSuccess: ({ approval, result }) => {
-          if (result !== null) onLink(result);
-          if (approval === null) return;
-          onApprovalPending();
-          noteApproval(approval);
+        onSuccess: (data) => {
+          const link = 'url' in data ? data : data.result;
+          if (link === null) onApprovalPending();
+          else onLink(link);
+          notifyResult(approvalOf(data));
         },
       }),
   };
 }
 
-/** Like `usePlainCall`, for changes that may need approval. */
-export function useApprovablePlainCall<Body, Result, Input>(
-  definition: Definition<Body, undefined, ApprovableResponse<Result>>,
+export function usePlainCall<Body, Data extends object, Input>(
+  definition: Definition<Body, undefined, Data>,
   argsOf: (input: Input) => CallArgs<Body, undefined>,
 ): PlainChange<Input> {
   const { mutate, isPending, error, reset } = useChange(definition);
-  const noteApproval = useNotifyApproval();
+  const notifyResult = useNotifyResult();
   return {
     isBusy: isPending,
     error,
     reset,
     send: (input, onSent) =>
       mutate(argsOf(input), {
-        onSuccess: ({ approval }) => {
+        onSuccess: (data) => {
+          const approval = approvalOf(data);
           onSent(approval === null);
-          if (approval !== null) noteApproval(approval);
+          notifyResult(approval);
         },
       }),
   };

@@ -61,32 +61,45 @@ export function TokenSearch({ search, onSearch, serviceError }: TokenSearchProps
             setFault(undefined);
           }}
         />
-        <TextInput
-          className={classes['value'] ?? ''}
-          label={t('search.value')}
-          placeholder={t(`search.hint.${by}`)}
-          value={typed}
-          onChange={(event) => setTyped(event.currentTarget.value)}
-          error={message !== undefined}
-          {...(message !== undefined && { 'aria-describedby': 'search-fault' })}
-          inputMode={by === 'last_four' || by === 'bin' ? 'numeric' : 'text'}
-          type="search"
-          autoComplete="off"
-          autoCapitalize="none"
-          spellCheck={false}
-        />
+        <ValueField by={by} value={typed} onChange={setTyped} hasFault={message !== undefined} />
       </FilterBar>
-      {message !== undefined && (
-        <Text
-          id="search-fault"
-          role="alert"
-          size="sm"
-          c="var(--mantine-color-error)"
-          className={classes['fault'] ?? ''}
-        >
-          {message}
-        </Text>
-      )}
+      {message !== undefined && <Fault message={message} />}
     </>
   );
 }
+
+/** Names the fault for screen readers. */
+const FAULT_ID = 'search-fault';
+
+interface ValueFieldProps {
+  readonly by: SearchKind;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly hasFault: boolean;
+}
+
+function ValueField({ by, value, onChange, hasFault }: ValueFieldProps) {
+  const { t } = useTranslation('tokens');
+  return (
+    <TextInput
+      className={classes['value'] ?? ''}
+      label={t('search.value')}
+      placeholder={t(`search.hint.${by}`)}
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      error={hasFault}
+      {...(hasFault && { 'aria-describedby': FAULT_ID })}
+      inputMode={by === 'last_four' || by === 'bin' ? 'numeric' : 'text'}
+      type="search"
+      autoComplete="off"
+      autoCapitalize="none"
+      spellCheck={false}
+    />
+  );
+}
+
+const Fault = ({ message }: { readonly message: string }) => (
+  <Text id={FAULT_ID} role="alert" size="sm" c="var(--mantine-color-error)" className={classes['fault'] ?? ''}>
+    {message}
+  </Text>
+);

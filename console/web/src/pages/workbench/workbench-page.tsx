@@ -57,23 +57,20 @@ function useRecords() {
   return { token, capture, areLoaded: !tokens.isPending && !captures.isPending };
 }
 
-function Workbench() {
+/** Returns what the user chose and typed, and the last run. */
+function useWorkbench(records: ReturnType<typeof useRecords>) {
   const { account } = useTenant();
-  const records = useRecords();
   const [kind, setKind] = useState<Kind>('jose');
   const [example, setExample] = useState<ExampleName>('purchase');
   const [hashType, setHashType] = useState<HashType>('SHA256');
   /** Undefined while the example is unchanged. */
   const [typed, setTyped] = useState<string>();
   const [fault, setFault] = useState<'empty' | 'tooLong'>();
-  const { t } = useTranslation('workbench');
   const change = useChange(tryPayload);
   const { token = 'TOKEN', capture = 'CAPTURE' } = records;
   const payload = typed ?? PAYLOADS[kind][example]({ token, capture });
   /** True while the records of the example load. */
   const isIncomplete = typed === undefined && !records.areLoaded;
-  const sent = change.variables?.body?.payload ?? '';
-  const error = change.data?.error ?? null;
   const start = (next: { kind?: Kind; example?: ExampleName }): void => {
     setKind(next.kind ?? kind);
     setExample(next.example ?? example);
@@ -87,41 +84,34 @@ function Workbench() {
     if (found !== undefined || change.isPending || isIncomplete) return;
     change.mutate({ params: { account }, body: { kind, payload, ...(kind === 'hash' && { hash_type: hashType }) } });
   };
+  const isBusy = change.isPending || isIncomplete;
+  return { kind, example, hashType, setHashType, start, payload, typed, setTyped, fault, change, run, isBusy };
+}
+
+function Workbench() {
+  const records = useRecords();
+  const { t } = useTranslation('workbench');
+  const { change, fault, payload, run, start, ...bench } = useWorkbench(records);
+  const sent = change.variables?.body?.payload ?? '';
+  const error = change.data?.error ?? null;
   return (
     <Grid gap="md">
       <Grid.Col span={{ base: 12, lg: 7 }}>
         <Panel>
-          <Choices kind={kind} example={example} onChange={start} hashType={hashType} onHashType={setHashType} />
+          <Choices {...bench} onChange={start} onHashType={bench.setHashType} />
           <RecordsNote {...records} />
           <PayloadEditor
             value={payload}
-            onChange={setTyped}
+            onChange={bench.setTyped}
             onRun={run}
             faultLine={sent === payload ? faultPosition(error)?.line : undefined}
             error={fault && t(fault)}
           />
-          <Group gap="sm">
-            <Button
-              onClick={run}
-              loading={change.isPending || isIncomplete}
-              leftSection={<Play size={16} aria-hidden />}
-            >
-              {t('run')}
-            </Button>
-            {typed !== undefined && (
-              <Button
-                variant="subtle"
-                color="gray"
-                leftSection={<RotateCcw size={14} aria-hidden />}
-                onClick={() => start({})}
-              >
-                {t('reset')}
-              </Button>
-            )}
-            <Text size="xs" c="dimmed" visibleFrom="sm">
-              {t('runKeys')}
-            </Text>
-          </Group>
+          <RunButtons
+            isBusy={bench.isBusy}
+            onRun={run}
+            onReset={bench.typed === undefined ? undefined : () => start({})}
+          />
         </Panel>
       </Grid.Col>
       <Grid.Col span={{ base: 12, lg: 5 }}>
@@ -131,6 +121,32 @@ function Workbench() {
         </Stack>
       </Grid.Col>
     </Grid>
+  );
+}
+
+interface RunButtonsProps {
+  readonly isBusy: boolean;
+  readonly onRun: () => void;
+  /** Undefined while the example is unchanged. */
+  readonly onReset: (() => void) | undefined;
+}
+
+function RunButtons({ isBusy, onRun, onReset }: RunButtonsProps) {
+  const { t } = useTranslation('workbench');
+  return (
+    <Group gap="sm">
+      <Button onClick={onRun} loading={isBusy} leftSection={<Play size={16} aria-hidden />}>
+        {t('run')}
+      </Button>
+      {onReset !== undefined && (
+        <Button variant="subtle" color="gray" leftSection={<RotateCcw size={14} aria-hidden />} onClick={onReset}>
+          {t('reset')}
+        </Button>
+      )}
+      <Text size="xs" c="dimmed" visibleFrom="sm">
+        {t('runKeys')}
+      </Text>
+    </Group>
   );
 }
 
