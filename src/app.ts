@@ -48,7 +48,7 @@ interface ServiceParts {
   readonly endpoints?: readonly Endpoint[];
 }
 
-export interface StartedService extends RunningService {
+interface StartedService extends RunningService {
   readonly console: OpenedConsole | undefined;
 }
 

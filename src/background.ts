@@ -64,7 +64,7 @@ interface BackgroundParts {
 }
 
 /** The periodic work of a node. */
-export interface Background {
+interface Background {
   start(): Promise<void>;
   /** Stops all of it, and writes what this process still holds in memory. */
   stop(): Promise<void>;

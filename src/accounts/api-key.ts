@@ -52,7 +52,7 @@ export const toPrefix = (secret: string): string => {
   return secret.slice(0, `cv_${environment}_`.length + PREFIX_CHARACTERS);
 };
 
-export type KeyState = 'active' | 'expired' | 'revoked' | 'altered';
+type KeyState = 'active' | 'expired' | 'revoked' | 'altered';
 
 export function keyStateAt(key: Pick<StoredKey, 'isTampered' | 'revokedAt' | 'expiresAt'>, now: number): KeyState {
   if (key.isTampered) return 'altered';

@@ -4,7 +4,7 @@ import { commitOrThrow, type Database } from '../storage/database.ts';
 import { type AuditEvent, buildAuditEntry, type Origin } from './audit.ts';
 
 /** The reader of the log. */
-export interface LogReader {
+interface LogReader {
   readonly origin: Origin;
   /** The account whose log contains the reader's actions; '' for operators. */
   readonly account: string;

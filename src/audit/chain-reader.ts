@@ -99,7 +99,7 @@ export async function* listChainsWithRecords(database: Database, account?: strin
 }
 
 /** Returns the records of a chain that its head does not seal. */
-export interface UnsealedRecords {
+interface UnsealedRecords {
   readonly records: number;
   readonly sealed: number;
 }

@@ -10,7 +10,7 @@ import { listChainHeads } from './chain-reader.ts';
  * Its record names the end of every chain at that moment. A head that was recorded elsewhere before it, and is behind
  * such an end, was lost with the state that was replaced; any other head that is missing in the log was removed.
  */
-export type ResumptionAction = 'vault.restored' | 'vault.copied';
+type ResumptionAction = 'vault.restored' | 'vault.copied';
 
 export interface Resumption {
   readonly action: ResumptionAction;
@@ -29,7 +29,7 @@ export const formatChain = ({ account, lane }: Chain): string => `${account}/${l
 /** One record can contain a limited number of chain ends; records that belong together share an id. */
 const ENDS_PER_RECORD = LIMITS.chainEndsPerRecord;
 
-export interface ResumptionOptions {
+interface ResumptionOptions {
   readonly action: ResumptionAction;
   readonly origin: Origin;
   /** Identifies the records that belong together. */

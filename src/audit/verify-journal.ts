@@ -38,7 +38,7 @@ export interface Verification {
 }
 
 /** How a verification reads the log. Default: all of it, without pauses. */
-export interface VerificationOptions {
+interface VerificationOptions {
   /** Heads of a lane by account that an earlier verification found intact: records up to them are not read again. */
   since?(lane: number): Promise<ReadonlyMap<string, Head>>;
   /** Called with each head whose chain is intact. */

@@ -3,7 +3,7 @@ import { isJsonObject, type Json, parseJson } from '../kernel/json.ts';
 import type { Pan } from '../kernel/pan.ts';
 
 /** Sensitive authentication data (PCI DSS 3.3): sealed under a key of its own, and never stored in the vault of tokens. */
-export interface SensitiveAuthenticationData {
+interface SensitiveAuthenticationData {
   readonly cvv: string | undefined;
   readonly track2: string | undefined;
 }

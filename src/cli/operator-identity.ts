@@ -3,7 +3,7 @@ import type { Actor, Origin } from '../audit/audit.ts';
 import { escapeInvisible } from '../kernel/displayable.ts';
 
 /** The operating system's data about the user of this process. */
-export interface SystemUser {
+interface SystemUser {
   readonly uid: number;
   readonly username: string;
 }

@@ -49,7 +49,7 @@ export class MissingKeyError extends OperatorError {
 }
 
 /** Keys that are not stored yet. */
-export interface InitialKeys {
+interface InitialKeys {
   readonly rows: readonly WrappedKey[];
   /** In the order of the owners. */
   readonly digestKeys: readonly KeyObject[];

@@ -82,7 +82,7 @@ export interface KeyedRequest {
 }
 
 /** The state of a key: its stored response, a claim for the caller, or the operation that the key is bound to. */
-export type ClaimResult =
+type ClaimResult =
   | { readonly replay: StoredResponse }
   | { readonly claim: Claim }
   | { readonly boundTo: string };

@@ -68,7 +68,7 @@ export interface TransactionScope {
   fail(render?: () => StoredResponse): Promise<void>;
 }
 
-export type BeginResult =
+type BeginResult =
   | { readonly scope: TransactionScope }
   | { readonly replay: StoredResponse }
   /** The key is bound to this operation, whose result is the response. */

@@ -314,7 +314,7 @@ export const REASONS = {
 export type Reason = keyof typeof REASONS;
 
 /** A limit, a name of a closed list, a place, or another reason; never input. */
-export type Value = string | number | Explanation;
+type Value = string | number | Explanation;
 export type Values = Readonly<Record<string, Value>>;
 
 /** A reason with its values: all that a reader in any language needs. */
@@ -331,7 +331,7 @@ type Placeholders<Text extends string> = Text extends `${string}{${infer Name}}$
 export type PlainReason = { [R in Reason]: Placeholders<(typeof REASONS)[R]> extends never ? R : never }[Reason];
 
 /** The values that a reason takes, read from its text. */
-export type ValuesOf<R extends Reason> = { readonly [Name in Placeholders<(typeof REASONS)[R]>]: Value };
+type ValuesOf<R extends Reason> = { readonly [Name in Placeholders<(typeof REASONS)[R]>]: Value };
 
 /**
  * The values as arguments: none for a reason without placeholders. Line and column may be added, because the console names

@@ -21,7 +21,7 @@ export interface TrustedTime extends Timers {
 }
 
 /** The times of one reading, in milliseconds. */
-export interface Times {
+interface Times {
   /** The deciding clock, whether or not it is trusted. */
   readonly now: number;
   readonly steady: number;

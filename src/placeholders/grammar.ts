@@ -24,7 +24,7 @@ export interface Placeholder {
 }
 
 /** A placeholder and its offsets in the text, [start, end). */
-export interface Occurrence {
+interface Occurrence {
   readonly placeholder: Placeholder;
   readonly start: number;
   readonly end: number;

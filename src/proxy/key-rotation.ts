@@ -30,7 +30,7 @@ function withField<T>(part: 'processor_public_key' | 'merchant_private_key' | 'm
 }
 
 /** The result of a replacement, and what in it is new. */
-export interface Rotation<T> {
+interface Rotation<T> {
   readonly keys: RotatableValue<T>;
   readonly entered: T;
 }

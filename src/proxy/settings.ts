@@ -127,7 +127,7 @@ export const redactedSettings = (configured: ConfiguredSettings): ConfiguredSett
   );
 
 /** A setting as operators see it. */
-export interface SettingView {
+interface SettingView {
   readonly name: string;
   readonly description: string;
   readonly isSet: boolean;

@@ -24,7 +24,7 @@ export interface ClockRecords {
   readonly confirmed: { readonly at: number };
 }
 
-export type ClockRecordName = keyof ClockRecords;
+type ClockRecordName = keyof ClockRecords;
 
 /** Returns the finding of the clock that was ahead, unless a process has trusted the same clock since. */
 export function findKnownJump({ trusted, distrust }: Partial<ClockRecords>): KnownJump | undefined {

@@ -22,7 +22,7 @@ export interface RegisteredLane {
 }
 
 /** A register as it was read; the seal covers the text. */
-export interface LaneRegister {
+interface LaneRegister {
   readonly lanes: readonly RegisteredLane[];
   readonly seal: Uint8Array;
 }

@@ -43,11 +43,11 @@ interface CardEntry {
 }
 
 /** A persistent token with what it was before this request. */
-export interface TokenUpdate extends StoredToken {
+interface TokenUpdate extends StoredToken {
   readonly before: Token;
 }
 
-export interface AssignedTokens {
+interface AssignedTokens {
   /** One result for each card, in the order of the request. */
   readonly results: TokenizationResult[];
   readonly inserts: readonly Token[];

@@ -7,7 +7,7 @@ import { fingerprint } from '../crypto/fingerprint.ts';
  * drops those that differ.
  */
 export const BIN_DIGITS = 6;
-export const LAST_DIGITS = 4;
+const LAST_DIGITS = 4;
 
 const TAG_BYTES = 8;
 /** Bytes of the digests of first six and last four. */

@@ -45,7 +45,7 @@ export interface TokenFormat {
   readonly bin: BinWidth;
 }
 
-export type BinWidth = 6 | 8;
+type BinWidth = 6 | 8;
 
 /** Card numbers with fewer digits keep six: with eight and the last four too few would be hidden. */
 const MIN_DIGITS_FOR_WIDE_BIN = 16;

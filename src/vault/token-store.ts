@@ -82,7 +82,7 @@ interface TaggedToken {
   readonly before?: Token;
 }
 
-export interface DeletableToken {
+interface DeletableToken {
   readonly value: string;
   readonly revision: number;
   /** Undefined when the record was altered. */

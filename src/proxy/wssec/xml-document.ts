@@ -6,7 +6,7 @@ import { positionAt, type TextPosition } from '../../kernel/text-position.ts';
 import { describeParserError } from './parser-messages.ts';
 
 /** The element of a merchant's document that is sent to the processor. */
-export interface OutboundElement {
+interface OutboundElement {
   /** The element as written, from `<` of its start tag to `>` of its end tag. */
   readonly text: string;
   /** Returns where in the document an offset of `text` is. */
