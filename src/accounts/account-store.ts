@@ -13,10 +13,10 @@ import {
   write,
 } from '../storage/database.ts';
 import { computeMac, isRowAuthentic, macColumns } from '../storage/mac-table.ts';
+import { sanitizeText, sanitizeTime } from '../storage/sanitize-columns.ts';
 import type { Table } from '../storage/table.ts';
 import { type Account, type AuthenticAccount, type Enablement, statusOf, type TamperedAccount } from './account.ts';
 import { ACCOUNTS, ENABLEMENTS } from './mac-tables.ts';
-import { sanitizeText, sanitizeTime } from './sanitize-columns.ts';
 
 export const TABLES: readonly Table[] = [
   {

@@ -17,12 +17,12 @@ import {
   write,
 } from '../storage/database.ts';
 import { computeMac, isRowAuthentic, macColumns, safeInteger } from '../storage/mac-table.ts';
+import { sanitizeList, sanitizeOptionalTime, sanitizeText, sanitizeTime } from '../storage/sanitize-columns.ts';
 import type { Table } from '../storage/table.ts';
 import type { AllowedNetwork } from './allow-list.ts';
 import type { ApiKey, TamperedKey } from './api-key.ts';
 import { ACCOUNTS, API_KEYS } from './mac-tables.ts';
 import { isPermission, type Permission } from './permission.ts';
-import { sanitizeList, sanitizeOptionalTime, sanitizeText, sanitizeTime } from './sanitize-columns.ts';
 
 export const TABLES: readonly Table[] = [
   {

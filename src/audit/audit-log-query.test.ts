@@ -7,6 +7,7 @@ import { commitOrThrow, type Database, type JournalEntry, type Value, write } fr
 import { rowMacKey } from '../storage/mac-table.ts';
 import { type Actor, type AuditAction, buildAuditEntry } from './audit.ts';
 import { type AuditFilter, AuditLogQuery, type LogEntry } from './audit-log-query.ts';
+import { formatExportedRecord } from './export-format.ts';
 import { exportJournal, verifyAccount, verifyJournal } from './verify-journal.ts';
 
 const KEY: Actor = { type: 'key', id: 'key_1', name: 'till' };
@@ -248,6 +249,23 @@ describe('a search of the audit log', { timeout: 60_000 }, () => {
     assert.deepEqual(
       (await all(account, { outcome: 'missing' })).map(({ record }) => record),
       [undefined],
+    );
+  });
+
+  test('returns and exports a record with a time that no `Date` can represent', async () => {
+    const account = await newAccount();
+    await put(account, entry(account, 'key.created'), entry(account, 'key.created'));
+    const sql = 'update journal set at = 9000000000000000000 where account = ?account and sequence = 2';
+    await commitOrThrow(database, { writes: [write(sql, [account])] });
+    const times = (await all(account, {})).map(({ sequence, at }) => [sequence, at]);
+    assert.deepEqual(times, [
+      [2, 0],
+      [1, now - SECOND],
+    ]);
+    const exported = await Array.fromAsync(exportJournal(database, account), formatExportedRecord);
+    assert.deepEqual(
+      exported.map((line) => JSON.parse(line).time.slice(0, 4)),
+      ['2027', '1970'],
     );
   });
 });

@@ -3,8 +3,8 @@ import type { Environment } from '../kernel/environment.ts';
 import { invalidField } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Database, integer, type Row, text } from '../storage/database.ts';
-import { decodeParts, encodeCursor, type Page } from '../storage/pagination.ts';
-import { yieldBeforeScan } from '../storage/scan-queue.ts';
+import { decodeParts, encodeCursor, type Page, yieldBeforeScan } from '../storage/pagination.ts';
+import { sanitizeTime } from '../storage/sanitize-columns.ts';
 import { AccessRecorder } from './access-recorder.ts';
 import type { AuditRecord } from './audit.ts';
 import { listLanesOfAccount } from './chain-reader.ts';
@@ -150,7 +150,7 @@ const isTooOld = (row: Row | undefined, { from }: AuditFilter): boolean =>
 const toLogEntry = (row: Row): LogEntry => ({
   lane: integer(row, 'lane'),
   sequence: integer(row, 'sequence'),
-  at: integer(row, 'at'),
+  at: sanitizeTime(integer(row, 'at')),
   environment: text(row, 'environment'),
   record: parseRecord(text(row, 'record')),
   hash: text(row, 'hash'),

@@ -1,5 +1,6 @@
 import { formatIso8601 } from '../kernel/clock.ts';
 import type { ChainedRecord } from '../storage/journal.ts';
+import { sanitizeTime } from '../storage/sanitize-columns.ts';
 
 /**
  * Formats a record for export: one line of JSON, with everything that its hash covers. A record that was altered may be
@@ -17,7 +18,7 @@ export const formatExportedRecord = ({
   JSON.stringify({
     lane,
     sequence,
-    time: formatIso8601(at),
+    time: formatIso8601(sanitizeTime(at)),
     at,
     account,
     environment,

@@ -1,4 +1,4 @@
-import { sanitizeTime } from '../accounts/sanitize-columns.ts';
+import { sanitizeTime } from '../storage/sanitize-columns.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys } from '../crypto/sad-keys.ts';
 import { UnsealError } from '../crypto/seal.ts';

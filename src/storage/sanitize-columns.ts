@@ -1,5 +1,5 @@
 import { escapeInvisible } from '../kernel/displayable.ts';
-import type { Value } from '../storage/database.ts';
+import type { Value } from './database.ts';
 
 /** Columns of a row whose MAC is invalid, made safe to display whatever they contain. */
 
