@@ -47,7 +47,6 @@ const SHARED_WITH_CONSOLE: readonly string[] = [
   'src/accounts/allow-list.ts',
   'src/accounts/api-key.ts',
   'src/accounts/change-control.ts',
-  'src/accounts/change-summary.ts',
   'src/accounts/permission.ts',
   'src/accounts/usage.ts',
   'src/audit/audit-log-query.ts',
@@ -109,7 +108,7 @@ const SHARED_FURTHER: Readonly<Record<string, string>> = {
   'src/storage/mac-table.ts': 'the key of row MACs, for figures of all accounts',
   'src/storage/migrate.ts': 'the schema version, for Health',
   'src/storage/periodic-task.ts': 'types of periodic work',
-  'src/storage/scan-queue.ts': 'lets other requests run between large reads',
+  'src/storage/pagination.ts': 'lets other requests run between large reads',
   'src/storage/table.ts': 'the type of its tables',
   'src/storage/wrapped-key-store.ts': 'the keyring page',
 };

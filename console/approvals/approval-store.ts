@@ -15,7 +15,7 @@ import {
   type Write,
   write,
 } from '../../src/storage/database.ts';
-import { yieldBeforeScan } from '../../src/storage/scan-queue.ts';
+import { yieldBeforeScan } from '../../src/storage/pagination.ts';
 import type { Table } from '../../src/storage/table.ts';
 import { type Approval, type ApprovalView, isUnfinished, type RequestedCall, truncateSummary } from './approval.ts';
 import type { ApprovalStatus } from './approval-status.ts';

@@ -1,5 +1,4 @@
-import type { RequestingOperator } from '../../src/accounts/change-control.ts';
-import type { SummaryLine } from '../../src/accounts/change-summary.ts';
+import type { RequestingOperator, SummaryLine } from '../../src/accounts/change-control.ts';
 import { HOUR } from '../../src/kernel/clock.ts';
 import type { Environment } from '../../src/kernel/environment.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';

@@ -5,8 +5,8 @@ import type {
   Consent,
   RequestingOperator,
   RestrictedChange,
+  SummaryLine,
 } from '../../src/accounts/change-control.ts';
-import type { SummaryLine } from '../../src/accounts/change-summary.ts';
 import type { AuditAction, AuditEvent, Origin } from '../../src/audit/audit.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
 import type { Fill, Transaction, Transactions } from '../../src/idempotency/transaction.ts';

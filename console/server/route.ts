@@ -1,7 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { Accounts } from '../../src/accounts/accounts.ts';
-import type { ChangeControl, Consent } from '../../src/accounts/change-control.ts';
-import type { SummaryLine } from '../../src/accounts/change-summary.ts';
+import type { ChangeControl, Consent, SummaryLine } from '../../src/accounts/change-control.ts';
 import type { AuditLogQuery } from '../../src/audit/audit-log-query.ts';
 import type { CaptureQueries } from '../../src/captures/capture-queries.ts';
 import type { Captures } from '../../src/captures/captures.ts';

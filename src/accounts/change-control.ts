@@ -1,11 +1,12 @@
 import type { Actor, Origin } from '../audit/audit.ts';
 import type { Transaction } from '../idempotency/transaction.ts';
+import { escapeInvisible } from '../kernel/displayable.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure, notPossible } from '../kernel/failure.ts';
+import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import { assertNoDualControl } from './account-store.ts';
 import type { Accounts } from './accounts.ts';
-import type { SummaryLine } from './change-summary.ts';
 
 /** Changes of the settings that decide where card data goes. */
 export const RESTRICTED_ACTIONS = ['payments.enable', 'payments.disable', 'proxy.configure', 'proxy.remove'] as const;
@@ -110,3 +111,21 @@ export class ChangeControl {
     throw new ApprovalRequired(await this.#approvals.requestByOperator(tenant, change, transaction.origin));
   }
 }
+
+/** A line that describes a change to its approver; never a secret. */
+export interface SummaryLine {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Returns lines of limited number and length with invisible characters escaped; lines without a value are left out. */
+export const toSummaryLines = (lines: readonly (readonly [name: string, value: string | undefined])[]): SummaryLine[] =>
+  lines
+    .flatMap(([name, value]) => (value === undefined ? [] : [{ name, value: truncate(escapeInvisible(value)) }]))
+    .slice(0, LIMITS.summaryLines);
+
+const truncate = (text: string): string => {
+  const characters = [...text];
+  const max = LIMITS.summaryCharacters;
+  return characters.length <= max ? text : `${characters.slice(0, max - 1).join('')}…`;
+};

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { LIMITS } from '../kernel/limits.ts';
-import { toSummaryLines } from './change-summary.ts';
+import { toSummaryLines } from './change-control.ts';
 
 describe('a summary', () => {
   test('leaves out what has no value', () => {

@@ -3,7 +3,7 @@ import { ENVIRONMENTS, type Tenant } from '../kernel/environment.ts';
 import { invalidField } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { commitOrThrow, type Database, integer, text } from '../storage/database.ts';
-import { yieldBeforeScan } from '../storage/scan-queue.ts';
+import { yieldBeforeScan } from '../storage/pagination.ts';
 import type { Table } from '../storage/table.ts';
 
 export const TABLES: readonly Table[] = [

@@ -3,8 +3,9 @@ import type { Keyring } from '../crypto/keyring.ts';
 import { type Clock, MINUTE } from '../kernel/clock.ts';
 import { ENVIRONMENTS } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { parameterOf } from '../storage/account-numbers.ts';
 import { type Database, integer, type Row, type Value, type Write, write } from '../storage/database.ts';
-import { computeRowState, type MacTable, rowMacKey } from '../storage/mac-table.ts';
+import { computeRowState, isRowAuthentic, type MacTable, macColumns, rowMacKey } from '../storage/mac-table.ts';
 import type { Table } from '../storage/table.ts';
 import { buildAuditEntry, SERVICE_ORIGIN } from './audit.ts';
 
@@ -31,7 +32,7 @@ const MAX_CACHED_REPORTS = 1000;
 const REPORT_CACHE_MS = MINUTE;
 
 /** A row that was found altered, and has not been found authentic since. */
-export interface AlteredRow {
+interface AlteredRow {
   readonly account: string;
   readonly table: string;
   /** The other columns of its key. */
@@ -143,7 +144,7 @@ function toListKey(table: MacTable, row: Row, prefix = ''): string[] {
 }
 
 /** False for a row that cannot be found by its key. */
-export const isLocatable = ({ account, key }: AlteredRow): boolean => ![account, ...key].includes(UNUSABLE);
+const isLocatable = ({ account, key }: AlteredRow): boolean => ![account, ...key].includes(UNUSABLE);
 
 function parseKey(stored: string): string[] {
   try {
@@ -157,3 +158,83 @@ function parseKey(stored: string): string[] {
 /** Matches an id that this service creates; an attacker may have written any other value. */
 const redactTarget = (target: string): string =>
   /^[a-z-]+:[!-~]{1,100}$/.test(target) ? target : target.replace(/:.*/s, ':*');
+
+const PASS_INTERVAL_MS = MINUTE;
+/** Lower for API keys, whose rows can be long. */
+const PAGE_ROWS = 50;
+
+/**
+ * Checks the MAC of every row, a bounded number of rows at a time, so that an altered row is found before it is used. A
+ * pass over all tables starts one minute after the previous one has ended.
+ */
+export class RowCheck {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #clock: Clock;
+  readonly #alteredRows: AlteredRows;
+  readonly #tables: readonly MacTable[];
+  #table = 0;
+  #after: readonly Value[] | undefined;
+  #nextPassAt = 0;
+
+  constructor(options: {
+    database: Database;
+    keyring: Keyring;
+    clock: Clock;
+    alteredRows: AlteredRows;
+    tables: readonly MacTable[];
+  }) {
+    this.#database = options.database;
+    this.#keyring = options.keyring;
+    this.#clock = options.clock;
+    this.#alteredRows = options.alteredRows;
+    this.#tables = options.tables;
+  }
+
+  async runOnce(): Promise<void> {
+    for (const altered of await this.#alteredRows.list())
+      if (isLocatable(altered) && !(await this.#isStillAltered(altered))) await this.#alteredRows.remove(altered);
+    const now = this.#clock();
+    // A clock that was set back must not stop the checks.
+    if (now < this.#nextPassAt && this.#nextPassAt - now <= PASS_INTERVAL_MS) return;
+    for (let checked = 0; checked < LIMITS.rowsCheckedPerRound; ) {
+      const table = this.#tables[this.#table];
+      if (table === undefined) {
+        this.#table = 0;
+        this.#nextPassAt = this.#clock() + PASS_INTERVAL_MS;
+        return;
+      }
+      checked += await this.#checkPage(table);
+    }
+  }
+
+  /** Returns the number of rows that were checked. The cursor advances to the next table behind the last page. */
+  async #checkPage(table: MacTable): Promise<number> {
+    const key = await rowMacKey(this.#keyring);
+    const rows = await this.#database.read(buildPageQuery(table, this.#after !== undefined), ...(this.#after ?? []));
+    for (const row of rows) if (!isRowAuthentic(key, table, row)) await this.#alteredRows.report(table, row);
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < PAGE_ROWS) {
+      this.#table++;
+      this.#after = undefined;
+    } else this.#after = toKey(table, last);
+    return rows.length;
+  }
+
+  async #isStillAltered({ account, table: name, key }: AlteredRow): Promise<boolean> {
+    const table = this.#tables.find((each) => each.name === name);
+    if (table === undefined || key.length !== table.key.length - 1) return false;
+    const where = table.key.map((column) => `${column} = ${parameterOf(column)}`).join(' and ');
+    const sql = `select ${macColumns(table)} from ${table.name} where ${where}`;
+    const [row] = await this.#database.read(sql, account, ...key);
+    return row !== undefined && !isRowAuthentic(await rowMacKey(this.#keyring), table, row);
+  }
+}
+
+function buildPageQuery(table: MacTable, continues: boolean): string {
+  const columns = table.key.join(', ');
+  const after = continues ? `where (${columns}) > (${table.key.map(parameterOf).join(', ')})` : '';
+  return `select ${macColumns(table)} from ${table.name} ${after} order by ${columns} limit ${PAGE_ROWS}`;
+}
+
+const toKey = ({ key }: MacTable, row: Row): Value[] => key.map((column) => row[column] ?? null);

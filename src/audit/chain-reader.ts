@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
 import { blob, type Database, integer, integerOrNull, type Row, text } from '../storage/database.ts';
 import type { Chain, ChainedRecord, Head } from '../storage/journal.ts';
-import { yieldBeforeScan } from '../storage/scan-queue.ts';
+import { yieldBeforeScan } from '../storage/pagination.ts';
 
 /** Reads the journal chain by chain and page by page, so that memory holds one page at most. */
 const PAGE = 1000;
@@ -153,3 +154,21 @@ const toChainedRecord = (row: Row): ChainedRecord => ({
   record: text(row, 'record'),
   hash: text(row, 'hash'),
 });
+
+export interface HeadsDigest {
+  readonly chains: number;
+  /** SHA-256, in hexadecimal, over a line for each chain, ordered by account and lane. */
+  readonly digest: string;
+}
+
+/** Returns a short digest of all heads, to store elsewhere; `onHead` is called with each of them. */
+export async function digestChainHeads(database: Database, onHead: (head: Head) => void): Promise<HeadsDigest> {
+  const hash = createHash('sha256');
+  let chains = 0;
+  for await (const head of listChainHeads(database)) {
+    hash.update(`${head.account} ${head.lane} ${head.sequence} ${head.hash}\n`);
+    onHead(head);
+    chains++;
+  }
+  return { chains, digest: hash.digest('hex') };
+}

@@ -7,9 +7,8 @@ import { after, before, describe, test } from 'node:test';
 import { insertAccounts } from '../../test/fixtures/accounts.ts';
 import { entryOf, initializeJournal } from '../../test/fixtures/journals.ts';
 import { SqliteDatabase } from '../storage/sqlite/sqlite.ts';
-import type { HeadsDigest } from './chain-heads.ts';
-import { HeadRecorder } from './head-recorder.ts';
-import { checkRecordedHeads, HeadsFileError } from './recorded-heads.ts';
+import type { HeadsDigest } from './chain-reader.ts';
+import { checkRecordedHeads, HeadRecorder, HeadsFileError } from './recorded-heads.ts';
 import { recordResumption } from './resumption.ts';
 import { verifyJournal } from './verify-journal.ts';
 

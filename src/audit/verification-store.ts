@@ -3,7 +3,7 @@ import { computeRowMac, isRowMacValid } from '../crypto/row-mac.ts';
 import { commitOrThrow, type Database, text, type Value } from '../storage/database.ts';
 import type { Head } from '../storage/journal.ts';
 import { safeInteger } from '../storage/mac-table.ts';
-import { yieldBeforeScan } from '../storage/scan-queue.ts';
+import { yieldBeforeScan } from '../storage/pagination.ts';
 import type { Table } from '../storage/table.ts';
 
 export const TABLES: readonly Table[] = [

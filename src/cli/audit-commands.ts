@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { accessEvents } from '../audit/access-recorder.ts';
-import { digestChainHeads } from '../audit/chain-heads.ts';
+import { digestChainHeads } from '../audit/chain-reader.ts';
 import { formatExportedRecord } from '../audit/export-format.ts';
 import { checkRecordedHeads, type RecordedHeadsCheck } from '../audit/recorded-heads.ts';
 import { describeResumption } from '../audit/resumption.ts';

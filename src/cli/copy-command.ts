@@ -5,17 +5,21 @@ import { recordResumption } from '../audit/resumption.ts';
 import { systemRandom } from '../crypto/random.ts';
 import { formatIso8601, SECOND } from '../kernel/clock.ts';
 import {
+  assertNoSadKeys,
   beginCopy,
   CopyError,
+  compareRows,
+  copyRows,
+  copySadKeys,
   createSchema,
   finishCopy,
   hasCopyBegun,
   hasRecentActivity,
   identifySource,
   isSameDatabase,
+  type Progress,
+  type TableComparison,
 } from '../storage/copy.ts';
-import { compareRows, copyRows, type Progress, type TableComparison } from '../storage/copy-rows.ts';
-import { assertNoSadKeys, copySadKeys } from '../storage/copy-sad-keys.ts';
 import { StorageError } from '../storage/database.ts';
 import type { OpenedDatabase } from '../storage/open.ts';
 import { checkBackup, isInUse } from '../storage/sqlite/check-file.ts';

@@ -1,4 +1,4 @@
-import { createCipheriv, createSecretKey } from 'node:crypto';
+import { createCipheriv, createSecretKey, type KeyObject } from 'node:crypto';
 
 /** AES for messages to other systems, in the modes that their formats require. Stored data goes through `seal.ts`. */
 
@@ -27,4 +27,13 @@ export function encryptGcm(key: Uint8Array, iv: Uint8Array, plaintext: Uint8Arra
 export function encryptCbc(key: Uint8Array, iv: Uint8Array, plaintext: Uint8Array): Buffer {
   const cipher = createCipheriv(key.length === 32 ? 'aes-256-cbc' : 'aes-128-cbc', createSecretKey(key), iv);
   return Buffer.concat([cipher.update(plaintext), cipher.final()]);
+}
+
+/**
+ * Returns a pseudo-random function from 16 bytes to 16 bytes: AES-256 of single blocks. It takes half the time of an
+ * HMAC where many small values are needed. It protects no text: equal blocks give equal results.
+ */
+export function blockFunction(key: KeyObject): (block: Uint8Array) => Buffer {
+  const cipher = createCipheriv('aes-256-ecb', key, null).setAutoPadding(false);
+  return (block) => cipher.update(block);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createSecretKey } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { blockFunction } from './block-function.ts';
+import { blockFunction } from './aes.ts';
 
 describe('a block function', () => {
   const key = createSecretKey(Buffer.from(Array.from({ length: 32 }, (_, index) => index)));

@@ -3,7 +3,7 @@ import { type Clock, SECOND } from '../kernel/clock.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { explain } from '../kernel/reasons.ts';
-import type { ScanQueue } from '../storage/scan-queue.ts';
+import type { ScanQueue } from '../storage/pagination.ts';
 import { createWriter } from './envelopes.ts';
 import { isLasting, renderFailure, toFailure } from './problems.ts';
 import { parseBody, parseQuery } from './request-body.ts';

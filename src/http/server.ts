@@ -5,7 +5,7 @@ import { isAllowed } from '../accounts/allow-list.ts';
 import type { Random } from '../kernel/clock.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { ScanQueue } from '../storage/scan-queue.ts';
+import { ScanQueue } from '../storage/pagination.ts';
 import type { Family } from './envelopes.ts';
 import { Exchange } from './exchange.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';

@@ -82,10 +82,7 @@ export interface KeyedRequest {
 }
 
 /** The state of a key: its stored response, a claim for the caller, or the operation that the key is bound to. */
-type ClaimResult =
-  | { readonly replay: StoredResponse }
-  | { readonly claim: Claim }
-  | { readonly boundTo: string };
+type ClaimResult = { readonly replay: StoredResponse } | { readonly claim: Claim } | { readonly boundTo: string };
 
 /** The right to execute a request, held by one process at a time. */
 export interface Claim {

@@ -1,6 +1,5 @@
-import type { Clock, MonotonicClock } from './clock.ts';
+import { type Clock, type MonotonicClock, systemTimers, type Timers } from './clock.ts';
 import { LIMITS } from './limits.ts';
-import { systemTimers, type Timers } from './timers.ts';
 
 /** Time for decisions and periodic work that a jump of the clock must not disturb. */
 export interface TrustedTime extends Timers {

@@ -5,8 +5,7 @@ import {
   type StoredEnablement,
   upsertEnablement,
 } from '../accounts/account-store.ts';
-import type { ChangeControl, Consent } from '../accounts/change-control.ts';
-import { type SummaryLine, toSummaryLines } from '../accounts/change-summary.ts';
+import { type ChangeControl, type Consent, type SummaryLine, toSummaryLines } from '../accounts/change-control.ts';
 import { ENABLEMENTS } from '../accounts/mac-tables.ts';
 import { AlteredRows } from '../audit/altered-rows.ts';
 import { buildSettingDetails } from '../audit/setting-details.ts';

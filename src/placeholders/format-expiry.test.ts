@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { formatExpiryAs } from './format-expiry.ts';
+import { formatExpiryAs } from './placeholders.ts';
 
 describe('an expiry in a payload', () => {
   it('has each format, with years of this century', () => {

@@ -6,8 +6,7 @@ import type { Expiry } from '../kernel/expiry.ts';
 import { Failure } from '../kernel/failure.ts';
 import { explain, type Reason } from '../kernel/reasons.ts';
 import type { Vault } from '../vault/vault.ts';
-import { formatExpiryAs } from './format-expiry.ts';
-import type { ExtractPart, Placeholder } from './grammar.ts';
+import type { DateFormat, ExtractPart, Placeholder } from './grammar.ts';
 import { type LocatedPlaceholder, placeholderFailure, type Substitution } from './located-placeholder.ts';
 
 /** The caller that requests card data, and its purpose. */
@@ -130,3 +129,17 @@ const MISSING_PART = {
   token: 'tokenUnknown',
   cvv: 'noCvv',
 } as const satisfies Record<ExtractPart, Reason>;
+
+const FORMATTERS: Readonly<Record<DateFormat, (month: string, year: string) => string>> = {
+  MM: (month) => month,
+  YY: (_, year) => year,
+  YYYY: (_, year) => `20${year}`,
+  'MM/YY': (month, year) => `${month}/${year}`,
+  'MM/YYYY': (month, year) => `${month}/20${year}`,
+  'YYYY/MM': (month, year) => `20${year}/${month}`,
+  'YYYY-MM': (month, year) => `20${year}-${month}`,
+};
+
+/** Formats an expiry; the default is `MM/YY`, as in requests. */
+export const formatExpiryAs = ({ month, year }: Expiry, format: DateFormat = 'MM/YY'): string =>
+  FORMATTERS[format](month, year);

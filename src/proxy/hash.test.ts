@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { computeHash, HASH_TYPES } from './hash.ts';
+import { computeHash, HASH_TYPES } from './payload-proxy.ts';
 
 const base64 = (hex: string): string => Buffer.from(hex, 'hex').toString('base64');
 

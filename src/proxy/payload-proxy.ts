@@ -1,4 +1,4 @@
-import type { KeyObject } from 'node:crypto';
+import { hash, type KeyObject } from 'node:crypto';
 import type { Transaction } from '../idempotency/transaction.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
@@ -10,8 +10,7 @@ import { locateInText } from '../placeholders/in-text.ts';
 import { locateInXml } from '../placeholders/in-xml.ts';
 import { type LocatedPlaceholder, substitute } from '../placeholders/located-placeholder.ts';
 import type { CardDataContext, Placeholders } from '../placeholders/placeholders.ts';
-import { computeHash, type HashType } from './hash.ts';
-import { type JoseMessage, secureWithJose } from './jose/jose.ts';
+import { type JoseMessage, secureWithJose } from './jose.ts';
 import type { MessageSecurity, Parties } from './message-security.ts';
 import { active, type ProxyConfiguration } from './proxy-configuration.ts';
 import type { ProxyConfigurations } from './proxy-configurations.ts';
@@ -126,3 +125,11 @@ export class PayloadProxy {
 
 const notConfigured = (reason: 'keysMissing' | 'merchantKeyMissing' | 'processorKeyMissing'): Failure =>
   new Failure('proxy_not_configured', explain(reason));
+
+/** The values of `type` in POST /proxy/hash (interface: Limits 4). */
+export const HASH_TYPES = ['SHA256', 'SHA384', 'SHA512'] as const;
+
+export type HashType = (typeof HASH_TYPES)[number];
+
+/** Returns the raw digest in base64. */
+export const computeHash = (type: HashType, bytes: Uint8Array): string => hash(type.toLowerCase(), bytes, 'base64');

@@ -1,7 +1,12 @@
 import type { OperatorChange } from '../accounts/account.ts';
 import { upsertOperatorNotice } from '../accounts/account-notices.ts';
-import type { ChangeControl, ChangeRight, RestrictedChange } from '../accounts/change-control.ts';
-import { type SummaryLine, toSummaryLines } from '../accounts/change-summary.ts';
+import {
+  type ChangeControl,
+  type ChangeRight,
+  type RestrictedChange,
+  type SummaryLine,
+  toSummaryLines,
+} from '../accounts/change-control.ts';
 import type { AuditAction } from '../audit/audit.ts';
 import { buildSettingDetails } from '../audit/setting-details.ts';
 import type { Keyring } from '../crypto/keyring.ts';

@@ -9,13 +9,16 @@ import { inScope } from '../../test/scope.ts';
 import {
   beginCopy,
   type CopyError,
+  type CopyJob,
+  compareRows,
+  copyRows,
   createSchema,
   finishCopy,
   hasRecentActivity,
   identifySource,
+  type Progress,
   unfinishedCopy,
 } from './copy.ts';
-import { type CopyJob, compareRows, copyRows, type Progress } from './copy-rows.ts';
 import { commitOrThrow, type Database, type Driver, write } from './database.ts';
 import { readMigrations } from './migrate.ts';
 import { digestTable, readPages } from './row-pages.ts';

@@ -1,6 +1,5 @@
 import type { KeyObject } from 'node:crypto';
 import { OperatorError } from '../kernel/operator-error.ts';
-import type { Migration } from './migration.ts';
 
 /**
  * The interface between the service and its database, kept narrow: reads, and units of writes that are committed
@@ -135,3 +134,12 @@ export const blob = (row: Row, column: string): Uint8Array => {
 
 export const blobOrNull = (row: Row, column: string): Uint8Array | undefined =>
   row[column] === null ? undefined : blob(row, column);
+
+/** A numbered step of the schema. */
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  /** The oldest version whose code still works with this schema, beside nodes of the newer version. */
+  readonly minCompatible: number;
+  readonly sql: string;
+}

@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { type Database, StorageError } from './database.ts';
-import type { Migration } from './migration.ts';
+import { type Database, type Migration, StorageError } from './database.ts';
 import type { Table } from './table.ts';
 
 export const TABLES: readonly Table[] = [

@@ -1,4 +1,4 @@
-import type { SadKeyStore } from '../crypto/sad-key.ts';
+import type { SadKeyStore } from '../crypto/sad-keys.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Driver } from './database.ts';

@@ -1,6 +1,5 @@
 import { invalidField } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { yieldBeforeScan } from './scan-queue.ts';
 
 /** Reading of long lists: page by page, and never more rows at once than a named limit. */
 export interface Page<Item> {
@@ -79,3 +78,23 @@ const isPart = (part: unknown): part is Part =>
   typeof part === 'string' ? !part.includes('\0') : Number.isSafeInteger(part);
 
 const invalidCursor = (): Error => invalidField('cursor', 'cursor');
+
+/** Runs work that blocks the event loop one piece at a time, with an iteration of the event loop between them. */
+export class ScanQueue {
+  #last: Promise<void> = Promise.resolve();
+
+  /** Resolves when the caller may start its work, which must be synchronous. */
+  next(): Promise<void> {
+    const turn = this.#last.then(() => new Promise<void>((resolve) => setImmediate(resolve)));
+    this.#last = turn;
+    return turn;
+  }
+}
+
+const SCANS = new ScanQueue();
+
+/**
+ * Await this before each large scan. SQLite reads synchronously; scans run one at a time, so that other requests wait
+ * for at most one.
+ */
+export const yieldBeforeScan = (): Promise<void> => SCANS.next();

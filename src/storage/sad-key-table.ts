@@ -1,4 +1,4 @@
-import type { SadKeyStore, WrappedSadKey } from '../crypto/sad-key.ts';
+import type { SadKeyStore, WrappedSadKey } from '../crypto/sad-keys.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { blob, commitOrThrow, type Database, integer, integerOrNull, type Row, text, write } from './database.ts';
 import type { Table } from './table.ts';

@@ -6,7 +6,7 @@ import { TABLES as leases } from './lease.ts';
 import { TABLES as migrations } from './migrate.ts';
 import { TABLES as writers } from './postgres/group-writer.ts';
 import { TABLES as sadKeys } from './sad-key-table.ts';
-import { TABLES as heartbeat } from './sqlite/heartbeat.ts';
+import { TABLES as heartbeat } from './sqlite/group-writer.ts';
 import type { Table } from './table.ts';
 import { TABLES as wrappedKeys } from './wrapped-key-store.ts';
 

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { blockFunction } from '../crypto/block-function.ts';
+import { blockFunction } from '../crypto/aes.ts';
 import { maxBinWidth } from './scheme.ts';
 
 /**

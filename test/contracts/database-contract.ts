@@ -8,6 +8,7 @@ import { exportJournal, verifyJournal } from '../../src/audit/verify-journal.ts'
 import {
   blob,
   type Database,
+  type Migration,
   StorageError,
   type UnitOfWork,
   type Value,
@@ -17,7 +18,6 @@ import {
 import { isAnnouncement } from '../../src/storage/journal.ts';
 import { insertRegister } from '../../src/storage/lane-register.ts';
 import { readMigrations } from '../../src/storage/migrate.ts';
-import type { Migration } from '../../src/storage/migration.ts';
 import { insertAccounts, nextNumber } from '../fixtures/accounts.ts';
 
 /** An empty database that any number of instances can open. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { systemRandom } from '../../src/crypto/random.ts';
-import { type JoseMessage, secureWithJose } from '../../src/proxy/jose/jose.ts';
+import { type JoseMessage, secureWithJose } from '../../src/proxy/jose.ts';
 import { type ConfiguredSettings, effectiveSettings } from '../../src/proxy/settings.ts';
 import {
   absentReceiver,

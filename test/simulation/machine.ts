@@ -27,8 +27,8 @@ import { ProcessorNotifications } from '../../src/payments/processor-notificatio
 import { Recovery } from '../../src/payments/recovery.ts';
 import { Placeholders } from '../../src/placeholders/placeholders.ts';
 import type { Database } from '../../src/storage/database.ts';
+import { ScanQueue } from '../../src/storage/pagination.ts';
 import { sadKeyTable } from '../../src/storage/sad-key-table.ts';
-import { ScanQueue } from '../../src/storage/scan-queue.ts';
 import { wrappedKeyStore } from '../../src/storage/wrapped-key-store.ts';
 import { Vault } from '../../src/vault/vault.ts';
 

@@ -5,7 +5,7 @@ import { link } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import type { SadKeyStore, WrappedSadKey } from '../../src/crypto/sad-key.ts';
+import type { SadKeyStore, WrappedSadKey } from '../../src/crypto/sad-keys.ts';
 import { sadKeyTable } from '../../src/storage/sad-key-table.ts';
 import { SadKeyFiles, sadKeyFolder } from '../../src/storage/sqlite/sad-key-files.ts';
 import { SqliteDatabase } from '../../src/storage/sqlite/sqlite.ts';

@@ -1,6 +1,6 @@
 import { type AllowedNetwork, parseCidr } from '../../../src/accounts/allow-list.ts';
 import { type ApiKey, keyStateAt, type StoredKey, type TamperedKey } from '../../../src/accounts/api-key.ts';
-import { type SummaryLine, toSummaryLines } from '../../../src/accounts/change-summary.ts';
+import { type SummaryLine, toSummaryLines } from '../../../src/accounts/change-control.ts';
 import { assertDisplayableAttributes, type KeyAttributes } from '../../../src/accounts/issue-key.ts';
 import { PERMISSIONS } from '../../../src/accounts/permission.ts';
 import type { ValueOf } from '../../../src/http/fields.ts';

@@ -1,4 +1,4 @@
-import { type SummaryLine, toSummaryLines } from '../../../src/accounts/change-summary.ts';
+import { type SummaryLine, toSummaryLines } from '../../../src/accounts/change-control.ts';
 import type { ValueOf } from '../../../src/http/fields.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import { formatDecimal } from '../../../src/kernel/money.ts';

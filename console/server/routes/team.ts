@@ -1,4 +1,4 @@
-import { toSummaryLines } from '../../../src/accounts/change-summary.ts';
+import { toSummaryLines } from '../../../src/accounts/change-control.ts';
 import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import type { Invitation } from '../../people/invitation-store.ts';

@@ -1,4 +1,4 @@
-import { toSummaryLines } from '../../../src/accounts/change-summary.ts';
+import { toSummaryLines } from '../../../src/accounts/change-control.ts';
 import { formatIso8601 } from '../../../src/kernel/clock.ts';
 import { formatLongExpiry } from '../../../src/kernel/expiry.ts';
 import { Failure, invalidField } from '../../../src/kernel/failure.ts';

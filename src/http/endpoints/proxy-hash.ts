@@ -1,5 +1,5 @@
 import { invalidField } from '../../kernel/failure.ts';
-import { HASH_TYPES, type HashType } from '../../proxy/hash.ts';
+import { HASH_TYPES, type HashType } from '../../proxy/payload-proxy.ts';
 import { defineEndpoint } from '../endpoint.ts';
 import { object, output } from '../fields.ts';
 import { PLACEHOLDERS, PROXY_HEADERS, type ProxyCall, toPayload } from './proxy-parameters.ts';

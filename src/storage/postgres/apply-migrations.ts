@@ -1,6 +1,5 @@
-import { StorageError } from '../database.ts';
+import { type Migration, StorageError } from '../database.ts';
 import { assertSupportedSchema, CREATE_LOG, CURRENT_VERSION, MIN_COMPATIBLE, RECORD_MIGRATION } from '../migrate.ts';
-import type { Migration } from '../migration.ts';
 import type { Connection } from './connection.ts';
 import { sqlState } from './sqlstate.ts';
 import { plain } from './statements.ts';

@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { type Row, StorageError } from '../database.ts';
-import type { PostgresAddress } from './address.ts';
-import { buildTlsOptions, readPassword } from './credentials.ts';
+import { buildTlsOptions, type PostgresAddress, readPassword } from './address.ts';
 import {
   breaksConnection,
   describe,

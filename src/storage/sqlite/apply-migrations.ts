@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { Migration } from '../database.ts';
 import { assertSupportedSchema, CREATE_LOG, CURRENT_VERSION, MIN_COMPATIBLE, RECORD_MIGRATION } from '../migrate.ts';
-import type { Migration } from '../migration.ts';
 
 /**
  * Applies the missing migrations in one transaction that holds the write lock from its start, so that concurrent starts

@@ -10,6 +10,7 @@ import {
   type RegisteredLane,
   withLane,
 } from '../lane-register.ts';
+import type { Table } from '../table.ts';
 import type { Connection } from './connection.ts';
 
 /** SQLite has one writer at a time, so all growing chains belong to one lane. */
@@ -124,3 +125,16 @@ function loadHeads(connection: Connection, numbers: ReadonlyMap<string, number>)
   }
   return heads;
 }
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'heartbeat',
+    key: ['id'],
+    columns: { id: 'integer', beats: 'integer' },
+    isLocal: true,
+  },
+];
+
+/** Shows that the database can be written again, for example after a full disk. */
+export const PROBE_WRITE =
+  'insert into heartbeat (id, beats) values (1, 1) on conflict (id) do update set beats = beats + 1';

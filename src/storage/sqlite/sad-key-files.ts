@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { link, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { SadKeyStore, WrappedSadKey } from '../../crypto/sad-key.ts';
+import type { SadKeyStore, WrappedSadKey } from '../../crypto/sad-keys.ts';
 import type { Environment } from '../../kernel/environment.ts';
 import { StorageError } from '../database.ts';
 

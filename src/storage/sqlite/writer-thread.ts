@@ -1,11 +1,11 @@
 import type { KeyObject } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
+import type { Migration } from '../database.ts';
 import type { GroupResult } from '../group-commit.ts';
-import type { Migration } from '../migration.ts';
 import { applyMigrations } from './apply-migrations.ts';
 import { BUSY_TIMEOUT_MS, Connection } from './connection.ts';
-import { writeGroup } from './group-writer.ts';
-import { PROBE_WRITE } from './heartbeat.ts';
+import { PROBE_WRITE, writeGroup } from './group-writer.ts';
+
 import { type Packed, unpack } from './packing.ts';
 
 /** The writer thread: the only part of the process that writes to the file, so that nothing else waits for the disk. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ScanQueue } from './scan-queue.ts';
+import { ScanQueue } from './pagination.ts';
 
 describe('a scan queue', () => {
   it('runs scans one after another, each in a separate iteration of the event loop', async () => {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { compactDecrypt, compactVerify } from 'jose';
-import { newKeyPair, partiesOf } from '../../../test/fixtures/rsa-key-pairs.ts';
-import { systemRandom } from '../../crypto/random.ts';
-import { thumbprint } from '../../crypto/rsa-keys.ts';
-import { type ConfiguredSettings, type EffectiveSettings, effectiveSettings } from '../settings.ts';
-import { type JoseMessage, secureWithJose } from './jose.ts';
-import { encryptCompact } from './jwe.ts';
+import { newKeyPair, partiesOf } from '../../test/fixtures/rsa-key-pairs.ts';
+import { systemRandom } from '../crypto/random.ts';
+import { thumbprint } from '../crypto/rsa-keys.ts';
+import { encryptCompact, type JoseMessage, secureWithJose } from './jose.ts';
+import { type ConfiguredSettings, type EffectiveSettings, effectiveSettings } from './settings.ts';
 
 const [merchant, processor, stranger] = [newKeyPair(), newKeyPair(3072), newKeyPair()];
 const PARTIES = await partiesOf(merchant, processor);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createDecipheriv } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import type { EffectiveSettings } from '../settings.ts';
-import { CONTENT_ENCRYPTION } from './content.ts';
+import { CONTENT_ENCRYPTION } from './jose.ts';
+import type { EffectiveSettings } from './settings.ts';
 
 const hex = (text: string): Buffer => Buffer.from(text.replace(/\s/g, ''), 'hex');
 

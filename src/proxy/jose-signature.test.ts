@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { createPrivateKey } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { signRsa } from '../../crypto/rsa.ts';
-import { encodeHeader, signCompact } from './jws.ts';
+import { signRsa } from '../crypto/rsa.ts';
+import { encodeHeader, signCompact } from './jose.ts';
 
 /** RFC 7515, appendix A.2. */
 const KEY = {
