@@ -1,4 +1,3 @@
-import { sanitizeTime } from '../storage/sanitize-columns.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys } from '../crypto/sad-keys.ts';
 import { UnsealError } from '../crypto/seal.ts';
@@ -10,6 +9,7 @@ import { truncatePan, truncatePans } from '../kernel/pan.ts';
 import { truncatePansInJson } from '../kernel/pan-json.ts';
 import { type Database, integer, type Row, text } from '../storage/database.ts';
 import { decodeCursor, encodeCursor, type Page, scanPage } from '../storage/pagination.ts';
+import { sanitizeTime } from '../storage/sanitize-columns.ts';
 import type { AdditionalInfo } from './capture.ts';
 import { findCapture, listActiveCaptures, type StoredCapture, unsealCapture } from './capture-store.ts';
 

@@ -1,4 +1,3 @@
-import { sanitizeTime } from '../storage/sanitize-columns.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Expiry } from '../kernel/expiry.ts';
@@ -14,6 +13,7 @@ import {
   type PageScanResult,
   scanPage,
 } from '../storage/pagination.ts';
+import { sanitizeTime } from '../storage/sanitize-columns.ts';
 import { BIN_DIGITS, type BlindIndex } from './blind-index.ts';
 import { isScheme, SCHEMES, type Scheme } from './scheme.ts';
 import { fromSlot, rangesOfBin, type SlotRange, toSlot } from './slot.ts';
