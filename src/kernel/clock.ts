@@ -58,13 +58,6 @@ export interface Timers {
   after(milliseconds: number, run: () => void): () => void;
 }
 
-export const systemTimers: Timers = {
-  after: (milliseconds, run) => {
-    const timer = setTimeout(run, milliseconds).unref();
-    return () => clearTimeout(timer);
-  },
-};
-
 /** Resolves after `milliseconds`. */
 export const delay = (timers: Timers, milliseconds: number): Promise<void> =>
   new Promise((resolve) => timers.after(milliseconds, resolve));

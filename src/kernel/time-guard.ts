@@ -1,4 +1,4 @@
-import { type Clock, type MonotonicClock, systemTimers, type Timers } from './clock.ts';
+import type { Clock, MonotonicClock, Timers } from './clock.ts';
 import { LIMITS } from './limits.ts';
 
 /** Time for decisions and periodic work that a jump of the clock must not disturb. */
@@ -82,6 +82,13 @@ interface Reference {
  * followed; one that drifts gains no more than this.
  */
 const MAX_DRIFT = 0.01;
+
+const systemTimers: Timers = {
+  after: (milliseconds, run) => {
+    const timer = setTimeout(run, milliseconds).unref();
+    return () => clearTimeout(timer);
+  },
+};
 
 /**
  * Compares the deciding clock with monotonic time. After a jump, time is not trusted until the clock agrees again with
