@@ -83,7 +83,7 @@ interface Reference {
  */
 const MAX_DRIFT = 0.01;
 
-const systemTimers: Timers = {
+export const systemTimers: Timers = {
   after: (milliseconds, run) => {
     const timer = setTimeout(run, milliseconds).unref();
     return () => clearTimeout(timer);
