@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Nodes } from '../fixtures/nodes.ts';
-import type { ServiceProcess } from '../fixtures/service-process.ts';
+import { type Node, Nodes } from '../fixtures/nodes.ts';
 import { luhnPan } from '../fixtures/test-service.ts';
 import { CAPTURES, capture, cards, TOKENIZE } from '../interface/vault-requests.ts';
 
@@ -12,7 +11,7 @@ const WRITTEN = 60;
 
 describe('the audit log of several writers', { timeout: 240_000 }, () => {
   let nodes: Nodes;
-  let both: ServiceProcess[];
+  let both: Node[];
   before(async () => {
     nodes = await Nodes.overShared();
     const start = () => nodes.start({ CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION: '0' });
@@ -24,12 +23,12 @@ describe('the audit log of several writers', { timeout: 240_000 }, () => {
     const callers = [await nodes.newCaller(), await nodes.newCaller()];
     const load = { goesOn: true };
     const written = { records: 0 };
-    const ok = async (answer: ReturnType<ServiceProcess['call']>, wanted = 200) => {
+    const ok = async (answer: ReturnType<Node['call']>, wanted = 200) => {
       const { status, text, json } = await answer;
       assert.equal(status, wanted, text);
       return json;
     };
-    const write = async (node: ServiceProcess, key: string): Promise<void> => {
+    const write = async (node: Node, key: string): Promise<void> => {
       while (load.goesOn) {
         const { data } = await ok(node.call('POST', CAPTURES, { key, body: capture() }));
         await ok(node.call('GET', `${CAPTURES}/${data.id}`, { key }));

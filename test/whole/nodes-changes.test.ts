@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Nodes, withDeadline } from '../fixtures/nodes.ts';
-import type { ProcessResponse, ServiceProcess } from '../fixtures/service-process.ts';
+import { type Node, Nodes, withDeadline } from '../fixtures/nodes.ts';
+import type { ProcessResponse } from '../fixtures/service-process.ts';
 import { order, PAYMENTS } from '../interface/payment-requests.ts';
 import { cards, TOKENIZE, VISA } from '../interface/vault-requests.ts';
 
@@ -17,7 +17,7 @@ describe('a change by the command line applies to a node that cached the earlier
   concurrency: 3,
 }, () => {
   let nodes: Nodes;
-  let node: ServiceProcess;
+  let node: Node;
   before(async () => {
     nodes = await Nodes.overShared();
     node = await nodes.start();

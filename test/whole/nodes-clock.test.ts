@@ -25,13 +25,13 @@ describe('nodes whose system clocks are wrong by hours', { timeout: 240_000 }, (
     begun = Date.now();
     nodes = await Nodes.overShared();
     // The first one sweeps for all.
-    const fast = await nodes.start(shifted(WRONG_BY_MS));
+    const fast = await nodes.startProcess(shifted(WRONG_BY_MS));
     await withDeadline(
       15_000,
       () => nodes.rows('select name from leases'),
       (held) => held.length === 2,
     );
-    all = [fast, ...(await Promise.all([nodes.start(shifted(-WRONG_BY_MS)), nodes.start()]))];
+    all = [fast, ...(await Promise.all([nodes.startProcess(shifted(-WRONG_BY_MS)), nodes.startProcess()]))];
     caller = await nodes.newCaller();
   });
   after(() => nodes.end());

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Client } from 'pg';
-import { BLOCKED, Nodes, withDeadline } from '../fixtures/nodes.ts';
-import type { Call, ProcessResponse, ServiceProcess } from '../fixtures/service-process.ts';
+import { BLOCKED, type Node, Nodes, withDeadline } from '../fixtures/nodes.ts';
+import type { Call, ProcessResponse } from '../fixtures/service-process.ts';
 import { luhnPan } from '../fixtures/test-service.ts';
 import { order, PAYMENTS } from '../interface/payment-requests.ts';
 import { CAPTURES, capture, cards, TOKENIZE } from '../interface/vault-requests.ts';
@@ -15,7 +15,7 @@ const LARGE_ROUNDS = inScope({ usual: 2, long: 6 });
 
 describe('two nodes process each request exactly once', { timeout: 240_000 }, () => {
   let nodes: Nodes;
-  let both: ServiceProcess[];
+  let both: Node[];
   before(async () => {
     nodes = await Nodes.overShared();
     both = await Promise.all([nodes.start(), nodes.start()]);
@@ -118,8 +118,8 @@ describe('two nodes process each request exactly once', { timeout: 240_000 }, ()
 
   test('the key of a request whose node crashed is released within 10 seconds, and has at most one effect', async () => {
     const { account, key } = await nodes.newCaller();
-    const [survivor] = both as [ServiceProcess];
-    const dying = await nodes.start();
+    const [survivor] = both as [Node];
+    const dying = await nodes.startProcess();
     const call = keyed(key, 'died', capture());
     assert.equal((await dying.call('GET', '/v1/account', { key })).status, 200);
     // Between the claim, which is taken, and the effect, which waits for the table.

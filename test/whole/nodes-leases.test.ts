@@ -30,7 +30,7 @@ describe('work that one node performs for all', { timeout: 240_000 }, () => {
   after(() => nodes.end());
 
   const start = async (): Promise<ServiceProcess> => {
-    const node = await nodes.start();
+    const node = await nodes.startProcess();
     node.child.stderr?.on('data', (chunk: string) => {
       log += chunk;
     });

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { Client } from 'pg';
 import { openAddress } from '../fixtures/database.ts';
-import { Nodes } from '../fixtures/nodes.ts';
-import type { ServiceProcess } from '../fixtures/service-process.ts';
+import { type Node, Nodes } from '../fixtures/nodes.ts';
 
 const MADE = "select count(*) as made from journal where record like '%service.initialised%'";
 const WRAPPING = "select environment, version from wrapped_keys where purpose = 'wrapping' order by environment";
@@ -39,7 +38,7 @@ describe('nodes that start on one database', { timeout: 240_000 }, () => {
     return rows.map(({ tablename }) => tablename as string);
   };
 
-  const works = async (serving: ServiceProcess): Promise<void> => {
+  const works = async (serving: Node): Promise<void> => {
     const { account, key } = await nodes.newCaller();
     const { status, text, json } = await serving.call('GET', '/v1/account', { key });
     assert.equal(status, 200, text);
@@ -47,11 +46,14 @@ describe('nodes that start on one database', { timeout: 240_000 }, () => {
   };
 
   test('four start concurrently, and the vault is created once', async () => {
-    const started = await Promise.all(Array.from({ length: 4 }, () => nodes.start()));
-    await Promise.all(started.map(works));
+    const [others, processes] = await Promise.all([
+      Promise.all([nodes.start(), nodes.start()]),
+      Promise.all([nodes.startProcess(), nodes.startProcess()]),
+    ]);
+    await Promise.all([...others, ...processes].map(works));
     assert.deepEqual(await nodes.rows(MADE), [{ made: 1 }]);
     assert.deepEqual(await nodes.rows(WRAPPING), ALL_WRAPPING);
-    assert.deepEqual(new Set(started.map(({ demoKey }) => demoKey)), new Set([undefined]));
+    assert.deepEqual(new Set(processes.map(({ demoKey }) => demoKey)), new Set([undefined]));
     assert.equal((await nodes.done(['audit', 'verify'])).ok, true);
   });
 
@@ -64,7 +66,7 @@ describe('nodes that start on one database', { timeout: 240_000 }, () => {
     assert.match(String(loser.reason), /the root key does not open this database/);
 
     copyFileSync(files[winner] ?? '', join(nodes.folder, 'root.key'));
-    await works((both[winner] as PromiseFulfilledResult<ServiceProcess>).value);
+    await works((both[winner] as PromiseFulfilledResult<Node>).value);
     assert.deepEqual(await nodes.rows(MADE), [{ made: 1 }]);
     assert.deepEqual(await nodes.rows(WRAPPING), ALL_WRAPPING);
     assert.equal((await nodes.done(['audit', 'verify'])).ok, true);
@@ -77,7 +79,8 @@ describe('nodes that start on one database', { timeout: 240_000 }, () => {
     const wrong = newRootKey('wrong.key');
     const missing = join(nodes.folder, 'missing.key');
     const told = async (file: string, ...args: string[]): Promise<string> => {
-      const { code, out, err } = await nodes.run(args, { CARDVAULT_ROOT_KEY_FILE: file });
+      const run = args.includes('serve') ? nodes.run : nodes.runHere;
+      const { code, out, err } = await run.call(nodes, args, { CARDVAULT_ROOT_KEY_FILE: file });
       assert.equal(code, 1, err);
       assert.equal(out, '');
       return err;
@@ -95,7 +98,7 @@ describe('nodes that start on one database', { timeout: 240_000 }, () => {
 
   test('a command creates no vault, neither in an empty database nor after an interrupted first start', async () => {
     const list = async (): Promise<void> => {
-      const { code, out, err } = await nodes.run(['key', 'list', '--account', 'acct_none']);
+      const { code, out, err } = await nodes.runHere(['key', 'list', '--account', 'acct_none']);
       assert.equal(code, 2, err);
       assert.equal(out, '');
       assert.match(err, /this database contains no vault; start the service once, or run: cardvault migrate/);
@@ -115,7 +118,7 @@ describe('nodes that start on one database', { timeout: 240_000 }, () => {
 
   test('two in one data folder create its certificates once', async () => {
     const folder = nodes.newFolder();
-    const both = await Promise.all([nodes.start({}, folder), nodes.start({}, folder)]);
+    const both = await Promise.all([nodes.startProcess({}, folder), nodes.startProcess({}, folder)]);
     const files = (): [string, string][] =>
       readdirSync(join(folder, 'tls'))
         .sort()

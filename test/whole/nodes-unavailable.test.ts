@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { logOf, Nodes, withDeadline } from '../fixtures/nodes.ts';
 import { type Postgres, startPostgres } from '../fixtures/postgres.ts';
-import { runCommand, type ServiceProcess } from '../fixtures/service-process.ts';
+import type { ServiceProcess } from '../fixtures/service-process.ts';
 import { luhnPan } from '../fixtures/test-service.ts';
 import { order, PAYMENTS } from '../interface/payment-requests.ts';
 import { cards, TOKENIZE } from '../interface/vault-requests.ts';
@@ -72,7 +72,7 @@ describe('a database that becomes unavailable and returns', { timeout: 240_000 }
     );
 
   test('two nodes respond 503 in the meantime, recover automatically, and lose nothing', async () => {
-    const both = await Promise.all([nodes.start(), nodes.start()]);
+    const both = await Promise.all([nodes.startProcess(), nodes.startProcess()]);
     const logs = both.map(logOf);
     const { key } = await nodes.newCaller();
     const tokens: string[] = [];
@@ -154,7 +154,7 @@ describe('a database that becomes unavailable and returns', { timeout: 240_000 }
     assert.deepEqual(await once(stopped.child, 'exit'), [0, null]);
 
     for (const args of [['key', 'list', '--account', 'acct_x'], ['audit', 'verify', '--json'], ['migrate']]) {
-      const { code, out, err } = await nodes.run(args);
+      const { code, out, err } = await nodes.runHere(args);
       assert.equal(code, 1, err);
       assert.equal(out, '');
       assert.match(err, new RegExp(`the database cannot be reached: 127\\.0\\.0\\.1:${postgres.port}: ECONNREFUSED`));
@@ -172,10 +172,7 @@ describe('a database that becomes unavailable and returns', { timeout: 240_000 }
     const password = /:([0-9a-f]{32})@/.exec(nodes.address)?.[1] ?? '';
     const wrong = `${password.startsWith('a') ? 'b' : 'a'}${password.slice(1)}`;
     const address = nodes.address.replace(password, wrong);
-    const { code, err } = await runCommand(nodes.folder, ['account', 'list'], {
-      ...nodes.variables,
-      CARDVAULT_DATABASE_URL: address,
-    });
+    const { code, err } = await nodes.runHere(['account', 'list'], { CARDVAULT_DATABASE_URL: address });
     assert.equal(code, 1);
     assert.match(err, /it refuses the password/);
     assert.ok(said.length > 1000 && password.length === 32);

@@ -6,11 +6,12 @@ import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { Client } from 'pg';
 import { readMigrations, schemaVersion } from '../../src/storage/migrate.ts';
-import { BLOCKED, Nodes, withDeadline } from '../fixtures/nodes.ts';
+import { BLOCKED, type Node, Nodes, withDeadline } from '../fixtures/nodes.ts';
 import type { ServiceProcess } from '../fixtures/service-process.ts';
 import { CAPTURES, capture, cards, TOKENIZE, VISA } from '../interface/vault-requests.ts';
 
 type Version = Pick<typeof import('../fixtures/service-process.ts'), 'startProcess' | 'runCommand'> & {
+  readonly folder: string;
   readonly bin: string;
 };
 
@@ -30,33 +31,38 @@ alter table nowhere add column other text;
 
 describe('a rolling upgrade', { timeout: 240_000 }, () => {
   let nodes: Nodes;
-  let old: ServiceProcess;
+  let copy: Version;
+  let old: Node;
   let caller: Awaited<ReturnType<Nodes['newCaller']>>;
   before(async () => {
     nodes = await Nodes.overShared();
+    copy = await copyProject();
     old = await nodes.start();
     caller = await nodes.newCaller();
   });
   after(() => nodes.end());
 
-  /** Another version: this one with more migrations, by what they are called. */
-  async function newVersion(name: string, ...migrations: readonly string[]): Promise<Version> {
-    const folder = join(nodes.folder, name);
+  /** Returns the version in a copy of the project, to which tests add migrations. */
+  async function copyProject(): Promise<Version> {
+    const folder = join(nodes.folder, 'copy');
     mkdirSync(folder);
     for (const part of ['src', 'console', 'bin', 'package.json'])
       cpSync(join(ROOT, part), join(folder, part), { recursive: true });
     const isNeeded = (path: string): boolean => !path.endsWith('.test.ts');
     cpSync(join(ROOT, 'test'), join(folder, 'test'), { recursive: true, filter: isNeeded });
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-    for (const [index, sql] of migrations.entries())
-      writeFileSync(join(folder, 'src/storage/migrations', `${four(PRESENT + 1 + index)}_later.sql`), sql);
     const { startProcess, runCommand }: Version = await import(
       pathToFileURL(join(folder, 'test/fixtures/service-process.ts')).href
     );
-    return { startProcess, runCommand, bin: join(folder, 'bin/cardvault.mjs') };
+    return { startProcess, runCommand, folder, bin: join(folder, 'bin/cardvault.mjs') };
   }
-  const startOf = async ({ startProcess }: Version): Promise<ServiceProcess> =>
-    nodes.keep(await startProcess(nodes.newFolder(), nodes.variables));
+  /** Gives the copy these migrations in addition to those of this version. */
+  function addMigrations(...migrations: readonly string[]): void {
+    for (const [index, sql] of migrations.entries())
+      writeFileSync(join(copy.folder, 'src/storage/migrations', `${four(PRESENT + 1 + index)}_later.sql`), sql);
+  }
+  const startNewer = async (): Promise<ServiceProcess> =>
+    nodes.keep(await copy.startProcess(nodes.newFolder(), nodes.variables));
   const schema = async (): Promise<number> => schemaVersion((await nodes.core()).database);
   const columns = async (table: string): Promise<unknown[]> =>
     (await nodes.rows('select column_name as name from information_schema.columns where table_name = ?', table)).map(
@@ -64,7 +70,7 @@ describe('a rolling upgrade', { timeout: 240_000 }, () => {
     );
 
   /** Each version reads the records that the other wrote. */
-  async function worksBeside(...serving: readonly ServiceProcess[]): Promise<void> {
+  async function worksBeside(...serving: readonly Node[]): Promise<void> {
     const { key } = caller;
     for (const node of serving) {
       const made = await node.call('POST', TOKENIZE, { key, body: cards([VISA]) });
@@ -80,8 +86,8 @@ describe('a rolling upgrade', { timeout: 240_000 }, () => {
   }
 
   test('a start of the new version that fails or is killed midway leaves the old nodes and the schema unchanged', async () => {
-    const failing = await newVersion('failing', FAILS);
-    const { code, out, err } = await failing.runCommand(nodes.newFolder(), ['serve'], nodes.variables);
+    addMigrations(FAILS);
+    const { code, out, err } = await copy.runCommand(nodes.newFolder(), ['serve'], nodes.variables);
     assert.equal(code, 1);
     assert.equal(out, '');
     assert.match(err, /the schema could not be brought up to date: 42P01/);
@@ -90,11 +96,11 @@ describe('a rolling upgrade', { timeout: 240_000 }, () => {
     await worksBeside(old);
 
     // Inside its transaction, where it waits for a table that a transaction reads.
-    const halfway = await newVersion('halfway', EXPANDS);
+    addMigrations(EXPANDS);
     const reader = new Client({ connectionString: nodes.address });
     await reader.connect();
     await reader.query('begin; select 1 from accounts');
-    const { child } = nodes.begin(halfway.bin);
+    const { child } = nodes.begin(copy.bin);
     await withDeadline(
       20_000,
       () => nodes.rows(BLOCKED),
@@ -109,8 +115,8 @@ describe('a rolling upgrade', { timeout: 240_000 }, () => {
   });
 
   test('a compatible migration: both versions start and work concurrently', async () => {
-    const expanding = await newVersion('expanding', EXPANDS);
-    const newer = await startOf(expanding);
+    addMigrations(EXPANDS);
+    const newer = await startNewer();
     assert.equal(await schema(), PRESENT + 1);
     await worksBeside(old, newer);
     const late = await nodes.start();
@@ -122,19 +128,19 @@ describe('a rolling upgrade', { timeout: 240_000 }, () => {
   });
 
   test('an incompatible migration: older versions are rejected from then on, and running ones continue', async () => {
-    const breaking = await newVersion('breaking', EXPANDS, BREAKS);
-    const newer = await startOf(breaking);
+    addMigrations(EXPANDS, BREAKS);
+    const newer = await startNewer();
     assert.equal(await schema(), PRESENT + 2);
     const reason = `the database has schema ${PRESENT + 2}, made by a newer cardvault; this one knows ${PRESENT}`;
     for (const args of [['serve'], ['account', 'list'], ['migrate']]) {
-      const { code, out, err } = await nodes.run(args);
+      const run = args.includes('serve') ? nodes.run : nodes.runHere;
+      const { code, out, err } = await run.call(nodes, args);
       assert.equal(code, 1);
       assert.equal(out, '');
       assert.equal(err, `cardvault: ${reason}\n`);
     }
-    assert.equal(old.child.exitCode, null);
     await worksBeside(old, newer);
-    const { out } = await breaking.runCommand(nodes.folder, ['audit', 'verify', '--json'], nodes.variables);
+    const { out } = await copy.runCommand(nodes.folder, ['audit', 'verify', '--json'], nodes.variables);
     assert.equal(JSON.parse(out).ok, true);
   });
 });
