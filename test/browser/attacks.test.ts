@@ -5,8 +5,9 @@ import { showSession } from '../../console/wire/session.ts';
 import { newClient, type UserClient } from '../console/console-client.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import type { TestService } from '../fixtures/test-service.ts';
-import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import { openBrowser, type TestBrowser } from './browser.ts';
 import { type HostileSite, startHostileSite } from './hostile-site.ts';
+import { visitAs } from './member.ts';
 import { enterCode, enterPassword, newCode, signIn, signOut } from './sign-in-steps.ts';
 import { startVictim, type Victim } from './victim.ts';
 
@@ -26,19 +27,16 @@ describe('attacks on the console, in the browser', { skip: whyNoChromium() }, ()
     browser = await openBrowser(service.ports.console);
     site = await startHostileSite(service);
   });
-  afterEach(() => browser.check());
+  afterEach(async () => {
+    browser.check();
+    await browser.endVisits();
+  });
   after(async () => {
     await browser?.close();
     site?.stop();
     await service?.stop();
   });
 
-  const signedIn = async (): Promise<Visitor> => {
-    const visitor = await browser.newVisitor();
-    await visitor.page.goto('/');
-    await signIn(visitor.page, service, vera);
-    return visitor;
-  };
   const cookieIn = async (page: Page): Promise<string> =>
     (await page.context().cookies()).find(({ name }) => name === COOKIE)?.value ?? '';
   const stageOf = async (secret: string): Promise<string> => {
@@ -73,7 +71,7 @@ describe('attacks on the console, in the browser', { skip: whyNoChromium() }, ()
 
   for (const host of ['localhost', '127.0.0.1'])
     it(`a page of https://${host} at another port changes nothing, and reads nothing`, async () => {
-      const { page, complaints } = await signedIn();
+      const { page, complaints } = await visitAs(vera, browser);
       const before = await keysMade();
       const origin = `https://${host}:${site.port}`;
       const sent = await requestsFrom(page, origin);
@@ -100,7 +98,7 @@ describe('attacks on the console, in the browser', { skip: whyNoChromium() }, ()
     });
 
   it('forms of another origin neither sign out nor make a key', async () => {
-    const { page, complaints } = await signedIn();
+    const { page, complaints } = await visitAs(vera, browser);
     const before = await keysMade();
     for (const url of [keysUrl(), `${browser.origin}/api/sign-out`, `${browser.origin}/api/sign-in`]) {
       await page.goto(`https://localhost:${site.port}/`);
@@ -147,7 +145,7 @@ describe('attacks on the console, in the browser', { skip: whyNoChromium() }, ()
   });
 
   it('no page of another origin holds the console in a frame', async () => {
-    const { page, complaints } = await signedIn();
+    const { page, complaints } = await visitAs(vera, browser);
     const framed = async (path: string) => {
       await page.goto(`https://localhost:${site.port}/`);
       await page.evaluate(frameWith(`${browser.origin}${path}`));
@@ -183,7 +181,9 @@ describe('attacks on the console, in the browser', { skip: whyNoChromium() }, ()
   });
 
   it('scripts see no cookie, and it goes nowhere else', async () => {
-    const { page } = await signedIn();
+    const { page } = await browser.newVisitor();
+    await page.goto('/');
+    await signIn(page, service, vera);
     const cookies = await page.context().cookies();
     assert.deepEqual(cookies.map(({ name }) => name).sort(), ['__Host-cardvault-browser', COOKIE]);
     for (const { name, domain, path, expires, httpOnly, secure, sameSite } of cookies) {

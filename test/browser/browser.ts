@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
-import { type Browser, type CDPSession, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
 import { requireChromium } from '../fixtures/chromium.ts';
 import { type Authenticator, addAuthenticator } from './authenticator.ts';
 import { accessibilityViolations } from './axe.ts';
@@ -26,6 +26,8 @@ export interface TestBrowser {
   newVisitor(options?: VisitorOptions): Promise<Visitor>;
   /** Fails when a page of any visitor had an error or broke its content security policy since the last time. */
   check(): void;
+  /** All visitors leave. */
+  endVisits(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -48,7 +50,17 @@ export interface Visitor {
   checkAccessibility(): Promise<void>;
   /** Writes docs/console/NAME-SCHEME.webp for each scheme, when UPDATE_SCREENSHOTS is set. */
   takePictures(name: string, schemes: readonly ColorScheme[]): Promise<void>;
-  close(): Promise<void>;
+}
+
+/** A visitor whose context the next visitor with the same options takes over. */
+interface OpenVisitor extends Visitor {
+  /** Leaves no cookie, nothing stored, and a page without scripts: the process of that page has compiled the console. */
+  leave(): Promise<EmptyContext>;
+}
+
+interface EmptyContext {
+  readonly options: string;
+  readonly context: BrowserContext;
 }
 
 const PICTURES = join(import.meta.dirname, '..', '..', 'docs', 'console');
@@ -68,7 +80,11 @@ const ARGUMENTS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  // Pages of one context share a process, which keeps the compiled files of the console.
+  '--process-per-site',
 ];
+/** Answered with an error, and without a script. */
+const EMPTY_PAGE = '/assets/nothing';
 
 /** Trusts the key that the service on that port shows, and no other that machines do not trust anyway. */
 export async function openBrowser(port: number): Promise<TestBrowser> {
@@ -84,16 +100,25 @@ export async function openBrowser(port: number): Promise<TestBrowser> {
     env: { ...(process.env as Record<string, string>), ...environment },
   });
   const origin = `https://localhost:${port}`;
-  const visitors: Visitor[] = [];
+  const empty: EmptyContext[] = [];
+  let visitors: OpenVisitor[] = [];
   return {
     origin,
     newVisitor: async (options = {}) => {
-      const visitor = await newVisitor(browser, origin, options);
+      const key = JSON.stringify(options);
+      const found = empty.findIndex((each) => each.options === key);
+      const context =
+        empty.splice(found, found === -1 ? 0 : 1)[0]?.context ?? (await newContext(browser, origin, options));
+      const visitor = await newVisitor(context, origin, options);
       visitors.push(visitor);
       return visitor;
     },
     check: () => {
       for (const { complaints } of visitors) complaints.check();
+    },
+    endVisits: async () => {
+      for (const visitor of visitors) empty.push(await visitor.leave());
+      visitors = [];
     },
     close: () => browser.close(),
   };
@@ -112,20 +137,8 @@ function keyDigest(port: number): Promise<string> {
   });
 }
 
-async function newVisitor(browser: Browser, origin: string, options: VisitorOptions): Promise<Visitor> {
-  const { colorScheme = 'light', locale = 'en-US', width = SIZE.width, height = SIZE.height } = options;
-  const context = await browser.newContext({
-    baseURL: origin,
-    viewport: { width, height },
-    deviceScaleFactor: 1,
-    colorScheme,
-    locale,
-    timezoneId: 'UTC',
-    reducedMotion: 'reduce',
-  });
-  context.setDefaultTimeout(WITHIN_MS);
-  const complaints = new BrowserErrors();
-  complaints.watch(context);
+async function newVisitor(context: BrowserContext, origin: string, options: VisitorOptions): Promise<OpenVisitor> {
+  const complaints = new BrowserErrors(context);
   const page = await context.newPage();
   const session = await context.newCDPSession(page);
   if (SLOWNESS > 1) await session.send('Emulation.setCPUThrottlingRate', { rate: SLOWNESS });
@@ -137,10 +150,33 @@ async function newVisitor(browser: Browser, origin: string, options: VisitorOpti
     takePictures: async (name, schemes) => {
       if ((process.env['UPDATE_SCREENSHOTS'] ?? '') === '') return;
       for (const scheme of schemes) await takePicture(page, session, name, scheme);
-      await page.emulateMedia({ colorScheme });
+      await page.emulateMedia({ colorScheme: options.colorScheme ?? 'light' });
     },
-    close: () => context.close(),
+    leave: async () => {
+      complaints.stop();
+      for (const each of context.pages()) if (each !== page) await each.close();
+      await page.goto(EMPTY_PAGE);
+      await context.clearCookies();
+      await context.clearPermissions();
+      await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
+      return { options: JSON.stringify(options), context };
+    },
   };
+}
+
+async function newContext(browser: Browser, origin: string, options: VisitorOptions): Promise<BrowserContext> {
+  const { colorScheme = 'light', locale = 'en-US', width = SIZE.width, height = SIZE.height } = options;
+  const context = await browser.newContext({
+    baseURL: origin,
+    viewport: { width, height },
+    deviceScaleFactor: 1,
+    colorScheme,
+    locale,
+    timezoneId: 'UTC',
+    reducedMotion: 'reduce',
+  });
+  context.setDefaultTimeout(WITHIN_MS);
+  return context;
 }
 
 async function checkAccessibility(page: Page, session: CDPSession): Promise<void> {

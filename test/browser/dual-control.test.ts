@@ -6,6 +6,7 @@ import { startTestService, type TestService } from '../fixtures/test-service.ts'
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { type Member, newMember } from './member.ts';
 import { button } from './sign-in-steps.ts';
+import { moveTo } from './tour.ts';
 
 /** The question of dual control, and the approval of an operator's change, as owners see them. */
 describe('dual control, in the browser', { skip: whyNoChromium() }, () => {
@@ -61,14 +62,14 @@ describe('dual control, in the browser', { skip: whyNoChromium() }, () => {
       ApprovalRequired,
     );
     await ana.stepUp();
-    await page.goto(`/a/${account}/approvals`);
+    await moveTo(page, `/a/${account}/approvals`);
     await page.getByText('Requested by Olga, an operator').waitFor();
     await page.getByRole('button', { name: /^Approve/ }).click();
     await page.getByRole('dialog').getByText('It applies as soon as you approve it.').waitFor();
     await visitor.checkAccessibility();
     await button(page.getByRole('dialog'), 'Approve change').click();
     await page.getByText('Change approved. It applies on every node').waitFor();
-    await page.goto(`/a/${account}/production/overview`);
+    await moveTo(page, `/a/${account}/production/overview`);
     const notice = page.getByRole('alert').filter({ hasText: 'An operator changed settings' });
     await notice.waitFor();
     await visitor.checkAccessibility();

@@ -130,10 +130,9 @@ describe('the harness of tests in a browser', { skip: whyNoChromium() }, () => {
 
   it('trusts only the key of the service that it was opened for', async () => {
     const other = await startSite(undefined, []);
-    const { page, complaints, close } = await browser.newVisitor();
+    const { page, complaints } = await browser.newVisitor();
     await assert.rejects(page.goto(`https://localhost:${other.port}/`), /ERR_CERT_AUTHORITY_INVALID/);
     complaints.expect(/ERR_CERT_AUTHORITY_INVALID/);
-    await close();
     other.stop();
   });
 

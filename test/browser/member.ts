@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import type { BrowserContext } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { OPERATOR, type Role } from '../../console/people/roles.ts';
 import type { Definition } from '../../console/wire/definition.ts';
 import { SECOND } from '../../src/kernel/clock.ts';
-import { newClient, pathOf } from '../console/console-client.ts';
+import { type ConsoleClient, newClient, pathOf } from '../console/console-client.ts';
 import type { TestService } from '../fixtures/test-service.ts';
 import { totp } from '../fixtures/totp.ts';
 import type { TestBrowser, Visitor, VisitorOptions } from './browser.ts';
@@ -78,12 +78,8 @@ function memberOf(
     lastStep = Math.floor(service.now() / STEP_MS);
     return totp(who.totpSecret, service.now());
   };
-  /** Browsers with the session of this person. */
-  const contexts = new Map<BrowserContext, string>();
-  const giveCookie = (context: BrowserContext, url: string): Promise<void> => {
-    const value = client.cookie?.slice(COOKIE.length + 1) ?? '';
-    return context.addCookies([{ name: COOKIE, value, url, httpOnly: true, secure: true, sameSite: 'Strict' }]);
-  };
+  /** Pages with the session of this person. */
+  const pages = new Map<Page, string>();
   const sent = async (method: string, path: string, body?: unknown) => {
     const answer = await client.send(method, path, body);
     assert.equal(answer.status, 200, answer.text);
@@ -101,17 +97,28 @@ function memberOf(
     stepUp: async () => {
       await sent('POST', '/api/step-up/code', { code: code() });
       // The secret is another one now.
-      for (const [context, url] of contexts) await giveCookie(context, url);
+      for (const [page, origin] of pages) await giveSession(page, client, origin);
     },
     visit: async (browser, options) => {
       const visitor = await browser.newVisitor(options);
-      const context = visitor.page.context();
-      contexts.set(context, browser.origin);
-      context.on('close', () => contexts.delete(context));
-      await giveCookie(context, browser.origin);
+      pages.set(visitor.page, browser.origin);
+      visitor.page.on('close', () => pages.delete(visitor.page));
+      await giveSession(visitor.page, client, browser.origin);
       return visitor;
     },
   };
 }
 
 const COOKIE = '__Host-cardvault-session';
+
+/** A browser in which the user of that client is signed in. */
+export async function visitAs(client: ConsoleClient, browser: TestBrowser): Promise<Visitor> {
+  const visitor = await browser.newVisitor();
+  await giveSession(visitor.page, client, browser.origin);
+  return visitor;
+}
+
+function giveSession(page: Page, { cookie = '' }: ConsoleClient, url: string): Promise<void> {
+  const value = cookie.slice(COOKIE.length + 1);
+  return page.context().addCookies([{ name: COOKIE, value, url, httpOnly: true, secure: true, sameSite: 'Strict' }]);
+}

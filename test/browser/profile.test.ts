@@ -6,7 +6,9 @@ import { whyNoChromium } from '../fixtures/chromium.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { totp } from '../fixtures/totp.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
-import { button, enterCode, enterPassword, newCode, signIn, signOut } from './sign-in-steps.ts';
+import { visitAs } from './member.ts';
+import { button, enterCode, enterPassword, newCode, signOut } from './sign-in-steps.ts';
+import { visitWithin } from './tour.ts';
 
 /** Failed sign-ins with earlier credentials, and rejected names and addresses. */
 const EXPECTED = /^403: POST .*\/api\/sign-in(\/code)?$|^400: POST .*\/api\/profile\/(email|factors\/.*)$/;
@@ -27,10 +29,9 @@ describe('a profile, in the browser', { skip: whyNoChromium() }, () => {
     account = await service.newAccount('Corner shop');
     ana = await newPerson(service, account, 'owner', 'Ana');
     Object.assign(now, { email: ana.email, totpSecret: ana.totpSecret });
-    visitor = await browser.newVisitor();
+    visitor = await visitAs(ana, browser);
     page = visitor.page;
     await page.goto('/profile');
-    await signIn(page, service, ana);
   });
   afterEach(() => {
     browser.check();
@@ -49,7 +50,7 @@ describe('a profile, in the browser', { skip: whyNoChromium() }, () => {
       .getByText(/does not match/)
       .waitFor();
   const toProfile = async (): Promise<void> => {
-    await page.goto('/profile');
+    await visitWithin(page, '/profile');
     await page.getByRole('heading', { name: 'Profile', level: 1 }).waitFor();
   };
 

@@ -7,6 +7,7 @@ import { whyNoChromium } from '../fixtures/chromium.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { askForKey, fillKey, keyForm } from './key-form.ts';
+import { visitAs } from './member.ts';
 import { newCode, saveSecret, signIn } from './sign-in-steps.ts';
 
 describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
@@ -19,7 +20,10 @@ describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
     browser = await openBrowser(service.ports.console);
     account = await service.newAccount('Corner shop');
   });
-  afterEach(() => browser.check());
+  afterEach(async () => {
+    browser.check();
+    await browser.endVisits();
+  });
   after(async () => {
     await browser?.close();
     await service?.stop();
@@ -29,24 +33,24 @@ describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
   const keysMade = async (): Promise<number> => (await service.core.accounts.listKeys(account)).length;
   const atSignIn = (page: Page): Promise<void> => page.getByRole('heading', { name: 'Sign in' }).waitFor();
   const isInside = (page: Page): Promise<void> => page.getByRole('navigation', { name: 'Main' }).waitFor();
-  /** A new machine on which a user has just signed in. */
   const newVisit = async (person: UserClient, path: string): Promise<Visitor> => {
-    const visitor = await browser.newVisitor();
+    const visitor = await visitAs(person, browser);
     await visitor.page.goto(path);
-    await signIn(visitor.page, service, person);
+    await isInside(visitor.page);
     return visitor;
   };
-  const newSession = async (person: UserClient, path = '/'): Promise<Page> => (await newVisit(person, path)).page;
+  const newSession = async (person: UserClient, path: string): Promise<Page> => (await newVisit(person, path)).page;
   const link = (page: Page, name: string) =>
     page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true });
 
   it('a session ended from the list is over at once on the other machine', async () => {
     const ana = await newPerson(service, account, 'owner');
-    const lost = await newSession(ana, '/profile');
+    const { page: lost } = await browser.newVisitor();
+    await lost.goto('/profile');
+    await signIn(lost, service, ana);
     const page = await newSession(ana, '/profile');
     const sessions = page.getByRole('table', { name: 'Sessions' });
-    const others = sessions.getByRole('button', { name: /^Revoke the session Chrome/ });
-    // The person came with a session of another browser, too.
+    const others = sessions.getByRole('button', { name: /^Revoke the session / });
     await others.first().waitFor();
     assert.equal(await others.count(), 1);
     await others.click();

@@ -8,8 +8,9 @@ import { newPerson, type UserClient } from '../console/console-client.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { onlyLong } from '../scope.ts';
-import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import { openBrowser, type TestBrowser } from './browser.ts';
 import { askForKey, fillKey } from './key-form.ts';
+import { visitAs } from './member.ts';
 import {
   enterCode,
   enterPassword,
@@ -21,6 +22,7 @@ import {
   signIn,
   signOut,
 } from './sign-in-steps.ts';
+import { visitWithin } from './tour.ts';
 
 const BY_TEST = { actor: { type: 'operator', name: 'test' } } as const;
 const PASSWORD = 'seven lamps over quiet water';
@@ -29,7 +31,6 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
   let service: TestService;
   let browser: TestBrowser;
   let account: string;
-  let visitors: Visitor[] = [];
 
   before(async () => {
     service = await startTestService();
@@ -38,29 +39,21 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
   });
   afterEach(async () => {
     browser.check();
-    for (const visitor of visitors) await visitor.close();
-    visitors = [];
+    await browser.endVisits();
   });
   after(async () => {
     await browser?.close();
     await service?.stop();
   });
 
-  const newVisitor = async (): Promise<Visitor> => {
-    const visitor = await browser.newVisitor();
-    visitors.push(visitor);
-    return visitor;
-  };
   const keysUrl = () => `/a/${account}/sandbox/keys`;
   const keysMade = async (): Promise<number> => (await service.core.accounts.listKeys(account)).length;
   const refusal = async (page: Page): Promise<string> => (await page.getByRole('alert').textContent()) ?? '';
   const atSignIn = (page: Page): Promise<void> => page.getByRole('heading', { name: 'Sign in' }).waitFor();
   const isInside = (page: Page): Promise<void> => page.getByRole('navigation', { name: 'Main' }).waitFor();
-  /** A new machine on which a user has just signed in. */
-  const newSession = async (person: UserClient, path = '/'): Promise<Page> => {
-    const { page } = await newVisitor();
+  const newSession = async (person: UserClient, path: string): Promise<Page> => {
+    const { page } = await visitAs(person, browser);
     await page.goto(path);
-    await signIn(page, service, person);
     return page;
   };
   const newLink = async (email: string): Promise<string> => {
@@ -73,7 +66,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
 
   it('a wrong address, password and code look the same', async () => {
     const ana = await newPerson(service, account, 'owner');
-    const { page } = await newVisitor();
+    const { page } = await browser.newVisitor();
     await page.goto('/');
     const told: string[] = [];
     for (const given of [
@@ -98,7 +91,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
   // `session.test.ts` and `joining.test.ts` of the console prove both without a browser.
   it('ten wrong passwords lock the user for half an hour, without a notice', { skip: onlyLong }, async () => {
     const ana = await newPerson(service, account, 'owner');
-    const { page } = await newVisitor();
+    const { page } = await browser.newVisitor();
     await page.goto('/sign-in');
     await enterPassword(page, { email: ana.email, password: 'not the password at all' });
     const told = await refusal(page);
@@ -118,7 +111,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
   it('a recovery code does once in place of the app', async () => {
     const ana = await newPerson(service, account, 'owner');
     const [code = ''] = ana.recoveryCodes;
-    const { page } = await newVisitor();
+    const { page } = await browser.newVisitor();
     const useCode = async (): Promise<void> => {
       await enterPassword(page, ana);
       await page.getByRole('button', { name: 'Use a recovery code' }).click();
@@ -134,7 +127,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
   });
 
   it('a passkey lets in, and confirms a sensitive change', async () => {
-    const visitor = await newVisitor();
+    const visitor = await browser.newVisitor();
     const { page } = visitor;
     const device = await visitor.newAuthenticator();
     const email = 'passkey@example.com';
@@ -156,7 +149,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     await usePasskey.click();
     await isInside(page);
     service.advance(6 * MINUTE);
-    await page.goto(`${keysUrl()}?create=1`);
+    await visitWithin(page, `${keysUrl()}?create=1`);
     await fillKey(page, 'by passkey');
     await askForKey(page);
     await usePasskey.click();
@@ -169,7 +162,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
 
   it('speaks Spanish to who wants it, on every machine', async () => {
     const ana = await newPerson(service, account, 'owner');
-    const { page } = await newVisitor();
+    const { page } = await browser.newVisitor();
     await page.goto('/sign-in');
     await page.getByRole('button', { name: 'Español' }).click();
     await page.getByRole('heading', { name: 'Iniciar sesión' }).waitFor();
@@ -181,7 +174,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     await page.getByRole('navigation', { name: 'Principal' }).waitFor();
     await page.reload();
     await page.getByRole('navigation', { name: 'Principal' }).waitFor();
-    const { page: elsewhere } = await newVisitor();
+    const { page: elsewhere } = await browser.newVisitor();
     await elsewhere.goto('/');
     await enterPassword(elsewhere, ana);
     await enterCode(elsewhere, newCode(service, ana.totpSecret));
@@ -191,7 +184,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
 
   it('a link lets one person join, once', async () => {
     const url = await newLink('joining@example.com');
-    const [{ page }, { page: late }] = [await newVisitor(), await newVisitor()];
+    const [{ page }, { page: late }] = [await browser.newVisitor(), await browser.newVisitor()];
     await late.goto(url);
     await late.getByLabel('Your name').fill('Somebody else');
     await late.getByLabel('Password', { exact: true }).fill(PASSWORD);
@@ -201,7 +194,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     await isInside(page);
     await late.getByRole('button', { name: 'Continue', exact: true }).click();
     await late.getByRole('alert').waitFor();
-    await late.goto('/profile');
+    await visitWithin(late, '/profile');
     await atSignIn(late);
     await late.goto(url);
     await late.getByRole('heading', { name: 'This link is no longer valid' }).waitFor();
@@ -218,7 +211,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     await page.getByRole('menuitem', { name: 'Reset sign-in' }).click();
     await page.getByRole('button', { name: 'Reset sign-in' }).click();
     const url = await saveSecret(page);
-    const { page: own } = await newVisitor();
+    const { page: own } = await browser.newVisitor();
     await own.goto(url);
     assert.equal(await own.getByLabel('Email').inputValue(), ben.email);
     await own.getByLabel('New password', { exact: true }).fill(PASSWORD);
@@ -242,7 +235,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
   });
 
   it('a page with the token of another session loads it again, and signs out', async () => {
-    const { page } = await newVisitor();
+    const { page } = await browser.newVisitor();
     await page.goto('/');
     await signIn(page, service, await newPerson(service, account, 'owner'));
     const other = { 'x-csrf-token': 'A'.repeat(43) };

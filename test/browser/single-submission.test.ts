@@ -9,7 +9,9 @@ import { startTestService, type TestService } from '../fixtures/test-service.ts'
 import { onlyLong } from '../scope.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { fillKey, keyForm } from './key-form.ts';
-import { button, followLink, saveSecret, setUpAuthenticatorApp, signIn } from './sign-in-steps.ts';
+import { visitAs } from './member.ts';
+import { button, followLink, saveSecret, setUpAuthenticatorApp } from './sign-in-steps.ts';
+import { visit, visitWithin } from './tour.ts';
 import { untilPasses } from './until-passes.ts';
 
 const BY_TEST = { actor: { type: 'operator', name: 'test' } } as const;
@@ -38,10 +40,9 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
     browser = await openBrowser(service.ports.console);
     account = await service.newAccount('Corner shop');
     const ana = await newPerson(service, account, 'owner', 'Ana');
-    visitor = await browser.newVisitor();
+    visitor = await visitAs(ana, browser);
     page = visitor.page;
-    await page.goto('/profile');
-    await signIn(page, service, ana);
+    await visit(page, `/a/${account}/sandbox/keys`);
   });
   afterEach(() => {
     browser.check();
@@ -63,7 +64,7 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
   const shown = (): Locator => page.getByLabel('I have stored it');
 
   it('two clicks make one key, and its secret is shown', async () => {
-    await page.goto(`/a/${account}/sandbox/keys?create=1`);
+    await visitWithin(page, `/a/${account}/sandbox/keys?create=1`);
     await fillKey(page, 'shop');
     await clickTwice(button(keyForm(page), 'Create key'));
     const secret = await saveSecret(page);
@@ -79,7 +80,7 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
   });
 
   it('two clicks make new recovery codes one time, and those are shown', { skip: onlyLong }, async () => {
-    await page.goto('/profile');
+    await visitWithin(page, '/profile');
     await button(page, 'Create new codes').click();
     await clickTwice(button(page.getByRole('dialog'), 'Create new codes'));
     const codes = page.getByRole('dialog').getByRole('listitem').locator('code');
@@ -92,7 +93,7 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
 
   it('two clicks make one link, and another for the same person takes its place', { skip: onlyLong }, async () => {
     await newPerson(service, account, 'analyst', 'Ben Lost');
-    await page.goto(`/a/${account}/team`);
+    await visitWithin(page, `/a/${account}/team`);
     await button(page, 'Invite user').click();
     await page.getByLabel('Email address').fill('new@example.com');
     await clickTwice(button(page.getByRole('dialog'), 'Create link'));
@@ -163,7 +164,7 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
       service.console.people.invitations.invite(transaction, to, { account, role: 'owner' }),
     );
     const url = formatJoinUrl(browser.origin, link);
-    const { page: own, close } = await browser.newVisitor();
+    const { page: own } = await browser.newVisitor();
     await followLink(own, url, { name: 'Jo', password: PASSWORD });
     await own.reload();
     await own.getByRole('heading', { name: 'Open the link again' }).waitFor();
@@ -177,13 +178,12 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
     await button(own, 'Create new codes').waitFor();
     await own.goto('/join#%');
     await own.getByRole('heading', { name: 'This link is no longer valid' }).waitFor();
-    await close();
   });
 
   it('a phone shows the role of each user once', async () => {
     await newPerson(service, account, 'analyst', 'Cora Small');
     await page.setViewportSize({ width: 390, height: 800 });
-    await page.goto(`/a/${account}/team`);
+    await visitWithin(page, `/a/${account}/team`);
     const row = page.getByRole('table', { name: 'Users' }).getByRole('row').filter({ hasText: 'Cora Small' });
     await row.waitFor();
     await untilPasses(async () => assert.equal(((await row.innerText()).match(/Analyst/g) ?? []).length, 1));
