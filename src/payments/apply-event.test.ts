@@ -715,7 +715,7 @@ describe('a response to our request', () => {
     assert.deepEqual(contradicted?.reconciliation, buildReconciliation({ inDoubtSince: NOW }));
   });
 
-  it('does not complete an operation whose reversal has started', () => {
+  it('does not complete an operation that recovery has taken over', () => {
     const reversing = { ...capture, reconciliation: buildReconciliation({ isTakenOver: true }) };
     for (const outcome of [OUTCOMES.approved, OUTCOMES.refused, OUTCOMES['not sent']] as const) {
       const after = apply(reversing, { type: 'responded', outcome });
@@ -837,8 +837,8 @@ describe('an attempt without a result', () => {
   });
 });
 
-describe('a reversal', () => {
-  it('is recorded once, before it is sent, with the count of not-found results', () => {
+describe('an operation that recovery takes over', () => {
+  it('is marked once, before anything is sent, with the count of not-found results', () => {
     const before = withOperation(PAYMENT_STATES.Authorized, { type: 'capture' }, { consecutiveNotFound: 2 });
     const start = (notFound?: boolean) => apply(before, { type: 'taken-over', notFound });
     assertUnchanged(start() ?? assert.fail(), before);
@@ -848,7 +848,7 @@ describe('a reversal', () => {
     assert.equal(apply(start(), { type: 'taken-over' }), undefined);
   });
 
-  it('is not recorded when the operation has completed; nor is its result', () => {
+  it('is not marked when it has completed, and neither a reversal nor the state of the payment ends it again', () => {
     const completed = withCompleted(PAYMENT_STATES.Authorized, { type: 'capture' });
     for (const event of [
       { type: 'taken-over' },

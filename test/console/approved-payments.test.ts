@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { approve, executeApproval, setDualControl, showApproval } from '../../console/wire/approvals.ts';
+import { listAudit } from '../../console/wire/audit.ts';
 import { refundPaymentManually, showPayment } from '../../console/wire/payments.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import type { CommitResult, UnitOfWork } from '../../src/storage/database.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
-import { order, PAYMENTS } from '../interface/payment-requests.ts';
+import { followOnRequest, order, PAYMENTS } from '../interface/payment-requests.ts';
 import { newCaller } from '../interface/vault-requests.ts';
 import { type AccountUser, assertRefused, newAccountUser, successData } from './account-user.ts';
 
-/** A process that ends while it executes an approved operation. */
+/** Approved operations on payments: each is executed at most once, whatever fails. */
 
 interface CrashPoint {
   readonly name: string;
@@ -53,36 +54,39 @@ const CRASH_POINTS: readonly CrashPoint[] = [
   },
 ];
 
-describe('an approved refund whose process ends', { timeout: 120_000 }, () => {
+describe('an approved refund', { timeout: 120_000 }, () => {
   let service: TestService;
   before(async () => {
     service = await startTestService();
   });
   after(() => service.stop());
 
-  /** From the point on, nothing is committed until `work` has ended. */
-  async function dyingAt<T>({ isLast, at }: CrashPoint, work: () => Promise<T>): Promise<T> {
+  /** From the point on, nothing is committed until `work` has ended; `isOnce`: the commit at the point alone fails. */
+  async function interruptedAt<T>(
+    { isLast, at }: Pick<CrashPoint, 'isLast' | 'at'>,
+    work: () => Promise<T>,
+    isOnce = false,
+  ): Promise<T> {
     const database = service.core.database as { commit(unit: UnitOfWork): Promise<CommitResult> };
     const commit = database.commit.bind(database);
-    let [hasEnded, wasReached] = [false, false];
+    let hasEnded = false;
     database.commit = async (unit) => {
       const ends = !hasEnded && isLast(unit);
       hasEnded ||= ends;
       if (ends && at === 'after the commit') assert.ok((await commit(unit)).committed);
-      wasReached ||= ends;
-      if (hasEnded) throw new Error('the process has ended');
+      if (ends || (hasEnded && !isOnce)) throw new Error('the process has ended');
       return commit(unit);
     };
     try {
       return await work();
     } finally {
       database.commit = commit;
-      assert.ok(wasReached, 'the process reached the point');
+      assert.ok(hasEnded, 'the process reached the point');
     }
   }
 
   /** A payment, and an approved request of its owner to refund it. */
-  async function approvedRefund(): Promise<{ payment: string; approval: string; owner: AccountUser }> {
+  async function approvedRefund() {
     const { account, send } = await newCaller(service, { environment: 'production' });
     const request = { processor: 'simulator', settings: { 'timeout-ms': '10000', 'recovery-delay-ms': '0' } };
     await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
@@ -103,15 +107,15 @@ describe('an approved refund whose process ends', { timeout: 120_000 }, () => {
     const { approval } = successData(requested);
     await second.person.stepUp();
     successData(await second.call(approve, { params: { id: approval } }));
-    return { payment, approval, owner };
+    return { payment, approval, owner, send };
   }
 
   for (const point of CRASH_POINTS)
-    test(`${point.name} is refunded at most once, and its approval is not lost`, async () => {
+    test(`whose process ends ${point.name} is executed at most once, and its approval is not lost`, async () => {
       const { payment, approval, owner } = await approvedRefund();
       const execute = () => owner.call(executeApproval, { params: { id: approval } });
       const shown = async () => successData(await owner.call(showPayment, { params: { id: payment } }));
-      assert.equal((await dyingAt(point, execute)).status, 500);
+      assert.equal((await interruptedAt(point, execute)).status, 500);
 
       const { approval: left } = successData(await owner.call(showApproval, { params: { id: approval } }));
       assert.equal(left.status, point.approval);
@@ -131,4 +135,27 @@ describe('an approved refund whose process ends', { timeout: 120_000 }, () => {
       const [row] = await service.core.database.read(atProcessor, payment);
       assert.equal(row?.['refunded'], refunded === '0.00' ? '0' : '12550');
     });
+
+  const outcomesOf = async (owner: AccountUser, approval: string): Promise<string[]> => {
+    const body = { target: `approval:${approval}`, action: 'approval.carried-out' };
+    const { records } = successData(await owner.call(listAudit, { body }));
+    return records.map(({ outcome }: { outcome: string }) => outcome).reverse();
+  };
+
+  test('that the payment no longer allows ends its approval, with one record', async () => {
+    const { payment, approval, owner, send } = await approvedRefund();
+    assert.equal((await send('POST', `${PAYMENTS}/${payment}/refund`, followOnRequest('refund', 5))).status, 200);
+    assertRefused(await owner.call(executeApproval, { params: { id: approval } }), 'changed_meanwhile');
+    assert.deepEqual(await outcomesOf(owner, approval), ['changed_meanwhile']);
+    const { refunded_amount } = successData(await owner.call(showPayment, { params: { id: payment } }));
+    assert.equal(refunded_amount, '5.00');
+  });
+
+  test('whose result could not be stored is recorded as executed, then as failed', async () => {
+    const { approval, owner } = await approvedRefund();
+    const execute = () => owner.call(executeApproval, { params: { id: approval } });
+    const point = { isLast: isConclusion, at: 'before the commit' } as const;
+    assert.equal((await interruptedAt(point, execute, true)).status, 500);
+    assert.deepEqual(await outcomesOf(owner, approval), ['success', 'failed']);
+  });
 });
