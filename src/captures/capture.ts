@@ -31,7 +31,7 @@ export function formatCaptureRecord({ pan, name, expiry, additionalInfo }: Captu
 
 export function parseCaptureRecord(record: string): Pick<Capture, 'pan' | 'name' | 'expiry' | 'additionalInfo'> {
   // Parsed as requests are, so that numbers in additional_info stay as they were written.
-  const { value } = parseJson(record);
+  const value = parseJson(record);
   if (!isJsonObject(value)) throw new Error('a capture record is no object');
   const { pan, name, month, year, additionalInfo } = value;
   return {

@@ -6,7 +6,7 @@ import { cardNumber, currency, expiry, track2, verificationCode } from './card-f
 import { type Field, FieldMismatch } from './fields.ts';
 
 /** JSON text, as in a request. */
-const read = <T>(field: Field<T>, text: string): T => field.parse(parseJson(text).value);
+const read = <T>(field: Field<T>, text: string): T => field.parse(parseJson(text));
 
 const refuses = (field: Field<unknown>, ...texts: readonly string[]): void => {
   for (const text of texts) assert.throws(() => read(field, text), FieldMismatch, text);

@@ -25,7 +25,7 @@ import {
 } from './fields.ts';
 
 /** JSON text, as in a request. */
-const read = <T>(field: Field<T>, text: string): T => field.parse(parseJson(text).value);
+const read = <T>(field: Field<T>, text: string): T => field.parse(parseJson(text));
 
 /** `path: expectation`, as the caller sees it. */
 function fault(field: Field<unknown>, text: string): string {

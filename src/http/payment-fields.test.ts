@@ -8,7 +8,7 @@ import { amountDetails, card, partialAmount, party, toMoney, toParty, toRequeste
 
 const USD = 'USD' as Currency;
 /** JSON text, as in a request. */
-const read = <T>(field: Field<T>, text: string): T => field.parse(parseJson(text).value);
+const read = <T>(field: Field<T>, text: string): T => field.parse(parseJson(text));
 
 function fault(act: () => unknown): string {
   try {

@@ -83,7 +83,7 @@ export class Pipeline {
     try {
       if (bytes.length > LIMITS.smallBodyBytes) await this.#options.turns.next();
       const { params } = head;
-      const { query, headers, body, source } = this.#parse(head, bytes);
+      const { query, headers, body, text } = this.#parse(head, bytes);
       const callOf: CallOf = (transaction) =>
         ({
           ...grant,
@@ -91,7 +91,7 @@ export class Pipeline {
           query,
           headers,
           body,
-          source,
+          text,
           services,
           now: transaction.now,
           transaction,
@@ -120,12 +120,12 @@ export class Pipeline {
     return { ...this.#render(data), isReplay: true };
   }
 
-  #parse(head: RequestHead, bytes: Buffer): Pick<RouteCall, 'query' | 'headers' | 'body' | 'source'> {
+  #parse(head: RequestHead, bytes: Buffer): Pick<RouteCall, 'query' | 'headers' | 'body' | 'text'> {
     const { query: field, headerNames } = this.route;
-    const { body, source } = parseBody(this.route, bytes);
+    const { body, text } = parseBody(this.route, bytes);
     const query = field === undefined ? head.query : parseQuery(field, head.query);
     const headers = headerNames === undefined ? NO_HEADERS : pickHeaders(headerNames, head);
-    return { query, headers, body, source };
+    return { query, headers, body, text };
   }
 
   /** Runs the handler, again after each conflict. Each result is rendered, and the committed one is returned. */

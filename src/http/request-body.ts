@@ -55,9 +55,7 @@ export function readBody(
 }
 
 /** A body in the form that an endpoint reads. */
-export type ParsedBody = Pick<RouteCall, 'source' | 'body'>;
-
-const NO_SOURCE: ParsedBody['source'] = { text: '', spans: new Map() };
+export type ParsedBody = Pick<RouteCall, 'text' | 'body'>;
 
 /** Throws `malformed_json`, `malformed_xml`, `invalid_field`, `FieldMismatch`. */
 export const parseBody = ({ body: field, text }: Pick<Route, 'body' | 'text'>, body: Buffer): ParsedBody =>
@@ -66,13 +64,12 @@ export const parseBody = ({ body: field, text }: Pick<Route, 'body' | 'text'>, b
 function parseJsonBody(body: Buffer, field: Field<unknown>): ParsedBody {
   if (!isUtf8(body)) throw new Failure('malformed_json', explain('notUtf8', { format: 'JSON' }));
   const text = body.toString('utf8');
-  const { value, spans } = parseJson(text);
-  return { source: { text, spans }, body: field.parse(value) };
+  return { text, body: field.parse(parseJson(text)) };
 }
 
 function parseTextBody(body: Buffer, text: TextBody | undefined): ParsedBody {
-  if (text === undefined) return { source: NO_SOURCE, body: undefined };
-  if (isUtf8(body)) return { source: { ...NO_SOURCE, text: body.toString('utf8') }, body: undefined };
+  if (text === undefined) return { text: '', body: undefined };
+  if (isUtf8(body)) return { text: body.toString('utf8'), body: undefined };
   if (text.media === 'xml') throw new Failure('malformed_xml', explain('notUtf8', { format: 'XML' }));
   throw invalidField('body', 'expectedUtf8');
 }

@@ -2,7 +2,6 @@ import type { Origin } from '../audit/audit.ts';
 import type { KeyedRequest } from '../idempotency/idempotency-keys.ts';
 import type { Transaction, TransactionContext } from '../idempotency/transaction.ts';
 import type { Tenant } from '../kernel/environment.ts';
-import type { Spans } from '../kernel/json.ts';
 import type { Family } from './envelopes.ts';
 import type { Field } from './fields.ts';
 
@@ -42,8 +41,8 @@ export interface RouteCall<Body = unknown, Query = unknown> {
   /** The headers that the route names, by name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Body;
-  /** The body as text, and the positions of the members of a JSON object in it. */
-  readonly source: { readonly text: string; readonly spans: Spans };
+  /** The body as text; empty for a route that reads none. */
+  readonly text: string;
   /** Unix time in milliseconds, read once for each attempt. */
   readonly now: number;
   /** Filled by the handler, and committed with its response before the response leaves. */

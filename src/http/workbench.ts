@@ -52,10 +52,10 @@ export async function runInWorkbench({
   const { endpoint, compute } = PROXY_ENDPOINTS[kind];
   const answer: (call: ProxyCall) => Promise<unknown> = compute;
   try {
-    const { source } = parseBody(endpoint, Buffer.from(text, 'utf8'));
+    const payload = parseBody(endpoint, Buffer.from(text, 'utf8'));
     const key = { permissions: PERMISSIONS };
     const data = await transactions.run({ origin, account: call.tenant.account }, (transaction) =>
-      answer({ ...call, transaction, key, headers: {}, source, services: { proxy } }),
+      answer({ ...call, transaction, key, headers: {}, text: payload.text, services: { proxy } }),
     );
     return { status: 200, response: formatJson(success(data)), failure: undefined };
   } catch (error) {

@@ -136,18 +136,19 @@ class RequestScope implements TransactionScope {
     this.#claim = claim;
   }
 
-  async stage<Result>(fill: Fill<Result>): Promise<Result> {
-    const { result } = await this.#commit(fill, undefined);
-    return result;
+  stage<Result>(fill: Fill<Result>): Promise<Result> {
+    return this.#commit(
+      fill,
+      (result) => result,
+      () => undefined,
+    );
   }
 
-  async finish<Result, Response extends StoredResponse>(
+  finish<Result, Response extends StoredResponse>(
     fill: Fill<Result>,
     render: (result: Result) => Response,
   ): Promise<Response> {
-    const { response } = await this.#commit(fill, render);
-    this.#claim?.stop();
-    return response;
+    return this.#commit(fill, render, (response) => response);
   }
 
   async fail(render?: () => StoredResponse): Promise<void> {
@@ -175,11 +176,12 @@ class RequestScope implements TransactionScope {
     if (this.#lastingRecords.length > 0) await commitOrThrow(this.#services.database, this.#unit([]));
   }
 
-  /** The one commit loop of the product. */
-  async #commit<Result, Response extends StoredResponse | undefined>(
+  /** The one commit loop of the product. `responseOf`: returns the response of the last stage; undefined before it. */
+  async #commit<Result, Output>(
     fill: Fill<Result>,
-    render: ((result: Result) => Response) | undefined,
-  ): Promise<{ readonly result: Result; readonly response: Response }> {
+    toOutput: (result: Result) => Output,
+    responseOf: (output: Output) => StoredResponse | undefined,
+  ): Promise<Output> {
     for (let attempt = 0; attempt < LIMITS.commitAttempts; attempt++) {
       const transaction = new FilledTransaction(this.#context.origin, this.#services.clock(), attempt);
       let result: Result;
@@ -189,21 +191,22 @@ class RequestScope implements TransactionScope {
         // In case the attempt fails here or in its commit.
         this.#lastingRecords = transaction.lastingRecords;
       }
-      const response = render?.(result) as Response;
+      const output = toOutput(result);
+      const response = responseOf(output);
       const claim = this.#claim;
       const writes =
         claim === undefined
           ? transaction.writes
           : [...transaction.writes, ...(await this.#claimWrites(claim, transaction, response))];
       const unit = transaction.toUnit(this.#context.account, writes);
-      if (unit === undefined) return { result, response };
+      if (unit === undefined) return this.#committed(output, response);
       const outcome = await this.#services.database.commit(unit);
       if (outcome.committed) {
         this.#lastingRecords = [];
         if (transaction.boundTo !== undefined) this.#isBound = true;
         for (const work of transaction.workAfterCommit) await work();
         for (const { tenant, counter, by } of transaction.counts) this.#services.usage?.note(tenant, counter, by);
-        return { result, response };
+        return this.#committed(output, response);
       }
       // Another process has replaced the claim: this one must have no effect.
       if (outcome.write >= transaction.writes.length) throw new Failure('operation_in_progress');
@@ -212,6 +215,12 @@ class RequestScope implements TransactionScope {
       if (error !== undefined) throw error;
     }
     throw new Failure('unavailable');
+  }
+
+  /** The response is the last thing that a claim waits for. */
+  #committed<Output>(output: Output, response: StoredResponse | undefined): Output {
+    if (response !== undefined) this.#claim?.stop();
+    return output;
   }
 
   /** These writes follow those of the use case: a conflict there means that the claim was lost. */

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { Failure } from './failure.ts';
-import { isExactNumber, isJsonObject, type Json, parseJson } from './json.ts';
+import { isExactNumber, isJsonObject, type Json, locateMembers, parseJson } from './json.ts';
 import { LIMITS } from './limits.ts';
 
-const read = (text: string): Json => parseJson(text).value;
+const read = (text: string): Json => parseJson(text);
 
 /** Returns the message of the rejection. */
 function refusal(text: string): string {
@@ -250,7 +250,7 @@ describe('strings', () => {
 
 describe('spans', () => {
   const slices = (text: string): Record<string, string> =>
-    Object.fromEntries([...parseJson(text).spans].map(([key, [start, end]]) => [key, text.slice(start, end)]));
+    Object.fromEntries([...locateMembers(text)].map(([key, [start, end]]) => [key, text.slice(start, end)]));
 
   it('are those of the values of the outermost object', () => {
     const text = ' { "a" :\t[1, {"inner": 2}] , "b":"x\\"}" ,"c" : 1.50 ,"\\u0064":{"e": {} }\n} ';
@@ -267,7 +267,7 @@ describe('spans', () => {
       fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 })), fc.constantFrom(0, 2), (value, indent) => {
         const text = JSON.stringify(value, null, indent);
         const native = JSON.parse(text) as Record<string, unknown>;
-        const { spans } = parseJson(text);
+        const spans = locateMembers(text);
         assert.deepEqual([...spans.keys()].sort(), Object.keys(native).sort());
         for (const [key, [start, end]] of spans) {
           assert.deepEqual(JSON.parse(text.slice(start, end)), Object.getOwnPropertyDescriptor(native, key)?.value);

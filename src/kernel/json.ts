@@ -41,10 +41,18 @@ export interface TextValue {
   readonly path: readonly (string | number)[];
 }
 
-/** Parses JSON. Throws `malformed_json`, which states the position of the fault and nothing of the text. */
-export function parseJson(text: string, onText?: (found: TextValue) => void): { value: Json; spans: Spans } {
-  const parser = new JsonParser(text, onText);
-  return { value: parser.document(), spans: parser.spans };
+/**
+ * Parses JSON. Throws `malformed_json`, which states the position of the fault and nothing of the text. `onText` gets each
+ * string that is a value.
+ */
+export const parseJson = (text: string, onText?: (found: TextValue) => void): Json =>
+  new JsonParser(text, { onText }).document();
+
+/** Locates the members of the outermost object. Throws `malformed_json`. */
+export function locateMembers(text: string): Spans {
+  const spans = new Map<string, readonly [number, number]>();
+  new JsonParser(text, { spans }).document();
+  return spans;
 }
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
@@ -73,18 +81,25 @@ const LETTER_T = 0x74;
 const LEFT_BRACE = 0x7b;
 const RIGHT_BRACE = 0x7d;
 
+/** Results beside the value. Most callers want none of them. */
+interface Findings {
+  readonly onText?: ((found: TextValue) => void) | undefined;
+  readonly spans?: Map<string, readonly [number, number]>;
+}
+
 class JsonParser {
-  readonly spans = new Map<string, readonly [number, number]>();
   readonly #text: string;
   readonly #onText: ((found: TextValue) => void) | undefined;
+  readonly #spans: Map<string, readonly [number, number]> | undefined;
   readonly #path: (string | number)[] = [];
   #at = 0;
   #depth = 0;
   #values = 0;
 
-  constructor(text: string, onText: ((found: TextValue) => void) | undefined) {
+  constructor(text: string, { onText, spans }: Findings) {
     this.#text = text;
     this.#onText = onText;
+    this.#spans = spans;
   }
 
   document(): Json {
@@ -113,6 +128,15 @@ class JsonParser {
       default:
         return this.#number();
     }
+  }
+
+  /** Keeps the path, which only `onText` reads. */
+  #valueAt(step: string | number): Json {
+    if (this.#onText === undefined) return this.#value();
+    this.#path.push(step);
+    const value = this.#value();
+    this.#path.pop();
+    return value;
   }
 
   #textValue(): string {
@@ -155,10 +179,8 @@ class JsonParser {
     this.#at++;
     this.#skipBlanks();
     const start = this.#at;
-    this.#path.push(key);
-    const value = this.#value();
-    this.#path.pop();
-    if (this.#depth === 1) this.spans.set(key, [start, this.#at]);
+    const value = this.#valueAt(key);
+    if (this.#depth === 1) this.#spans?.set(key, [start, this.#at]);
     // An assignment to `__proto__` would change the object instead of adding a member.
     if (key === '__proto__') Object.defineProperty(object, key, { value, enumerable: true, configurable: true });
     else object[key] = value;
@@ -169,9 +191,7 @@ class JsonParser {
     this.#descend();
     if (this.#peek() !== RIGHT_BRACKET) {
       do {
-        this.#path.push(array.length);
-        array.push(this.#value());
-        this.#path.pop();
+        array.push(this.#valueAt(array.length));
       } while (this.#continues(RIGHT_BRACKET));
     }
     this.#ascend();

@@ -5,7 +5,7 @@ import { parseJson } from './json.ts';
 import { truncatePansInJson } from './pan-json.ts';
 
 const PAN = '4111111111111111';
-const masked = (text: string): string => JSON.stringify(truncatePansInJson(parseJson(text).value));
+const masked = (text: string): string => JSON.stringify(truncatePansInJson(parseJson(text)));
 
 describe('truncatePansInJson', () => {
   it('searches strings, numbers and keys at every depth', () => {

@@ -45,7 +45,7 @@ function parseMembers(header: string): Record<string, Json | undefined> {
 
 function tryParseJson(header: string): Json | undefined {
   try {
-    return parseJson(header).value;
+    return parseJson(header);
   } catch (error) {
     if (error instanceof Failure) return undefined;
     throw error;

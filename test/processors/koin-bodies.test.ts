@@ -51,7 +51,7 @@ const FULL: Order = {
   cardholder: CARDHOLDER,
   ipAddress: '192.0.2.1',
   fingerprintSessionId: 'session-1',
-  lineItems: [parseJson(JSON.stringify({ ...ITEM, more: 1 }).replace('"value":10', '"value":10.50')).value],
+  lineItems: [parseJson(JSON.stringify({ ...ITEM, more: 1 }).replace('"value":10', '"value":10.50'))],
   notificationUrl: 'https://vault.example/notifications/koin/abc',
 };
 const SETTINGS = { 'store-code': 'SHOP', 'store-category': '5942' };

@@ -78,7 +78,7 @@ describe('KOIN', () => {
   });
 
   it('sends buyer, items and session with antifraud, and only the item members that KOIN defines', async () => {
-    const price = parseJson('{"currency_code":"BRL","value":1.05,"note":"x"}').value;
+    const price = parseJson('{"currency_code":"BRL","value":1.05,"note":"x"}');
     const lineItems = [
       ITEM,
       { ...ITEM, price, colour: 'red', seller_id: 'me', category: { id: '1', name: 'n', more: 1 } },

@@ -1,4 +1,5 @@
 import type { NewCapture } from '../../captures/captures.ts';
+import { locateMembers } from '../../kernel/json.ts';
 import { LIMITS } from '../../kernel/limits.ts';
 import { passesLuhn } from '../../kernel/pan.ts';
 import { explain } from '../../kernel/reasons.ts';
@@ -50,15 +51,21 @@ function toTtl({ ttl: lower, TTL: upper }: Body): number {
   return minutes;
 }
 
-function toAdditionalInfo(call: Pick<ApiCall<Body>, 'body' | 'source'>): Body['additional_info'] {
-  const { additional_info: info } = call.body;
-  const [start, end] = call.source.spans.get('additional_info') ?? [0, 0];
-  if (Buffer.byteLength(call.source.text.slice(start, end)) > LIMITS.additionalInfoBytes) {
-    throw new FieldMismatch(explain('bytesUpTo', { max: LIMITS.additionalInfoBytes }), 'additional_info');
-  }
+function toAdditionalInfo({ body, text }: Pick<ApiCall<Body>, 'body' | 'text'>): Body['additional_info'] {
+  const { additional_info: info } = body;
+  const max = LIMITS.additionalInfoBytes;
+  // A body within the limit has no longer member.
+  if (Buffer.byteLength(text) > max && byteLengthOf(text, 'additional_info') > max)
+    throw new FieldMismatch(explain('bytesUpTo', { max }), 'additional_info');
   if (Object.hasOwn(info, 'pan_index'))
     throw new FieldMismatch(explain('keyReserved', { name: 'pan_index' }), 'additional_info');
   return info;
+}
+
+/** Returns the length of a member of the outermost object, as it was written. */
+function byteLengthOf(text: string, name: string): number {
+  const [start, end] = locateMembers(text).get(name) ?? [0, 0];
+  return Buffer.byteLength(text.slice(start, end));
 }
 
 /** POST /transactions/requests (interface: Transactions). */

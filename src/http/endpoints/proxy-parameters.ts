@@ -20,14 +20,14 @@ export const PLACEHOLDERS =
   'Placeholders are `{{ token : detokenize | extract:PART }}` for permanent tokens and `{{ id : transaction | extract:PART }}` for captures, with PART `card`, `expiration`, `name`, `token` or (captures only) `cvv`; `| date:FORMAT` after `extract:expiration` (`MM`, `YY`, `YYYY`, `MM/YY`, `MM/YYYY`, `YYYY/MM`, `YYYY-MM`), and `| encrypt` at the end. They need the permission `tokens:detokenize` or `captures:retrieve`. Everything that is not a placeholder stays byte for byte.';
 
 /** The headers that endpoints of the proxy read. */
-export interface ProxyCall extends Pick<ApiCall, 'transaction' | 'tenant' | 'query' | 'headers' | 'source'> {
+export interface ProxyCall extends Pick<ApiCall, 'transaction' | 'tenant' | 'query' | 'headers' | 'text'> {
   readonly services: Pick<Services, 'proxy'>;
   readonly key: Pick<ApiKey, 'permissions'>;
 }
 
 /** Throws `invalid_field` when the header is malformed. */
-export const toPayload = ({ tenant, key, source, headers }: ProxyCall): Payload => ({
+export const toPayload = ({ tenant, key, text, headers }: ProxyCall): Payload => ({
   reader: { tenant, permissions: key.permissions },
-  text: source.text,
+  text,
   encryption: parseEncryption(headers[ENCRYPTION_HEADER]),
 });

@@ -46,7 +46,7 @@ const CURRENCY_PATHS = [
 /** Undefined when the body is no JSON object. */
 export function parseBody(text: string): Json | undefined {
   try {
-    const { value } = parseJson(text);
+    const value = parseJson(text);
     return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;

@@ -227,7 +227,7 @@ const isNotFound = ({ status, body }: KoinResponse): boolean =>
 function parseBody(text: string): Json | undefined {
   if (text === '') return '';
   try {
-    return parseJson(text).value;
+    return parseJson(text);
   } catch {
     return undefined;
   }
