@@ -14,6 +14,7 @@ import { isPostgres } from './fixtures/database.ts';
 import { type Postgres, SHARED, startPostgres } from './fixtures/postgres.ts';
 import { whyNoPostgres } from './fixtures/postgres-binaries.ts';
 import { memoryFolder } from './fixtures/postgres-server.ts';
+import { SHARED_KEYS } from './fixtures/rsa-key-pairs.ts';
 import { isInBrowser, isInScope, isSecondPass, toProcesses } from './plan.ts';
 import { installReceivers } from './receivers/install.ts';
 import { scope as inherited, SCOPE, type Scope } from './scope.ts';
@@ -54,6 +55,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'cardvault-tests-'));
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
 /** Some hundred processes load the same sources: compiled once, each of them starts a second earlier. */
 process.env['NODE_COMPILE_CACHE'] = join(scratch, 'compiled');
+process.env[SHARED_KEYS] = scratch;
 
 /** Several threads of the compiler check some types twice, and the tests need the other cores. */
 const CHECKS: readonly (readonly [name: string, command: string, ...args: string[]])[] = [

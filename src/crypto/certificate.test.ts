@@ -1,20 +1,13 @@
 import 'reflect-metadata';
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import {
-  createHash,
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type KeyObject,
-  webcrypto,
-  X509Certificate,
-} from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, webcrypto, X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { type Extension, SubjectKeyIdentifierExtension, X509CertificateGenerator } from '@peculiar/x509';
+import { newKeyPair } from '../../test/fixtures/rsa-key-pairs.ts';
 import { DAY, SECOND } from '../kernel/clock.ts';
 import {
   createCa,
@@ -118,7 +111,7 @@ describe('validFor', () => {
 });
 
 describe('the certificate of a signing key', () => {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const { privateKey } = newKeyPair();
   const publicKey = createPublicKey(privateKey);
   const selfSigned = createSelfSigned(privateKey, 'acc_1', NOW);
 
@@ -154,7 +147,7 @@ describe('the certificate of a signing key', () => {
 
 describe('namedKeyIdentifier', () => {
   it('is that of the extension, and undefined without one', async () => {
-    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const { privateKey } = newKeyPair();
     const [key, publicKey] = await rsaPair(privateKey);
     const make = async (extensions: Extension[]): Promise<Uint8Array> =>
       new Uint8Array(

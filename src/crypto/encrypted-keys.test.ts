@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { createCipheriv, createHash, generateKeyPairSync, pbkdf2Sync, scryptSync } from 'node:crypto';
+import { createCipheriv, createHash, pbkdf2Sync, scryptSync } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { base64, keyError, pem } from '../../test/fixtures/key-encodings.ts';
+import { newKeyPair } from '../../test/fixtures/rsa-key-pairs.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { hasAcceptableKdfCost } from './encrypted-keys.ts';
 import { InvalidKeyError, parsePrivateKey } from './rsa-keys.ts';
@@ -15,7 +16,7 @@ import { InvalidKeyError, parsePrivateKey } from './rsa-keys.ts';
  * The keys that are rejected for their KDF cost would be read without the check, wherever such a key can be created
  * here. A missing check therefore shows as a key that was read, and not as a slow test.
  */
-const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const { privateKey } = newKeyPair();
 const PKCS8 = privateKey.export({ type: 'pkcs8', format: 'der' });
 const PKCS1 = privateKey.export({ type: 'pkcs1', format: 'der' });
 const PASSPHRASE = 'correct horse';

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { newKeyPair } from '../../test/fixtures/rsa-key-pairs.ts';
 import { createSelfSigned } from './certificate.ts';
 import { InvalidKeyError, parseCertificate, parsePrivateKey, parsePublicKey } from './rsa-keys.ts';
 
 /** Key files as tools write them and as attackers change them. */
-const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const { publicKey, privateKey } = newKeyPair();
 const SPKI = publicKey.export({ type: 'spki', format: 'der' });
 const PKCS1 = publicKey.export({ type: 'pkcs1', format: 'der' });
 const PKCS8 = privateKey.export({ type: 'pkcs8', format: 'der' });

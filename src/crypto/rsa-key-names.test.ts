@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { createHash, createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { createHash, createPublicKey } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { base64, GARBAGE, keyError, pem, pkcs8, spki } from '../../test/fixtures/key-encodings.ts';
+import { newKeyPair } from '../../test/fixtures/rsa-key-pairs.ts';
 import { createCa, createSelfSigned } from './certificate.ts';
 import {
   keyFingerprint,
@@ -13,9 +14,9 @@ import {
 } from './rsa-keys.ts';
 
 const NOW = Date.UTC(2026, 0, 15);
-const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-const SHORT = generateKeyPairSync('rsa', { modulusLength: 1024 });
-const OTHER = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const { publicKey, privateKey } = newKeyPair();
+const SHORT = newKeyPair(1024);
+const OTHER = newKeyPair();
 const CERTIFICATE = Buffer.from(await createSelfSigned(privateKey, 'test', NOW));
 
 const certificatePem = pem('CERTIFICATE', CERTIFICATE);

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { base64, GARBAGE, jwk, keyError, pem, pkcs1, pkcs8, spki } from '../../test/fixtures/key-encodings.ts';
+import { newKeyPair } from '../../test/fixtures/rsa-key-pairs.ts';
 import { createSelfSigned } from './certificate.ts';
 import { keyFingerprint, parsePrivateKey, subjectKeyIdentifier, thumbprint } from './rsa-keys.ts';
 
 const NOW = Date.UTC(2026, 0, 15);
-const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-const SHORT = generateKeyPairSync('rsa', { modulusLength: 1024 });
+const { publicKey, privateKey } = newKeyPair();
+const SHORT = newKeyPair(1024);
 const PSS = generateKeyPairSync('rsa-pss', { modulusLength: 2048 });
 const CURVE = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const CERTIFICATE = Buffer.from(await createSelfSigned(privateKey, 'test', NOW));

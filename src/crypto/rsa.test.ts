@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { constants, generateKeyPairSync, privateDecrypt, verify } from 'node:crypto';
+import { constants, privateDecrypt, verify } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { newKeyPair } from '../../test/fixtures/rsa-key-pairs.ts';
 import { type EncryptionPadding, encryptRsa, plaintextLimit, type SignatureAlgorithm, signRsa } from './rsa.ts';
 
-const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-const odd = generateKeyPairSync('rsa', { modulusLength: 2052 });
+const { publicKey, privateKey } = newKeyPair();
+const odd = newKeyPair(2052);
 const DATA = Buffer.from('what is signed: 0.00 é');
 
 describe('a signature', () => {

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { constants, generateKeyPairSync, type KeyObject, privateDecrypt } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { locatePlaceholders as marksIn, withValues } from '../../test/fixtures/placeholder-fixtures.ts';
+import { newKeyPair } from '../../test/fixtures/rsa-key-pairs.ts';
 import type { EncryptionPadding } from '../crypto/rsa.ts';
 import { Failure } from '../kernel/failure.ts';
 import { encryptValues, isEncrypted, parseEncryption, type ValueEncryption } from './encryption.ts';
 import type { LocatedPlaceholder } from './located-placeholder.ts';
 
-const PAIRS = [2048, 3072, 4096].map((bits) => ({ bits, ...generateKeyPairSync('rsa', { modulusLength: bits }) }));
+const PAIRS = [2048, 3072, 4096].map((bits) => ({ bits, ...newKeyPair(bits) }));
 const [{ publicKey, privateKey }] = PAIRS as [(typeof PAIRS)[0]];
 const PEM = publicKey.export({ type: 'spki', format: 'pem' }).toString();
 const DER = publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
@@ -95,7 +96,7 @@ describe('the header ft-encryption', () => {
   });
 
   it('without a public RSA key of at least 2048 bits is rejected, by field, without the key', () => {
-    const short = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey;
+    const short = newKeyPair(1024).publicKey;
     const curve = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey;
     const keys = [
       ...[1, true, [], {}, '', 'x', 'AAAA', PEM.slice(40), DER.slice(0, -8), 'A'.repeat(70_000)],

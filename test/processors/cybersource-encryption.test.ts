@@ -1,17 +1,18 @@
 import 'reflect-metadata';
 import assert from 'node:assert/strict';
-import { createPrivateKey, generateKeyPairSync, webcrypto } from 'node:crypto';
+import { createPrivateKey, webcrypto } from 'node:crypto';
 import { after, describe, test } from 'node:test';
 import { X509CertificateGenerator } from '@peculiar/x509';
 import { systemRandom } from '../../src/crypto/random.ts';
 import { CYBERSOURCE_SETTINGS, encryptBody, parseRecipient } from '../../src/payments/processors/cybersource/client.ts';
+import { newKeyPair } from '../fixtures/rsa-key-pairs.ts';
 import { approvedId, card, history, money, openCyberSourceFixture, order, subject } from './cybersource-fixture.ts';
 
 const SIGNING = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
 
 /** Returns base64 of the DER of a certificate with this subject. */
 async function certificateOf(subject: string, bits = 2048): Promise<{ certificate: string; privatePem: string }> {
-  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: bits });
+  const { privateKey, publicKey } = newKeyPair(bits);
   const { subtle } = webcrypto;
   const keys = {
     privateKey: await subtle.importKey('pkcs8', privateKey.export({ format: 'der', type: 'pkcs8' }), SIGNING, false, [

@@ -1,10 +1,11 @@
 import 'reflect-metadata';
 import { execFileSync } from 'node:child_process';
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, webcrypto } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, webcrypto } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SubjectKeyIdentifierExtension, X509CertificateGenerator } from '@peculiar/x509';
+import { newKeyPair } from '../fixtures/rsa-key-pairs.ts';
 import { onPath } from './install.ts';
 
 /** An RSA key pair with a certificate that names it, all PEM. */
@@ -25,7 +26,7 @@ subjectKeyIdentifier = hash
 `;
 
 export async function newIdentity(name: string, since?: Date): Promise<Identity> {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const { privateKey } = newKeyPair();
   return identityOf(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), name, since);
 }
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Node, Nodes, withDeadline } from '../fixtures/nodes.ts';
+import { newKeyPair, privatePem, publicPem } from '../fixtures/rsa-key-pairs.ts';
 import type { ProcessResponse } from '../fixtures/service-process.ts';
 import { order, PAYMENTS } from '../interface/payment-requests.ts';
 import { cards, TOKENIZE, VISA } from '../interface/vault-requests.ts';
@@ -132,16 +132,10 @@ describe('a change by the command line applies to a node that cached the earlier
 
   test('keys of the proxy', async () => {
     const { account: id, key } = await nodes.newCaller();
-    const pem = { type: 'spki', format: 'pem' } as const;
-    const secret = { type: 'pkcs8', format: 'pem' } as const;
-    const pair = generateKeyPairSync('rsa', {
-      modulusLength: 2048,
-      publicKeyEncoding: pem,
-      privateKeyEncoding: secret,
-    });
+    const pair = newKeyPair();
     const [open, closed] = [join(nodes.folder, 'public.pem'), join(nodes.folder, 'private.pem')];
-    writeFileSync(open, pair.publicKey);
-    writeFileSync(closed, pair.privateKey, { mode: 0o600 });
+    writeFileSync(open, publicPem(pair));
+    writeFileSync(closed, privatePem(pair), { mode: 0o600 });
     const where = ['--account', id, '--environment', 'sandbox'];
     const configure = [
       'proxy',
