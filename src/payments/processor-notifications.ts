@@ -16,40 +16,30 @@ const URL_SETTING = 'notification-url';
 /** Random bytes of the secret in the address for notifications about a payment. */
 const SECRET_BYTES = 32;
 
+interface Services {
+  readonly database: Database;
+  readonly transactions: Transactions;
+  readonly keyring: Keyring;
+  readonly random: Random;
+  readonly processors: Processors;
+  readonly activations: PaymentActivations;
+  readonly repository: PaymentRepository;
+}
+
 /**
  * Notifications of processors. They are hints: stored, then the processor is inquired, and only its response is
  * trusted. An address contains a secret of its payment, of which only a keyed digest is stored.
  */
 export class ProcessorNotifications {
-  readonly #database: Database;
-  readonly #transactions: Transactions;
-  readonly #keyring: Keyring;
-  readonly #random: Random;
-  readonly #processors: Processors;
-  readonly #activations: PaymentActivations;
-  readonly #repository: PaymentRepository;
+  readonly #services: Services;
 
-  constructor(options: {
-    database: Database;
-    transactions: Transactions;
-    keyring: Keyring;
-    random: Random;
-    processors: Processors;
-    activations: PaymentActivations;
-    repository: PaymentRepository;
-  }) {
-    this.#database = options.database;
-    this.#transactions = options.transactions;
-    this.#keyring = options.keyring;
-    this.#random = options.random;
-    this.#processors = options.processors;
-    this.#activations = options.activations;
-    this.#repository = options.repository;
+  constructor(services: Services) {
+    this.#services = services;
   }
 
   /** Names of the processors that send notifications over the network. */
   get senders(): readonly string[] {
-    return Object.entries(this.#processors).flatMap(([name, { settings }]) =>
+    return Object.entries(this.#services.processors).flatMap(([name, { settings }]) =>
       Object.hasOwn(settings, URL_SETTING) ? [name] : [],
     );
   }
@@ -61,14 +51,18 @@ export class ProcessorNotifications {
   ): Promise<{ url: string; digest: Uint8Array } | undefined> {
     const base = settings[URL_SETTING];
     if (base === undefined) return undefined;
-    const secret = Buffer.from(this.#random.bytes(SECRET_BYTES)).toString('base64url');
+    const secret = Buffer.from(this.#services.random.bytes(SECRET_BYTES)).toString('base64url');
     const url = `${base.replace(/\/+$/, '')}/notifications/${name}/${secret}`;
     return { url, digest: await this.#digest(environment, secret) };
   }
 
   /** Stores the hint before it returns; false when the secret names no payment. */
   async accept(environment: Environment, secret: string): Promise<boolean> {
-    const found = await findByNotificationSecret(this.#database, environment, await this.#digest(environment, secret));
+    const found = await findByNotificationSecret(
+      this.#services.database,
+      environment,
+      await this.#digest(environment, secret),
+    );
     if (found !== undefined) await this.#scheduleRecheck({ tenant: found.tenant, operationRef: found.id });
     return found !== undefined;
   }
@@ -76,7 +70,7 @@ export class ProcessorNotifications {
   /** Collects the notifications of processors that run in this process. */
   async collect(): Promise<void> {
     const all = await Promise.allSettled(
-      Object.values(this.#processors).map((processor) => processor.pollNotifications?.()),
+      Object.values(this.#services.processors).map((processor) => processor.pollNotifications?.()),
     );
     const news = all.flatMap((each) => (each.status === 'fulfilled' ? (each.value ?? []) : []));
     const rechecks = await Promise.allSettled(news.map((each) => this.#scheduleRecheck(each)));
@@ -86,17 +80,17 @@ export class ProcessorNotifications {
   }
 
   #scheduleRecheck({ tenant, operationRef }: ProcessorNotification): Promise<void> {
-    return this.#transactions.run({ origin: SERVICE_ORIGIN, account: tenant.account }, async (transaction) => {
-      const loaded = await this.#repository.load(tenant, operationRef);
+    return this.#services.transactions.run({ origin: SERVICE_ORIGIN, account: tenant.account }, async (transaction) => {
+      const loaded = await this.#services.repository.load(tenant, operationRef);
       if (loaded === undefined || loaded.operation.id !== loaded.payment.id) return;
       // A hint is stored also when the settings were altered: it only moves the time of the next inquiry.
-      const configured = this.#activations.processorWithDefaults(loaded.payment.processor);
-      await this.#repository.apply(transaction, loaded, { type: 'notified' }, configured);
+      const configured = this.#services.activations.processorWithDefaults(loaded.payment.processor);
+      await this.#services.repository.apply(transaction, loaded, { type: 'notified' }, configured);
     });
   }
 
   async #digest(environment: Environment, secret: string): Promise<Uint8Array> {
-    const key = await this.#keyring.digestKey({ account: '', environment, purpose: 'payments' });
+    const key = await this.#services.keyring.digestKey({ account: '', environment, purpose: 'payments' });
     return new Uint8Array(keyedDigest(key, secret));
   }
 }

@@ -48,47 +48,35 @@ interface RecoveryJob {
   readonly isTimeTrusted: boolean;
 }
 
+interface Services {
+  readonly database: Database;
+  readonly transactions: Transactions;
+  readonly activations: PaymentActivations;
+  readonly repository: PaymentRepository;
+  readonly payments: Payments;
+  readonly idempotency: IdempotencyKeys;
+  readonly time: TrustedTime;
+  readonly failed: (error: unknown, due: DuePayment) => void;
+}
+
 /**
  * Reconciles payments with the processor: resolves unknown outcomes by inquiry, then by reversal, rechecks pending payments
  * and reverses expired authorizations. Any node may run it: moving `due_at` is the lease, and every result is a
  * compare-and-set.
  */
 export class Recovery {
-  readonly #database: Database;
-  readonly #transactions: Transactions;
-  readonly #activations: PaymentActivations;
-  readonly #repository: PaymentRepository;
-  readonly #payments: Payments;
-  readonly #idempotency: IdempotencyKeys;
-  readonly #time: TrustedTime;
-  readonly #failed: (error: unknown, due: DuePayment) => void;
+  readonly #services: Services;
   /** Running jobs, by payment. */
   readonly #jobs = new Map<string, RunningJob>();
   #stopped = false;
 
-  constructor(options: {
-    database: Database;
-    transactions: Transactions;
-    activations: PaymentActivations;
-    repository: PaymentRepository;
-    payments: Payments;
-    idempotency: IdempotencyKeys;
-    time: TrustedTime;
-    failed: (error: unknown, due: DuePayment) => void;
-  }) {
-    this.#database = options.database;
-    this.#transactions = options.transactions;
-    this.#activations = options.activations;
-    this.#repository = options.repository;
-    this.#payments = options.payments;
-    this.#idempotency = options.idempotency;
-    this.#time = options.time;
-    this.#failed = options.failed;
+  constructor(services: Services) {
+    this.#services = services;
   }
 
   /** Starts jobs for what is due, and does not wait for slow processors; see `idle`. */
   async runOnce(): Promise<void> {
-    await Promise.all(this.#activations.processors.map((processor) => this.#fill(processor)));
+    await Promise.all(this.#services.activations.processors.map((processor) => this.#fill(processor)));
   }
 
   /** Starts no further job, and waits for the running ones. */
@@ -111,9 +99,9 @@ export class Recovery {
       isFull(tenant) && all.findIndex((job) => isSame(job.tenant, tenant)) === index ? [tenant] : [],
     );
     const due = await listDuePayments(
-      this.#database,
+      this.#services.database,
       processor,
-      this.#time.steadyNow(),
+      this.#services.time.steadyNow(),
       2 * MAX_CONCURRENT_PER_PROCESSOR,
       full,
     );
@@ -123,11 +111,11 @@ export class Recovery {
       if (this.#jobs.has(name) || busy().length >= MAX_CONCURRENT_PER_PROCESSOR || isFull(each.tenant)) continue;
       const done = this.#recover(each)
         .catch((error: unknown) => this.#defer(each, error))
-        .catch((error: unknown) => this.#failed(error, each))
+        .catch((error: unknown) => this.#services.failed(error, each))
         .then(() => {
           this.#jobs.delete(name);
           return due.length > MAX_CONCURRENT_PER_ACCOUNT
-            ? this.#fill(processor).catch((error) => this.#failed(error, each))
+            ? this.#fill(processor).catch((error) => this.#services.failed(error, each))
             : undefined;
         });
       this.#jobs.set(name, { processor, tenant: each.tenant, done });
@@ -136,42 +124,42 @@ export class Recovery {
 
   /** A payment that cannot be read must not delay the others each time. */
   async #defer(due: DuePayment, error: unknown): Promise<void> {
-    this.#failed(error, due);
+    this.#services.failed(error, due);
     // When it conflicts, the job had claimed the payment.
-    await this.#database.commit({
+    await this.#services.database.commit({
       account: due.tenant.account,
-      writes: [claimUntil(due, this.#time.steadyNow() + DEFER_MS)],
+      writes: [claimUntil(due, this.#services.time.steadyNow() + DEFER_MS)],
     });
   }
 
   async #recover(due: DuePayment): Promise<void> {
     const { tenant } = due;
-    const known = await this.#repository.load(tenant, due.id);
+    const known = await this.#services.repository.load(tenant, due.id);
     if (known === undefined) return;
-    const configured = await this.#activations.configuredProcessor(tenant, known.payment.processor);
+    const configured = await this.#services.activations.configuredProcessor(tenant, known.payment.processor);
     const { timeout } = recoveryTimes(configured.settings);
-    const until = this.#time.steadyNow() + MAX_CALLS_PER_JOB * timeout + MARGIN_MS;
-    const claim = await this.#database.commit({ account: tenant.account, writes: [claimUntil(due, until)] });
+    const until = this.#services.time.steadyNow() + MAX_CALLS_PER_JOB * timeout + MARGIN_MS;
+    const claim = await this.#services.database.commit({ account: tenant.account, writes: [claimUntil(due, until)] });
     if (!claim.committed) return;
     // Loaded after the claim: earlier changes are seen, later ones conflict.
-    const loaded = await this.#repository.load(tenant, due.id);
+    const loaded = await this.#services.repository.load(tenant, due.id);
     if (loaded === undefined) return;
-    const processor = new TimedProcessor({ tenant, configured, clock: () => this.#time.steadyNow() });
-    const trusted = this.#time.trustedNow();
-    const now = trusted ?? this.#time.steadyNow();
+    const processor = new TimedProcessor({ tenant, configured, clock: () => this.#services.time.steadyNow() });
+    const trusted = this.#services.time.trustedNow();
+    const now = trusted ?? this.#services.time.steadyNow();
     const job: RecoveryJob = { loaded, configured, processor, now, isTimeTrusted: trusted !== undefined };
     const { operationInProgress, expiresAt } = loaded.payment;
     if (operationInProgress !== undefined) return this.#resolve(job, operationInProgress);
     if (expiresAt === undefined || expiresAt > now) return this.#recheck(job);
     // Without a trusted time the expiry waits for the next job, which is due at `until`.
-    if (trusted !== undefined) await this.#payments.runInternal(loaded, configured, { type: 'expiry' });
+    if (trusted !== undefined) await this.#services.payments.runInternal(loaded, configured, { type: 'expiry' });
   }
 
   /** Resolves an operation that has been in progress for too long. */
   async #resolve(job: RecoveryJob, id: string): Promise<void> {
-    let loaded = await this.#repository.load(job.loaded.tenant, id);
+    let loaded = await this.#services.repository.load(job.loaded.tenant, id);
     if (loaded === undefined || !isInProgress(loaded)) return;
-    const operations = await this.#repository.listOperations(loaded);
+    const operations = await this.#services.repository.listOperations(loaded);
     // A void may be repeated now: the process that started it must no longer find that nothing was sent.
     if (isVoidOrExpiry(loaded.operation)) loaded = await this.#apply(job, loaded, { type: 'taken-over' });
     if (!isInProgress(loaded)) return;
@@ -190,7 +178,7 @@ export class Recovery {
   #inquire(job: RecoveryJob, snapshot: LoadedPayment, operations: readonly Operation[]): Promise<PaymentEvent> {
     const { configured, processor, now, isTimeTrusted } = job;
     const { capabilities } = configured.processor;
-    const rules = rulesOf(configured, this.#time);
+    const rules = rulesOf(configured, this.#services.time);
     return resolveOutcome({ snapshot, operations, processor, capabilities, rules, now, isTimeTrusted });
   }
 
@@ -198,11 +186,11 @@ export class Recovery {
   #conclude(job: RecoveryJob, loaded: LoadedPayment, event: PaymentEvent): Promise<LoadedPayment> {
     const { tenant, operation, reconciliation } = loaded;
     return this.#run(tenant, async (transaction) => {
-      const current = await this.#repository.reload(transaction, loaded);
+      const current = await this.#services.repository.reload(transaction, loaded);
       if (!isInProgress(current) || current.reconciliation.isTakenOver !== reconciliation.isTakenOver) return current;
-      const after = await this.#repository.apply(transaction, current, event, job.configured, job.now);
+      const after = await this.#services.repository.apply(transaction, current, event, job.configured, job.now);
       if (after === undefined) return current;
-      transaction.write(this.#idempotency.releaseBinding(tenant, operation.id));
+      transaction.write(this.#services.idempotency.releaseBinding(tenant, operation.id));
       transaction.record(paymentAuditEvent('payment.resolved', loaded, resolutionOf(event)));
       return after;
     });
@@ -212,10 +200,10 @@ export class Recovery {
   async #recheck(job: RecoveryJob): Promise<void> {
     const { loaded, configured, processor } = job;
     const { tenant, payment, reconciliation } = loaded;
-    const operations = await this.#repository.listOperations(loaded);
+    const operations = await this.#services.repository.listOperations(loaded);
     let isContradiction = false;
     for (const id of reconciliation.recheckIds) {
-      const checked = await this.#repository.load(tenant, id);
+      const checked = await this.#services.repository.load(tenant, id);
       if (checked === undefined) continue;
       const result = await recheckOutcome(processor, checked, operations);
       // Another operation has started since: the result may include its effect, and the inquiry is repeated after it.
@@ -224,7 +212,7 @@ export class Recovery {
       isContradiction ||= isCurrent(after) && needsManualResolution(after.operation, result);
       await this.#captureLate(after, configured, result);
     }
-    const left = await this.#repository.load(tenant, payment.id);
+    const left = await this.#services.repository.load(tenant, payment.id);
     if (left === undefined || left.payment.operationInProgress !== undefined) return;
     if (left.reconciliation.recheckIds.length === 0) return;
     const problem = isContradiction ? 'contradiction' : processor.lastProblem;
@@ -236,7 +224,7 @@ export class Recovery {
     const { payment } = loaded;
     if (result.kind !== 'approved' || payment.operationInProgress !== undefined) return;
     if (!lacksCapture(payment, configured.processor.capabilities)) return;
-    await this.#payments.runInternal(loaded, configured, { type: 'capture', amount: undefined });
+    await this.#services.payments.runInternal(loaded, configured, { type: 'capture', amount: undefined });
   }
 
   /** Counts an attempt, unless the payment was changed, and scheduled, since it was loaded. */
@@ -252,14 +240,14 @@ export class Recovery {
     isAllowed: (current: LoadedPayment) => boolean = () => true,
   ): Promise<LoadedPayment> {
     return this.#run(loaded.tenant, async (transaction) => {
-      const current = await this.#repository.reload(transaction, loaded);
+      const current = await this.#services.repository.reload(transaction, loaded);
       if (!isAllowed(current)) return current;
-      return (await this.#repository.apply(transaction, current, event, configured, now)) ?? current;
+      return (await this.#services.repository.apply(transaction, current, event, configured, now)) ?? current;
     });
   }
 
   #run<Result>({ account }: Tenant, fill: Fill<Result>): Promise<Result> {
-    return this.#transactions.run({ origin: SERVICE_ORIGIN, account }, fill);
+    return this.#services.transactions.run({ origin: SERVICE_ORIGIN, account }, fill);
   }
 }
 

@@ -105,9 +105,7 @@ export const COMMON_SETTINGS = {
       es: 'Eliminar el CVV y la pista 2 de una captura después de que una autorización los use',
     },
     ['true', 'false'],
-    {
-      defaultValue: 'true',
-    },
+    { defaultValue: 'true' },
   ),
   'payment-scheme': oneOf(
     { en: 'Format of the tokens for cards in payments', es: 'Formato de los tokens para las tarjetas de los pagos' },
@@ -121,9 +119,7 @@ export const COMMON_SETTINGS = {
     },
     50,
     300_000,
-    {
-      defaultValue: '30000',
-    },
+    { defaultValue: '30000' },
   ),
   'recovery-delay-ms': wholeNumber(
     {
@@ -132,9 +128,7 @@ export const COMMON_SETTINGS = {
     },
     0,
     600_000,
-    {
-      defaultValue: '60000',
-    },
+    { defaultValue: '60000' },
   ),
   'recovery-max': duration(
     {
@@ -142,9 +136,7 @@ export const COMMON_SETTINGS = {
       es: 'Tiempo que puede quedar sin confirmar una autorización antes del reverso',
     },
     7 * DAY,
-    {
-      defaultValue: '1h',
-    },
+    { defaultValue: '1h' },
   ),
 } satisfies SettingTable;
 

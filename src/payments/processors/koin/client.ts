@@ -31,26 +31,19 @@ export const KOIN_SETTINGS = {
       en: 'Address where cards are exchanged for a secure token. Default: base-url, or the address of the environment',
       es: 'Dirección donde las tarjetas se cambian por un token seguro. Predeterminada: base-url, o la del entorno',
     },
-    {
-      destination: true,
-    },
+    { destination: true },
   ),
   'private-key': text(
     { en: 'Private key that KOIN gave you', es: 'Clave privada que le dio KOIN' },
     /^[\x21-\x7e]{1,512}$/,
     explain('valueVisible'),
-    {
-      required: true,
-      secret: true,
-    },
+    { required: true, secret: true },
   ),
   account: text(
     { en: 'Account number that KOIN gave you', es: 'Número de cuenta que le dio KOIN' },
     VISIBLE_ASCII,
     explain('valueVisibleUpTo', { max: 64 }),
-    {
-      required: true,
-    },
+    { required: true },
   ),
   'store-code': text(
     { en: 'Store code that KOIN gave you', es: 'Código de tienda que le dio KOIN' },
