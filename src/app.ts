@@ -83,31 +83,14 @@ async function runService(
   const state = { draining: false };
   const isReady = async (): Promise<boolean> => !state.draining && (await core.database.isAlive());
   const services = createServices(core, log, isReady);
-  const { metrics } = services;
   const coreDumps = mayDumpCore();
   if (coreDumps === true) log.warn('core dumps allowed');
   const serviceInfo = buildServiceInfo(config, clock(), opened.isShared, coreDumps, () => listeners.ports);
-  const apps = await createServers({
-    core,
-    clocks,
-    config,
-    log,
-    services,
-    endpoints,
-    webConsole,
-    serviceInfo,
-    isReady,
-  });
-  const background = await createBackground({ core, clocks, config, log, console: webConsole, ...services });
+  const parts = { core, clocks, config, log };
+  const apps = await createServers({ ...parts, services, endpoints, webConsole, serviceInfo, isReady });
+  const background = await createBackground({ ...parts, console: webConsole, ...services });
   const notRenewed = (error: unknown): void => log.error('certificate reload failed', describeError(error));
-  const newLimit = (listener: string): ConnectionLimit =>
-    new ConnectionLimit({
-      perAddress: config.connectionsPerAddress,
-      isExempt: exemptAddresses(config.trustedProxies),
-      clock,
-      onRefused: () => metrics.countRefusedConnection(listener),
-      onReport: (address, count) => log.warn('connections refused', { listener, address, count }),
-    });
+  const newLimit = (listener: string) => createConnectionLimit(listener, config, clock, log, services.metrics);
   const listeners = new Listeners(apps, newLimit, () => loadTlsOptions(config, clock), notRenewed);
   const stop = async (): Promise<void> => {
     state.draining = true;
@@ -135,21 +118,34 @@ async function runService(
   return { core, ports, addresses, caFile, console: webConsole, firstOperator: webConsole?.firstOperator, stop };
 }
 
+const createConnectionLimit = (
+  listener: string,
+  config: Config,
+  clock: Clock,
+  log: Log,
+  metrics: Metrics,
+): ConnectionLimit =>
+  new ConnectionLimit({
+    perAddress: config.connectionsPerAddress,
+    isExempt: exemptAddresses(config.trustedProxies),
+    clock,
+    onRefused: () => metrics.countRefusedConnection(listener),
+    onReport: (address, count) => log.warn('connections refused', { listener, address, count }),
+  });
+
 /** Builds the use cases, and the metrics that observe them. */
 function createServices(core: OpenCore, log: Log, isReady: () => Promise<boolean>) {
-  const { database, keyring, clock, time, random, configurations, idempotency, usage } = core;
+  const { database, time, configurations } = core;
   const leases = createLeases(core);
-  const vault = new Vault({ database, keyring, time, random });
+  const vault = new Vault(core);
   const captures = new Captures({
     ...core,
     vault,
     onResealError: (error, { account }) => log.error('sad not sealed again', { ...describeError(error), account }),
   });
   const placeholders = new Placeholders({ vault, captures });
-  const proxy = new PayloadProxy({ configurations, placeholders, clock, random });
-  const authentications = ENVIRONMENTS.map(
-    (environment) => new Authentication({ database, keyring, clock, random, environment }),
-  );
+  const proxy = new PayloadProxy({ ...core, placeholders });
+  const authentications = ENVIRONMENTS.map((environment) => new Authentication({ ...core, environment }));
   const alteredRows = new AlteredRows(core);
   const metrics = new Metrics({
     countWaitingWrites: () => database.queuedUnits,
@@ -169,19 +165,13 @@ function createServices(core: OpenCore, log: Log, isReady: () => Promise<boolean
     ...core,
     vault,
     placeholders,
-    idempotency,
     holdsLease: leases.holdsLease('payments'),
     onOutcome: metrics.countOperation.bind(metrics),
     failed: (task, error) => log.error('payment recovery failed', { ...describeError(error), task }),
     onRecoveryError: (error, { tenant, id }) =>
-      log.error('payment deferred', {
-        ...describeError(error),
-        account: tenant.account,
-        payment: id,
-      }),
+      log.error('payment deferred', { ...describeError(error), account: tenant.account, payment: id }),
   });
-  const useCases = { vault, captures, proxy, idempotency, ...paymentParts };
-  return { ...useCases, leases, usage, authentications, alteredRows, metrics };
+  return { vault, captures, proxy, ...paymentParts, leases, authentications, alteredRows, metrics };
 }
 
 /** Leases of the work that one node does for all. Over SQLite, a service is always that node. */
@@ -214,22 +204,12 @@ interface ServerParts {
 }
 
 /** Builds the servers of both environments and of the console, with all their routes. */
-async function createServers({
-  core,
-  clocks,
-  config,
-  log,
-  services,
-  endpoints,
-  webConsole,
-  serviceInfo,
-  isReady,
-}: ServerParts) {
-  const { database, clock, time, random, accounts, transactions } = core;
-  const { vault, captures, payments, proxy, usage, metrics } = services;
+async function createServers(parts: ServerParts) {
+  const { core, clocks, config, log, services, endpoints, webConsole, serviceInfo, isReady } = parts;
+  const { database, clock, time, random, accounts, transactions, usage } = core;
+  const { vault, captures, payments, proxy, metrics } = services;
   const stopwatch = clocks.stopwatch ?? clocks.monotonic;
   const shared = { stopwatch, random, log, metrics, usage, trustedProxies: config.trustedProxies };
-  const parts = { clock, transactions };
   const distrust = () => time.read().distrust;
   const operational = operationalRoutes(endpoints, { isReady, distrust }, VERSION);
   const serviceOf = (environment: Environment) => {
@@ -238,11 +218,11 @@ async function createServers({
     const door = new ApiDoor({ authentication, database, clock, environment, rates: config.rates });
     const app = createBaseServer(options);
     const useCases = { database, accounts, vault, captures, payments, proxy };
-    addRoutes(app, endpoints, { ...options, ...parts, door, services: useCases });
+    addRoutes(app, endpoints, { ...options, clock, transactions, door, services: useCases });
     addPublicRoutes(app, [...operational, ...notificationRoutes(environment, services.notifications)], options);
     return app;
   };
-  const vaultServices = { ...core, vault, captures, payments, proxy, usage, serviceInfo };
+  const vaultServices = { ...core, vault, captures, payments, proxy, serviceInfo };
   const limits = { consoleUrl: config.consoleUrl, attemptsPerMinute: config.rates.failedAuthentication };
   const served = await webConsole?.serve(vaultServices, limits);
   const consoleOptions: ServerOptions = { ...shared, listener: 'console', ...(served && { headers: served.headers }) };
@@ -251,7 +231,8 @@ async function createServers({
     sandbox: serviceOf('sandbox'),
     console: createBaseServer(consoleOptions),
   };
-  if (served !== undefined) addRoutes(apps.console, served.routes, { ...consoleOptions, ...parts, ...served });
+  if (served !== undefined)
+    addRoutes(apps.console, served.routes, { ...consoleOptions, clock, transactions, ...served });
   const metricsOfService = metricsRoute(metrics, config.metricsAllow);
   addPublicRoutes(apps.console, [...operational, metricsOfService, ...(served?.assets ?? [])], consoleOptions);
   return apps;

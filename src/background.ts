@@ -1,6 +1,5 @@
 import type { Authentication } from './accounts/authentication.ts';
 import { MAC_TABLES } from './accounts/mac-tables.ts';
-import type { Usage } from './accounts/usage.ts';
 import { type AlteredRows, RowCheck } from './audit/altered-rows.ts';
 import { PeriodicVerification } from './audit/periodic-verification.ts';
 import { HeadRecorder } from './audit/recorded-heads.ts';
@@ -9,7 +8,6 @@ import type { Config } from './config.ts';
 import type { Clocks, OpenCore } from './core.ts';
 import { describeError, type Log } from './http/log.ts';
 import type { Metrics } from './http/metrics.ts';
-import type { IdempotencyKeys } from './idempotency/idempotency-keys.ts';
 import { delay, MINUTE } from './kernel/clock.ts';
 import { LIMITS } from './kernel/limits.ts';
 import type { TimeReading } from './kernel/time-guard.ts';
@@ -50,8 +48,6 @@ interface BackgroundParts {
   readonly leases: Leases;
   readonly vault: Vault;
   readonly captures: Captures;
-  readonly idempotency: IdempotencyKeys;
-  readonly usage: Usage;
   readonly authentications: readonly Authentication[];
   readonly alteredRows: AlteredRows;
   readonly metrics: Metrics;
@@ -70,25 +66,14 @@ interface Background {
 
 /** Builds the periodic work of a node. Time was compared once when this resolves. */
 export async function createBackground(parts: BackgroundParts): Promise<Background> {
-  const { core, config, log, leases, captures, usage, metrics, scheduler } = parts;
-  const { database, opened, clock, time } = core;
+  const { core, log, leases, metrics } = parts;
+  const { opened, time, usage } = core;
   const onError = (task: string, error: unknown): void => log.error('task failed', { ...describeError(error), task });
   const onRemoved = (kind: string, count: number): void => metrics.countSwept(kind, count);
   const sweeps = createSweeps(parts);
   const timeWatch = await startTimeWatch(parts, sweeps, onError);
-  const headNotes = new HeadRecorder({
-    database,
-    clock,
-    file: config.auditHeadsFile,
-    onRecord: ({ chains, digest }) => log.info('audit heads', { count: chains, digest }),
-  });
-  const verification = new PeriodicVerification({
-    ...core,
-    holdsLease: leases.holdsLease('verification'),
-    pause: (milliseconds) => delay(time, milliseconds),
-    onFault: ({ fault, kind }) => log.error('audit log altered', { reason: fault, task: kind }),
-  });
-  const reportMissingSadKeys = createMissingKeyReport(captures, log);
+  const { headRecorder, verification } = createAuditTasks(parts);
+  const reportMissingSadKeys = createMissingKeyReport(parts);
   const flushUses = async (): Promise<void> => {
     for (const authentication of parts.authentications) await authentication.flushLastUses();
   };
@@ -96,7 +81,7 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
     { kind: 'key usage', run: flushUses },
     { kind: 'statistics', run: () => usage.flush() },
     ...(parts.console?.tasks ?? []),
-    { kind: 'scrub', run: () => database.scrub() },
+    { kind: 'scrub', run: () => core.database.scrub() },
   ];
   const each = (every: number, work: readonly PeriodicWork[]): PeriodicTask =>
     new PeriodicTask({ every, sweeps: [], work, time, onRemoved, onError });
@@ -107,9 +92,9 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
     timeWatch,
     new PeriodicTask({ every: SWEEP_INTERVAL_MS, sweeps, work: singleNodeTasks, time, holdsLease, onRemoved, onError }),
     each(SWEEP_INTERVAL_MS, chores),
-    each(LIMITS.headNotesEveryMs, [{ kind: 'audit heads', run: () => headNotes.record() }]),
+    each(LIMITS.headNotesEveryMs, [{ kind: 'audit heads', run: () => headRecorder.record() }]),
     each(VERIFICATION_CHECK_MS, [{ kind: 'verification', run: () => verification.run() }]),
-    scheduler,
+    parts.scheduler,
   ];
   const logError = (event: string) => (error: unknown) => log.error(event, describeError(error));
   return {
@@ -124,18 +109,34 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
       await flushUses().catch(logError('key usage not saved'));
       await usage.flush().catch(logError('usage not saved'));
       await parts.console?.flush().catch(logError('throttled events not saved'));
-      await headNotes.record().catch(logError('audit heads not written'));
+      await headRecorder.record().catch(logError('audit heads not written'));
     },
   };
 }
 
+/** Builds what records the heads of the audit log, and what verifies the log. */
+function createAuditTasks({ core, config, log, leases }: BackgroundParts) {
+  const headRecorder = new HeadRecorder({
+    ...core,
+    file: config.auditHeadsFile,
+    onRecord: ({ chains, digest }) => log.info('audit heads', { count: chains, digest }),
+  });
+  const verification = new PeriodicVerification({
+    ...core,
+    holdsLease: leases.holdsLease('verification'),
+    pause: (milliseconds) => delay(core.time, milliseconds),
+    onFault: ({ fault, kind }) => log.error('audit log altered', { reason: fault, task: kind }),
+  });
+  return { headRecorder, verification };
+}
+
 /** Work other than sweeps that one node does for all of them. */
 function createSingleNodeTasks(
-  { core, usage, alteredRows }: BackgroundParts,
+  { core, alteredRows }: BackgroundParts,
   reportMissingSadKeys: () => Promise<void>,
 ): PeriodicWork[] {
-  const { database, keyring, clock, time } = core;
-  const rowCheck = new RowCheck({ database, keyring, clock, alteredRows, tables: MAC_TABLES });
+  const { time, usage } = core;
+  const rowCheck = new RowCheck({ ...core, alteredRows, tables: MAC_TABLES });
   const purgeOldUsage = async (now: number | undefined): Promise<void> => {
     if (now !== undefined) await usage.purgeOld(now);
   };
@@ -147,7 +148,8 @@ function createSingleNodeTasks(
 }
 
 /** Sweeps that destroy expired records. */
-function createSweeps({ console, log, captures, vault, idempotency }: BackgroundParts): Sweep[] {
+function createSweeps({ core, console, log, captures, vault }: BackgroundParts): Sweep[] {
+  const { idempotency } = core;
   const onExempted = (count: number): void => log.warn('inactive users stay enabled', { count });
   return [
     { kind: 'captures', isDue: (now) => captures.isSweepDue(now), run: (now) => captures.sweep(now) },
@@ -198,7 +200,7 @@ function logTimeTrust(log: Log, { distrust, time, expected }: TimeReading): void
 }
 
 /** Returns a check that logs missing keys of sensitive authentication data whenever more of them are missing than before. */
-function createMissingKeyReport(captures: Captures, log: Log): () => Promise<void> {
+function createMissingKeyReport({ captures, log }: BackgroundParts): () => Promise<void> {
   let reported = 0;
   return async () => {
     const count = await captures.countMissingSadKeys();

@@ -16,7 +16,7 @@ import { SadKeys } from './crypto/sad-keys.ts';
 import type { KeyEnvironment, KeyOwner } from './crypto/wrapped-key.ts';
 import { IdempotencyKeys } from './idempotency/idempotency-keys.ts';
 import { Transactions } from './idempotency/transaction.ts';
-import type { Clock, MonotonicClock, Timers } from './kernel/clock.ts';
+import type { Clock, MonotonicClock, Random, Timers } from './kernel/clock.ts';
 import { ENVIRONMENTS } from './kernel/environment.ts';
 import { OperatorError } from './kernel/operator-error.ts';
 import { TimeGuard } from './kernel/time-guard.ts';
@@ -74,72 +74,78 @@ export async function openCore(config: Config, clocks: Clocks, { createIfMissing
   const group = config.rootKeyGroup === undefined ? undefined : resolveGroupId(config.rootKeyGroup);
   if (group !== undefined) shareFiles(config, group, createIfMissing);
   const opened = openDatabase(config.database, clocks.clock, random);
-  const { database, clock } = opened;
   try {
-    if (!(await opened.connect()) && !createIfMissing) throw new UsageError(NO_VAULT);
-    await database.migrate(clock);
-    if (await unfinishedCopy(database)) throw new UsageError(UNFINISHED);
-    const isNew = !(await hasWrappedKeys(database));
-    // Another process may be creating it, or was stopped during that.
-    if (isNew && !createIfMissing) throw new UsageError(NO_VAULT);
-    // Keys are read once more, because another process may have created the vault in between.
-    if (isNew && (await hasRows(database, listCopiedTables([]))) && !(await hasWrappedKeys(database)))
-      throw new OperatorError(NO_KEYS);
+    const isNew = await prepareDatabase(opened, createIfMissing);
     if (isNew && !existsSync(config.rootKeyFile)) createRootKey(config.rootKeyFile, group);
     const root = readRootKey(config.rootKeyFile, group);
-    const keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random });
-    if (isNew) await initializeVault({ database, keyring, clock });
-    await keyring.initialize(KEY_ENVIRONMENTS);
-    const journalKey = await keyring.firstDigestKey(JOURNAL_KEY);
-    await database.useJournalKey(journalKey);
-    const time = new TimeGuard({ clock, monotonic: clocks.monotonic, timers: clocks.timers });
-    const clockRecords = await ClockRecordStore.open(database, keyring);
-    const known = await clockRecords.list();
-    time.begin(known.trusted?.at, findKnownJump(known));
-    const idempotency = new IdempotencyKeys({ database, keyring, time, random });
-    const usage = new Usage({ database, clock });
-    const transactions = new Transactions({ database, clock, idempotency, usage });
-    const sadKeys = new SadKeys({ keyring, store: opened.sadKeys, time, random });
-    const accounts = new Accounts({ database, keyring, clock, random });
-    const changeControl = new ChangeControl(accounts);
-    const configurations = new ProxyConfigurations({ database, keyring, clock, changeControl });
-    const hosts = new ProcessorHosts(config.processorHosts);
-    const processors = createProcessors({ database, clock: () => time.steadyNow(), random, hosts });
-    const activations = new PaymentActivations({
-      database,
-      keyring,
-      clock,
-      processors: processors.byName,
-      hosts,
-      changeControl,
-    });
-    const close = async (): Promise<void> => {
-      processors.close();
-      await database.close();
-    };
-    const capabilities = { accounts, changeControl, configurations, activations, processors: processors.byName };
-    const { onHostRefused } = processors;
-    return {
-      database,
-      opened,
-      keyring,
-      sadKeys,
-      journalKey,
-      idempotency,
-      usage,
-      transactions,
-      ...capabilities,
-      onHostRefused,
-      clock,
-      time,
-      clockRecords,
-      random,
-      close,
-    };
+    return await buildCore(config, clocks, { opened, random, root, isNew });
   } catch (error) {
-    await database.close();
+    await opened.database.close();
     throw error;
   }
+}
+
+/** Returns true for a database without a vault. */
+async function prepareDatabase(opened: OpenedDatabase, createIfMissing: boolean): Promise<boolean> {
+  const { database, clock } = opened;
+  if (!(await opened.connect()) && !createIfMissing) throw new UsageError(NO_VAULT);
+  await database.migrate(clock);
+  if (await unfinishedCopy(database)) throw new UsageError(UNFINISHED);
+  const isNew = !(await hasWrappedKeys(database));
+  // Another process may be creating it, or was stopped during that.
+  if (isNew && !createIfMissing) throw new UsageError(NO_VAULT);
+  // Keys are read once more, because another process may have created the vault in between.
+  if (isNew && (await hasRows(database, listCopiedTables([]))) && !(await hasWrappedKeys(database)))
+    throw new OperatorError(NO_KEYS);
+  return isNew;
+}
+
+interface CoreParts {
+  readonly opened: OpenedDatabase;
+  readonly random: Random;
+  readonly root: KeyObject;
+  readonly isNew: boolean;
+}
+
+async function buildCore(
+  config: Config,
+  clocks: Clocks,
+  { opened, random, root, isNew }: CoreParts,
+): Promise<OpenCore> {
+  const { database, clock } = opened;
+  const keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random });
+  if (isNew) await initializeVault({ database, keyring, clock });
+  await keyring.initialize(KEY_ENVIRONMENTS);
+  const journalKey = await keyring.firstDigestKey(JOURNAL_KEY);
+  await database.useJournalKey(journalKey);
+  const time = new TimeGuard({ clock, monotonic: clocks.monotonic, timers: clocks.timers });
+  const clockRecords = await ClockRecordStore.open(database, keyring);
+  const known = await clockRecords.list();
+  time.begin(known.trusted?.at, findKnownJump(known));
+  const parts = { opened, database, keyring, clock, time, clockRecords, journalKey, random };
+  const idempotency = new IdempotencyKeys(parts);
+  const usage = new Usage(parts);
+  const accounts = new Accounts(parts);
+  const changeControl = new ChangeControl(accounts);
+  const hosts = new ProcessorHosts(config.processorHosts);
+  const processors = createProcessors({ database, clock: () => time.steadyNow(), random, hosts });
+  return {
+    ...parts,
+    idempotency,
+    usage,
+    accounts,
+    changeControl,
+    processors: processors.byName,
+    transactions: new Transactions({ ...parts, idempotency, usage }),
+    sadKeys: new SadKeys({ ...parts, store: opened.sadKeys }),
+    configurations: new ProxyConfigurations({ ...parts, changeControl }),
+    activations: new PaymentActivations({ ...parts, processors: processors.byName, hosts, changeControl }),
+    onHostRefused: processors.onHostRefused,
+    close: async () => {
+      processors.close();
+      await database.close();
+    },
+  };
 }
 
 /** Prepares writing audit records into a database that is not opened as a vault. False without its root key. */

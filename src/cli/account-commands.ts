@@ -31,7 +31,25 @@ const ALTERED =
 
 export function accountCommands(program: Command, tools: CliContext): void {
   const account = program.command('account').description('manage the accounts of merchants');
+  createCommand(account, tools);
+  listCommand(account, tools);
+  singleCommand(account, tools, 'show', 'show an account', ({ accounts }, id) => accounts.get(id));
+  const suspend = 'deny all keys of an account until it is resumed';
+  singleCommand(account, tools, 'suspend', suspend, async (core, id, { name }) => {
+    await asOperator(tools, core, (transaction) => core.accounts.suspend(transaction, id, name));
+    return core.accounts.get(id);
+  }).option(
+    '--name <name>',
+    'new name of an account whose database row was altered; the row is authenticated again under it',
+    (text) => parseName(text, LIMITS.accountNameCharacters, '--name'),
+  );
+  singleCommand(account, tools, 'resume', 'accept the keys of a suspended account again', async (core, id) => {
+    await asOperator(tools, core, (transaction) => core.accounts.resume(transaction, id));
+    return core.accounts.get(id);
+  });
+}
 
+function createCommand(account: Command, tools: CliContext): void {
   account
     .command('create')
     .description('create an account')
@@ -51,7 +69,9 @@ export function accountCommands(program: Command, tools: CliContext): void {
         CREATE_IF_MISSING,
       ),
     );
+}
 
+function listCommand(account: Command, tools: CliContext): void {
   account
     .command('list')
     .description('list all accounts')
@@ -59,42 +79,29 @@ export function accountCommands(program: Command, tools: CliContext): void {
     .action(({ json }: Options) =>
       withCore(tools, async ({ accounts }) => {
         const all = (await accounts.list()).map(toView);
-        const rows = all.map(({ id, name, status, created_at, altered }) => [
-          id,
-          altered ? 'altered' : status,
-          created_at,
-          name,
-        ]);
+        const rows = all.map(({ id, name, status, created_at, altered }) => {
+          return [id, altered ? 'altered' : status, created_at, name];
+        });
         printResult(tools, json, all, formatTable(['ID', 'STATUS', 'CREATED', 'NAME'], rows));
       }),
     );
-
-  const single = (
-    name: string,
-    about: string,
-    act: (core: Core, id: string, options: NameOption) => Promise<Account>,
-  ): Command =>
-    account
-      .command(`${name} <id>`)
-      .description(about)
-      .option('--json', 'print JSON')
-      .action((id: string, options: Options & NameOption) =>
-        withCore(tools, async (core) => {
-          const view = toView(await act(core, id, options));
-          printResult(tools, options.json, view, toLines(view));
-        }),
-      );
-  single('show', 'show an account', ({ accounts }, id) => accounts.get(id));
-  single('suspend', 'deny all keys of an account until it is resumed', async (core, id, { name }) => {
-    await asOperator(tools, core, (transaction) => core.accounts.suspend(transaction, id, name));
-    return core.accounts.get(id);
-  }).option(
-    '--name <name>',
-    'new name of an account whose database row was altered; the row is authenticated again under it',
-    (text) => parseName(text, LIMITS.accountNameCharacters, '--name'),
-  );
-  single('resume', 'accept the keys of a suspended account again', async (core, id) => {
-    await asOperator(tools, core, (transaction) => core.accounts.resume(transaction, id));
-    return core.accounts.get(id);
-  });
 }
+
+/** Adds a command about one account, which prints that account in the end. */
+const singleCommand = (
+  account: Command,
+  tools: CliContext,
+  name: string,
+  about: string,
+  act: (core: Core, id: string, options: NameOption) => Promise<Account>,
+): Command =>
+  account
+    .command(`${name} <id>`)
+    .description(about)
+    .option('--json', 'print JSON')
+    .action((id: string, options: Options & NameOption) =>
+      withCore(tools, async (core) => {
+        const view = toView(await act(core, id, options));
+        printResult(tools, options.json, view, toLines(view));
+      }),
+    );

@@ -13,7 +13,11 @@ import { EXIT, printResult } from './output.ts';
 
 export function auditCommands(program: Command, tools: CliContext, exit: (code: number) => void): void {
   const audit = program.command('audit').description('verify and export the audit log');
+  verifyCommand(audit, tools, exit);
+  exportCommand(audit, tools);
+}
 
+function verifyCommand(audit: Command, tools: CliContext, exit: (code: number) => void): void {
   audit
     .command('verify')
     .description('find changed, missing and reordered records; the exit code is 1 if there is one')
@@ -44,7 +48,9 @@ export function auditCommands(program: Command, tools: CliContext, exit: (code: 
         if (!result.ok) exit(EXIT.failed);
       }),
     );
+}
 
+function exportCommand(audit: Command, tools: CliContext): void {
   audit
     .command('export')
     .description('print every record as one JSON object per line; with --json as one array')

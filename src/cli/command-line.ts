@@ -22,6 +22,24 @@ export async function runCommandLine(args: readonly string[], surroundings: CliE
   const tools = withOperator(surroundings);
   let code: number = EXIT.done;
   const json = args.includes('--json');
+  const program = createProgram(tools, json, (wanted) => {
+    code = wanted;
+  });
+  try {
+    if (json) assertSubcommand(program, args);
+    await program.parseAsync(args, { from: 'user' });
+    const recorded = tools.recordedOperator();
+    if (recorded !== undefined && !json) tools.err(`${describeOperator(recorded)}\n`);
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usageError;
+    printError(tools, json, error);
+    return isUsageError(error) ? EXIT.usageError : EXIT.failed;
+  }
+}
+
+/** Returns all commands; `exit` is called with the exit code of one that succeeded with a finding. */
+function createProgram(tools: CliContext, json: boolean, exit: (code: number) => void): Command {
   const program = new Command('cardvault')
     .description(
       'Command line of cardvault for operators. Settings are CARDVAULT_… environment variables, see docs/operations.md.',
@@ -42,25 +60,13 @@ export async function runCommandLine(args: readonly string[], surroundings: CliE
   tools.addConsoleCommands?.(program, tools);
   paymentsCommands(program, tools);
   proxyCommands(program, tools);
-  auditCommands(program, tools, (wanted) => {
-    code = wanted;
-  });
+  auditCommands(program, tools, exit);
   databaseCommands(program, tools);
   copyCommand(program, tools);
   keyringCommands(program, tools);
   clockCommands(program, tools);
   for (const command of listCommands(program)) command.copyInheritedSettings(program);
-  try {
-    if (json) assertSubcommand(program, args);
-    await program.parseAsync(args, { from: 'user' });
-    const recorded = tools.recordedOperator();
-    if (recorded !== undefined && !json) tools.err(`${describeOperator(recorded)}\n`);
-    return code;
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usageError;
-    printError(tools, json, error);
-    return isUsageError(error) ? EXIT.usageError : EXIT.failed;
-  }
+  return program;
 }
 
 /** Adds the operator, who is identified once and only for a command that records them. */

@@ -85,55 +85,55 @@ function inDoubtCommand(payments: Command, tools: CliContext): void {
     .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) =>
       withCore(tools, async ({ database, keyring }) => {
-        const inDoubt = (await listInDoubtPayments(database, keyring)).map(
-          ({ tenant, payment, attempts, dueAt, lastProblem, ...columns }) => ({
-            ...tenant,
-            payment_id: columns.id,
-            transaction_id: columns.operationInProgress ?? columns.id,
-            processor: columns.processor,
-            status: columns.status,
-            amount: payment === undefined ? null : formatNumber({ minor: payment.amount, currency: payment.currency }),
-            currency: payment?.currency ?? null,
-            created_at: formatIso8601(columns.createdAt),
-            doubtful_since: formatIso8601OrNull(columns.inDoubtSince),
-            attempts,
-            next_attempt_at: formatIso8601OrNull(dueAt),
-            problem: lastProblem ?? null,
-          }),
-        );
-        const head = [
-          'ACCOUNT',
-          'ENVIRONMENT',
-          'PAYMENT',
-          'TRANSACTION',
-          'PROCESSOR',
-          'AMOUNT',
-          'SINCE',
-          'ATTEMPTS',
-          'NEXT',
-          'PROBLEM',
-        ];
-        const rows = inDoubt.map((each) => [
-          each.account,
-          each.environment,
-          each.payment_id,
-          each.transaction_id,
-          each.processor,
-          each.amount === null ? 'cannot be unsealed' : `${each.amount} ${each.currency}`,
-          each.doubtful_since ?? '-',
-          String(each.attempts),
-          each.next_attempt_at ?? '-',
-          each.problem ?? '-',
-        ]);
-        printResult(
-          tools,
-          json,
-          inDoubt,
-          rows.length === 0 ? 'no payment has an unknown outcome' : formatTable(head, rows),
-        );
+        const inDoubt = (await listInDoubtPayments(database, keyring)).map(toInDoubtView);
+        const table = formatTable(IN_DOUBT_COLUMNS, inDoubt.map(toInDoubtRow));
+        printResult(tools, json, inDoubt, inDoubt.length === 0 ? 'no payment has an unknown outcome' : table);
       }),
     );
 }
+
+type InDoubtPayment = Awaited<ReturnType<typeof listInDoubtPayments>>[number];
+
+const toInDoubtView = ({ tenant, payment, attempts, dueAt, lastProblem, ...columns }: InDoubtPayment) => ({
+  ...tenant,
+  payment_id: columns.id,
+  transaction_id: columns.operationInProgress ?? columns.id,
+  processor: columns.processor,
+  status: columns.status,
+  amount: payment === undefined ? null : formatNumber({ minor: payment.amount, currency: payment.currency }),
+  currency: payment?.currency ?? null,
+  created_at: formatIso8601(columns.createdAt),
+  doubtful_since: formatIso8601OrNull(columns.inDoubtSince),
+  attempts,
+  next_attempt_at: formatIso8601OrNull(dueAt),
+  problem: lastProblem ?? null,
+});
+
+const IN_DOUBT_COLUMNS = [
+  'ACCOUNT',
+  'ENVIRONMENT',
+  'PAYMENT',
+  'TRANSACTION',
+  'PROCESSOR',
+  'AMOUNT',
+  'SINCE',
+  'ATTEMPTS',
+  'NEXT',
+  'PROBLEM',
+];
+
+const toInDoubtRow = (view: ReturnType<typeof toInDoubtView>): string[] => [
+  view.account,
+  view.environment,
+  view.payment_id,
+  view.transaction_id,
+  view.processor,
+  view.amount === null ? 'cannot be unsealed' : `${view.amount} ${view.currency}`,
+  view.doubtful_since ?? '-',
+  String(view.attempts),
+  view.next_attempt_at ?? '-',
+  view.problem ?? '-',
+];
 
 const MISSING_OUTCOME = "error: required option '--outcome <outcome>' not specified";
 

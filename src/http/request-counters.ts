@@ -28,11 +28,9 @@ const LATENCY_BUCKETS = [
 ].map((end) => ({ end, name: `ms.le_${end}` }));
 /** `end` represents the unbounded class: it is above every bound. */
 const OVERFLOW_BUCKET = { end: LIMITS.maxMeasuredMs + 1, name: 'ms.longer' };
-/** Durations above a second of versions with fewer classes; they count in the class in which they were shown then. */
-const LEGACY_BUCKET = { end: 10_000, name: 'ms.inf' };
 
 const BUCKET_BOUNDS: ReadonlyMap<string, number> = new Map(
-  [...LATENCY_BUCKETS, OVERFLOW_BUCKET, LEGACY_BUCKET].map(({ end, name }) => [name, end]),
+  [...LATENCY_BUCKETS, OVERFLOW_BUCKET].map(({ end, name }) => [name, end]),
 );
 
 /** Built once, because every request uses one of them. */

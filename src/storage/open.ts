@@ -78,6 +78,29 @@ function openPostgres(
     await time.sync();
     return database.hasSchema();
   };
+  return {
+    database,
+    clock,
+    sadKeys: sadKeyTable(database),
+    isShared: true,
+    hasSharedClock: options.clock === 'database',
+    connect,
+    // Lost connections are opened again.
+    onBroken: () => undefined,
+    maintenance: (trusted, onError) =>
+      new PeriodicTask({
+        every: SYNC_INTERVAL_MS,
+        sweeps: [],
+        work: listChores(database, time, trusted),
+        time: trusted,
+        onRemoved: () => undefined,
+        onError,
+      }),
+  };
+}
+
+/** Work of each node: all of it in the same round, and some of it in every few rounds. */
+function listChores(database: PostgresDatabase, time: DatabaseClock, trusted: TrustedTime): PeriodicWork[] {
   // A clock that jumped would take an active writer's row for an abandoned one, so this waits for trusted time.
   const purgeWriters = async (now: number | undefined): Promise<void> => {
     if (now !== undefined) await database.purgeWriters(now);
@@ -88,32 +111,10 @@ function openPostgres(
     round++;
     return time.sync();
   };
-  const chores = (trusted: TrustedTime): PeriodicWork[] => [
+  return [
     { kind: 'clock', run: syncTime },
     { kind: 'heartbeat', run: every(TOUCH_EVERY, () => database.touch()) },
     { kind: 'timeline', run: every(TIMELINE_EVERY, () => database.refreshTimeline()) },
     { kind: 'writers', run: every(PURGE_EVERY, () => purgeWriters(trusted.trustedNow())) },
   ];
-  const maintenance: OpenedDatabase['maintenance'] = (trusted, onError) =>
-    new PeriodicTask({
-      every: SYNC_INTERVAL_MS,
-      sweeps: [],
-      work: chores(trusted),
-      time: trusted,
-      onRemoved: () => undefined,
-      onError,
-    });
-  // Lost connections are opened again.
-  const onBroken = (): void => undefined;
-  const hasSharedClock = options.clock === 'database';
-  return {
-    database,
-    clock,
-    sadKeys: sadKeyTable(database),
-    isShared: true,
-    hasSharedClock,
-    connect,
-    onBroken,
-    maintenance,
-  };
 }

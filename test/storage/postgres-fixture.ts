@@ -68,7 +68,8 @@ export class PostgresFixture {
       sharded: false,
       ...options,
     };
-    const random = { ...systemRandom(), ...(options.below && { below: options.below }) };
+    const random = systemRandom();
+    if (options.below !== undefined) random.below = options.below;
     const database = new PostgresDatabase(pool, { clock: () => NOW, random });
     void database.useJournalKey(this.journalKey);
     this.#opened.push(database);
