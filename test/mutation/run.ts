@@ -71,9 +71,10 @@ for (const target of targets) {
   for (const { line, replacement } of stale)
     process.stdout.write(`listed as equivalent, and is not: ${target.source}\n- ${line}\n+ ${replacement}\n\n`);
   const noticed = changes.filter(isNoticed).length;
+  const timeouts = changes.filter(({ mutant }) => mutant.status === 'Timeout').length;
   const equivalent = changes.length - noticed - survivors.length;
   process.stdout.write(
-    `${target.source}: ${changes.length} changes, ${noticed} noticed, ${equivalent} equivalent, ${survivors.length} unnoticed\n`,
+    `${target.source}: ${changes.length} changes, ${noticed} noticed, ${timeouts} of them by a timeout, ${equivalent} equivalent, ${survivors.length} unnoticed\n`,
   );
   counts.all += changes.length;
   counts.noticed += noticed;
