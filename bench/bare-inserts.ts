@@ -123,11 +123,11 @@ function rowMaker(sample: Line): () => Cell[] {
         : [],
     ),
   );
-  let made = 0;
+  let created = 0;
   return () => {
-    made = (made + 1) % POOL;
+    created = (created + 1) % POOL;
     return columns.map(([name, value]) =>
-      name === 'slot' ? (toSlot(randomPan()) ?? '') : (bytes.get(name)?.[made] ?? value),
+      name === 'slot' ? (toSlot(randomPan()) ?? '') : (bytes.get(name)?.[created] ?? value),
     );
   };
 }

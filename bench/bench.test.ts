@@ -31,10 +31,10 @@ test('the benchmark reports figures for every scenario', async () => {
     ({ name }) => settings.only.length === 0 || settings.only.some((part) => name.includes(part)),
   );
   assert.equal(figures.results.length + figures.shortfalls.length, scenarios.length);
-  const told = findPostgres() === undefined ? scenarios.filter(needsPostgres) : [];
+  const skipped = findPostgres() === undefined ? scenarios.filter(needsPostgres) : [];
   assert.deepEqual(
     figures.shortfalls.map(({ scenario }) => scenario),
-    told,
+    skipped,
   );
   for (const result of figures.results) {
     assert.ok(ratios(result).median > 0);

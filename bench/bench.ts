@@ -109,11 +109,11 @@ export class Bench {
       return nodes.map(({ port, authority }) => ({ port, authority, connections }));
     };
     const nodes = Object.fromEntries(layouts.map((layout) => [layout, nodesOf(layout)]));
-    await this.#load.ask({ kind: 'connect', layouts: nodes });
+    await this.#load.send({ kind: 'connect', layouts: nodes });
   }
 
   prepare(layout: DatabaseLayout, plan: Omit<Plan, 'secret'>): Promise<LoadReport> {
-    return this.#load.ask({ kind: 'prepare', plan: { ...plan, secret: this.ready(layout).secret } });
+    return this.#load.send({ kind: 'prepare', plan: { ...plan, secret: this.ready(layout).secret } });
   }
 
   async configure(layout: DatabaseLayout, settings: Readonly<Record<string, string>>): Promise<void> {
@@ -154,7 +154,7 @@ export class Bench {
 
   /** One round of bare signing. */
   async signatures(seconds: number): Promise<Round> {
-    const report = await this.#signer.ask({ milliseconds: seconds * 1000 });
+    const report = await this.#signer.send({ milliseconds: seconds * 1000 });
     if (!('signatures' in report)) throw new Error('the signer did not run');
     const { count, seconds: took, p50, p99, cpu, main, rss }: Signatures = report.signatures;
     return { perSecond: count / took, each: 1, p50, p99, cpu: cpu / count, main: main / count, rss };
@@ -164,7 +164,7 @@ export class Bench {
   async inserts(kind: Store['kind'], size: number, seconds: number): Promise<Round> {
     const before = await this.#database?.usage();
     const order = { store: this.#store(kind), rowsPerGroup: size, milliseconds: seconds * 1000 };
-    const report = await this.#inserts.ask(order);
+    const report = await this.#inserts.send(order);
     if (!('inserts' in report)) throw new Error('the inserts did not run');
     const after = await this.#database?.usage();
     const { rows, groups, seconds: took, p50, p99, cpu, main, rss }: Inserts = report.inserts;
@@ -177,7 +177,7 @@ export class Bench {
   }
 
   async stop(): Promise<void> {
-    await this.#load.ask({ kind: 'disconnect' });
+    await this.#load.send({ kind: 'disconnect' });
     for (const node of this.#services()) await node.stop();
   }
 
@@ -203,7 +203,7 @@ export class Bench {
   }
 
   async #run(layout: DatabaseLayout, name: string, seconds: number): Promise<Load> {
-    const report = await this.#load.ask({ kind: 'run', layout, name, milliseconds: seconds * 1000 });
+    const report = await this.#load.send({ kind: 'run', layout, name, milliseconds: seconds * 1000 });
     if (!('load' in report) || report.load === undefined) throw new Error('the load did not run');
     const { load } = report;
     // A refusal is quick: with one of them among the answers the figures would flatter.

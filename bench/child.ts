@@ -34,7 +34,7 @@ export class Child<Order extends object, Report extends object> {
     });
   }
 
-  ask(order: Order): Promise<Report> {
+  send(order: Order): Promise<Report> {
     const report = this.report();
     this.#process.send(order);
     return report;

@@ -17,7 +17,7 @@ export const ECHO = '/echo';
 export const UNSTORED = '/unstored';
 
 /** The same endpoint under another path with other services behind it: all the rest of a request is what it was. */
-function beside(prefix: string, endpoint: Endpoint, standIns: () => Partial<Services>): Endpoint {
+function beside(prefix: string, endpoint: Endpoint, fakes: () => Partial<Services>): Endpoint {
   const { run } = endpoint;
   if (typeof run !== 'function') throw new Error('an endpoint in stages has no echo');
   let services: Services | undefined;
@@ -25,7 +25,7 @@ function beside(prefix: string, endpoint: Endpoint, standIns: () => Partial<Serv
     ...endpoint,
     path: prefix + endpoint.path,
     run: (call: ApiCall) => {
-      services ??= { ...call.services, ...standIns() };
+      services ??= { ...call.services, ...fakes() };
       // A copy of the call would be work that the service does not do.
       return run(Object.assign(call, { services }) as never);
     },

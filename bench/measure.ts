@@ -41,20 +41,20 @@ type Side = (seconds: number) => Promise<Round>;
 type PlanAt = (layout: DatabaseLayout) => Omit<Plan, 'secret'>;
 
 /** Returns the side that the service is compared with; `own` returns its last round. */
-async function comparisonOf(bench: Bench, scenario: Scenario, plan: PlanAt, own: () => Round): Promise<Side> {
+async function comparisonOf(benchmark: Bench, scenario: Scenario, plan: PlanAt, own: () => Round): Promise<Side> {
   const { name, path, shape, prefix, beside, each, layout = 'sqlite', otherLayout = layout, inserts } = scenario;
   const compared = `${name}, ${scenario.against}`;
   if (inserts !== undefined)
-    return (seconds) => bench.inserts(inserts, Math.max(1, Math.round(own().groups?.size ?? 1)), seconds);
+    return (seconds) => benchmark.inserts(inserts, Math.max(1, Math.round(own().groups?.size ?? 1)), seconds);
   const isElsewhere = otherLayout !== layout;
-  if (beside === undefined && prefix === undefined && !isElsewhere) return (seconds) => bench.signatures(seconds);
+  if (beside === undefined && prefix === undefined && !isElsewhere) return (seconds) => benchmark.signatures(seconds);
   const request = beside ?? { path: (prefix ?? '') + path, shape };
-  await bench.prepare(otherLayout, { ...plan(otherLayout), ...request, name: compared });
-  return (seconds) => bench.round(otherLayout, compared, seconds, each);
+  await benchmark.prepare(otherLayout, { ...plan(otherLayout), ...request, name: compared });
+  return (seconds) => benchmark.round(otherLayout, compared, seconds, each);
 }
 
 /** Both sides of a scenario in short rounds, taking turns at going first. */
-async function measureScenario(bench: Bench, scenario: Scenario, settings: Settings): Promise<Result> {
+async function measureScenario(benchmark: Bench, scenario: Scenario, settings: Settings): Promise<Result> {
   const {
     name,
     method,
@@ -65,13 +65,13 @@ async function measureScenario(bench: Bench, scenario: Scenario, settings: Setti
     layout = 'sqlite',
     otherLayout = layout,
   } = scenario;
-  const plan: PlanAt = (at) => ({ name, method, path, shape, ids: scenario.ids(bench.ready(at)), keyHeader });
-  await bench.connect([...new Set([layout, otherLayout])]);
-  if (scenario.settings !== undefined) await bench.configure(layout, scenario.settings);
-  await bench.prepare(layout, plan(layout));
-  const own: Side = (seconds) => bench.round(layout, name, seconds, each);
+  const plan: PlanAt = (at) => ({ name, method, path, shape, ids: scenario.ids(benchmark.ready(at)), keyHeader });
+  await benchmark.connect([...new Set([layout, otherLayout])]);
+  if (scenario.settings !== undefined) await benchmark.configure(layout, scenario.settings);
+  await benchmark.prepare(layout, plan(layout));
+  const own: Side = (seconds) => benchmark.round(layout, name, seconds, each);
   let last = await own(settings.warmUpSeconds);
-  const other = await comparisonOf(bench, scenario, plan, () => last);
+  const other = await comparisonOf(benchmark, scenario, plan, () => last);
   await other(settings.warmUpSeconds);
   const durable: Round[] = [];
   const comparison: Round[] = [];
@@ -96,7 +96,7 @@ const ONE_CORE = existsSync('/usr/bin/taskset')
 async function measureEnvelopes({ rounds, seconds, warmUpSeconds }: Settings): Promise<Envelopes> {
   const child = new Child<EnvelopesOrder, EnvelopesReport>('envelopes.ts', [], ONE_CORE);
   const run = async (work: Work, milliseconds: number): Promise<number> => {
-    const report = await child.ask({ work, milliseconds });
+    const report = await child.send({ work, milliseconds });
     if ('error' in report) throw new Error(report.error);
     return report.perCoreSecond;
   };
@@ -114,38 +114,38 @@ async function measureEnvelopes({ rounds, seconds, warmUpSeconds }: Settings): P
 
 const ENVELOPES = 'wssec envelopes on one core';
 
-export async function measure(settings: Settings, tell: (line: string) => void): Promise<Figures> {
+export async function measure(settings: Settings, print: (line: string) => void): Promise<Figures> {
   const isWanted = (name: string) => settings.only.length === 0 || settings.only.some((part) => name.includes(part));
   const directory = mkdtempSync(join(tmpdir(), 'cardvault-bench-'));
-  const bench = new Bench(settings, directory);
+  const benchmark = new Bench(settings, directory);
   try {
-    tell(`starting the server, with ${settings.rows} tokens`);
-    await bench.start();
-    const { rss: started } = await bench.usage('sqlite');
-    const wanted = SCENARIOS.filter(({ name }) => isWanted(name));
-    const withPostgres = wanted.filter(needsPostgres);
-    if (withPostgres.length > 0) tell('starting PostgreSQL and two nodes over it');
-    const why = withPostgres.length > 0 ? await bench.startPostgres() : undefined;
+    print(`starting the server, with ${settings.rows} tokens`);
+    await benchmark.start();
+    const { rss: started } = await benchmark.usage('sqlite');
+    const selected = SCENARIOS.filter(({ name }) => isWanted(name));
+    const withPostgres = selected.filter(needsPostgres);
+    if (withPostgres.length > 0) print('starting PostgreSQL and two nodes over it');
+    const why = withPostgres.length > 0 ? await benchmark.startPostgres() : undefined;
     const shortfalls = why === undefined ? [] : withPostgres.map((scenario) => ({ scenario, why }));
     const results: Result[] = [];
-    for (const scenario of wanted) {
+    for (const scenario of selected) {
       if (why !== undefined && needsPostgres(scenario)) continue;
-      tell(scenario.name);
-      results.push(await measureScenario(bench, scenario, settings));
+      print(scenario.name);
+      results.push(await measureScenario(benchmark, scenario, settings));
     }
-    const { rss: loaded } = await bench.usage('sqlite');
-    const { databaseRelease } = bench;
-    await bench.stop();
-    if (isWanted(ENVELOPES)) tell(ENVELOPES);
+    const { rss: loaded } = await benchmark.usage('sqlite');
+    const { databaseRelease } = benchmark;
+    await benchmark.stop();
+    if (isWanted(ENVELOPES)) print(ENVELOPES);
     const envelopes = isWanted(ENVELOPES) ? await measureEnvelopes(settings) : undefined;
     const starts: StartTimes[] = [];
     for (let start = 0; start < settings.starts; start++) {
-      tell('starting and stopping the service');
+      print('starting and stopping the service');
       starts.push(await startTimes(join(directory, `start-${start}`)));
     }
     return { settings, results, shortfalls, envelopes, rss: { started, loaded }, starts, databaseRelease };
   } finally {
-    await bench.end();
+    await benchmark.end();
     rmSync(directory, { recursive: true, force: true });
   }
 }

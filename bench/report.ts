@@ -22,7 +22,7 @@ export const ratios = ({ durable, comparison }: Result, value = (round: Round) =
   spread(durable.map((round, index) => value(round) / value(comparison[index] as Round)));
 
 const thousands = (value: number): string => Math.round(value).toLocaleString('en-US');
-const places = (value: number, digits: number): string => value.toFixed(digits);
+const withDigits = (value: number, digits: number): string => value.toFixed(digits);
 const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;
 
 export type Table = readonly (readonly string[])[];
@@ -40,12 +40,12 @@ export const ratioTable = ({ results, shortfalls }: Figures): Table => [
       scenario.against,
       `${thousands(perSecond)} ${scenario.unit}${scenario.each > 1 ? ` (${thousands(perSecond / scenario.each)} requests)` : ''}`,
       thousands(median(comparison, ({ perSecond }) => perSecond)),
-      places(ratio.median, 2),
-      `${places(ratio.min, 2)}-${places(ratio.max, 2)}`,
-      scenario.target === undefined ? '-' : places(scenario.target, 2),
-      places(byCpu.median, 2),
+      withDigits(ratio.median, 2),
+      `${withDigits(ratio.min, 2)}-${withDigits(ratio.max, 2)}`,
+      scenario.target === undefined ? '-' : withDigits(scenario.target, 2),
+      withDigits(byCpu.median, 2),
       // Bare signing leaves its main thread idle, and bare inserts are no requests.
-      comparison[0]?.load === undefined ? '-' : places(byMain.median, 2),
+      comparison[0]?.load === undefined ? '-' : withDigits(byMain.median, 2),
     ];
   }),
   ...shortfalls.map(({ scenario, why }) => [scenario.name, scenario.against, why, ...Array(6).fill('-')]),
@@ -60,26 +60,26 @@ export const latencyTable = ({ results }: Figures): Table => [
     ].map(({ side, rounds }) => [
       scenario.name,
       side,
-      places(
+      withDigits(
         median(rounds, ({ p50 }) => p50),
         2,
       ),
-      places(
+      withDigits(
         median(rounds, ({ p99 }) => p99),
         2,
       ),
-      places(
+      withDigits(
         median(rounds, ({ cpu }) => cpu),
         1,
       ),
-      places(
+      withDigits(
         median(rounds, ({ main }) => main),
         1,
       ),
       thousands(1e6 / median(rounds, ({ cpu }) => cpu)),
       rounds[0]?.load === undefined
         ? '-'
-        : places(
+        : withDigits(
             median(rounds, ({ load = Number.NaN }) => load),
             1,
           ),
@@ -103,17 +103,17 @@ export function groupTable({ results }: Figures): Table {
 
 const groupCells = (rounds: readonly Round[]): string[] => [
   thousands(median(rounds, ({ groups }) => groups?.perSecond ?? 0)),
-  places(
+  withDigits(
     median(rounds, ({ groups }) => groups?.size ?? 0),
     1,
   ),
   rounds[0]?.database === undefined
     ? '-'
-    : places(
+    : withDigits(
         median(rounds, ({ database = Number.NaN }) => database),
         1,
       ),
-  places(
+  withDigits(
     median(rounds, ({ cpu }) => cpu),
     1,
   ),
@@ -126,16 +126,16 @@ export function envelopeTable({ envelopes }: Figures): Table {
   return [
     ['order', 'envelopes per core-second', 'min-max', 'target', 'bare signatures per core-second', 'ratio', 'min-max'],
     ...(['encrypt-sign', 'sign-encrypt'] as const).map((order) => {
-      const made = spread(envelopes[order]);
+      const spreadOf = spread(envelopes[order]);
       const ratio = spread(envelopes[order].map((count, round) => count / (signatures[round] ?? Number.NaN)));
       return [
         order,
-        thousands(made.median),
-        `${thousands(made.min)}-${thousands(made.max)}`,
+        thousands(spreadOf.median),
+        `${thousands(spreadOf.min)}-${thousands(spreadOf.max)}`,
         '1,900',
         thousands(spread(signatures).median),
-        places(ratio.median, 2),
-        `${places(ratio.min, 2)}-${places(ratio.max, 2)}`,
+        withDigits(ratio.median, 2),
+        `${withDigits(ratio.min, 2)}-${withDigits(ratio.max, 2)}`,
       ];
     }),
   ];

@@ -66,7 +66,7 @@ export function randomPan(): string {
   return digits + ((10 - (sum % 10)) % 10);
 }
 
-const pick = (words: readonly string[]): string => words[randomInt(words.length)] ?? '';
+const pick = (choices: readonly string[]): string => choices[randomInt(choices.length)] ?? '';
 
 const randomExpiry = (): string => `${String(randomInt(1, 13)).padStart(2, '0')}/${randomInt(28, 35)}`;
 

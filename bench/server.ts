@@ -95,8 +95,8 @@ const card = () => ({ pan: randomPan() as Pan, name: 'Ana Lopez', expiry: { mont
 /** Returns the last thousand tokens at least; `count` is how many there are in the database then. */
 async function fillTokens({ database, keyring, time, random }: Core, tenant: Tenant, count: number): Promise<string[]> {
   const vault = new Vault({ database, keyring, time, random });
-  const kept: string[] = [];
-  for (let made = 0; made < count; made += TOKENS_AT_ONCE) {
+  const tokens: string[] = [];
+  for (let created = 0; created < count; created += TOKENS_AT_ONCE) {
     const cards = Array.from({ length: TOKENS_AT_ONCE }, card);
     const format = { scheme: 1, bin: 6 } as const;
     const creator = { id: 'key_9m2k4x7p1d8q3r', name: 'bench' };
@@ -104,9 +104,9 @@ async function fillTokens({ database, keyring, time, random }: Core, tenant: Ten
     const results = await inTransaction({ database, clock }, (transaction) =>
       vault.tokenize(transaction, tenant, request),
     );
-    if (kept.length < 20_000) kept.push(...results.flatMap(({ token }) => token?.token ?? []));
+    if (tokens.length < 20_000) tokens.push(...results.flatMap(({ token }) => token?.token ?? []));
   }
-  return kept;
+  return tokens;
 }
 
 function fillCaptures(
@@ -181,8 +181,8 @@ async function start(rows: number | 'joins'): Promise<Started> {
   return { running, tenant };
 }
 
-const [, , wanted] = process.argv;
-const starting = start(wanted === 'joins' ? wanted : Number(wanted));
+const [, , scenario] = process.argv;
+const starting = start(scenario === 'joins' ? scenario : Number(scenario));
 starting.catch((error: Error) => report({ error: error.stack ?? error.message }));
 
 process.on('message', async (order: ServerOrder) => {

@@ -29,17 +29,17 @@ export class Service {
   }
 
   async configure(settings: Readonly<Record<string, string>>): Promise<void> {
-    await this.#child.ask({ kind: 'configure', settings });
+    await this.#child.send({ kind: 'configure', settings });
   }
 
   async usage(): Promise<Usage> {
-    const report = await this.#child.ask({ kind: 'usage' });
+    const report = await this.#child.send({ kind: 'usage' });
     if (!('usage' in report)) throw new Error('the server did not tell its usage');
     return report.usage;
   }
 
   async stop(): Promise<void> {
-    await this.#child.ask({ kind: 'stop' });
+    await this.#child.send({ kind: 'stop' });
     await this.#child.ended();
   }
 

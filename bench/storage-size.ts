@@ -107,14 +107,14 @@ async function prepareGroups(service: TestService, tenant: Tenant, variant: Vari
   const numbers = new AccountNumbers((sql, ...values) => service.core.database.readStored(sql, ...values));
   const prepared: StoredUnit[][][] = [];
   for (const { units, cards, groups } of GROUPS) {
-    const made: StoredUnit[][] = [];
+    const created: StoredUnit[][] = [];
     for (let group = 0; group < groups; group++) {
       const gathered: StoredUnit[] = [];
       for (let unit = 0; unit < units; unit++)
         gathered.push(await numbers.convert(await prepare(service, tenant, variant, cards)));
-      made.push(gathered);
+      created.push(gathered);
     }
-    prepared.push(made);
+    prepared.push(created);
   }
   return prepared;
 }
@@ -159,7 +159,7 @@ async function withCards<T>(
   const service = await startTestService(options);
   try {
     const tenant: Tenant = { account: await service.newAccount(), environment: 'sandbox' };
-    for (let made = 0; made < CARDS; made += CARDS_PER_UNIT)
+    for (let created = 0; created < CARDS; created += CARDS_PER_UNIT)
       await service.core.database.commit(await prepare(service, tenant, variant, CARDS_PER_UNIT));
     return await measure(service, tenant);
   } finally {

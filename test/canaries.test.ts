@@ -4,18 +4,18 @@ import { Search } from './fixtures/canaries.ts';
 import { newCertificate, newKeyPair, privatePem, publicPem } from './fixtures/rsa-key-pairs.ts';
 
 describe('the search for secrets', () => {
-  const word = 'Canary-Of-The-Search é';
+  const canary = 'Canary-Of-The-Search é';
   const wordForms = {
-    bytes: Buffer.from(word),
-    'UTF-16': Buffer.from(word, 'utf16le'),
-    hex: Buffer.from(Buffer.from(word).toString('hex')),
-    base64: Buffer.from(Buffer.from(`x${word}`).toString('base64')),
-    base64url: Buffer.from(Buffer.from(`xx${word}`).toString('base64url')),
-    'a link': Buffer.from(encodeURIComponent(word)),
-    JSON: Buffer.from(JSON.stringify({ word })),
+    bytes: Buffer.from(canary),
+    'UTF-16': Buffer.from(canary, 'utf16le'),
+    hex: Buffer.from(Buffer.from(canary).toString('hex')),
+    base64: Buffer.from(Buffer.from(`x${canary}`).toString('base64')),
+    base64url: Buffer.from(Buffer.from(`xx${canary}`).toString('base64url')),
+    'a link': Buffer.from(encodeURIComponent(canary)),
+    JSON: Buffer.from(JSON.stringify({ word: canary })),
   };
   for (const [form, bytes] of Object.entries(wordForms))
-    test(`finds a text as ${form}`, () => assert.deepEqual(new Search(['other', word]).found(bytes), [word]));
+    test(`finds a text as ${form}`, () => assert.deepEqual(new Search(['other', canary]).found(bytes), [canary]));
 
   for (const bits of [2048, 3072]) {
     const pair = newKeyPair(bits);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-const LOOK_EVERY_MS = 1000;
+const POLL_INTERVAL_MS = 1000;
 
 /**
  * Kills every child of this process whose command line has this part, and which lives longer: one that cannot end
@@ -18,7 +18,7 @@ export function killOverdueChildren(part: string, withinMs: number): () => void 
       process.kill(Number(pid), 'SIGKILL');
     }
   };
-  const timer = setInterval(look, LOOK_EVERY_MS).unref();
+  const timer = setInterval(look, POLL_INTERVAL_MS).unref();
   return () => clearInterval(timer);
 }
 

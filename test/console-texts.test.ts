@@ -78,7 +78,7 @@ describe('every code of the service has a text', () => {
     ['every status of a payment', STATUSES.map((status) => `status.${status}`)],
     [
       'every reason of a payment',
-      Object.values(REASONS).flatMap((words) => words.map((word) => `payments.reason.${word}`)),
+      Object.values(REASONS).flatMap((codes) => codes.map((code) => `payments.reason.${code}`)),
     ],
     ['every setting of the proxy', settingsOfProxy({}).map(({ name }) => `proxy.settings.descriptions.${name}`)],
   ] as const)
@@ -90,11 +90,11 @@ describe('every code of the audit log has a text', () => {
     .split('\n')
     .filter((line) => /^\| `[a-z-]+\.[a-z-]+` \|/.test(line))
     .map((line) => line.split(' | '));
-  const quoted = (text: string): string[] => [...text.matchAll(/`([\w-]+)`/g)].map(([, word = '']) => word);
+  const quoted = (text: string): string[] => [...text.matchAll(/`([\w-]+)`/g)].map(([, code = '']) => code);
   const details = rows.map(([, , , text = '']) => text);
   const namesIn = (text: string): string[] => [...text.matchAll(/`detail\.(\w+)`/g)].map(([, name = '']) => name);
   /** In brackets behind the name of a detail. */
-  const wordsOf = (name: string): string[] =>
+  const codesOf = (name: string): string[] =>
     details.flatMap((text) => quoted(new RegExp(`\`(?:detail\\.)?${name}\` \\(([^)]*)\\)`).exec(text)?.[1] ?? ''));
 
   const filterNames = Object.keys(listServiceAudit.body?.schema['properties'] ?? {}).filter(
@@ -130,7 +130,7 @@ describe('every code of the audit log has a text', () => {
     assert.deepEqual(missing(names.map((name) => `audit.details.${name}`)), []);
   });
 
-  for (const [name, place] of [
+  for (const [name, prefix] of [
     ['use', 'audit.values.use'],
     ['kind', 'audit.values.kind'],
     ['factor', 'audit.values.factor'],
@@ -139,7 +139,8 @@ describe('every code of the audit log has a text', () => {
     ['altered', 'audit.values.answer'],
     ['operation', 'payments.operation'],
   ] as const)
-    it(`every code of "${name}"`, () => assert.deepEqual(missing(wordsOf(name).map((word) => `${place}.${word}`)), []));
+    it(`every code of "${name}"`, () =>
+      assert.deepEqual(missing(codesOf(name).map((code) => `${prefix}.${code}`)), []));
 
   it('every audited filter', () => assert.deepEqual(missing(filterNames.map((name) => `audit.filters.${name}`)), []));
 });

@@ -169,8 +169,8 @@ class Merchant {
       configurations.configure(transaction, { account, environment: 'sandbox' }, changes),
     );
     const body = { chd: [{ card: VISA, name: 'José Núñez', exp: '12/29' }], tags: [], scheme: 1 };
-    const answer = await service.call('POST', '/v1/tokenization/simple', { key, body });
-    return new Merchant(service, key, answer.json.data.tokens[0].token, {
+    const response = await service.call('POST', '/v1/tokenization/simple', { key, body });
+    return new Merchant(service, key, response.json.data.tokens[0].token, {
       publicKey: publicPem(pair),
       certificate: merchant?.current.certificate.toString() ?? '',
     });
@@ -178,9 +178,9 @@ class Merchant {
 
   async send(path: string, media: string, body: string): Promise<{ text: string; json: { data: { xml: string } } }> {
     const headers = { 'ft-access-key': this.key, 'content-type': media };
-    const answer = await this.#service.call('POST', path, { headers, body });
-    assert.equal(answer.status, 200, answer.text);
-    return answer;
+    const response = await this.#service.call('POST', path, { headers, body });
+    assert.equal(response.status, 200, response.text);
+    return response;
   }
 }
 
@@ -266,33 +266,33 @@ describe('guides', () => {
   });
 
   describe('decrypt and verify a response of POST /proxy/jose', { concurrency: 2 }, () => {
-    const answerOf = async (of: Merchant): Promise<{ answer: string; payload: string }> => {
+    const answerOf = async (of: Merchant): Promise<{ response: string; payload: string }> => {
       const card = (part: string): string => `{{${of.token}:detokenize | extract:${part}}}`;
       const body = `{"amount": 0.00, "cardData": {"number": "${card('card')}", "name": "${card('name')}"}}`;
       const { text } = await of.send('/proxy/jose', 'application/json', body);
-      return { answer: text, payload: body.replace(card('card'), VISA).replace(card('name'), 'José Núñez') };
+      return { response: text, payload: body.replace(card('card'), VISA).replace(card('name'), 'José Núñez') };
     };
-    const open = ({ command }: Program, answer: string, publicKey: string): Promise<Ran> =>
-      run([...command, file(answer), file(processorKey), file(publicKey)]);
+    const open = ({ command }: Program, response: string, publicKey: string): Promise<Ran> =>
+      run([...command, file(response), file(processorKey), file(publicKey)]);
 
     for (const program of JOSE) {
       const skip = program.tool === undefined ? false : absent(program.tool);
 
       test(`${program.file}`, { skip }, async () => {
-        const { answer, payload } = await answerOf(merchant);
-        const { code, out, err } = await open(program, answer, merchant.publicKey);
+        const { response, payload } = await answerOf(merchant);
+        const { code, out, err } = await open(program, response, merchant.publicKey);
         assert.deepEqual({ code, out }, { code: 0, out: payload }, err);
       });
 
       test(`${program.file} rejects that of another merchant`, { skip }, async () => {
-        const { answer } = await answerOf(other);
-        assertRefused(await open(program, answer, merchant.publicKey));
+        const { response } = await answerOf(other);
+        assertRefused(await open(program, response, merchant.publicKey));
       });
 
       test(`${program.file} rejects a value that is not the signed one`, { skip }, async () => {
         const [one, another] = [await answerOf(merchant), await answerOf(merchant)];
-        const { data } = JSON.parse(one.answer);
-        const mixed = { data: { ...data, value: JSON.parse(another.answer).data.value } };
+        const { data } = JSON.parse(one.response);
+        const mixed = { data: { ...data, value: JSON.parse(another.response).data.value } };
         assertRefused(await open(program, JSON.stringify(mixed), merchant.publicKey));
       });
     }

@@ -26,12 +26,12 @@ describe('a passkey registration that a browser sends', () => {
   let key: Authenticator;
   let server: Server;
   /** Requests that the process itself made. */
-  const asked: string[] = [];
+  const requestedUrls: string[] = [];
 
   before(async () => {
     fixture = await openPeopleFixture();
     server = createServer((request, response) => {
-      asked.push(String(request.url));
+      requestedUrls.push(String(request.url));
       response.end();
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -75,9 +75,9 @@ describe('a passkey registration that a browser sends', () => {
     const authority = { ...common, subject: 'CN=Authority', issuer: 'CN=Authority' };
     const leaf = { ...common, subject: 'CN=Passkey', issuer: 'CN=Authority' };
     const extensions = [new CRLDistributionPointsExtension([`http://127.0.0.1:${port}/internal`])];
-    const made = await X509CertificateGenerator.create({ ...leaf, extensions });
+    const created = await X509CertificateGenerator.create({ ...leaf, extensions });
     const root = await X509CertificateGenerator.create(authority);
-    return { authority: root.toString('pem'), certificate: new Uint8Array(made.rawData) };
+    return { authority: root.toString('pem'), certificate: new Uint8Array(created.rawData) };
   }
 
   const certified = (fmt: string, certificates: readonly Uint8Array[]): Wrongs => ({
@@ -105,7 +105,7 @@ describe('a passkey registration that a browser sends', () => {
     } finally {
       SettingsService.setRootCertificates({ identifier, certificates: before });
     }
-    assert.deepEqual(asked, []);
+    assert.deepEqual(requestedUrls, []);
   });
 
   test('has no attestation with certificates, and none in another format', async () => {
@@ -114,7 +114,7 @@ describe('a passkey registration that a browser sends', () => {
       await assertFails('not_possible', add(certified(fmt, [certificate])));
     await assertFails('not_possible', add({ attestation: { fmt: 'packed', attStmt: new Map() } }));
     assert.equal(await passkeys(), 0);
-    assert.deepEqual(asked, []);
+    assert.deepEqual(requestedUrls, []);
   });
 
   test('may be signed by the passkey itself', async () => {

@@ -112,31 +112,31 @@ describe('enrollment by an invitation', () => {
   test('uses the newest link of an email address, also when an older one was opened first', async () => {
     const older = await invite('twice@example.com');
     const elsewhere = await fixture.newAccount();
-    const kept = await fixture.run((transaction) =>
+    const record = await fixture.run((transaction) =>
       fixture.parts.invitations.invite(
         transaction,
         { account: elsewhere, role: 'owner', email: 'twice@example.com' },
         OPERATOR,
       ),
     );
-    const { session: begun } = await begin(older.secret);
+    const { session: startedSession } = await begin(older.secret);
     const newer = await invite('Twice@Example.com', 'analyst');
     await assertFails('not_possible', fixture.parts.enrollment.showInvitation(older.secret));
-    await assertFails('not_possible', finish(begun));
+    await assertFails('not_possible', finish(startedSession));
     const open = (await fixture.parts.invitations.list(account)).filter(({ email }) => /twice@/i.test(email ?? ''));
     assert.deepEqual(
       open.map(({ id }) => id),
       [newer.id],
     );
-    const told = (await fixture.records(account)).slice(-2).map(({ action, targets }) => [action, targets]);
-    assert.deepEqual(told, [
+    const records = (await fixture.records(account)).slice(-2).map(({ action, targets }) => [action, targets]);
+    assert.deepEqual(records, [
       ['invitation.revoked', [`invitation:${older.id}`]],
       ['person.invited', [`invitation:${newer.id}`]],
     ]);
     const { session } = await finish((await begin(newer.secret)).session);
     assert.equal(await fixture.parts.team.findRole(account, session.person), 'analyst');
     assert.equal(
-      (await fixture.parts.enrollment.showInvitation(kept.secret)).account,
+      (await fixture.parts.enrollment.showInvitation(record.secret)).account,
       elsewhere,
       'another account has its own',
     );
@@ -145,14 +145,14 @@ describe('enrollment by an invitation', () => {
   test('requires a pending link: not expired, not revoked, not forged', async () => {
     const link = await invite('old@example.com');
     const revoked = await invite('revoked@example.com');
-    const { session: begun } = await begin(revoked.secret);
+    const { session: startedSession } = await begin(revoked.secret);
     await fixture.run((transaction) => fixture.parts.invitations.revoke(transaction, account, revoked.id));
     await assertFails(
       'unknown_record',
       fixture.run((transaction) => fixture.parts.invitations.revoke(transaction, account, revoked.id)),
     );
     await assertFails('not_possible', begin(revoked.secret));
-    await assertFails('not_possible', finish(begun));
+    await assertFails('not_possible', finish(startedSession));
     for (const wrong of ['', 'x'.repeat(43), `${link.secret}A`, link.secret.toLowerCase()])
       await assertFails('not_possible', fixture.parts.enrollment.showInvitation(wrong));
     fixture.advance(31 * MINUTE);
@@ -308,11 +308,11 @@ describe('invitations', () => {
     const known = await fixture.newPerson({ account, role: 'analyst' });
     const by = { account: own, role: 'owner' } as const;
     const origin = { actor: { type: 'person', id: boss.id, name: boss.name } } as const;
-    const made = (email: string) =>
+    const created = (email: string) =>
       fixture.run((transaction) => invitations.invite(transaction, { ...by, email }, by), origin);
-    const link = await made('late@example.com');
-    const { session } = await begin((await made('begun@example.com')).secret);
-    const toKnown = await made(known.email);
+    const link = await created('late@example.com');
+    const { session } = await begin((await created('begun@example.com')).secret);
+    const toKnown = await created(known.email);
     const reset = await fixture.run((transaction) => invitations.reset(transaction, boss.id, by), origin);
     await fixture.run((transaction) => team.changeRole(transaction, own, boss.id, 'developer'));
     for (const { secret } of [link, toKnown, reset])
@@ -331,10 +331,10 @@ describe('invitations', () => {
   test('for the first operator are created once, by one of many nodes', async () => {
     const { invitations, team } = fixture.parts;
     assert.equal(await team.hasOperator(), false);
-    const made = await Promise.all(
+    const created = await Promise.all(
       Array.from({ length: 5 }, () => fixture.run((transaction) => invitations.inviteFirstOperator(transaction))),
     );
-    const links = made.flatMap((link) => link ?? []);
+    const links = created.flatMap((link) => link ?? []);
     assert.equal(links.length, 1);
     assert.equal(await fixture.run((transaction) => invitations.inviteFirstOperator(transaction)), undefined);
     fixture.advance(25 * HOUR);
@@ -478,10 +478,10 @@ describe('a credential reset link', () => {
     ];
     const others = await fixture.run((transaction) => invitations.reset(transaction, bob.id, owner()));
     const first = await fixture.run((transaction) => invitations.reset(transaction, ana.id, OPERATOR));
-    const { session: begun } = await begin(first.secret, { password: 'another good one 55' });
+    const { session: startedSession } = await begin(first.secret, { password: 'another good one 55' });
     const second = await fixture.run((transaction) => invitations.reset(transaction, ana.id, owner()));
     await assertFails('not_possible', enrollment.showInvitation(first.secret));
-    await assertFails('not_possible', finish(begun));
+    await assertFails('not_possible', finish(startedSession));
     const openFor = async (name: string, person: string) =>
       (await invitations.list(name)).filter((each) => each.person === person).map(({ id }) => id);
     assert.deepEqual([await openFor('', ana.id), await openFor(account, ana.id)], [[], [second.id]]);

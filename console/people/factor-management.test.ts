@@ -37,9 +37,9 @@ const addPasskey = async (): Promise<void> => {
   const options = await fixture.run(async (transaction) =>
     fixture.parts.factorManagement.passkeyOptions(transaction, await session(), CONSOLE),
   );
-  const made = { response: new Authenticator(CONSOLE.origin).create(options), label: 'Laptop' };
+  const created = { response: new Authenticator(CONSOLE.origin).create(options), label: 'Laptop' };
   await fixture.run(async (transaction) =>
-    fixture.parts.factorManagement.confirmPasskey(transaction, await session(), made, CONSOLE),
+    fixture.parts.factorManagement.confirmPasskey(transaction, await session(), created, CONSOLE),
   );
 };
 const factors = async () => (await fixture.parts.factorManagement.list(ana.id)).factors;
@@ -125,8 +125,8 @@ describe('the second factors of a user', () => {
     );
     assert.equal((await fixture.parts.factorManagement.list(ana.id)).recoveryCodes, 10);
     const give = async (code: string) => {
-      const { session: given } = await fixture.parts.signIn.submitPassword(ana, VISITOR);
-      return fixture.parts.signIn.submitFactor(given, { kind: 'recovery-code', code }, VISITOR);
+      const { session } = await fixture.parts.signIn.submitPassword(ana, VISITOR);
+      return fixture.parts.signIn.submitFactor(session, { kind: 'recovery-code', code }, VISITOR);
     };
     await assertFails('sign_in_refused', give(old));
     await give(codes[9] ?? '');
@@ -161,9 +161,9 @@ describe('passkeys', () => {
     const options = await fixture.run(async (transaction) =>
       factorManagement.passkeyOptions(transaction, await session(), CONSOLE),
     );
-    const made = { response: device.create(options), label: 'Laptop' };
+    const created = { response: device.create(options), label: 'Laptop' };
     await fixture.run(async (transaction) =>
-      factorManagement.confirmPasskey(transaction, await session(), made, CONSOLE),
+      factorManagement.confirmPasskey(transaction, await session(), created, CONSOLE),
     );
     const passkey = (await factors()).find(({ kind }) => kind === 'passkey');
     await fixture.run(async (transaction) =>
@@ -171,8 +171,8 @@ describe('passkeys', () => {
     );
     assert.equal((await factors()).find(({ kind }) => kind === 'passkey')?.label, 'Old laptop');
     const { session: given } = await signIn.submitPassword(ana, VISITOR);
-    const asked = await fixture.run((transaction) => signIn.createChallenge(transaction, given, CONSOLE));
-    const response = device.get(asked);
+    const challenge = await fixture.run((transaction) => signIn.createChallenge(transaction, given, CONSOLE));
+    const response = device.get(challenge);
     await signIn.submitFactor(given, { kind: 'passkey', response, relyingParty: CONSOLE }, VISITOR);
     const renamed = (await fixture.records('')).filter(({ action }) => action === 'factor.renamed');
     assert.deepEqual(renamed.at(-1)?.targets, [`person:${ana.id}`, `factor:${passkey?.id}`]);
@@ -201,8 +201,8 @@ describe('the email address of a user', () => {
     await fixture.signIn({ ...ana, email: 'Ana.New@example.com' });
     for (const account of [own, other]) {
       const records = await fixture.records(account);
-      const [told] = records.filter(({ action }) => action === 'email.changed');
-      assert.deepEqual([told?.outcome, told?.actor.id, told?.targets], ['success', ana.id, [`person:${ana.id}`]]);
+      const [record] = records.filter(({ action }) => action === 'email.changed');
+      assert.deepEqual([record?.outcome, record?.actor.id, record?.targets], ['success', ana.id, [`person:${ana.id}`]]);
       assert.ok(!JSON.stringify(records).includes('@'));
     }
   });

@@ -77,14 +77,16 @@ describe('users who did not sign in for 90 days', () => {
     const link = await fixture.run((transaction) =>
       fixture.parts.invitations.reset(transaction, bob.id, { account, role: 'owner' }),
     );
-    const given = { secret: link.secret, language: 'en', password: 'another good one 55' };
-    const { session } = await fixture.run((transaction) => fixture.parts.enrollment.begin(transaction, given, VISITOR));
+    const enrollment = { secret: link.secret, language: 'en', password: 'another good one 55' };
+    const { session } = await fixture.run((transaction) =>
+      fixture.parts.enrollment.begin(transaction, enrollment, VISITOR),
+    );
     const { secret: totp } = fixture.parts.enrollment.totp(session);
     await fixture.run((transaction) =>
       fixture.parts.enrollment.confirmTotp(transaction, session, codeAt(totp, fixture.now()), VISITOR),
     );
     assert.equal(await statusOf(bob), 'active');
-    await fixture.parts.signIn.submitPassword({ ...bob, password: given.password }, VISITOR);
+    await fixture.parts.signIn.submitPassword({ ...bob, password: enrollment.password }, VISITOR);
   });
 
   test('remain enabled as the last owner who can sign in, and are reported once a day', async () => {

@@ -48,9 +48,9 @@ describe('the removal of a user’s last membership', () => {
     const options = await fixture.run(async (transaction) =>
       factorManagement.passkeyOptions(transaction, await session(), CONSOLE),
     );
-    const made = { response: new Authenticator(CONSOLE.origin).create(options), label: 'Laptop' };
+    const created = { response: new Authenticator(CONSOLE.origin).create(options), label: 'Laptop' };
     await fixture.run(async (transaction) =>
-      factorManagement.confirmPasskey(transaction, await session(), made, CONSOLE),
+      factorManagement.confirmPasskey(transaction, await session(), created, CONSOLE),
     );
   }
   const inviteTo = (to: string, { email }: TestUser) =>

@@ -208,9 +208,9 @@ describe('a passkey', () => {
       const options = await fixture.run(async (transaction) =>
         enrollment.passkeyOptions(transaction, await found(secret), CONSOLE),
       );
-      const made = { response: key.create(options, wrongs), label: 'Phone' };
+      const created = { response: key.create(options, wrongs), label: 'Phone' };
       return fixture.run(async (transaction) =>
-        enrollment.confirmPasskey(transaction, await found(secret), made, CONSOLE, VISITOR),
+        enrollment.confirmPasskey(transaction, await found(secret), created, CONSOLE, VISITOR),
       );
     };
     for (const wrongs of Object.values(WRONGS)) await assertFails('not_possible', confirm(wrongs));

@@ -64,15 +64,19 @@ describe('hashes of passwords', () => {
 
   test('of one network do not delay later ones of another', async () => {
     const order: string[] = [];
-    const begun: (() => void)[] = [];
+    const started: (() => void)[] = [];
     const derive = (): Promise<Buffer<ArrayBuffer>> =>
-      new Promise((resolve) => begun.push(() => resolve(Buffer.alloc(32))));
+      new Promise((resolve) => started.push(() => resolve(Buffer.alloc(32))));
     const fair = new Passwords({ ...fixture.core, derive });
-    const ask = (source: HashSource) => fair.verify('x', undefined, source).then(() => order.push(source));
-    const all = [...Array.from({ length: 45 }, () => ask('network flood')), ask('network ana'), ask('network bob')];
+    const verify = (source: HashSource) => fair.verify('x', undefined, source).then(() => order.push(source));
+    const all = [
+      ...Array.from({ length: 45 }, () => verify('network flood')),
+      verify('network ana'),
+      verify('network bob'),
+    ];
     for (let index = 0; index < all.length; index++) {
-      while (begun.length === 0) await new Promise((resolve) => setImmediate(resolve));
-      begun.shift()?.();
+      while (started.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      started.shift()?.();
     }
     await Promise.all(all);
     assert.ok(order.indexOf('network ana') <= LIMITS.concurrentPasswordHashes + 2, `${order.indexOf('network ana')}`);
@@ -80,9 +84,9 @@ describe('hashes of passwords', () => {
   });
 
   test('of known browsers and of users do not wait for networks, however many there are', async () => {
-    const begun: (() => void)[] = [];
+    const started: (() => void)[] = [];
     const derive = (): Promise<Buffer<ArrayBuffer>> =>
-      new Promise((resolve) => begun.push(() => resolve(Buffer.alloc(32))));
+      new Promise((resolve) => started.push(() => resolve(Buffer.alloc(32))));
     const busy = new Passwords({ ...fixture.core, derive });
     const count = LIMITS.concurrentPasswordHashes + LIMITS.queuedPasswordHashes;
     const flood = Promise.all(
@@ -92,11 +96,11 @@ describe('hashes of passwords', () => {
     const known = Promise.all([busy.verify('x', undefined, 'browser ana'), busy.verify('x', undefined, 'user bob')]);
     let isKnownDone = false;
     known.then(() => (isKnownDone = true));
-    for (let made = 0; made < count + 2; made++) {
-      while (begun.length === 0) await new Promise((resolve) => setImmediate(resolve));
-      begun.shift()?.();
+    for (let created = 0; created < count + 2; created++) {
+      while (started.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      started.shift()?.();
       await new Promise((resolve) => setImmediate(resolve));
-      if (made === 8) assert.equal(isKnownDone, true);
+      if (created === 8) assert.equal(isKnownDone, true);
     }
     await Promise.all([flood, known]);
   });

@@ -63,7 +63,7 @@ describe('roles', () => {
 
   test('are distinguished from other texts', () => {
     for (const name of ROLE_NAMES) assert.ok(isRole(name));
-    for (const word of ['', 'Owner', 'admin', 'constructor']) assert.equal(isRole(word), false);
+    for (const text of ['', 'Owner', 'admin', 'constructor']) assert.equal(isRole(text), false);
   });
 });
 

@@ -101,8 +101,8 @@ describe('sessions', () => {
   });
 
   test('count as stepped up at sign-in, for 5 minutes', async () => {
-    const given = await fixture.parts.signIn.submitPassword(ana, VISITOR);
-    assert.throws(() => assertSteppedUp(given.session, fixture.now()), /not signed in/);
+    const issued = await fixture.parts.signIn.submitPassword(ana, VISITOR);
+    assert.throws(() => assertSteppedUp(issued.session, fixture.now()), /not signed in/);
     const { session } = await fixture.signIn(ana);
     assertSteppedUp(session, fixture.now());
     assert.throws(() => assertSteppedUp(session, fixture.now() + 5 * MINUTE), /Confirm/);
@@ -112,9 +112,9 @@ describe('sessions', () => {
     fixture.advance(HOUR);
     const client = { address: '198.51.100.4', userAgent: `Long/${'x'.repeat(300)}\u0000` };
     const first = await fixture.signIn(ana);
-    const { session: given } = await fixture.parts.signIn.submitPassword(ana, client);
+    const { session: issued } = await fixture.parts.signIn.submitPassword(ana, client);
     const proof = { kind: 'totp', code: fixture.newCode(ana) } as const;
-    const second = await fixture.parts.signIn.submitFactor(given, proof, client);
+    const second = await fixture.parts.signIn.submitFactor(issued, proof, client);
     const third = await fixture.signIn(ana);
     const bob = await fixture.newPerson({ account, role: 'analyst' });
     const listed = await fixture.parts.sessions.list(ana.id);

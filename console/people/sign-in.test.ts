@@ -33,8 +33,8 @@ beforeEach(async () => {
   ana = await fixture.newPerson({ account, role: 'owner' });
 });
 
-const password = (given: { email: string; password: string } = ana) =>
-  fixture.parts.signIn.submitPassword(given, VISITOR);
+const password = (credentials: { email: string; password: string } = ana) =>
+  fixture.parts.signIn.submitPassword(credentials, VISITOR);
 const wrongPassword = () => assertFails('sign_in_refused', password({ email: ana.email, password: 'not the one 12' }));
 const totp = (session: Session, code: string) =>
   fixture.parts.signIn.submitFactor(session, { kind: 'totp', code }, VISITOR);
@@ -210,7 +210,7 @@ describe('ten wrong passwords and codes in a row', () => {
     const wrong = wrongCodeAt(ana.totp, fixture.now());
     await Promise.allSettled(Array.from({ length: 30 }, () => totp(session, wrong)));
     const outcomes = (await fixture.records(account)).filter(({ action }) => action === 'person.sign-in-refused');
-    const count = (word: string): number => outcomes.filter(({ outcome }) => outcome === word).length;
+    const count = (expected: string): number => outcomes.filter(({ outcome }) => outcome === expected).length;
     assert.equal(count('code_wrong'), LIMITS.signInFailures);
     assert.equal(count('person_locked'), 1, 'the others are counted');
     await fixture.parts.repeats.flush({ all: true });
@@ -295,11 +295,11 @@ describe('an attacker with wrong passwords', () => {
     );
     const { session } = await password();
     await lock(VISITOR);
-    const asked = await fixture.run((transaction) =>
+    const challenge = await fixture.run((transaction) =>
       fixture.parts.signIn.createChallenge(transaction, session, CONSOLE),
     );
-    const halfway = { ...session, notes: { ...session.notes, challenge: asked.challenge } };
-    const response = key.get(asked);
+    const halfway = { ...session, notes: { ...session.notes, challenge: challenge.challenge } };
+    const response = key.get(challenge);
     const second = { kind: 'passkey', response, relyingParty: CONSOLE } as const;
     assert.equal((await fixture.parts.signIn.submitFactor(halfway, second, VISITOR)).session.stage, 'signed-in');
     await lock(VISITOR);
@@ -335,9 +335,13 @@ describe('wrong second factors with the correct password', () => {
     assert.equal((await fixture.audited(account)).at(-1), 'person.sign-in-refused password_blocked');
     const by = { account, role: 'owner' } as const;
     const link = await fixture.run((transaction) => fixture.parts.invitations.reset(transaction, ana.id, by));
-    const begin = (word: string) =>
+    const begin = (expected: string) =>
       fixture.run((transaction) =>
-        fixture.parts.enrollment.begin(transaction, { secret: link.secret, language: 'en', password: word }, VISITOR),
+        fixture.parts.enrollment.begin(
+          transaction,
+          { secret: link.secret, language: 'en', password: expected },
+          VISITOR,
+        ),
       );
     await assertFails('invalid_field', begin(ana.password), 'password');
     const { session } = await begin('another good one 55');
@@ -354,8 +358,8 @@ describe('wrong second factors with the correct password', () => {
     await block();
     assert.equal(await status(), 'password-blocked');
     const stepped = await fixture.parts.signIn.stepUp(session, { kind: 'totp', code: fixture.newCode(ana) }, BY_TEST);
-    const words = { current: ana.password, next: 'another good one 55' };
-    await fixture.parts.people.changePassword(stepped.session, words, BY_TEST);
+    const passwords = { current: ana.password, next: 'another good one 55' };
+    await fixture.parts.people.changePassword(stepped.session, passwords, BY_TEST);
     assert.equal(await status(), 'active');
   });
 });

@@ -37,8 +37,8 @@ describe('stepping up', () => {
     assert.notEqual(renewed.secret, old.secret);
     const found = await find(renewed.secret);
     assert.ok(found !== undefined && isSteppedUp(found, fixture.now()));
-    const kept = ['id', 'person', 'csrf', 'address', 'userAgent', 'createdAt', 'expiresAt'] as const;
-    for (const name of kept) assert.equal(found[name], old.session[name], name);
+    const unchanged = ['id', 'person', 'csrf', 'address', 'userAgent', 'createdAt', 'expiresAt'] as const;
+    for (const name of unchanged) assert.equal(found[name], old.session[name], name);
     const listed = (await fixture.parts.sessions.list(ana.id)).filter(({ id }) => id === old.session.id);
     assert.equal(listed.length, 1);
   });
@@ -114,8 +114,8 @@ describe('the sessions of a user', () => {
     const fixture = await openPeopleFixture();
     const account = await fixture.newAccount();
     const ana = await fixture.newPerson({ account, role: 'owner' });
-    const kept = [ana.grant];
-    while (kept.length < LIMITS.sessionsPerPerson) {
+    const grants = [ana.grant];
+    while (grants.length < LIMITS.sessionsPerPerson) {
       fixture.advance(SECOND);
       const { write, ...grant } = await buildSession(fixture.core, {
         person: ana.id,
@@ -123,13 +123,13 @@ describe('the sessions of a user', () => {
         client: VISITOR,
       });
       await fixture.core.database.commit({ writes: [write] });
-      kept.push(grant);
+      grants.push(grant);
     }
-    kept.push(await fixture.signIn(ana));
-    const alive = await Promise.all(kept.map(({ secret }) => fixture.parts.sessions.find(secret)));
+    grants.push(await fixture.signIn(ana));
+    const alive = await Promise.all(grants.map(({ secret }) => fixture.parts.sessions.find(secret)));
     assert.deepEqual(
       alive.map((session) => session !== undefined),
-      kept.map((_, index) => index > 0),
+      grants.map((_, index) => index > 0),
     );
     assert.equal((await fixture.parts.sessions.list(ana.id)).length, LIMITS.sessionsPerPerson);
     await fixture.stop();

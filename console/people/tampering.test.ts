@@ -37,8 +37,7 @@ describe('a database that an attacker wrote to', () => {
     assert.ok(value !== undefined);
     return value;
   };
-  const password = ({ email, password: word }: TestUser) =>
-    fixture.parts.signIn.submitPassword({ email, password: word }, VISITOR);
+  const password = ({ email, password }: TestUser) => fixture.parts.signIn.submitPassword({ email, password }, VISITOR);
 
   test('grants no role', async () => {
     const { team } = fixture.parts;

@@ -137,14 +137,14 @@ describe('assets', () => {
 
   it('sends an accepted compression, and Vary', async () => {
     const app = serverOf(dist);
-    const ask = (accepted: string) =>
+    const get = (accepted: string) =>
       app.inject({ url: '/assets/index-1.js', headers: { 'accept-encoding': accepted } });
-    const brotli = await ask('gzip, deflate, br');
+    const brotli = await get('gzip, deflate, br');
     assert.deepEqual([brotli.headers['content-encoding'], brotli.body], ['br', 'as brotli']);
-    const gzip = await ask('br;q=0, gzip;q=0.5');
+    const gzip = await get('br;q=0, gzip;q=0.5');
     assert.equal(gzip.headers['content-encoding'], 'gzip');
     assert.equal(gunzipSync(gzip.rawPayload).toString(), SCRIPT);
-    const none = await ask('identity');
+    const none = await get('identity');
     assert.deepEqual([none.headers['content-encoding'], none.body], [undefined, SCRIPT]);
     for (const { headers } of [brotli, gzip, none]) assert.equal(headers['vary'], 'accept-encoding');
   });
@@ -176,12 +176,12 @@ describe('assets', () => {
     const { promise: hasLooked, resolve: enough } = Promise.withResolvers<void>();
     const server = createServer((request, response) => {
       app.routing(request, response);
-      const look = (): void => {
+      const measure = (): void => {
         waiting.push(response.writableLength + (response.socket?.writableLength ?? 0));
-        if (waiting.length < 200) setImmediate(look);
+        if (waiting.length < 200) setImmediate(measure);
         else enough();
       };
-      setImmediate(look);
+      setImmediate(measure);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const caller = connect((server.address() as AddressInfo).port, '127.0.0.1');

@@ -130,7 +130,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
 
   for (const chain of [SERVICE, LONG])
     describe(`in ${chain.name}`, () => {
-      const { where, account, lane, place } = chain;
+      const { where, account, lane, location: place } = chain;
 
       const entry = entryOf(account, 1);
       const first = emptyHead(account, lane);

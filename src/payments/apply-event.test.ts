@@ -14,8 +14,8 @@ import {
   OUTCOMES,
   type OutcomeName,
   PAYMENT_STATES,
+  processorDetails,
   RULES,
-  told,
   USD,
   withCompleted,
   withOperation,
@@ -245,7 +245,11 @@ describe('a result of an operation in progress', () => {
       assert.deepEqual([payment.operationInProgress, consecutiveNotFound, isTakenOver], [undefined, 0, false], about);
       assert.deepEqual(operation.stateAfter, stateOf(payment), about);
       const isOfAuthorization = outcomeName === 'reversed' && operation.type === 'capture';
-      assert.deepEqual(operation.details, outcomeName === 'not sent' || isOfAuthorization ? {} : told, about);
+      assert.deepEqual(
+        operation.details,
+        outcomeName === 'not sent' || isOfAuthorization ? {} : processorDetails,
+        about,
+      );
     });
     assert.ok(ends > 100, String(ends));
   });
@@ -275,7 +279,7 @@ describe('the first operation', () => {
     const capturedOutcome = (minor: bigint): Outcome => ({
       kind: 'approved',
       captured: captured(minor),
-      details: told,
+      details: processorDetails,
     });
     assert.equal(completedBy(first, capturedOutcome(10_001n)), undefined);
     assert.equal(applyState(buildPayment(PAYMENT_STATES.Authorized), capturedOutcome(10_001n), NOW, RULES), undefined);
@@ -408,7 +412,7 @@ describe('a late outcome of a completed operation', () => {
     assert.equal(after.payment.authorized, 10_000n);
     assert.equal(after.payment.operationInProgress, 'busy');
     assert.deepEqual(after.reconciliation.recheckIds, ['other']);
-    assert.deepEqual(after.operation.details, { ...told, networkId: 'n' });
+    assert.deepEqual(after.operation.details, { ...processorDetails, networkId: 'n' });
     assert.equal(after.operation.state, 'accepted');
     assert.equal(later(pending, 'reversed').payment.status, 'Cancelled');
     for (const outcomeName of ['pending', 'unknown', 'not-found'] as const)
@@ -418,7 +422,7 @@ describe('a late outcome of a completed operation', () => {
   it('declines a pending payment, with the reason', () => {
     const after = later(ended({}, { type: 'authorization' }, [FIRST]), 'refused');
     assert.deepEqual([after.payment.status, after.payment.reason], ['Declined', 'InsufficientFunds']);
-    assert.deepEqual(after.operation.details, told);
+    assert.deepEqual(after.operation.details, processorDetails);
   });
 
   it('keeps the earlier details', () => {
@@ -447,7 +451,7 @@ describe('a late outcome of a completed operation', () => {
     assert.deepEqual(after.operation.failure, failed);
     assertUnchanged(later(after, 'refused'), after);
     assert.equal(later(refund, 'approved').payment.refunded, 3000n);
-    assert.deepEqual(later(refund, 'approved').operation.details, told);
+    assert.deepEqual(later(refund, 'approved').operation.details, processorDetails);
     assertUnchanged(later(refund, 'pending'), refund);
   });
 
@@ -602,18 +606,25 @@ describe('a late outcome that cannot be applied', () => {
 
 describe('a payment that fails after its approval', () => {
   it('drops the code of the approval', () => {
-    const before: PaymentSnapshot = withCompleted(PAYMENT_STATES.Authorized, { state: 'accepted', details: told });
+    const before: PaymentSnapshot = withCompleted(PAYMENT_STATES.Authorized, {
+      state: 'accepted',
+      details: processorDetails,
+    });
     const result: InquiryResult = { kind: 'refused', failure: failed, details: {} };
     const { payment, operation } = recheck(before, result);
     assert.equal(payment.status, 'Declined');
     assert.equal(operation.details.responseCode, undefined);
-    assert.equal(operation.details.approvalCode, told.approvalCode);
+    assert.equal(operation.details.approvalCode, processorDetails.approvalCode);
   });
 });
 
 describe('a capture in another currency', () => {
   it('is not accepted', () => {
-    const result: InquiryResult = { kind: 'approved', captured: { minor: 10_000n, currency: CLP }, details: told };
+    const result: InquiryResult = {
+      kind: 'approved',
+      captured: { minor: 10_000n, currency: CLP },
+      details: processorDetails,
+    };
     assert.equal(applyState(buildPayment(), result, NOW, RULES), undefined);
   });
 });
@@ -639,13 +650,13 @@ describe('a capture that was reversed', () => {
 
 describe('the details of an operation', () => {
   const accepted = (): PaymentSnapshot =>
-    withCompleted(PAYMENT_STATES.Authorized, { state: 'accepted', details: told });
+    withCompleted(PAYMENT_STATES.Authorized, { state: 'accepted', details: processorDetails });
 
   it('keeps the code of an outcome that is not a refusal', () => {
     const result: InquiryResult = { kind: 'approved', captured: { minor: 10_000n, currency: USD }, details: {} };
     const { payment, operation } = recheck(accepted(), result);
     assert.equal(payment.status, 'Collected');
-    assert.deepEqual(operation.details, told);
+    assert.deepEqual(operation.details, processorDetails);
   });
 });
 

@@ -8,8 +8,8 @@ import {
   NOW,
   OUTCOMES,
   PAYMENT_STATES,
+  processorDetails,
   RULES,
-  told,
   USD,
   withCompleted,
   withOperation,
@@ -267,7 +267,7 @@ describe('resolving a payment whose processor captures in a separate call', () =
     );
     assert.deepEqual(event, { type: 'inquired', result: { ...OUTCOMES.approved, captured: captured(2000n) } });
     const { payment, operation } = context.snapshot;
-    const authorized = { ...calls[0]?.subject, processorId: told.processorId };
+    const authorized = { ...calls[0]?.subject, processorId: processorDetails.processorId };
     assert.deepEqual(calls[1], {
       what: 'captureAuthorized',
       payment,
@@ -298,7 +298,7 @@ describe('resolving a payment whose processor captures in a separate call', () =
       const { event, calls } = await hold('payment', script, apart);
       assert.deepEqual(event, { type: 'inquired', result: second });
       assert.deepEqual(names(calls), ['inquire', 'captureAuthorized', 'inquire']);
-      assert.equal(calls[2]?.subject?.processorId, told.processorId);
+      assert.equal(calls[2]?.subject?.processorId, processorDetails.processorId);
     }
   });
 

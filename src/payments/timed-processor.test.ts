@@ -11,7 +11,7 @@ import {
   NOW,
   OUTCOMES,
   PAYMENT_STATES,
-  told,
+  processorDetails,
   USD,
 } from '../../test/fixtures/payment-fixtures.ts';
 import { parsePan } from '../kernel/pan.ts';
@@ -131,7 +131,7 @@ describe('an authorization', () => {
       const authorized = {
         type: 'payment',
         operationRef: FIRST,
-        processorId: told.processorId,
+        processorId: processorDetails.processorId,
         amount: order(true).amount,
       };
       assert.deepEqual(sent[1]?.rest, [{ referenceCode: 'A-1', operations: [authorized] }, order(true).amount]);

@@ -167,7 +167,7 @@ export async function createPayments(daysAgo: number, send: ApiClient, ids: Map<
       holder: pick(HOLDERS, card),
     };
     const { transaction_info } = good(
-      await send(PAYMENTS, order(type, { card: paying, amount, currency, words, reference })),
+      await send(PAYMENTS, order(type, { card: paying, amount, currency, triggers: words, reference })),
     );
     const id: string = transaction_info.transaction_id;
     ids.set(reference, id);

@@ -8,7 +8,7 @@ const postgres = installPostgres();
 const isMissing = 'why' in postgres;
 
 test('nodes and database are killed under load', { skip: isMissing && postgres.why, timeout: 180_000 }, async () => {
-  const told: string[] = [];
+  const lines: string[] = [];
   const seed = Number(process.env['CARDVAULT_TEST_SEED'] ?? Date.now() % 2 ** 31);
   const { findings, injected, testbed } = await runChaos({
     database: 'postgres',
@@ -19,9 +19,9 @@ test('nodes and database are killed under load', { skip: isMissing && postgres.w
     clients: 8,
     pace: PACE.quick,
     captureEnds: false,
-    tell: (line) => void told.push(line),
+    log: (line) => void lines.push(line),
   });
-  assert.deepEqual(findings, [], `seed ${seed} (set CARDVAULT_TEST_SEED to repeat it)\n${told.join('\n')}`);
+  assert.deepEqual(findings, [], `seed ${seed} (set CARDVAULT_TEST_SEED to repeat it)\n${lines.join('\n')}`);
   assert.deepEqual(
     injected.map(({ fault }) => fault.name),
     ['node-kill', 'primary-kill'],

@@ -39,7 +39,7 @@ export interface Options extends TestbedOptions {
   readonly pace: Pace;
   /** Captures that expire while the load runs; the run then takes a minute more. */
   readonly captureEnds: boolean;
-  readonly tell: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 /** An injected fault, and how each node recovered from it. */
@@ -82,7 +82,7 @@ export async function runChaos(options: Options): Promise<Outcome> {
       return isWanted && why === undefined;
     });
     const { injected, load } = await underLoad(testbed, plan, options);
-    await checkAll(testbed, options.tell);
+    await checkAll(testbed, options.log);
     const { cluster } = testbed;
     return { options, release: cluster?.release, injected, skipped, load, testbed, findings: findingsOf(testbed) };
   } finally {
@@ -109,12 +109,12 @@ async function underLoad(testbed: Testbed, plan: readonly Fault[], options: Opti
       if (Date.now() - began >= options.lasts) break;
     }
   } finally {
-    options.tell('no new requests');
+    options.log('no new requests');
     for (const probe of probes) await probe.stop();
     await clients.stop();
   }
   const ended = Date.now();
-  if (options.captureEnds) options.tell('waiting for the last captures to end');
+  if (options.captureEnds) options.log('waiting for the last captures to end');
   await clients.captureEnds();
   return { injected, load: { began, ended } };
 }
@@ -129,7 +129,7 @@ async function inject(
   testbed: Testbed,
   fault: Fault,
   probes: readonly Probe[],
-  { pace, tell }: Options,
+  { pace, log }: Options,
 ): Promise<Injected> {
   const { retryingClient, ledger, nodes, seeded } = testbed;
   retryingClient.calmSince = Number.POSITIVE_INFINITY;
@@ -144,8 +144,8 @@ async function inject(
   for (const node of nodes)
     for (const how of node.endings.splice(0)) ledger.found(`node ${node.number} ended by itself: ${how}`);
   ledger.during = '';
-  const told = recoveries.map(({ sinceEnded, longest }) => `${sinceEnded ?? 'never'} (longest ${longest})`);
-  tell(`${fault.name}, ${hit.whom}: ${hit.ended - hit.began} ms; writes again after ${told.join(', ')} ms`);
+  const durations = recoveries.map(({ sinceEnded, longest }) => `${sinceEnded ?? 'never'} (longest ${longest})`);
+  log(`${fault.name}, ${hit.whom}: ${hit.ended - hit.began} ms; writes again after ${durations.join(', ')} ms`);
   return { ...hit, fault, recoveries };
 }
 
@@ -173,7 +173,7 @@ async function recovered({ ledger }: Testbed, fault: Fault, probe: Probe, ended:
 }
 
 /** Everything acknowledged is stored, and nothing else is. */
-export async function checkAll(testbed: Testbed, tell: Options['tell']): Promise<void> {
+export async function checkAll(testbed: Testbed, log: Options['log']): Promise<void> {
   const steps: readonly [string, () => Promise<void>][] = [
     ['every key is answered', () => checkKeysAnswered(testbed, ANSWERED_WITHIN_MS)],
     ['every payment ends', () => checkPaymentsComplete(testbed, ENDED_WITHIN_MS)],
@@ -190,6 +190,6 @@ export async function checkAll(testbed: Testbed, tell: Options['tell']): Promise
   for (const [name, check] of steps) {
     const [began, findings] = [Date.now(), testbed.ledger.findings.length];
     await check();
-    tell(`${name}: ${testbed.ledger.findings.length - findings} findings, ${Date.now() - began} ms`);
+    log(`${name}: ${testbed.ledger.findings.length - findings} findings, ${Date.now() - began} ms`);
   }
 }

@@ -9,7 +9,7 @@ import type { Testbed } from './testbed.ts';
 
 const KINDS: readonly Payment[] = ['authorization', 'payment', 'capture', 'payment_refund', 'authorization_void'];
 const UNDER_WAY = 'payments where operation_in_progress is not null or in_doubt_since is not null';
-const LOOK_EVERY_MS = 250;
+const POLL_INTERVAL_MS = 250;
 
 /** Time in which recovery resolves every payment. */
 export async function checkPaymentsComplete(testbed: Testbed, withinMs: number): Promise<void> {
@@ -20,7 +20,7 @@ export async function checkPaymentsComplete(testbed: Testbed, withinMs: number):
       testbed.ledger.found(`still in progress after ${withinMs} ms: ${open.map(({ id }) => id).join(', ')}`);
       return;
     }
-    await wait(LOOK_EVERY_MS);
+    await wait(POLL_INTERVAL_MS);
   }
 }
 
@@ -39,7 +39,7 @@ async function lookUp(
   const planned: PlannedRequest = { kind: 'look up', method: 'GET', path, target: id, fault: () => undefined };
   const request = ledger.enter(planned);
   await retryingClient.attempt(request, seeded.pick(nodes));
-  return request.answer && { id, data: request.answer.json.data };
+  return request.response && { id, data: request.response.json.data };
 }
 
 export async function checkPaymentsAgree(testbed: Testbed): Promise<void> {
@@ -47,8 +47,8 @@ export async function checkPaymentsAgree(testbed: Testbed): Promise<void> {
   const rows = await testbed.query('select id from payments union all select id from payment_operations');
   const views = new Map<string, PaymentView>();
   await eachOf(rows, async ({ id }) => {
-    const look = await lookUp(testbed, String(id));
-    if (look !== undefined) views.set(look.id, look);
+    const view = await lookUp(testbed, String(id));
+    if (view !== undefined) views.set(view.id, view);
   });
   const requests = new Map(ledger.of(...KINDS).map((request) => [request.planned.reference ?? '', request]));
   operationsAreUnique(testbed, views, requests);
@@ -65,29 +65,30 @@ function operationsAreUnique(
   views: ReadonlyMap<string, PaymentView>,
   requests: ReadonlyMap<string, Request>,
 ): void {
-  const made = new Map<string, string>();
+  const created = new Map<string, string>();
   for (const { id, data } of views.values()) {
     const { reference_code: reference, operation } = data.transaction_info;
     const request = requests.get(reference);
     if (operation === 'expiry') continue;
     if (request === undefined) ledger.found(`no client requested transaction ${id}`);
-    else if (made.has(reference)) ledger.found(`${nameOf(request)} made ${made.get(reference)} and ${id}`);
-    else if (request.isRefused && request.answer === undefined)
+    else if (created.has(reference)) ledger.found(`${nameOf(request)} made ${created.get(reference)} and ${id}`);
+    else if (request.isRefused && request.response === undefined)
       ledger.found(`${nameOf(request)} was refused and made ${id}`);
-    made.set(reference, id);
+    created.set(reference, id);
   }
 }
 
 /** Describes a response that does not agree with the records. */
-function falsehood({ answer }: Request, views: ReadonlyMap<string, PaymentView>): string | undefined {
-  if (answer === undefined) return undefined;
-  const { transaction_id: id, status: told } = infoOf(answer);
-  const look = views.get(id);
-  if (look === undefined) return `transaction ${id} was acknowledged and is gone`;
-  const { status, operation_status: ended } = look.data.transaction_info;
+function falsehood({ response }: Request, views: ReadonlyMap<string, PaymentView>): string | undefined {
+  if (response === undefined) return undefined;
+  const { transaction_id: id, status: told } = infoOf(response);
+  const view = views.get(id);
+  if (view === undefined) return `transaction ${id} was acknowledged and is gone`;
+  const { status, operation_status: ended } = view.data.transaction_info;
   if (ended === 'in_progress') return `transaction ${id} has not ended`;
-  const expected = answer.json.status === 'success' ? 'succeeded' : 'failed';
-  if (isFinal(answer) && ended !== expected) return `transaction ${id} was reported with ${expected} and has ${ended}`;
+  const expected = response.json.status === 'success' ? 'succeeded' : 'failed';
+  if (isFinal(response) && ended !== expected)
+    return `transaction ${id} was reported with ${expected} and has ${ended}`;
   const isSettled = ['Collected', 'Voided', 'Declined', 'Cancelled'].includes(told);
   const isLater = told === 'Authorized' && ['Authorized', 'Collected', 'Voided'].includes(status);
   if (isSettled ? status !== told : told === 'Authorized' && !isLater)
@@ -104,13 +105,13 @@ async function recordsAgree(testbed: Testbed, views: ReadonlyMap<string, Payment
   const movements = await testbed.query('select * from simulator_modifications');
   const payments = new Set((await testbed.query('select id from payments')).map(({ id }) => String(id)));
   for (const id of payments) {
-    const look = views.get(id);
-    if (look === undefined) {
+    const view = views.get(id);
+    if (view === undefined) {
       ledger.found(`payment ${id} cannot be looked up`);
       continue;
     }
-    const { authorized_amount, collected_amount, refunded_amount } = look.data.order_info.amount_details;
-    const ours = [look.data.transaction_info.status, authorized_amount, collected_amount, refunded_amount].join(' ');
+    const { authorized_amount, collected_amount, refunded_amount } = view.data.order_info.amount_details;
+    const ours = [view.data.transaction_info.status, authorized_amount, collected_amount, refunded_amount].join(' ');
     const theirs = standing(books.get(id));
     if (!theirs.includes(ours)) ledger.found(`payment ${id} is ${ours}, and with the processor ${theirs[0]}`);
   }

@@ -35,7 +35,7 @@ export async function checkKeysAnswered(
 
 /** Every repeat of an acknowledged request gets the first response, on any node. */
 export async function checkResponsesStored({ ledger, retryingClient, nodes, seeded }: Testbed): Promise<void> {
-  const keyed = ledger.requests.filter(({ answer, planned }) => answer !== undefined && planned.isKeyed === true);
+  const keyed = ledger.requests.filter(({ response, planned }) => response !== undefined && planned.isKeyed === true);
   await eachOf(keyed, async (request) => {
     await retryingClient.attempt(request, seeded.pick(nodes));
   });
@@ -46,9 +46,9 @@ export async function checkTokensExist(testbed: Testbed): Promise<void> {
   const { ledger, expectedRecords, nodes } = testbed;
   const held = ledger
     .acknowledged('tokenize')
-    .flatMap(({ planned, answer }) =>
+    .flatMap(({ planned, response }) =>
       (planned.cards ?? []).map(
-        (card, index): ExpectedToken => ({ token: answer.json.data.tokens[index].token, card }),
+        (card, index): ExpectedToken => ({ token: response.json.data.tokens[index].token, card }),
       ),
     );
   const persistent = [...expectedRecords.persistent].map(([of, { token }]) => ({
@@ -80,8 +80,10 @@ async function detokenizes(testbed: Testbed, node: Node, batch: readonly Expecte
     return detokenizes(testbed, node, batch.slice(middle));
   }
   const [{ token } = { token: '' }] = batch;
-  const told = typeof end === 'object' ? `${end.status}` : end;
-  testbed.ledger.found(`token ${token} was acknowledged and does not return its card on node ${node.number}: ${told}`);
+  const outcome = typeof end === 'object' ? `${end.status}` : end;
+  testbed.ledger.found(
+    `token ${token} was acknowledged and does not return its card on node ${node.number}: ${outcome}`,
+  );
 }
 
 const NO_FAULT = (): undefined => undefined;
@@ -97,12 +99,14 @@ export async function checkCapturesExist({
 }: Testbed): Promise<void> {
   const plannedRequests = new VaultRequests(seeded, expectedRecords, []);
   const now = Date.now();
-  const kept = ledger.acknowledged('create capture').flatMap((request) => storedRecord(request) ?? []);
-  const expected = kept.filter(({ id, endsAfter }) => !expectedRecords.deletions.has(id) && endsAfter > now + 60_000);
+  const captures = ledger.acknowledged('create capture').flatMap((request) => storedRecord(request) ?? []);
+  const expected = captures.filter(
+    ({ id, endsAfter }) => !expectedRecords.deletions.has(id) && endsAfter > now + 60_000,
+  );
   await eachOf(expected, async (each) => {
     const request = ledger.enter(plannedRequests.retrieve(each));
     await retryingClient.attempt(request, seeded.pick(nodes));
-    if (request.answer === undefined) ledger.found(`capture ${each.id} was acknowledged and is gone`);
+    if (request.response === undefined) ledger.found(`capture ${each.id} was acknowledged and is gone`);
   });
 }
 
@@ -126,9 +130,9 @@ export async function checkTokenCounts(testbed: Testbed): Promise<void> {
   const { ledger, expectedRecords } = testbed;
   const sizeOf = (requests: readonly Request[]): number =>
     requests.reduce((sum, { planned }) => sum + (planned.cards?.length ?? 0), 0);
-  const made = ledger.acknowledged('tokenize');
-  const keyed = sizeOf(made.filter(({ planned }) => planned.isKeyed === true));
-  const plain = sizeOf(made.filter(({ planned }) => planned.isKeyed !== true));
+  const tokenizations = ledger.acknowledged('tokenize');
+  const keyed = sizeOf(tokenizations.filter(({ planned }) => planned.isKeyed === true));
+  const plain = sizeOf(tokenizations.filter(({ planned }) => planned.isKeyed !== true));
   const lost = sizeOf(ledger.of('tokenize').filter((request) => request.isUnknown));
   const of = (schemes: string) => count(testbed, `tokens where format is null and scheme in (${schemes})`);
   expectBetween(testbed, 'tokens that were asked for with an Idempotency-Key', await of('3, 7'), keyed, keyed);
@@ -158,11 +162,11 @@ function expectBetween({ ledger }: Testbed, what: string, found: number, least: 
 /** No capture exists twice, and each expires in time by the right clock. */
 export async function checkCaptureCounts(testbed: Testbed): Promise<void> {
   const { ledger, expectedRecords } = testbed;
-  const asked = new Map(ledger.of('create capture').map((request) => [request.planned.capture?.amount, request]));
+  const requests = new Map(ledger.of('create capture').map((request) => [request.planned.capture?.amount, request]));
   const seen = new Set<number>();
   for (const row of await testbed.query('select id, amount, expires_at from captures')) {
     const [id, amount, expiresAt] = [row['id'], Number(row['amount']), Number(row['expires_at'])];
-    const request = asked.get(amount);
+    const request = requests.get(amount);
     if (request === undefined) ledger.found(`no client requested capture ${id}`);
     else if (seen.has(amount)) ledger.found(`${nameOf(request)} made capture ${id}, too`);
     else if (!endsInTime(request, expiresAt) && !expectedRecords.isClockAhead(request.sentAt, lastEndOf(request)))

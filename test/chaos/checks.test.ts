@@ -7,7 +7,7 @@ import { Load } from './load.ts';
 import { Testbed } from './testbed.ts';
 
 /** Shows that the checker finds faults: each test inserts one into the database, and the checker must find it. */
-const LOOK_EVERY_MS = 250;
+const POLL_INTERVAL_MS = 250;
 /** The rows of a database in which the checks can find faults. */
 const NEEDED = [
   'tokens where format is null and deleted_at is null and scheme in (3, 7)',
@@ -102,7 +102,7 @@ async function enough(testbed: Testbed): Promise<void> {
   for (const rows of NEEDED)
     while ((await count(testbed, rows)) < ENOUGH) {
       assert.ok(Date.now() < until, `within ${ENOUGH_WITHIN_MS} ms fewer than ${ENOUGH} of ${rows}`);
-      await wait(LOOK_EVERY_MS);
+      await wait(POLL_INTERVAL_MS);
     }
 }
 

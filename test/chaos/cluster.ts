@@ -11,7 +11,7 @@ import { fill, free, mountDisk, unmountDisk } from './disk.ts';
 
 const DATABASE = 'vault';
 const WITHIN_MS = 60_000;
-const LOOK_EVERY_MS = 50;
+const POLL_INTERVAL_MS = 50;
 
 /** Rows as texts and numbers. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -141,9 +141,9 @@ export class Cluster {
     const passwordFile = join(this.#home.directory, 'password');
     this.#write(passwordFile, this.#passwords.postgres);
     const login = ['-U', 'postgres', '-A', 'scram-sha-256', '--pwfile', passwordFile];
-    const made = ['-D', primary.data, '--waldir', primary.log, '-E', 'UTF8', '--locale=C', '--no-sync'];
+    const args = ['-D', primary.data, '--waldir', primary.log, '-E', 'UTF8', '--locale=C', '--no-sync'];
     for (const { data, log } of this.#members) for (const folder of [data, log]) this.#folder(folder);
-    this.#home.run(join(this.#bin, 'initdb'), [...made, ...login]);
+    this.#home.run(join(this.#bin, 'initdb'), [...args, ...login]);
     const rules = ['all postgres', 'replication postgres', `${DATABASE} cardvault`];
     const lines = rules.map((rule) => `host ${rule} 127.0.0.1/32 scram-sha-256\n`);
     this.#write(join(primary.data, 'pg_hba.conf'), lines.join(''));
@@ -159,7 +159,7 @@ export class Cluster {
     this.#configure(primary, { synchronous_standby_names: standby.name });
     await this.#query(primary, 'select pg_reload_conf()', 'postgres');
     const sql = `select 1 from pg_stat_replication where application_name = '${standby.name}' and sync_state = 'sync'`;
-    for (const until = Date.now() + WITHIN_MS; Date.now() < until; await wait(LOOK_EVERY_MS))
+    for (const until = Date.now() + WITHIN_MS; Date.now() < until; await wait(POLL_INTERVAL_MS))
       if ((await this.#query(primary, sql, 'postgres')).length > 0) return;
     throw new Error('the standby does not keep up');
   }

@@ -78,12 +78,13 @@ export class ExpectedRecords {
   }
 
   /** Returns the tokens of a response, or its fault. */
-  tokenized(by: number, cards: readonly string[], scheme: number, answer: ChaosResponse): string | undefined {
-    const records = answer.json?.data?.tokens;
+  tokenized(by: number, cards: readonly string[], scheme: number, response: ChaosResponse): string | undefined {
+    const records = response.json?.data?.tokens;
     if (!Array.isArray(records) || records.length !== cards.length) return 'has another number of tokens';
     for (const [index, card] of cards.entries()) {
-      const { token, card: truncated, status, scheme: told } = records[index];
-      if (status !== 1 || truncated !== truncatePan(card) || told !== scheme) return `has another card at ${index}`;
+      const { token, card: truncated, status, scheme: recordedScheme } = records[index];
+      if (status !== 1 || truncated !== truncatePan(card) || recordedScheme !== scheme)
+        return `has another card at ${index}`;
       const before = this.#seen.get(token);
       if (before !== undefined) return `got the token of request ${before} at ${index}`;
       this.#seen.set(token, by);

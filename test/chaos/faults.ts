@@ -116,7 +116,7 @@ export const FAULTS: readonly Fault[] = [
     lacks: needsCluster,
     async run(testbed, seeded) {
       const { whom, links } = someLinks(testbed, seeded);
-      const trouble = (word: 'hole' | 'none') => each(links, (link) => link.trouble(word));
+      const trouble = (mode: 'hole' | 'none') => each(links, (link) => link.trouble(mode));
       return between(
         whom,
         () => trouble('hole'),

@@ -62,9 +62,9 @@ export interface PlannedRequest {
   /** The caller's reference of a payment or operation. */
   readonly reference?: string;
   /** Returns the fault of the first response of status 200 to the request of this number. */
-  readonly fault: (answer: ChaosResponse, by: number) => string | undefined;
+  readonly fault: (response: ChaosResponse, by: number) => string | undefined;
   /** True when a status 400 is correct. */
-  readonly refusal?: (answer: ChaosResponse, attempt: Attempt) => boolean;
+  readonly refusal?: (response: ChaosResponse, attempt: Attempt) => boolean;
 }
 
 export class Request {
@@ -72,7 +72,7 @@ export class Request {
   readonly planned: PlannedRequest;
   readonly attempts: Attempt[] = [];
   /** The first answer of status 200. */
-  answer: ChaosResponse | undefined;
+  response: ChaosResponse | undefined;
   /** True when it got 400, or was certainly not executed: it has had no effect. */
   isRefused = false;
 
@@ -83,7 +83,7 @@ export class Request {
 
   /** True when it may have had an effect without a response. */
   get isUnknown(): boolean {
-    return this.answer === undefined && !this.isRefused;
+    return this.response === undefined && !this.isRefused;
   }
 
   /** Time before which it cannot have had an effect. */
@@ -100,7 +100,7 @@ export class Request {
     this.attempts.push(attempt);
     const { end } = attempt;
     if (typeof end !== 'object') return;
-    if (end.status === 200) this.answer ??= end;
+    if (end.status === 200) this.response ??= end;
     // Without an Idempotency-Key a 409 comes from another operation; with one the first attempt may still be in
     // progress.
     else if (end.status === 400 || (end.status === 409 && this.planned.isKeyed !== true)) this.isRefused = true;
@@ -147,9 +147,9 @@ export class Ledger {
     return this.requests.filter(({ planned }) => kinds.includes(planned.kind));
   }
 
-  acknowledged(...kinds: readonly Kind[]): (Request & { readonly answer: ChaosResponse })[] {
+  acknowledged(...kinds: readonly Kind[]): (Request & { readonly response: ChaosResponse })[] {
     return this.of(...kinds).filter(
-      (request): request is Request & { readonly answer: ChaosResponse } => request.answer !== undefined,
+      (request): request is Request & { readonly response: ChaosResponse } => request.response !== undefined,
     );
   }
 }

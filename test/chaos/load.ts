@@ -86,9 +86,9 @@ export class Load {
     const { ledger, retryingClient, expectedRecords } = this.#parts;
     const request = ledger.enter(planned);
     await retryingClient.send(request, home, Date.now() + ASKS_FOR_MS);
-    if (request.answer === undefined) return;
-    const kept = storedRecord(request);
-    if (kept !== undefined) this.#keep(kept, expectedRecords, seeded.branch());
+    if (request.response === undefined) return;
+    const capture = storedRecord(request);
+    if (capture !== undefined) this.#keep(capture, expectedRecords, seeded.branch());
     if (planned.isKeyed === true && seeded.percent(REPEATED))
       await retryingClient.attempt(request, retryingClient.other(home));
   }
@@ -97,8 +97,8 @@ export class Load {
     const { ledger, retryingClient } = this.#parts;
     const request = ledger.enter(payments.next());
     await retryingClient.send(request, home, Date.now() + ASKS_FOR_MS);
-    payments.heard(request);
-    if (request.answer !== undefined && request.planned.isKeyed === true && seeded.percent(REPEATED))
+    payments.onResponse(request);
+    if (request.response !== undefined && request.planned.isKeyed === true && seeded.percent(REPEATED))
       await retryingClient.attempt(request, retryingClient.other(home));
   }
 
@@ -113,26 +113,26 @@ export class Load {
     );
   }
 
-  #keep(kept: ExpectedCapture, expectedRecords: ExpectedRecords, seeded: SeededRandom): void {
-    if (kept.endsBefore - Date.now() > 2 * 60_000) expectedRecords.captures.push(kept);
+  #keep(capture: ExpectedCapture, expectedRecords: ExpectedRecords, seeded: SeededRandom): void {
+    if (capture.endsBefore - Date.now() > 2 * 60_000) expectedRecords.captures.push(capture);
     else {
-      const watch = this.#watch(kept, seeded).finally(() => this.#watches.delete(watch));
+      const watch = this.#watch(capture, seeded).finally(() => this.#watches.delete(watch));
       this.#watches.add(watch);
     }
   }
 
   /** Retrieves a capture shortly before it expires, and from all nodes concurrently after its expiry. */
-  async #watch(kept: ExpectedCapture, seeded: SeededRandom): Promise<void> {
+  async #watch(capture: ExpectedCapture, seeded: SeededRandom): Promise<void> {
     const { nodes, ledger, retryingClient, expectedRecords } = this.#parts;
     const plannedRequests = new VaultRequests(seeded, expectedRecords, this.#regulars);
     const until = async (time: number): Promise<void> => wait(Math.max(0, time - Date.now()));
-    await until(kept.endsAfter - BEFORE_END_MS);
-    await retryingClient.attempt(ledger.enter(plannedRequests.retrieve(kept)), seeded.pick(nodes));
-    await until(kept.endsBefore + seeded.below(SPREAD_MS));
+    await until(capture.endsAfter - BEFORE_END_MS);
+    await retryingClient.attempt(ledger.enter(plannedRequests.retrieve(capture)), seeded.pick(nodes));
+    await until(capture.endsBefore + seeded.below(SPREAD_MS));
     for (const node of nodes) {
-      const { id } = kept;
-      const fault = () => `${id} was given out ${Date.now() - kept.endsBefore + TOLERANCE_MS} ms after its end`;
-      const planned: PlannedRequest = { ...plannedRequests.retrieve(kept), fault };
+      const { id } = capture;
+      const fault = () => `${id} was given out ${Date.now() - capture.endsBefore + TOLERANCE_MS} ms after its end`;
+      const planned: PlannedRequest = { ...plannedRequests.retrieve(capture), fault };
       await retryingClient.attempt(ledger.enter(planned), node);
     }
   }

@@ -11,7 +11,7 @@ interface Pair {
   readonly near: Socket;
   readonly far: Socket;
   readonly requests: Flow;
-  readonly answers: Flow;
+  readonly responses: Flow;
 }
 
 /**
@@ -48,17 +48,17 @@ export class NetworkLink {
   /** Applies from now on; `none` delivers what was delayed. */
   trouble(trouble: Trouble): void {
     this.#trouble = trouble;
-    for (const { requests, answers } of this.#pairs) {
+    for (const { requests, responses } of this.#pairs) {
       requests.deliver();
-      answers.deliver();
+      responses.deliver();
     }
   }
 
   /** Cuts every connection, and drops the bytes on their way. */
   reset(): void {
-    for (const { near, far, requests, answers } of this.#pairs) {
+    for (const { near, far, requests, responses } of this.#pairs) {
       requests.forget();
-      answers.forget();
+      responses.forget();
       reset(near);
       reset(far);
     }
@@ -79,7 +79,7 @@ export class NetworkLink {
         () => this.#delayMs,
         () => this.#trouble === 'hole' || (this.#trouble === 'mute' && direction === 'answer'),
       );
-    const pair: Pair = { near, far, requests: flow('request'), answers: flow('answer') };
+    const pair: Pair = { near, far, requests: flow('request'), responses: flow('answer') };
     this.#pairs.add(pair);
     const pass = (from: Socket, to: Socket, way: Flow): void => {
       from.on('data', (chunk) => way.push(() => to.write(chunk)));
@@ -90,7 +90,7 @@ export class NetworkLink {
       });
     };
     pass(near, far, pair.requests);
-    pass(far, near, pair.answers);
+    pass(far, near, pair.responses);
   }
 }
 

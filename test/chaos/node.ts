@@ -161,8 +161,8 @@ export class Node {
   }
 
   /** See `wall-clock.ts`. */
-  clock(word: string): void {
-    writeFileSync(this.#clockFile, word);
+  clock(offset: string): void {
+    writeFileSync(this.#clockFile, offset);
   }
 
   /** Was there no process for some part of this time? */

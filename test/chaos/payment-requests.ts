@@ -11,17 +11,24 @@ export const SETTINGS = { 'timeout-ms': '400', 'recovery-delay-ms': '400', 'reco
 const SCHEME = 7;
 
 /** Faults of the processor beside our own. */
-const WORDS = ['+capture_timeout', '+capture_lost', '+refund_timeout', '+refund_lost', '+void_timeout', '+delay_300'];
+const TRIGGERS = [
+  '+capture_timeout',
+  '+capture_lost',
+  '+refund_timeout',
+  '+refund_lost',
+  '+void_timeout',
+  '+delay_300',
+];
 
 const KINDS: readonly Payment[] = ['capture', 'payment_refund', 'authorization_void', 'authorization', 'payment'];
 
 const REFUNDED = 'refund_info.amount_details.total_amount';
 
-export const infoOf = (answer: ChaosResponse) => answer.json?.data?.transaction_info ?? {};
+export const infoOf = (response: ChaosResponse) => response.json?.data?.transaction_info ?? {};
 
 /** Nothing about it can change any more by recovery. */
-export const isFinal = (answer: ChaosResponse): boolean =>
-  answer.json?.message !== 'Outcome unknown, being resolved' && infoOf(answer).status !== 'Opened';
+export const isFinal = (response: ChaosResponse): boolean =>
+  response.json?.message !== 'Outcome unknown, being resolved' && infoOf(response).status !== 'Opened';
 
 /** The requests of one client for its own payments: it captures, refunds and voids them in any order. */
 export class PaymentRequests {
@@ -49,14 +56,14 @@ export class PaymentRequests {
     if (kind === 'authorization' || kind === 'payment') {
       const card = this.#seeded.pick(this.#cards);
       if (kind === 'payment') this.#expectedRecords.wantedPersistent.add(`${SCHEME} ${card}`);
-      const fault = (answer: ChaosResponse, by: number) =>
-        wrongReference(answer, reference) ??
+      const fault = (response: ChaosResponse, by: number) =>
+        wrongReference(response, reference) ??
         (kind === 'payment'
-          ? this.#expectedRecords.persisted(by, SCHEME, card, answer.json.data.card?.token)
+          ? this.#expectedRecords.persisted(by, SCHEME, card, response.json.data.card?.token)
           : undefined);
       return { ...shared, kind, path: PAYMENTS, body: this.#order(transaction_info, card), fault };
     }
-    const fault = (answer: ChaosResponse) => wrongReference(answer, reference);
+    const fault = (response: ChaosResponse) => wrongReference(response, reference);
     // The refundable amount may be smaller than this client knows.
     const refusal: PlannedRequest['refusal'] = ({ json }) =>
       json?.data?.code === 'payment_state' || (kind === 'payment_refund' && json?.data?.path === REFUNDED);
@@ -70,25 +77,25 @@ export class PaymentRequests {
   }
 
   /** The payment can be captured and so on from now on. */
-  heard({ planned, answer }: Request): void {
-    if (answer !== undefined && planned.path === PAYMENTS) this.#payments.push(infoOf(answer).transaction_id);
+  onResponse({ planned, response }: Request): void {
+    if (response !== undefined && planned.path === PAYMENTS) this.#payments.push(infoOf(response).transaction_id);
   }
 
   #order(transaction_info: object, number: string): object {
-    const words = this.#seeded.percent(25) ? this.#seeded.pick(WORDS) : '';
+    const triggers = this.#seeded.percent(25) ? this.#seeded.pick(TRIGGERS) : '';
     // 65001 and more: booked, and never answered; 5001 and more: declined.
     const amount = this.#seeded.weighed({ '41.00': 85, '65001.00': 8, '6000.00': 7 });
     return {
       transaction_info,
       card: { number, expiration_date: '12/2029', security_code: '737', holder: 'Ana Lopez' },
       order_info: { amount_details: { total_amount: amount, currency: 'USD' } },
-      cardholder_info: { first_name: 'Ana', email: `ana${words}@example.com` },
+      cardholder_info: { first_name: 'Ana', email: `ana${triggers}@example.com` },
     };
   }
 }
 
-function wrongReference(answer: ChaosResponse, reference: string): string | undefined {
-  const { reference_code, transaction_id, payment_id } = infoOf(answer);
+function wrongReference(response: ChaosResponse, reference: string): string | undefined {
+  const { reference_code, transaction_id, payment_id } = infoOf(response);
   if (typeof transaction_id !== 'string' || typeof payment_id !== 'string') return 'has no transaction_id';
   return reference_code === reference ? undefined : `${transaction_id} belongs to another request`;
 }

@@ -75,7 +75,7 @@ export class Probe {
     while (!this.#isOver) {
       const request = this.#ledger.enter(this.#plannedRequests.tokenize(false, 1));
       const { sentAt, endedAt } = await this.#retryingClient.attempt(request, this.node, TIMEOUT_MS);
-      if (request.answer !== undefined) this.#successes.push({ sentAt, endedAt });
+      if (request.response !== undefined) this.#successes.push({ sentAt, endedAt });
       await wait(EVERY_MS);
     }
   }

@@ -7,8 +7,8 @@ import type { Attempt } from './ledger.ts';
 const SEEN: readonly string[] = ['409', '503', 'refused', 'reset', 'silence', 'other'];
 
 const seen = ({ end }: Attempt): string => {
-  const word = typeof end === 'object' ? String(end.status) : end;
-  return SEEN.includes(word) ? word : ['200', '400'].includes(word) ? 'fine' : 'other';
+  const label = typeof end === 'object' ? String(end.status) : end;
+  return SEEN.includes(label) ? label : ['200', '400'].includes(label) ? 'fine' : 'other';
 };
 
 const attemptsOf = ({ testbed }: Outcome): Attempt[] => testbed.ledger.requests.flatMap(({ attempts }) => attempts);
@@ -61,12 +61,12 @@ export function errorTable(outcome: Outcome): Table {
 export const summary = ({ testbed, load, injected, findings }: Outcome): string => {
   const { requests } = testbed.ledger;
   const sent = requests.reduce((sum, { attempts }) => sum + attempts.length, 0);
-  const acknowledged = requests.filter(({ answer }) => answer !== undefined).length;
+  const acknowledged = requests.filter(({ response }) => response !== undefined).length;
   const unknown = requests.filter(({ isUnknown }) => isUnknown).length;
   const counted = [requests.length, sent, acknowledged, unknown].map((value) => value.toLocaleString('en-US'));
-  const [made, all, known, lost] = counted;
+  const [created, all, known, lost] = counted;
   return (
-    `${injected.length} faults in ${seconds(load.ended - load.began)} s of load; ${made} requests, sent ${all} times; ` +
+    `${injected.length} faults in ${seconds(load.ended - load.began)} s of load; ${created} requests, sent ${all} times; ` +
     `${known} acknowledged, ${lost} without a known outcome; ${findings.length} findings`
   );
 };

@@ -15,7 +15,7 @@ import { infoOf, isFinal } from './payment-requests.ts';
 /** A client asks again after so long. */
 const AGAIN_MS = { least: 150, most: 600 };
 /** Characters of a wrong response that are reported. Such responses contain no card numbers. */
-const TOLD = 300;
+const SHOWN_CHARACTERS = 300;
 
 /** Carries requests to the nodes, again and again where that is right, and judges every answer. */
 export class RetryingClient {
@@ -61,18 +61,18 @@ export class RetryingClient {
   #faultOf(request: Request, attempt: Attempt, node: Node): string | undefined {
     const { end } = attempt;
     if (typeof end !== 'object') return this.#faultOfCut(end, attempt, node);
-    const { planned, answer } = request;
+    const { planned, response } = request;
     if (end.status === 200) {
-      return answer === undefined ? planned.fault(end, request.number) : differenceOf(planned, answer, end);
+      return response === undefined ? planned.fault(end, request.number) : differenceOf(planned, response, end);
     }
-    const told = `${end.status} ${end.text.slice(0, TOLD)}`;
-    if (answer !== undefined && planned.isKeyed === true && end.status === 400) return `answered 200, then ${told}`;
-    if (end.status === 400) return planned.refusal?.(end, attempt) === true ? undefined : told;
-    if (end.status !== 409 && end.status !== 503) return told;
-    if (!/^[0-9]+$/.test(end.retryAfter ?? '')) return `${told} without retry-after`;
-    if (end.status === 503 && attempt.sentAt >= this.calmSince) return `${told} while all is well`;
+    const ending = `${end.status} ${end.text.slice(0, SHOWN_CHARACTERS)}`;
+    if (response !== undefined && planned.isKeyed === true && end.status === 400) return `answered 200, then ${ending}`;
+    if (end.status === 400) return planned.refusal?.(end, attempt) === true ? undefined : ending;
+    if (end.status !== 409 && end.status !== 503) return ending;
+    if (!/^[0-9]+$/.test(end.retryAfter ?? '')) return `${ending} without retry-after`;
+    if (end.status === 503 && attempt.sentAt >= this.calmSince) return `${ending} while all is well`;
     const isContended = planned.isKeyed === true || planned.reference !== undefined;
-    return end.status === 409 && !isContended ? told : undefined;
+    return end.status === 409 && !isContended ? ending : undefined;
   }
 
   #faultOfCut(cut: Interruption, { sentAt, endedAt }: Attempt, node: Node): string | undefined {

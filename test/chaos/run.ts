@@ -58,10 +58,10 @@ if (!isAlone && !values.sqlite && spawnSync('unshare', [...UNSHARE, 'true']).sta
 for (const signal of SIGNALS) process.on(signal, () => process.exit(1));
 
 const startedAt = performance.now();
-const tell = (line: string): void => {
+const log = (line: string): void => {
   process.stderr.write(`${((performance.now() - startedAt) / 1000).toFixed(1).padStart(7)} s  ${line}\n`);
 };
-tell(`seed ${seed}`);
+log(`seed ${seed}`);
 const outcome = await runChaos({
   database: values.sqlite ? 'sqlite' : 'postgres',
   diskMegabytes: isAlone ? 512 + Math.ceil(64 * minutes) : undefined,
@@ -71,9 +71,9 @@ const outcome = await runChaos({
   clients,
   pace: PACE.full,
   captureEnds: true,
-  tell,
+  log,
 });
-for (const { name, why } of outcome.skipped) tell(`left out: ${name}, because ${why}`);
+for (const { name, why } of outcome.skipped) log(`left out: ${name}, because ${why}`);
 process.stdout.write(`${aligned(recoveryTable(outcome))}\n\n${aligned(errorTable(outcome))}\n\n${summary(outcome)}\n`);
 for (const finding of outcome.findings.slice(0, SHOWN_FINDINGS)) process.stdout.write(`FOUND ${finding}\n`);
 const isWhole = values.only.length === 0 && outcome.release !== undefined && outcome.findings.length === 0;

@@ -37,7 +37,7 @@ export class VaultRequests {
     const scheme = this.#seeded.pick(isKeyed ? [3, 7] : [1, 8]);
     const chd = cards.map((card) => ({ card, name: 'Ana Lopez', exp: '12/29' }));
     const body = { chd, tags: [], scheme };
-    const fault = (answer: ChaosResponse, by: number) => this.#expectedRecords.tokenized(by, cards, scheme, answer);
+    const fault = (response: ChaosResponse, by: number) => this.#expectedRecords.tokenized(by, cards, scheme, response);
     return { kind: 'tokenize', method: 'POST', path: TOKENIZE, body, isKeyed, cards, scheme, fault };
   }
 
@@ -77,16 +77,18 @@ export class VaultRequests {
     return { kind: 'create capture', method: 'POST', path: CAPTURES, body, isKeyed, capture, fault };
   }
 
-  retrieve(kept: ExpectedCapture): PlannedRequest {
-    const { id, card, cvv, name, amount } = kept;
+  retrieve(capture: ExpectedCapture): PlannedRequest {
+    const { id, card, cvv, name, amount } = capture;
     const fault = ({ json }: ChaosResponse): string | undefined => {
-      const { pan, cvv: code, name: holder, amount: told } = json?.data ?? {};
-      return pan === card && code === cvv && holder === name && told === amount
+      const { pan, cvv: code, name: holder, amount: returned } = json?.data ?? {};
+      return pan === card && code === cvv && holder === name && returned === amount
         ? undefined
         : `${id} gave back something else`;
     };
     const refusal: PlannedRequest['refusal'] = (_, { sentAt, endedAt }) =>
-      this.#isDeleted(id, endedAt) || endedAt >= kept.endsAfter || this.#expectedRecords.isClockAhead(sentAt, endedAt);
+      this.#isDeleted(id, endedAt) ||
+      endedAt >= capture.endsAfter ||
+      this.#expectedRecords.isClockAhead(sentAt, endedAt);
     return { kind: 'retrieve capture', method: 'GET', path: `${CAPTURES}/${id}`, target: id, fault, refusal };
   }
 
@@ -147,8 +149,8 @@ export class VaultRequests {
         return held && this.deleteToken(held);
       }
       case 'drop': {
-        const kept = this.#expectedRecords.takeCapture();
-        return kept && this.deleteCapture(kept);
+        const capture = this.#expectedRecords.takeCapture();
+        return capture && this.deleteCapture(capture);
       }
     }
   }
@@ -162,7 +164,7 @@ export class VaultRequests {
 /** A client's knowledge of a capture that was created. */
 export function storedRecord(request: Request): ExpectedCapture | undefined {
   const { capture } = request.planned;
-  const id = request.answer?.json.data.id;
+  const id = request.response?.json.data.id;
   if (capture === undefined || id === undefined) return undefined;
   const endsAfter = request.sentAt + capture.ttlMs - TOLERANCE_MS;
   return { ...capture, id, endsAfter, endsBefore: request.answeredAt + capture.ttlMs + TOLERANCE_MS };

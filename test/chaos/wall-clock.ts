@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
  * Preloaded into a node: its wall clock obeys the file that CHAOS_CLOCK names. Nothing in it: the clock is right; `stop`:
  * it stands still from now on; a number: it is so many milliseconds ahead. Other clocks of the process run on.
  */
-const LOOK_EVERY_MS = 20;
+const POLL_INTERVAL_MS = 20;
 
 const file = process.env['CHAOS_CLOCK'] ?? '';
 const now = Date.now.bind(Date);
@@ -12,17 +12,17 @@ let stoodStillAt: number | undefined;
 let aheadMs = 0;
 
 function obey(): void {
-  let word = '';
+  let text = '';
   try {
-    word = readFileSync(file, 'utf8');
+    text = readFileSync(file, 'utf8');
   } catch {
     // Without the file the clock is right.
   }
-  stoodStillAt = word === 'stop' ? (stoodStillAt ?? now()) : undefined;
-  aheadMs = word === 'stop' ? 0 : Number(word);
+  stoodStillAt = text === 'stop' ? (stoodStillAt ?? now()) : undefined;
+  aheadMs = text === 'stop' ? 0 : Number(text);
 }
 
 if (file !== '') {
   Date.now = () => stoodStillAt ?? now() + aheadMs;
-  setInterval(obey, LOOK_EVERY_MS).unref();
+  setInterval(obey, POLL_INTERVAL_MS).unref();
 }

@@ -10,7 +10,7 @@ export interface AccountUser {
   readonly person: UserClient;
   readonly account: string;
   /** `params`: those of the path beside account and environment. */
-  call(definition: Definition, asked?: CallInput): Promise<TestResponse>;
+  call(definition: Definition, input?: CallInput): Promise<TestResponse>;
 }
 
 interface CallInput {
@@ -25,36 +25,36 @@ export async function newAccountUser(
   { role = 'owner', environment = 'sandbox' }: { role?: Role; environment?: Environment } = {},
 ): Promise<AccountUser> {
   const person = await newPerson(service, account, role);
-  const call: AccountUser['call'] = (definition, { params = {}, ...asked } = {}) =>
-    person.call(definition, { ...asked, params: { account, environment, ...params } });
+  const call: AccountUser['call'] = (definition, { params = {}, ...input } = {}) =>
+    person.call(definition, { ...input, params: { account, environment, ...params } });
   return { person, account, call };
 }
 
 /** The data of an answer that must be a success. */
 // biome-ignore lint/suspicious/noExplicitAny: data of every shape
-export function successData(answer: TestResponse): any {
-  assert.equal(answer.status, 200, answer.text);
-  return answer.json;
+export function successData(response: TestResponse): any {
+  assert.equal(response.status, 200, response.text);
+  return response.json;
 }
 
 /** A change that awaited no approval. */
-export function executedResult(answer: TestResponse): ReturnType<typeof successData> {
-  const { approval, result } = successData(answer);
+export function executedResult(response: TestResponse): ReturnType<typeof successData> {
+  const { approval, result } = successData(response);
   assert.equal(approval, null);
   return result;
 }
 
 /** A refusal that says which field is at fault, if one is, and does not repeat what was sent there. */
-export function assertRefused(answer: TestResponse, code: string, field?: string, sent?: string): void {
-  assert.equal(answer.json?.code, code, answer.text);
-  assert.equal(answer.json.field, field, answer.text);
-  if (sent !== undefined) assert.ok(!answer.text.includes(sent), answer.text);
+export function assertRefused(response: TestResponse, code: string, field?: string, sent?: string): void {
+  assert.equal(response.json?.code, code, response.text);
+  assert.equal(response.json.field, field, response.text);
+  if (sent !== undefined) assert.ok(!response.text.includes(sent), response.text);
 }
 
 /** Cases with indistinguishable responses: a record that does not exist, and one of another account. */
-export function assertUnknown(...answers: readonly TestResponse[]): void {
-  for (const answer of answers) {
-    assert.equal(answer.status, 404, answer.text);
-    assert.deepEqual(answer.json, { code: 'unknown_record', message: 'There is no such record.' });
+export function assertUnknown(...responses: readonly TestResponse[]): void {
+  for (const response of responses) {
+    assert.equal(response.status, 404, response.text);
+    assert.deepEqual(response.json, { code: 'unknown_record', message: 'There is no such record.' });
   }
 }

@@ -44,37 +44,37 @@ const of = (id: string) => ({ account, id });
 
 const run = <Result>(fill: Fill<Result>): Promise<Result> => service.core.transactions.run({ origin: OPERATOR }, fill);
 
-async function ask(client: UserClient, body: object = TRAITS): Promise<string> {
-  const answer = await client.call(createKey, { params: production(), body });
-  assert.equal(answer.status, 200, answer.text);
-  assert.deepEqual([typeof answer.json.approval, answer.json.result], ['string', null]);
-  return answer.json.approval;
+async function requestApproval(client: UserClient, body: object = TRAITS): Promise<string> {
+  const response = await client.call(createKey, { params: production(), body });
+  assert.equal(response.status, 200, response.text);
+  assert.deepEqual([typeof response.json.approval, response.json.result], ['string', null]);
+  return response.json.approval;
 }
 
 const listed = async (client: UserClient) => (await client.call(listApprovals, { params: { account } })).json.approvals;
 const shownOne = async (client: UserClient, id: string) => {
-  const answer = await client.call(showApproval, { params: of(id) });
-  assert.equal(answer.status, 200, answer.text);
-  return answer.json.approval;
+  const response = await client.call(showApproval, { params: of(id) });
+  assert.equal(response.status, 200, response.text);
+  return response.json.approval;
 };
 const keysMade = async () => (await service.core.accounts.listKeys(account)).length;
 
 describe('a change in production under dual control', () => {
   test('is requested by one user, approved by another, and executed once by the requester', async () => {
-    const id = await ask(ana);
+    const id = await requestApproval(ana);
     assert.equal(await keysMade(), 0);
     assert.equal((await ben.call(approve, { params: of(id) })).status, 200);
     assert.equal(await keysMade(), 0);
     const [first, second] = await Promise.all(
       [ana, ana].map((client) => client.call(executeApproval, { params: of(id) })),
     );
-    const answers = [first, second].sort((one, other) => (one?.status ?? 0) - (other?.status ?? 0));
+    const responses = [first, second].sort((one, other) => (one?.status ?? 0) - (other?.status ?? 0));
     assert.deepEqual(
-      answers.map((answer) => answer?.status),
+      responses.map((response) => response?.status),
       [200, 409],
     );
-    assert.equal(answers[0]?.json.action, 'key.create');
-    const { key, secret } = answers[0]?.json.result ?? {};
+    assert.equal(responses[0]?.json.action, 'key.create');
+    const { key, secret } = responses[0]?.json.result ?? {};
     assert.equal(key.name, 'till');
     assert.equal((await service.call('GET', '/v1/account', { key: secret, environment: 'production' })).status, 200);
     assert.equal(await keysMade(), 1);
@@ -82,7 +82,7 @@ describe('a change in production under dual control', () => {
   });
 
   test('shows its effect to the users who may decide', async () => {
-    await ask(ana, { ...TRAITS, expires_at: '2099-01-01' });
+    await requestApproval(ana, { ...TRAITS, expires_at: '2099-01-01' });
     const [own] = await listed(ana);
     assert.deepEqual(own.summary, [
       { name: 'name', value: 'till' },
@@ -103,7 +103,7 @@ describe('a change in production under dual control', () => {
 
   test('shows every address of the allow-list of a key, however many there are', async () => {
     const shownOf = async (allowList: readonly { cidr: string; note?: string }[]): Promise<string> => {
-      const id = await ask(ana, { ...TRAITS, expires_at: '2099-01-01', allow_list: allowList });
+      const id = await requestApproval(ana, { ...TRAITS, expires_at: '2099-01-01', allow_list: allowList });
       const { summary, more_lines } = await shownOne(ben, id);
       assert.equal(more_lines, 0);
       const lines: { name: string; value: string }[] = summary;
@@ -125,11 +125,11 @@ describe('a change in production under dual control', () => {
   });
 
   test('is listed with its first lines and the number of the others, and shown completely in its details', async () => {
-    const short = await ask(ana);
+    const short = await requestApproval(ana);
     const allowList = Array.from({ length: LIMITS.allowListEntries }, (_, index) => ({
       cidr: `2001:db8:aaaa:bbbb:cccc:dddd:eeee:${(0xa000 + index).toString(16)}/128`,
     }));
-    const long = await ask(ana, { ...TRAITS, allow_list: allowList });
+    const long = await requestApproval(ana, { ...TRAITS, allow_list: allowList });
     for (const client of [ana, ben]) {
       const list = await listed(client);
       assert.deepEqual(
@@ -139,11 +139,11 @@ describe('a change in production under dual control', () => {
       const [first, second] = list;
       assert.equal(second.more_lines, 0);
       assert.deepEqual(await shownOne(client, short), second);
-      const whole = await shownOne(client, long);
+      const complete = await shownOne(client, long);
       assert.ok(first.more_lines > 0);
-      assert.equal(first.summary.length + first.more_lines, whole.summary.length);
+      assert.equal(first.summary.length + first.more_lines, complete.summary.length);
       assert.deepEqual(
-        { ...whole, summary: whole.summary.slice(0, first.summary.length) },
+        { ...complete, summary: complete.summary.slice(0, first.summary.length) },
         { ...first, more_lines: 0 },
       );
     }
@@ -155,12 +155,12 @@ describe('a change in production under dual control', () => {
   });
 
   test('is not shown to another account, nor under an unknown id', async () => {
-    const id = await ask(ana);
+    const id = await requestApproval(ana);
     const other = await service.newAccount();
     await joinAccount(ana, other, 'owner');
     for (const params of [{ account: other, id }, of('approval_00000000000000'), of('none')]) {
-      const answer = await ana.call(showApproval, { params });
-      assert.deepEqual([answer.status, answer.json.code], [404, 'unknown_record']);
+      const response = await ana.call(showApproval, { params });
+      assert.deepEqual([response.status, response.json.code], [404, 'unknown_record']);
     }
   });
 
@@ -169,21 +169,21 @@ describe('a change in production under dual control', () => {
     const value = '\u4e00'.repeat(LIMITS.summaryCharacters);
     const summary = Array.from({ length: LIMITS.summaryLines }, (_, line) => ({ name: `line ${line}`, value }));
     const call = { params: {}, body: '' };
-    const asked = { environment: 'production', action: 'key.create', summary, call } as const;
+    const request = { environment: 'production', action: 'key.create', summary, call } as const;
     let number = 0;
     const acting = { account, person: ana };
-    for (; number < 25; number++) await run((transaction) => approvals.request(transaction, acting, asked));
-    const answer = await ben.call(listApprovals, { params: { account } });
-    assert.equal(answer.json.approvals.length, number);
+    for (; number < 25; number++) await run((transaction) => approvals.request(transaction, acting, request));
+    const response = await ben.call(listApprovals, { params: { account } });
+    assert.equal(response.json.approvals.length, number);
     const most = 3 * LIMITS.summaryCharactersListed + 1000;
-    assert.ok(Buffer.byteLength(answer.text) < number * most, `${Buffer.byteLength(answer.text)}`);
-    assert.ok(answer.json.approvals.every(({ summary }: { summary: unknown[] }) => summary.length > 0));
+    assert.ok(Buffer.byteLength(response.text) < number * most, `${Buffer.byteLength(response.text)}`);
+    assert.ok(response.json.approvals.every(({ summary }: { summary: unknown[] }) => summary.length > 0));
   });
 
   test('is rejected immediately when it could not be executed', async () => {
     const body = { ...TRAITS, allow_list: [{ cidr: 'nowhere' }] };
-    const answer = await ana.call(createKey, { params: production(), body });
-    assert.equal(answer.json.field, 'allow_list[0].cidr');
+    const response = await ana.call(createKey, { params: production(), body });
+    assert.equal(response.json.field, 'allow_list[0].cidr');
     const params = { ...production(), id: 'key_00000000000000' };
     assert.equal((await ana.call(rotateKey, { params, body: { overlap_minutes: 1 } })).status, 404);
     assert.deepEqual(await listed(ana), []);
@@ -201,7 +201,7 @@ describe('a change in production under dual control', () => {
   });
 
   test('is every call that is declared so', async () => {
-    const dualControl = routes.map(({ dualControl }) => dualControl).filter((word) => word !== undefined);
+    const dualControl = routes.map(({ dualControl }) => dualControl).filter((rule) => rule !== undefined);
     assert.deepEqual(dualControl.sort(), [
       'account.settings',
       'key.create',
@@ -222,32 +222,32 @@ describe('a change in production under dual control', () => {
 
 describe('a decision', () => {
   test('is decided by another user than the requester', async () => {
-    const id = await ask(ana);
+    const id = await requestApproval(ana);
     for (const verdict of [approve, decline]) {
-      const answer = await ana.call(verdict, { params: of(id) });
-      assert.deepEqual([answer.status, answer.json.code], [403, 'not_allowed']);
+      const response = await ana.call(verdict, { params: of(id) });
+      assert.deepEqual([response.status, response.json.code], [403, 'not_allowed']);
     }
     assert.equal((await listed(ana))[0].status, 'waiting');
   });
 
   test('is made once', async () => {
-    const id = await ask(ana);
-    const answers = await Promise.all([approve, decline].map((verdict) => ben.call(verdict, { params: of(id) })));
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409]);
+    const id = await requestApproval(ana);
+    const responses = await Promise.all([approve, decline].map((verdict) => ben.call(verdict, { params: of(id) })));
+    assert.deepEqual(responses.map(({ status }) => status).sort(), [200, 409]);
   });
 
   test('that declines is final', async () => {
-    const id = await ask(ana);
+    const id = await requestApproval(ana);
     await ben.call(decline, { params: of(id) });
-    const answer = await ana.call(executeApproval, { params: of(id) });
-    assert.deepEqual([answer.status, answer.json.code], [409, 'changed_meanwhile']);
+    const response = await ana.call(executeApproval, { params: of(id) });
+    assert.deepEqual([response.status, response.json.code], [409, 'changed_meanwhile']);
     const [shown] = await listed(ana);
     assert.deepEqual([shown.status, shown.decided_by], ['declined', 'Ben']);
     assert.equal(await keysMade(), 0);
   });
 
   test('about a request of another account is unknown', async () => {
-    const id = await ask(ana);
+    const id = await requestApproval(ana);
     const stranger = await newPerson(service, await service.newAccount(), 'owner');
     const [theirs] = await service.console.people.team.listMembershipsOf(stranger.id);
     const params = { account: theirs?.account ?? '', id };
@@ -258,16 +258,16 @@ describe('a decision', () => {
 
 describe('an execution', () => {
   test('requires the approval, and is only for the requester', async () => {
-    const id = await ask(ana);
+    const id = await requestApproval(ana);
     assert.equal((await ana.call(executeApproval, { params: of(id) })).status, 409);
     await ben.call(approve, { params: of(id) });
-    const answer = await ben.call(executeApproval, { params: of(id) });
-    assert.deepEqual([answer.status, answer.json.code], [403, 'not_allowed']);
+    const response = await ben.call(executeApproval, { params: of(id) });
+    assert.deepEqual([response.status, response.json.code], [403, 'not_allowed']);
     assert.equal(await keysMade(), 0);
   });
 
   test('still requires the permission for the change itself', async () => {
-    const id = await ask(ben);
+    const id = await requestApproval(ben);
     await ana.call(approve, { params: of(id) });
     await run((transaction) => service.console.people.team.changeRole(transaction, account, ben.id, 'analyst'));
     assert.equal((await ben.call(executeApproval, { params: of(id) })).status, 403);
@@ -278,7 +278,7 @@ describe('an execution', () => {
   });
 
   test('is not valid with the approval of a user who may no longer approve', async () => {
-    const id = await ask(ana);
+    const id = await requestApproval(ana);
     await ben.call(approve, { params: of(id) });
     await run((transaction) => service.console.people.team.changeRole(transaction, account, ben.id, 'auditor'));
     assert.equal((await ana.call(executeApproval, { params: of(id) })).json.code, 'not_possible');
@@ -288,12 +288,12 @@ describe('an execution', () => {
   test('that fails is reported and final', async () => {
     const key = await service.newKey(account, { environment: 'production' });
     const params = { ...production(), id: key.id };
-    const asked = await ana.call(editKey, { params, body: { ...TRAITS, revision: 1 } });
-    const id = asked.json.approval;
+    const approval = await ana.call(editKey, { params, body: { ...TRAITS, revision: 1 } });
+    const id = approval.json.approval;
     await ben.call(approve, { params: of(id) });
     await run((transaction) => service.core.accounts.editKey(transaction, key.id, { name: 'meanwhile' }));
-    const answer = await ana.call(executeApproval, { params: of(id) });
-    assert.deepEqual([answer.status, answer.json.code], [409, 'changed_meanwhile']);
+    const response = await ana.call(executeApproval, { params: of(id) });
+    assert.deepEqual([response.status, response.json.code], [409, 'changed_meanwhile']);
     assert.equal((await listed(ana))[0].status, 'done');
     assert.equal((await service.core.accounts.getKey(key.id)).name, 'meanwhile');
     const outcomes = (await recorded()).filter(({ action }) => action === 'approval.carried-out');
@@ -312,9 +312,9 @@ describe('an execution', () => {
     const lines = new Map(shown.summary.map(({ name, value }: { name: string; value: string }) => [name, value]));
     assert.deepEqual([lines.get('key'), lines.get('name')], ['old name', 'new name']);
     await ben.call(approve, { params: of(json.approval) });
-    const answer = await ana.call(executeApproval, { params: of(json.approval) });
-    assert.equal(answer.status, 200, answer.text);
-    assert.equal(answer.json.result.key.name, 'new name');
+    const response = await ana.call(executeApproval, { params: of(json.approval) });
+    assert.equal(response.status, 200, response.text);
+    assert.equal(response.json.result.key.name, 'new name');
     const list = await ana.call(listKeys, { params: production() });
     assert.equal(list.json.keys[0].name, 'new name');
   });
@@ -322,7 +322,7 @@ describe('an execution', () => {
 
 describe('a withdrawal', () => {
   test('is for the requester', async () => {
-    const id = await ask(ana);
+    const id = await requestApproval(ana);
     assert.equal((await ben.call(withdrawApproval, { params: of(id) })).status, 403);
     assert.equal((await ana.call(withdrawApproval, { params: of(id) })).status, 200);
     assert.equal((await ben.call(approve, { params: of(id) })).status, 404);
@@ -332,18 +332,18 @@ describe('a withdrawal', () => {
 
 describe('a stored request', () => {
   test('is sealed, and its change is erased once it is completed', async () => {
-    const id = await ask(ana, { ...TRAITS, name: 'a name that is sealed' });
-    const kept = async () => {
+    const id = await requestApproval(ana, { ...TRAITS, name: 'a name that is sealed' });
+    const storedRows = async () => {
       const [row] = await service.core.database.read('select record, call from approvals where id = ?', id);
       return [row?.['record'], row?.['call']].map((value) => (value ? Buffer.from(value as Uint8Array) : value));
     };
-    for (const part of await kept()) assert.equal((part as Buffer).includes('a name that is sealed'), false);
+    for (const part of await storedRows()) assert.equal((part as Buffer).includes('a name that is sealed'), false);
     await ben.call(decline, { params: of(id) });
-    assert.equal((await kept())[1], null);
+    assert.equal((await storedRows())[1], null);
   });
 
   test('applies to its change only, and nothing else is executed instead', async () => {
-    const [id, other] = [await ask(ana), await ask(ana, { ...TRAITS, name: 'other' })];
+    const [id, other] = [await requestApproval(ana), await requestApproval(ana, { ...TRAITS, name: 'other' })];
     await ben.call(approve, { params: of(id) });
     const sql = 'update approvals set call = (select call from approvals where id = ?) where id = ?';
     await service.core.database.commit({ writes: [{ sql, rows: [[other, id]] }] });
@@ -356,10 +356,10 @@ describe('a stored request', () => {
     const call = { params: {}, body: 'x'.repeat(LIMITS.approvalCallCharacters) };
     const large = { environment: 'production', action: 'key.create', summary: [], call } as const;
     const acting = { account, person: ana };
-    let asked = 0;
+    let count = 0;
     const one = async (): Promise<string> => {
       const id = await run((transaction) => approvals.request(transaction, acting, large));
-      asked++;
+      count++;
       return id;
     };
     const first = await one();
@@ -367,13 +367,13 @@ describe('a stored request', () => {
       for (;;) await one();
     };
     await assert.rejects(untilFull(), { code: 'not_possible' });
-    assert.equal(asked, LIMITS.pendingApprovalBytes / LIMITS.approvalCallCharacters);
+    assert.equal(count, LIMITS.pendingApprovalBytes / LIMITS.approvalCallCharacters);
     await run((transaction) => approvals.withdraw(transaction, acting, first));
     await one();
   });
 
   test('cannot be approved by writing to the database', async () => {
-    const id = await ask(ana);
+    const id = await requestApproval(ana);
     const sql = "update approvals set status = 'approved', decided_by = ? where id = ?";
     await service.core.database.commit({ writes: [{ sql, rows: [[ben.id, id]] }] });
     assert.equal((await ana.call(executeApproval, { params: of(id) })).status, 404);
@@ -381,9 +381,9 @@ describe('a stored request', () => {
   });
 
   test('counts toward a limit of pending requests', async () => {
-    for (let asked = 0; asked < LIMITS.pendingApprovals; asked++) await ask(ana);
-    const answer = await ben.call(createKey, { params: production(), body: TRAITS });
-    assert.deepEqual([answer.status, answer.json.code], [400, 'not_possible']);
+    for (let count = 0; count < LIMITS.pendingApprovals; count++) await requestApproval(ana);
+    const response = await ben.call(createKey, { params: production(), body: TRAITS });
+    assert.deepEqual([response.status, response.json.code], [400, 'not_possible']);
   });
 
   test('counts toward a daily limit; all pending requests and the newest of the others are listed', async () => {
@@ -397,12 +397,12 @@ describe('a stored request', () => {
       call: { params: {}, body: '' },
     } as const;
     const first = await request();
-    for (let made = 1; made < LIMITS.approvalsPerDay; made++) {
+    for (let created = 1; created < LIMITS.approvalsPerDay; created++) {
       const id = await request();
       await run((transaction) => approvals.decide(transaction, acting(ben), id, 'declined'));
     }
-    const answer = await ana.call(createKey, { params: production(), body: TRAITS });
-    assert.deepEqual([answer.status, answer.json.code], [429, 'rate_limited']);
+    const response = await ana.call(createKey, { params: production(), body: TRAITS });
+    assert.deepEqual([response.status, response.json.code], [429, 'rate_limited']);
     const shown: { id: string; status: string }[] = await listed(ana);
     assert.equal(shown.at(-1)?.id, first);
     assert.equal(shown.filter(({ status }) => status === 'declined').length, LIMITS.endedApprovalsListed);
@@ -413,19 +413,19 @@ describe('a stored request', () => {
       const rows = await service.core.database.read('select record from approvals where account = ?account', account);
       return rows.reduce((sum, { record }) => sum + (record as Uint8Array).length, 0);
     };
-    const id = await ask(ana, { ...TRAITS, junk: 'x'.repeat(100_000) });
+    const id = await requestApproval(ana, { ...TRAITS, junk: 'x'.repeat(100_000) });
     assert.ok((await size()) < 10_000);
     await ben.call(approve, { params: of(id) });
     assert.equal((await ana.call(executeApproval, { params: of(id) })).json.result.key.name, 'till');
     const note = 'n'.repeat(LIMITS.allowListNoteCharacters);
     const long = Array.from({ length: LIMITS.allowListEntries }, () => ({ cidr: '127.0.0.1', note }));
-    const answer = await ana.call(createKey, { params: production(), body: { ...TRAITS, allow_list: long } });
-    assert.deepEqual([answer.status, answer.json.code], [400, 'not_possible']);
+    const response = await ana.call(createKey, { params: production(), body: { ...TRAITS, allow_list: long } });
+    assert.deepEqual([response.status, response.json.code], [400, 'not_possible']);
     assert.ok((await size()) < 10_000);
   });
 
   test('is in the audit log with each step', async () => {
-    const id = await ask(ana);
+    const id = await requestApproval(ana);
     await ben.call(approve, { params: of(id) });
     await ana.call(executeApproval, { params: of(id) });
     const steps = (await recorded()).filter(({ targets }) => targets?.includes(`approval:${id}`));
@@ -445,12 +445,12 @@ describe('the setting of dual control', () => {
     client.call(setDualControl, { params: { account }, body: { dual_control: isOn } });
 
   test('is disabled under dual control', async () => {
-    const asked = await set(ana, false);
-    assert.deepEqual([typeof asked.json.approval, asked.json.result], ['string', null]);
+    const approval = await set(ana, false);
+    assert.deepEqual([typeof approval.json.approval, approval.json.result], ['string', null]);
     assert.equal((await service.core.accounts.get(account)).dualControl, true);
-    await ben.call(approve, { params: of(asked.json.approval) });
-    const answer = await ana.call(executeApproval, { params: of(asked.json.approval) });
-    assert.deepEqual(answer.json, { action: 'account.settings', result: { dual_control: false } });
+    await ben.call(approve, { params: of(approval.json.approval) });
+    const response = await ana.call(executeApproval, { params: of(approval.json.approval) });
+    assert.deepEqual(response.json, { action: 'account.settings', result: { dual_control: false } });
     assert.equal((await service.core.accounts.get(account)).dualControl, false);
     const [event] = (await recorded()).filter(({ action }) => action === 'account.edited').slice(-1);
     assert.deepEqual([event?.actor.name, event?.detail], ['Ana', { dual_control: 'no' }]);
@@ -469,7 +469,7 @@ describe('the setting of dual control', () => {
 
 describe('an approval request after a day', () => {
   test('has expired, and its change is erased', async () => {
-    const id = await ask(ana);
+    const id = await requestApproval(ana);
     await ben.call(approve, { params: of(id) });
     const isForgotten = async (): Promise<boolean> => {
       const [row] = await service.core.database.read('select call from approvals where id = ?', id);

@@ -110,8 +110,8 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     for (const [field, sent, body] of wrong) {
       assertRefused(await desk.call(listAudit, { body }), 'invalid_field', field, sent);
       const params = { account: desk.account };
-      const answer = await operator.call(listServiceAudit, { body: { ...body, ...params } });
-      assertRefused(answer, 'invalid_field', field, sent);
+      const response = await operator.call(listServiceAudit, { body: { ...body, ...params } });
+      assertRefused(response, 'invalid_field', field, sent);
     }
   });
 
@@ -124,8 +124,8 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     assert.equal(first.records.length, 50);
     assert.ok(Date.parse(first.searched_back_to) <= Date.parse(first.records[49].at));
     assert.deepEqual([second.next, second.searched_back_to], [null, null]);
-    const places = [...first.records, ...second.records].map(({ lane, sequence }) => `${lane} ${sequence}`);
-    assert.equal(new Set(places).size, places.length);
+    const positions = [...first.records, ...second.records].map(({ lane, sequence }) => `${lane} ${sequence}`);
+    assert.equal(new Set(positions).size, positions.length);
     assert.equal(second.records.at(-1).action, 'account.created');
   });
 
@@ -187,30 +187,30 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     const { account } = caller;
     const auditor = await newAccountUser(service, account, { role: 'auditor' });
     const owner = await newAccountUser(service, account);
-    const look = async (body: object = {}, as = auditor) => successData(await as.call(listAudit, { body }));
-    const { records, next } = await look();
+    const readLog = async (body: object = {}, as = auditor) => successData(await as.call(listAudit, { body }));
+    const { records, next } = await readLog();
     assert.equal(records[0].action, 'audit.read', 'before the page is read');
-    await look();
-    await look({ cursor: next });
+    await readLog();
+    await readLog({ cursor: next });
     const line = (who: AccountUser, filters: string): string => `${who.person.id} audit.read ${account} ${filters}`;
     assert.deepEqual(await seenIn(account), [line(auditor, '-')]);
-    await look({}, owner);
-    await look({ outcome: 'missing', actor: VISA });
-    await look({ outcome: 'success', actor: 'another actor' });
+    await readLog({}, owner);
+    await readLog({ outcome: 'missing', actor: VISA });
+    await readLog({ outcome: 'success', actor: 'another actor' });
     const three = [line(auditor, '-'), line(owner, '-'), line(auditor, 'actor outcome')];
     assert.deepEqual(await seenIn(account), three);
     service.advance(5 * MINUTE);
-    await look({ cursor: next });
-    await look();
+    await readLog({ cursor: next });
+    await readLog();
     assert.deepEqual(await seenIn(account), [...three, line(auditor, '-')]);
   });
 
   test('reads by operators are recorded in the log of the account too, and reads of an unknown account nowhere', async () => {
     const account = await service.newAccount();
-    const look = async (body: object) => successData(await operator.call(listServiceAudit, { body }));
+    const readLog = async (body: object) => successData(await operator.call(listServiceAudit, { body }));
     const exported = async (query: Record<string, string>): Promise<string> =>
       String((await operator.call(exportServiceAudit, { query })).headers['content-disposition']);
-    await look({ account });
+    await readLog({ account });
     await exported({ account });
     for (const odd of [VISA, 'acct_none', 'a"; filename=ü']) {
       const refused = await operator.call(exportServiceAudit, { query: { account: odd } });
@@ -246,7 +246,7 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     assert.deepEqual(await statuses(auditor), [429, 429, 429]);
     assert.deepEqual(await statuses(other), [200, 200, 200]);
     for (const end of ends.slice(0, -1)) end();
-    for (let turn = 0; turn < LIMITS.auditReadsPerUser; turn++)
+    for (let read = 0; read < LIMITS.auditReadsPerUser; read++)
       assert.deepEqual(await statuses(auditor), [200, 200, 200]);
     ends.at(-1)?.();
   });
@@ -282,8 +282,8 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
         },
       ],
     });
-    for (const answer of [await desk.call(verifyAudit), await operator.call(verifyServiceAudit)]) {
-      const { ok, fault } = successData(answer);
+    for (const response of [await desk.call(verifyAudit), await operator.call(verifyServiceAudit)]) {
+      const { ok, fault } = successData(response);
       assert.equal(ok, false);
       assert.ok(fault !== null);
       assert.match(formatReason(fault), new RegExp(`account ${desk.account}, lane [0-9]+, record 1: changed`));

@@ -83,8 +83,8 @@ describe('a call, before its body is read,', () => {
     const { email, password } = owner;
     const { csrf_token: word } = (await client.send('POST', '/api/sign-in', { email, password })).json;
     for (const definition of long) {
-      const answer = await announce(definition, { cookie: client.cookie ?? '', 'x-csrf-token': word });
-      assert.deepEqual(answer, { status: 401, code: 'not_signed_in' }, lineOf(definition));
+      const response = await announce(definition, { cookie: client.cookie ?? '', 'x-csrf-token': word });
+      assert.deepEqual(response, { status: 401, code: 'not_signed_in' }, lineOf(definition));
     }
   });
 });
@@ -130,15 +130,15 @@ describe('while the body of a call arrives', () => {
 
   test('a session that expires has no effect', async () => {
     const user = await newOwner();
-    const answer = await trickle(user, () => user.call(signOut));
-    assert.deepEqual(answer, { status: 401, code: 'not_signed_in' });
+    const response = await trickle(user, () => user.call(signOut));
+    assert.deepEqual(response, { status: 401, code: 'not_signed_in' });
   });
 
   test('a role that is removed has no effect', async () => {
     const user = await newOwner();
     const toAnalyst = { params: { ...params, person: user.id }, body: { role: 'analyst' } };
-    const answer = await trickle(user, () => owner.call(changeRole, toAnalyst));
-    assert.deepEqual(answer, { status: 403, code: 'not_allowed' });
+    const response = await trickle(user, () => owner.call(changeRole, toAnalyst));
+    assert.deepEqual(response, { status: 403, code: 'not_allowed' });
   });
 });
 
@@ -149,8 +149,8 @@ test('a call with fields and no body has no JSON', async () => {
 
 describe('a body that is too large', () => {
   const assertTooLarge = async (definition: Definition, length: number): Promise<void> => {
-    const answer = await announce(definition, own(), length);
-    assert.deepEqual(answer, { status: 413, code: 'body_too_large' }, lineOf(definition));
+    const response = await announce(definition, own(), length);
+    assert.deepEqual(response, { status: 413, code: 'body_too_large' }, lineOf(definition));
   };
 
   test('is limited by its length, for each call by its own limit', async () => {

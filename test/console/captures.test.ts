@@ -38,8 +38,8 @@ describe('captures in the console', { timeout: 120_000 }, () => {
   });
 
   test('additional information of the merchant is shown as it was sent, with card numbers truncated', async () => {
-    const answer = await desk.call(showCapture, { params: { id } });
-    const { additional_info: text } = successData(answer);
+    const response = await desk.call(showCapture, { params: { id } });
+    const { additional_info: text } = successData(response);
     const lines = [
       '{',
       '  "order": 12345678901234567890,',
@@ -48,7 +48,7 @@ describe('captures in the console', { timeout: 120_000 }, () => {
       '}',
     ];
     assert.equal(text, lines.join('\n'));
-    assert.ok(!answer.text.includes(VISA));
+    assert.ok(!response.text.includes(VISA));
   });
 
   test('a capture without additional information has none', async () => {

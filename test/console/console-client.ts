@@ -57,7 +57,7 @@ export function newClient(service: TestService): ConsoleClient {
     csrf: '',
     async send(method, path, body, headers = {}) {
       const host = `localhost:${service.ports.console}`;
-      const answer = await service.call(method, path, {
+      const response = await service.call(method, path, {
         environment: 'console',
         ...(body !== undefined && { body }),
         headers: {
@@ -68,8 +68,8 @@ export function newClient(service: TestService): ConsoleClient {
           ...headers,
         },
       });
-      keepCookie(client, answer);
-      return answer;
+      keepCookie(client, response);
+      return response;
     },
     call: (definition, args = {}) => client.send(definition.method, pathOf(definition, args), args.body),
   };
@@ -144,8 +144,8 @@ function withCodes(client: ConsoleClient, known: Known, grant: { cookie: string;
     return totp(known.totpSecret, service.now());
   };
   const stepUp = async (): Promise<void> => {
-    const answer = await client.send('POST', '/api/step-up/code', { code: code() });
-    if (answer.status !== 200) throw new Error(`stepping up: ${answer.text}`);
+    const response = await client.send('POST', '/api/step-up/code', { code: code() });
+    if (response.status !== 200) throw new Error(`stepping up: ${response.text}`);
   };
   client.cookie = `${COOKIE}=${grant.cookie}`;
   client.csrf = grant.csrf;

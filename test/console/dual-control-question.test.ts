@@ -30,7 +30,7 @@ after(() => service.stop());
 
 const params = () => ({ params: { account } });
 const question = async () => successData(await ana.call(showDualControlQuestion, params()));
-const answer = (isOn: boolean) => ana.call(answerDualControlQuestion, { ...params(), body: { dual_control: isOn } });
+const response = (isOn: boolean) => ana.call(answerDualControlQuestion, { ...params(), body: { dual_control: isOn } });
 const key = (...permissions: Permission[]) => service.newKey(account, { environment: 'production', permissions });
 const isOn = async () => (await service.core.accounts.get(account)).dualControl;
 
@@ -43,7 +43,7 @@ async function edits() {
 describe('the question about two-person approval in production', () => {
   test('is shown once a second user may approve, to owners only', async () => {
     assert.deepEqual(await question(), { is_asked: false, is_recommended: false });
-    assertRefused(await answer(true), 'changed_meanwhile');
+    assertRefused(await response(true), 'changed_meanwhile');
     await joinAccount(ben, account, 'auditor');
     assert.equal((await question()).is_asked, false);
     await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
@@ -73,7 +73,7 @@ describe('the question about two-person approval in production', () => {
 
   test('is answered with yes, recorded, and not repeated', async () => {
     await joinAccount(ben, account, 'owner');
-    successData(await answer(true));
+    successData(await response(true));
     assert.equal(await isOn(), true);
     assert.deepEqual(await question(), { is_asked: false, is_recommended: false });
     const [record, ...others] = await edits();
@@ -86,10 +86,10 @@ describe('the question about two-person approval in production', () => {
 
   test('is answered with no, recorded, and not repeated', async () => {
     await joinAccount(ben, account, 'owner');
-    successData(await answer(false));
+    successData(await response(false));
     assert.equal(await isOn(), false);
     assert.equal((await question()).is_asked, false);
-    assertRefused(await answer(true), 'changed_meanwhile');
+    assertRefused(await response(true), 'changed_meanwhile');
     const [record] = await edits();
     assert.deepEqual([record.actor.id, record.detail], [ana.id, { dual_control: 'no' }]);
   });

@@ -29,8 +29,8 @@ after(() => service.stop());
 /** The secret of a new link, and where it leads. */
 async function invited(email: string, role = 'developer'): Promise<string> {
   await owner.stepUp();
-  const answer = await owner.call(inviteToTeam, { params: { account }, body: { email, role } });
-  const [origin = '', secret = ''] = executedResult(answer).url.split('/join#');
+  const response = await owner.call(inviteToTeam, { params: { account }, body: { email, role } });
+  const [origin = '', secret = ''] = executedResult(response).url.split('/join#');
   assert.equal(origin, `https://localhost:${service.ports.console}`);
   return secret;
 }
@@ -39,9 +39,9 @@ describe('an invitation', () => {
   test('shows its account and role, and enrolls a new user', async () => {
     const invitation = await invited('eva@example.com');
     const client = newClient(service);
-    const look = await client.call(showInvitation, { body: { invitation } });
+    const shown = await client.call(showInvitation, { body: { invitation } });
     assert.deepEqual(
-      { ...look.json, expires_at: undefined },
+      { ...shown.json, expires_at: undefined },
       {
         kind: 'invite',
         account_name: 'Tienda',
@@ -51,14 +51,18 @@ describe('an invitation', () => {
         expires_at: undefined,
       },
     );
-    const begun = await client.call(enroll, { body: { invitation, name: 'Eva', password: PASSWORD, language: 'es' } });
-    assert.equal(begun.status, 200, begun.text);
-    assert.match(begun.json.totp.uri, /^otpauth:\/\/totp\//);
-    client.csrf = begun.json.csrf_token;
+    const enrollment = await client.call(enroll, {
+      body: { invitation, name: 'Eva', password: PASSWORD, language: 'es' },
+    });
+    assert.equal(enrollment.status, 200, enrollment.text);
+    assert.match(enrollment.json.totp.uri, /^otpauth:\/\/totp\//);
+    client.csrf = enrollment.json.csrf_token;
     assert.equal((await client.call(showSession)).json.stage, 'enrolling');
     const wrong = await client.call(enrollByTotp, { body: { code: '000000' } });
     assert.deepEqual([wrong.status, wrong.json.field], [400, 'code']);
-    const joined = await client.call(enrollByTotp, { body: { code: totp(begun.json.totp.secret, service.now()) } });
+    const joined = await client.call(enrollByTotp, {
+      body: { code: totp(enrollment.json.totp.secret, service.now()) },
+    });
     assert.equal(joined.status, 200, joined.text);
     assert.equal(joined.json.recovery_codes.length, 10);
     assert.equal(joined.json.session.person.language, 'es');
@@ -73,20 +77,20 @@ describe('an invitation', () => {
   test('requires a password that is hard to guess, and never repeats it', async () => {
     const invitation = await invited('leo@example.com');
     const body = { invitation, name: 'Leo', password: 'password1234' };
-    const answer = await newClient(service).call(enroll, { body });
-    assert.deepEqual([answer.status, answer.json.field], [400, 'password']);
-    assert.ok(!answer.text.includes('password1234'));
+    const response = await newClient(service).call(enroll, { body });
+    assert.deepEqual([response.status, response.json.field], [400, 'password']);
+    assert.ok(!response.text.includes('password1234'));
   });
 
   test('offers passkeys, and accepts none that was created for another one', async () => {
     const invitation = await invited('pia@example.com');
     const client = newClient(service);
-    const begun = await client.call(enroll, { body: { invitation, name: 'Pia', password: PASSWORD } });
-    client.csrf = begun.json.csrf_token;
+    const enrollment = await client.call(enroll, { body: { invitation, name: 'Pia', password: PASSWORD } });
+    client.csrf = enrollment.json.csrf_token;
     const { json } = await client.call(beginPasskeyEnrollment);
     assert.equal(json.options.rp.id, 'localhost');
-    const answer = await client.call(enrollByPasskey, { body: { credential: { id: 'made-up', response: {} } } });
-    assert.deepEqual([answer.status, answer.json.code], [400, 'not_possible']);
+    const response = await client.call(enrollByPasskey, { body: { credential: { id: 'made-up', response: {} } } });
+    assert.deepEqual([response.status, response.json.code], [400, 'not_possible']);
     assert.equal((await client.call(showSession)).json.stage, 'enrolling');
   });
 
@@ -104,12 +108,12 @@ describe('an invitation', () => {
 
   test('that is invalid is rejected like one that has expired', async () => {
     const body = { invitation: 'A'.repeat(43) };
-    const answer = await newClient(service).call(showInvitation, { body });
-    assert.deepEqual([answer.status, answer.json.code], [400, 'not_possible']);
+    const response = await newClient(service).call(showInvitation, { body });
+    assert.deepEqual([response.status, response.json.code], [400, 'not_possible']);
     const invitation = await invited('ida@example.com');
     service.advance(3 * 86_400_000);
     const old = await newClient(service).call(showInvitation, { body: { invitation } });
-    assert.equal(old.text, answer.text);
+    assert.equal(old.text, response.text);
   });
 });
 
@@ -120,12 +124,12 @@ describe('a credential reset link', () => {
     const link = await head.call(resetMember, { params: { account, person: lost.id } });
     const [, invitation = ''] = executedResult(link).url.split('#');
     const client = newClient(service);
-    const look = await client.call(showInvitation, { body: { invitation } });
-    assert.deepEqual([look.json.kind, look.json.email, look.json.role], ['reset', lost.email, null]);
+    const shown = await client.call(showInvitation, { body: { invitation } });
+    assert.deepEqual([shown.json.kind, shown.json.email, shown.json.role], ['reset', lost.email, null]);
     const next = 'a whole new password 4 me';
-    const begun = await client.call(enroll, { body: { invitation, password: next } });
-    client.csrf = begun.json.csrf_token;
-    const { secret } = begun.json.totp;
+    const enrollment = await client.call(enroll, { body: { invitation, password: next } });
+    client.csrf = enrollment.json.csrf_token;
+    const { secret } = enrollment.json.totp;
     assert.equal((await client.call(enrollByTotp, { body: { code: totp(secret, service.now()) } })).status, 200);
     assert.equal((await lost.call(showSession)).json.stage, 'signed-out');
     await assert.rejects(signIn(lost));

@@ -24,12 +24,12 @@ const TRAITS = {
   allow_list: [{ cidr: '127.0.0.1', note: 'here' }],
 };
 
-async function made(traits: object = {}) {
+async function created(traits: object = {}) {
   await owner.stepUp();
-  const answer = await owner.call(createKey, { params: sandbox(), body: { ...TRAITS, ...traits } });
-  assert.equal(answer.status, 200, answer.text);
-  assert.equal(answer.json.approval, null);
-  return answer.json.result;
+  const response = await owner.call(createKey, { params: sandbox(), body: { ...TRAITS, ...traits } });
+  assert.equal(response.status, 200, response.text);
+  assert.equal(response.json.approval, null);
+  return response.json.result;
 }
 
 const events = async (action: string) =>
@@ -39,7 +39,7 @@ const events = async (action: string) =>
 
 describe('a key', () => {
   test('is created as requested, works, and is shown only once', async () => {
-    const { key, secret } = await made({ expires_at: '2099-01-01T00:00:00Z' });
+    const { key, secret } = await created({ expires_at: '2099-01-01T00:00:00Z' });
     assert.deepEqual(
       [key.name, key.description, key.permissions, key.allow_list, key.state, key.expires_at, key.revision],
       [
@@ -62,7 +62,7 @@ describe('a key', () => {
   });
 
   test('is listed in its environment only, the newest first', async () => {
-    const { key } = await made();
+    const { key } = await created();
     const list = await owner.call(listKeys, { params: sandbox() });
     assert.equal(list.json.keys[0].id, key.id);
     const production = await owner.call(listKeys, { params: { account, environment: 'production' } });
@@ -70,7 +70,7 @@ describe('a key', () => {
   });
 
   test('is changed from its current revision only; the audit log has the changed members', async () => {
-    const { key } = await made();
+    const { key } = await created();
     const params = { ...sandbox(), id: key.id };
     const body = { ...TRAITS, name: 'till 2', allow_list: [{ cidr: '10.0.0.0/8' }], revision: 1 };
     const edited = await owner.call(editKey, { params, body });
@@ -86,16 +86,16 @@ describe('a key', () => {
   });
 
   test('that a change leaves equal is not audited', async () => {
-    const { key } = await made();
+    const { key } = await created();
     const before = (await events('key.edited')).length;
     const body = { ...TRAITS, permissions: ['account:read', 'tokens:create'], revision: 1 };
-    const answer = await owner.call(editKey, { params: { ...sandbox(), id: key.id }, body });
-    assert.equal(answer.json.result.key.revision, 1);
+    const response = await owner.call(editKey, { params: { ...sandbox(), id: key.id }, body });
+    assert.equal(response.json.result.key.revision, 1);
     assert.equal((await events('key.edited')).length, before);
   });
 
   test('gets a successor, and expires after the overlap', async () => {
-    const { key } = await made();
+    const { key } = await created();
     const params = { ...sandbox(), id: key.id };
     const rotated = await owner.call(rotateKey, { params, body: { overlap_minutes: 60 } });
     assert.equal(rotated.status, 200, rotated.text);
@@ -108,10 +108,10 @@ describe('a key', () => {
   });
 
   test('is revoked, once', async () => {
-    const { key, secret } = await made();
+    const { key, secret } = await created();
     const params = { ...sandbox(), id: key.id };
-    const answer = await owner.call(revokeKey, { params });
-    assert.equal(answer.json.key.state, 'revoked');
+    const response = await owner.call(revokeKey, { params });
+    assert.equal(response.json.key.state, 'revoked');
     service.advance(5000);
     assert.equal((await service.call('GET', '/v1/account', { key: secret })).status, 403);
     assert.equal((await owner.call(revokeKey, { params })).json.code, 'not_possible');
@@ -129,15 +129,15 @@ describe('an invalid key', () => {
   ] as const)
     test(`is rejected with the name of the field: ${field} of ${Object.keys(wrong)[0]}`, async () => {
       await owner.stepUp();
-      const answer = await owner.call(createKey, { params: sandbox(), body: { ...TRAITS, ...wrong } });
-      assert.deepEqual([answer.status, answer.json.code, answer.json.field], [400, 'invalid_field', field]);
-      assert.ok(!/everything:do|10\.0\.0\.999|tomorrow-ish|1999/.test(answer.text), answer.text);
+      const response = await owner.call(createKey, { params: sandbox(), body: { ...TRAITS, ...wrong } });
+      assert.deepEqual([response.status, response.json.code, response.json.field], [400, 'invalid_field', field]);
+      assert.ok(!/everything:do|10\.0\.0\.999|tomorrow-ish|1999/.test(response.text), response.text);
     });
 });
 
 describe('keys of other tenants', () => {
   test('are unknown in another account, or in the other environment', async () => {
-    const { key } = await made();
+    const { key } = await created();
     const stranger = await newPerson(service, await service.newAccount('Other'), 'owner');
     const [theirs] = await stranger.service.console.people.team.listMembershipsOf(stranger.id);
     const elsewhere = { account: theirs?.account ?? '', environment: 'sandbox', id: key.id };
@@ -162,7 +162,7 @@ describe('keys of other tenants', () => {
 
 describe('a key that was altered in the database', () => {
   const altered = async () => {
-    const { key, secret } = await made();
+    const { key, secret } = await created();
     const sql = 'update api_keys set permissions = ? where id = ?';
     await commitOrThrow(service.core.database, { writes: [write(sql, ['["captures:retrieve"]', key.id], 1)] });
     return { params: { ...sandbox(), id: key.id }, secret };

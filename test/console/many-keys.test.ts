@@ -42,7 +42,7 @@ describe('the maximum number of keys', () => {
   let first: string;
 
   before(async () => {
-    for (let made = 0; made < MAX; made += 20) await makeMany(20, { allowList: FULL });
+    for (let created = 0; created < MAX; created += 20) await makeMany(20, { allowList: FULL });
     first = successData(await owner.call(listKeys, { params: sandbox() })).keys.at(-1).id;
   });
 
@@ -103,8 +103,8 @@ describe('an expired key', () => {
     assertRefused(refused, 'not_possible');
     assert.equal((await service.core.accounts.getKey(short.id)).revision, 1);
     const { expires_at: _, ...ended } = body;
-    const kept = { ...ended, expires_at: new Date(short.expiresAt ?? 0).toISOString() };
-    assert.equal((await other.call(editKey, { params, body: kept })).status, 200);
+    const expected = { ...ended, expires_at: new Date(short.expiresAt ?? 0).toISOString() };
+    assert.equal((await other.call(editKey, { params, body: expected })).status, 200);
   });
 });
 
@@ -112,7 +112,7 @@ describe('keys that are created and revoked repeatedly', () => {
   test('are limited in 24 hours, and the newest of them are listed', async () => {
     const whose = await service.newAccount();
     const other = await newPerson(service, whose, 'owner');
-    for (let made = 0; made < LIMITS.keysCreatedPerDay; made += MAX)
+    for (let created = 0; created < LIMITS.keysCreatedPerDay; created += MAX)
       await Promise.all(
         (await makeMany(MAX, {}, whose)).map(({ key }) =>
           service.core.transactions.run({ origin: BY_TEST }, (transaction) =>

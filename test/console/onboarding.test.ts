@@ -38,10 +38,10 @@ const stepsOf = async (owner: UserClient, account: string): Promise<Record<strin
 
 const WANTED = { environment: 'production', processor: 'koin', note: 'We open in March' };
 
-async function asked(owner: UserClient, account: string, wanted: object = WANTED): Promise<string> {
-  const answer = await owner.call(requestActivation, { params: { account }, body: wanted });
-  assert.equal(answer.status, 200, answer.text);
-  return answer.json.id;
+async function submitRequest(owner: UserClient, account: string, request: object = WANTED): Promise<string> {
+  const response = await owner.call(requestActivation, { params: { account }, body: request });
+  assert.equal(response.status, 200, response.text);
+  return response.json.id;
 }
 
 describe('onboarding', () => {
@@ -98,8 +98,8 @@ describe('onboarding', () => {
 describe('a request for activation', () => {
   test('is pending until the operator enables payments', async () => {
     const { account, owner } = await merchant();
-    const wanted = { environment: 'sandbox', processor: 'simulator', note: 'Please' };
-    const id = await asked(owner, account, wanted);
+    const request = { environment: 'sandbox', processor: 'simulator', note: 'Please' };
+    const id = await submitRequest(owner, account, request);
     assert.equal((await stepsOf(owner, account))['activation_requested'], 'waiting');
     const { requests } = (await operator.call(listActivationRequests)).json;
     const own = requests.find(({ account: whose }: { account: string }) => whose === account);
@@ -122,7 +122,7 @@ describe('a request for activation', () => {
 
   test('remains pending when payments cannot be enabled', async () => {
     const { account, owner } = await merchant();
-    const id = await asked(owner, account);
+    const id = await submitRequest(owner, account);
     const params = { id: account, request: id };
     await operator.stepUp();
     const refused = await operator.call(approveActivation, { params, body: { processor: 'koin' } });
@@ -140,7 +140,7 @@ describe('a request for activation', () => {
   test('is approved with its content, or not at all: a withdrawn request enables nothing', async () => {
     const { account, owner } = await merchant();
     const wanted = { environment: 'sandbox', processor: 'simulator', note: '' } as const;
-    const id = await asked(owner, account, wanted);
+    const id = await submitRequest(owner, account, wanted);
     const { core } = service;
     const requests = new ActivationRequests({ ...core, processors: core.activations.processors });
     const request = await requests.getPending(account, id);
@@ -165,15 +165,15 @@ describe('a request for activation', () => {
     await operator.stepUp();
     for (let round = 0; round < 6; round++) {
       const { account, owner } = await merchant();
-      const id = await asked(owner, account, { environment: 'sandbox', processor: 'simulator' });
+      const id = await submitRequest(owner, account, { environment: 'sandbox', processor: 'simulator' });
       const params = { id: account, request: id };
       const approving = () => operator.call(approveActivation, { params, body: { processor: 'simulator' } });
       const declining = () => operator.call(declineActivation, { params, body: { decision_note: 'no' } });
       const withdrawing = () => owner.call(withdrawActivationRequest, { params: { account, id } });
       const all = [approving, declining, withdrawing];
       // Each of them starts first in some rounds.
-      const answers = await Promise.all([...all.slice(round % 3), ...all.slice(0, round % 3)].map((act) => act()));
-      assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409, 409]);
+      const responses = await Promise.all([...all.slice(round % 3), ...all.slice(0, round % 3)].map((act) => act()));
+      assert.deepEqual(responses.map(({ status }) => status).sort(), [200, 409, 409]);
       const { requests, payments } = await onboarding(owner, account);
       const [{ status }] = requests;
       assert.equal(payments[1].enabled, status === 'approved', status);
@@ -182,7 +182,7 @@ describe('a request for activation', () => {
 
   test('is declined with a reason, withdrawn, and submitted again; one is pending at a time', async () => {
     const { account, owner } = await merchant();
-    const first = await asked(owner, account);
+    const first = await submitRequest(owner, account);
     const second = await owner.call(requestActivation, { params: { account }, body: WANTED });
     assert.deepEqual([second.status, second.json.code], [400, 'not_possible']);
     const params = { id: account, request: first };
@@ -192,7 +192,7 @@ describe('a request for activation', () => {
       (await operator.call(declineActivation, { params, body: { decision_note: 'Papers missing' } })).status,
       200,
     );
-    const next = await asked(owner, account);
+    const next = await submitRequest(owner, account);
     assert.equal((await owner.call(withdrawActivationRequest, { params: { account, id: next } })).status, 200);
     assert.equal((await owner.call(withdrawActivationRequest, { params: { account, id: next } })).status, 409);
     const { requests } = await onboarding(owner, account);
@@ -218,8 +218,8 @@ describe('a request for activation', () => {
   test('has a daily limit', async () => {
     const { account, owner } = await merchant();
     const params = { account };
-    for (let made = 0; made < LIMITS.activationRequestsPerDay; made++) {
-      const id = await asked(owner, account);
+    for (let created = 0; created < LIMITS.activationRequestsPerDay; created++) {
+      const id = await submitRequest(owner, account);
       assert.equal((await owner.call(withdrawActivationRequest, { params: { account, id } })).status, 200);
     }
     const refused = await owner.call(requestActivation, { params, body: WANTED });
@@ -232,7 +232,7 @@ describe('a request for activation', () => {
     const body = { environment: 'sandbox', processor: 'bank-of-nowhere' };
     const wrong = await owner.call(requestActivation, { params: { account }, body });
     assert.deepEqual([wrong.status, wrong.json.field, wrong.text.includes('nowhere')], [400, 'processor', false]);
-    const id = await asked(owner, account);
+    const id = await submitRequest(owner, account);
     const elsewhere = await merchant();
     const stolen = { params: { account: elsewhere.account, id } };
     assert.equal((await elsewhere.owner.call(withdrawActivationRequest, stolen)).status, 404);
@@ -243,7 +243,7 @@ describe('a request for activation', () => {
 
   test('is sealed in the database', async () => {
     const { account, owner } = await merchant();
-    await asked(owner, account);
+    await submitRequest(owner, account);
     const [row] = await service.core.database.read(
       'select record from activation_requests where account = ?account',
       account,

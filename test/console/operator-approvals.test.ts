@@ -215,8 +215,8 @@ describe('an operator in the console', () => {
   });
 
   test('decides an activation request when a member has approved the settings, and not before', async () => {
-    const wanted = { environment: 'production', processor: 'simulator' };
-    const { id } = successData(await ana.call(requestActivation, { params: { account }, body: wanted }));
+    const request = { environment: 'production', processor: 'simulator' };
+    const { id } = successData(await ana.call(requestActivation, { params: { account }, body: request }));
     const body = { processor: 'simulator', force: true, decision_note: 'Welcome' };
     const params = { id: account, request: id };
     const first = successData(await operator.call(approveActivation, { params, body }));
@@ -227,8 +227,8 @@ describe('an operator in the console', () => {
   });
 
   test('changes nothing when the activation request was withdrawn; the approval is still pending', async () => {
-    const wanted = { environment: 'production', processor: 'simulator' };
-    const { id } = successData(await ana.call(requestActivation, { params: { account }, body: wanted }));
+    const request = { environment: 'production', processor: 'simulator' };
+    const { id } = successData(await ana.call(requestActivation, { params: { account }, body: request }));
     const body = { processor: 'simulator', force: true };
     const { approval } = successData(
       await operator.call(approveActivation, { params: { id: account, request: id }, body }),
@@ -303,8 +303,8 @@ describe('the use cases themselves', () => {
   test('execute one approval once, however many users approve it concurrently', async () => {
     const id = await waits(run(...SIMULATOR));
     await ben.stepUp();
-    const answers = await Promise.all([ana, ben, ana].map((person) => person.call(approve, of(id))));
-    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409, 409]);
+    const responses = await Promise.all([ana, ben, ana].map((person) => person.call(approve, of(id))));
+    assert.deepEqual(responses.map(({ status }) => status).sort(), [200, 409, 409]);
     assert.equal((await recorded('payments.enabled')).length, 1);
   });
 });
@@ -339,12 +339,12 @@ describe('an approval that was changed in the database', () => {
   });
 
   test('is deleted with its content when it expires, audited, and does not block others', async () => {
-    const [changed, whole] = [await waits(run(...SIMULATOR)), await waits(run(...SIMULATOR))];
+    const [changed, intact] = [await waits(run(...SIMULATOR)), await waits(run(...SIMULATOR))];
     const sql = "update approvals set status = 'approved' where id = ?";
     await service.core.database.commit({ writes: [{ sql, rows: [[changed]] }] });
     service.advance(DAY + 1);
     const found = () => service.core.database.read('select id from approvals where id = ?', changed);
-    await eventually(async () => (await found()).length === 0 && (await isErased(whole)));
+    await eventually(async () => (await found()).length === 0 && (await isErased(intact)));
     const rows = await service.core.database.read('select record from journal where account = 0');
     const records = rows.map((row) => JSON.parse(String(row['record'])));
     const tampered = records.filter(({ action }) => action === 'record.altered');

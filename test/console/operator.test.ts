@@ -62,9 +62,9 @@ describe('accounts', () => {
 
   test('are created with an invitation for their owner, or not at all', async () => {
     const body = { name: 'Zapatos', owner_email: 'owner@example.com' };
-    const made = await operator.call(createAccount, { body });
-    assert.equal(made.status, 200, made.text);
-    assert.match(made.json.invitation.url, /^https:\/\/localhost:\d+\/join#[\w-]{43}$/);
+    const created = await operator.call(createAccount, { body });
+    assert.equal(created.status, 200, created.text);
+    assert.match(created.json.invitation.url, /^https:\/\/localhost:\d+\/join#[\w-]{43}$/);
     const before = (await service.core.accounts.list()).length;
     const wrong = await operator.call(createAccount, { body: { ...body, owner_email: 'no address' } });
     assert.deepEqual([wrong.status, wrong.json.field], [400, 'owner_email']);
@@ -153,9 +153,9 @@ describe('payments of an account', () => {
         ],
       ],
     ] as const) {
-      const answer = await operator.call(enablePayments, { params, body: { processor: 'simulator', settings } });
-      assert.deepEqual([answer.status, answer.json.field], [400, field], answer.text);
-      assert.ok(!answer.text.includes('ages and ages'));
+      const response = await operator.call(enablePayments, { params, body: { processor: 'simulator', settings } });
+      assert.deepEqual([response.status, response.json.field], [400, field], response.text);
+      assert.ok(!response.text.includes('ages and ages'));
     }
     const production = { id, where: 'production' };
     const keeps = { processor: 'simulator', force: true, settings: [{ name: 'erase-sad', value: 'false' }] };

@@ -130,17 +130,17 @@ describe('the overview', { timeout: 120_000 }, () => {
     await count(account, { tokens: 100 });
     service.advance(2 * DAY - HOUR);
     await count(account, { tokens: 1000 });
-    const made = async (days: string) => {
+    const created = async (days: string) => {
       const desk = await newAccountUser(service, account);
       const { period, before } = successData(await desk.call(showOverview, { query: { days } }));
       return [period.tokens, before.tokens];
     };
-    assert.deepEqual(await made('1'), [1000, 100]);
+    assert.deepEqual(await created('1'), [1000, 100]);
     // Two days ago it was counted at noon and at three; what came at four is later than now.
-    assert.deepEqual(await made('2'), [1000, 11]);
-    assert.deepEqual(await made('3'), [1111, 0]);
+    assert.deepEqual(await created('2'), [1000, 11]);
+    assert.deepEqual(await created('3'), [1111, 0]);
     service.advance(HOUR);
-    assert.deepEqual(await made('2'), [1000, 111]);
+    assert.deepEqual(await created('2'), [1000, 111]);
   });
 
   test('shows the number of records, payments by outcome, and those in doubt', async () => {
@@ -163,8 +163,8 @@ describe('the overview', { timeout: 120_000 }, () => {
     await count(account, { tokens: 1 });
     const desks = await Promise.all([newAccountUser(service, account), newAccountUser(service, account)]);
     const seen = async () => {
-      const answers = await Promise.all([...desks, ...desks, ...desks].map((desk) => desk.call(showOverview)));
-      return new Set(answers.map((answer) => successData(answer).period.tokens));
+      const responses = await Promise.all([...desks, ...desks, ...desks].map((desk) => desk.call(showOverview)));
+      return new Set(responses.map((response) => successData(response).period.tokens));
     };
     assert.deepEqual(await seen(), new Set([1]));
     await count(account, { tokens: 1 });

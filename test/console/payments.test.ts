@@ -49,8 +49,8 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       const own = await newMerchant(service);
       const other = await newAccountUser(service, own.account);
       const id = await own.opened('authorization', { reference: `A ${VISA}` });
-      const answer = await other.call(listPayments, { body: {} });
-      const { payments, next, searched_back_to } = successData(answer);
+      const response = await other.call(listPayments, { body: {} });
+      const { payments, next, searched_back_to } = successData(response);
       assert.deepEqual([next, searched_back_to], [null, null]);
       const [{ created_at, ...rest }] = payments;
       assert.ok(Date.parse(created_at) <= service.now());
@@ -68,19 +68,19 @@ describe('payments in the console', { timeout: 180_000 }, () => {
         is_in_doubt: false,
         is_altered: false,
       });
-      assert.ok(!answer.text.includes(VISA));
+      assert.ok(!response.text.includes(VISA));
     });
 
     test('each filter finds the matching payments, and no others', async () => {
       const own = await newMerchant(service);
       const other = await newAccountUser(service, own.account);
-      const begun = service.now();
+      const startedAt = service.now();
       const one = await own.opened('authorization', { amount: 10, currency: 'USD', reference: 'one' });
       service.advance(10 * MINUTE);
       const two = await own.opened('payment', { amount: 10, currency: 'JPY', reference: 'two' });
       const declined = await own.order('authorization', { amount: REJECTED, currency: 'EUR', reference: 'three' });
       const three = declined.json.data.transaction_info.transaction_id;
-      const at = (minutes: number): string => new Date(begun + minutes * MINUTE).toISOString();
+      const at = (minutes: number): string => new Date(startedAt + minutes * MINUTE).toISOString();
       const filters: readonly [object, string[]][] = [
         [{}, [three, two, one]],
         [{ status: 'Declined' }, [three]],
@@ -195,8 +195,8 @@ describe('payments in the console', { timeout: 180_000 }, () => {
     });
 
     test('that was declined has a reason, and no allowed operation', async () => {
-      const answer = await merchant.order('authorization', { amount: REJECTED });
-      const { status, reason, can, operations } = await shown(answer.json.data.transaction_info.transaction_id);
+      const response = await merchant.order('authorization', { amount: REJECTED });
+      const { status, reason, can, operations } = await shown(response.json.data.transaction_info.transaction_id);
       assert.deepEqual(
         [status, reason, operations[0].state, operations[0].reason],
         ['Declined', 'Rejected', 'refused', 'Rejected'],
@@ -213,9 +213,9 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       );
       const { can, expected_operations } = successData(await other.call(showPayment, { params: { id } }));
       assert.deepEqual([can.capture, can.void, can.capturable], [false, false, '0.00']);
-      const answer = await other.call(capturePaymentManually, { params: { id }, body: { expected_operations } });
-      assertRefused(answer, 'not_possible');
-      assert.match(answer.json.message, /not enabled/);
+      const response = await other.call(capturePaymentManually, { params: { id }, body: { expected_operations } });
+      assertRefused(response, 'not_possible');
+      assert.match(response.json.message, /not enabled/);
     });
   });
 
@@ -230,16 +230,16 @@ describe('payments in the console', { timeout: 180_000 }, () => {
     );
     const { can, status } = successData(await other.call(showPayment, { params: { id } }));
     assert.deepEqual([status, can.capture, can.void], ['Authorized', false, false]);
-    const answers = [
+    const responses = [
       await other.call(capturePaymentManually, { params: { id }, body: { expected_operations: 1 } }),
       await other.call(voidPaymentManually, { params: { id }, body: { expected_operations: 1 } }),
       await other.call(deleteToken, { params: { token } }),
       await other.call(deleteCapture, { params: { id: capture } }),
       await other.call(tryPayload, { body: { kind: 'hash', hash_type: 'SHA256', payload: 'x' } }),
     ];
-    for (const answer of answers) {
-      assertRefused(answer, 'not_possible');
-      assert.equal(answer.json.message, 'The account is suspended.');
+    for (const response of responses) {
+      assertRefused(response, 'not_possible');
+      assert.equal(response.json.message, 'The account is suspended.');
     }
     successData(await other.call(showToken, { params: { token } }));
     successData(await other.call(showCapture, { params: { id: capture } }));
@@ -290,10 +290,10 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       const id = await merchant.opened('payment');
       await desk.person.stepUp();
       const body = { expected_operations: 1, amount: '1.00' };
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 4 }, () => desk.call(refundPaymentManually, { params: { id }, body })),
       );
-      const codes = answers.map(({ status, json }) => (status === 200 ? 'done' : json.code));
+      const codes = responses.map(({ status, json }) => (status === 200 ? 'done' : json.code));
       assert.deepEqual(
         codes.filter((code) => code === 'done'),
         ['done'],
@@ -306,7 +306,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
     test('an unknown outcome is not a failure: the payment shows it', async () => {
       const own = await newMerchant(service, { 'timeout-ms': '1000' });
       const other = await newAccountUser(service, own.account);
-      const id = await own.opened('authorization', { words: '_capture_timeout' });
+      const id = await own.opened('authorization', { triggers: '_capture_timeout' });
       const result = executedResult(
         await other.call(capturePaymentManually, { params: { id }, body: { expected_operations: 1 } }),
       );
@@ -391,7 +391,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
         'payment_state',
         'id',
       );
-      const asked = successData(
+      const approval = successData(
         await owner.call(refundPaymentManually, { params: { id }, body: { expected_operations: 1 } }),
       );
       const [waiting] = successData(await second.call(listApprovals)).approvals;
@@ -401,8 +401,8 @@ describe('payments in the console', { timeout: 180_000 }, () => {
         { name: 'amount', value: '125.50 USD' },
       ]);
       await second.person.stepUp();
-      successData(await second.call(approve, { params: { id: asked.approval } }));
-      successData(await owner.call(executeApproval, { params: { id: asked.approval } }));
+      successData(await second.call(approve, { params: { id: approval.approval } }));
+      successData(await owner.call(executeApproval, { params: { id: approval.approval } }));
       const payment = successData(await owner.call(showPayment, { params: { id } }));
       assert.deepEqual([payment.refunded_amount, payment.operations.length], ['125.50', 2]);
     });

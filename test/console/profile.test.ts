@@ -35,18 +35,18 @@ const stageOf = async (client: ConsoleClient) => (await client.call(showSession)
 describe('a profile', () => {
   test('shows factors and sessions, the current one first, without secrets', async () => {
     const second = await signIn(ana);
-    const answer = await second.call(showProfile);
-    const { factors, sessions, recovery_codes_left: codes } = answer.json;
+    const response = await second.call(showProfile);
+    const { factors, sessions, recovery_codes_left: codes } = response.json;
     assert.deepEqual([factors.length, factors[0].kind, codes], [1, 'totp', 10]);
     assert.deepEqual([sessions.length, sessions[0].is_current, sessions[1].is_current], [2, true, false]);
     assert.deepEqual([sessions[0].address, sessions[0].agent], ['127.0.0.1', 'test']);
-    for (const secret of [second.csrf, ana.csrf, ana.totpSecret]) assert.ok(!answer.text.includes(secret));
+    for (const secret of [second.csrf, ana.csrf, ana.totpSecret]) assert.ok(!response.text.includes(secret));
   });
 
   test('rejects a card number in a name, which the audit log would store permanently', async () => {
-    const answer = await ana.call(editProfile, { body: { name: 'Ana 4111-1111 1111 1111' } });
-    assert.deepEqual([answer.status, answer.json.field], [400, 'name']);
-    assert.ok(!answer.text.includes('4111'));
+    const response = await ana.call(editProfile, { body: { name: 'Ana 4111-1111 1111 1111' } });
+    assert.deepEqual([response.status, response.json.field], [400, 'name']);
+    assert.ok(!response.text.includes('4111'));
   });
 
   test('changes name and language, and rejects invalid ones with the name of the field', async () => {
@@ -77,9 +77,9 @@ describe('a password', () => {
 describe('second factors', () => {
   test('an authenticator app is replaced by another one', async () => {
     const person = await newPerson(service, await service.newAccount(), 'owner');
-    const begun = await person.call(beginTotp);
-    assert.equal(begun.status, 200, begun.text);
-    const { secret } = begun.json.totp;
+    const enrollment = await person.call(beginTotp);
+    assert.equal(enrollment.status, 200, enrollment.text);
+    const { secret } = enrollment.json.totp;
     assert.equal((await person.call(addTotp, { body: { code: '000000' } })).json.field, 'code');
     const added = await person.call(addTotp, { body: { code: totp(secret, service.now()) } });
     assert.equal(added.status, 200, added.text);
@@ -94,8 +94,8 @@ describe('second factors', () => {
   test('the last one remains', async () => {
     const { factors } = (await ana.call(showProfile)).json;
     await ana.stepUp();
-    const answer = await ana.call(removeFactor, { params: { id: factors[0].id } });
-    assert.deepEqual([answer.status, answer.json.code], [400, 'not_possible']);
+    const response = await ana.call(removeFactor, { params: { id: factors[0].id } });
+    assert.deepEqual([response.status, response.json.code], [400, 'not_possible']);
     assert.equal((await ana.call(removeFactor, { params: { id: 'factor_of_somebody_else' } })).status, 404);
   });
 
@@ -121,8 +121,8 @@ describe('second factors', () => {
     assert.equal((await rename(first, id, ' Work laptop ')).status, 200);
     assert.deepEqual(await named(), ['', 'Work laptop']);
     for (const label of ['', ' ', 'x'.repeat(65), 'a\nb', '4111 1111 1111 1111']) {
-      const answer = await rename(first, id, label);
-      assert.deepEqual([answer.status, answer.json.field, answer.text.includes('4111')], [400, 'label', false]);
+      const response = await rename(first, id, label);
+      assert.deepEqual([response.status, response.json.field, response.text.includes('4111')], [400, 'label', false]);
     }
     const app = factors.find(({ kind }: { kind: string }) => kind === 'totp').id;
     await second.stepUp();

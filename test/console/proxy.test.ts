@@ -74,8 +74,8 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
       { name: 'wssec.password', value: SECRET },
     ];
     await configured(desk, { ...both, settings });
-    const answer = await desk.call(showProxy);
-    const shown = successData(answer);
+    const response = await desk.call(showProxy);
+    const shown = successData(response);
     assert.deepEqual(shown.processor_public_keys, [
       { fingerprint: keyFingerprint(PROCESSOR.publicKey), bits: 2048, from: null },
     ]);
@@ -103,7 +103,7 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
     );
     // Values of the preset are effective where no setting overrides them.
     assert.equal(shown.settings.find(({ name }: Setting) => name === 'wssec.content').default_value, 'AES-256-CBC');
-    assert.ok(!answer.text.includes('PRIVATE KEY') && !answer.text.includes(SECRET));
+    assert.ok(!response.text.includes('PRIVATE KEY') && !response.text.includes(SECRET));
   });
 
   test('an absent member is unchanged, an empty value removes a setting, and a key can be pending beside the active one', async () => {
@@ -155,9 +155,9 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
       ['settings[1].name', { settings: [{ name: 'jose.payload' }, { name: 'jose.payload', value: SECRET }] }],
     ];
     for (const [field, body] of wrong) {
-      const answer = await desk.call(configureProxy, { body });
-      assertRefused(answer, 'invalid_field', field, SECRET);
-      assert.doesNotMatch(answer.text, /BEGIN/);
+      const response = await desk.call(configureProxy, { body });
+      assertRefused(response, 'invalid_field', field, SECRET);
+      assert.doesNotMatch(response.text, /BEGIN/);
     }
     assertRefused(await desk.call(configureProxy, { body: {} }), 'not_possible');
     assert.deepEqual(successData(await desk.call(showProxy)), before);
@@ -235,8 +235,8 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
     ];
     const refused = await owner.call(configureProxy, { body: { processor_public_key: SECRET } });
     assertRefused(refused, 'invalid_field', 'processor_public_key', SECRET);
-    const asked = successData(await owner.call(configureProxy, { body: { ...both, settings } }));
-    assert.equal(asked.result, null);
+    const approval = successData(await owner.call(configureProxy, { body: { ...both, settings } }));
+    assert.equal(approval.result, null);
     assert.deepEqual(successData(await owner.call(showProxy)).processor_public_keys, []);
     const list = await second.call(listApprovals);
     const [waiting] = successData(list).approvals;
@@ -250,17 +250,17 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
     ]);
     assert.ok(!list.text.includes(SECRET) && !list.text.includes('PRIVATE KEY'));
     await second.person.stepUp();
-    successData(await second.call(approve, { params: { id: asked.approval } }));
-    successData(await owner.call(executeApproval, { params: { id: asked.approval } }));
+    successData(await second.call(approve, { params: { id: approval.approval } }));
+    successData(await owner.call(executeApproval, { params: { id: approval.approval } }));
     const shown = successData(await owner.call(showProxy));
     assert.equal(shown.merchant_private_keys[0].fingerprint, keyFingerprint(MERCHANT.publicKey));
     // Removals are listed as well, so that the approver sees them.
     const gone = [{ name: 'wssec.username' }, { name: 'wssec.password', value: '' }];
     const removal = successData(await owner.call(configureProxy, { body: { settings: gone } }));
-    const told = successData(await second.call(listApprovals)).approvals.find(
+    const removalApproval = successData(await second.call(listApprovals)).approvals.find(
       ({ id }: { id: string }) => id === removal.approval,
     );
-    assert.deepEqual(told.summary, [
+    assert.deepEqual(removalApproval.summary, [
       { name: 'wssec.username', value: '(removed)' },
       { name: 'wssec.password', value: '(removed)' },
       { name: 'overlap_minutes', value: '0' },

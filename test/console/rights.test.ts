@@ -37,7 +37,7 @@ after(() => service.stop());
 const the = (role: Role): UserClient => members.get(role) as UserClient;
 const paramsOf = (): Record<string, string> => ({ account, environment: 'sandbox' });
 /** No body: what is allowed goes no further than reading it, and what has none finds no record by the ids. */
-const ask = (client: UserClient, definition: Definition) => client.call(definition, { params: paramsOf() });
+const callWith = (client: UserClient, definition: Definition) => client.call(definition, { params: paramsOf() });
 
 describe('the routes of the console', () => {
   test('are complete, each once', () => {
@@ -67,8 +67,8 @@ describe('the routes of the console', () => {
 describe('without a session', () => {
   for (const definition of definitions.filter(({ access }) => access !== 'public'))
     test(`a call of ${lineOf(definition)} is rejected`, async () => {
-      const answer = await newClient(service).send(definition.method, pathOf(definition, { params: paramsOf() }));
-      assert.deepEqual([answer.status, answer.json.code], [401, 'not_signed_in']);
+      const response = await newClient(service).send(definition.method, pathOf(definition, { params: paramsOf() }));
+      assert.deepEqual([response.status, response.json.code], [401, 'not_signed_in']);
     });
 });
 
@@ -76,11 +76,11 @@ describe('a user who has only entered a password', () => {
   test('can only enter the second factor', async () => {
     const person = the('auditor');
     const client = newClient(service);
-    const given = await client.send('POST', '/api/sign-in', { email: person.email, password: person.password });
-    client.csrf = given.json.csrf_token;
+    const signedIn = await client.send('POST', '/api/sign-in', { email: person.email, password: person.password });
+    client.csrf = signedIn.json.csrf_token;
     for (const definition of definitions.filter(({ access }) => !['public', 'signing-in'].includes(access))) {
-      const answer = await client.call(definition, { params: paramsOf() });
-      assert.deepEqual([answer.status, answer.json.code], [401, 'not_signed_in'], lineOf(definition));
+      const response = await client.call(definition, { params: paramsOf() });
+      assert.deepEqual([response.status, response.json.code], [401, 'not_signed_in'], lineOf(definition));
     }
   });
 });
@@ -99,8 +99,8 @@ describe('a page of another site', () => {
     for (const definition of changing)
       for (const headers of wrong) {
         const path = pathOf(definition, { params: paramsOf() });
-        const answer = await client.send(definition.method, path, undefined, headers);
-        assert.deepEqual([answer.status, answer.json.code], [403, 'cross_site'], lineOf(definition));
+        const response = await client.send(definition.method, path, undefined, headers);
+        assert.deepEqual([response.status, response.json.code], [403, 'cross_site'], lineOf(definition));
       }
   });
 
@@ -108,8 +108,8 @@ describe('a page of another site', () => {
     const client = the('owner');
     for (const definition of changing.filter(({ access }) => access === 'person' || isCapability(access))) {
       const path = pathOf(definition, { params: paramsOf() });
-      const answer = await client.send(definition.method, path, undefined, { 'x-csrf-token': 'A'.repeat(43) });
-      assert.deepEqual([answer.status, answer.json.code], [403, 'cross_site'], lineOf(definition));
+      const response = await client.send(definition.method, path, undefined, { 'x-csrf-token': 'A'.repeat(43) });
+      assert.deepEqual([response.status, response.json.code], [403, 'cross_site'], lineOf(definition));
     }
   });
 });
@@ -122,13 +122,13 @@ describe('roles', () => {
       for (const definition of definitions) {
         const { access } = definition;
         if (!isCapability(access)) continue;
-        const answer = await ask(client, definition);
-        const seen = `${role} ${lineOf(definition)}: ${answer.status} ${answer.text.slice(0, 200)}`;
+        const response = await callWith(client, definition);
+        const seen = `${role} ${lineOf(definition)}: ${response.status} ${response.text.slice(0, 200)}`;
         // An operator belongs to no account; a member of one is no operator.
         const isElsewhere = role === 'operator' && access !== 'operate';
-        if (can(role, access)) assert.ok(![401, 403, 500].includes(answer.status), seen);
-        else if (isElsewhere) assert.deepEqual([answer.status, answer.json?.code], [404, 'unknown_record'], seen);
-        else assert.deepEqual([answer.status, answer.json?.code], [403, 'not_allowed'], seen);
+        if (can(role, access)) assert.ok(![401, 403, 500].includes(response.status), seen);
+        else if (isElsewhere) assert.deepEqual([response.status, response.json?.code], [404, 'unknown_record'], seen);
+        else assert.deepEqual([response.status, response.json?.code], [403, 'not_allowed'], seen);
       }
     });
 
@@ -137,9 +137,9 @@ describe('roles', () => {
     for (const definition of definitions) {
       const { access } = definition;
       if (!isCapability(access)) continue;
-      const answer = await ask(outsider, definition);
+      const response = await callWith(outsider, definition);
       const expected = access === 'operate' ? [403, 'not_allowed'] : [404, 'unknown_record'];
-      assert.deepEqual([answer.status, answer.json?.code], expected, lineOf(definition));
+      assert.deepEqual([response.status, response.json?.code], expected, lineOf(definition));
     }
   });
 
@@ -159,9 +159,9 @@ describe('roles', () => {
         const own = { ...Object.fromEntries(names.map((name) => [name, odd])), ...paramsOf() };
         // Definitions of the account itself have no other id.
         if (!Object.keys(own).some((name) => !(name in paramsOf()) && definition.path.includes(`:${name}`))) continue;
-        const answer = await client.call(definition, { params: own });
-        assert.ok([400, 403, 404].includes(answer.status), `${lineOf(definition)} ${odd} ${answer.text}`);
-        assert.notEqual(answer.json.code, 'invalid_field', lineOf(definition));
+        const response = await client.call(definition, { params: own });
+        assert.ok([400, 403, 404].includes(response.status), `${lineOf(definition)} ${odd} ${response.text}`);
+        assert.notEqual(response.json.code, 'invalid_field', lineOf(definition));
       }
     assert.deepEqual(
       service.log.filter((line) => line.includes('"failure"')),
@@ -171,8 +171,8 @@ describe('roles', () => {
 
   test('an unknown environment does not exist', async () => {
     for (const definition of definitions.filter(({ path }) => path.includes(':environment'))) {
-      const answer = await the('owner').call(definition, { params: { account, environment: 'staging' } });
-      assert.deepEqual([answer.status, answer.json?.code], [404, 'unknown_record'], lineOf(definition));
+      const response = await the('owner').call(definition, { params: { account, environment: 'staging' } });
+      assert.deepEqual([response.status, response.json?.code], [404, 'unknown_record'], lineOf(definition));
     }
   });
 
@@ -224,8 +224,8 @@ describe('the second factor', () => {
         const { access, stepUp } = definition;
         const mayCall = access === 'person' || (isCapability(access) && can(role, access));
         if (!mayCall || stepUp !== true) continue;
-        const answer = await ask(client, definition);
-        assert.deepEqual([answer.status, answer.json?.code], [403, 'step_up_required'], lineOf(definition));
+        const response = await callWith(client, definition);
+        assert.deepEqual([response.status, response.json?.code], [403, 'step_up_required'], lineOf(definition));
       }
     }
   });
@@ -236,11 +236,11 @@ describe('a role that is removed', () => {
     const person = await newPerson(service, account, 'developer');
     await joinAccount(person, await service.newAccount(), 'auditor');
     const shown = { method: 'GET', path: '/api/accounts/:account/team' } as Definition;
-    assert.equal((await ask(person, shown)).status, 200);
+    assert.equal((await callWith(person, shown)).status, 200);
     await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
       service.console.people.team.remove(transaction, account, person.id),
     );
-    assert.equal((await ask(person, shown)).status, 404);
+    assert.equal((await callWith(person, shown)).status, 404);
   });
 
   test('ends the session when it was the last one', async () => {
@@ -249,7 +249,7 @@ describe('a role that is removed', () => {
       service.console.people.team.remove(transaction, account, person.id),
     );
     const shown = { method: 'GET', path: '/api/accounts/:account/team' } as Definition;
-    assert.equal((await ask(person, shown)).status, 401);
+    assert.equal((await callWith(person, shown)).status, 401);
   });
 
   test('is not restored by a write to the database', async () => {
@@ -257,6 +257,9 @@ describe('a role that is removed', () => {
     await service.core.database.commit({
       writes: [{ sql: "update memberships set role = 'owner' where person = ?", rows: [[person.id]] }],
     });
-    assert.equal((await ask(person, { method: 'GET', path: '/api/accounts/:account/team' } as Definition)).status, 404);
+    assert.equal(
+      (await callWith(person, { method: 'GET', path: '/api/accounts/:account/team' } as Definition)).status,
+      404,
+    );
   });
 });

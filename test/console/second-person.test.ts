@@ -55,8 +55,8 @@ const of = (id: string) => ({ params: { account, id } });
 const whom = (person: UserClient) => ({ params: { account, person: person.id } });
 
 /** The id of what waits now. */
-function waits(answer: TestResponse): string {
-  const { approval, result } = successData(answer);
+function waits(response: TestResponse): string {
+  const { approval, result } = successData(response);
   assert.deepEqual([typeof approval, result], ['string', null]);
   return approval;
 }
@@ -76,10 +76,10 @@ async function follow(invitation: string, name?: string): Promise<ConsoleClient>
   const client = newClient(service);
   // A credential reset takes another password than the present one.
   const own = name === undefined ? { password: `${PASSWORD} and more` } : { password: PASSWORD, name };
-  const begun = successData(await client.call(enroll, { body: { invitation, ...own } }));
-  client.csrf = begun.csrf_token;
+  const enrollment = successData(await client.call(enroll, { body: { invitation, ...own } }));
+  client.csrf = enrollment.csrf_token;
   const joined = successData(
-    await client.call(enrollByTotp, { body: { code: totp(begun.totp.secret, service.now()) } }),
+    await client.call(enrollByTotp, { body: { code: totp(enrollment.totp.secret, service.now()) } }),
   );
   client.csrf = joined.session.csrf_token;
   return client;
@@ -89,9 +89,9 @@ async function follow(invitation: string, name?: string): Promise<ConsoleClient>
 async function assertCameLater(client: ConsoleClient, id: string): Promise<void> {
   assert.equal((await shown(client, id)).may_decide, false);
   for (const verdict of [approve, decline]) {
-    const answer = await client.call(verdict, of(id));
-    assertRefused(answer, 'not_allowed');
-    assert.match(answer.json.message, /^This was requested before you became a member/);
+    const response = await client.call(verdict, of(id));
+    assertRefused(response, 'not_allowed');
+    assert.match(response.json.message, /^This was requested before you became a member/);
   }
   assert.equal((await shown(client, id)).status, 'waiting');
   assertRefused(await ana.call(executeApproval, of(id)), 'changed_meanwhile');
@@ -164,11 +164,11 @@ describe('a second user, under dual control', () => {
     assertRefused(member, 'not_possible');
     const bad = await ana.call(inviteToTeam, { params, body: { email: 'no address', role: 'owner' } });
     assertRefused(bad, 'invalid_field', 'email', 'no address');
-    const nobody = { params: { account, person: 'person_00000000000000' } };
+    const unknownUser = { params: { account, person: 'person_00000000000000' } };
     assertUnknown(
-      await ana.call(resetMember, nobody),
+      await ana.call(resetMember, unknownUser),
       await ana.call(resetMember, whom(operator)),
-      await ana.call(changeRole, { ...nobody, body: { role: 'owner' } }),
+      await ana.call(changeRole, { ...unknownUser, body: { role: 'owner' } }),
     );
     await joinAccount(aud, await service.newAccount(), 'analyst');
     assertRefused(await ana.call(resetMember, whom(aud)), 'not_allowed');
@@ -248,16 +248,16 @@ describe('links that one user created', () => {
     const body = { email: 'ana+2@example.com', role: 'developer' };
     const link = secretOf(executedResult(await ana.call(inviteToTeam, { params: { account }, body })));
     const reset = secretOf(executedResult(await ana.call(resetMember, whom(ben))));
-    const begun = newClient(service);
+    const newUser = newClient(service);
     const joining = { invitation: link, password: PASSWORD, name: 'Ana too' };
-    const { csrf_token: word, totp: app } = successData(await begun.call(enroll, { body: joining }));
-    begun.csrf = word;
+    const { csrf_token: csrfToken, totp: app } = successData(await newUser.call(enroll, { body: joining }));
+    newUser.csrf = csrfToken;
     executedResult(await ana.call(setDualControl, { params: { account }, body: { dual_control: true } }));
     assert.deepEqual(successData(await ana.call(showTeam, { params: { account } })).invitations, []);
     for (const invitation of [link, reset])
       assertRefused(await newClient(service).call(showInvitation, { body: { invitation } }), 'not_possible');
     const code = totp(app.secret, service.now());
-    assertRefused(await begun.call(enrollByTotp, { body: { code } }), 'not_possible');
+    assertRefused(await newUser.call(enrollByTotp, { body: { code } }), 'not_possible');
     const rows = await service.core.database.read('select record from journal where account = ?account', account);
     const actions = rows.map((row) => JSON.parse(String(row['record'])).action);
     assert.equal(actions.filter((action) => action === 'invitation.revoked').length, 2);

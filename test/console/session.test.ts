@@ -28,7 +28,7 @@ before(async () => {
 });
 after(() => service.stop());
 
-const password = (client: ConsoleClient, given: Record<string, unknown>) => client.call(signInCall, { body: given });
+const password = (client: ConsoleClient, body: Record<string, unknown>) => client.call(signInCall, { body });
 
 describe('signing in', () => {
   test('has stages, each with its own cookie and CSRF token', async () => {
@@ -38,10 +38,10 @@ describe('signing in', () => {
       [signedOut.json.stage, signedOut.json.methods, signedOut.json.csrf_token, signedOut.json.session],
       ['signed-out', [], null, null],
     );
-    const given = await password(client, { email: ana.email.toUpperCase(), password: ana.password });
-    assert.deepEqual(given.json.methods, ['totp', 'recovery']);
+    const signedIn = await password(client, { email: ana.email.toUpperCase(), password: ana.password });
+    assert.deepEqual(signedIn.json.methods, ['totp', 'recovery']);
     const first = client.cookie;
-    client.csrf = given.json.csrf_token;
+    client.csrf = signedIn.json.csrf_token;
     const halfway = await client.call(showSession);
     assert.deepEqual(
       [halfway.json.stage, halfway.json.methods, halfway.json.csrf_token, halfway.json.session],
@@ -91,27 +91,27 @@ describe('signing in', () => {
 
   test('the cookie is not available to scripts, other sites and other hosts', async () => {
     const client = newClient(service);
-    const answer = await password(client, { email: ana.email, password: ana.password });
-    const [cookie = ''] = answer.headers['set-cookie'] ?? [];
+    const response = await password(client, { email: ana.email, password: ana.password });
+    const [cookie = ''] = response.headers['set-cookie'] ?? [];
     assert.match(cookie, /^__Host-cardvault-session=[A-Za-z0-9_-]{43}; Path=\/; Secure; HttpOnly; SameSite=Strict$/);
   });
 
   test('the response is the same for every cause of failure', async () => {
-    const answers = [];
-    for (const given of [
+    const responses = [];
+    for (const body of [
       { email: ana.email, password: 'not the password at all' },
       { email: 'nobody@example.com', password: ana.password },
     ])
-      answers.push(await password(newClient(service), given));
+      responses.push(await password(newClient(service), body));
     const client = newClient(service);
     client.csrf = (await password(client, { email: ana.email, password: ana.password })).json.csrf_token;
-    answers.push(await client.call(signInByCode, { body: { code: '000000' } }));
-    answers.push(await client.call(signInByCode, { body: { code: 'aaaa-aaaa-aaaa-aaaa' } }));
-    for (const { status, text } of answers) {
+    responses.push(await client.call(signInByCode, { body: { code: '000000' } }));
+    responses.push(await client.call(signInByCode, { body: { code: 'aaaa-aaaa-aaaa-aaaa' } }));
+    for (const { status, text } of responses) {
       assert.equal(status, 403);
-      assert.equal(text, answers[0]?.text);
+      assert.equal(text, responses[0]?.text);
     }
-    assert.equal(answers[0]?.json.code, 'sign_in_refused');
+    assert.equal(responses[0]?.json.code, 'sign_in_refused');
   });
 
   test('a code is valid once', async () => {
@@ -156,8 +156,8 @@ describe('signing out', () => {
   test('ends the session and deletes the cookie', async () => {
     const client = await signIn(ana);
     const { cookie, csrf } = client;
-    const answer = await client.call(signOut);
-    assert.equal(answer.status, 200);
+    const response = await client.call(signOut);
+    assert.equal(response.status, 200);
     assert.equal(client.cookie, undefined);
     client.cookie = cookie;
     client.csrf = csrf;
@@ -169,9 +169,9 @@ describe('signing out', () => {
     halfway.csrf = (await password(halfway, { email: ana.email, password: ana.password })).json.csrf_token;
     for (const client of [await signIn(ana), halfway]) {
       const { stage } = (await client.call(showSession)).json;
-      for (const word of ['', 'A'.repeat(43), ana.csrf]) {
-        const answer = await client.send('POST', '/api/sign-out', undefined, { 'x-csrf-token': word });
-        assert.deepEqual([answer.status, answer.json.code], [403, 'cross_site'], stage);
+      for (const token of ['', 'A'.repeat(43), ana.csrf]) {
+        const response = await client.send('POST', '/api/sign-out', undefined, { 'x-csrf-token': token });
+        assert.deepEqual([response.status, response.json.code], [403, 'cross_site'], stage);
       }
       assert.equal((await client.call(showSession)).json.stage, stage);
       assert.equal((await client.call(signOut)).status, 200, stage);
@@ -189,9 +189,9 @@ describe('an address with too many attempts', () => {
     try {
       const eve = await newPerson(strict, await strict.newAccount(), 'analyst');
       const change = { current: eve.password, password: 'aaaaaaaaaaaa' };
-      const answers = [];
-      for (let index = 0; index < 6; index++) answers.push((await eve.call(changePassword, { body: change })).status);
-      assert.deepEqual(answers, [400, 400, 400, 400, 400, 429]);
+      const responses = [];
+      for (let index = 0; index < 6; index++) responses.push((await eve.call(changePassword, { body: change })).status);
+      assert.deepEqual(responses, [400, 400, 400, 400, 400, 429]);
       assert.equal((await eve.call(changeEmail, { body: { email: 'taken@example.com' } })).status, 429);
       assert.equal((await password(newClient(strict), { email: eve.email, password: eve.password })).status, 429);
       assert.equal((await eve.call(signOut)).status, 200);
@@ -208,9 +208,9 @@ describe('stepping up', () => {
     service.advance(5 * 60_000);
     assert.equal((await client.call(showSession)).json.session.stepped_up_until, null);
     assert.equal((await client.call(stepUpByCode, { body: { code: '123456' } })).status, 403);
-    const answer = await client.call(stepUpByCode, { body: { code: ana.code() } });
-    assert.equal(answer.status, 200);
-    assert.ok(Date.parse(answer.json.stepped_up_until) > service.now());
+    const response = await client.call(stepUpByCode, { body: { code: ana.code() } });
+    assert.equal(response.status, 200);
+    assert.ok(Date.parse(response.json.stepped_up_until) > service.now());
   });
 });
 
@@ -231,10 +231,10 @@ describe('an attacker with wrong passwords', () => {
       { origin: { actor: { type: 'operator', name: 'test' } } },
       async (transaction) => factorManagement.passkeyOptions(transaction, await found(), relyingParty),
     );
-    const made = { response: key.create(options), label: 'Laptop' };
+    const created = { response: key.create(options), label: 'Laptop' };
     await service.core.transactions.run(
       { origin: { actor: { type: 'operator', name: 'test' } } },
-      async (transaction) => factorManagement.confirmPasskey(transaction, await found(), made, relyingParty),
+      async (transaction) => factorManagement.confirmPasskey(transaction, await found(), created, relyingParty),
     );
     const client = await signIn(eva);
     const [name, secret] = client.browser?.split('=') ?? [];
@@ -250,16 +250,16 @@ describe('an attacker with wrong passwords', () => {
     const known = Object.assign(newClient(service), { browser: client.browser });
     assert.equal((await password(known, { email: eva.email, password: eva.password })).status, 200);
     const other = newClient(service);
-    const asked = await other.call(beginPasskeyOnly);
+    const challenge = await other.call(beginPasskeyOnly);
     assert.equal(other.cookie, undefined, 'nothing is kept for a visitor who has shown nothing');
-    const credential = key.get(asked.json.options);
+    const credential = key.get(challenge.json.options);
     const entered = await other.call(signInByPasskeyOnly, { body: { credential } });
     assert.equal(entered.status, 200, entered.text);
     assert.equal(entered.json.person.email, eva.email);
     assert.equal((await newClient(service).call(signInByPasskeyOnly, { body: { credential } })).status, 403);
     const [, own = ''] = other.browser?.split('=') ?? [];
     assert.ok(own.length === 43 && own !== secret);
-    for (const word of [secret ?? '', own]) assert.ok(!service.log.join('\n').includes(word));
+    for (const secretText of [secret ?? '', own]) assert.ok(!service.log.join('\n').includes(secretText));
   });
 
   test('the cookie of a known browser is not available to scripts and other sites, and persists', async () => {
@@ -340,8 +340,8 @@ describe('a user with too many calls', () => {
     ];
     const statuses: number[] = [];
     for (let sent = 0; sent < LIMITS.callsPerMinute; sent += 10) {
-      const answers = await Promise.all(Array.from({ length: 10 }, () => client.call(showSession)));
-      statuses.push(...answers.map(({ status }) => status));
+      const responses = await Promise.all(Array.from({ length: 10 }, () => client.call(showSession)));
+      statuses.push(...responses.map(({ status }) => status));
     }
     // Some more calls become available in between.
     while (statuses.at(-1) === 200 && statuses.length < 2 * LIMITS.callsPerMinute)
@@ -357,13 +357,13 @@ describe('a user with too many calls', () => {
 describe('a session', () => {
   test('expires without activity, and automatic calls of the browser do not count', async () => {
     const client = await signIn(ana);
-    const ask = async (headers: Record<string, string> = {}) =>
+    const readSession = async (headers: Record<string, string> = {}) =>
       (await client.send('GET', '/api/session', undefined, headers)).json.stage;
     service.advance(14 * 60_000);
-    assert.equal(await ask(), 'signed-in');
+    assert.equal(await readSession(), 'signed-in');
     service.advance(14 * 60_000);
-    assert.equal(await ask({ 'x-passive': '1' }), 'signed-in');
+    assert.equal(await readSession({ 'x-passive': '1' }), 'signed-in');
     service.advance(2 * 60_000);
-    assert.equal(await ask({ 'x-passive': '1' }), 'signed-out');
+    assert.equal(await readSession({ 'x-passive': '1' }), 'signed-out');
   });
 });

@@ -48,8 +48,8 @@ before(async () => {
 after(() => service.stop());
 
 const isRefused = async (definition: Definition, params: object = {}): Promise<boolean> => {
-  const answer = await owner.call(definition, { params: { account, environment: 'sandbox', ...params } });
-  const { code, message } = answer.json ?? {};
+  const response = await owner.call(definition, { params: { account, environment: 'sandbox', ...params } });
+  const { code, message } = response.json ?? {};
   return code === 'not_possible' && message === 'The account is suspended.';
 };
 

@@ -90,9 +90,9 @@ describe('a team', () => {
     const none = { account, person: 'person_00000000000000' };
     for (const definition of [changeRole, removeFromTeam, resetMember]) {
       const body = definition.body === undefined ? {} : { body: { role: 'auditor' } };
-      const answer = await owner.call(definition, { params, ...body });
-      assert.deepEqual(codeOf(answer), [404, 'unknown_record']);
-      assert.equal(answer.text, (await owner.call(definition, { params: none, ...body })).text);
+      const response = await owner.call(definition, { params, ...body });
+      assert.deepEqual(codeOf(response), [404, 'unknown_record']);
+      assert.equal(response.text, (await owner.call(definition, { params: none, ...body })).text);
     }
     assert.equal(await service.console.people.team.findRole(other, stranger.id), 'owner');
   });
@@ -102,8 +102,8 @@ describe('a team', () => {
     await joinAccount(both, other, 'auditor');
     const { people } = await team();
     assert.equal(people.find(({ id }: { id: string }) => id === both.id).may_reset, false);
-    const answer = await owner.call(resetMember, { params: { account, person: both.id } });
-    assert.deepEqual(codeOf(answer), [403, 'not_allowed']);
+    const response = await owner.call(resetMember, { params: { account, person: both.id } });
+    assert.deepEqual(codeOf(response), [403, 'not_allowed']);
     const helped = await operator.call(resetAccountMember, { params: { id: account, person: both.id } });
     assert.equal(helped.status, 200, helped.text);
   });
@@ -112,8 +112,8 @@ describe('a team', () => {
 describe('invitations', () => {
   test('are listed without their secret, and withdrawn', async () => {
     const email = 'new.person@example.com';
-    const made = await owner.call(inviteToTeam, { params: { account }, body: { email, role: 'analyst' } });
-    const [, secret = ''] = executedResult(made).url.split('#');
+    const created = await owner.call(inviteToTeam, { params: { account }, body: { email, role: 'analyst' } });
+    const [, secret = ''] = executedResult(created).url.split('#');
     const shown = await owner.call(showTeam, { params: { account } });
     assert.ok(secret.length > 40 && !shown.text.includes(secret));
     const [invitation] = shown.json.invitations;
@@ -145,9 +145,9 @@ describe('invitations', () => {
 
   test('with an invalid field are rejected with its name, without its value', async () => {
     const params = { account };
-    const answer = await owner.call(inviteToTeam, { params, body: { email: 'no-address-at-all', role: 'analyst' } });
-    assert.deepEqual([answer.status, answer.json.field], [400, 'email']);
-    assert.ok(!answer.text.includes('no-address-at-all'));
+    const response = await owner.call(inviteToTeam, { params, body: { email: 'no-address-at-all', role: 'analyst' } });
+    assert.deepEqual([response.status, response.json.field], [400, 'email']);
+    assert.ok(!response.text.includes('no-address-at-all'));
     const member = await owner.call(inviteToTeam, { params, body: { email: developer.email, role: 'owner' } });
     assert.deepEqual(codeOf(member), [400, 'not_possible']);
   });
@@ -156,8 +156,8 @@ describe('invitations', () => {
     const params = { account };
     for (const local of ['ana\u200b', 'a\u202ena', '4111111111111111', '4111-1111-1111-1111', '\u0430na', 'an\u03b1']) {
       const email = `${local}@example.com`;
-      const answer = await owner.call(inviteToTeam, { params, body: { email, role: 'analyst' } });
-      assertRefused(answer, 'invalid_field', 'email', local);
+      const response = await owner.call(inviteToTeam, { params, body: { email, role: 'analyst' } });
+      assertRefused(response, 'invalid_field', 'email', local);
     }
     for (const email of ['ana@ex\u0430mple.com', 'ana@example.\u0441om'])
       assertRefused(
@@ -174,8 +174,8 @@ describe('invitations', () => {
 
 describe('operators', () => {
   test('manage each other, and the last one remains', async () => {
-    const made = await operator.call(inviteOperator, { body: { email: 'second@example.com' } });
-    assert.equal(made.status, 200, made.text);
+    const created = await operator.call(inviteOperator, { body: { email: 'second@example.com' } });
+    assert.equal(created.status, 200, created.text);
     const { json } = await operator.call(showOperators);
     assert.deepEqual(
       json.people.map(({ id, role }: { id: string; role: string }) => [id, role]),

@@ -26,8 +26,8 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
     service = await startTestService();
     const caller = await newCaller(service, { name: 'checkout' });
     desk = await newAccountUser(service, caller.account);
-    const answer = await caller.tokenize(cards([VISA], { tags: ['shop-1', 'vip'], scheme: 7 }));
-    [token = assert.fail('no token')] = tokensIn(answer);
+    const response = await caller.tokenize(cards([VISA], { tags: ['shop-1', 'vip'], scheme: 7 }));
+    [token = assert.fail('no token')] = tokensIn(response);
   });
   after(() => service.stop());
 
@@ -36,8 +36,8 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
     (await list(body)).tokens.map((each: { token: string }) => each.token);
 
   test('a token is shown without its card number', async () => {
-    const answer = await desk.call(showToken, { params: { token } });
-    const { created_at, ...rest } = successData(answer);
+    const response = await desk.call(showToken, { params: { token } });
+    const { created_at, ...rest } = successData(response);
     assert.match(created_at, TIME);
     assert.deepEqual(rest, {
       token,
@@ -50,7 +50,7 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
       created_by: 'checkout',
       is_altered: false,
     });
-    assert.deepEqual(await list(), { tokens: [successData(answer)], next: null });
+    assert.deepEqual(await list(), { tokens: [successData(response)], next: null });
   });
 
   test('a card number in a name or a tag is truncated', async () => {
@@ -58,10 +58,10 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
     const chd = [{ card: luhnPan('4000'), name: `Ana ${VISA}`, exp: '12/29' }];
     await caller.tokenize({ chd, tags: [`of ${VISA}`], scheme: 1 });
     const other = await newAccountUser(service, caller.account);
-    const answer = await other.call(listTokens, { body: {} });
-    const [shown] = successData(answer).tokens;
+    const response = await other.call(listTokens, { body: {} });
+    const [shown] = successData(response).tokens;
     assert.deepEqual([shown.name, shown.tags], ['Ana 411111******1111', ['of 411111******1111']]);
-    assert.ok(!answer.text.includes(VISA));
+    assert.ok(!response.text.includes(VISA));
     const byTag = async (value: string) =>
       successData(await other.call(listTokens, { body: { by: 'tag', value } })).tokens;
     assert.deepEqual(await byTag(`of ${VISA}`), [shown]);
@@ -94,10 +94,10 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
 
   test('pages follow each other without a gap, the newest first', async () => {
     const caller = await newCaller(service);
-    const made: string[] = [];
+    const created: string[] = [];
     for (let count = 0; count < 2; count++) {
       const pans = Array.from({ length: PAGE - 10 }, () => luhnPan('520000'));
-      made.push(...tokensIn(await caller.tokenize(cards(pans))));
+      created.push(...tokensIn(await caller.tokenize(cards(pans))));
       service.advance(1000);
     }
     const other = await newAccountUser(service, caller.account);
@@ -106,7 +106,7 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
     assert.equal(first.tokens.length, PAGE);
     assert.equal(second.next, null);
     const all = [...first.tokens, ...second.tokens];
-    assert.deepEqual(all.map((each) => each.token).sort(), [...made].sort());
+    assert.deepEqual(all.map((each) => each.token).sort(), [...created].sort());
     const times = all.map((each) => each.created_at);
     assert.deepEqual(times, [...times].sort().reverse());
   });
@@ -175,8 +175,8 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
     await owner.person.stepUp();
     executedResult(await owner.call(setDualControl, { body: { dual_control: true } }));
     assertUnknown(await owner.call(deleteToken, { params: { token: `${own}0` } }));
-    const asked = successData(await owner.call(deleteToken, { params: { token: own } }));
-    assert.equal(asked.result, null);
+    const approval = successData(await owner.call(deleteToken, { params: { token: own } }));
+    assert.equal(approval.result, null);
     successData(await owner.call(showToken, { params: { token: own } }));
     const [waiting] = successData(await second.call(listApprovals)).approvals;
     assert.deepEqual(waiting.summary, [
@@ -184,8 +184,8 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
       { name: 'card', value: '411111******1111' },
     ]);
     await second.person.stepUp();
-    successData(await second.call(approve, { params: { id: asked.approval } }));
-    successData(await owner.call(executeApproval, { params: { id: asked.approval } }));
+    successData(await second.call(approve, { params: { id: approval.approval } }));
+    successData(await owner.call(executeApproval, { params: { id: approval.approval } }));
     assertUnknown(await owner.call(showToken, { params: { token: own } }));
   });
 });

@@ -78,14 +78,14 @@ const EMAILS: typeof FIELDS = [
 ];
 
 /** The text of the entire database, in particular the audit log. */
-async function kept(): Promise<string> {
+async function storedText(): Promise<string> {
   const tables = ['accounts', 'api_keys', 'journal', 'approvals', 'people', 'invitations', 'activation_requests'];
   const rows = await Promise.all(tables.map((table) => service.core.database.read(`select * from ${table}`)));
   return JSON.stringify(rows.flat());
 }
 
 async function assertNowhere(texts: readonly string[]): Promise<void> {
-  const everywhere = `${await kept()}\n${service.log.join('\n')}`;
+  const everywhere = `${await storedText()}\n${service.log.join('\n')}`;
   for (const text of texts) assert.ok(!everywhere.includes(JSON.stringify(text).slice(1, -1)), escape(text));
 }
 
@@ -121,8 +121,8 @@ describe('a card number is rejected', () => {
     );
     assert.equal(named.length, 3);
     for (const [what, , send] of named) {
-      const answer = await send(`till ${MERCHANT}`);
-      assert.equal(answer.status, 200, `${what}: ${answer.text}`);
+      const response = await send(`till ${MERCHANT}`);
+      assert.equal(response.status, 200, `${what}: ${response.text}`);
     }
   });
 });
@@ -150,15 +150,15 @@ describe('an invisible character is rejected', () => {
 });
 
 describe('messages between a merchant and an operator', () => {
-  const ask = (note: string): Promise<TestResponse> =>
+  const submit = (note: string): Promise<TestResponse> =>
     owner.call(requestActivation, {
       params: { account },
       body: { environment: 'sandbox', processor: 'simulator', note },
     });
 
   test('contain neither', async () => {
-    for (const text of [...UNSEEN, ...CARDS]) assertRefused(await ask(text), 'invalid_field', 'note', text);
-    const { id: request } = successData(await ask('soon'));
+    for (const text of [...UNSEEN, ...CARDS]) assertRefused(await submit(text), 'invalid_field', 'note', text);
+    const { id: request } = successData(await submit('soon'));
     const params = { id: account, request };
     for (const decision_note of [...UNSEEN, ...CARDS]) {
       const declined = await operator.call(declineActivation, { params, body: { decision_note } });

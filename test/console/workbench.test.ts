@@ -30,10 +30,10 @@ describe('the workbench', { timeout: 120_000 }, () => {
   test('returns the result of the endpoint: a payload that only the processor can decrypt', async () => {
     const jose = await tried({ kind: 'jose', payload: `{"cardNumber":"${card()}"}` });
     assert.deepEqual([jose.status, jose.error], [200, null]);
-    const answer = JSON.parse(jose.response);
-    assert.equal(jose.response, JSON.stringify(answer, undefined, 2));
-    assert.deepEqual(Object.keys(answer), ['status', 'data']);
-    assert.equal(await openJose(answer.data), `{"cardNumber":"${VISA}"}`);
+    const response = JSON.parse(jose.response);
+    assert.equal(jose.response, JSON.stringify(response, undefined, 2));
+    assert.deepEqual(Object.keys(response), ['status', 'data']);
+    assert.equal(await openJose(response.data), `{"cardNumber":"${VISA}"}`);
     const wssec = await tried({ kind: 'wssec', payload: `<a>${card()}</a>` });
     assert.equal(openWssec(JSON.parse(wssec.response).data.xml), `<a>${VISA}</a>`);
     const hash = await tried({ kind: 'hash', hash_type: 'SHA512', payload: `ñ ${card()}` });

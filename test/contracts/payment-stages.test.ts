@@ -91,7 +91,7 @@ describe('the stages of a payment', () => {
     const { sadKeys, time, random } = core;
     const processors = { simulator: processor };
     activations = new PaymentActivations({ ...core, processors, hosts: new ProcessorHosts() });
-    repository = new PaymentRepository({ ...core, onOutcome: (...told) => outcomes.push(told.join(' ')) });
+    repository = new PaymentRepository({ ...core, onOutcome: (...details) => outcomes.push(details.join(' ')) });
     vault = new Vault({ ...core, time, random });
     const captures = new Captures({ ...core, sadKeys, vault });
     payments = new Payments({
@@ -129,8 +129,8 @@ describe('the stages of a payment', () => {
   });
   const context = () => ({ account: tenant.account, origin: KEY });
   const begin = async (request?: KeyedRequest): Promise<TransactionScope> => {
-    const begun = await core.transactions.begin(context(), request);
-    return 'scope' in begun ? begun.scope : assert.fail(JSON.stringify(begun));
+    const started = await core.transactions.begin(context(), request);
+    return 'scope' in started ? started.scope : assert.fail(JSON.stringify(started));
   };
   const again = (request: KeyedRequest) => core.transactions.begin(context(), request);
   const intendNew = (scope: TransactionScope, changes: Partial<NewPayment> = {}): Promise<Intent> =>

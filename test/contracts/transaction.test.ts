@@ -106,9 +106,9 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
       return (await recorded()).slice(before);
     };
     const begin = async (process: Process, request?: KeyedRequest): Promise<TransactionScope> => {
-      const begun = await process.transactions.begin(CONTEXT, request);
-      assert.ok('scope' in begun, `expected a scope, got ${JSON.stringify(begun)}`);
-      return begun.scope;
+      const started = await process.transactions.begin(CONTEXT, request);
+      assert.ok('scope' in started, `expected a scope, got ${JSON.stringify(started)}`);
+      return started.scope;
     };
     /** The response of one request as the pipeline makes it. */
     const respond = async (
@@ -116,14 +116,14 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
       request: KeyedRequest | undefined,
       fill: (transaction: Transaction) => Promise<string>,
     ): Promise<string> => {
-      const begun = await process.transactions.begin(CONTEXT, request);
-      if ('replay' in begun) return `replayed ${begun.replay.body}`;
-      if ('boundTo' in begun) return `bound to ${begun.boundTo}`;
+      const started = await process.transactions.begin(CONTEXT, request);
+      if ('replay' in started) return `replayed ${started.replay.body}`;
+      if ('boundTo' in started) return `bound to ${started.boundTo}`;
       try {
-        return (await begun.scope.finish(fill, render)).body;
+        return (await started.scope.finish(fill, render)).body;
       } catch (error) {
         const failure = error instanceof Failure ? error : new Failure('unavailable', { cause: error });
-        await begun.scope.fail(isLasting(failure) ? () => renderFailure(failure) : undefined);
+        await started.scope.fail(isLasting(failure) ? () => renderFailure(failure) : undefined);
         return renderFailure(failure).body;
       }
     };

@@ -54,8 +54,8 @@ describe('allow-lists', () => {
     test(`[${list.join(', ')}] responds to ::1 on the IPv6 listener with ${status}`, async () => {
       const { secret } = await service.newKey(account, { allow: list });
       const request = requestText('GET /v1/account', { 'x-api-key': secret });
-      const [answer] = await exchange(service, request, { host: '::1' });
-      assert.equal(answer?.status, status);
+      const [response] = await exchange(service, request, { host: '::1' });
+      assert.equal(response?.status, status);
     });
   }
 

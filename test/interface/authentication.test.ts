@@ -32,14 +32,15 @@ describe('authentication', () => {
     });
 
     test('the key is not accepted anywhere else', async () => {
-      const places: CallOptions[] = [
+      const requests: CallOptions[] = [
         { headers: { 'ft-access-key': good.secret } },
         { headers: { authorization: `Bearer ${good.secret}` } },
         { headers: { authorization: `Basic ${Buffer.from(`${good.secret}:`).toString('base64')}` } },
         { headers: { cookie: `x-api-key=${good.secret}` } },
         { key: 'wrong', headers: { 'ft-access-key': good.secret } },
       ];
-      for (const place of places) assert.equal((await show(place)).status, 403, JSON.stringify(Object.keys(place)));
+      for (const request of requests)
+        assert.equal((await show(request)).status, 403, JSON.stringify(Object.keys(request)));
       assert.equal((await service.call('GET', `/v1/account?x-api-key=${good.secret}`)).status, 403);
       assert.equal((await service.call('POST', '/v1/account', { body: { 'x-api-key': good.secret } })).status, 403);
     });
@@ -98,11 +99,11 @@ describe('authentication', () => {
       };
       const shapes = new Set<string>();
       for (const [name, [, options]] of Object.entries(causes)) {
-        const answer = await show({ ...options, headers: { 'x-request-id': name } });
-        assert.equal(answer.status, 403, name);
-        assert.equal(answer.text, DENIED, name);
-        assert.equal(answer.headers['x-request-id'], name);
-        const { date: _date, 'x-request-id': _id, ...headers } = answer.headers;
+        const response = await show({ ...options, headers: { 'x-request-id': name } });
+        assert.equal(response.status, 403, name);
+        assert.equal(response.text, DENIED, name);
+        assert.equal(response.headers['x-request-id'], name);
+        const { date: _date, 'x-request-id': _id, ...headers } = response.headers;
         shapes.add(JSON.stringify(Object.entries(headers)));
       }
       assert.equal(shapes.size, 1, [...shapes].join('\n'));
@@ -129,9 +130,9 @@ describe('authentication', () => {
     test('is the same on every endpoint, whatever else is sent', async () => {
       for (const { method, path, body } of LINES) {
         for (const options of [{ body }, { body: 'no json' }, { headers: { 'idempotency-key': 'once' } }]) {
-          const answer = await service.call(method, path, { key: 'wrong', ...options });
-          assert.equal(answer.status, 403, `${method} ${path}`);
-          assert.equal(answer.text, DENIED);
+          const response = await service.call(method, path, { key: 'wrong', ...options });
+          assert.equal(response.status, 403, `${method} ${path}`);
+          assert.equal(response.text, DENIED);
         }
       }
     });

@@ -47,13 +47,13 @@ describe('the expiry of a capture', () => {
       service.advance(end - service.now() - 300);
       const seen = { alive: 0, gone: 0 };
       for (let from = service.now(); seen.gone < 3; from = service.now()) {
-        const answer = await call(id);
-        const alive = answer.status === 200 && answer.json.data.status !== 'fail';
+        const response = await call(id);
+        const alive = response.status === 200 && response.json.data.status !== 'fail';
         if (alive) seen.alive++;
         else seen.gone++;
         // A response that was in progress at the expiry may be either.
-        if (service.now() < end) assert.ok(alive, answer.text);
-        if (from >= end) assert.ok(!alive, answer.text);
+        if (service.now() < end) assert.ok(alive, response.text);
+        if (from >= end) assert.ok(!alive, response.text);
       }
       assert.ok(seen.alive > 0);
     });
@@ -78,12 +78,12 @@ describe('the expiry of a capture', () => {
 
   test('the sweeper removes the rows of expired captures only', async () => {
     const owner = await newCaller(service);
-    const kept = await owner.capture({ ttl: 60 });
+    const valid = await owner.capture({ ttl: 60 });
     for (let count = 0; count < 10; count++) await owner.capture({ ttl: 1 });
     assert.equal(await owner.count('captures'), 11);
     service.advance(61_000);
     await eventually(async () => (await owner.count('captures')) === 1);
-    assert.equal(dataOf(await owner.send('GET', `${CAPTURES}/${kept}`)).id, kept);
+    assert.equal(dataOf(await owner.send('GET', `${CAPTURES}/${valid}`)).id, valid);
   });
 });
 
@@ -92,8 +92,8 @@ describe('POST /transactions/requests/{transactionID}/tokenize', () => {
     test('the record of the token, without sensitive authentication data', async () => {
       const chd = { card: VISA, name: 'Eva Ruiz', exp: '07/31', cvv: '9182', track_2: TRACK };
       const id = await me.capture({ chd, additional_info: { note: 'private note' } });
-      const answer = await tokenize(id, { tags: ['web'], scheme: '3' });
-      const [{ token, createdAt, ...record }] = dataOf(answer).tokens;
+      const response = await tokenize(id, { tags: ['web'], scheme: '3' });
+      const [{ token, createdAt, ...record }] = dataOf(response).tokens;
       assert.deepEqual(record, {
         card: '411111******1111',
         tags: ['web'],
@@ -113,7 +113,7 @@ describe('POST /transactions/requests/{transactionID}/tokenize', () => {
         created_by: 'checkout',
         createdAt,
       });
-      assert.doesNotMatch(answer.text + inspection.text, /"9182"|private note|3101101/);
+      assert.doesNotMatch(response.text + inspection.text, /"9182"|private note|3101101/);
     });
 
     test('the capture remains valid and unchanged, and can be tokenized again', async () => {
@@ -142,9 +142,9 @@ describe('POST /transactions/requests/{transactionID}/tokenize', () => {
       const more = { scheme: 8, type: 'persistent', tags: ['one'] };
       const chd = [{ card, name: 'Eva Ruiz', exp: '07/31' }];
       const tokens = tokensIn(await me.tokenize({ chd, ...more }));
-      const answer = await tokenize(await me.capture({ chd: { card } }), { ...more, tags: ['two'] });
-      assert.deepEqual(tokensIn(answer), tokens);
-      assert.deepEqual(dataOf(answer).tokens[0].tags, ['one', 'two']);
+      const response = await tokenize(await me.capture({ chd: { card } }), { ...more, tags: ['two'] });
+      assert.deepEqual(tokensIn(response), tokens);
+      assert.deepEqual(dataOf(response).tokens[0].tags, ['one', 'two']);
       const inspection = dataOf(await me.send('GET', `${TOKENS}/${tokens[0]}/inspect`));
       assert.deepEqual([inspection.name, inspection.exp], ['Eva Ruiz', '07/2031']);
       const id = await me.capture({ chd: { card, name: 'Ana Lopez' } });
@@ -205,11 +205,11 @@ describe('POST /transactions/requests/{transactionID}/tokenize', () => {
       const card = luhnPan('455667', 12);
       const id = await owner.capture({ chd: { card } });
       const body = { tags: [], scheme: 8 };
-      const answers = await Promise.all(Array.from({ length: 6 }, () => tokenize(id, body, owner)));
-      const refused = answers.filter(({ status }) => status !== 200);
+      const responses = await Promise.all(Array.from({ length: 6 }, () => tokenize(id, body, owner)));
+      const refused = responses.filter(({ status }) => status !== 200);
       assert.ok(refused.length === 1 || refused.length === 2);
-      for (const answer of refused)
-        assertRefused(answer, 'No free token is left for the cards of the request.', { card });
+      for (const response of refused)
+        assertRefused(response, 'No free token is left for the cards of the request.', { card });
     });
   });
 

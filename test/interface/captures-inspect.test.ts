@@ -37,10 +37,10 @@ async function informed(info: string): Promise<{ retrieved: string; inspected: s
 }
 
 /** Is additional_info in the answer, written exactly so? */
-function assertInfo(answer: string, info: string): void {
-  const start = answer.indexOf('"additional_info":') + '"additional_info":'.length;
-  assert.equal(answer.slice(start, start + info.length), info);
-  assert.match(answer[start + info.length] ?? '', /[,}]/);
+function assertInfo(response: string, info: string): void {
+  const start = response.indexOf('"additional_info":') + '"additional_info":'.length;
+  assert.equal(response.slice(start, start + info.length), info);
+  assert.match(response[start + info.length] ?? '', /[,}]/);
 }
 
 describe('GET /transactions/requests/{id}/inspect', () => {
@@ -50,16 +50,16 @@ describe('GET /transactions/requests/{id}/inspect', () => {
     test('no sensitive data, and the pan_index of retrieval', async () => {
       const chd = { card: VISA, name: 'Zoraida Quispe', exp: '12/29', cvv: '918', track_2: TRACK };
       const id = await me.capture({ chd, currency: 'cop', additional_info: { order: 'A-1001' } });
-      const answer = await inspect(id);
+      const response = await inspect(id);
       const retrieved = dataOf(await me.send('GET', `${CAPTURES}/${id}`));
-      assert.deepEqual(dataOf(answer), {
+      assert.deepEqual(dataOf(response), {
         id,
         amount: 12500,
         currency: 'COP',
         additional_info: { order: 'A-1001', pan_index: retrieved.additional_info.pan_index },
         status: 'success',
       });
-      assert.equal((await me.send('GET', `${CAPTURES}/${id}/inspect/`)).text, answer.text);
+      assert.equal((await me.send('GET', `${CAPTURES}/${id}/inspect/`)).text, response.text);
     });
 
     test('without a card number there is no pan_index', async () => {

@@ -176,9 +176,9 @@ describe('POST /transactions/requests', () => {
         [`\ufeff${raw('ttl', '60')}`, /^malformed JSON at character 1: /],
       ];
       for (const [body, desc] of bodies) {
-        const answer = await create(body);
-        assertRefused(answer, desc);
-        assert.doesNotMatch(answer.text, /secretkey|4111/);
+        const response = await create(body);
+        assertRefused(response, desc);
+        assert.doesNotMatch(response.text, /secretkey|4111/);
       }
       assert.equal(await me.count('captures'), 0);
     });

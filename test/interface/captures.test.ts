@@ -33,8 +33,8 @@ const isRow = (row: object): row is { expires_at: number; created_at: number } =
 describe('POST /transactions/requests', () => {
   describe('200', () => {
     test('the response is an id and nothing else', async () => {
-      const answer = await create(capture());
-      const { id, ...rest } = dataOf(answer);
+      const response = await create(capture());
+      const { id, ...rest } = dataOf(response);
       assert.match(id, UUID);
       assert.deepEqual(rest, {});
       assert.notEqual(dataOf(await me.send('POST', `${CAPTURES}/`, capture())).id, id);
@@ -155,8 +155,8 @@ describe('GET /transactions/requests/{id}', () => {
     test('every member of the capture', async () => {
       const chd = { card: VISA, name: 'Ana Lopez', exp: '12/29', cvv: '123', track_2: TRACK };
       const id = await me.capture({ chd, additional_info: { order: 'A-1001' } });
-      const answer = await me.send('GET', `${CAPTURES}/${id}`);
-      const { additional_info: info, ...data } = dataOf(answer);
+      const response = await me.send('GET', `${CAPTURES}/${id}`);
+      const { additional_info: info, ...data } = dataOf(response);
       assert.deepEqual(data, {
         id,
         pan: VISA,
@@ -169,8 +169,8 @@ describe('GET /transactions/requests/{id}', () => {
       });
       assert.deepEqual(Object.keys(info), ['order', 'pan_index']);
       assert.match(info.pan_index, /^[0-9a-f]{32}$/);
-      assert.equal((await me.send('GET', `${CAPTURES}/${id}/`)).text, answer.text);
-      assert.equal((await me.send('GET', `${CAPTURES}/${id}`)).text, answer.text);
+      assert.equal((await me.send('GET', `${CAPTURES}/${id}/`)).text, response.text);
+      assert.equal((await me.send('GET', `${CAPTURES}/${id}`)).text, response.text);
     });
 
     test('pan_index is equal for equal card numbers, and differs by account and environment', async () => {

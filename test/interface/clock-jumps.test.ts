@@ -74,7 +74,7 @@ describe('a clock that jumps', () => {
   for (const jump of [JUMP, -JUMP])
     test(`by ${jump / HOUR} hours for a moment causes no deletion`, async () => {
       const before = await keyed(`before${jump}`);
-      const kept = dataOf(await me.send('POST', CAPTURES, capture())).id;
+      const remaining = dataOf(await me.send('POST', CAPTURES, capture())).id;
       const [token = ''] = tokensIn(await me.tokenize(cards([VISA])));
       await me.send('DELETE', TOKENS, { tokens: [token] });
       const operations = await me.operations();
@@ -82,10 +82,10 @@ describe('a clock that jumps', () => {
       service.jump(jump);
       await assertReplayed(`before${jump}`, before);
       assert.equal(await me.operations(), operations);
-      assert.equal((await retrieve(kept)).status, jump > 0 ? 400 : 200);
+      assert.equal((await retrieve(remaining)).status, jump > 0 ? 400 : 200);
       const during = await keyed(`during${jump}`);
-      const made = dataOf(await me.send('POST', CAPTURES, capture())).id;
-      assert.equal((await retrieve(made)).status, 200);
+      const created = dataOf(await me.send('POST', CAPTURES, capture())).id;
+      assert.equal((await retrieve(created)).status, 200);
       if (jump > 0) await pause(ROUND);
       assert.equal(await sweep(), 0);
 
@@ -99,7 +99,7 @@ describe('a clock that jumps', () => {
         assert.equal((await me.standing(idOf(first))).status, 'Authorized');
         await assertReplayed(key, first);
       }
-      for (const id of [kept, made]) assert.equal((await retrieve(id)).status, 200);
+      for (const id of [remaining, created]) assert.equal((await retrieve(id)).status, 200);
       assert.equal(await me.operations(), operations + 1);
       const sql = 'select count(*) as number from tokens where account = ?account and deleted_at is not null';
       assert.ok(Number((await service.core.database.read(sql, me.account))[0]?.['number']) > 0);
@@ -111,9 +111,9 @@ describe('a clock that jumps', () => {
     const [warning] = (await warnings()) as { code: string; message: string }[];
     assert.equal(warning?.code, 'time_not_trusted');
     assert.match(warning?.message ?? '', /ahead of the time that has passed.*cardvault clock confirm/);
-    const told = service.log.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'time not trusted');
-    assert.equal(told.at(-1).reason, 'ahead');
-    assert.ok(Math.abs(told.at(-1).difference_ms - JUMP) < MINUTE);
+    const reports = service.log.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'time not trusted');
+    assert.equal(reports.at(-1).reason, 'ahead');
+    assert.ok(Math.abs(reports.at(-1).difference_ms - JUMP) < MINUTE);
     service.jump(-JUMP);
     assert.equal(await warnings(), undefined);
     assert.equal(JSON.parse(service.log.findLast((line) => line.includes('time ')) ?? '').msg, 'time trusted');

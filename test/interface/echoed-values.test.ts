@@ -52,8 +52,8 @@ const EXAMPLES = ['4111111111111111', '12/29', 'USD', 'US', '123', 'ana@example.
 /** Returns a value of the schema with all members, as far as the schema tells. */
 function sample(schema: JsonSchema): unknown {
   const { type, properties, items, oneOf, pattern, minimum } = schema as Record<string, JsonSchema | undefined>;
-  const words = schema['enum'] as readonly unknown[] | undefined;
-  if (words !== undefined) return words[0];
+  const choices = schema['enum'] as readonly unknown[] | undefined;
+  if (choices !== undefined) return choices[0];
   if (schema['const'] !== undefined) return schema['const'];
   if (Array.isArray(oneOf)) return sample(oneOf[0]);
   if (properties !== undefined)
@@ -69,11 +69,11 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Members of both; the example decides. */
-function merge(example: unknown, whole: unknown): unknown {
-  if (Array.isArray(example) && Array.isArray(whole)) return example.map((item) => merge(item, whole[0]));
-  if (!isObject(example) || !isObject(whole)) return example ?? whole;
-  const names = new Set([...Object.keys(example), ...Object.keys(whole)]);
-  return Object.fromEntries([...names].map((name) => [name, merge(example[name], whole[name])]));
+function merge(example: unknown, full: unknown): unknown {
+  if (Array.isArray(example) && Array.isArray(full)) return example.map((item) => merge(item, full[0]));
+  if (!isObject(example) || !isObject(full)) return example ?? full;
+  const names = new Set([...Object.keys(example), ...Object.keys(full)]);
+  return Object.fromEntries([...names].map((name) => [name, merge(example[name], full[name])]));
 }
 
 /** Texts that fail at every step of parsing. */
@@ -140,18 +140,18 @@ describe('no value of a request is repeated in an error', () => {
         check(name, await service.call(method, target, { ...options, ...(sent !== undefined && { body: sent }) }));
       };
       const target = `${fill(path, 'x')}${example.query === undefined ? '' : `?${example.query}`}`;
-      const whole = body === undefined ? undefined : merge(example.body, sample(body.schema));
+      const full = body === undefined ? undefined : merge(example.body, sample(body.schema));
       for (const canary of TEXTS) {
-        if (path.includes(':')) await call(fill(path, canary), whole);
-        const inPlace = (place: string): string[] =>
-          Object.keys(parameters).filter((each) => parameters[each]?.in === place);
-        for (const member of inPlace('query')) await call(`${fill(path, 'x')}?${member}=${canary}`, whole);
+        if (path.includes(':')) await call(fill(path, canary), full);
+        const inPlace = (member: string): string[] =>
+          Object.keys(parameters).filter((each) => parameters[each]?.in === member);
+        for (const member of inPlace('query')) await call(`${fill(path, 'x')}?${member}=${canary}`, full);
         for (const header of [...inPlace('header'), 'idempotency-key', 'content-type', 'content-encoding'])
-          await call(target, whole ?? 'x', { [header]: `"${canary} ${canary}` });
-        await call(target, whole ?? 'x', { 'ft-encryption': JSON.stringify({ key: canary, [canary]: canary }) });
+          await call(target, full ?? 'x', { [header]: `"${canary} ${canary}` });
+        await call(target, full ?? 'x', { 'ft-encryption': JSON.stringify({ key: canary, [canary]: canary }) });
       }
-      if (whole !== undefined)
-        for (const canary of CANARIES) for (const each of plant(whole, canary)) await call(target, each);
+      if (full !== undefined)
+        for (const canary of CANARIES) for (const each of plant(full, canary)) await call(target, each);
       for (const malformed of MALFORMED) await call(target, malformed);
     }
     const silent = ENDPOINTS.map(({ method, path }) => `${method} ${path}`).filter((name) => !rejected.has(name));
@@ -187,17 +187,17 @@ describe('no value of a request is repeated in an error', () => {
         client.csrf = response.json?.csrf_token ?? client.csrf;
         if (LOST_SESSION.includes(response.json?.code)) clients.delete(access);
       };
-      const whole = body === undefined ? undefined : sample(body.schema);
+      const full = body === undefined ? undefined : sample(body.schema);
       const others = [...path.matchAll(/:([a-z_]+)/g)].flatMap(([, other = '']) => (other in params ? [] : [other]));
       if (others.length > 0 || body !== undefined || query !== undefined) names.push(name);
       for (const canary of TEXTS) {
-        for (const other of others) await call(pathOf(definition, { params: { ...params, [other]: canary } }), whole);
+        for (const other of others) await call(pathOf(definition, { params: { ...params, [other]: canary } }), full);
         for (const member of Object.keys((query?.schema['properties'] as object | undefined) ?? {}))
-          await call(pathOf(definition, { params, query: { [member]: canary } }), whole);
+          await call(pathOf(definition, { params, query: { [member]: canary } }), full);
       }
-      if (whole === undefined) continue;
+      if (full === undefined) continue;
       for (const canary of CANARIES)
-        for (const each of plant(whole, canary)) await call(pathOf(definition, { params }), each);
+        for (const each of plant(full, canary)) await call(pathOf(definition, { params }), each);
       for (const malformed of MALFORMED.slice(0, 4)) await call(pathOf(definition, { params }), malformed);
     }
     assert.ok(names.length > 60, `${names.length}`);

@@ -18,7 +18,7 @@ interface RequestSpec {
   readonly isRaw?: true;
 }
 
-const ask = (
+const request = (
   line: string,
   status: RequestSpec['status'],
   headers: Readonly<Record<string, string>> = {},
@@ -31,35 +31,40 @@ const only = (listener: Listener, there: number, elsewhere: number): RequestSpec
   Object.fromEntries(LISTENERS.map((each) => [each, each === listener ? there : elsewhere])) as never;
 
 /** Every kind of answer and refusal, with its status. */
-const ASKED: Readonly<Record<string, RequestSpec>> = {
-  health: ask('GET /healthz', 200),
-  'the reference': ask('GET /docs', 200),
-  'the interface': ask('GET /openapi.json', 200),
-  metrics: ask('GET /metrics', only('console', 200, 404)),
-  'a page': ask('GET /', only('console', 200, 404)),
-  'a call': ask('GET /api/session', only('console', 200, 404)),
-  'a call without a session': ask('GET /api/profile', only('console', 401, 404)),
-  'a call of another site': ask('POST /api/sign-in', only('console', 403, 404), { origin: 'https://evil.example' }),
-  'a call in another type': ask(
+const REQUESTS: Readonly<Record<string, RequestSpec>> = {
+  health: request('GET /healthz', 200),
+  'the reference': request('GET /docs', 200),
+  'the interface': request('GET /openapi.json', 200),
+  metrics: request('GET /metrics', only('console', 200, 404)),
+  'a page': request('GET /', only('console', 200, 404)),
+  'a call': request('GET /api/session', only('console', 200, 404)),
+  'a call without a session': request('GET /api/profile', only('console', 401, 404)),
+  'a call of another site': request('POST /api/sign-in', only('console', 403, 404), { origin: 'https://evil.example' }),
+  'a call in another type': request(
     'POST /api/sign-in',
     only('console', 415, 404),
     { ...json, 'content-type': 'text/plain' },
     '{}',
   ),
-  'a long call': ask('POST /api/sign-in', only('console', 413, 404), {
+  'a long call': request('POST /api/sign-in', only('console', 413, 404), {
     ...json,
     origin: `https://${HOST}`,
     'content-length': String(LIMITS.bodyBytes),
   }),
-  'a malformed call': ask('POST /api/sign-in', only('console', 400, 404), { ...json, origin: `https://${HOST}` }, '{]'),
-  'another method of a call': ask('PUT /api/session', only('console', 405, 404)),
-  'another method of a page': ask('POST /', only('console', 405, 404)),
-  'another method': ask('PATCH /healthz', 405),
-  'nothing there': ask('GET /api/nothing', 404),
-  'no key': ask('GET /v1/account', only('console', 404, 403)),
-  'a malformed path': ask('GET /%zz', 400),
-  'a path that is too long': ask(`GET /v1/tokens/${'a'.repeat(LIMITS.pathParameterCharacters + 1)}/inspect`, 404),
-  'an unknown expectation': ask('POST /v1/account', 400, { ...json, expect: 'tea' }, '{}'),
+  'a malformed call': request(
+    'POST /api/sign-in',
+    only('console', 400, 404),
+    { ...json, origin: `https://${HOST}` },
+    '{]',
+  ),
+  'another method of a call': request('PUT /api/session', only('console', 405, 404)),
+  'another method of a page': request('POST /', only('console', 405, 404)),
+  'another method': request('PATCH /healthz', 405),
+  'nothing there': request('GET /api/nothing', 404),
+  'no key': request('GET /v1/account', only('console', 404, 403)),
+  'a malformed path': request('GET /%zz', 400),
+  'a path that is too long': request(`GET /v1/tokens/${'a'.repeat(LIMITS.pathParameterCharacters + 1)}/inspect`, 404),
+  'an unknown expectation': request('POST /v1/account', 400, { ...json, expect: 'tea' }, '{}'),
   'no host': { text: 'GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n', status: 400 },
   'no HTTP': { text: 'SSH-2.0-OpenSSH_9.9\r\n\r\n', status: 400, isRaw: true },
 };
@@ -74,39 +79,39 @@ describe('headers', () => {
   });
   after(() => service.stop());
 
-  const headersOf = async (environment: Listener, what: string, asked: RequestSpec): Promise<WireAnswer['headers']> => {
-    const [answer = assert.fail(what), ...more] = await exchange(service, asked.text, { environment });
-    assert.deepEqual([answer.status, more.length], [statusOn(environment, asked), 0], what);
-    return answer.headers;
+  const headersOf = async (environment: Listener, what: string, spec: RequestSpec): Promise<WireAnswer['headers']> => {
+    const [response = assert.fail(what), ...more] = await exchange(service, spec.text, { environment });
+    assert.deepEqual([response.status, more.length], [statusOn(environment, spec), 0], what);
+    return response.headers;
   };
 
   for (const listener of LISTENERS)
     test(`of every response on the ${listener} listener prevent storing and sniffing`, async () => {
-      for (const [what, asked] of Object.entries(ASKED)) {
-        const headers = await headersOf(listener, what, asked);
+      for (const [what, spec] of Object.entries(REQUESTS)) {
+        const headers = await headersOf(listener, what, spec);
         assert.equal(headers['cache-control'], 'no-store', what);
         assert.equal(headers['x-content-type-options'], 'nosniff', what);
-        assert.equal(headers['x-request-id'] === undefined, asked.isRaw === true, what);
+        assert.equal(headers['x-request-id'] === undefined, spec.isRaw === true, what);
         assert.equal(headers['server'], undefined, what);
       }
     });
 
   test('of every response on the console listener prevent framing, embedding, scripts and requests without TLS', async () => {
-    for (const [what, asked] of Object.entries(ASKED)) {
-      const headers = await headersOf('console', what, asked);
+    for (const [what, spec] of Object.entries(REQUESTS)) {
+      const headers = await headersOf('console', what, spec);
       const rules = String(headers['content-security-policy']).split('; ');
       assert.ok(rules.includes("default-src 'none'") && rules.includes("frame-ancestors 'none'"), what);
       assert.equal(headers['x-frame-options'], 'DENY', what);
       assert.equal(headers['cross-origin-resource-policy'], 'same-origin', what);
       assert.equal(headers['referrer-policy'], 'no-referrer', what);
-      assert.equal(headers['strict-transport-security'], asked.isRaw ? undefined : 'max-age=31536000', what);
+      assert.equal(headers['strict-transport-security'], spec.isRaw ? undefined : 'max-age=31536000', what);
     }
   });
 
   test('of the other listeners do not require TLS, which would apply to every port of the host', async () => {
     for (const listener of ['production', 'sandbox'] as const)
-      for (const [what, asked] of Object.entries(ASKED))
-        assert.equal((await headersOf(listener, what, asked))['strict-transport-security'], undefined, what);
+      for (const [what, spec] of Object.entries(REQUESTS))
+        assert.equal((await headersOf(listener, what, spec))['strict-transport-security'], undefined, what);
   });
 
   test('of the console do not block other pages of the same machine', async () => {
@@ -124,10 +129,10 @@ describe('requests that Node would reject with responses of its own', () => {
 
   for (const what of ['no host', 'an unknown expectation'])
     test(`${what}: is rejected in the envelope, logged, and closes the connection`, async () => {
-      const { text } = ASKED[what] ?? assert.fail();
+      const { text } = REQUESTS[what] ?? assert.fail();
       for (const environment of LISTENERS) {
-        const kept = text.replace('connection: close\r\n', '');
-        const [{ headers, body } = assert.fail()] = await exchange(service, kept, { environment });
+        const withoutClose = text.replace('connection: close\r\n', '');
+        const [{ headers, body } = assert.fail()] = await exchange(service, withoutClose, { environment });
         const desc = 'The request itself cannot be read.';
         assert.deepEqual(JSON.parse(body), { status_code: 400, status: 'fail', desc, data: '' });
         assert.equal(headers['connection'], 'close');

@@ -32,10 +32,10 @@ describe('malformed and unusual requests', () => {
 
   test('malformed percent-encoding is 400, in the envelope, and logged without the path', async () => {
     for (const path of ['/v1/tokens/%/inspect', '/v1/tokens/%zz/inspect', '/v1/tokens/%4/inspect', '/%E0%A4%A']) {
-      const [answer] = await exchange(service, requestText(`GET ${path}`, headers({ 'x-request-id': 'percent' })));
-      assert.equal(answer?.status, 400, path);
-      assert.equal(answer.headers['x-request-id'], 'percent');
-      const { desc, ...rest } = JSON.parse(answer.body);
+      const [response] = await exchange(service, requestText(`GET ${path}`, headers({ 'x-request-id': 'percent' })));
+      assert.equal(response?.status, 400, path);
+      assert.equal(response.headers['x-request-id'], 'percent');
+      const { desc, ...rest } = JSON.parse(response.body);
       assert.deepEqual(rest, { status_code: 400, status: 'fail', data: '' });
       assert.ok(!desc.includes('%'));
     }
@@ -50,16 +50,16 @@ describe('malformed and unusual requests', () => {
     for (const id of ['%00', '%0d%0aset-cookie:x', '..%2f..%2fetc', '%F0%9F%92%B3', "'%20or%201=1--", '%', '*'].filter(
       (each) => each !== '%',
     )) {
-      const answer = await service.call('GET', `/v1/tokens/${id}/inspect`, { key });
-      assert.equal(answer.status, 400, id);
-      assert.equal(answer.headers['set-cookie'], undefined);
+      const response = await service.call('GET', `/v1/tokens/${id}/inspect`, { key });
+      assert.equal(response.status, 400, id);
+      assert.equal(response.headers['set-cookie'], undefined);
     }
   });
 
   test('a very long path is rejected, with and without a valid key', async () => {
-    const answers = await exchange(service, requestText(`GET /v1/tokens/${'a'.repeat(10_000)}/inspect`, headers()));
-    assert.ok([400, 404, 414].includes(answers[0]?.status ?? 0), `${answers[0]?.status}`);
-    assert.ok(answers[0]?.headers['x-request-id']);
+    const responses = await exchange(service, requestText(`GET /v1/tokens/${'a'.repeat(10_000)}/inspect`, headers()));
+    assert.ok([400, 404, 414].includes(responses[0]?.status ?? 0), `${responses[0]?.status}`);
+    assert.ok(responses[0]?.headers['x-request-id']);
     assert.equal((await service.call('GET', `/${'a'.repeat(10_000)}`)).status, 404);
     assert.equal((await service.call('GET', `/v1/account?${'a'.repeat(10_000)}`, { key })).status, 200);
     assertUnreadableOrCut(await exchange(service, requestText(`GET /${'a'.repeat(40_000)}`)));
@@ -75,9 +75,9 @@ describe('malformed and unusual requests', () => {
 
   test('NUL bytes are rejected in the head, and are malformed JSON in the body', async () => {
     for (const line of ['GET /heal\0thz', 'GET /healthz\0', 'GE\0T /healthz']) {
-      const answers = await exchange(service, requestText(line));
+      const responses = await exchange(service, requestText(line));
       assert.ok(
-        answers.every(({ status }) => status >= 400),
+        responses.every(({ status }) => status >= 400),
         JSON.stringify(line),
       );
     }
@@ -103,13 +103,13 @@ describe('malformed and unusual requests', () => {
         return requestText(`POST ${PATH}`, headers({ ...own, 'content-length': String(CARDS.length) }), CARDS);
       })
       .join('');
-    const answers = await exchange(service, text);
+    const responses = await exchange(service, text);
     assert.deepEqual(
-      answers.map(({ headers }) => headers['x-request-id']),
+      responses.map(({ headers }) => headers['x-request-id']),
       ids,
     );
-    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
-    for (const [index, { body }] of answers.entries()) {
+    assert.deepEqual([...new Set(responses.map(({ status }) => status))], [200]);
+    for (const [index, { body }] of responses.entries()) {
       const data = JSON.parse(body).data;
       assert.equal(index % 3 === 0, data === undefined);
       if (index % 3 === 2) assert.equal(data.tokens.length, 1);
@@ -124,9 +124,9 @@ describe('malformed and unusual requests', () => {
       'content-length': String(smuggled.length),
     });
     const last = requestText('GET /healthz', { 'x-request-id': 'last' });
-    const answers = await exchange(service, first + smuggled + last);
-    assert.equal(answers[0]?.status, 403);
-    assert.ok(answers.slice(1).every(({ headers }) => headers['x-request-id'] === 'last'));
+    const responses = await exchange(service, first + smuggled + last);
+    assert.equal(responses[0]?.status, 403);
+    assert.ok(responses.slice(1).every(({ headers }) => headers['x-request-id'] === 'last'));
   });
 
   test('contradictory or malformed lengths are rejected', async () => {
@@ -141,9 +141,9 @@ describe('malformed and unusual requests', () => {
       ['unknown encoding', { 'transfer-encoding': 'cow' }],
     ];
     for (const [what, lengths] of cases) {
-      const answers = await exchange(service, requestText(line, headers(lengths), '0\r\n\r\n'));
+      const responses = await exchange(service, requestText(line, headers(lengths), '0\r\n\r\n'));
       assert.ok(
-        answers.every(({ status }) => status >= 400),
+        responses.every(({ status }) => status >= 400),
         what,
       );
     }
@@ -155,8 +155,8 @@ describe('malformed and unusual requests', () => {
   test('a length that is too small never has an effect, and one that is too large waits for the rest', async () => {
     const short = headers({ 'content-length': String(CARDS.length - 10) });
     for (const connection of ['close', 'keep-alive']) {
-      const answers = await exchange(service, requestText(`POST ${PATH}`, { ...short, connection }, CARDS));
-      assert.ok(answers.every(({ status }) => status === 400));
+      const responses = await exchange(service, requestText(`POST ${PATH}`, { ...short, connection }, CARDS));
+      assert.ok(responses.every(({ status }) => status === 400));
     }
 
     const socket = await dial(service);

@@ -26,7 +26,7 @@ after(() => service.stop());
 
 let keys = 0;
 const newKey = () => ({ 'idempotency-key': `kept-${++keys}` });
-const replayed = (answer: TestResponse) => answer.headers['idempotent-replayed'];
+const replayed = (response: TestResponse) => response.headers['idempotent-replayed'];
 
 /** Puts something between the service and its database while `work` runs. */
 async function through<T>(
@@ -83,9 +83,9 @@ describe('responses that are not stored', () => {
     const headers = newKey();
     const without = await newCaller(service, { account: me.account, permissions: ['captures:inspect'] });
     assertRefused(await without.send('POST', CAPTURES, capture(), headers), 'Access denied.', undefined, 403);
-    const answer = await me.send('POST', CAPTURES, capture(), headers);
-    dataOf(answer);
-    assert.equal(replayed(answer), undefined);
+    const response = await me.send('POST', CAPTURES, capture(), headers);
+    dataOf(response);
+    assert.equal(replayed(response), undefined);
   });
 
   test('413 and 415', async () => {
@@ -93,9 +93,9 @@ describe('responses that are not stored', () => {
     const text = JSON.stringify(capture());
     assert.equal((await me.send('POST', CAPTURES, text.padEnd(1024 * 1024 + 1), headers)).status, 413);
     assert.equal((await me.send('POST', CAPTURES, text, { ...headers, 'content-type': 'text/plain' })).status, 415);
-    const answer = await me.send('POST', CAPTURES, text, headers);
-    dataOf(answer);
-    assert.equal(replayed(answer), undefined);
+    const response = await me.send('POST', CAPTURES, text, headers);
+    dataOf(response);
+    assert.equal(replayed(response), undefined);
   });
 
   test('429', async () => {
@@ -105,9 +105,9 @@ describe('responses that are not stored', () => {
       let headers = newKey();
       while ((await caller.send('POST', CAPTURES, capture(), headers)).status !== 429) headers = newKey();
       limited.advance(5000);
-      const answer = await caller.send('POST', CAPTURES, capture(), headers);
-      dataOf(answer);
-      assert.equal(replayed(answer), undefined);
+      const response = await caller.send('POST', CAPTURES, capture(), headers);
+      dataOf(response);
+      assert.equal(replayed(response), undefined);
     } finally {
       await limited.stop();
     }
@@ -131,9 +131,9 @@ describe('responses that are not stored', () => {
       assertRefused(failed, 'The service cannot do this at the moment.', undefined, 503);
       assert.ok(Number(failed.headers['retry-after']) > 0);
       assert.deepEqual([await me.count('tokens'), await me.count('captures')], rows);
-      const answer = await send(headers);
-      dataOf(answer);
-      assert.equal(replayed(answer), undefined);
+      const response = await send(headers);
+      dataOf(response);
+      assert.equal(replayed(response), undefined);
     });
   }
 
@@ -147,9 +147,9 @@ describe('responses that are not stored', () => {
       return outcome;
     }, send);
     assert.equal(failed.status, 503);
-    const answer = await send();
-    dataOf(answer);
-    assert.equal(replayed(answer), 'true');
+    const response = await send();
+    dataOf(response);
+    assert.equal(replayed(response), 'true');
     assert.equal(await me.count('captures'), before + 1);
   });
 });
@@ -204,9 +204,9 @@ describe('409', () => {
     assert.equal(died.status, 503);
     assertRefused(await send(), RUNNING, undefined, 409);
     service.advance(10_000);
-    const answer = await send();
-    dataOf(answer);
-    assert.equal(replayed(answer), undefined);
+    const response = await send();
+    dataOf(response);
+    assert.equal(replayed(response), undefined);
     assert.equal(await me.count('tokens'), before + 1);
   });
 });

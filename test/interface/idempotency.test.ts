@@ -33,18 +33,18 @@ after(() => service.stop());
 const keyed = (key: string) => ({ 'idempotency-key': key });
 let keys = 0;
 const newKey = () => `key-${++keys}`;
-const isReplay = (answer: TestResponse): boolean => {
-  const mark = answer.headers['idempotent-replayed'];
+const isReplay = (response: TestResponse): boolean => {
+  const mark = response.headers['idempotent-replayed'];
   assert.ok(mark === undefined || mark === 'true');
   return mark === 'true';
 };
 
-function assertReplay(answer: TestResponse, first: TestResponse): void {
-  assert.equal(answer.text, first.text);
-  assert.equal(answer.status, first.status);
-  assert.ok(isReplay(answer));
-  assert.equal(answer.headers['content-type'], first.headers['content-type']);
-  assert.notEqual(answer.headers['x-request-id'], first.headers['x-request-id']);
+function assertReplay(response: TestResponse, first: TestResponse): void {
+  assert.equal(response.text, first.text);
+  assert.equal(response.status, first.status);
+  assert.ok(isReplay(response));
+  assert.equal(response.headers['content-type'], first.headers['content-type']);
+  assert.notEqual(response.headers['x-request-id'], first.headers['x-request-id']);
 }
 
 /** Every POST and DELETE, and a request that would answer differently if it were carried out twice. */
@@ -132,10 +132,10 @@ for (const [name, requestOf] of Object.entries(ENDPOINTS)) {
       for (const options of [{}, { account: me.account, environment: 'production' as const }]) {
         const other = await newCaller(service, options);
         const theirs = await requestOf(other);
-        const answer = await other.send(theirs.method, theirs.path, theirs.body, keyed(key));
-        dataOf(answer);
-        assert.equal(isReplay(answer), false);
-        assert.notEqual(answer.text, first.text);
+        const response = await other.send(theirs.method, theirs.path, theirs.body, keyed(key));
+        dataOf(response);
+        assert.equal(isReplay(response), false);
+        assert.notEqual(response.text, first.text);
       }
     });
 
@@ -155,9 +155,9 @@ for (const [name, requestOf] of Object.entries(ENDPOINTS)) {
       const visible = Array.from({ length: 94 }, (_, index) => String.fromCharCode(33 + index)).join('');
       const headers = keyed(visible.repeat(3).slice(0, 255));
       const fresh = await requestOf(me);
-      const answer = await me.send(fresh.method, fresh.path, fresh.body, headers);
-      dataOf(answer);
-      assertReplay(await me.send(fresh.method, fresh.path, fresh.body, headers), answer);
+      const response = await me.send(fresh.method, fresh.path, fresh.body, headers);
+      dataOf(response);
+      assertReplay(await me.send(fresh.method, fresh.path, fresh.body, headers), response);
     });
 
     test('30 concurrent requests have one effect', async () => {
@@ -165,13 +165,13 @@ for (const [name, requestOf] of Object.entries(ENDPOINTS)) {
       const fresh = await requestOf(me);
       const rows = [await me.count('tokens'), await me.count('captures')];
       const once = () => me.send(fresh.method, fresh.path, fresh.body, headers);
-      const answers = await Promise.all(Array.from({ length: 30 }, once));
-      const good = answers.filter(({ status }) => status === 200);
-      assert.equal(good.filter((answer) => !isReplay(answer)).length, 1);
+      const responses = await Promise.all(Array.from({ length: 30 }, once));
+      const good = responses.filter(({ status }) => status === 200);
+      assert.equal(good.filter((response) => !isReplay(response)).length, 1);
       assert.equal(new Set(good.map(({ text }) => text)).size, 1);
-      for (const answer of answers.filter(({ status }) => status !== 200)) {
-        assertRefused(answer, 'The same request is still being processed.', undefined, 409);
-        assert.match(answer.headers['retry-after'] ?? '', /^[1-9][0-9]*$/);
+      for (const response of responses.filter(({ status }) => status !== 200)) {
+        assertRefused(response, 'The same request is still being processed.', undefined, 409);
+        assert.match(response.headers['retry-after'] ?? '', /^[1-9][0-9]*$/);
       }
       const [tokens = 0, captures = 0] = rows;
       const changes = Math.abs((await me.count('tokens')) - tokens) + Math.abs((await me.count('captures')) - captures);
@@ -185,7 +185,7 @@ test('paths, methods and keys are distinguished, including the case of keys', as
   const headers = keyed(newKey());
   const token = dataOf(await me.tokenize(cards([VISA]), headers)).tokens[0].token;
   const [one, two] = [await me.capture(), await me.capture()];
-  for (const answer of [
+  for (const response of [
     await me.send('POST', CAPTURES, capture(), headers),
     await me.send('POST', `${CAPTURES}/${one}/tokenize`, { tags: [], scheme: 1 }, headers),
     await me.send('POST', `${CAPTURES}/${two}/tokenize`, { tags: [], scheme: 1 }, headers),
@@ -193,8 +193,8 @@ test('paths, methods and keys are distinguished, including the case of keys', as
     await me.send('DELETE', TOKENS, { tokens: [token] }, headers),
     await me.tokenize(cards([VISA]), keyed(headers['idempotency-key'].toUpperCase())),
   ]) {
-    dataOf(answer);
-    assert.equal(isReplay(answer), false);
+    dataOf(response);
+    assert.equal(isReplay(response), false);
   }
 });
 
@@ -242,11 +242,11 @@ test('after a restart, and on another node, the first responses are replayed', a
       const request = await requestOf(caller);
       return { ...request, first: await caller.send(request.method, request.path, request.body, keyed('again')) };
     });
-    const made = await Promise.all(requests);
+    const created = await Promise.all(requests);
     const repeat = async (where: TestService) => {
-      for (const { method, path, body, first } of made) {
-        const answer = await where.call(method, path, { key, body, headers: keyed('again') });
-        assertReplay(answer, first);
+      for (const { method, path, body, first } of created) {
+        const response = await where.call(method, path, { key, body, headers: keyed('again') });
+        assertReplay(response, first);
         assertRefused(await where.call(method, path, { key, body: '[]', headers: keyed('again') }), REUSED);
       }
     };

@@ -80,7 +80,7 @@ describe('changes by another process apply to the running service within 5 secon
   });
 
   test('a new key, which is cached nowhere, works immediately', async () => {
-    const made = await command(
+    const created = await command(
       'key',
       'create',
       '--account',
@@ -92,7 +92,7 @@ describe('changes by another process apply to the running service within 5 secon
       '--ip',
       '127.0.0.1',
     );
-    assert.equal(await statusOf(made.key), 200);
+    assert.equal(await statusOf(created.key), 200);
   });
 
   test('a rotation without overlap revokes the old key', async () => {

@@ -74,10 +74,10 @@ describe('bytes that are not HTTP, over TLS', () => {
   });
 
   test('the response has the members and the text of every other failure of the vault', async () => {
-    const [answer = assert.fail()] = await exchange(service, malformed['a line feed in a header'] ?? '');
+    const [response = assert.fail()] = await exchange(service, malformed['a line feed in a header'] ?? '');
     const unknown = await service.call('GET', '/no/such/path');
-    assert.deepEqual(Object.keys(JSON.parse(answer.body)), Object.keys(unknown.json));
-    assert.equal(answer.headers['content-type'], unknown.headers['content-type']);
+    assert.deepEqual(Object.keys(JSON.parse(response.body)), Object.keys(unknown.json));
+    assert.equal(response.headers['content-type'], unknown.headers['content-type']);
   });
 
   test('without TLS: no response', async () => {

@@ -59,8 +59,8 @@ describe('media types and sizes', () => {
   test('a body without a type is 415, and so is no body at all', async () => {
     const text = JSON.stringify(body);
     const headers = { 'x-api-key': key, 'content-length': String(text.length) };
-    const [answer] = await exchange(service, requestText(`POST ${path}`, headers, text));
-    assert.equal(answer?.status, 415);
+    const [response] = await exchange(service, requestText(`POST ${path}`, headers, text));
+    assert.equal(response?.status, 415);
     const [empty] = await exchange(service, requestText(`POST ${path}`, { 'x-api-key': key }));
     assert.equal(empty?.status, 415);
   });
@@ -73,8 +73,8 @@ describe('media types and sizes', () => {
 
   test('every endpoint with a body requires its type', async () => {
     for (const { method, path, body } of LINES.filter((line) => line.body !== undefined)) {
-      const answer = await service.call(method, path, { key, body, headers: { 'content-type': 'text/plain' } });
-      assert.equal(answer.status, 415, `${method} ${path}`);
+      const response = await service.call(method, path, { key, body, headers: { 'content-type': 'text/plain' } });
+      assert.equal(response.status, 415, `${method} ${path}`);
     }
   });
 
@@ -102,8 +102,8 @@ describe('media types and sizes', () => {
       requestText('POST /v1/account', { 'x-api-key': key, 'transfer-encoding': 'chunked' }, '3\r\n{{{\r\n0\r\n\r\n'),
     ];
     for (const request of requests) {
-      const [answer] = await exchange(service, request);
-      assert.equal(answer?.status, 200, request);
+      const [response] = await exchange(service, request);
+      assert.equal(response?.status, 200, request);
     }
   });
 

@@ -201,13 +201,13 @@ describe('the OpenAPI document', () => {
         test(`documents ${status}, and responds with it in the documented schema`, async () => {
           const operation = operationOf(method, path);
           const { key: secret = key, headers = {}, ...more } = options;
-          const answer = await service.call(method.toUpperCase(), fill(path, 'unknown'), {
+          const response = await service.call(method.toUpperCase(), fill(path, 'unknown'), {
             ...more,
             headers: { ...headersFor(path, secret), ...headers },
           });
-          assert.equal(answer.status, Number(status));
-          assert.deepEqual(faultsOf(schemaOf(operation, answer.status), answer.json), []);
-          assert.deepEqual(undeclared(schemaOf(operation, answer.status), answer.json), []);
+          assert.equal(response.status, Number(status));
+          assert.deepEqual(faultsOf(schemaOf(operation, response.status), response.json), []);
+          assert.deepEqual(undeclared(schemaOf(operation, response.status), response.json), []);
         });
       }
 
@@ -238,9 +238,9 @@ describe('the OpenAPI document', () => {
     const own = await startTestService({ variables: { CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION: '1' } });
     try {
       await own.call('GET', '/v1/account');
-      const answer = await own.call('GET', '/v1/account');
-      assert.equal(answer.status, 429);
-      assert.deepEqual(faultsOf(schemaOf(operationOf('get', '/v1/account'), 429), answer.json), []);
+      const response = await own.call('GET', '/v1/account');
+      assert.equal(response.status, 429);
+      assert.deepEqual(faultsOf(schemaOf(operationOf('get', '/v1/account'), 429), response.json), []);
     } finally {
       await own.stop();
     }
@@ -253,15 +253,15 @@ const wordOf = (status: number): string => (status === 200 ? 'success' : status 
 type Schema = Readonly<Record<string, unknown>>;
 
 /** Members of a value that its schema does not name. */
-function undeclared(schema: Schema, value: unknown, place = ''): string[] {
+function undeclared(schema: Schema, value: unknown, path = ''): string[] {
   if (Array.isArray(value)) {
-    return value.flatMap((item, index) => undeclared((schema['items'] ?? {}) as Schema, item, `${place}[${index}]`));
+    return value.flatMap((item, index) => undeclared((schema['items'] ?? {}) as Schema, item, `${path}[${index}]`));
   }
   if (typeof value !== 'object' || value === null || schema['additionalProperties'] === true) return [];
   const properties = (schema['properties'] ?? {}) as Record<string, Schema>;
   return Object.entries(value).flatMap(([name, member]) => {
     const known = properties[name];
-    return known === undefined ? [`${place}.${name}`] : undeclared(known, member, `${place}.${name}`);
+    return known === undefined ? [`${path}.${name}`] : undeclared(known, member, `${path}.${name}`);
   });
 }
 

@@ -36,18 +36,21 @@ describe('order of checks', () => {
     ];
     for (const path of paths) {
       for (const method of ['POST', 'GET', 'PUT', 'OPTIONS']) {
-        const answer = await service.call(method, path, { body: tooLarge, headers: { 'content-type': 'text/plain' } });
-        assert.equal(answer.status, 404, `${method} ${path}`);
-        assert.equal(answer.headers.allow, undefined);
+        const response = await service.call(method, path, {
+          body: tooLarge,
+          headers: { 'content-type': 'text/plain' },
+        });
+        assert.equal(response.status, 404, `${method} ${path}`);
+        assert.equal(response.headers.allow, undefined);
       }
     }
   });
 
   test('an unsupported method is 405 before the key', async () => {
     const headers = { 'content-type': 'text/plain', 'content-encoding': 'gzip', 'idempotency-key': '' };
-    const answer = await service.call('PUT', tokenize, { body: tooLarge, headers });
-    assert.equal(answer.status, 405);
-    assert.equal(answer.headers.allow, 'POST');
+    const response = await service.call('PUT', tokenize, { body: tooLarge, headers });
+    assert.equal(response.status, 405);
+    assert.equal(response.headers.allow, 'POST');
   });
 
   test('an invalid key is 403 before the media type', async () => {
@@ -68,9 +71,9 @@ describe('order of checks', () => {
   test('a malformed Idempotency-Key is 400 before the syntax', async () => {
     for (const wrong of ['', 'a b', 'x'.repeat(256), 'ä', 'a\tb']) {
       const headers = { 'idempotency-key': wrong };
-      const answer = await service.call('POST', tokenize, { key, body: 'no json', headers });
-      assert.equal(answer.status, 400);
-      assert.equal(answer.json.desc, 'Idempotency-Key: expected 1 to 255 visible ASCII characters');
+      const response = await service.call('POST', tokenize, { key, body: 'no json', headers });
+      assert.equal(response.status, 400);
+      assert.equal(response.json.desc, 'Idempotency-Key: expected 1 to 255 visible ASCII characters');
     }
     for (const right of ['x', 'x'.repeat(255), '!"#$%&~']) {
       const headers = { 'idempotency-key': right };
@@ -100,16 +103,16 @@ describe('order of checks', () => {
         const served = LINES.filter((line) => line.path === path).map(({ method }) => method);
         for (const method of METHODS) {
           for (const slash of ['', '/']) {
-            const answer = await service.call(method, path + slash);
+            const response = await service.call(method, path + slash);
             const what = `${method} ${path}${slash}`;
-            if (served.includes(method)) assert.equal(answer.status, 403, what);
+            if (served.includes(method)) assert.equal(response.status, 403, what);
             else {
-              assert.equal(answer.status, 405, what);
-              assert.deepEqual((answer.headers.allow ?? '').split(', ').sort(), [...served].sort(), what);
-              const { desc, ...rest } = method === 'HEAD' ? { ...WRONG_METHOD, desc: '' } : answer.json;
+              assert.equal(response.status, 405, what);
+              assert.deepEqual((response.headers.allow ?? '').split(', ').sort(), [...served].sort(), what);
+              const { desc, ...rest } = method === 'HEAD' ? { ...WRONG_METHOD, desc: '' } : response.json;
               assert.deepEqual({ ...rest, desc: '' }, { ...WRONG_METHOD, desc: '' }, what);
               assert.equal(typeof desc, 'string');
-              if (method === 'HEAD') assert.equal(answer.text, '');
+              if (method === 'HEAD') assert.equal(response.text, '');
             }
           }
         }
@@ -125,9 +128,9 @@ describe('order of checks', () => {
     ] as const) {
       test(`${path} responds to any method except GET with 405 and Allow`, async () => {
         for (const method of METHODS.filter((name) => name !== 'GET')) {
-          const answer = await service.call(method, path, { environment });
-          assert.equal(answer.status, 405, method);
-          assert.equal(answer.headers.allow, 'GET', method);
+          const response = await service.call(method, path, { environment });
+          assert.equal(response.status, 405, method);
+          assert.equal(response.headers.allow, 'GET', method);
         }
       });
     }
@@ -136,8 +139,8 @@ describe('order of checks', () => {
       for (const method of ['FOO', 'get', 'Post']) {
         assertUnreadable(await exchange(service, requestText(`${method} /healthz`)), method);
       }
-      const answers = await exchange(service, requestText('CONNECT localhost:443'));
-      assert.ok(answers.every(({ status }) => status >= 400));
+      const responses = await exchange(service, requestText('CONNECT localhost:443'));
+      assert.ok(responses.every(({ status }) => status >= 400));
     });
 
     test('OPTIONS * is 404', async () => {

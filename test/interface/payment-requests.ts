@@ -26,7 +26,7 @@ export interface OrderOptions {
   readonly amount?: unknown;
   readonly currency?: string;
   /** Words of the simulator, as `_capture_timeout`. */
-  readonly words?: string;
+  readonly triggers?: string;
   readonly reference?: string;
 }
 
@@ -34,12 +34,12 @@ export const CARD = { number: VISA, expiration_date: '12/2029', security_code: '
 
 /** A good authorization or payment. */
 export const order = (type: FirstType = 'authorization', options: OrderOptions = {}) => {
-  const { card = CARD, amount = 125.5, currency = 'USD', words = '', reference = 'A-1001' } = options;
+  const { card = CARD, amount = 125.5, currency = 'USD', triggers = '', reference = 'A-1001' } = options;
   return {
     transaction_info: { type, reference_code: reference },
     card,
     order_info: { amount_details: { total_amount: amount, currency } },
-    bill_to: { first_name: 'Ana', last_name: 'Lopez', country: 'US', email: `ana${words}@example.com` },
+    bill_to: { first_name: 'Ana', last_name: 'Lopez', country: 'US', email: `ana${triggers}@example.com` },
   };
 };
 
@@ -83,9 +83,9 @@ export async function newMerchant(
     show,
     order: first,
     opened: async (type, more) => {
-      const answer = await first(type, more);
-      assert.equal(answer.json?.status, 'success', answer.text);
-      return idOf(answer);
+      const response = await first(type, more);
+      assert.equal(response.json?.status, 'success', response.text);
+      return idOf(response);
     },
     move: (move, id, amount, headers) =>
       send('POST', `${PAYMENTS}/${id}/${move}`, followOnRequest(move, amount), headers),
@@ -111,25 +111,25 @@ export async function operationsIn(service: TestService, account: string): Promi
 
 /** The data of a request that was processed. */
 // biome-ignore lint/suspicious/noExplicitAny: data of every shape
-export function processed(answer: TestResponse, status = 'success', message?: string): any {
-  assert.equal(answer.status, 200, answer.text);
-  assert.equal(answer.json.status, status, answer.text);
-  if (message !== undefined) assert.equal(answer.json.message, message);
-  return answer.json.data;
+export function processed(response: TestResponse, status = 'success', message?: string): any {
+  assert.equal(response.status, 200, response.text);
+  assert.equal(response.json.status, status, response.text);
+  if (message !== undefined) assert.equal(response.json.message, message);
+  return response.json.data;
 }
 
-export const infoOf = (answer: TestResponse) => processed(answer, answer.json?.status).transaction_info;
-export const idOf = (answer: TestResponse): string => infoOf(answer).transaction_id;
+export const infoOf = (response: TestResponse) => processed(response, response.json?.status).transaction_info;
+export const idOf = (response: TestResponse): string => infoOf(response).transaction_id;
 
 /** A refusal in the shape of payments: the place is named, and what was sent there is not repeated. */
 export function assertRefused(
-  answer: TestResponse,
+  response: TestResponse,
   { status = 400, code = 'invalid_field', path = '' }: { status?: number; code?: string; path?: string },
   sent?: unknown,
 ): void {
-  assert.equal(answer.status, status, answer.text);
-  const { message } = answer.json;
-  assert.deepEqual(answer.json, {
+  assert.equal(response.status, status, response.text);
+  const { message } = response.json;
+  assert.deepEqual(response.json, {
     status: status >= 500 ? 'Error' : 'Fail',
     message,
     data: { code, description: message, path },
@@ -137,7 +137,7 @@ export function assertRefused(
   assert.ok(typeof message === 'string' && message.length > 5);
   if (path !== '') assert.ok(message.startsWith(`${path}: `), message);
   const value = typeof sent === 'object' ? undefined : String(sent);
-  if (value !== undefined && value.length > 3) assert.ok(!answer.text.includes(value), `${message} repeats ${value}`);
+  if (value !== undefined && value.length > 3) assert.ok(!response.text.includes(value), `${message} repeats ${value}`);
 }
 
 /** Waits until recovery has processed an unknown outcome. */

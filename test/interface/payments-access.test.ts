@@ -91,19 +91,19 @@ describe('access to payments', () => {
       test('accepts its method with and without slash, and no others', async () => {
         for (const other of METHODS) {
           for (const slash of ['', '/']) {
-            const answer = await service.call(other, path + slash);
-            if (other === method) assertDenied(answer);
+            const response = await service.call(other, path + slash);
+            if (other === method) assertDenied(response);
             else {
-              assert.equal(answer.headers.allow, method, other);
-              if (other === 'HEAD') assert.equal(answer.status, 405);
-              else assertRefused(answer, { status: 405, code: 'method_not_allowed' });
+              assert.equal(response.headers.allow, method, other);
+              if (other === 'HEAD') assert.equal(response.status, 405);
+              else assertRefused(response, { status: 405, code: 'method_not_allowed' });
             }
           }
         }
-        const answers = await Promise.all(
+        const responses = await Promise.all(
           ['', '/', '?a=b', '/?a=/x'].map((end) => service.call(method, path + end, { key: me.key, body })),
         );
-        assert.equal(new Set(answers.map(({ status }) => status)).size, 1);
+        assert.equal(new Set(responses.map(({ status }) => status)).size, 1);
       });
 
       test('is not on the console listener', async () => {
@@ -136,8 +136,8 @@ describe('access to payments', () => {
 
         test('checks the Idempotency-Key before the body', async () => {
           for (const wrong of ['', 'a b', 'x'.repeat(256)]) {
-            const answer = await send(me.key, { body: 'no json', headers: { 'idempotency-key': wrong } });
-            assertRefused(answer, { path: 'Idempotency-Key' });
+            const response = await send(me.key, { body: 'no json', headers: { 'idempotency-key': wrong } });
+            assertRefused(response, { path: 'Idempotency-Key' });
           }
         });
       }
@@ -288,14 +288,14 @@ describe('access to payments', () => {
     const own = await startTestService({ variables: { CARDVAULT_RATE_LIMIT_PER_KEY: '1' } });
     try {
       const other = await newMerchant(own);
-      const answers = await Promise.all(Array.from({ length: 10 }, () => other.order()));
-      const refused = answers.filter(({ status }) => status === 429);
+      const responses = await Promise.all(Array.from({ length: 10 }, () => other.order()));
+      const refused = responses.filter(({ status }) => status === 429);
       assert.ok(refused.length > 0);
-      for (const answer of refused) {
-        assertRefused(answer, { status: 429, code: 'rate_limited' });
-        assert.match(String(answer.headers['retry-after']), /^[1-9][0-9]*$/);
+      for (const response of refused) {
+        assertRefused(response, { status: 429, code: 'rate_limited' });
+        assert.match(String(response.headers['retry-after']), /^[1-9][0-9]*$/);
       }
-      assert.equal(await other.operations(), answers.length - refused.length);
+      assert.equal(await other.operations(), responses.length - refused.length);
     } finally {
       await own.stop();
     }

@@ -20,18 +20,18 @@ const CURRENCIES = LETTERS.flatMap((one) => LETTERS.flatMap((two) => LETTERS.map
   .filter((currency): currency is Currency => currency !== undefined);
 
 /** Minor units as a decimal with all decimals of the currency. */
-function written(minor: bigint, places: number): string {
-  const unit = 10n ** BigInt(places);
-  return places === 0 ? `${minor}` : `${minor / unit}.${String(minor % unit).padStart(places, '0')}`;
+function written(minor: bigint, digits: number): string {
+  const unit = 10n ** BigInt(digits);
+  return digits === 0 ? `${minor}` : `${minor / unit}.${String(minor % unit).padStart(digits, '0')}`;
 }
 
 /** The format of JSON numbers: without zeros at the end. */
 const bare = (text: string): string => (text.includes('.') ? text.replace(/0+$/, '').replace(/\.$/, '') : text);
 
 /** Amounts that the simulator approves: whole units of 1 to 5000, or more than 70000. */
-const isApproved = (minor: bigint, places: number): boolean => {
-  const whole = minor / 10n ** BigInt(places);
-  return minor > 0n && (whole <= 5000n || whole > 70_000n);
+const isApproved = (minor: bigint, digits: number): boolean => {
+  const integer = minor / 10n ** BigInt(digits);
+  return minor > 0n && (integer <= 5000n || integer > 70_000n);
 };
 
 /** The digits of an amount in the text of an answer; a number of JavaScript would round them. */
@@ -56,14 +56,19 @@ describe('amounts', () => {
   test('there are currencies with every number of decimals', () => {
     assert.ok(CURRENCIES.length > 150);
     assert.deepEqual([...new Set(CURRENCIES.map(minorUnitDigits))].sort(), [0, 2, 3, 4]);
-    for (const [currency, places] of Object.entries({ USD: 2, JPY: 0, CLP: 0, BHD: 3, KWD: 3, CLF: 4, UYW: 4, COP: 2 }))
-      assert.equal(minorUnitDigits(currency as Currency), places, currency);
+    for (const [currency, digits] of Object.entries({ USD: 2, JPY: 0, CLP: 0, BHD: 3, KWD: 3, CLF: 4, UYW: 4, COP: 2 }))
+      assert.equal(minorUnitDigits(currency as Currency), digits, currency);
   });
 
   /** Authorized, captured in part, given back in part: what comes back is what was sent, digit by digit. */
-  async function goRound(currency: Currency, whole: bigint, captured: bigint, refunded: bigint): Promise<void> {
-    const places = minorUnitDigits(currency);
-    const [all, part, back] = [whole, captured, refunded].map((minor) => written(minor, places)) as [
+  async function authorizeCaptureRefund(
+    currency: Currency,
+    authorized: bigint,
+    captured: bigint,
+    refunded: bigint,
+  ): Promise<void> {
+    const digits = minorUnitDigits(currency);
+    const [all, part, back] = [authorized, captured, refunded].map((minor) => written(minor, digits)) as [
       string,
       string,
       string,
@@ -80,7 +85,7 @@ describe('amounts', () => {
     assert.equal(digitsIn(refund, 'refunded_amount'), bare(back), refund.text);
     const rest = await me.move('refund', id);
     if (captured === refunded) assertRefused(rest, { code: 'payment_state', path: 'id' });
-    else assert.equal(digitsIn(rest, 'total_amount'), bare(written(captured - refunded, places)), rest.text);
+    else assert.equal(digitsIn(rest, 'total_amount'), bare(written(captured - refunded, digits)), rest.text);
     const shown = await me.show(id);
     const names = ['authorized_amount', 'collected_amount', 'refunded_amount'];
     assert.deepEqual(
@@ -99,13 +104,15 @@ describe('amounts', () => {
         .map(([digits, value]) => (value % 10n ** BigInt(digits)) + 1n)
         .map((value) => (value > most ? most : value))
         .filter((value) => isApproved(value, places));
-      const amounts = minor.chain((whole) =>
+      const amounts = minor.chain((authorized) =>
         fc
-          .bigInt({ min: 1n, max: whole })
-          .chain((part) => fc.tuple(fc.constant(whole), fc.constant(part), fc.bigInt({ min: 1n, max: part }))),
+          .bigInt({ min: 1n, max: authorized })
+          .chain((part) => fc.tuple(fc.constant(authorized), fc.constant(part), fc.bigInt({ min: 1n, max: part }))),
       );
       await fc.assert(
-        fc.asyncProperty(amounts, ([whole, part, back]) => goRound(currency, whole, part, back)),
+        fc.asyncProperty(amounts, ([authorized, part, refunded]) =>
+          authorizeCaptureRefund(currency, authorized, part, refunded),
+        ),
         { numRuns: 1, endOnFailure: true },
       );
     }
@@ -114,10 +121,10 @@ describe('amounts', () => {
   test('are returned exactly at both limits for every number of decimals', async () => {
     for (const currency of ['JPY', 'USD', 'BHD', 'CLF'] as Currency[]) {
       const most = 10n ** BigInt(12 + minorUnitDigits(currency)) - 1n;
-      await goRound(currency, most, most, most);
-      await goRound(currency, most, most - 1n, most - 2n);
-      await goRound(currency, most, 1n, 1n);
-      await goRound(currency, 1n, 1n, 1n);
+      await authorizeCaptureRefund(currency, most, most, most);
+      await authorizeCaptureRefund(currency, most, most - 1n, most - 2n);
+      await authorizeCaptureRefund(currency, most, 1n, 1n);
+      await authorizeCaptureRefund(currency, 1n, 1n, 1n);
     }
   });
 
@@ -137,8 +144,8 @@ describe('amounts', () => {
   const refusedIn = async (currency: string, amounts: readonly string[]): Promise<void> => {
     const before = await me.operations();
     for (const json of amounts) {
-      const answer = await authorize(currency, json);
-      assertRefused(answer, { path: 'order_info.amount_details.total_amount' }, json);
+      const response = await authorize(currency, json);
+      assertRefused(response, { path: 'order_info.amount_details.total_amount' }, json);
     }
     assert.equal(await me.operations(), before);
   };
@@ -212,10 +219,10 @@ describe('amounts', () => {
         '"101"',
         '1000000000000',
       ]) {
-        const answer = await send(`${PAYMENTS}/${id}/${move}`, followOnRequest(move, 'AMOUNT'), json);
+        const response = await send(`${PAYMENTS}/${id}/${move}`, followOnRequest(move, 'AMOUNT'), json);
         // A leading zero is no JSON.
-        if (json === '01') assertRefused(answer, { code: 'malformed_json' });
-        else assertRefused(answer, { path: `${group}.amount_details.total_amount` }, json);
+        if (json === '01') assertRefused(response, { code: 'malformed_json' });
+        else assertRefused(response, { path: `${group}.amount_details.total_amount` }, json);
       }
       processed(await send(`${PAYMENTS}/${id}/${move}`, followOnRequest(move, 'AMOUNT', 'usd'), '100.00'));
     }

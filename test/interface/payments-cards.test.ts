@@ -39,9 +39,9 @@ describe('the card of a payment', () => {
   const newCapture = async (chd: object): Promise<string> => me.capture({ chd });
   const send = (card: object, amount?: unknown): Promise<TestResponse> => me.order('authorization', { card, amount });
   /** It is the card that the simulator rejects, with a good expiry. */
-  const assertRead = (answer: TestResponse): void => {
-    processed(answer, 'Fail');
-    assert.equal(infoOf(answer).reason, 'Rejected', answer.text);
+  const assertRead = (response: TestResponse): void => {
+    processed(response, 'Fail');
+    assert.equal(infoOf(response).reason, 'Rejected', response.text);
   };
   const permanent = (): string => `{{${token}:detokenize}}`;
   const temporary = (): string => `{{${captured}:transaction}}`;
@@ -92,11 +92,11 @@ describe('the card of a payment', () => {
     test('19 digits as a JSON number, without loss', async () => {
       const pan = '6304000000000000000';
       const text = JSON.stringify(order('payment', { card: { number: 'HERE', expiration_date: '12/29' } }));
-      const answer = await me.send('POST', PAYMENTS, text.replace('"HERE"', pan));
-      const { token: made } = processed(answer).card;
+      const response = await me.send('POST', PAYMENTS, text.replace('"HERE"', pan));
+      const { token: created } = processed(response).card;
       const one = await newMerchant(service, {}, { account: me.account });
       const read = await one.order('payment', { card: { number: pan, expiration_date: '12/29' } });
-      assert.equal(processed(read).card.token, made, 'the same card');
+      assert.equal(processed(read).card.token, created, 'the same card');
     });
 
     test('the expiry of the record that the field refers to', async () => {
@@ -207,9 +207,9 @@ describe('the card of a payment', () => {
         const before = await me.operations();
         const unknown = own().replace(/\{\{[^:]+/, '{{unknown');
         for (const mark of [own(), unknown]) {
-          const answer = await key.order('authorization', { card: { ...CARD, number: mark } });
-          assertRefused(answer, { status: 403, code: 'access_denied' });
-          assert.equal(answer.json.message, 'Access denied.');
+          const response = await key.order('authorization', { card: { ...CARD, number: mark } });
+          assertRefused(response, { status: 403, code: 'access_denied' });
+          assert.equal(response.json.message, 'Access denied.');
         }
         assert.equal(await me.operations(), before);
         assertRead(await key.order('authorization', { card: { ...CARD, number: other() } }));

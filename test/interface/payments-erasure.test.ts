@@ -119,11 +119,11 @@ describe('sensitive authentication data of a capture', () => {
 
   test('remains with erase-sad=false, and is erased for other accounts', async () => {
     const own = await newMerchant(service, { 'erase-sad': 'false' });
-    const [kept, erased] = [await own.capture({ chd: CHD }), await me.capture({ chd: CHD })];
-    await used(kept, {}, own);
-    await used(kept, { amount: 5001 }, own);
+    const [retained, erased] = [await own.capture({ chd: CHD }), await me.capture({ chd: CHD })];
+    await used(retained, {}, own);
+    await used(retained, { amount: 5001 }, own);
     await used(erased);
-    assert.deepEqual([await holds(kept, own), await holds(erased)], [true, false]);
+    assert.deepEqual([await holds(retained, own), await holds(erased)], [true, false]);
   });
 
   test('is erased without an error when the capture is deleted or expires during the call to the processor', async () => {
@@ -134,26 +134,26 @@ describe('sensitive authentication data of a capture', () => {
       // The rest passes while the processor is asked, and is less than `timeout-ms`.
       if (end === 'expired') service.advance(50_000);
       const before = await patient.operations();
-      const answered = patient.order('authorization', { card: byCapture(id), words: '_delay_200' }, headers);
+      const answered = patient.order('authorization', { card: byCapture(id), triggers: '_delay_200' }, headers);
       await eventually(async () => (await patient.operations()) > before);
       if (end === 'deleted') await patient.send('DELETE', `${CAPTURES}/${id}`);
       else service.advance(10_000);
-      const answer = await answered;
-      assert.equal(answer.json.message, 'Authorization successful', answer.text);
-      assert.equal((await patient.standing(idOf(answer))).status, 'Authorized');
+      const response = await answered;
+      assert.equal(response.json.message, 'Authorization successful', response.text);
+      assert.equal((await patient.standing(idOf(response))).status, 'Authorized');
     }
   });
 
   test('is erased by concurrent payments with one capture', async () => {
     const id = await me.capture({ chd: CHD });
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 8 }, () => me.order('authorization', { card: byCapture(id) })),
     );
-    for (const answer of answers) {
-      if (answer.status === 200) assert.equal(answer.json.status, 'success', answer.text);
-      else assert.deepEqual([answer.status, answer.json.data.path], [400, 'card.security_code']);
+    for (const response of responses) {
+      if (response.status === 200) assert.equal(response.json.status, 'success', response.text);
+      else assert.deepEqual([response.status, response.json.data.path], [400, 'card.security_code']);
     }
-    assert.ok(answers.some(({ status }) => status === 200));
+    assert.ok(responses.some(({ status }) => status === 200));
     assert.equal(await holds(id), false);
   });
 });

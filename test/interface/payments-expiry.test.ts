@@ -122,13 +122,13 @@ describe('the expiry of payments', () => {
     const ids = await Promise.all(Array.from({ length: 12 }, () => me.opened()));
     service.advance(1000);
     for (const id of ids) {
-      const answer = await me.move('capture', id);
-      if (answer.status === 200) processed(answer);
-      else if (answer.status === 409) assertRefused(answer, { status: 409, code: 'operation_in_progress' });
-      else assertRefused(answer, { code: 'payment_state', path: 'id' });
+      const response = await me.move('capture', id);
+      if (response.status === 200) processed(response);
+      else if (response.status === 409) assertRefused(response, { status: 409, code: 'operation_in_progress' });
+      else assertRefused(response, { code: 'payment_state', path: 'id' });
       await eventually(async () => (await me.standing(id)).status !== 'Authorized');
       const { status, amounts } = await me.standing(id);
-      const isCaptured = answer.status === 200;
+      const isCaptured = response.status === 200;
       assert.deepEqual([status, amounts['collected_amount']], isCaptured ? ['Collected', 125.5] : ['Voided', 0]);
       assert.equal(infoOf(await me.show(id)).operation, isCaptured ? 'authorization' : 'expiry');
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -137,7 +137,7 @@ describe('the expiry of payments', () => {
 
   test('is repeated until its reversal is answered', async () => {
     const me = await newMerchant(service, { ...SHORT, 'timeout-ms': '400', 'recovery-delay-ms': '0' });
-    const id = await me.opened('authorization', { words: '_void_lost' });
+    const id = await me.opened('authorization', { triggers: '_void_lost' });
     service.advance(1000);
     await eventually(async () => infoOf(await me.show(id)).status === 'Voided' || (await me.operations()) === 2);
     service.advance(5000);

@@ -39,10 +39,10 @@ describe('follow-on operations of a payment', () => {
   const assertRest = async (id: string, status: string, expected: object): Promise<void> =>
     assert.deepEqual(await me.standing(id), { status, amounts: expected });
   /** Refused, and nothing of the payment has changed. */
-  const assertNot = async (move: FollowOn, id: string, amount?: unknown, place = 'id'): Promise<void> => {
+  const assertNot = async (move: FollowOn, id: string, amount?: unknown, field = 'id'): Promise<void> => {
     const [before, operations] = [await me.standing(id), await me.operations()];
-    const code = place === 'id' ? 'payment_state' : 'invalid_field';
-    assertRefused(await me.move(move, id, amount), { code, path: place });
+    const code = field === 'id' ? 'payment_state' : 'invalid_field';
+    assertRefused(await me.move(move, id, amount), { code, path: field });
     assert.deepEqual(await me.standing(id), before);
     assert.equal(await me.operations(), operations);
   };
@@ -79,12 +79,12 @@ describe('follow-on operations of a payment', () => {
     });
 
     test('can be repeated after a decline or a processor error', async () => {
-      for (const [words, status] of [
+      for (const [triggers, status] of [
         ['_capture_decline', 'Fail'],
         ['_capture_error', 'Error'],
         ['_capture_unsent', 'Error'],
       ] as const) {
-        const id = await me.opened('authorization', { words });
+        const id = await me.opened('authorization', { triggers });
         processed(await me.move('capture', id), status);
         await assertRest(id, 'Authorized', amounts(125.5, 0, 0));
         processed(await me.move('capture', id, 25));
@@ -128,7 +128,7 @@ describe('follow-on operations of a payment', () => {
     });
 
     test('that is declined does not reduce the refundable amount', async () => {
-      const id = await me.opened('payment', { words: '_refund_decline' });
+      const id = await me.opened('payment', { triggers: '_refund_decline' });
       processed(await me.move('refund', id), 'Fail', 'Refund declined');
       processed(await me.move('refund', id));
       await assertNot('refund', id);
@@ -173,10 +173,10 @@ describe('follow-on operations of a payment', () => {
   describe('while the outcome is unknown', () => {
     const assertBusy = async (id: string): Promise<void> => {
       for (const move of ['capture', 'refund', 'void'] as const) {
-        const answer = await me.move(move, id);
-        assertRefused(answer, { status: 409, code: 'operation_in_progress' });
-        assert.match(answer.json.message, /^operation in progress/);
-        assert.match(String(answer.headers['retry-after']), /^[1-9][0-9]*$/);
+        const response = await me.move(move, id);
+        assertRefused(response, { status: 409, code: 'operation_in_progress' });
+        assert.match(response.json.message, /^operation in progress/);
+        assert.match(String(response.headers['retry-after']), /^[1-9][0-9]*$/);
       }
     };
 
@@ -185,9 +185,9 @@ describe('follow-on operations of a payment', () => {
       ['payment', 'Collected', TIMES_OUT],
     ] as const) {
       test(`of ${type}, the payment is Opened and accepts no operation; then it is ${status}`, async () => {
-        const answer = await me.order(type, { amount: TIMES_OUT });
-        assert.equal(answer.json.status, 'success');
-        const id = idOf(answer);
+        const response = await me.order(type, { amount: TIMES_OUT });
+        assert.equal(response.json.status, 'success');
+        const id = idOf(response);
         await assertBusy(id);
         await assertRest(id, 'Opened', amounts(0, 0, 0));
         await waitForRecovery(service, async () => (await me.standing(id)).status !== 'Opened');
@@ -205,14 +205,14 @@ describe('follow-on operations of a payment', () => {
       ['void', 'authorization', 'lost', 'Voided', amounts(125.5, 0, 0)],
     ] as const) {
       test(`of a ${move} that was ${fault === 'lost' ? 'never processed' : 'processed'}`, async () => {
-        const id = await me.opened(type, { words: `_${move}_${fault}` });
+        const id = await me.opened(type, { triggers: `_${move}_${fault}` });
         const before = await me.standing(id);
-        const answer = await me.move(move, id, move === 'void' ? undefined : 100);
-        processed(answer, 'Error', UNKNOWN);
-        assert.equal(infoOf(answer).status, before.status);
+        const response = await me.move(move, id, move === 'void' ? undefined : 100);
+        processed(response, 'Error', UNKNOWN);
+        assert.equal(infoOf(response).status, before.status);
         await assertBusy(id);
         assert.deepEqual(await me.standing(id), before);
-        const isResolved = async () => infoOf(await me.show(idOf(answer))).operation_status !== 'in_progress';
+        const isResolved = async () => infoOf(await me.show(idOf(response))).operation_status !== 'in_progress';
         await waitForRecovery(service, isResolved);
         await assertRest(id, status, expected);
       });
@@ -231,8 +231,8 @@ describe('follow-on operations of a payment', () => {
     ];
     const assertUnknown = async (id: string, who = me): Promise<void> => {
       for (const move of ['capture', 'refund', 'void'] as const) {
-        const answer = await who.send('POST', `${PAYMENTS}/${encodeURIComponent(id)}/${move}`, followOnRequest(move));
-        assertRefused(answer, { code: 'unknown_payment', path: 'id' }, id);
+        const response = await who.send('POST', `${PAYMENTS}/${encodeURIComponent(id)}/${move}`, followOnRequest(move));
+        assertRefused(response, { code: 'unknown_payment', path: 'id' }, id);
       }
       assertRefused(await who.show(id), { code: 'unknown_payment', path: 'id' }, id);
     };
@@ -254,14 +254,14 @@ describe('follow-on operations of a payment', () => {
           { processor: 'simulator', settings: {}, force: true },
         ),
       );
-      for (const answer of [authorization, capture, refund]) {
-        for (const id of [idOf(answer), infoOf(answer).request_id]) {
+      for (const response of [authorization, capture, refund]) {
+        for (const id of [idOf(response), infoOf(response).request_id]) {
           processed(await me.show(id));
           await assertUnknown(id, other);
           await assertUnknown(id, {
             ...other,
             ...production,
-            show: (asked) => production.send('GET', `${PAYMENTS}/transactions/${asked}`),
+            show: (id) => production.send('GET', `${PAYMENTS}/transactions/${id}`),
           });
         }
       }
@@ -279,7 +279,7 @@ describe('follow-on operations of a payment', () => {
         ['refund', idOf(refund)],
         ['void', idOf(refund)],
         ['void', idOf(voided)],
-        ...[authorization, capture, refund].map((answer) => ['refund', infoOf(answer).request_id] as const),
+        ...[authorization, capture, refund].map((response) => ['refund', infoOf(response).request_id] as const),
       ];
       for (const [move, id] of tries)
         assertRefused(await me.move(move, id), { code: 'unknown_payment', path: 'id' }, id);
@@ -291,9 +291,9 @@ describe('follow-on operations of a payment', () => {
       const failed = await me.order('payment', { amount: FAILED });
       const opened = await me.order('authorization', { amount: OPENED });
       const voided = await me.move('void', idOf(opened));
-      const refused = await me.move('capture', await me.opened('authorization', { words: '_capture_decline' }));
-      for (const answer of [declined, failed, opened, voided, refused]) {
-        const { transaction_id: ours, request_id: theirs } = infoOf(answer);
+      const refused = await me.move('capture', await me.opened('authorization', { triggers: '_capture_decline' }));
+      for (const response of [declined, failed, opened, voided, refused]) {
+        const { transaction_id: ours, request_id: theirs } = infoOf(response);
         const shown = await me.show(ours);
         assert.equal(infoOf(shown).transaction_id, ours);
         assert.equal((await me.show(theirs)).text, shown.text);

@@ -28,10 +28,10 @@ const DAY = 86_400_000;
 let keys = 0;
 const keyed = (): { 'idempotency-key': string } => ({ 'idempotency-key': `order-${++keys}` });
 const isReplay = ({ headers }: TestResponse): boolean => headers['idempotent-replayed'] === 'true';
-const assertBusy = (answer: TestResponse): void => {
-  assertRefused(answer, { status: 409, code: 'operation_in_progress' });
-  assert.match(String(answer.headers['retry-after']), /^[1-9][0-9]*$/);
-  assert.equal(isReplay(answer), false);
+const assertBusy = (response: TestResponse): void => {
+  assertRefused(response, { status: 409, code: 'operation_in_progress' });
+  assert.match(String(response.headers['retry-after']), /^[1-9][0-9]*$/);
+  assert.equal(isReplay(response), false);
 };
 
 describe('the Idempotency-Key of payments', () => {
@@ -139,22 +139,22 @@ describe('the Idempotency-Key of payments', () => {
     const headers = keyed();
     assertBusy(await me.move('capture', id, 1, headers));
     await waitForRecovery(service, async () => (await me.standing(id)).status === 'Authorized');
-    const answer = await me.move('capture', id, 1, headers);
-    processed(answer);
-    assert.equal(isReplay(answer), false);
+    const response = await me.move('capture', id, 1, headers);
+    processed(response);
+    assert.equal(isReplay(response), false);
   });
 
   test('of the same concurrent request: one is executed, others are 409, then replay its response', async () => {
     // Slower than the others arrive, and much quicker than what is waited for on a machine that is busy.
     const patient = await newMerchant(service, { 'timeout-ms': '20000' });
-    const slow = { words: '_delay_300' };
+    const slow = { triggers: '_delay_300' };
     const headers = keyed();
     const operations = await patient.operations();
-    const answers = await Promise.all(Array.from({ length: 10 }, () => patient.order('payment', slow, headers)));
+    const responses = await Promise.all(Array.from({ length: 10 }, () => patient.order('payment', slow, headers)));
     // One that comes late gets the answer again.
-    const [first, ...others] = answers.filter((answer) => answer.status === 200 && !isReplay(answer));
+    const [first, ...others] = responses.filter((response) => response.status === 200 && !isReplay(response));
     assert.equal(others.length, 0);
-    for (const answer of answers.filter(({ status }) => status !== 200)) assertBusy(answer);
+    for (const response of responses.filter(({ status }) => status !== 200)) assertBusy(response);
     const again = await patient.order('payment', slow, headers);
     assert.equal(again.text, first?.text);
     assert.ok(isReplay(again));
@@ -183,7 +183,7 @@ describe('the Idempotency-Key of payments', () => {
     for (const [type, options, envelope, status] of [
       ['authorization', { amount: TIMES_OUT }, 'success', 'Authorized'],
       ['payment', { amount: TIMES_OUT }, 'success', 'Collected'],
-      ['authorization', { words: '_lost' }, 'Error', 'ProcessorError'],
+      ['authorization', { triggers: '_lost' }, 'Error', 'ProcessorError'],
     ] as const) {
       test(`${type}: ${status}`, async () => {
         const headers = keyed();
@@ -193,10 +193,10 @@ describe('the Idempotency-Key of payments', () => {
         const operations = await one.operations();
         for (let count = 0; count < 2; count++) assertBusy(await send());
         await resolves(idOf(first));
-        const answer = await send();
-        assert.equal(processed(answer, envelope).transaction_info.status, status);
-        assert.equal(idOf(answer), idOf(first));
-        await assertReplays(answer, send, operations);
+        const response = await send();
+        assert.equal(processed(response, envelope).transaction_info.status, status);
+        assert.equal(idOf(response), idOf(first));
+        await assertReplays(response, send, operations);
       });
     }
 
@@ -208,7 +208,7 @@ describe('the Idempotency-Key of payments', () => {
       ['void', 'authorization', 'lost', 'success', 'Authorization void successful', 'Voided'],
     ] as const) {
       test(`${move}, ${fault}: ${message}`, async () => {
-        const id = await one.opened(type, { words: `_${move}_${fault}` });
+        const id = await one.opened(type, { triggers: `_${move}_${fault}` });
         const headers = keyed();
         const send = () => one.move(move, id, undefined, headers);
         const first = await send();
@@ -217,21 +217,21 @@ describe('the Idempotency-Key of payments', () => {
         assertBusy(await send());
         assertBusy(await one.move(move, id, undefined, keyed()));
         await resolves(idOf(first));
-        const answer = await send();
-        assert.equal(processed(answer, envelope, message).transaction_info.status, status);
-        assert.equal(idOf(answer), idOf(first));
-        await assertReplays(answer, send, operations);
+        const response = await send();
+        assert.equal(processed(response, envelope, message).transaction_info.status, status);
+        assert.equal(idOf(response), idOf(first));
+        await assertReplays(response, send, operations);
       });
     }
 
     const assertReplays = async (
-      answer: TestResponse,
+      response: TestResponse,
       send: () => Promise<TestResponse>,
       operations: number,
     ): Promise<void> => {
-      assert.ok(isReplay(answer));
+      assert.ok(isReplay(response));
       const again = await send();
-      assert.equal(again.text, answer.text);
+      assert.equal(again.text, response.text);
       assert.ok(isReplay(again));
       assert.equal(await one.operations(), operations);
     };
@@ -249,7 +249,8 @@ describe('the Idempotency-Key of payments', () => {
     test('for longer than a day while the outcome is unknown', async () => {
       const own = await newMerchant(service, { 'timeout-ms': '400', 'recovery-max': '7d', 'opened-expiry': '30d' });
       const headers = keyed();
-      const send = () => own.order('authorization', { amount: TIMES_OUT, words: '_inquiry_timeout_always' }, headers);
+      const send = () =>
+        own.order('authorization', { amount: TIMES_OUT, triggers: '_inquiry_timeout_always' }, headers);
       idOf(await send());
       service.advance(2 * DAY);
       assertBusy(await send());
@@ -276,10 +277,10 @@ describe('the Idempotency-Key of payments', () => {
       const id = idOf(await send());
       await resolves(id);
       processed(await one.move('refund', id));
-      const answer = await send();
-      assert.equal(processed(answer).order_info.amount_details.authorized_amount, TIMES_OUT);
-      assert.equal(infoOf(answer).status, 'Collected');
-      const card = processed(answer).card;
+      const response = await send();
+      assert.equal(processed(response).order_info.amount_details.authorized_amount, TIMES_OUT);
+      assert.equal(infoOf(response).status, 'Collected');
+      const card = processed(response).card;
       assert.equal(card.scheme, 7);
     });
   });
@@ -320,7 +321,7 @@ describe('the Idempotency-Key of payments', () => {
     ] as const satisfies readonly (readonly [string, FollowOn | undefined])[]) {
       test(`${what} with an unknown outcome remains 409 until it is resolved, and is executed once`, async () => {
         const { account, key, opened } = await newMerchant(own, { 'timeout-ms': '400' });
-        const id = move === undefined ? '' : await opened('payment', { words: '_refund_timeout' });
+        const id = move === undefined ? '' : await opened('payment', { triggers: '_refund_timeout' });
         const body = move === undefined ? order('payment', { amount: TIMES_OUT }) : followOnRequest(move, 10);
         const path = move === undefined ? '' : `/${id}/${move}`;
         const headers = keyed();
@@ -331,12 +332,12 @@ describe('the Idempotency-Key of payments', () => {
         assertBusy(await post(key, path, body, headers));
         own.advance(6500);
         await eventually(async () => (await post(key, path, body, headers)).status === 200);
-        const answer = await post(key, path, body, headers);
-        assert.ok(isReplay(answer));
-        assert.equal(idOf(answer), transaction);
-        assert.equal(processed(answer).transaction_info.status, 'Collected');
+        const response = await post(key, path, body, headers);
+        assert.ok(isReplay(response));
+        assert.equal(idOf(response), transaction);
+        assert.equal(processed(response).transaction_info.status, 'Collected');
         await restart();
-        assert.equal((await post(key, path, body, headers)).text, answer.text);
+        assert.equal((await post(key, path, body, headers)).text, response.text);
         assert.equal(await operationsIn(own, account), count);
       });
     }

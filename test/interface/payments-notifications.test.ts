@@ -40,17 +40,17 @@ describe('notifications from KOIN', () => {
     return merchant;
   }
 
-  const tell = (secret: string, options: CallOptions = {}): Promise<TestResponse> =>
+  const notify = (secret: string, options: CallOptions = {}): Promise<TestResponse> =>
     service.call('POST', `${PATH}/${secret}`, { body: { status: 'anything' }, ...options });
 
   /** An order that KOIN still thinks about, and the secret in the address that it was given. */
   async function open(merchant = me): Promise<{ id: string; secret: string }> {
     koin.inject({ on: 'create', do: { becomes: 'Opened' } });
     const body = { ...order(), bill_to: { ...order().bill_to, country: 'BR' } };
-    const answer = await merchant.send('POST', PAYMENTS, body);
-    assert.equal(answer.json.message, 'Authorization in progress', `${answer.text} ${koin.violations}`);
-    const id = idOf(answer);
-    const [url = ''] = koin.books.orders.get(id)?.notificationUrls ?? assert.fail('no order');
+    const response = await merchant.send('POST', PAYMENTS, body);
+    assert.equal(response.json.message, 'Authorization in progress', `${response.text} ${koin.violations}`);
+    const id = idOf(response);
+    const [url = ''] = koin.ledger.orders.get(id)?.notificationUrls ?? assert.fail('no order');
     const [, secret = ''] = /^https:\/\/vault\.example\/pay\/notifications\/koin\/([A-Za-z0-9_-]{43})$/.exec(url) ?? [];
     assert.notEqual(secret, '', url);
     return { id, secret };
@@ -58,44 +58,44 @@ describe('notifications from KOIN', () => {
 
   test('are answered with 204 and cause an inquiry, whose result alone counts', async () => {
     const { id, secret } = await open();
-    const lying = await tell(secret, { body: { order: { status: { type: 'Authorized' } } } });
+    const lying = await notify(secret, { body: { order: { status: { type: 'Authorized' } } } });
     assert.deepEqual([lying.status, lying.text], [204, '']);
-    const asked = () => koin.requests.filter((kind) => kind === 'get' || kind === 'find').length;
-    await eventually(async () => asked() > 0);
+    const inquiryCount = () => koin.requests.filter((kind) => kind === 'get' || kind === 'find').length;
+    await eventually(async () => inquiryCount() > 0);
     assert.equal((await me.standing(id)).status, 'Opened');
-    koin.turn(id, 'Authorized');
-    assert.equal((await tell(secret)).status, 204);
+    koin.setStatus(id, 'Authorized');
+    assert.equal((await notify(secret)).status, 204);
     await eventually(async () => (await me.standing(id)).status === 'Authorized');
     assert.equal(infoOf(await me.show(id)).operation, 'authorization');
   });
 
   test('may be duplicate, concurrent and late, with any body and type', async () => {
     const { id, secret } = await open();
-    koin.turn(id, 'Failed', 'Insufficient funds');
+    koin.setStatus(id, 'Failed', 'Insufficient funds');
     const bodies = ['', '{', 'x'.repeat(64 * KIB), { a: 1 }, Buffer.from([0xff])];
-    const answers = await Promise.all(bodies.map((body) => tell(secret, { body })));
-    answers.push(
-      await tell(secret, { headers: { 'content-type': 'text/plain' } }),
+    const responses = await Promise.all(bodies.map((body) => notify(secret, { body })));
+    responses.push(
+      await notify(secret, { headers: { 'content-type': 'text/plain' } }),
       await service.call('POST', `${PATH}/${secret}/`),
     );
-    for (const { status } of answers) assert.equal(status, 204);
+    for (const { status } of responses) assert.equal(status, 204);
     await eventually(async () => (await me.standing(id)).status === 'Declined');
-    assert.equal((await tell(secret)).status, 204);
+    assert.equal((await notify(secret)).status, 204);
     assert.equal((await me.standing(id)).status, 'Declined');
   });
 
   test('require no key, and an invalid one is ignored', async () => {
     const { secret } = await open();
-    assert.equal((await tell(secret, { key: me.key })).status, 204);
-    assert.equal((await tell(secret, { key: 'wrong' })).status, 204);
+    assert.equal((await notify(secret, { key: me.key })).status, 204);
+    assert.equal((await notify(secret, { key: 'wrong' })).status, 204);
   });
 
   test('with an unknown secret are 404, also with that of the other environment', async () => {
     const { id, secret } = await open();
     for (const wrong of ['x', secret.slice(0, -1), `${secret}x`, secret.toUpperCase(), id, 'x'.repeat(5000), '%00'])
-      assertRefused(await tell(wrong), { status: 404, code: 'unknown_path' });
-    assertRefused(await tell(secret, { environment: 'production' }), { status: 404, code: 'unknown_path' });
-    assert.equal((await tell(secret, { environment: 'console' })).status, 404);
+      assertRefused(await notify(wrong), { status: 404, code: 'unknown_path' });
+    assertRefused(await notify(secret, { environment: 'production' }), { status: 404, code: 'unknown_path' });
+    assert.equal((await notify(secret, { environment: 'console' })).status, 404);
     for (const path of [
       '/notifications',
       PATH,
@@ -109,47 +109,47 @@ describe('notifications from KOIN', () => {
   test('above 64 KiB are 413', async () => {
     const { secret } = await open();
     for (const name of [secret, 'x'])
-      assertRefused(await tell(name, { body: 'x'.repeat(64 * KIB + 1) }), { status: 413, code: 'body_too_large' });
+      assertRefused(await notify(name, { body: 'x'.repeat(64 * KIB + 1) }), { status: 413, code: 'body_too_large' });
   });
 
   test('with another method are 405', async () => {
     const { secret } = await open();
     for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
-      const answer = await service.call(method, `${PATH}/${secret}`);
-      assertRefused(answer, { status: 405, code: 'method_not_allowed' });
-      assert.equal(answer.headers.allow, 'POST');
+      const response = await service.call(method, `${PATH}/${secret}`);
+      assertRefused(response, { status: 405, code: 'method_not_allowed' });
+      assert.equal(response.headers.allow, 'POST');
     }
   });
 
   test('do not block changes of the payment, whatever their number', async () => {
     const { id, secret } = await open();
-    koin.turn(id, 'Authorized');
-    await tell(secret);
+    koin.setStatus(id, 'Authorized');
+    await notify(secret);
     await eventually(async () => (await me.standing(id)).status === 'Authorized');
     const revision = async (): Promise<number> => {
       const [row] = await service.core.database.read('select revision from payments where id = ?', id);
       return Number(row?.['revision']);
     };
     const before = await revision();
-    const news = Promise.all(Array.from({ length: 200 }, () => tell(secret)));
+    const notifications = Promise.all(Array.from({ length: 200 }, () => notify(secret)));
     const captured = await me.send('POST', `${PAYMENTS}/${id}/capture`, { transaction_info: { type: 'capture' } });
     assert.equal(infoOf(captured).status, 'Collected', captured.text);
-    for (const { status } of await news) assert.equal(status, 204);
+    for (const { status } of await notifications) assert.equal(status, 204);
     assert.ok((await revision()) - before < 40, 'most of them had nothing to note');
   });
 
   test('about a capture in progress do not interfere with it', async () => {
     const { id, secret } = await open();
-    koin.turn(id, 'Authorized');
-    await tell(secret);
+    koin.setStatus(id, 'Authorized');
+    await notify(secret);
     await eventually(async () => (await me.standing(id)).status === 'Authorized');
     await service.enablePayments(me.account, { 'timeout-ms': '1000', 'recovery-delay-ms': '0' }, 'koin');
     service.advance(5000);
     koin.inject({ on: 'get', do: { delay: 300 } });
     koin.inject({ on: 'capture', do: 'hang-after' });
-    const asked = koin.nextWait();
-    await tell(secret);
-    await eventually(async () => asked.aborted);
+    const inquiry = koin.nextWait();
+    await notify(secret);
+    await eventually(async () => inquiry.aborted);
     const captured = await me.send('POST', `${PAYMENTS}/${id}/capture`, { transaction_info: { type: 'capture' } });
     assert.equal(captured.json.message, 'Outcome unknown, being resolved', captured.text);
     const body = { transaction_info: { type: 'payment_refund' } };
@@ -163,7 +163,7 @@ describe('notifications from KOIN', () => {
   test('are recorded while the settings fail authentication, and the inquiry follows once they are restored', async () => {
     const own = await newKoinMerchant();
     const { id, secret } = await open(own);
-    koin.turn(id, 'Authorized');
+    koin.setStatus(id, 'Authorized');
     const alter = async (by: number): Promise<void> => {
       const sql = 'update processor_configurations set revision = revision + ? where account = ?account';
       await commitOrThrow(service.core.database, { writes: [write(sql, [by, own.account])] });
@@ -175,12 +175,12 @@ describe('notifications from KOIN', () => {
     };
     await alter(7);
     const before = await dueAt();
-    const asked = koin.requests.length;
-    assert.equal((await tell(secret)).status, 204);
+    const requestCount = koin.requests.length;
+    assert.equal((await notify(secret)).status, 204);
     assert.ok((await dueAt()) !== before, 'the hint moved the time of the next inquiry');
     // A job that cannot open the settings leaves the payment for a minute.
     await eventually(async () => service.log.some((line) => line.includes(id) && line.includes('payment deferred')));
-    assert.equal(koin.requests.length, asked, 'nothing is sent with altered settings');
+    assert.equal(koin.requests.length, requestCount, 'nothing is sent with altered settings');
     await alter(-7);
     service.advance(MINUTE);
     await eventually(async () => (await own.standing(id)).status === 'Authorized');
@@ -188,8 +188,8 @@ describe('notifications from KOIN', () => {
 
   test('do not have their secret in any log line', async () => {
     const { secret } = await open();
-    await tell(secret);
-    await tell(`${secret}x`);
+    await notify(secret);
+    await notify(`${secret}x`);
     const lines = service.log.join('');
     assert.ok(lines.includes('"route":"/notifications/koin/:secret"'));
     assert.ok(!lines.includes(secret));

@@ -15,17 +15,17 @@ describe('concurrent operations on one payment', () => {
   });
   after(() => service.stop());
 
-  const won = (answers: readonly TestResponse[]): TestResponse[] => {
-    for (const answer of answers.filter(({ status }) => status !== 200)) {
-      const isBusy = answer.status === 409;
-      const path = isBusy ? '' : answer.json.data.path;
-      const code = isBusy ? 'operation_in_progress' : answer.json.data.code;
-      assert.ok(['operation_in_progress', 'payment_state', 'invalid_field'].includes(code), answer.text);
-      assertRefused(answer, { status: isBusy ? 409 : 400, code, path });
-      if (isBusy) assert.ok(Number(answer.headers['retry-after']) > 0);
+  const won = (responses: readonly TestResponse[]): TestResponse[] => {
+    for (const response of responses.filter(({ status }) => status !== 200)) {
+      const isBusy = response.status === 409;
+      const path = isBusy ? '' : response.json.data.path;
+      const code = isBusy ? 'operation_in_progress' : response.json.data.code;
+      assert.ok(['operation_in_progress', 'payment_state', 'invalid_field'].includes(code), response.text);
+      assertRefused(response, { status: isBusy ? 409 : 400, code, path });
+      if (isBusy) assert.ok(Number(response.headers['retry-after']) > 0);
     }
-    const winners = answers.filter(({ status }) => status === 200);
-    for (const answer of winners) processed(answer);
+    const winners = responses.filter(({ status }) => status === 200);
+    for (const response of winners) processed(response);
     return winners;
   };
   const times = <T>(count: number, act: (index: number) => Promise<T>): Promise<T[]> =>
@@ -42,9 +42,9 @@ describe('concurrent operations on one payment', () => {
   test('capture and void: one of them', () =>
     rounds(async () => {
       const id = await me.opened();
-      const answers = await times(MANY, (index) => me.move(index % 2 === 0 ? 'capture' : 'void', id));
-      const winners = won(answers);
-      assert.equal(winners.length, 1, answers.map(({ text }) => text).join('\n'));
+      const responses = await times(MANY, (index) => me.move(index % 2 === 0 ? 'capture' : 'void', id));
+      const winners = won(responses);
+      assert.equal(winners.length, 1, responses.map(({ text }) => text).join('\n'));
       const { status, amounts } = await me.standing(id);
       assert.equal(status, infoOf(winners[0] ?? assert.fail()).status);
       assert.equal(amounts['collected_amount'], status === 'Collected' ? 125.5 : 0);
@@ -98,7 +98,7 @@ describe('concurrent operations on one payment', () => {
 
   test('concurrent payments do not affect each other', async () => {
     const ids = await times(20, () => me.opened());
-    const answers = await Promise.all(ids.map((id, index) => me.move(index % 2 === 0 ? 'capture' : 'void', id)));
-    assert.equal(won(answers).length, ids.length);
+    const responses = await Promise.all(ids.map((id, index) => me.move(index % 2 === 0 ? 'capture' : 'void', id)));
+    assert.equal(won(responses).length, ids.length);
   });
 });

@@ -84,10 +84,10 @@ describe('an invalid payment request', () => {
 
   /** Nothing was made: no operation, no token, no kept answer. */
   const assertNothingMade = async (act: () => Promise<void>): Promise<void> => {
-    const made = () => Promise.all([me.operations(), me.count('tokens'), me.count('idempotency')]);
-    const before = await made();
+    const created = () => Promise.all([me.operations(), me.count('tokens'), me.count('idempotency')]);
+    const before = await created();
     await act();
-    assert.deepEqual(await made(), before);
+    assert.deepEqual(await created(), before);
   };
 
   for (const [path, values] of WRONG) {
@@ -129,15 +129,15 @@ describe('an invalid payment request', () => {
     ];
     describe(move, () => {
       const good = { transaction_info: { type }, ...(group && { [group]: { amount_details: { total_amount: 1 } } }) };
-      for (const [place, values] of wrong) {
+      for (const [field, values] of wrong) {
         // The expected value there is itself a word of the interface, and part of others.
-        const sent = (value: unknown): unknown => (place === 'transaction_info.type' ? undefined : value);
-        test(`${place}: ${values.map((value) => JSON.stringify(value)?.slice(0, 20) ?? 'missing').join(', ')}`, () =>
+        const sent = (value: unknown): unknown => (field === 'transaction_info.type' ? undefined : value);
+        test(`${field}: ${values.map((value) => JSON.stringify(value)?.slice(0, 20) ?? 'missing').join(', ')}`, () =>
           assertNothingMade(async () => {
             for (const value of values)
               assertRefused(
-                await me.send('POST', path(), changed(good, place.split('.'), value)),
-                { path: place },
+                await me.send('POST', path(), changed(good, field.split('.'), value)),
+                { path: field },
                 sent(value),
               );
           }));
@@ -148,8 +148,8 @@ describe('an invalid payment request', () => {
           assertNothingMade(async () => {
             for (const details of [{}, { currency: 'USD' }]) {
               const body = { ...good, [group]: { amount_details: details } };
-              const place = `${group}.amount_details.total_amount`;
-              assertRefused(await me.send('POST', path(), body), { path: place });
+              const field = `${group}.amount_details.total_amount`;
+              assertRefused(await me.send('POST', path(), body), { path: field });
             }
           }));
 
@@ -157,8 +157,8 @@ describe('an invalid payment request', () => {
           assertNothingMade(async () => {
             for (const currency of ['EUR', 'JPY', 'BHD', 'QQQ', '', 840].filter((each) => each !== '')) {
               const body = { ...good, [group]: { amount_details: { total_amount: 1, currency } } };
-              const place = `${group}.amount_details.currency`;
-              assertRefused(await me.send('POST', path(), body), { path: place }, currency);
+              const field = `${group}.amount_details.currency`;
+              assertRefused(await me.send('POST', path(), body), { path: field }, currency);
             }
           }));
       }

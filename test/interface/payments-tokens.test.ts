@@ -39,20 +39,20 @@ describe('the token of a payment', () => {
       const own = await newMerchant(service, { 'payment-scheme': scheme });
       const pan = luhnPan('411111');
       const card = { ...CARD, number: pan };
-      const made = cardIn(await own.order('payment', { card }));
-      assert.deepEqual(made, {
-        token: made.token,
+      const created = cardIn(await own.order('payment', { card }));
+      assert.deepEqual(created, {
+        token: created.token,
         card: `${pan.slice(0, 6)}******${pan.slice(-4)}`,
         scheme: Number(scheme),
       });
-      assert.match(made.token, FORMS[scheme] ?? assert.fail());
-      if (scheme !== '7') assert.ok(made.token.startsWith(pan.slice(0, 6)) && made.token.endsWith(pan.slice(-4)));
-      if (scheme === '1' || scheme === '8') assert.equal(passesLuhn(made.token), scheme === '8');
-      assert.deepEqual(cardIn(await own.order('payment', { card })), made, 'the same again');
+      assert.match(created.token, FORMS[scheme] ?? assert.fail());
+      if (scheme !== '7') assert.ok(created.token.startsWith(pan.slice(0, 6)) && created.token.endsWith(pan.slice(-4)));
+      if (scheme === '1' || scheme === '8') assert.equal(passesLuhn(created.token), scheme === '8');
+      assert.deepEqual(cardIn(await own.order('payment', { card })), created, 'the same again');
       const chd = [{ card: pan, name: 'Ana', exp: '12/29' }];
       const vaulted = await own.tokenize({ chd, tags: [], scheme: Number(scheme), type: 'persistent' });
-      assert.equal(dataOf(vaulted).tokens[0].token, made.token, 'also for the vault');
-      const byToken = { number: `{{${made.token}:detokenize}}`, expiration_date: `{{${made.token}:detokenize}}` };
+      assert.equal(dataOf(vaulted).tokens[0].token, created.token, 'also for the vault');
+      const byToken = { number: `{{${created.token}:detokenize}}`, expiration_date: `{{${created.token}:detokenize}}` };
       const used = await own.order('payment', { card: byToken, amount: 5002 });
       assert.equal(used.json.data.transaction_info.reason, 'Rejected');
     });
@@ -63,9 +63,9 @@ describe('the token of a payment', () => {
     const outcomes = [1, REJECTED, FAILED, OPENED, TIMES_OUT, 40_001];
     const seen: string[] = [];
     for (const amount of outcomes) {
-      const answer = await me.order('payment', { amount });
-      seen.push(answer.json.data.transaction_info.status);
-      tokens.add(cardIn(answer).token);
+      const response = await me.order('payment', { amount });
+      seen.push(response.json.data.transaction_info.status);
+      tokens.add(cardIn(response).token);
     }
     assert.deepEqual(seen, ['Collected', 'Declined', 'ProcessorError', 'Opened', 'Opened', 'ProcessorError']);
     assert.equal(tokens.size, 1);
@@ -91,22 +91,22 @@ describe('the token of a payment', () => {
 
   test('is not created for an authorization', async () => {
     const before = await me.count('tokens');
-    const answer = await me.order('authorization', { card: { ...CARD, number: luhnPan('411111') } });
-    assert.ok(!('card' in answer.json.data));
+    const response = await me.order('authorization', { card: { ...CARD, number: luhnPan('411111') } });
+    assert.ok(!('card' in response.json.data));
     assert.equal(await me.count('tokens'), before);
   });
 
   test('is not created when the number is a placeholder, only when it is in clear', async () => {
-    const made = dataOf(
+    const created = dataOf(
       await me.tokenize({ chd: [{ card: luhnPan('411111'), name: 'A', exp: '12/29' }], tags: [], scheme: 1 }),
     );
-    const mark = `{{${made.tokens[0].token}:detokenize}}`;
+    const mark = `{{${created.tokens[0].token}:detokenize}}`;
     const captured = `{{${await me.capture()}:transaction}}`;
     const before = await me.count('tokens');
     for (const number of [mark, captured]) {
-      const answer = await me.order('payment', { card: { number, expiration_date: '12/29', security_code: '123' } });
-      assert.equal(answer.json.data.transaction_info.status, 'Collected');
-      assert.ok(!('card' in answer.json.data));
+      const response = await me.order('payment', { card: { number, expiration_date: '12/29', security_code: '123' } });
+      assert.equal(response.json.data.transaction_info.status, 'Collected');
+      assert.ok(!('card' in response.json.data));
     }
     assert.equal(await me.count('tokens'), before);
     const clear = {
@@ -120,9 +120,9 @@ describe('the token of a payment', () => {
 
   test('is a single one also for concurrent payments', async () => {
     const card = { ...CARD, number: luhnPan('411111') };
-    const answers = await Promise.all(Array.from({ length: 10 }, () => me.order('payment', { card })));
-    assert.equal(new Set(answers.map((answer) => cardIn(answer).token)).size, 1);
-    for (const { json } of answers) assert.equal(json.data.transaction_info.status, 'Collected');
+    const responses = await Promise.all(Array.from({ length: 10 }, () => me.order('payment', { card })));
+    assert.equal(new Set(responses.map((response) => cardIn(response).token)).size, 1);
+    for (const { json } of responses) assert.equal(json.data.transaction_info.status, 'Collected');
   });
 
   test('is created again after it was deleted', async () => {
@@ -143,19 +143,19 @@ describe('the token of a payment', () => {
     let refused = 0;
     for (const number of pans) {
       const before = await own.operations();
-      const answer = await own.order(
+      const response = await own.order(
         'payment',
         { card: { ...CARD, number } },
         { 'idempotency-key': number.slice(6, 8) },
       );
-      if (answer.status === 200) {
-        const { token } = cardIn(answer);
-        assert.ok(passesLuhn(token) && token.length === 12 && !tokens.has(token), answer.text);
+      if (response.status === 200) {
+        const { token } = cardIn(response);
+        assert.ok(passesLuhn(token) && token.length === 12 && !tokens.has(token), response.text);
         tokens.add(token);
       } else {
         refused++;
-        assertRefused(answer, { code: answer.json.data.code, path: answer.json.data.path }, number);
-        assert.ok(['token_space_full', 'nothing_tokenized'].includes(answer.json.data.code), answer.text);
+        assertRefused(response, { code: response.json.data.code, path: response.json.data.path }, number);
+        assert.ok(['token_space_full', 'nothing_tokenized'].includes(response.json.data.code), response.text);
         assert.equal(await own.operations(), before);
       }
     }

@@ -73,12 +73,12 @@ describe('payment responses', () => {
       const { name, approved } = FIRST[type];
       // By a token, so that a payment makes none of its own; see `payments-tokens.test.ts`.
       const byToken = async (options: OrderOptions = {}): Promise<TestResponse> => {
-        const made = await me.tokenize({
+        const created = await me.tokenize({
           chd: [{ card: '4111111111111111', name: 'A', exp: '12/29' }],
           tags: [],
           scheme: 7,
         });
-        const number = `{{${made.json.data.tokens[0].token}:detokenize}}`;
+        const number = `{{${created.json.data.tokens[0].token}:detokenize}}`;
         return me.order(type, { card: { number, expiration_date: '12/2029' }, ...options });
       };
       const first = (status: string, message: string, info: object, authorized: number, processor: object) => ({
@@ -98,27 +98,27 @@ describe('payment responses', () => {
       });
 
       test('declined', async () => {
-        const answer = await byToken({ amount: REJECTED });
-        const info = { reconciliation_id: idOf(answer), status: 'Declined', reason: 'Rejected', response_code: '05' };
-        assert.deepEqual(shaped(answer), first('Fail', `${name} declined`, info, 0, {}));
+        const response = await byToken({ amount: REJECTED });
+        const info = { reconciliation_id: idOf(response), status: 'Declined', reason: 'Rejected', response_code: '05' };
+        assert.deepEqual(shaped(response), first('Fail', `${name} declined`, info, 0, {}));
       });
 
       test('failed at the processor', async () => {
-        const answer = await byToken({ amount: FAILED });
+        const response = await byToken({ amount: FAILED });
         const why = { status: 'ProcessorError', reason: 'Undefined', response_code: '96' };
-        const info = { reconciliation_id: idOf(answer), ...why };
-        assert.deepEqual(shaped(answer), first('Error', `${name} failed at the processor`, info, 0, {}));
+        const info = { reconciliation_id: idOf(response), ...why };
+        assert.deepEqual(shaped(response), first('Error', `${name} failed at the processor`, info, 0, {}));
       });
 
       for (const [what, options] of [
         ['opened', { amount: OPENED }],
         ['without an answer in time', { amount: TIMES_OUT }],
-        ['opened by a word of the e-mail', { words: '_autoinprogress' }],
+        ['opened by a word of the e-mail', { triggers: '_autoinprogress' }],
       ] as const) {
         test(what, async () => {
-          const answer = await byToken(options);
-          const info = { reconciliation_id: idOf(answer), status: 'Opened' };
-          assert.deepEqual(shaped(answer), first('success', `${name} in progress`, info, 0, {}));
+          const response = await byToken(options);
+          const info = { reconciliation_id: idOf(response), status: 'Opened' };
+          assert.deepEqual(shaped(response), first('success', `${name} in progress`, info, 0, {}));
         });
       }
 
@@ -143,13 +143,13 @@ describe('payment responses', () => {
 
     test('capture', async () => {
       const id = await me.opened();
-      const answer = await me.move('capture', id);
+      const response = await me.move('capture', id);
       assert.deepEqual(
-        shaped(answer),
+        shaped(response),
         moved('capture_response', 'Capture successful', 'Collected', { total_amount: 125.5 }),
       );
-      assert.equal(infoOf(answer).payment_id, id);
-      assert.notEqual(idOf(answer), id);
+      assert.equal(infoOf(response).payment_id, id);
+      assert.notEqual(idOf(response), id);
     });
 
     test('refund', async () => {
@@ -171,10 +171,10 @@ describe('payment responses', () => {
       ['void of what is open', { amount: OPENED }, 'Cancelled', 0],
     ] as const) {
       test(what, async () => {
-        const answer = await me.move('void', await me.opened('authorization', options));
+        const response = await me.move('void', await me.opened('authorization', options));
         const expected = { authorized_amount: authorized };
         assert.deepEqual(
-          shaped(answer),
+          shaped(response),
           moved('authorization_void_response', 'Authorization void successful', status, expected),
         );
       });
@@ -199,38 +199,38 @@ describe('payment responses', () => {
           processor_info: {},
         },
       });
-      const shapedMove = async (words: string): Promise<[TestResponse, Record<string, unknown>]> => {
-        const answer = await me.move(move, await me.opened(type, { words: `_${move}_${words}` }));
-        const found = shaped(answer) as { data: { transaction_info: Record<string, unknown> } };
+      const shapedMove = async (triggers: string): Promise<[TestResponse, Record<string, unknown>]> => {
+        const response = await me.move(move, await me.opened(type, { triggers: `_${move}_${triggers}` }));
+        const found = shaped(response) as { data: { transaction_info: Record<string, unknown> } };
         assert.match(
           String(found.data.transaction_info['type']),
           /^(capture|payment_refund|authorization_void)_response$/,
         );
         delete found.data.transaction_info['type'];
-        return [answer, found];
+        return [response, found];
       };
 
       test(`${move}, declined: the payment is unchanged`, async () => {
-        const [answer, found] = await shapedMove('decline');
-        const info = { reconciliation_id: reconciliationOf(answer), response_code: '05' };
+        const [response, found] = await shapedMove('decline');
+        const info = { reconciliation_id: reconciliationOf(response), response_code: '05' };
         assert.deepEqual(found, answered('Fail', `${what} declined`, info));
       });
 
       test(`${move}, failed at the processor: the payment is unchanged`, async () => {
-        const [answer, found] = await shapedMove('error');
-        const info = { reconciliation_id: reconciliationOf(answer), response_code: '96' };
+        const [response, found] = await shapedMove('error');
+        const info = { reconciliation_id: reconciliationOf(response), response_code: '96' };
         assert.deepEqual(found, answered('Error', `${what} failed at the processor`, info));
       });
 
       test(`${move} with an unknown outcome`, async () => {
-        const [answer, found] = await shapedMove('timeout');
-        assert.deepEqual(found, answered('Error', UNKNOWN, { reconciliation_id: idOf(answer) }));
+        const [response, found] = await shapedMove('timeout');
+        assert.deepEqual(found, answered('Error', UNKNOWN, { reconciliation_id: idOf(response) }));
       });
     }
 
     /** Ours, as long as the processor gave none. */
-    const reconciliationOf = (answer: TestResponse): string => {
-      const { reconciliation_id: id, transaction_id: ours } = infoOf(answer);
+    const reconciliationOf = (response: TestResponse): string => {
+      const { reconciliation_id: id, transaction_id: ours } = infoOf(response);
       assert.ok(id === ours || FORMS.reconciliation_id.test(id), id);
       return id === ours ? ours : 'reconciliation_id';
     };
@@ -247,8 +247,8 @@ describe('payment responses', () => {
 
     test('there is no reference_code when none was sent', async () => {
       const { reference_code: _, ...info } = order().transaction_info;
-      const answer = await me.send('POST', PAYMENTS, { ...order(), transaction_info: info });
-      assert.ok(!('reference_code' in infoOf(answer)));
+      const response = await me.send('POST', PAYMENTS, { ...order(), transaction_info: info });
+      assert.ok(!('reference_code' in infoOf(response)));
     });
   });
 
@@ -278,14 +278,14 @@ describe('payment responses', () => {
       const capture = await me.move('capture', idOf(authorization), 100);
       const refund = await me.move('refund', idOf(authorization), '0.10');
       const amounts = { authorized_amount: 125.5, collected_amount: 100, refunded_amount: 0.1 };
-      for (const [answer, operation, processor] of [
+      for (const [response, operation, processor] of [
         [authorization, 'authorization', { ...APPROVAL, avs: AVS }],
         [capture, 'capture', APPROVAL],
         [refund, 'payment_refund', APPROVAL],
       ] as const) {
-        const shown = await me.show(idOf(answer));
+        const shown = await me.show(idOf(response));
         assert.deepEqual(shaped(shown), details(operation, { status: 'Collected' }, amounts, processor));
-        const { transaction_id, payment_id, request_id, created_at, reconciliation_id } = infoOf(answer);
+        const { transaction_id, payment_id, request_id, created_at, reconciliation_id } = infoOf(response);
         const found = infoOf(shown);
         assert.deepEqual({ ...found, transaction_id, payment_id, request_id, created_at, reconciliation_id }, found);
         assert.deepEqual((await me.show(request_id)).json, shown.json, 'by the id of the processor');
@@ -310,11 +310,11 @@ describe('payment responses', () => {
     });
 
     test('of a declined payment states the reason', async () => {
-      const answer = await me.order('authorization', { amount: REJECTED });
-      const ids = { reconciliation_id: idOf(answer), operation_status: 'failed' };
+      const response = await me.order('authorization', { amount: REJECTED });
+      const ids = { reconciliation_id: idOf(response), operation_status: 'failed' };
       const info = { status: 'Declined', reason: 'Rejected', response_code: '05', ...ids };
       const amounts = { authorized_amount: 0, collected_amount: 0, refunded_amount: 0 };
-      assert.deepEqual(shaped(await me.show(idOf(answer))), details('authorization', info, amounts, {}));
+      assert.deepEqual(shaped(await me.show(idOf(response))), details('authorization', info, amounts, {}));
     });
 
     test('of an operation in progress', async () => {
@@ -324,7 +324,7 @@ describe('payment responses', () => {
     });
 
     test('of a pending payment, and of one that was voided while pending', async () => {
-      const id = idOf(await me.order('payment', { words: '_autoinprogress' }));
+      const id = idOf(await me.order('payment', { triggers: '_autoinprogress' }));
       const undecided = infoOf(await me.show(id));
       const pending = ['in_progress', 'Opened', undefined];
       assert.deepEqual([undecided.operation_status, undecided.status, undecided.response_code], pending);
@@ -334,7 +334,7 @@ describe('payment responses', () => {
     });
 
     test('of a refused capture states the failure, with the unchanged payment', async () => {
-      const capture = await me.move('capture', await me.opened('authorization', { words: '_capture_decline' }));
+      const capture = await me.move('capture', await me.opened('authorization', { triggers: '_capture_decline' }));
       const info = infoOf(await me.show(idOf(capture)));
       assert.deepEqual(
         [info.operation, info.operation_status, info.status, info.reason, info.response_code],
@@ -354,12 +354,12 @@ describe('payment responses', () => {
   });
 
   test('the token of a card in clear is in the first response only', async () => {
-    const answer = await me.order('payment');
-    const { card } = processed(answer);
+    const response = await me.order('payment');
+    const { card } = processed(response);
     assert.deepEqual(Object.keys(card).sort(), ['card', 'scheme', 'token']);
     assert.deepEqual({ ...card, token: '' }, { token: '', card: '411111******1111', scheme: 7 });
     assert.match(card.token, UUID);
-    for (const later of [await me.show(idOf(answer)), await me.move('refund', idOf(answer))])
+    for (const later of [await me.show(idOf(response)), await me.move('refund', idOf(response))])
       assert.ok(!('card' in processed(later)));
   });
 

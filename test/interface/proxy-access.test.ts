@@ -60,20 +60,20 @@ for (const { name, path, type, around } of ENDPOINTS) {
         '',
       ];
       for (const each of keys) {
-        const answer = await post(each, all());
-        assert.equal(answer.status, 403);
-        assert.equal(answer.text, DENIED);
+        const response = await post(each, all());
+        assert.equal(response.status, 403);
+        assert.equal(response.text, DENIED);
       }
       proxied(await post(me.key, all()));
     });
 
     test('x-api-key is ignored, and so is any other header', async () => {
       for (const headers of [{ 'x-api-key': me.key }, { authorization: `Bearer ${me.key}` }, { 'ft-access': me.key }]) {
-        const answer = await service.call('POST', path, {
+        const response = await service.call('POST', path, {
           body: around('a'),
           headers: { 'content-type': type, ...headers },
         });
-        assert.equal(answer.text, DENIED);
+        assert.equal(response.text, DENIED);
       }
       const both = { 'x-api-key': 'wrong', 'content-type': type, 'ft-access-key': me.key };
       proxied(await service.call('POST', path, { body: around('a'), headers: both }));
@@ -98,14 +98,14 @@ for (const { name, path, type, around } of ENDPOINTS) {
       proxied(await post(only.key, ofToken));
       const reads = (await me.reads()).length;
       // Like an unknown record, and one that the key may not read.
-      const nobody = '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c';
+      const unknownToken = '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c';
       for (const body of [
         ofToken,
-        around(`{{${nobody}:detokenize}}`),
-        around(`{{${capture}:transaction}}{{${nobody}:detokenize}}`),
+        around(`{{${unknownToken}:detokenize}}`),
+        around(`{{${capture}:transaction}}{{${unknownToken}:detokenize}}`),
       ])
         assert.equal((await post(noTokens.key, body)).text, DENIED);
-      for (const body of [ofCapture, around(`{{${token}:detokenize}}{{${nobody}:transaction}}`)])
+      for (const body of [ofCapture, around(`{{${token}:detokenize}}{{${unknownToken}:transaction}}`)])
         assert.equal((await post(noCaptures.key, body)).text, DENIED);
       const added = (await me.reads()).slice(reads);
       assert.equal(added.length, 5);
@@ -132,10 +132,10 @@ for (const { name, path, type, around } of ENDPOINTS) {
         assert.equal((await service.call('POST', other, { body: large, headers: bad })).status, 404);
       for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'HEAD']) {
         for (const where of [path, slashed]) {
-          const answer = await service.call(method, where, { headers: method === 'GET' ? {} : bad });
-          assert.equal(answer.headers.allow, 'POST');
-          if (method === 'HEAD') assert.equal(answer.status, 405);
-          else assertRefused(answer, /./, 405);
+          const response = await service.call(method, where, { headers: method === 'GET' ? {} : bad });
+          assert.equal(response.headers.allow, 'POST');
+          if (method === 'HEAD') assert.equal(response.status, 405);
+          else assertRefused(response, /./, 405);
         }
       }
     });
@@ -171,8 +171,8 @@ for (const { name, path, type, around } of ENDPOINTS) {
 
     test('any Content-Encoding is 415', async () => {
       for (const encoding of ['gzip', 'br', 'deflate', 'identity', '']) {
-        const answer = await post(me.key, gzipSync(around('a')), { 'content-encoding': encoding });
-        assertRefused(answer, /media type/, 415);
+        const response = await post(me.key, gzipSync(around('a')), { 'content-encoding': encoding });
+        assertRefused(response, /media type/, 415);
       }
     });
 

@@ -21,8 +21,8 @@ describe('the audit records of the reads of one request', () => {
     me = await newSender(service);
     const chd = Array.from({ length: MANY }, () => ({ card: luhnPan('411111'), name: 'Ana Lopez', exp: '12/29' }));
     const body = { chd, tags: [], scheme: 7 };
-    const made = dataOf(await service.call('POST', TOKENIZE, { key: me.key, body })).tokens;
-    tokens = made.map(({ token }: { token: string }) => token);
+    const created = dataOf(await service.call('POST', TOKENIZE, { key: me.key, body })).tokens;
+    tokens = created.map(({ token }: { token: string }) => token);
     captures = await Promise.all(tokens.map(() => me.capture({ cvv: '123' })));
   });
   after(() => service.stop());
@@ -33,7 +33,7 @@ describe('the audit records of the reads of one request', () => {
    */
   async function watch(
     send: () => Promise<TestResponse>,
-  ): Promise<{ answer: TestResponse; order: string[]; reads: number[] }> {
+  ): Promise<{ response: TestResponse; order: string[]; reads: number[] }> {
     const { database } = service.core;
     const { commit } = database;
     const order: string[] = [];
@@ -51,9 +51,9 @@ describe('the audit records of the reads of one request', () => {
       return outcome;
     };
     try {
-      const answer = await send();
+      const response = await send();
       order.push('answer');
-      return { answer, order, reads };
+      return { response, order, reads };
     } finally {
       database.commit = commit;
     }
@@ -68,10 +68,10 @@ describe('the audit records of the reads of one request', () => {
     test(`of unknown tokens are one unit of work, on ${name}`, async () => {
       const before = (await me.reads()).length;
       const unknown = Array.from({ length: MANY }, () => randomUUID());
-      const { answer, order, reads } = await send(inside(unknown, 'detokenize'));
+      const { response, order, reads } = await send(inside(unknown, 'detokenize'));
       const records = (await me.reads()).slice(before);
-      assert.equal(answer.status, 400);
-      assert.match(answer.json.description, /placeholder 1: no such token$/);
+      assert.equal(response.status, 400);
+      assert.match(response.json.description, /placeholder 1: no such token$/);
       assert.deepEqual([order, reads], [['on disk', 'answer'], [MANY]]);
       assert.equal(records.length, MANY);
       for (const record of records) {
@@ -81,9 +81,9 @@ describe('the audit records of the reads of one request', () => {
 
     test(`of tokens are one unit of work, with a record of each, on ${name}`, async () => {
       const before = (await me.reads()).length;
-      const { answer, order, reads } = await send(inside(tokens, 'detokenize'));
+      const { response, order, reads } = await send(inside(tokens, 'detokenize'));
       const records = (await me.reads()).slice(before);
-      proxied(answer);
+      proxied(response);
       assert.deepEqual([order, reads], [['on disk', 'answer'], [MANY]]);
       const targets = records.map(({ outcome, targets: of }) => `${outcome} ${of}`);
       assert.deepEqual(targets.sort(), tokens.map((token) => `success token:${token}`).sort());
@@ -91,9 +91,9 @@ describe('the audit records of the reads of one request', () => {
 
     test(`of captures are one unit of work, with a record of each, on ${name}`, async () => {
       const before = (await me.reads()).length;
-      const { answer, order, reads } = await send(inside(captures, 'transaction | extract:cvv'));
+      const { response, order, reads } = await send(inside(captures, 'transaction | extract:cvv'));
       const records = (await me.reads()).slice(before);
-      proxied(answer);
+      proxied(response);
       assert.deepEqual([order, reads], [['on disk', 'answer'], [MANY]]);
       const targets = records.map(({ outcome, targets: of }) => `${outcome} ${of}`);
       assert.deepEqual(targets.sort(), captures.map((id) => `success capture:${id}`).sort());

@@ -45,9 +45,9 @@ for (const { name: use, around } of ENDPOINTS) {
     test('has each record once per request, however often a placeholder refers to it', async () => {
       const text = `{{${token}:detokenize}} {{ ${token} : detokenize | extract:name}}{{${capture}:transaction | extract:cvv}}`;
       const records = await added(async () => {
-        const answer = await send(text.repeat(3));
-        proxied(answer);
-        return answer;
+        const response = await send(text.repeat(3));
+        proxied(response);
+        return response;
       });
       const sorted = records.sort((one, other) => (one.action < other.action ? -1 : 1));
       assert.deepEqual(
@@ -103,11 +103,11 @@ for (const { name: use, around } of ENDPOINTS) {
     });
 
     test('has the key, the address and the request', async () => {
-      const answer = await send(`{{${token}:detokenize}}`);
+      const response = await send(`{{${token}:detokenize}}`);
       const found = [];
       for await (const { record } of exportJournal(service.core.database)) {
         const parsed = JSON.parse(record);
-        if (parsed.request_id === answer.headers['x-request-id']) found.push(parsed);
+        if (parsed.request_id === response.headers['x-request-id']) found.push(parsed);
       }
       assert.equal(found.length, 1);
       assert.deepEqual(found[0].actor, { type: 'key', id: me.keyId, name: 'test' });
@@ -179,8 +179,8 @@ test('configuring keys is in the audit log with the fingerprints of the new keys
 
   await configure(service, own, { merchant: nextMerchant, overlapMinutes: 5 });
   const { merchant } = await service.core.configurations.get(own);
-  const made = fingerprint(merchant?.next?.value.certificate.raw ?? assert.fail('nothing waits'));
-  const waiting = { merchant_private_key: ofKey(nextMerchant), merchant_certificate: made };
+  const created = fingerprint(merchant?.next?.value.certificate.raw ?? assert.fail('nothing waits'));
+  const waiting = { merchant_private_key: ofKey(nextMerchant), merchant_certificate: created };
   assert.deepEqual(await last(), { ...waiting, settings: [], overlap_minutes: 5 });
 
   // While that one waits, a certificate for the key in use: no key was given, and the one that waits has not changed.

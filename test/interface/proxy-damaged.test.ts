@@ -41,8 +41,8 @@ describe('a certificate with malformed times', () => {
   const GENERALIZED_TIME = Buffer.from([0x18, 15]);
   const LATE = newKeyPair();
   /** With its two times as they are, or as given; they must be as long as those. */
-  async function patched(pair: typeof MERCHANT, { start, end, made = service.now() }: Patch): Promise<Buffer> {
-    const der = Buffer.from(await createSelfSigned(pair.privateKey, 'A Merchant', made));
+  async function patched(pair: typeof MERCHANT, { start, end, created = service.now() }: Patch): Promise<Buffer> {
+    const der = Buffer.from(await createSelfSigned(pair.privateKey, 'A Merchant', created));
     // The sequence of both times, which begins with the first.
     const validity = /\x30[\x1e\x20]\x17\x0d/.exec(der.toString('latin1')) ?? assert.fail('no times');
     const first = validity.index + 4;
@@ -62,7 +62,7 @@ describe('a certificate with malformed times', () => {
   interface Patch {
     readonly start?: string;
     readonly end?: string;
-    readonly made?: number;
+    readonly created?: number;
   }
 
   const patches: readonly [what: string, patch: Patch][] = [
@@ -78,8 +78,8 @@ describe('a certificate with malformed times', () => {
     ['the start of letters', { start: 'abcdefghijklm' }],
     ['both', { start: '209932000000Z', end: '309932000000Z' }],
     // Its end is beyond 2049, and written in the longer form.
-    ['the far end in month 99', { start: '200101000000Z', end: '20519932000000Z', made: Date.UTC(2048, 0, 1) }],
-    ['the far end of letters', { start: '200101000000Z', end: 'abcdefghijklmno', made: Date.UTC(2048, 0, 1) }],
+    ['the far end in month 99', { start: '200101000000Z', end: '20519932000000Z', created: Date.UTC(2048, 0, 1) }],
+    ['the far end of letters', { start: '200101000000Z', end: 'abcdefghijklmno', created: Date.UTC(2048, 0, 1) }],
   ];
 
   test('is what this test creates, and is accepted with valid times', async () => {
@@ -87,7 +87,7 @@ describe('a certificate with malformed times', () => {
     const good = [
       await patched(MERCHANT, {}),
       await patched(MERCHANT, { end: '310101000000Z' }),
-      await patched(MERCHANT, { start: '200101000000Z', made: Date.UTC(2048, 0, 1) }),
+      await patched(MERCHANT, { start: '200101000000Z', created: Date.UTC(2048, 0, 1) }),
     ];
     for (const der of good) {
       const changes = { merchantCertificate: der, processorPublicKey: await patched(PROCESSOR, {}) };

@@ -169,15 +169,15 @@ describe('the filter encrypt', () => {
   ];
   for (const [what, value, description] of wrong) {
     test(`400: ${what}`, async () => {
-      const given = header(value());
+      const headerValue = header(value());
       const before = (await me.reads()).length;
       const requests = ENDPOINTS.flatMap(({ name, around }) => [
-        me[name](around(marked()), given),
-        me[name](around('nothing to replace'), given),
+        me[name](around(marked()), headerValue),
+        me[name](around('nothing to replace'), headerValue),
       ]);
-      for (const answer of await Promise.all(requests)) {
-        assertRefused(answer, description);
-        assert.ok(!answer.text.includes('SecretOfTheCaller'));
+      for (const response of await Promise.all(requests)) {
+        assertRefused(response, description);
+        assert.ok(!response.text.includes('SecretOfTheCaller'));
       }
       assert.equal((await me.reads()).length, before, 'nothing was read');
     });

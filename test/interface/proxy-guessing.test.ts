@@ -95,9 +95,9 @@ for (const payload of ['nested', 'plain']) {
     const plaintext = `{"a":"${PAN}"}`;
     before(async () => {
       me = await senderWith({ 'jose.payload': payload });
-      const answer = await me.jose(`{"a":"{{${await me.token(PAN)}:detokenize}}"}`);
-      data = proxied(answer);
-      text = answer.text;
+      const response = await me.jose(`{"a":"{{${await me.token(PAN)}:detokenize}}"}`);
+      data = proxied(response);
+      text = response.text;
     });
 
     test('contains no digest of the plaintext', () => {

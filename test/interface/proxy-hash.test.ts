@@ -118,8 +118,8 @@ describe('POST /proxy/hash', () => {
       ];
       for (const type of types) await assertHashed('é', 'é', { 'content-type': type });
       const headers = { 'ft-access-key': me.key, 'content-length': '3' };
-      const [answer] = await exchange(service, requestText(`POST ${HASH}?type=SHA256`, headers, 'abc'));
-      assert.equal(JSON.parse(answer?.body ?? '').data.hashValue, digest('abc'));
+      const [response] = await exchange(service, requestText(`POST ${HASH}?type=SHA256`, headers, 'abc'));
+      assert.equal(JSON.parse(response?.body ?? '').data.hashValue, digest('abc'));
     });
 
     test('a body of 1 MiB', async () => {

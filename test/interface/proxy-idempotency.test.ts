@@ -74,11 +74,11 @@ for (const { name, around } of ENDPOINTS) {
         }
         await configure(service, own, { processor: PROCESSOR, merchant: MERCHANT });
         service.advance(5000);
-        const answer = await own[name](body, headers);
-        proxied(answer);
-        assert.equal(isReplay(answer), false);
+        const response = await own[name](body, headers);
+        proxied(response);
+        assert.equal(isReplay(response), false);
         const again = await own[name](body, headers);
-        assert.deepEqual([again.text, isReplay(again)], [answer.text, true]);
+        assert.deepEqual([again.text, isReplay(again)], [response.text, true]);
       });
     }
 
@@ -142,7 +142,7 @@ for (const { name, around } of ENDPOINTS) {
 
 test('a replayed envelope has the original Timestamp', async () => {
   const headers = keyed();
-  const createdIn = (answer: TestResponse): string => /<wsu:Created>([^<]+)</.exec(proxied(answer).xml)?.[1] ?? '';
+  const createdIn = (response: TestResponse): string => /<wsu:Created>([^<]+)</.exec(proxied(response).xml)?.[1] ?? '';
   const first = createdIn(await me.wssec('<a/>', headers));
   service.advance(600_000);
   assert.equal(createdIn(await me.wssec('<a/>', headers)), first);
@@ -175,8 +175,8 @@ test('another key of the account gets the response; another account gets a separ
   const colleague = await newSender(service, { account: me.account, setup: false });
   assert.equal((await colleague.jose('{}', headers)).text, first.text);
   const stranger = await newSender(service);
-  const answer = await stranger.jose('{}', headers);
-  assert.ok(!isReplay(answer) && answer.text !== first.text);
+  const response = await stranger.jose('{}', headers);
+  assert.ok(!isReplay(response) && response.text !== first.text);
 });
 
 test('a stored response survives a restart', async () => {

@@ -68,9 +68,9 @@ describe('POST /proxy/jose', () => {
     for (const [placeholder, expected] of parts) {
       test(JSON.stringify(placeholder), async () => {
         const fill = (text: string): string => text.replaceAll(/\b[TC]\b/g, (sign) => (sign === 'T' ? token : capture));
-        const wanted = expected === 'T' ? token : expected === 'C' ? capture : expected;
+        const id = expected === 'T' ? token : expected === 'C' ? capture : expected;
         const isLiteral = expected.startsWith('{ ');
-        assert.equal(await value(isLiteral ? placeholder : fill(placeholder)), wanted);
+        assert.equal(await value(isLiteral ? placeholder : fill(placeholder)), id);
       });
     }
 

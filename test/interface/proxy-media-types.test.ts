@@ -63,8 +63,8 @@ describe('media types of the proxy', () => {
       [WSSEC, '<a/>'],
     ] as const) {
       const headers = { 'ft-access-key': me.key, 'content-length': String(body.length) };
-      const [answer] = await exchange(service, requestText(`POST ${path}`, headers, body));
-      assert.equal(answer?.status, 415);
+      const [response] = await exchange(service, requestText(`POST ${path}`, headers, body));
+      assert.equal(response?.status, 415);
     }
   });
 });

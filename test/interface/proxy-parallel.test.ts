@@ -89,9 +89,9 @@ test('64 concurrent requests of four accounts with their own keys, to all endpoi
 
 test('64 concurrent requests that read the same record', async () => {
   const [card = assert.fail()] = cards;
-  const answers = await Promise.all(Array.from({ length: COUNT }, () => me.jose({ mcc: textOf(card) })));
-  const values = answers.map((answer) => proxied(answer).value);
+  const responses = await Promise.all(Array.from({ length: COUNT }, () => me.jose({ mcc: textOf(card) })));
+  const values = responses.map((response) => proxied(response).value);
   assert.equal(new Set(values).size, COUNT);
-  const last = JSON.parse(await openJose(proxied(answers.at(-1) ?? assert.fail())));
+  const last = JSON.parse(await openJose(proxied(responses.at(-1) ?? assert.fail())));
   assert.equal(last.mcc, `${card.pan};${card.name};${card.cvv}`);
 });

@@ -9,7 +9,7 @@ const PAN = '4111111111111111';
 const NOBODY = '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c';
 
 /** How a text is put into a payload of each endpoint, and how its position is reported. */
-const PLACES: readonly [name: string, place: string, send: (me: Sender, text: string) => Promise<TestResponse>][] = [
+const ENDPOINTS: readonly [name: string, place: string, send: (me: Sender, text: string) => Promise<TestResponse>][] = [
   ['jose', '/cardData/cardNumber', (me, text) => me.jose({ cardData: { cardNumber: text } })],
   ['wssec, text', 'line 2', (me, text) => me.wssec(`<a>\n<b>${escaped(text)}</b></a>`)],
   ['wssec, attribute', 'line 2', (me, text) => me.wssec(`<a>\n<b c="${escaped(text)}"/></a>`)],
@@ -33,7 +33,7 @@ after(() => service.stop());
 
 const fill = (text: string): string => text.replace(/\bT\b/, token).replace(/\bC\b/, capture);
 
-for (const [name, place, send] of PLACES) {
+for (const [name, location, send] of ENDPOINTS) {
   describe(`an invalid placeholder: ${name}`, () => {
     // One of each kind: a text that starts no placeholder, an unknown word, and a placeholder without an end. The
     // grammar has tests of its own.
@@ -44,21 +44,21 @@ for (const [name, place, send] of PLACES) {
     ];
     for (const [text, expectation] of malformed) {
       test(text, async () => {
-        const answer = await send(me, fill(text));
+        const response = await send(me, fill(text));
         assertRefused(
-          answer,
-          new RegExp(`^${place}: placeholder 1: character [0-9]+ of the (value|line): ${literally(expectation)}$`),
+          response,
+          new RegExp(`^${location}: placeholder 1: character [0-9]+ of the (value|line): ${literally(expectation)}$`),
         );
-        assert.ok(!answer.text.includes(token) && !answer.text.includes('<'));
+        assert.ok(!response.text.includes(token) && !response.text.includes('<'));
       });
     }
 
     test('the number counts all earlier placeholders', async () => {
       const good = `{{${token}:detokenize}}`;
-      assertRefused(await send(me, `${good} ${good}{{x`), new RegExp(`^${place}: placeholder 3: `));
+      assertRefused(await send(me, `${good} ${good}{{x`), new RegExp(`^${location}: placeholder 3: `));
       assertRefused(
         await send(me, `${good} ${good}{{${NOBODY}:detokenize}}`),
-        `${place}: placeholder 3: no such token`,
+        `${location}: placeholder 3: no such token`,
       );
     });
 
@@ -80,12 +80,12 @@ for (const [name, place, send] of PLACES) {
         'x',
         '-',
       ])
-        assertRefused(await send(me, `{{${unknown}:detokenize}}`), `${place}: placeholder 1: no such token`);
+        assertRefused(await send(me, `{{${unknown}:detokenize}}`), `${location}: placeholder 1: no such token`);
       const chd = { cvv: '123' };
       for (const unknown of [NOBODY, gone, await other.capture(chd), await production.capture(chd), token, PAN, 'x'])
         assertRefused(
           await send(me, `{{${unknown}:transaction}}`),
-          `${place}: placeholder 1: no such capture, or its ttl has ended`,
+          `${location}: placeholder 1: no such capture, or its ttl has ended`,
         );
       // The records that are unknown here exist there.
       const theirs = await other.token(PAN);
@@ -100,9 +100,9 @@ for (const [name, place, send] of PLACES) {
         `{{${pan}}}`,
         `{{ ${pan} ${pan}`,
       ]) {
-        const answer = await send(me, text);
-        assertRefused(answer, new RegExp(`^${place}: placeholder 1: `));
-        assert.ok(!`${answer.text}${JSON.stringify(answer.headers)}`.includes(pan));
+        const response = await send(me, text);
+        assertRefused(response, new RegExp(`^${location}: placeholder 1: `));
+        assert.ok(!`${response.text}${JSON.stringify(response.headers)}`.includes(pan));
       }
       assert.ok(!JSON.stringify(await me.reads()).includes(pan));
       assert.ok(!service.log.join('').includes(pan));
@@ -114,7 +114,7 @@ for (const [name, place, send] of PLACES) {
         me.capture({ card: PAN }),
         me.capture({ track_2: `${PAN}=29121010000012345678` }),
       ]);
-      const missing = (what: string): string => `${place}: placeholder 1: the record has no ${what}`;
+      const missing = (what: string): string => `${location}: placeholder 1: the record has no ${what}`;
       assertRefused(await send(me, `{{${bare}:transaction}}`), missing('card number'));
       assertRefused(await send(me, `{{${bare}:transaction | extract:card | encrypt}}`), missing('card number'));
       assertRefused(await send(me, `{{${bare}:transaction | extract:name}}`), missing('name'));
@@ -122,8 +122,8 @@ for (const [name, place, send] of PLACES) {
       assertRefused(await send(me, `{{${expiring}:transaction | extract:cvv}}`), missing('verification code'));
       assertRefused(await send(me, `{{${track}:transaction | extract:cvv}}`), missing('verification code'));
       const caller = await newCaller(service, { account: me.account });
-      const made = await caller.send('POST', `/transactions/requests/${expiring}/tokenize`, { tags: [], scheme: 7 });
-      const nameless = made.json.data.tokens[0].token;
+      const created = await caller.send('POST', `/transactions/requests/${expiring}/tokenize`, { tags: [], scheme: 7 });
+      const nameless = created.json.data.tokens[0].token;
       assertRefused(await send(me, `{{${nameless}:detokenize | extract:name}}`), missing('name'));
       assertRefused(await send(me, `{{${nameless}:detokenize | extract:expiration}}`), missing('expiry'));
       proxied(await send(me, `{{${nameless}:detokenize}}{{${track}:transaction | extract:expiration}}`));

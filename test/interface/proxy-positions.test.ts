@@ -32,9 +32,11 @@ describe('the location of a placeholder', () => {
   for (const [body, pointer] of pointers) {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     // Where a key is hidden, the position in the body identifies it.
-    const place = pointer.includes('*') ? `${pointer} (character ${text.indexOf('"{{x"') + 1} of the body)` : pointer;
-    test(`${text} is at ${place}`, async () => {
-      assertRefused(await me.jose(text), `${place}: placeholder 1: character 4 of the value: expected :`);
+    const location = pointer.includes('*')
+      ? `${pointer} (character ${text.indexOf('"{{x"') + 1} of the body)`
+      : pointer;
+    test(`${text} is at ${location}`, async () => {
+      assertRefused(await me.jose(text), `${location}: placeholder 1: character 4 of the value: expected :`);
     });
   }
 
@@ -77,14 +79,14 @@ describe('the location of a placeholder', () => {
       [41, false],
     ] as const) {
       const rest = `{{${token}:detokenize}}`.repeat(more);
-      const answers = [
+      const responses = [
         await me.jose({ cvv: some, mcc: rest }),
         await me.wssec(`<a b="${some}">${rest}</a>`),
         await me.hash(`${some}\n${rest}`),
       ];
-      for (const answer of answers) {
-        if (isTaken) proxied(answer);
-        else assertRefused(answer, /: placeholder 101: .*: expected at most 100 placeholders$/);
+      for (const response of responses) {
+        if (isTaken) proxied(response);
+        else assertRefused(response, /: placeholder 101: .*: expected at most 100 placeholders$/);
       }
     }
   });

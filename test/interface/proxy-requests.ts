@@ -142,19 +142,19 @@ export async function newSender(service: TestService, options: SenderOptions = {
 
 /** The data of an answer that must be a success in the proxy's shape. */
 // biome-ignore lint/suspicious/noExplicitAny: data of every shape
-export function proxied(answer: TestResponse): any {
-  assert.equal(answer.status, 200, answer.text);
-  const { data, ...envelope } = answer.json;
+export function proxied(response: TestResponse): any {
+  assert.equal(response.status, 200, response.text);
+  const { data, ...envelope } = response.json;
   assert.deepEqual(envelope, { status: 200 });
-  assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8');
+  assert.equal(response.headers['content-type'], 'application/json; charset=utf-8');
   return data;
 }
 
 /** A refusal in exactly the proxy's shape. */
-export function assertRefused(answer: TestResponse, description: string | RegExp, status = 400): void {
-  assert.equal(answer.status, status, answer.text);
-  const text = answer.json.description;
-  assert.equal(answer.text, JSON.stringify({ status_code: status, status: 'fail', description: text, data: '' }));
+export function assertRefused(response: TestResponse, description: string | RegExp, status = 400): void {
+  assert.equal(response.status, status, response.text);
+  const text = response.json.description;
+  assert.equal(response.text, JSON.stringify({ status_code: status, status: 'fail', description: text, data: '' }));
   if (typeof description === 'string') assert.equal(text, description);
   else assert.match(text, description);
 }

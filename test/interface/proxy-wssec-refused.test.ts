@@ -111,10 +111,10 @@ describe('POST /proxy/wssec', () => {
   for (const [what, document] of hostile) {
     test(`rejects ${what}`, async () => {
       const began = performance.now();
-      const answer = await me.wssec(document);
-      assertRefused(answer, /^malformed XML(:| at line [0-9]+:) [A-Za-z\]<]/);
-      assert.ok(answer.json.description.length < 100);
-      assert.doesNotMatch(answer.text, /canary/i);
+      const response = await me.wssec(document);
+      assertRefused(response, /^malformed XML(:| at line [0-9]+:) [A-Za-z\]<]/);
+      assert.ok(response.json.description.length < 100);
+      assert.doesNotMatch(response.text, /canary/i);
       assert.ok(performance.now() - began < 5000, 'it took too long');
     });
   }
@@ -122,8 +122,8 @@ describe('POST /proxy/wssec', () => {
   test('rejects a placeholder for a name that XML cannot contain', async () => {
     for (const sign of ['\ufffe', '\uffff']) {
       const token = await me.token('4111111111111111', { name: `Ana${sign}` });
-      const answer = await me.wssec(`<a>{{${token}:detokenize | extract:name}}</a>`);
-      assertRefused(answer, 'line 1: placeholder 1: the value cannot be written in this place');
+      const response = await me.wssec(`<a>{{${token}:detokenize | extract:name}}</a>`);
+      assertRefused(response, 'line 1: placeholder 1: the value cannot be written in this place');
     }
   });
 
@@ -140,8 +140,8 @@ describe('POST /proxy/wssec', () => {
       `<a>${'}}'.repeat(400_000)}</a>`,
     ]) {
       const began = performance.now();
-      const answer = await me.wssec(document);
-      assert.ok(answer.status === 200 || answer.status === 400, answer.text.slice(0, 200));
+      const response = await me.wssec(document);
+      assert.ok(response.status === 200 || response.status === 400, response.text.slice(0, 200));
       assert.ok(performance.now() - began < 10_000, `${document.slice(0, 30)}: ${performance.now() - began} ms`);
     }
     assert.equal(openWssec(proxied(await me.wssec('<a>1</a>')).xml), '<a>1</a>');

@@ -25,7 +25,7 @@ describe('the limit of a key', () => {
 
   test('is stated in every response to a valid key', async () => {
     const { secret } = await service.newKey(account);
-    const answers = [
+    const responses = [
       await show({ key: secret }),
       await service.call('POST', '/v1/tokenization/simple', { key: secret, body: '{' }),
       await service.call('POST', '/v1/tokenization/simple', {
@@ -36,14 +36,14 @@ describe('the limit of a key', () => {
       await service.call('GET', '/v1/tokens/unknown/inspect', { key: secret }),
     ];
     assert.deepEqual(
-      answers.map(({ status }) => status),
+      responses.map(({ status }) => status),
       [200, 400, 415, 400],
     );
-    for (const { headers } of answers) {
+    for (const { headers } of responses) {
       assert.equal(headers['ratelimit-policy'], '"per-key";q=10;w=2');
       assert.match(String(headers['ratelimit']), /^"per-key";r=[0-9];t=[12]$/);
     }
-    assert.equal(remaining(answers[0] as TestResponse), 9);
+    assert.equal(remaining(responses[0] as TestResponse), 9);
   });
 
   test('is not stated to other callers', async () => {
@@ -57,9 +57,9 @@ describe('the limit of a key', () => {
 
   test('is a burst of twice the rate, then 429 until it is refilled', async () => {
     const { secret } = await service.newKey(account);
-    const answers = await burst(secret, 30);
-    const served = answers.filter(({ status }) => status === 200);
-    const refused = answers.filter(({ status }) => status === 429);
+    const responses = await burst(secret, 30);
+    const served = responses.filter(({ status }) => status === 200);
+    const refused = responses.filter(({ status }) => status === 429);
     assert.ok(served.length >= 10 && served.length <= 12, `${served.length}`);
     assert.equal(served.length + refused.length, 30);
     for (const { headers, json } of refused) {
@@ -101,18 +101,18 @@ describe('the limit of a key', () => {
   });
 
   test('does not apply to endpoints without a key', async () => {
-    const answers = await Promise.all(Array.from({ length: 50 }, () => service.call('GET', '/healthz')));
-    assert.ok(answers.every(({ status, headers }) => status === 200 && headers['ratelimit'] === undefined));
+    const responses = await Promise.all(Array.from({ length: 50 }, () => service.call('GET', '/healthz')));
+    assert.ok(responses.every(({ status, headers }) => status === 200 && headers['ratelimit'] === undefined));
   });
 
   test('is disabled by 0', async () => {
     const free = await startTestService();
     try {
       const key = (await free.newKey(await free.newAccount())).secret;
-      const answers = await Promise.all(Array.from({ length: 300 }, () => free.call('GET', '/v1/account', { key })));
-      assert.ok(answers.every(({ status }) => status === 200));
-      assert.ok(answers.every(({ headers }) => headers['ratelimit'] === undefined));
-      assert.ok(answers.every(({ headers }) => headers['ratelimit-policy'] === undefined));
+      const responses = await Promise.all(Array.from({ length: 300 }, () => free.call('GET', '/v1/account', { key })));
+      assert.ok(responses.every(({ status }) => status === 200));
+      assert.ok(responses.every(({ headers }) => headers['ratelimit'] === undefined));
+      assert.ok(responses.every(({ headers }) => headers['ratelimit-policy'] === undefined));
     } finally {
       await free.stop();
     }
@@ -156,9 +156,9 @@ describe('the limit of failed authentications', () => {
     const from = newAddress();
     const { secret } = await service.newKey(account);
     const keys = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? 'wrong' : secret));
-    const answers = await statuses(from, keys);
-    assert.deepEqual([...new Set(answers.filter((_, index) => index % 2 === 1))], [200]);
-    assert.equal(answers.at(-2), 429);
+    const responses = await statuses(from, keys);
+    assert.deepEqual([...new Set(responses.filter((_, index) => index % 2 === 1))], [200]);
+    assert.equal(responses.at(-2), 429);
   });
 
   test('counts missing, unknown, revoked and expired keys together', async () => {

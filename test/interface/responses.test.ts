@@ -20,32 +20,32 @@ describe('responses', () => {
   after(() => service.stop());
 
   const every = async (options: { key?: string }): Promise<[string, TestResponse][]> => {
-    const answers: [string, TestResponse][] = [];
+    const responses: [string, TestResponse][] = [];
     for (const { method, path, body } of LINES) {
       const what = `${method} ${path}`;
-      answers.push([what, await service.call(method, path, { ...options, body })]);
-      answers.push([`${what}, broken`, await service.call(method, path, { ...options, body: '{' })]);
+      responses.push([what, await service.call(method, path, { ...options, body })]);
+      responses.push([`${what}, broken`, await service.call(method, path, { ...options, body: '{' })]);
     }
-    answers.push(['nothing', await service.call('GET', '/nothing', options)]);
-    answers.push(['wrong method', await service.call('PATCH', '/v1/account', options)]);
-    answers.push(['malformed path', await service.call('GET', '/v1/tokens/%zz/inspect', options)]);
-    answers.push(['health', await service.call('GET', '/healthz')]);
-    answers.push(['reference', await service.call('GET', '/docs')]);
-    answers.push(['metrics', await service.call('GET', '/metrics', { environment: 'console' })]);
-    return answers;
+    responses.push(['nothing', await service.call('GET', '/nothing', options)]);
+    responses.push(['wrong method', await service.call('PATCH', '/v1/account', options)]);
+    responses.push(['malformed path', await service.call('GET', '/v1/tokens/%zz/inspect', options)]);
+    responses.push(['health', await service.call('GET', '/healthz')]);
+    responses.push(['reference', await service.call('GET', '/docs')]);
+    responses.push(['metrics', await service.call('GET', '/metrics', { environment: 'console' })]);
+    return responses;
   };
 
   test('carry a request id, and are neither stored nor sniffed', async () => {
     for (const options of [{ key }, {}]) {
-      const answers = await every(options);
-      for (const [what, { headers }] of answers) {
+      const responses = await every(options);
+      for (const [what, { headers }] of responses) {
         assert.match(String(headers['x-request-id']), UUID, what);
         assert.equal(headers['cache-control'], 'no-store', what);
         assert.equal(headers['x-content-type-options'], 'nosniff', what);
         assert.equal(headers['server'], undefined, what);
         assert.equal(headers['x-powered-by'], undefined, what);
       }
-      assert.equal(new Set(answers.map(([, { headers }]) => headers['x-request-id'])).size, answers.length);
+      assert.equal(new Set(responses.map(([, { headers }]) => headers['x-request-id'])).size, responses.length);
     }
   });
 
@@ -118,9 +118,9 @@ describe('responses', () => {
   describe('/v1/account', () => {
     for (const method of ['POST', 'GET']) {
       test(`${method} responds exactly as documented`, async () => {
-        const made = await service.newKey(account, { name: 'checkout', allow: ['127.0.0.1', '10.0.0.0/8'] });
-        const prefix = made.secret.slice(0, 'cv_sandbox_'.length + 4);
-        const first = (await service.call(method, '/v1/account', { key: made.secret })).json;
+        const created = await service.newKey(account, { name: 'checkout', allow: ['127.0.0.1', '10.0.0.0/8'] });
+        const prefix = created.secret.slice(0, 'cv_sandbox_'.length + 4);
+        const first = (await service.call(method, '/v1/account', { key: created.secret })).json;
         const expected = {
           id: account,
           name: 'Käse & Co',
@@ -129,7 +129,7 @@ describe('responses', () => {
           enabled: { payments: false, jose: false, wssec: false },
           processor: null,
           key: {
-            id: made.id,
+            id: created.id,
             name: 'checkout',
             prefix,
             permissions: [...PERMISSIONS],

@@ -73,30 +73,30 @@ describe('while the body of a request arrives slowly', () => {
     test(`a permission that was removed from the key no longer applies, on ${name}`, async () => {
       const { me, text } = await withToken();
       const permissions = without('tokens:detokenize');
-      const answer = await trickle(me, { path, type, body: around(text) }, () =>
+      const response = await trickle(me, { path, type, body: around(text) }, () =>
         service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
           service.core.accounts.editKey(transaction, me.keyId, { permissions }),
         ),
       );
-      assert.match(answer, /^HTTP\/1\.1 403 /);
+      assert.match(response, /^HTTP\/1\.1 403 /);
       assert.deepEqual(await outcomes(me), ['access.denied permission_missing']);
     });
 
     test(`a key that was revoked is rejected, on ${name}`, async () => {
       const { me, text } = await withToken();
-      const answer = await trickle(me, { path, type, body: around(text) }, () =>
+      const response = await trickle(me, { path, type, body: around(text) }, () =>
         service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
           service.core.accounts.revokeKey(transaction, me.keyId),
         ),
       );
-      assert.match(answer, /^HTTP\/1\.1 403 /);
+      assert.match(response, /^HTTP\/1\.1 403 /);
       assert.deepEqual(await outcomes(me), ['access.denied key_revoked']);
     });
 
     test(`an unchanged key is served, on ${name}`, async () => {
       const { me, text } = await withToken();
-      const answer = await trickle(me, { path, type, body: around(text) }, () => Promise.resolve());
-      assert.match(answer, /^HTTP\/1\.1 200 /);
+      const response = await trickle(me, { path, type, body: around(text) }, () => Promise.resolve());
+      assert.match(response, /^HTTP\/1\.1 200 /);
       assert.deepEqual(await outcomes(me), ['token.detokenized success']);
     });
 
@@ -106,12 +106,12 @@ describe('while the body of a request arrives slowly', () => {
         service.core.accounts.editKey(transaction, me.keyId, { permissions: without('tokens:detokenize') }),
       );
       service.advance(LATER_MS);
-      const answer = await trickle(me, { path, type, body: around(text) }, () =>
+      const response = await trickle(me, { path, type, body: around(text) }, () =>
         service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
           service.core.accounts.editKey(transaction, me.keyId, { permissions: PERMISSIONS }),
         ),
       );
-      assert.match(answer, /^HTTP\/1\.1 200 /);
+      assert.match(response, /^HTTP\/1\.1 200 /);
     });
   }
 
@@ -120,12 +120,12 @@ describe('while the body of a request arrives slowly', () => {
     const body = JSON.stringify({ chd: [{ card: PAN, name: 'A', exp: '12/29' }], tags: [], scheme: 7 });
     const slow = { path: '/v1/tokenization/simple', type: 'application/json', body };
     const permissions = without('tokens:create');
-    const answer = await trickle(me, slow, () =>
+    const response = await trickle(me, slow, () =>
       service.core.transactions.run({ origin: OPERATOR }, (transaction) =>
         service.core.accounts.editKey(transaction, me.keyId, { permissions }),
       ),
     );
-    assert.match(answer, /^HTTP\/1\.1 403 /);
+    assert.match(response, /^HTTP\/1\.1 403 /);
     const rows = await service.core.database.read(
       'select count(*) as n from tokens where account = ?account',
       me.account,

@@ -31,8 +31,8 @@ describe('TLS', () => {
       for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
         const options = { environment, minVersion: version, maxVersion: version };
         assert.equal((await spoken(options)).version, version);
-        const [answer] = await exchange(service, requestText('GET /healthz'), options);
-        assert.equal(answer?.status, 200);
+        const [response] = await exchange(service, requestText('GET /healthz'), options);
+        assert.equal(response?.status, 200);
       }
     });
 

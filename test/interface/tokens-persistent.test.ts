@@ -118,12 +118,12 @@ describe('POST /v1/tokenization/simple, persistent', () => {
     for (const scheme of [1, 3, 7, 8]) {
       test(`scheme ${scheme}: 20 concurrent requests for one card return one token with all tags`, async () => {
         const number = luhnPan('455667');
-        const answers = await Promise.all(
+        const responses = await Promise.all(
           Array.from({ length: 20 }, (_, index) =>
             me.tokenize(cards([number], { scheme, tags: [`t${index}`], ...persistent })),
           ),
         );
-        assert.equal(new Set(answers.flatMap(tokensIn)).size, 1);
+        assert.equal(new Set(responses.flatMap(tokensIn)).size, 1);
         const { tokens } = dataOf(await me.tokenize(cards([number], { scheme, ...persistent })));
         assert.equal(new Set(tokens[0].tags).size, 20);
       });
@@ -132,17 +132,17 @@ describe('POST /v1/tokenization/simple, persistent', () => {
     test('15 concurrent requests for one card with 55 tags: one token, 50 tags', async () => {
       const number = luhnPan('455667');
       const before = await me.count('tokens');
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 15 }, (_, index) =>
           me.tokenize({
             chd: [card(number, { name: `Name ${index}` })],
-            tags: [0, 1, 2, 3].map((place) => `t${(4 * index + place) % 55}`),
+            tags: [0, 1, 2, 3].map((offset) => `t${(4 * index + offset) % 55}`),
             scheme: 1,
             ...persistent,
           }),
         ),
       );
-      assert.equal(new Set(answers.flatMap(tokensIn)).size, 1);
+      assert.equal(new Set(responses.flatMap(tokensIn)).size, 1);
       assert.equal(await me.count('tokens'), before + 1);
       const [record] = dataOf(await me.tokenize(cards([number], persistent))).tokens;
       assert.equal(new Set(record.tags).size, 50);
@@ -155,7 +155,7 @@ describe('POST /v1/tokenization/simple, persistent', () => {
           const turned = [...pans.slice(index % 20), ...pans.slice(0, index % 20)];
           const scheme = index % 2 === 0 ? 1 : 7;
           const tokens = tokensIn(await me.tokenize(cards(turned, { scheme, ...persistent })));
-          return turned.map((number, place) => `${scheme} ${number} ${tokens[place]}`);
+          return turned.map((number, offset) => `${scheme} ${number} ${tokens[offset]}`);
         }),
       );
       assert.equal(new Set(rounds.flat()).size, pans.length * 2);
@@ -167,7 +167,7 @@ describe('POST /v1/tokenization/simple, persistent', () => {
       try {
         const { key } = await newCaller(nodes[0] as TestService);
         const pans = [luhnPan('455667'), luhnPan('455667', 12)];
-        const answers = await Promise.all(
+        const responses = await Promise.all(
           Array.from({ length: 40 }, (_, index) =>
             (nodes[index % 2] as TestService).call('POST', TOKENIZE, {
               key,
@@ -175,7 +175,7 @@ describe('POST /v1/tokenization/simple, persistent', () => {
             }),
           ),
         );
-        assert.equal(new Set(answers.map((answer) => tokensIn(answer).join())).size, 1);
+        assert.equal(new Set(responses.map((response) => tokensIn(response).join())).size, 1);
         const last = await (nodes[0] as TestService).call('POST', TOKENIZE, {
           key,
           body: cards(pans, { scheme: 8, ...persistent }),

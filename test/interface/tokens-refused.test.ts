@@ -170,10 +170,10 @@ describe('POST /v1/tokenization/simple', () => {
     ];
     for (const [about, body, desc] of malformed) {
       test(`malformed JSON: ${about}`, async () => {
-        const answer = await me.tokenize(body);
-        assertRefused(answer, desc);
-        assert.match(answer.json.desc, /^malformed JSON/);
-        assert.doesNotMatch(answer.text, /4111|secretkey|__proto__/);
+        const response = await me.tokenize(body);
+        assertRefused(response, desc);
+        assert.match(response.json.desc, /^malformed JSON/);
+        assert.doesNotMatch(response.text, /4111|secretkey|__proto__/);
         assert.equal(await me.count('tokens'), 0);
       });
     }

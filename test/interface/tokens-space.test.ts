@@ -68,9 +68,9 @@ describe('POST /v1/tokenization/simple, when no tokens are free', () => {
 
     test('400: a request without other cards, which is not stored for an Idempotency-Key', async () => {
       for (let round = 0; round < 2; round++) {
-        const answer = await me.tokenize(cards([pan], eight), { 'idempotency-key': 'full' });
-        assertRefused(answer, FULL, pan);
-        assert.equal(answer.headers['idempotent-replayed'], undefined);
+        const response = await me.tokenize(cards([pan], eight), { 'idempotency-key': 'full' });
+        assertRefused(response, FULL, pan);
+        assert.equal(response.headers['idempotent-replayed'], undefined);
       }
       assertRefused(await me.tokenize(cards([pan, '4111111111111112'], { ...eight, type: 'persistent' })), FULL, pan);
     });
@@ -95,10 +95,10 @@ describe('POST /v1/tokenization/simple, when no tokens are free', () => {
       service.advance(60_000);
       const rows = 'select count(*) as rows from tokens where deleted_at is not null';
       await eventually(async () => Number((await service.core.database.read(rows))[0]?.['rows']) === 0);
-      const answers = await Promise.all(Array.from({ length: 20 }, () => me.tokenize(cards([pan], eight))));
-      const given = answers.filter(({ status }) => status === 200).flatMap(tokensIn);
-      assert.deepEqual(given.sort(), deleted.sort());
-      for (const answer of answers.filter(({ status }) => status !== 200)) assertRefused(answer, FULL);
+      const responses = await Promise.all(Array.from({ length: 20 }, () => me.tokenize(cards([pan], eight))));
+      const issued = responses.filter(({ status }) => status === 200).flatMap(tokensIn);
+      assert.deepEqual(issued.sort(), deleted.sort());
+      for (const response of responses.filter(({ status }) => status !== 200)) assertRefused(response, FULL);
     });
   });
 
@@ -106,13 +106,13 @@ describe('POST /v1/tokenization/simple, when no tokens are free', () => {
     test('200: the 90 tokens that fail Luhn, requested one by one and all at once', async () => {
       const me = await newCaller(service);
       const [pan = ''] = cardsBetween('455667', '0001');
-      const answers = await Promise.all(Array.from({ length: 40 }, () => me.tokenize(cards([pan]))));
+      const responses = await Promise.all(Array.from({ length: 40 }, () => me.tokenize(cards([pan]))));
       const { tokens } = dataOf(await me.tokenize(cards(Array.from({ length: 60 }, () => pan))));
-      const all = [...answers.flatMap(tokensIn), ...tokens.map(({ token }: { token: string }) => token)];
-      const given = all.filter((token) => token !== '');
-      assert.equal(given.length, 90);
-      assert.equal(new Set(given).size, 90);
-      assert.equal(all.length - given.length, 10);
+      const all = [...responses.flatMap(tokensIn), ...tokens.map(({ token }: { token: string }) => token)];
+      const issued = all.filter((token) => token !== '');
+      assert.equal(issued.length, 90);
+      assert.equal(new Set(issued).size, 90);
+      assert.equal(all.length - issued.length, 10);
     });
   });
 
@@ -122,23 +122,23 @@ describe('POST /v1/tokenization/simple, when no tokens are free', () => {
       const [pan = ''] = cardsBetween('455667', '0001');
       const all = tokensIn(await me.tokenize(cards(Array(60).fill(pan), { isEightDigitsBin: true })));
       const rest = tokensIn(await me.tokenize(cards(Array(60).fill(pan))));
-      const given = [...all, ...rest].filter((token) => token !== '');
-      assert.equal(new Set(given).size, 90);
-      assert.ok(given.every((token) => token.startsWith('455667')));
+      const issued = [...all, ...rest].filter((token) => token !== '');
+      assert.equal(new Set(issued).size, 90);
+      assert.ok(issued.every((token) => token.startsWith('455667')));
     });
   });
 
   describe('12 digits with scheme 8', () => {
     /** The half of the values that this caller may ever get, found with a card number of another space's making. */
     async function halfOf(me: Caller, pans: readonly string[]): Promise<string[]> {
-      const given = new Set<string>();
+      const issued = new Set<string>();
       for (const pan of pans.slice(0, 2)) {
         const tokens = tokensIn(await me.tokenize(cards(Array(10).fill(pan), { scheme: 8 }))).filter(Boolean);
-        for (const token of tokens) given.add(token);
+        for (const token of tokens) issued.add(token);
         dataOf(await me.send('DELETE', TOKENS, { tokens }));
         await forgetDeleted();
       }
-      return [...given];
+      return [...issued];
     }
 
     /** Has the values of deleted tokens be free at once. */
@@ -159,8 +159,8 @@ describe('POST /v1/tokenization/simple, when no tokens are free', () => {
       const capture = await me.capture({ chd: { card: three } });
 
       const data = dataOf(await me.tokenize(cards([four, four, four, four], { scheme: 8 })));
-      const given = data.tokens.map(({ token }: { token: string }) => token).filter((token: string) => token !== '');
-      assert.deepEqual(given, [five]);
+      const issued = data.tokens.map(({ token }: { token: string }) => token).filter((token: string) => token !== '');
+      assert.deepEqual(issued, [five]);
 
       const headers = { 'idempotency-key': 'tiny' };
       assertRefused(await me.tokenize(cards([four], { scheme: 8 }), headers), FULL, pans);
@@ -176,10 +176,10 @@ describe('POST /v1/tokenization/simple, when no tokens are free', () => {
       const pans = cardsBetween('455667', '8888');
       const half = await halfOf(me, pans);
       const [pan = ''] = pans;
-      const answers = await Promise.all(Array.from({ length: 20 }, () => me.tokenize(cards([pan], { scheme: 8 }))));
-      const given = answers.filter(({ status }) => status === 200).flatMap(tokensIn);
-      assert.deepEqual(given.sort(), half.filter((value) => value !== pan).sort());
-      for (const answer of answers.filter(({ status }) => status !== 200)) assertRefused(answer, FULL, pan);
+      const responses = await Promise.all(Array.from({ length: 20 }, () => me.tokenize(cards([pan], { scheme: 8 }))));
+      const issued = responses.filter(({ status }) => status === 200).flatMap(tokensIn);
+      assert.deepEqual(issued.sort(), half.filter((value) => value !== pan).sort());
+      for (const response of responses.filter(({ status }) => status !== 200)) assertRefused(response, FULL, pan);
     });
 
     test('cards stored elsewhere do not count: another account, the other environment', async () => {
@@ -190,8 +190,8 @@ describe('POST /v1/tokenization/simple, when no tokens are free', () => {
       const production = await newCaller(service, { account: me.account, environment: 'production' });
       await production.tokenize(cards(pans, { scheme: 7 }));
       const [pan = ''] = pans;
-      const given = tokensIn(await me.tokenize(cards(Array(10).fill(pan), { scheme: 8 }))).filter(Boolean);
-      assert.deepEqual(given.sort(), half.filter((value) => value !== pan).sort());
+      const issued = tokensIn(await me.tokenize(cards(Array(10).fill(pan), { scheme: 8 }))).filter(Boolean);
+      assert.deepEqual(issued.sort(), half.filter((value) => value !== pan).sort());
     });
 
     test('persistent: a separate token for every card, none of them a card number', async () => {

@@ -46,8 +46,8 @@ describe('GET /v1/tokens/{token}/inspect', () => {
         const pan = luhnPan('455667', 19);
         const body = { chd: [card(pan, { name: 'Eva Ruiz', exp: '07/31' })], tags: ['secret tag'], scheme };
         const [{ token, createdAt }] = dataOf(await me.tokenize(body)).tokens;
-        const answer = await me.send('GET', inspection(token));
-        assert.deepEqual(dataOf(answer), {
+        const response = await me.send('GET', inspection(token));
+        assert.deepEqual(dataOf(response), {
           token,
           card_truncated: `455667*********${pan.slice(-4)}`,
           exp: '07/2031',
@@ -57,8 +57,8 @@ describe('GET /v1/tokens/{token}/inspect', () => {
           createdAt,
         });
         assert.match(createdAt, TIME);
-        assert.ok(!answer.text.includes(pan));
-        assert.equal((await me.send('GET', `${inspection(token)}/`)).text, answer.text);
+        assert.ok(!response.text.includes(pan));
+        assert.equal((await me.send('GET', `${inspection(token)}/`)).text, response.text);
       });
     }
 
@@ -79,9 +79,9 @@ describe('GET /v1/tokens/{token}/inspect', () => {
       const inspector = await newCaller(service, { account, permissions: ['tokens:inspect'] });
       const reader = await newCaller(service, { account, permissions: ['tokens:inspect', 'tokens:detokenize'] });
       const [token = ''] = tokensIn(await creator.tokenize({ chd: [card(VISA, { name })], tags: [], scheme: 7 }));
-      const answer = await inspector.send('GET', inspection(token));
-      assert.equal(dataOf(answer).name, truncated);
-      assert.ok(!answer.text.includes(VISA));
+      const response = await inspector.send('GET', inspection(token));
+      assert.equal(dataOf(response).name, truncated);
+      assert.ok(!response.text.includes(VISA));
       assert.equal(dataOf(await reader.send('GET', inspection(token))).name, name);
     });
 
@@ -150,22 +150,22 @@ describe('DELETE /v1/tokens', () => {
 
     test('with trailing slash, 1000 tokens at once, and no others', async () => {
       const tokens = tokensIn(await me.tokenize(cards(Array.from({ length: 1000 }, () => VISA))));
-      const [kept = ''] = tokensIn(await me.tokenize(cards([VISA])));
+      const [remaining = ''] = tokensIn(await me.tokenize(cards([VISA])));
       const before = await me.count('tokens');
-      const { tokens: answers } = dataOf(await remove(tokens, `${TOKENS}/`));
+      const { tokens: responses } = dataOf(await remove(tokens, `${TOKENS}/`));
       assert.deepEqual(
-        answers,
+        responses,
         tokens.map((id) => ({ id, status: 'success' })),
       );
       assert.equal(await me.count('tokens'), before - 1000);
-      dataOf(await me.send('GET', inspection(kept)));
+      dataOf(await me.send('GET', inspection(remaining)));
     });
 
     test('texts that cannot be tokens fail', async () => {
-      const asked = [...STRANGERS, '', 'a\ud800b'];
+      const tokens = [...STRANGERS, '', 'a\ud800b'];
       assert.deepEqual(
-        dataOf(await remove(asked)).tokens,
-        asked.map((id) => ({ id, status: 'fail' })),
+        dataOf(await remove(tokens)).tokens,
+        tokens.map((id) => ({ id, status: 'fail' })),
       );
     });
 
@@ -173,8 +173,8 @@ describe('DELETE /v1/tokens', () => {
       const [token = ''] = tokensIn(await me.tokenize(cards([VISA])));
       for (const options of [{}, { account: me.account, environment: 'production' as const }]) {
         const other = await newCaller(service, options);
-        const answer = await other.send('DELETE', TOKENS, { tokens: [token] });
-        assert.deepEqual(dataOf(answer).tokens, [{ id: token, status: 'fail' }]);
+        const response = await other.send('DELETE', TOKENS, { tokens: [token] });
+        assert.deepEqual(dataOf(response).tokens, [{ id: token, status: 'fail' }]);
       }
       dataOf(await me.send('GET', inspection(token)));
     });
@@ -193,16 +193,16 @@ describe('DELETE /v1/tokens', () => {
 
     test('a capture that was tokenized remains', async () => {
       const id = await me.capture();
-      const answer = await me.send('POST', `${CAPTURES}/${id}/tokenize`, { tags: [], scheme: 1 });
-      dataOf(await remove(tokensIn(answer)));
+      const response = await me.send('POST', `${CAPTURES}/${id}/tokenize`, { tags: [], scheme: 1 });
+      dataOf(await remove(tokensIn(response)));
       assert.equal(dataOf(await me.send('GET', `${CAPTURES}/${id}/inspect`)).status, 'success');
     });
 
     test('20 concurrent deletions: one succeeds', async () => {
       const tokens = tokensIn(await me.tokenize(cards([VISA], { scheme: 7 })));
-      const answers = await Promise.all(Array.from({ length: 20 }, () => remove(tokens)));
-      const given = answers.map((answer) => dataOf(answer).tokens[0].status).sort();
-      assert.deepEqual(given, [...Array.from({ length: 19 }, () => 'fail'), 'success']);
+      const responses = await Promise.all(Array.from({ length: 20 }, () => remove(tokens)));
+      const statuses = responses.map((response) => dataOf(response).tokens[0].status).sort();
+      assert.deepEqual(statuses, [...Array.from({ length: 19 }, () => 'fail'), 'success']);
     });
   });
 

@@ -51,12 +51,12 @@ describe('POST /v1/tokenization/simple', () => {
     for (const scheme of [1, 3, 7, 8]) {
       test(`scheme ${scheme}: the format for every length, unique and never the card number`, async () => {
         const pans = LENGTHS.flatMap((length) => Array.from({ length: 4 }, () => luhnPan('455667', length)));
-        const answer = await me.tokenize(cards(pans, { scheme }));
-        const tokens = tokensIn(answer);
+        const response = await me.tokenize(cards(pans, { scheme }));
+        const tokens = tokensIn(response);
         assert.equal(tokens.length, pans.length);
         for (const [index, pan] of pans.entries()) assertForm(tokens[index] ?? '', pan, scheme, 6);
         assert.equal(new Set(tokens).size, tokens.length);
-        assert.ok(dataOf(answer).tokens.every((record: { status: number }) => record.status === 1));
+        assert.ok(dataOf(response).tokens.every((record: { status: number }) => record.status === 1));
       });
     }
 
@@ -105,13 +105,14 @@ describe('POST /v1/tokenization/simple', () => {
     test('every hidden digit can have every value, whatever it was in the card', async () => {
       const tokens = tokensIn(await me.tokenize(cards(Array.from({ length: 1000 }, () => VISA))));
       assert.equal(new Set(tokens).size, 1000);
-      for (let place = 6; place < 12; place++) assert.equal(new Set(tokens.map((token) => token[place])).size, 10);
+      for (let position = 6; position < 12; position++)
+        assert.equal(new Set(tokens.map((token) => token[position])).size, 10);
     });
 
     test('the record of a token', async () => {
       const sentAt = Date.now();
-      const answer = await me.tokenize(cards([VISA], { tags: ['web', 'Ñandú', 'web'], scheme: 3 }));
-      const [{ token, createdAt, ...record }] = dataOf(answer).tokens;
+      const response = await me.tokenize(cards([VISA], { tags: ['web', 'Ñandú', 'web'], scheme: 3 }));
+      const [{ token, createdAt, ...record }] = dataOf(response).tokens;
       assert.deepEqual(record, {
         card: '411111******1111',
         tags: ['web', 'Ñandú', 'web'],
@@ -122,7 +123,7 @@ describe('POST /v1/tokenization/simple', () => {
       assert.match(createdAt, TIME);
       assert.ok(Math.abs(Date.parse(createdAt) - sentAt) < 5000);
       assert.match(token, /^411111[A-Za-z0-9]{6}1111$/);
-      assert.ok(!answer.text.includes(VISA));
+      assert.ok(!response.text.includes(VISA));
     });
 
     test('truncation has one star for each hidden digit', async () => {
@@ -173,8 +174,8 @@ describe('POST /v1/tokenization/simple', () => {
     test('items are in the order of the request; one that fails Luhn has status 0 while the others succeed', async () => {
       const wrong = '4111111111111112';
       const pans = [luhnPan('510000'), wrong, luhnPan('520000'), luhnPan('530000', 19), wrong];
-      const answer = await me.tokenize(cards(pans, { tags: ['t'], scheme: '8' }));
-      const { tokens } = dataOf(answer);
+      const response = await me.tokenize(cards(pans, { tags: ['t'], scheme: '8' }));
+      const { tokens } = dataOf(response);
       assert.deepEqual(
         tokens.map((record: { card: string }) => record.card.slice(0, 6)),
         pans.map((pan) => pan.slice(0, 6)),
@@ -193,7 +194,7 @@ describe('POST /v1/tokenization/simple', () => {
         created_by: { user_id: me.keyId, name: 'checkout' },
       });
       assert.match(createdAt, TIME);
-      assert.ok(!answer.text.includes(wrong));
+      assert.ok(!response.text.includes(wrong));
     });
 
     test('tags and name at their limits, counted in code points', async () => {
@@ -209,8 +210,8 @@ describe('POST /v1/tokenization/simple', () => {
     test('a name with quotes, backslashes or a lone surrogate is returned as it was sent', async () => {
       for (const name of ['"quoted" \\ /', '<b>&amp;</b>', 'a\ud800b', '\udc00'.repeat(60)]) {
         const [token] = tokensIn(await me.tokenize({ chd: [card(VISA, { name })], tags: [name], scheme: 7 }));
-        const answer = await me.send('GET', `/v1/tokens/${token}/inspect`);
-        assert.equal(dataOf(answer).name, name);
+        const response = await me.send('GET', `/v1/tokens/${token}/inspect`);
+        assert.equal(dataOf(response).name, name);
       }
     });
 

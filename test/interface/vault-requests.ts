@@ -30,24 +30,24 @@ export const capture = (more: object = {}) => ({
 
 /** The data of an answer that must be a success. */
 // biome-ignore lint/suspicious/noExplicitAny: data of every shape
-export function dataOf(answer: TestResponse): any {
-  assert.equal(answer.status, 200, answer.text);
-  const { data, ...envelope } = answer.json;
+export function dataOf(response: TestResponse): any {
+  assert.equal(response.status, 200, response.text);
+  const { data, ...envelope } = response.json;
   assert.deepEqual(envelope, { status_code: 200, status: 'success', desc: 'Success' });
   return data;
 }
 
-export const tokensIn = (answer: TestResponse): string[] =>
-  dataOf(answer).tokens.map(({ token }: { token: string }) => token);
+export const tokensIn = (response: TestResponse): string[] =>
+  dataOf(response).tokens.map(({ token }: { token: string }) => token);
 
 /** A refusal in the vault's shape that says what is expected and repeats nothing of what was sent. */
-export function assertRefused(answer: TestResponse, desc: RegExp | string, sent?: unknown, status = 400): void {
-  assert.equal(answer.status, status, answer.text);
-  const { desc: text, ...rest } = answer.json;
+export function assertRefused(response: TestResponse, desc: RegExp | string, sent?: unknown, status = 400): void {
+  assert.equal(response.status, status, response.text);
+  const { desc: text, ...rest } = response.json;
   assert.deepEqual(rest, { status_code: status, status: 'fail', data: '' });
   if (typeof desc === 'string') assert.equal(text, desc);
   else assert.match(text, desc);
-  for (const word of collectWords(sent)) assert.ok(!text.includes(word), `${text} repeats ${word}`);
+  for (const word of collectTexts(sent)) assert.ok(!text.includes(word), `${text} repeats ${word}`);
 }
 
 /** Words of the interface, which texts may name. */
@@ -57,13 +57,13 @@ for (const name of ['cvv', 'track_2', 'amount', 'currency', 'additional_info', '
 const SHORTEST = 4;
 
 /** Every value and every unknown key of a request, as far as it is long enough to be recognized in a text. */
-function collectWords(sent: unknown): string[] {
+function collectTexts(sent: unknown): string[] {
   if (typeof sent === 'object' && sent !== null) {
     const keys = Array.isArray(sent) ? [] : Object.keys(sent).filter((key) => !NAMES.has(key));
-    return [...keys.filter((key) => key.length >= SHORTEST), ...Object.values(sent).flatMap(collectWords)];
+    return [...keys.filter((key) => key.length >= SHORTEST), ...Object.values(sent).flatMap(collectTexts)];
   }
-  const word = typeof sent === 'string' || typeof sent === 'number' ? String(sent) : '';
-  return word.length >= SHORTEST ? [word] : [];
+  const text = typeof sent === 'string' || typeof sent === 'number' ? String(sent) : '';
+  return text.length >= SHORTEST ? [text] : [];
 }
 
 export interface Caller {
@@ -127,9 +127,9 @@ export async function assertForbidden(
   };
   const bodies = new Set<string>();
   for (const key of Object.values(keys)) {
-    const answer = await service.call(method, path, { body, ...(key !== undefined && { key }) });
-    assertRefused(answer, 'Access denied.', body, 403);
-    bodies.add(answer.text);
+    const response = await service.call(method, path, { body, ...(key !== undefined && { key }) });
+    assertRefused(response, 'Access denied.', body, 403);
+    bodies.add(response.text);
   }
   assert.equal(bodies.size, 1);
 }

@@ -179,13 +179,13 @@ describe('routes as clients write them', () => {
 
     test('any other expectation fails, and the connection is closed', async () => {
       for (const environment of ['sandbox', 'console'] as const) {
-        const answers = await exchange(service, requestText('GET /healthz', { expect: '200-ok' }), { environment });
+        const responses = await exchange(service, requestText('GET /healthz', { expect: '200-ok' }), { environment });
         assert.deepEqual(
-          answers.map(({ status }) => status),
+          responses.map(({ status }) => status),
           [400],
         );
-        assert.equal(answers[0]?.headers['connection'], 'close');
-        assert.ok(answers[0]?.headers['x-request-id']);
+        assert.equal(responses[0]?.headers['connection'], 'close');
+        assert.ok(responses[0]?.headers['x-request-id']);
       }
     });
   });
@@ -208,9 +208,9 @@ describe('routes as clients write them', () => {
         const before = await countTokens();
         const next = withBody(CARDS, own({ 'x-request-id': 'behind' }));
         const last = requestText('GET /healthz', { 'x-request-id': 'last' });
-        const answers = await exchange(service, text() + next + last);
-        assert.equal(answers[0]?.status, status);
-        const rest = answers.slice(1).map(({ status, headers }) => [status, headers['x-request-id']]);
+        const responses = await exchange(service, text() + next + last);
+        assert.equal(responses[0]?.status, status);
+        const rest = responses.slice(1).map(({ status, headers }) => [status, headers['x-request-id']]);
         assert.deepEqual(
           rest,
           [
@@ -226,9 +226,9 @@ describe('routes as clients write them', () => {
       const before = await countTokens();
       const inner = withBody(CARDS, own({ 'x-request-id': 'inner' }));
       const body = inner.repeat(Math.ceil((MIB + 1) / inner.length));
-      const answers = await exchange(service, withBody(body, own())).catch(() => []);
-      assert.ok(answers.every(({ status }) => status === 413 || status === 400));
-      assert.ok(answers.every(({ headers }) => headers['x-request-id'] !== 'inner'));
+      const responses = await exchange(service, withBody(body, own())).catch(() => []);
+      assert.ok(responses.every(({ status }) => status === 413 || status === 400));
+      assert.ok(responses.every(({ headers }) => headers['x-request-id'] !== 'inner'));
       assert.equal(await countTokens(), before);
     });
   });

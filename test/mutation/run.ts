@@ -57,8 +57,8 @@ async function listChanges(target: Target): Promise<Change[]> {
 const shown = (source: string, { mutant, original }: Change): string =>
   `${mutant.status}: ${source}:${mutant.location.start.line} ${mutant.mutatorName}\n- ${original}\n+ ${mutant.replacement}\n`;
 
-const wanted = process.argv.slice(2);
-const targets = PLAN.filter(({ source }) => wanted.length === 0 || wanted.some((part) => source.includes(part)));
+const selected = process.argv.slice(2);
+const targets = PLAN.filter(({ source }) => selected.length === 0 || selected.some((part) => source.includes(part)));
 process.chdir(ROOT);
 const counts = { all: 0, noticed: 0, equivalent: 0, faults: targets.length === 0 ? 1 : 0 };
 for (const target of targets) {

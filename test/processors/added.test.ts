@@ -12,7 +12,7 @@ import { createProcessors } from '../../src/payments/processors.ts';
 import { COMMON_SETTINGS } from '../../src/payments/settings.ts';
 import { Toy } from '../fixtures/toy-processor/toy.ts';
 import { CARD, idOf, order, PAYMENTS } from '../interface/payment-requests.ts';
-import { type Backend, type BackendParts, SETTINGS, standsIn } from '../simulation/backend.ts';
+import { type Backend, type BackendParts, SETTINGS, statesIn } from '../simulation/backend.ts';
 import { overWire, Wire } from '../simulation/fake-backends.ts';
 import { traceOf } from '../simulation/report.ts';
 import { SeededRandom } from '../simulation/seeded-random.ts';
@@ -25,12 +25,12 @@ const TOY = join(import.meta.dirname, '..', 'fixtures', 'toy-processor');
 const REGISTRY = 'src/payments/processors.ts';
 const FILES = ['toy.ts', 'mapping.ts'].map((name) => `src/payments/processors/toy/${name}`);
 
-async function toyBackend({ time, seeded, tenant, tell }: BackendParts): Promise<Backend> {
+async function toyBackend({ time, seeded, tenant, log }: BackendParts): Promise<Backend> {
   const fake = new FakeToy({ seeded: seeded.branch(), now: () => time.now });
   const url = await fake.start();
   const outboundHttp = new OutboundHttp(new ProcessorHosts());
   const toy = new Toy({ outboundHttp });
-  const wire = new Wire({ time, seeded, tenant, tell }, () => {
+  const wire = new Wire({ time, seeded, tenant, log }, () => {
     const fault = seeded.pick(TOY_FAULTS);
     fake.inject(fault);
     return fault;
@@ -45,7 +45,7 @@ async function toyBackend({ time, seeded, tenant, tell }: BackendParts): Promise
       ...wire.seenBy(toy, process),
       // In place of requests to the address for notifications.
       pollNotifications: async () =>
-        process.isDead() ? [] : ledger.news().map((operationRef) => ({ tenant, operationRef })),
+        process.isDead() ? [] : ledger.takeNotifications().map((operationRef) => ({ tenant, operationRef })),
     }),
     calmDown: () => {
       wire.isCalm = true;
@@ -53,7 +53,7 @@ async function toyBackend({ time, seeded, tenant, tell }: BackendParts): Promise
       fake.inject(undefined);
     },
     nextTurn: () => ledger.nextTurn(),
-    stands: async () => standsIn(ledger),
+    states: async () => statesIn(ledger),
     violations: () => ledger.violations,
     close: async () => {
       outboundHttp.close();

@@ -22,7 +22,7 @@ async function certificateOf(subject: string, bits = 2048): Promise<{ certificat
       'verify',
     ]),
   };
-  const made = await X509CertificateGenerator.createSelfSigned({
+  const certificate = await X509CertificateGenerator.createSelfSigned({
     serialNumber: '01',
     name: subject,
     notBefore: new Date('2026-01-01T00:00:00Z'),
@@ -31,7 +31,7 @@ async function certificateOf(subject: string, bits = 2048): Promise<{ certificat
     keys,
   });
   const privatePem = privateKey.export({ format: 'pem', type: 'pkcs8' }) as string;
-  return { certificate: Buffer.from(made.rawData).toString('base64'), privatePem };
+  return { certificate: Buffer.from(certificate.rawData).toString('base64'), privatePem };
 }
 
 const NUMBER = '1720000000000012345678';
@@ -40,7 +40,7 @@ const key = createPrivateKey(privatePem);
 
 describe('message-level encryption', async () => {
   const desk = await openCyberSourceFixture({ encryption: { key, kid: NUMBER } });
-  const { cybersource, standIn } = desk;
+  const { cybersource, fake } = desk;
   const settings = { 'mle-certificate': certificate };
   after(() => desk.stop());
 
@@ -56,16 +56,16 @@ describe('message-level encryption', async () => {
     approvedId(
       await cybersource.inquire(desk.call({ settings }), history(), subject('authorization', first.operationRef)),
     );
-    assert.deepEqual(standIn.violations, []);
+    assert.deepEqual(fake.violations, []);
   });
 
   test('is never omitted: when it fails, nothing is sent', async () => {
-    const before = standIn.requests.length;
+    const before = fake.requests.length;
     for (const more of [{ auth: 'http-signature' }, { 'mle-certificate': 'AAAA' }]) {
       const outcome = await cybersource.authorize(desk.call({ settings: { ...settings, ...more } }), order(), card());
       assert.deepEqual(outcome, { kind: 'not-sent' });
     }
-    assert.equal(standIn.requests.length, before);
+    assert.equal(fake.requests.length, before);
   });
 
   test('uses a new key and vector each time, and contains no plaintext', () => {

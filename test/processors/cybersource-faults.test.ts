@@ -29,12 +29,12 @@ const FAULTS: Readonly<Record<Exclude<Kind, 'delay' | 'verdict'>, readonly [outc
 const SHORT = 150;
 
 const desk = await openCyberSourceFixture();
-const { cybersource, standIn } = desk;
+const { cybersource, fake } = desk;
 after(async () => {
   await desk.stop();
-  assert.deepEqual(standIn.violations, []);
+  assert.deepEqual(fake.violations, []);
 });
-afterEach(() => standIn.heal());
+afterEach(() => fake.heal());
 
 interface Attempt {
   readonly past: PaymentHistory;
@@ -103,7 +103,7 @@ const inquire = ({ past, subject }: Attempt): Promise<InquiryResult> => cybersou
 const abandon = ({ past, subject }: Attempt): Promise<ReversalResult> =>
   cybersource.reverse(desk.call(), past, subject);
 const standing = ({ root, subject }: Attempt): object =>
-  standIn.books.totals(root ?? standIn.books.byKey(subject.operationRef)?.id ?? '');
+  fake.ledger.totals(root ?? fake.ledger.byKey(subject.operationRef)?.id ?? '');
 
 for (const [type, prepare] of Object.entries(ATTEMPTS)) {
   const on = REQUESTS[type as keyof typeof REQUESTS];
@@ -113,11 +113,11 @@ for (const [type, prepare] of Object.entries(ATTEMPTS)) {
         // The response to another request, for the fault that repeats it.
         await (await prepare()).run(10_000);
         const attempt = await prepare();
-        standIn.inject({ on, fault: fault as 'garbage' });
-        const sent = standIn.requests.length;
+        fake.inject({ on, fault: fault as 'garbage' });
+        const sent = fake.requests.length;
         const outcome = await attempt.run(fault === 'never-answer' ? SHORT : 10_000);
         assert.equal(outcome.kind, kind, JSON.stringify(Object.keys(outcome)));
-        assert.equal(standIn.requests.length, sent + 1, 'sent once');
+        assert.equal(fake.requests.length, sent + 1, 'sent once');
         assert.equal((await inquire(attempt)).kind, done ? 'approved' : 'not-found');
         await undo(type, attempt, done);
       });
@@ -125,7 +125,7 @@ for (const [type, prepare] of Object.entries(ATTEMPTS)) {
 
     test('a response that is late, but within the deadline, is accepted', async () => {
       const attempt = await prepare();
-      standIn.inject({ on, fault: 'delay', ms: 80 });
+      fake.inject({ on, fault: 'delay', ms: 80 });
       approvedId(await attempt.run(10_000));
     });
   });
@@ -135,7 +135,7 @@ for (const [type, prepare] of Object.entries(ATTEMPTS)) {
 async function undo(type: string, attempt: Attempt, done: boolean): Promise<void> {
   const finding = await abandon(attempt);
   const nothing = { authorized: 0n, captured: 0n, refunded: 0n };
-  const whole = { authorized: 105_000n, captured: 105_000n, refunded: 0n };
+  const totals = { authorized: 105_000n, captured: 105_000n, refunded: 0n };
   if (type === 'authorization_void') {
     assert.equal(finding.kind, 'reversed-with-authorization');
     assert.deepEqual(standing(attempt), nothing);
@@ -144,7 +144,7 @@ async function undo(type: string, attempt: Attempt, done: boolean): Promise<void
     assert.deepEqual(standing(attempt), done ? nothing : { ...nothing, authorized: 105_000n });
   } else {
     assert.equal(finding.kind, done ? 'reversed' : 'not-found');
-    assert.deepEqual(standing(attempt), type === 'payment_refund' ? whole : nothing);
+    assert.deepEqual(standing(attempt), type === 'payment_refund' ? totals : nothing);
   }
   if (!done) return;
   const after = { capture: 'reversed', payment_refund: 'refused', authorization_void: 'approved' }[type] ?? 'reversed';
@@ -167,9 +167,9 @@ describe('a time-out reversal', () => {
     for (const fault of ['drop-before', 'drop-after', '502-after', 'garbage', 'wrong-amount', 'wrong-code'] as const) {
       test(`of ${type}, ${fault}: unknown`, async () => {
         const attempt = await (ATTEMPTS[type] ?? (() => assert.fail()))();
-        standIn.inject({ on: REQUESTS[type as 'payment'], fault: 'drop-after' });
+        fake.inject({ on: REQUESTS[type as 'payment'], fault: 'drop-after' });
         await attempt.run(10_000);
-        standIn.inject({ on, fault });
+        fake.inject({ on, fault });
         assert.equal((await abandon(attempt)).kind, 'unknown');
       });
     }
@@ -186,7 +186,7 @@ describe('a time-out reversal', () => {
       test(`of ${type}, ${verdict.http ?? 201} ${verdict.reason ?? verdict.status}: ${expected}`, async () => {
         const attempt = await (ATTEMPTS[type] ?? (() => assert.fail()))();
         await attempt.run(10_000);
-        standIn.inject({ on, fault: 'verdict', verdict });
+        fake.inject({ on, fault: 'verdict', verdict });
         assert.equal((await abandon(attempt)).kind, expected);
       });
     }
@@ -195,16 +195,14 @@ describe('a time-out reversal', () => {
   for (const reason of ['MISSING_AUTH', 'TRANSACTION_ALREADY_REVERSED_OR_SETTLED']) {
     test(`of an authorization, 400 ${reason}: as in the transaction details`, async () => {
       const verdict = { status: '', http: 400, reason };
-      const after = async (
-        first: Parameters<typeof standIn.inject>[0] | undefined,
-      ): Promise<ReversalResult['kind']> => {
+      const after = async (first: Parameters<typeof fake.inject>[0] | undefined): Promise<ReversalResult['kind']> => {
         const call = desk.call();
-        if (first !== undefined) standIn.inject(first);
+        if (first !== undefined) fake.inject(first);
         await cybersource.authorize(call, order(), card());
-        const asked = subject('authorization', call.operationRef);
-        if (first === undefined) await cybersource.reverse(desk.call(), history(), asked);
-        standIn.inject({ on: 'timeout-reversal', fault: 'verdict', verdict });
-        return (await cybersource.reverse(desk.call(), history(), asked)).kind;
+        const ref = subject('authorization', call.operationRef);
+        if (first === undefined) await cybersource.reverse(desk.call(), history(), ref);
+        fake.inject({ on: 'timeout-reversal', fault: 'verdict', verdict });
+        return (await cybersource.reverse(desk.call(), history(), ref)).kind;
       };
       const declined = { status: 'DECLINED', reason: 'PROCESSOR_DECLINED' };
       assert.equal(await after({ on: 'payment', fault: 'verdict', verdict: declined }), 'reversed');
@@ -229,7 +227,7 @@ describe('a time-out reversal', () => {
     const [first] = past.operations;
     assert.ok(first);
     assert.equal((await cybersource.reverse(desk.call(), history(), first)).kind, 'reversed');
-    assert.equal(standIn.requests.at(-1), 'reversal');
-    assert.equal(standIn.books.totals(id).authorized, 0n);
+    assert.equal(fake.requests.at(-1), 'reversal');
+    assert.equal(fake.ledger.totals(id).authorized, 0n);
   });
 });

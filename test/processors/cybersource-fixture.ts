@@ -33,7 +33,7 @@ export const PAN = '4111111111111111';
 /** The processor and a fake CyberSource, over HTTP on loopback. */
 export interface CyberSourceFixture {
   readonly cybersource: CyberSource;
-  readonly standIn: FakeCyberSource;
+  readonly fake: FakeCyberSource;
   /** With a new operation reference unless one is given; the call ends after `timeout` milliseconds. */
   call(options?: { key?: string; timeout?: number; settings?: Record<string, string> }): ProcessorCall;
   newKey(): string;
@@ -54,8 +54,8 @@ export async function openCyberSourceFixture({
   clock = Date.now,
   ...options
 }: DeskOptions = {}): Promise<CyberSourceFixture> {
-  const standIn = new FakeCyberSource({ ...KEYS, ...options, clock });
-  const { url } = await standIn.start();
+  const fake = new FakeCyberSource({ ...KEYS, ...options, clock });
+  const { url } = await fake.start();
   const random = systemRandom();
   const ids = new MonotonicIds(clock, random);
   const connections = new OutboundHttp(new ProcessorHosts());
@@ -69,7 +69,7 @@ export async function openCyberSourceFixture({
   };
   return {
     cybersource,
-    standIn,
+    fake,
     newKey: () => ids.next(),
     call: ({ key = ids.next(), timeout = 10_000, settings = {} } = {}) => ({
       tenant: { account: 'acct_1', environment: 'sandbox' },
@@ -79,7 +79,7 @@ export async function openCyberSourceFixture({
     }),
     stop: async () => {
       connections.close();
-      await standIn.stop();
+      await fake.stop();
     },
   };
 }
@@ -111,13 +111,13 @@ export const subject = (
 ): OperationRef => ({ type, operationRef: key, processorId, amount });
 
 /** Its id at CyberSource. */
-export function approvedId(word: Outcome | InquiryResult): string {
+export function approvedId(outcome: Outcome | InquiryResult): string {
   assert.equal(
-    word.kind,
+    outcome.kind,
     'approved',
-    JSON.stringify(word, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
+    JSON.stringify(outcome, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
   );
-  const { processorId } = (word as Approved).details;
+  const { processorId } = (outcome as Approved).details;
   assert.match(processorId ?? '', /^[0-9]{22}$/);
   return processorId ?? '';
 }

@@ -21,9 +21,9 @@ async function open(options: Parameters<typeof openCyberSourceFixture>[0] = {}):
 const main = await open();
 after(async () => {
   for (const desk of opened) await desk.stop();
-  for (const { standIn } of opened) assert.deepEqual(standIn.violations, []);
+  for (const { fake } of opened) assert.deepEqual(fake.violations, []);
 });
-afterEach(() => main.standIn.heal());
+afterEach(() => main.fake.heal());
 
 const authorized = async ({ cybersource, call }: CyberSourceFixture): Promise<{ key: string; id: string }> => {
   const calling = call();
@@ -42,13 +42,13 @@ describe('the state of a payment', () => {
   });
 
   test('is sufficient to refund a capture without a local record', async () => {
-    const { cybersource, call, standIn } = main;
+    const { cybersource, call, fake } = main;
     const { key, id } = await authorized(main);
     const past = history(subject('authorization', key, id));
     assert.deepEqual(await cybersource.refund(call(), past, money('7.25')), { kind: 'not-sent' });
     approvedId(await cybersource.capture(call(), past, money('7.25')));
     approvedId(await cybersource.refund(call(), past, money('7.25')));
-    assert.equal(standIn.requests.at(-1), 'refund');
+    assert.equal(fake.requests.at(-1), 'refund');
   });
 
   test('includes a void that followed, also without an id', async () => {
@@ -110,10 +110,10 @@ describe('a void', () => {
     const { key, id } = await authorized(main);
     const past = history(subject('authorization', key, id));
     const voiding = call();
-    const asked = subject('authorization_void', voiding.operationRef);
-    assert.equal((await cybersource.inquire(call(), past, asked)).kind, 'not-found');
+    const ref = subject('authorization_void', voiding.operationRef);
+    assert.equal((await cybersource.inquire(call(), past, ref)).kind, 'not-found');
     approvedId(await cybersource.void(voiding, past));
-    assert.equal((await cybersource.inquire(call(), past, asked)).kind, 'approved');
+    assert.equal((await cybersource.inquire(call(), past, ref)).kind, 'approved');
     const another = subject('authorization_void', main.newKey());
     assert.equal((await cybersource.inquire(call(), past, another)).kind, 'approved', 'reversed is reversed');
   });
@@ -132,7 +132,7 @@ describe('a transaction that is not in the index yet', () => {
     now += 60_000;
     approvedId(await cybersource.inquire(call(), history(), subject('authorization', key)));
     assert.equal((await cybersource.reverse(call(), history(), subject('authorization', key))).kind, 'reversed');
-    assert.equal(desk.standIn.books.totals(id).authorized, 0n);
+    assert.equal(desk.fake.ledger.totals(id).authorized, 0n);
   });
 });
 
@@ -140,9 +140,9 @@ describe('a failed inquiry has no result', () => {
   for (const on of ['search', 'details'] as const) {
     for (const fault of ['drop-before', 'drop-after', '502-before', '502-after', 'garbage', 'truncated'] as const) {
       test(`${on}, ${fault}: unknown`, async () => {
-        const { cybersource, call, standIn } = main;
+        const { cybersource, call, fake } = main;
         const { key } = await authorized(main);
-        standIn.inject({ on, fault });
+        fake.inject({ on, fault });
         const finding = await cybersource.inquire(call(), history(), subject('authorization', key));
         assert.equal(finding.kind, 'unknown');
       });
@@ -150,9 +150,9 @@ describe('a failed inquiry has no result', () => {
 
     for (const http of [400, 401, 403, 429, 500]) {
       test(`${on}, HTTP ${http}: unknown`, async () => {
-        const { cybersource, call, standIn } = main;
+        const { cybersource, call, fake } = main;
         const { key } = await authorized(main);
-        standIn.inject({ on, fault: 'verdict', verdict: { status: '', http } });
+        fake.inject({ on, fault: 'verdict', verdict: { status: '', http } });
         const finding = await cybersource.inquire(call(), history(), subject('authorization', key));
         assert.equal(finding.kind, 'unknown');
       });
@@ -163,9 +163,9 @@ describe('a failed inquiry has no result', () => {
 describe('a hit counts only when it certainly matches the request', () => {
   for (const fault of ['wrong-amount', 'wrong-currency', 'wrong-code'] as const) {
     test(`details with ${fault}: unknown`, async () => {
-      const { cybersource, call, standIn } = main;
+      const { cybersource, call, fake } = main;
       const { key, id } = await authorized(main);
-      standIn.inject({ on: 'details', fault });
+      fake.inject({ on: 'details', fault });
       const finding = await cybersource.inquire(call(), history(), subject('authorization', key, id));
       assert.deepEqual(finding, { kind: 'unknown', problem: 'contradiction' });
     });
@@ -174,8 +174,8 @@ describe('a hit counts only when it certainly matches the request', () => {
   test('another amount, currency or type than requested: unknown or not found', async () => {
     const { cybersource, call } = main;
     const { key, id } = await authorized(main);
-    const inquire = async (...asked: Parameters<typeof subject>): Promise<string> =>
-      (await cybersource.inquire(call(), history(), subject(...asked))).kind;
+    const inquire = async (...ref: Parameters<typeof subject>): Promise<string> =>
+      (await cybersource.inquire(call(), history(), subject(...ref))).kind;
     assert.equal(await inquire('authorization', key, undefined, money('10.51')), 'unknown');
     assert.equal(await inquire('authorization', key, undefined, money('10.50', 'EUR')), 'unknown');
     assert.equal(await inquire('capture', key, id), 'unknown');
@@ -183,49 +183,49 @@ describe('a hit counts only when it certainly matches the request', () => {
   });
 
   test('details of another transaction than requested: unknown', async () => {
-    const { cybersource, call, standIn } = main;
+    const { cybersource, call, fake } = main;
     const { key, id } = await authorized(main);
-    const transaction = standIn.books.byId(id);
+    const transaction = fake.ledger.byId(id);
     assert.ok(transaction);
     const other = { ...transaction, id: '7999999999999999999999' };
-    standIn.answerOnce('details', { status: 200, body: detailsOf(other, 'mymid', []) });
+    fake.respondOnce('details', { status: 200, body: detailsOf(other, 'mymid', []) });
     const finding = await cybersource.inquire(call(), history(), subject('authorization', key, id));
     assert.deepEqual(finding, { kind: 'unknown', problem: 'contradiction' });
   });
 
   test('a transaction of another merchant: unknown', async () => {
-    const { cybersource, call, standIn } = main;
+    const { cybersource, call, fake } = main;
     const { key, id } = await authorized(main);
-    const transaction = standIn.books.byId(id);
+    const transaction = fake.ledger.byId(id);
     assert.ok(transaction);
-    standIn.answerOnce('details', { status: 200, body: detailsOf(transaction, 'another', []) });
+    fake.respondOnce('details', { status: 200, body: detailsOf(transaction, 'another', []) });
     const finding = await cybersource.inquire(call(), history(), subject('authorization', key, id));
     assert.deepEqual(finding, { kind: 'unknown', problem: 'contradiction' });
   });
 
   test('a capture of a declined authorization: unknown', async () => {
-    const { cybersource, call, standIn } = main;
+    const { cybersource, call, fake } = main;
     const { key, id } = await authorized(main);
     const first = subject('authorization', key, id);
     const capturing = call();
     const captureId = approvedId(await cybersource.capture(capturing, history(first), money('10.50')));
-    const transaction = standIn.books.byId(id);
+    const transaction = fake.ledger.byId(id);
     assert.ok(transaction);
     const declined = { ...transaction, state: 'declined' as const, reason: 'GENERAL_DECLINE' };
-    standIn.answerOnce('details', { status: 200, body: detailsOf(declined, 'mymid', []) });
+    fake.respondOnce('details', { status: 200, body: detailsOf(declined, 'mymid', []) });
     const past = history(first, subject('capture', capturing.operationRef, captureId));
     assert.deepEqual(await cybersource.inquire(call(), past, first), { kind: 'unknown', problem: 'contradiction' });
   });
 
   test('hits with another reference do not count; neither do two hits with the same one', async () => {
-    const { cybersource, call, standIn, newKey } = main;
+    const { cybersource, call, fake, newKey } = main;
     const { id } = await authorized(main);
     const key = newKey();
-    const transaction = standIn.books.byId(id);
+    const transaction = fake.ledger.byId(id);
     assert.ok(transaction);
     const answerOnce = (codes: readonly string[], totalCount = codes.length): void => {
       const transactionSummaries = codes.map((code) => detailsOf({ ...transaction, code }, 'mymid', []));
-      standIn.answerOnce('search', { status: 201, body: { totalCount, _embedded: { transactionSummaries } } });
+      fake.respondOnce('search', { status: 201, body: { totalCount, _embedded: { transactionSummaries } } });
     };
     const kind = async (): Promise<object> => cybersource.inquire(call(), history(), subject('authorization', key));
     answerOnce([`${key}x`, newKey()]);

@@ -53,8 +53,8 @@ interface Ask {
 
 /** Ten-thousandths, whatever the currency. */
 export const scaled = (amount: string): bigint => {
-  const [whole = '0', fraction = ''] = amount.split('.');
-  return BigInt(whole + fraction.padEnd(4, '0'));
+  const [integer = '0', fraction = ''] = amount.split('.');
+  return BigInt(integer + fraction.padEnd(4, '0'));
 };
 
 export class CyberSourceLedger {
@@ -89,58 +89,58 @@ export class CyberSourceLedger {
     return { authorized: sum('authorization', 'sale'), captured: sum('capture', 'sale'), refunded: sum('refund') };
   }
 
-  pay(ask: Ask, capture: boolean, verdict: ForcedOutcome | undefined): Transaction {
-    this.#execute(ask.transactionId);
+  pay(request: Ask, capture: boolean, verdict: ForcedOutcome | undefined): Transaction {
+    this.#execute(request.transactionId);
     const isSoft = verdict?.holds === true;
     const state = verdict === undefined ? 'done' : isSoft ? 'held' : 'declined';
     const kind = capture && !isSoft ? 'sale' : 'authorization';
-    const { authorizedAmount = ask.amount, reason = '' } = verdict ?? {};
-    return this.#add(kind, ask, { state, reason, amount: authorizedAmount });
+    const { authorizedAmount = request.amount, reason = '' } = verdict ?? {};
+    return this.#add(kind, request, { state, reason, amount: authorizedAmount });
   }
 
-  capture(id: string, ask: Ask, verdict: ForcedOutcome | undefined): Transaction {
-    this.#execute(ask.transactionId);
-    const first = this.#mustBe(this.byId(id), ['authorization'], ask);
+  capture(id: string, request: Ask, verdict: ForcedOutcome | undefined): Transaction {
+    this.#execute(request.transactionId);
+    const first = this.#mustBe(this.byId(id), ['authorization'], request);
     if (first.state === 'undone') throw new RejectedRequest('AUTH_ALREADY_REVERSED');
     if (first.state === 'declined') throw new RejectedRequest('MISSING_AUTH');
-    if (this.totals(id).captured + scaled(ask.amount) > scaled(first.amount))
+    if (this.totals(id).captured + scaled(request.amount) > scaled(first.amount))
       throw new RejectedRequest('EXCEEDS_AUTH_AMOUNT');
-    return this.#add('capture', ask, {
+    return this.#add('capture', request, {
       root: id,
       state: verdict === undefined ? 'done' : 'declined',
       reason: verdict?.reason ?? '',
     });
   }
 
-  refund(id: string, of: 'payments' | 'captures', ask: Ask, verdict: ForcedOutcome | undefined): Transaction {
-    this.#execute(ask.transactionId);
-    const target = this.#mustBe(this.byId(id), [of === 'payments' ? 'sale' : 'capture'], ask);
+  refund(id: string, of: 'payments' | 'captures', request: Ask, verdict: ForcedOutcome | undefined): Transaction {
+    this.#execute(request.transactionId);
+    const target = this.#mustBe(this.byId(id), [of === 'payments' ? 'sale' : 'capture'], request);
     if (target.state !== 'done') throw new RejectedRequest('CAPTURE_ALREADY_VOIDED');
-    const given = this.totals(target.root).refunded + scaled(ask.amount);
-    if (given > scaled(target.amount))
+    const refunded = this.totals(target.root).refunded + scaled(request.amount);
+    if (refunded > scaled(target.amount))
       throw new RejectedRequest('INVALID_AMOUNT', ['orderInformation.amountDetails.totalAmount']);
-    return this.#add('refund', ask, {
+    return this.#add('refund', request, {
       root: target.root,
       state: verdict === undefined ? 'done' : 'declined',
       reason: verdict?.reason ?? '',
     });
   }
 
-  reverse(target: Transaction | undefined, ask: Omit<Ask, 'transactionId'>): Transaction {
-    const first = this.#mustBe(target, ['authorization', 'sale'], ask);
+  reverse(target: Transaction | undefined, request: Omit<Ask, 'transactionId'>): Transaction {
+    const first = this.#mustBe(target, ['authorization', 'sale'], request);
     if (first.state === 'undone') throw new RejectedRequest('AUTH_ALREADY_REVERSED');
     if (first.state === 'declined') throw new RejectedRequest('MISSING_AUTH');
     if (this.totals(first.id).captured > 0n) throw new RejectedRequest('TRANSACTION_ALREADY_SETTLED');
-    if (scaled(ask.amount) !== scaled(first.amount)) throw new RejectedRequest('INVALID_AMOUNT');
+    if (scaled(request.amount) !== scaled(first.amount)) throw new RejectedRequest('INVALID_AMOUNT');
     first.state = 'undone';
-    return this.#add('reversal', ask, { root: first.id, state: 'done', reason: '' });
+    return this.#add('reversal', request, { root: first.id, state: 'done', reason: '' });
   }
 
   /** By our reference; the reversal of a capture or sale includes the authorization. */
-  reverseByKey(key: string, ask: Omit<Ask, 'transactionId'>): Transaction {
+  reverseByKey(key: string, request: Omit<Ask, 'transactionId'>): Transaction {
     const target = this.byKey(key);
     if (target?.kind !== 'authorization' || target.state === 'declined') throw new RejectedRequest('INVALID_DATA');
-    return this.reverse(target, ask);
+    return this.reverse(target, request);
   }
 
   voidByKey(key: string, code: string): Transaction {
@@ -161,27 +161,27 @@ export class CyberSourceLedger {
     this.executed.set(key, 1);
   }
 
-  #mustBe(target: Transaction | undefined, kinds: readonly Kind[], ask: Omit<Ask, 'transactionId'>): Transaction {
+  #mustBe(target: Transaction | undefined, kinds: readonly Kind[], request: Omit<Ask, 'transactionId'>): Transaction {
     if (target === undefined || !kinds.includes(target.kind)) throw new RejectedRequest('INVALID_PAYMENT_ID');
-    if (target.currency !== ask.currency)
+    if (target.currency !== request.currency)
       throw new RejectedRequest('INVALID_DATA', ['orderInformation.amountDetails.currency']);
     return target;
   }
 
   #add(
     kind: Kind,
-    ask: { code: string; transactionId?: string; amount: string; currency: string },
+    request: { code: string; transactionId?: string; amount: string; currency: string },
     rest: { root?: string; state: Transaction['state']; reason: string; amount?: string },
   ): Transaction {
     const id = `7${String(this.transactions.length).padStart(21, '0')}`;
     const transaction: Transaction = {
       id,
       kind,
-      code: ask.code,
-      transactionId: ask.transactionId,
-      requested: ask.amount,
-      amount: rest.amount ?? ask.amount,
-      currency: ask.currency,
+      code: request.code,
+      transactionId: request.transactionId,
+      requested: request.amount,
+      amount: rest.amount ?? request.amount,
+      currency: request.currency,
       root: rest.root ?? id,
       visibleAt: this.#visibleAt(),
       reason: rest.reason,

@@ -5,16 +5,16 @@ import { approvedId, card, history, money, openCyberSourceFixture, order, subjec
 import type { ForcedOutcome } from './cybersource-ledger.ts';
 
 const desk = await openCyberSourceFixture();
-const { cybersource, standIn } = desk;
+const { cybersource, fake } = desk;
 after(async () => {
   await desk.stop();
-  assert.deepEqual(standIn.violations, []);
+  assert.deepEqual(fake.violations, []);
 });
-afterEach(() => standIn.heal());
+afterEach(() => fake.heal());
 
 /** Formats `Status Reason` of a refusal, otherwise the kind. */
-const inBrief = (word: Outcome | InquiryResult): string =>
-  word.kind === 'refused' ? `${word.failure.status} ${word.failure.reason}` : word.kind;
+const inBrief = (outcome: Outcome | InquiryResult): string =>
+  outcome.kind === 'refused' ? `${outcome.failure.status} ${outcome.failure.reason}` : outcome.kind;
 
 const UNDONE: readonly (readonly [ForcedOutcome, string])[] = [
   [{ status: 'PARTIAL_AUTHORIZED', holds: true, authorizedAmount: '4.00' }, 'Declined InsufficientFunds'],
@@ -29,34 +29,34 @@ for (const capture of [false, true]) {
       const name = `${verdict.status} ${verdict.reason ?? ''}`;
 
       test(`${name}: reversed, then ${expected}`, async () => {
-        standIn.inject({ on: 'payment', fault: 'verdict', verdict });
+        fake.inject({ on: 'payment', fault: 'verdict', verdict });
         const call = desk.call();
         const outcome = await cybersource.authorize(call, order({ capture }), card());
         assert.equal(inBrief(outcome), expected);
-        assert.equal(standIn.requests.at(-1), 'reversal');
-        assert.equal(standIn.books.byKey(call.operationRef)?.state, 'undone');
-        const asked = subject(capture ? 'payment' : 'authorization', call.operationRef);
-        assert.equal(inBrief(await cybersource.inquire(desk.call(), history(), asked)), expected);
+        assert.equal(fake.requests.at(-1), 'reversal');
+        assert.equal(fake.ledger.byKey(call.operationRef)?.state, 'undone');
+        const ref = subject(capture ? 'payment' : 'authorization', call.operationRef);
+        assert.equal(inBrief(await cybersource.inquire(desk.call(), history(), ref)), expected);
       });
 
       for (const fault of ['drop-before', 'drop-after', '502-before', 'garbage', 'wrong-amount'] as const) {
         test(`${name}: unknown when the reversal meets ${fault}; the inquiry resolves it`, async () => {
-          standIn.inject({ on: 'payment', fault: 'verdict', verdict });
-          standIn.inject({ on: 'reversal', fault });
+          fake.inject({ on: 'payment', fault: 'verdict', verdict });
+          fake.inject({ on: 'reversal', fault });
           const call = desk.call();
           assert.equal((await cybersource.authorize(call, order({ capture }), card())).kind, 'unknown');
-          const asked = subject(capture ? 'payment' : 'authorization', call.operationRef);
-          standIn.inject({
+          const ref = subject(capture ? 'payment' : 'authorization', call.operationRef);
+          fake.inject({
             on: 'reversal',
             fault: 'verdict',
             verdict: { status: '', http: 400, reason: 'NOT_SUPPORTED' },
           });
-          const wasUndone = standIn.books.byKey(call.operationRef)?.state === 'undone';
-          const first = await cybersource.inquire(desk.call(), history(), asked);
+          const wasUndone = fake.ledger.byKey(call.operationRef)?.state === 'undone';
+          const first = await cybersource.inquire(desk.call(), history(), ref);
           assert.equal(inBrief(first), wasUndone ? expected : 'unknown');
-          standIn.heal();
-          assert.equal(inBrief(await cybersource.inquire(desk.call(), history(), asked)), expected);
-          assert.equal(standIn.books.byKey(call.operationRef)?.state, 'undone');
+          fake.heal();
+          assert.equal(inBrief(await cybersource.inquire(desk.call(), history(), ref)), expected);
+          assert.equal(fake.ledger.byKey(call.operationRef)?.state, 'undone');
         });
       }
     }
@@ -66,14 +66,14 @@ for (const capture of [false, true]) {
 describe('a sale that was only authorized, and whose response was lost', () => {
   for (const verdict of UNDONE.map(([each]) => each)) {
     test(`${verdict.status} ${verdict.reason ?? ''}: is reversed by our reference`, async () => {
-      standIn.inject({ on: 'payment', fault: 'verdict', verdict });
-      standIn.inject({ on: 'reversal', fault: 'drop-before' });
+      fake.inject({ on: 'payment', fault: 'verdict', verdict });
+      fake.inject({ on: 'reversal', fault: 'drop-before' });
       const call = desk.call();
       assert.equal((await cybersource.authorize(call, order({ capture: true }), card())).kind, 'unknown');
       const held = money(verdict.authorizedAmount ?? '10.50');
-      const asked = subject('payment', call.operationRef, undefined, held);
-      assert.equal((await cybersource.reverse(desk.call(), history(), asked)).kind, 'reversed');
-      assert.equal(standIn.books.byKey(call.operationRef)?.state, 'undone');
+      const ref = subject('payment', call.operationRef, undefined, held);
+      assert.equal((await cybersource.reverse(desk.call(), history(), ref)).kind, 'reversed');
+      assert.equal(fake.ledger.byKey(call.operationRef)?.state, 'undone');
     });
   }
 });
@@ -82,17 +82,17 @@ describe('soft declines that the operator accepts', () => {
   for (const reason of ['AVS_FAILED', 'CV_FAILED']) {
     test(`${reason}: authorized, and a sale is not captured`, async () => {
       const verdict = { status: 'AUTHORIZED_PENDING_REVIEW', reason, holds: true };
-      standIn.inject({ on: 'payment', fault: 'verdict', verdict });
+      fake.inject({ on: 'payment', fault: 'verdict', verdict });
       const settings = { 'soft-decline': 'accept' };
       const call = desk.call({ settings });
       const outcome = await cybersource.authorize(call, order({ capture: true }), card());
       const id = approvedId(outcome);
       assert.equal('captured' in outcome, false);
-      const asked = subject('payment', call.operationRef);
-      const finding = await cybersource.inquire(desk.call({ settings }), history(), asked);
+      const ref = subject('payment', call.operationRef);
+      const finding = await cybersource.inquire(desk.call({ settings }), history(), ref);
       assert.equal(approvedId(finding), id);
       assert.equal('captured' in finding, false);
-      const past = history({ ...asked, processorId: id });
+      const past = history({ ...ref, processorId: id });
       approvedId(await cybersource.capture(desk.call({ settings }), past, money('10.50')));
     });
   }
@@ -102,14 +102,14 @@ describe('responses without a final result', () => {
   for (const status of ['AUTHORIZED_PENDING_REVIEW', 'PENDING_REVIEW']) {
     test(`${status} with DECISION_PROFILE_REVIEW is pending, until it is decided at CyberSource`, async () => {
       const verdict = { status, reason: 'DECISION_PROFILE_REVIEW', holds: true };
-      standIn.inject({ on: 'payment', fault: 'verdict', verdict });
+      fake.inject({ on: 'payment', fault: 'verdict', verdict });
       const call = desk.call();
       const outcome = await cybersource.authorize(call, order(), card());
       assert.equal(outcome.kind, 'pending');
-      const asked = subject('authorization', call.operationRef, standIn.books.byKey(call.operationRef)?.id);
-      assert.equal((await cybersource.inquire(desk.call(), history(), asked)).kind, 'pending');
-      approvedId(await cybersource.void(desk.call(), history(asked)));
-      assert.equal((await cybersource.inquire(desk.call(), history(), asked)).kind, 'reversed');
+      const ref = subject('authorization', call.operationRef, fake.ledger.byKey(call.operationRef)?.id);
+      assert.equal((await cybersource.inquire(desk.call(), history(), ref)).kind, 'pending');
+      approvedId(await cybersource.void(desk.call(), history(ref)));
+      assert.equal((await cybersource.inquire(desk.call(), history(), ref)).kind, 'reversed');
     });
   }
 
@@ -131,7 +131,7 @@ describe('responses without a final result', () => {
           approvedId(await cybersource.authorize(desk.call(), order(), card())),
         );
         const sale = await cybersource.authorize(desk.call(), order({ capture: true }), card());
-        standIn.inject({ on, fault: 'verdict', verdict });
+        fake.inject({ on, fault: 'verdict', verdict });
         const run = {
           payment: () => cybersource.authorize(desk.call(), order(), card()),
           capture: () => cybersource.capture(desk.call(), history(first), money('10.50')),
@@ -151,11 +151,11 @@ describe('responses without a final result', () => {
 
   test('an approval of another amount, or without an id, is unknown', async () => {
     const verdict = { status: 'AUTHORIZED', holds: true, authorizedAmount: '10.00' };
-    standIn.inject({ on: 'payment', fault: 'verdict', verdict });
+    fake.inject({ on: 'payment', fault: 'verdict', verdict });
     const contradiction = { kind: 'unknown', problem: 'contradiction' };
     assert.deepEqual(await cybersource.authorize(desk.call(), order(), card()), contradiction);
     for (const id of [undefined, '', '../1', '1'.repeat(61)]) {
-      standIn.answerOnce('payment', { status: 201, body: { id, status: 'AUTHORIZED' } });
+      fake.respondOnce('payment', { status: 201, body: { id, status: 'AUTHORIZED' } });
       assert.deepEqual(await cybersource.authorize(desk.call(), order(), card()), contradiction);
     }
   });
@@ -172,7 +172,7 @@ describe('responses without a final result', () => {
       '{"status":{}}',
     ]) {
       for (const status of [200, 201, 202, 204, 400]) {
-        standIn.answerOnce('payment', { status, body });
+        fake.respondOnce('payment', { status, body });
         assert.equal((await cybersource.authorize(desk.call(), order(), card())).kind, 'unknown', body);
       }
     }
@@ -190,13 +190,13 @@ describe('refusals', () => {
   ];
   for (const [verdict, expected] of REFUSED) {
     test(`${verdict.status} ${verdict.reason}: ${expected}, and nothing is reversed`, async () => {
-      standIn.inject({ on: 'payment', fault: 'verdict', verdict });
+      fake.inject({ on: 'payment', fault: 'verdict', verdict });
       const call = desk.call();
-      const sent = standIn.requests.length;
+      const sent = fake.requests.length;
       assert.equal(inBrief(await cybersource.authorize(call, order(), card())), expected);
-      assert.equal(standIn.requests.length, sent + 1);
-      const asked = subject('authorization', call.operationRef);
-      assert.equal(inBrief(await cybersource.inquire(desk.call(), history(), asked)), expected);
+      assert.equal(fake.requests.length, sent + 1);
+      const ref = subject('authorization', call.operationRef);
+      assert.equal(inBrief(await cybersource.inquire(desk.call(), history(), ref)), expected);
     });
   }
 
@@ -204,12 +204,12 @@ describe('refusals', () => {
     const sale = desk.call();
     const id = approvedId(await cybersource.authorize(sale, order({ capture: true }), card()));
     const past = history(subject('payment', sale.operationRef, id));
-    standIn.inject({ on: 'refund', fault: 'verdict', verdict: { status: 'DECLINED', reason: 'GENERAL_DECLINE' } });
+    fake.inject({ on: 'refund', fault: 'verdict', verdict: { status: 'DECLINED', reason: 'GENERAL_DECLINE' } });
     const call = desk.call();
     assert.equal(inBrief(await cybersource.refund(call, past, money('10.50'))), 'Declined Rejected');
-    const asked = subject('payment_refund', call.operationRef);
-    assert.equal(inBrief(await cybersource.inquire(desk.call(), past, asked)), 'Declined Rejected');
-    assert.equal(standIn.books.totals(id).refunded, 0n);
+    const ref = subject('payment_refund', call.operationRef);
+    assert.equal(inBrief(await cybersource.inquire(desk.call(), past, ref)), 'Declined Rejected');
+    assert.equal(fake.ledger.totals(id).refunded, 0n);
   });
 
   for (const [http, expected] of [
@@ -219,7 +219,7 @@ describe('refusals', () => {
     [429, 'ProcessorError ConnectionRejected'],
   ] as const) {
     test(`HTTP ${http}: ${expected}`, async () => {
-      standIn.inject({ on: 'payment', fault: 'verdict', verdict: { status: '', http } });
+      fake.inject({ on: 'payment', fault: 'verdict', verdict: { status: '', http } });
       assert.equal(inBrief(await cybersource.authorize(desk.call(), order(), card())), expected);
     });
   }

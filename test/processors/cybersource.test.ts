@@ -19,12 +19,12 @@ import {
 for (const auth of ['jwt', 'http-signature']) {
   describe(`with ${auth}`, async () => {
     const desk = await openCyberSourceFixture({ auth });
-    const { cybersource, standIn } = desk;
-    const { books } = standIn;
+    const { cybersource, fake } = desk;
+    const { ledger } = fake;
     after(async () => {
       await desk.stop();
-      assert.deepEqual(standIn.violations, []);
-      assert.ok([...books.executed.values()].every((count) => count === 1));
+      assert.deepEqual(fake.violations, []);
+      assert.ok([...ledger.executed.values()].every((count) => count === 1));
     });
 
     const authorized = async (): Promise<{ key: string; id: string }> => {
@@ -47,14 +47,14 @@ for (const auth of ['jwt', 'http-signature']) {
           avs: { code: 'Y', codeRaw: 'Y' },
         },
       });
-      assert.deepEqual(books.totals(id), { authorized: 105_000n, captured: 0n, refunded: 0n });
-      assert.equal(books.byId(id)?.code, call.operationRef);
+      assert.deepEqual(ledger.totals(id), { authorized: 105_000n, captured: 0n, refunded: 0n });
+      assert.equal(ledger.byId(id)?.code, call.operationRef);
     });
 
     test('a sale is captured immediately', async () => {
       const outcome = await cybersource.authorize(desk.call(), order({ capture: true }), card());
       assert.deepEqual((outcome as Approved).captured, money('10.50'));
-      assert.equal(books.totals(approvedId(outcome)).captured, 105_000n);
+      assert.equal(ledger.totals(approvedId(outcome)).captured, 105_000n);
     });
 
     test('a partial amount is captured, and refunded by the id of the capture', async () => {
@@ -64,7 +64,7 @@ for (const auth of ['jwt', 'http-signature']) {
       const captureId = approvedId(await cybersource.capture(capturing, past, money('7.25')));
       const later = history(...past.operations, subject('capture', capturing.operationRef, captureId, money('7.25')));
       for (const amount of ['3.00', '4.25']) approvedId(await cybersource.refund(desk.call(), later, money(amount)));
-      assert.deepEqual(books.totals(first.id), { authorized: 105_000n, captured: 72_500n, refunded: 72_500n });
+      assert.deepEqual(ledger.totals(first.id), { authorized: 105_000n, captured: 72_500n, refunded: 72_500n });
       const tooMuch = await cybersource.refund(desk.call(), later, money('0.01'));
       assert.equal(tooMuch.kind, 'refused');
     });
@@ -78,24 +78,24 @@ for (const auth of ['jwt', 'http-signature']) {
         money('10.50'),
       );
       approvedId(refund);
-      assert.equal(books.totals(id).refunded, 105_000n);
+      assert.equal(ledger.totals(id).refunded, 105_000n);
     });
 
     test('a void reverses everything, and a second one changes nothing', async () => {
       const { key, id } = await authorized();
       const past = history(subject('authorization', key, id));
       approvedId(await cybersource.void(desk.call(), past));
-      assert.equal(books.totals(id).authorized, 0n);
+      assert.equal(ledger.totals(id).authorized, 0n);
       assert.equal((await cybersource.void(desk.call(), past)).kind, 'approved');
     });
 
     test('without an id a void uses our reference', async () => {
       const { key, id } = await authorized();
       approvedId(await cybersource.void(desk.call(), history(subject('authorization', key))));
-      assert.equal(books.totals(id).authorized, 0n);
-      assert.equal(standIn.requests.at(-1), 'timeout-reversal');
-      const nobody = await cybersource.void(desk.call(), history(subject('authorization', desk.newKey())));
-      assert.equal(nobody.kind, 'refused');
+      assert.equal(ledger.totals(id).authorized, 0n);
+      assert.equal(fake.requests.at(-1), 'timeout-reversal');
+      const unknown = await cybersource.void(desk.call(), history(subject('authorization', desk.newKey())));
+      assert.equal(unknown.kind, 'refused');
     });
 
     test('a captured payment cannot be voided', async () => {
@@ -103,7 +103,7 @@ for (const auth of ['jwt', 'http-signature']) {
       const past = history(subject('authorization', key, id));
       approvedId(await cybersource.capture(desk.call(), past, money('10.50')));
       assert.equal((await cybersource.void(desk.call(), past)).kind, 'refused');
-      assert.equal(books.totals(id).captured, 105_000n);
+      assert.equal(ledger.totals(id).captured, 105_000n);
     });
 
     test('a voided payment cannot be captured', async () => {
@@ -132,18 +132,18 @@ for (const auth of ['jwt', 'http-signature']) {
     });
 
     test('a payment without an id at CyberSource is not captured or refunded, and nothing is sent', async () => {
-      const before = standIn.requests.length;
+      const before = fake.requests.length;
       const past = history(subject('authorization', desk.newKey()));
       assert.equal((await cybersource.capture(desk.call(), past, money('1'))).kind, 'not-sent');
       assert.equal((await cybersource.refund(desk.call(), past, money('1'))).kind, 'not-sent');
       assert.equal((await cybersource.refund(desk.call(), history(), money('1'))).kind, 'not-sent');
       assert.equal((await cybersource.void(desk.call(), history())).kind, 'not-sent');
-      assert.equal(standIn.requests.length, before);
+      assert.equal(fake.requests.length, before);
     });
 
     test('no result contains the card number', async () => {
       const verdict = { status: 'DECLINED', reason: 'GENERAL_DECLINE' };
-      standIn.inject({ on: 'payment', fault: 'verdict', verdict });
+      fake.inject({ on: 'payment', fault: 'verdict', verdict });
       const call = desk.call();
       const outcome = await cybersource.authorize(call, order(), card());
       const finding = await cybersource.inquire(desk.call(), history(), subject('authorization', call.operationRef));
@@ -177,15 +177,15 @@ describe('credentials', () => {
         failure: { status: 'ProcessorError', reason: 'InvalidConfiguration' },
         details: (outcome as Approved).details,
       });
-      assert.deepEqual(desk.standIn.books.transactions, []);
-      assert.deepEqual(desk.standIn.violations, ['POST /pts/v2/payments: token signature']);
+      assert.deepEqual(desk.fake.ledger.transactions, []);
+      assert.deepEqual(desk.fake.violations, ['POST /pts/v2/payments: token signature']);
       // An inquiry that is rejected says nothing about the payment.
-      const asked = await desk.cybersource.inquire(
+      const inquiry = await desk.cybersource.inquire(
         desk.call({ settings }),
         history(),
         subject('payment', desk.newKey()),
       );
-      assert.equal(asked.kind, 'unknown');
+      assert.equal(inquiry.kind, 'unknown');
     } finally {
       await desk.stop();
     }

@@ -53,7 +53,7 @@ export class FakeCyberSource {
   /** The types of all requests, in their order. */
   readonly requests: RequestKind[] = [];
   readonly bodies: unknown[] = [];
-  readonly books: CyberSourceLedger;
+  readonly ledger: CyberSourceLedger;
   readonly #options: Options;
   readonly #clock: () => number;
   readonly #server: Server;
@@ -66,7 +66,7 @@ export class FakeCyberSource {
   constructor(options: Options) {
     this.#options = options;
     this.#clock = options.clock ?? Date.now;
-    this.books = new CyberSourceLedger(() => this.#clock() + (options.indexDelayMs ?? 0));
+    this.ledger = new CyberSourceLedger(() => this.#clock() + (options.indexDelayMs ?? 0));
     this.#server = createServer((incoming, outgoing) => {
       this.#serve(incoming, outgoing).catch((error: unknown) => {
         this.violations.push(`the stand-in failed: ${error}`);
@@ -91,8 +91,8 @@ export class FakeCyberSource {
   }
 
   /** The next request of the type gets this response, and nothing is executed. */
-  answerOnce(kind: RequestKind, answer: FakeResponse): void {
-    this.#scripted.set(kind, answer);
+  respondOnce(kind: RequestKind, response: FakeResponse): void {
+    this.#scripted.set(kind, response);
   }
 
   /** Removes the faults that no request has met yet. */
@@ -107,16 +107,16 @@ export class FakeCyberSource {
     const { method = '', url = '', headers } = incoming;
     const faults = signatureErrors({ method, path: url, headers, body }, this.#options, this.#tokens, this.#clock());
     if (faults.length > 0) return this.#refuse(outgoing, 401, `${method} ${url}: ${faults.join(', ')}`);
-    const ask = this.#route(method, url, await this.#opened(method, url, body));
-    if (ask === undefined) return this.#refuse(outgoing, 404, `${method} ${url}`);
-    this.requests.push(ask.kind);
-    this.bodies.push(ask.body);
-    const wrong = ask.kind === 'details' ? [] : schemaErrors(ask.body, REQUEST_SCHEMAS[ask.kind]);
+    const request = this.#route(method, url, await this.#opened(method, url, body));
+    if (request === undefined) return this.#refuse(outgoing, 404, `${method} ${url}`);
+    this.requests.push(request.kind);
+    this.bodies.push(request.body);
+    const wrong = request.kind === 'details' ? [] : schemaErrors(request.body, REQUEST_SCHEMAS[request.kind]);
     if (wrong.length > 0) {
-      this.violations.push(`${ask.kind}: ${wrong.join(', ')}`);
+      this.violations.push(`${request.kind}: ${wrong.join(', ')}`);
       return send(outgoing, badRequest({ reason: 'INVALID_DATA', fields: wrong }));
     }
-    await this.#answer(ask, outgoing);
+    await this.#answer(request, outgoing);
   }
 
   /** Returns the decrypted body, if it had to be encrypted. */
@@ -151,23 +151,23 @@ export class FakeCyberSource {
     send(outgoing, { status, body: { response: { rmsg: 'Authentication Failed' } } });
   }
 
-  async #answer(ask: Ask, outgoing: ServerResponse): Promise<void> {
-    const scripted = this.#scripted.get(ask.kind);
-    if (scripted !== undefined && this.#scripted.delete(ask.kind)) return send(outgoing, scripted);
-    const fault = this.#take(ask.kind);
+  async #answer(request: Ask, outgoing: ServerResponse): Promise<void> {
+    const scripted = this.#scripted.get(request.kind);
+    if (scripted !== undefined && this.#scripted.delete(request.kind)) return send(outgoing, scripted);
+    const fault = this.#take(request.kind);
     const kind = fault?.fault;
     if (kind === 'drop-before') return void outgoing.destroy();
     if (kind === '502-before') return send(outgoing, serverError('SYSTEM_ERROR'));
-    const last = this.#last.get(ask.kind);
-    const answer = this.#process(ask, fault?.fault === 'verdict' ? fault.verdict : undefined);
-    this.#last.set(ask.kind, answer);
+    const last = this.#last.get(request.kind);
+    const response = this.#process(request, fault?.fault === 'verdict' ? fault.verdict : undefined);
+    this.#last.set(request.kind, response);
     if (fault?.fault === 'delay') await wait(fault.ms);
     if (kind === 'drop-after') return void outgoing.destroy();
     if (kind === 'never-answer') return;
     if (kind === '502-after') return send(outgoing, serverError('SERVICE_TIMEOUT'));
-    if (kind === 'truncated') return cutOff(outgoing, answer);
-    if (kind === 'garbage') return send(outgoing, { status: answer.status, body: '<html>Bad Gateway</html>' });
-    send(outgoing, kind === 'duplicate' ? (last ?? answer) : corrupted(answer, kind));
+    if (kind === 'truncated') return cutOff(outgoing, response);
+    if (kind === 'garbage') return send(outgoing, { status: response.status, body: '<html>Bad Gateway</html>' });
+    send(outgoing, kind === 'duplicate' ? (last ?? response) : corrupted(response, kind));
   }
 
   #take(kind: RequestKind): Fault | undefined {
@@ -175,11 +175,11 @@ export class FakeCyberSource {
     return index < 0 ? undefined : this.#faults.splice(index, 1)[0];
   }
 
-  #process(ask: Ask, verdict: ForcedOutcome | undefined): FakeResponse {
+  #process(request: Ask, verdict: ForcedOutcome | undefined): FakeResponse {
     try {
       if (verdict?.http === 400) throw new RejectedRequest(verdict.reason ?? '', verdict.fields);
       if (verdict?.http !== undefined) return { status: verdict.http, body: { response: { rmsg: 'no' } } };
-      return this.#execute(ask, verdict);
+      return this.#execute(request, verdict);
     } catch (error) {
       if (error instanceof RejectedRequest) return badRequest(error);
       throw error;
@@ -187,27 +187,27 @@ export class FakeCyberSource {
   }
 
   #execute({ kind, id, of, body }: Ask, verdict: ForcedOutcome | undefined): FakeResponse {
-    const { books } = this;
+    const { ledger } = this;
     if (kind === 'search') return this.#search(body);
     if (kind === 'details') return this.#details(id);
     const sent = sentIn(body);
     if (kind === 'payment' || kind === 'capture' || kind === 'refund') this.#mustBeNew(sent.transactionId, sent.code);
     if (kind === 'payment') {
       const amount = verdict?.authorizedAmount ?? sent.amount;
-      return paymentResponse(books.pay(sent, sent.capture, verdict), verdict, amount);
+      return paymentResponse(ledger.pay(sent, sent.capture, verdict), verdict, amount);
     }
     const done = this.#move(kind, id, of, sent, verdict);
     return followOnResponse(done, verdict, done.amount);
   }
 
   #move(kind: RequestKind, id: string, of: string, sent: Sent, verdict: ForcedOutcome | undefined): Transaction {
-    const { books } = this;
-    if (kind === 'capture') return books.capture(id, sent, verdict);
-    if (kind === 'refund') return books.refund(id, of === 'payments' ? 'payments' : 'captures', sent, verdict);
-    if (kind === 'reversal') return books.reverse(books.byId(id), sent);
+    const { ledger } = this;
+    if (kind === 'capture') return ledger.capture(id, sent, verdict);
+    if (kind === 'refund') return ledger.refund(id, of === 'payments' ? 'payments' : 'captures', sent, verdict);
+    if (kind === 'reversal') return ledger.reverse(ledger.byId(id), sent);
     return kind === 'timeout-reversal'
-      ? books.reverseByKey(sent.transactionId, sent)
-      : books.voidByKey(sent.transactionId, sent.code);
+      ? ledger.reverseByKey(sent.transactionId, sent)
+      : ledger.voidByKey(sent.transactionId, sent.code);
   }
 
   /** A request must never be sent twice, nor two requests under one reference. */
@@ -221,17 +221,17 @@ export class FakeCyberSource {
   }
 
   #details(id: string): FakeResponse {
-    const transaction = this.books.byId(id);
+    const transaction = this.ledger.byId(id);
     if (transaction === undefined || !this.#isVisible(transaction))
       return { status: 404, body: { response: { rmsg: 'not found' } } };
-    const related = this.books.chain(transaction.root).filter((each) => each.id !== id && this.#isVisible(each));
+    const related = this.ledger.chain(transaction.root).filter((each) => each.id !== id && this.#isVisible(each));
     const ids = this.#options.related === false ? [] : related.map((each) => each.id);
     return { status: 200, body: detailsOf(transaction, this.#options.merchantId, ids) };
   }
 
   #search({ query }: { readonly query?: string }): FakeResponse {
     const code = (query ?? '').split(':')[1];
-    const found = this.books.transactions.filter((each) => each.code === code && this.#isVisible(each));
+    const found = this.ledger.transactions.filter((each) => each.code === code && this.#isVisible(each));
     const transactionSummaries = found.map((each) => detailsOf(each, this.#options.merchantId, []));
     const count = transactionSummaries.length;
     return { status: 201, body: { searchId: 'x', totalCount: count, count, _embedded: { transactionSummaries } } };

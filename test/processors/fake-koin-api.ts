@@ -44,7 +44,7 @@ export interface FakeRequest {
 
 /** Executes requests as far as KOIN's contract allows them, and records violations of the contract. */
 export class FakeKoinApi {
-  readonly books = new KoinLedger();
+  readonly ledger = new KoinLedger();
   readonly violations: string[] = [];
   readonly #tokens = new Map<string, { reference: string; used: boolean }>();
   readonly #tokenized = new Set<string>();
@@ -56,7 +56,7 @@ export class FakeKoinApi {
     this.#scribe = scribe;
   }
 
-  answer({ headers, kind, ids, text, becoming }: FakeRequest): FakeResponse {
+  respond({ headers, kind, ids, text, becoming }: FakeRequest): FakeResponse {
     const refusal = (status: number): FakeResponse => ({ status, body: JSON.parse(errorBody(text)) });
     if (headers.authorization !== `Bearer ${this.#terms.privateKey}`) return refusal(401);
     for (const name of ['accept', 'content-type'] as const) {
@@ -111,7 +111,7 @@ export class FakeKoinApi {
       country: country_code,
       notificationUrls: notification_url,
     };
-    const order = this.books.book(facts, fate);
+    const order = this.ledger.book(facts, fate);
     if (order === undefined) throw new Refusal(409);
     return { status: 200, body: orderBody(order, this.#scribe, true), isSilent: fate.isSilent === true };
   }
@@ -122,11 +122,11 @@ export class FakeKoinApi {
     body: unknown,
     becoming: ForcedStatus | undefined,
   ): FakeResponse {
-    const order = kind === 'find' ? this.books.orders.get(id) : this.books.byId(id);
+    const order = kind === 'find' ? this.ledger.orders.get(id) : this.ledger.byId(id);
     if (order === undefined) throw new Refusal(404);
     if (kind === 'find' || kind === 'get') return { status: 200, body: orderBody(order, this.#scribe, false) };
     if (kind === 'capture' || kind === 'cancel') {
-      if (!this.books[kind](order)) throw new Refusal(400);
+      if (!this.ledger[kind](order)) throw new Refusal(400);
       return {
         status: 200,
         body: kind === 'capture' ? orderBody(order, this.#scribe, false) : cancelBody(order, this.#scribe),
@@ -143,7 +143,7 @@ export class FakeKoinApi {
     const { transaction, amount } = body as RefundBody;
     this.#judge(amount.currency_code === order.currency ? [] : ['refund.amount.currency_code: another']);
     const status = (becoming?.becomes ?? 'Refunded') as RefundStatus;
-    const refund = this.books.refund(order, transaction.reference_id, unitsOf(amount.value.literal), status);
+    const refund = this.ledger.refund(order, transaction.reference_id, unitsOf(amount.value.literal), status);
     if (refund === undefined) throw new Refusal(400);
     return { status: 200, body: refundBody(refund, order, this.#scribe, false) };
   }

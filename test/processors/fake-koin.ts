@@ -72,8 +72,8 @@ export class FakeKoin {
     this.#desk = new FakeKoinApi({ privateKey, account, byAmount }, this.#scribe);
   }
 
-  get books(): KoinLedger {
-    return this.#desk.books;
+  get ledger(): KoinLedger {
+    return this.#desk.ledger;
   }
 
   get violations(): string[] {
@@ -96,8 +96,8 @@ export class FakeKoin {
     await new Promise((resolve) => (server === undefined ? resolve(undefined) : server.close(resolve)));
   }
 
-  inject({ on, do: deed, times = 1 }: InjectedFault): void {
-    this.#faults.push({ on, do: deed, left: times });
+  inject({ on, do: fault, times = 1 }: InjectedFault): void {
+    this.#faults.push({ on, do: fault, left: times });
   }
 
   /** Returns a signal that fires when the next request waits in vain: after a hang started, or a delay. */
@@ -112,8 +112,8 @@ export class FakeKoin {
   }
 
   /** Changes an order without a notification. */
-  turn(reference: string, status: OrderStatus, reason?: string): void {
-    const order = this.books.orders.get(reference);
+  setStatus(reference: string, status: OrderStatus, reason?: string): void {
+    const order = this.ledger.orders.get(reference);
     if (order === undefined) throw new Error('no such order');
     Object.assign(order, { status, reason });
   }
@@ -123,12 +123,12 @@ export class FakeKoin {
    * their responses.
    */
   async notify(reference: string, { times = 1, late = 0 } = {}): Promise<number[]> {
-    const order = this.books.orders.get(reference);
+    const order = this.ledger.orders.get(reference);
     if (order === undefined) throw new Error('no such order');
     await wait(late);
     const isRefunded = order.status === 'Collected' && refundedAmount(order) > 0n;
     const told = orderBody(order, this.#scribe, true);
-    const body = JSON.stringify(isRefunded ? altered(told, { says: 'Refunded' }) : told);
+    const body = JSON.stringify(isRefunded ? altered(told, { reportedStatus: 'Refunded' }) : told);
     const statuses: number[] = [];
     for (let time = 0; time < times; time++) {
       for (const url of order.notificationUrls) statuses.push(await (this.#options.deliver ?? post)(url, body));
@@ -149,26 +149,27 @@ export class FakeKoin {
       return send(response, 404, '<html>no such page</html>');
     }
     this.requests.push(found.kind);
-    const deed = this.#deedOf(found.kind);
-    if (typeof deed === 'object' && 'delay' in deed) {
+    const fault = this.#deedOf(found.kind);
+    if (typeof fault === 'object' && 'delay' in fault) {
       this.#waits();
-      await wait(deed.delay);
+      await wait(fault.delay);
     }
-    if (deed === 'drop-before') return void request.socket.destroy();
-    if (deed === 'hang-before') return this.#waits();
-    if (deed === 'error-before') return send(response, 500, errorBody(text));
-    if (typeof deed === 'object' && 'status' in deed) return send(response, deed.status, deed.body ?? errorBody(text));
-    const becoming = typeof deed === 'object' && 'becomes' in deed ? deed : undefined;
+    if (fault === 'drop-before') return void request.socket.destroy();
+    if (fault === 'hang-before') return this.#waits();
+    if (fault === 'error-before') return send(response, 500, errorBody(text));
+    if (typeof fault === 'object' && 'status' in fault)
+      return send(response, fault.status, fault.body ?? errorBody(text));
+    const becoming = typeof fault === 'object' && 'becomes' in fault ? fault : undefined;
     const { headers } = request;
-    const { status, body, isSilent } = this.#desk.answer({ headers, ...found, text, becoming });
-    if (deed === 'drop-after') return void request.socket.destroy();
-    if (deed === 'hang-after' || isSilent) return this.#waits();
-    if (deed === 'error-after') return send(response, 500, errorBody(text));
-    send(response, status, deed === 'garbage' ? '{"order_id": "0badc' : JSON.stringify(altered(body, deed)));
+    const { status, body, isSilent } = this.#desk.respond({ headers, ...found, text, becoming });
+    if (fault === 'drop-after') return void request.socket.destroy();
+    if (fault === 'hang-after' || isSilent) return this.#waits();
+    if (fault === 'error-after') return send(response, 500, errorBody(text));
+    send(response, status, fault === 'garbage' ? '{"order_id": "0badc' : JSON.stringify(altered(body, fault)));
   }
 
   #waits(): void {
-    for (const tell of this.#waiters.splice(0)) tell();
+    for (const resolve of this.#waiters.splice(0)) resolve();
   }
 
   #deedOf(kind: KoinRequestKind): KoinFault | undefined {

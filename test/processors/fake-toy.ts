@@ -14,7 +14,7 @@ interface ToyRequest {
   readonly capture?: boolean;
 }
 
-const WORDS = { approved: 'yes', refused: 'no', pending: 'later', reversed: 'undone', 'not-found': 'none' } as const;
+const CODES = { approved: 'yes', refused: 'no', pending: 'later', reversed: 'undone', 'not-found': 'none' } as const;
 
 /** The server of the toy, over the books of an acquirer. */
 export class FakeToy {
@@ -61,12 +61,15 @@ export class FakeToy {
     if (fault === 'drop-before') incoming.socket.destroy();
     if (fault === 'drop-before' || fault === 'hang-before') return;
     const [, name = '', key = ''] = (incoming.url ?? '').split('/');
-    const said = this.#execute(name, key, JSON.parse(Buffer.concat(chunks).toString('utf8')));
+    const result = this.#execute(name, key, JSON.parse(Buffer.concat(chunks).toString('utf8')));
     if (fault === 'drop-after') incoming.socket.destroy();
     if (fault === 'drop-after' || fault === 'hang-after') return;
     outgoing.writeHead(fault === 'error-after' ? 500 : 200);
-    const captured = said.kind === 'approved' && said.captured !== undefined ? { captured: String(said.captured) } : {};
-    outgoing.end(fault === 'garbage' ? '<' : JSON.stringify({ word: WORDS[said.kind], id: `toy-${key}`, ...captured }));
+    const captured =
+      result.kind === 'approved' && result.captured !== undefined ? { captured: String(result.captured) } : {};
+    outgoing.end(
+      fault === 'garbage' ? '<' : JSON.stringify({ word: CODES[result.kind], id: `toy-${key}`, ...captured }),
+    );
   }
 
   #execute(name: string, key: string, request: ToyRequest & { readonly pan?: string }): AcquirerResponse {

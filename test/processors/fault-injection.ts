@@ -32,8 +32,8 @@ export type Fault = { readonly on: RequestKind; readonly times?: number } & (
 );
 
 /** The response with one of its members changed. */
-export function corrupted(answer: FakeResponse, fault: Fault['fault'] | undefined): FakeResponse {
-  const text = JSON.stringify(answer.body);
+export function corrupted(response: FakeResponse, fault: Fault['fault'] | undefined): FakeResponse {
+  const text = JSON.stringify(response.body);
   const more = (_: string, name: string, amount: string): string =>
     `"${name}":"${Number(scaled(amount) / 10_000n) + 1}"`;
   const changed =
@@ -44,7 +44,7 @@ export function corrupted(answer: FakeResponse, fault: Fault['fault'] | undefine
         : fault === 'wrong-code'
           ? text.replace(/"code":"[a-z]{25}"/g, '"code":"somebodyelse"')
           : text;
-  return { status: answer.status, body: JSON.parse(changed) };
+  return { status: response.status, body: JSON.parse(changed) };
 }
 
 export function send(outgoing: ServerResponse, { status, body }: FakeResponse): void {

@@ -15,14 +15,14 @@ const BY_OPERATOR = { actor: { type: 'operator', name: 'test' } } as const;
 const KOIN = { 'private-key': 'sk_test', account: 'ACC', 'country-code': 'BR' };
 
 let service: TestService;
-const standIn = new FakeKoin();
+const fake = new FakeKoin();
 let url: string;
 before(async () => {
   service = await startTestService();
-  ({ url } = await standIn.start());
+  ({ url } = await fake.start());
 });
 after(async () => {
-  await standIn.stop();
+  await fake.stop();
   await service.stop();
 });
 
@@ -72,13 +72,13 @@ describe('a host that is not allowed', () => {
     await service.core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
       activations.enable(transaction, tenant, enabling({ 'base-url': url })),
     );
-    const before = standIn.requests.length;
+    const before = fake.requests.length;
     const body = order('authorization', { currency: 'BRL', amount: 10 });
     const { json, status } = await me.send('POST', PAYMENTS, body);
     assert.equal(status, 200);
     const { transaction_info: shown } = json.data;
     assert.deepEqual([shown.status, shown.reason], ['ProcessorError', 'InvalidConfiguration']);
-    assert.equal(standIn.requests.length, before);
+    assert.equal(fake.requests.length, before);
     const doubtful = await service.core.database.read(
       'select count(*) as n from payments where in_doubt_since is not null',
     );

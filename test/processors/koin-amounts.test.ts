@@ -6,39 +6,39 @@ import { CURRENCIES } from '../fixtures/payment-fixtures.ts';
 import { KoinFixture, money, toSummary } from './koin-fixture.ts';
 import { decimalOfUnits } from './koin-ledger.ts';
 
-const bench = new KoinFixture();
-const { standIn } = bench;
-const { books } = standIn;
+const fixture = new KoinFixture();
+const { fake } = fixture;
+const { ledger } = fake;
 const bookOf = (key: string) => {
-  const order = books.orders.get(key);
+  const order = ledger.orders.get(key);
   assert.ok(order);
   return order;
 };
 
 describe('amounts at KOIN', () => {
-  before(() => bench.start());
-  after(() => bench.stop());
-  afterEach(() => assert.deepEqual(standIn.violations, []));
+  before(() => fixture.start());
+  after(() => fixture.stop());
+  afterEach(() => assert.deepEqual(fake.violations, []));
 
   it('remain exact in every currency, in both directions', async () => {
     const amounts = fc.constantFrom(...CURRENCIES).chain((currency) => {
-      const places = minorUnitDigits(currency);
+      const digits = minorUnitDigits(currency);
       // KOIN accepts two decimals.
-      const step = 10n ** BigInt(Math.max(0, places - 2));
-      const max = 10n ** BigInt(10 + places) / step - 1n;
+      const step = 10n ** BigInt(Math.max(0, digits - 2));
+      const max = 10n ** BigInt(10 + digits) / step - 1n;
       return fc.bigInt({ min: 1n, max }).map((steps) => ({ minor: steps * step, currency }));
     });
     await fc.assert(
       fc.asyncProperty(amounts, async (amount) => {
-        const first = await bench.authorized(amount);
+        const first = await fixture.authorized(amount);
         const { units } = bookOf(first.operationRef);
         assert.equal(units, amount.minor * 10n ** BigInt(4 - minorUnitDigits(amount.currency)));
-        assert.equal((await bench.capture(first)).kind, 'approved');
-        const found = await bench.inquire(first);
+        assert.equal((await fixture.capture(first)).kind, 'approved');
+        const found = await fixture.inquire(first);
         assert.deepEqual(found.kind === 'approved' && found.captured, amount);
         const half = { ...amount, minor: amount.minor - amount.minor / 2n };
         const givesCents = half.minor % 10n ** BigInt(Math.max(0, minorUnitDigits(amount.currency) - 2)) === 0n;
-        if (givesCents) assert.equal((await bench.refund(first, half)).kind, 'approved');
+        if (givesCents) assert.equal((await fixture.refund(first, half)).kind, 'approved');
       }),
       { numRuns: 60 },
     );

@@ -31,15 +31,15 @@ describe('docs/processors/koin.md', () => {
     };
     assert.deepEqual(
       rows('Statuses'),
-      Object.entries(ORDER_STATUSES).map(([word, kind]) => [word, meanings[kind]]),
+      Object.entries(ORDER_STATUSES).map(([name, kind]) => [name, meanings[kind]]),
     );
   });
 
   it('has every reason with status, reason and response code', () => {
     assert.deepEqual(
       rows('Reasons'),
-      Object.entries(FAILURE_REASONS).map(([word, reason]) => [
-        word,
+      Object.entries(FAILURE_REASONS).map(([name, reason]) => [
+        name,
         toFailureStatus(reason).status,
         reason,
         RESPONSE_CODES[reason],

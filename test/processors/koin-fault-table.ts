@@ -1,7 +1,7 @@
 import type { KoinFault } from './fake-koin.ts';
 
 /** A fault, the resulting outcome, and for unknown outcomes the true one. */
-export type FaultRow = readonly [deed: KoinFault, outcome: string, books?: string];
+export type FaultRow = readonly [fault: KoinFault, outcome: string, recorded?: string];
 
 /** The outcome is unknown; `books` is the true one. */
 export const UNKNOWN_OUTCOME_FAULTS: readonly FaultRow[] = [
@@ -16,4 +16,4 @@ export const UNKNOWN_OUTCOME_FAULTS: readonly FaultRow[] = [
   ...[302, 418, 429, 503].map((status): FaultRow => [{ status }, 'unknown', 'not done']),
 ];
 
-export const name = (deed: KoinFault): string => JSON.stringify(deed);
+export const name = (fault: KoinFault): string => JSON.stringify(fault);

@@ -6,16 +6,16 @@ import { KoinFixture, money, ORDER, subject, toSummary } from './koin-fixture.ts
 
 /** It was executed, and KOIN cannot reverse it. */
 
-const bench = new KoinFixture();
-const { standIn } = bench;
+const fixture = new KoinFixture();
+const { fake } = fixture;
 
 /** A request that hangs is cut off when it hangs, not after a fixed time. */
-const patience = (deed: KoinFault): AbortSignal | undefined =>
-  deed === 'hang-before' || deed === 'hang-after' ? standIn.nextWait() : undefined;
+const deadlineFor = (fault: KoinFault): AbortSignal | undefined =>
+  fault === 'hang-before' || fault === 'hang-after' ? fake.nextWait() : undefined;
 
-before(() => bench.start());
-after(() => bench.stop());
-afterEach(() => assert.deepEqual(standIn.violations, []));
+before(() => fixture.start());
+after(() => fixture.stop());
+afterEach(() => assert.deepEqual(fake.violations, []));
 
 describe('a capture at KOIN', () => {
   const rows: readonly FaultRow[] = [
@@ -23,46 +23,46 @@ describe('a capture at KOIN', () => {
     ['wrong-amount', 'unknown', 'done'],
     ['wrong-currency', 'unknown', 'done'],
     ['wrong-reference', 'unknown', 'done'],
-    [{ says: 'Authorized' }, 'unknown', 'done'],
-    [{ says: 'Voided' }, 'unknown', 'done'],
+    [{ reportedStatus: 'Authorized' }, 'unknown', 'done'],
+    [{ reportedStatus: 'Voided' }, 'unknown', 'done'],
     // The order itself then decides.
-    [{ says: 'Failed', reason: 'Rejected' }, 'approved', 'done'],
+    [{ reportedStatus: 'Failed', reason: 'Rejected' }, 'approved', 'done'],
     ...[400, 404, 409].map((status): FaultRow => [{ status }, 'Declined InvalidData', 'not done']),
     [{ status: 401 }, 'ProcessorError InvalidConfiguration', 'not done'],
   ];
-  for (const [deed, expected, done] of rows) {
-    it(`that meets ${name(deed)} is ${expected}`, async () => {
-      const authorized = await bench.authorized();
-      standIn.inject({ on: 'capture', do: deed });
-      assert.equal(toSummary(await bench.capture(authorized, patience(deed))), expected);
-      const capture = subject('capture', bench.newKey(), ORDER.amount);
-      assert.equal(toSummary(await bench.inquire(capture, authorized)), done === 'done' ? 'approved' : 'not-found');
+  for (const [fault, expected, done] of rows) {
+    it(`that meets ${name(fault)} is ${expected}`, async () => {
+      const authorized = await fixture.authorized();
+      fake.inject({ on: 'capture', do: fault });
+      assert.equal(toSummary(await fixture.capture(authorized, deadlineFor(fault))), expected);
+      const capture = subject('capture', fixture.newKey(), ORDER.amount);
+      assert.equal(toSummary(await fixture.inquire(capture, authorized)), done === 'done' ? 'approved' : 'not-found');
       assert.equal(
-        toSummary(await bench.abandon(capture, authorized)),
+        toSummary(await fixture.abandon(capture, authorized)),
         done === 'done' ? 'not-reversible' : 'not-found',
       );
     });
   }
 
   it('that is refused while the order cannot be read is unknown', async () => {
-    for (const deed of ['error-before', 'garbage', { status: 404 }] as const) {
-      const authorized = await bench.authorized();
-      standIn.inject({ on: 'capture', do: { status: 400 } });
-      standIn.inject({ on: 'get', do: deed });
-      assert.equal(toSummary(await bench.capture(authorized)), 'unknown');
+    for (const fault of ['error-before', 'garbage', { status: 404 }] as const) {
+      const authorized = await fixture.authorized();
+      fake.inject({ on: 'capture', do: { status: 400 } });
+      fake.inject({ on: 'get', do: fault });
+      assert.equal(toSummary(await fixture.capture(authorized)), 'unknown');
     }
   });
 
   it('of an order that was voided or failed at KOIN has failed', async () => {
-    const authorized = await bench.authorized();
-    const capture = subject('capture', bench.newKey(), ORDER.amount);
-    standIn.turn(authorized.operationRef, 'Voided');
-    assert.equal(toSummary(await bench.inquire(capture, authorized)), 'reversed');
-    assert.equal(toSummary(await bench.abandon(capture, authorized)), 'reversed-with-authorization');
-    standIn.turn(authorized.operationRef, 'Failed', 'Rejected');
-    assert.equal(toSummary(await bench.inquire(capture, authorized)), 'Declined Rejected');
-    assert.equal(toSummary(await bench.abandon(capture, authorized)), 'reversed-with-authorization');
-    assert.equal(toSummary(await bench.capture(authorized)), 'Declined Rejected');
+    const authorized = await fixture.authorized();
+    const capture = subject('capture', fixture.newKey(), ORDER.amount);
+    fake.setStatus(authorized.operationRef, 'Voided');
+    assert.equal(toSummary(await fixture.inquire(capture, authorized)), 'reversed');
+    assert.equal(toSummary(await fixture.abandon(capture, authorized)), 'reversed-with-authorization');
+    fake.setStatus(authorized.operationRef, 'Failed', 'Rejected');
+    assert.equal(toSummary(await fixture.inquire(capture, authorized)), 'Declined Rejected');
+    assert.equal(toSummary(await fixture.abandon(capture, authorized)), 'reversed-with-authorization');
+    assert.equal(toSummary(await fixture.capture(authorized)), 'Declined Rejected');
   });
 });
 
@@ -70,30 +70,30 @@ describe('a void at KOIN', () => {
   const rows: readonly FaultRow[] = [
     ...UNKNOWN_OUTCOME_FAULTS,
     ['wrong-reference', 'unknown', 'done'],
-    [{ says: 'Authorized' }, 'unknown', 'done'],
-    [{ says: 'Collected' }, 'unknown', 'done'],
+    [{ reportedStatus: 'Authorized' }, 'unknown', 'done'],
+    [{ reportedStatus: 'Collected' }, 'unknown', 'done'],
     ...[400, 404, 409].map((status): FaultRow => [{ status }, 'Declined InvalidData', 'not done']),
     [{ status: 403 }, 'ProcessorError InvalidConfiguration', 'not done'],
   ];
-  for (const [deed, expected, done] of rows) {
-    it(`that meets ${name(deed)} is ${expected}`, async () => {
-      const authorized = await bench.authorized();
-      standIn.inject({ on: 'cancel', do: deed });
-      assert.equal(toSummary(await bench.void(authorized, patience(deed))), expected);
+  for (const [fault, expected, done] of rows) {
+    it(`that meets ${name(fault)} is ${expected}`, async () => {
+      const authorized = await fixture.authorized();
+      fake.inject({ on: 'cancel', do: fault });
+      assert.equal(toSummary(await fixture.void(authorized, deadlineFor(fault))), expected);
       for (const type of ['authorization_void', 'expiry'] as const) {
-        const ending = subject(type, bench.newKey(), ORDER.amount);
-        assert.equal(toSummary(await bench.inquire(ending, authorized)), done === 'done' ? 'approved' : 'not-found');
-        assert.equal(toSummary(await bench.abandon(ending, authorized)), 'not-found');
+        const ending = subject(type, fixture.newKey(), ORDER.amount);
+        assert.equal(toSummary(await fixture.inquire(ending, authorized)), done === 'done' ? 'approved' : 'not-found');
+        assert.equal(toSummary(await fixture.abandon(ending, authorized)), 'not-found');
       }
     });
   }
 
   it('of an order that was collected or failed is refused', async () => {
-    const authorized = await bench.collected();
-    const ending = subject('authorization_void', bench.newKey(), ORDER.amount);
-    assert.equal(toSummary(await bench.inquire(ending, authorized)), 'Declined InvalidData');
-    standIn.turn(authorized.operationRef, 'Failed', 'Referred');
-    assert.equal(toSummary(await bench.inquire(ending, authorized)), 'Declined Referred');
+    const authorized = await fixture.collected();
+    const ending = subject('authorization_void', fixture.newKey(), ORDER.amount);
+    assert.equal(toSummary(await fixture.inquire(ending, authorized)), 'Declined InvalidData');
+    fake.setStatus(authorized.operationRef, 'Failed', 'Referred');
+    assert.equal(toSummary(await fixture.inquire(ending, authorized)), 'Declined Referred');
   });
 });
 
@@ -102,23 +102,28 @@ describe('a refund at KOIN', () => {
     ...UNKNOWN_OUTCOME_FAULTS,
     ['wrong-amount', 'unknown', 'done'],
     ['wrong-currency', 'unknown', 'done'],
-    [{ says: 'Done' }, 'unknown', 'done'],
+    [{ reportedStatus: 'Done' }, 'unknown', 'done'],
     [{ status: 400 }, 'Declined InvalidData', 'not done'],
     [{ status: 404 }, 'Declined InvalidData', 'not done'],
     [{ status: 409 }, 'unknown', 'not done'],
     [{ status: 401 }, 'ProcessorError InvalidConfiguration', 'not done'],
   ];
-  for (const [deed, expected, done] of rows) {
-    it(`that meets ${name(deed)} is ${expected}`, async () => {
-      const collected = await bench.collected();
-      const refund = subject('payment_refund', bench.newKey(), money(500n));
-      standIn.inject({ on: 'refund', do: deed });
+  for (const [fault, expected, done] of rows) {
+    it(`that meets ${name(fault)} is ${expected}`, async () => {
+      const collected = await fixture.collected();
+      const refund = subject('payment_refund', fixture.newKey(), money(500n));
+      fake.inject({ on: 'refund', do: fault });
       assert.equal(
-        toSummary(await bench.refund(collected, refund.amount, { key: refund.operationRef, signal: patience(deed) })),
+        toSummary(
+          await fixture.refund(collected, refund.amount, { key: refund.operationRef, signal: deadlineFor(fault) }),
+        ),
         expected,
       );
-      assert.equal(toSummary(await bench.inquire(refund, collected)), done === 'done' ? 'approved' : 'not-found');
-      assert.equal(toSummary(await bench.abandon(refund, collected)), done === 'done' ? 'not-reversible' : 'not-found');
+      assert.equal(toSummary(await fixture.inquire(refund, collected)), done === 'done' ? 'approved' : 'not-found');
+      assert.equal(
+        toSummary(await fixture.abandon(refund, collected)),
+        done === 'done' ? 'not-reversible' : 'not-found',
+      );
     });
   }
 });

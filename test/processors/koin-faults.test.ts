@@ -6,25 +6,25 @@ import type { KoinFault } from './fake-koin.ts';
 import { type FaultRow, name, UNKNOWN_OUTCOME_FAULTS } from './koin-fault-table.ts';
 import { KoinFixture, money, ORDER, subject, toSummary } from './koin-fixture.ts';
 
-const bench = new KoinFixture();
-const { standIn } = bench;
-const { books } = standIn;
+const fixture = new KoinFixture();
+const { fake } = fixture;
+const { ledger } = fake;
 
 /** A request that hangs is cut off when it hangs, not after a fixed time. */
-const patience = (deed: KoinFault): AbortSignal | undefined =>
-  deed === 'hang-before' || deed === 'hang-after' ? standIn.nextWait() : undefined;
+const deadlineFor = (fault: KoinFault): AbortSignal | undefined =>
+  fault === 'hang-before' || fault === 'hang-after' ? fake.nextWait() : undefined;
 
 const first = (key: string, processorId?: string): OperationRef =>
   subject('authorization', key, ORDER.amount, processorId);
 
-before(() => bench.start());
-after(() => bench.stop());
-afterEach(() => assert.deepEqual(standIn.violations, []));
+before(() => fixture.start());
+after(() => fixture.stop());
+afterEach(() => assert.deepEqual(fake.violations, []));
 
 describe('an authorization at KOIN', () => {
   const tokenizing: readonly FaultRow[] = [
     ...UNKNOWN_OUTCOME_FAULTS.filter(([, outcome]) => outcome === 'unknown').map(
-      ([deed]): FaultRow => [deed, 'not-sent'],
+      ([fault]): FaultRow => [fault, 'not-sent'],
     ),
     [{ delay: 20 }, 'approved'],
     [{ status: 200, body: '{}' }, 'not-sent'],
@@ -37,12 +37,12 @@ describe('an authorization at KOIN', () => {
     [{ status: 404 }, 'ProcessorError InvalidConfiguration'],
     [{ status: 409 }, 'unknown'],
   ];
-  for (const [deed, expected] of tokenizing) {
-    it(`whose card exchange meets ${name(deed)} is ${expected}`, async () => {
-      const key = bench.newKey();
-      standIn.inject({ on: 'tokenize', do: deed });
-      assert.equal(toSummary(await bench.authorize(key, ORDER, {}, patience(deed))), expected);
-      assert.equal(books.orders.has(key), expected === 'approved', 'an order only when it says so');
+  for (const [fault, expected] of tokenizing) {
+    it(`whose card exchange meets ${name(fault)} is ${expected}`, async () => {
+      const key = fixture.newKey();
+      fake.inject({ on: 'tokenize', do: fault });
+      assert.equal(toSummary(await fixture.authorize(key, ORDER, {}, deadlineFor(fault))), expected);
+      assert.equal(ledger.orders.has(key), expected === 'approved', 'an order only when it says so');
     });
   }
 
@@ -67,28 +67,28 @@ describe('an authorization at KOIN', () => {
     [{ becomes: 'Failed', reason: 'Undefined' }, 'ProcessorError Undefined'],
     [{ becomes: 'Failed' }, 'ProcessorError Undefined'],
     [{ becomes: 'Failed', reason: 'Connection Rejected' }, 'ProcessorError ConnectionRejected'],
-    [{ says: 'Failed', reason: 'Rejected' }, 'Declined Rejected', 'done'],
-    [{ says: 'Failed', reason: 'Undefined' }, 'approved', 'done'],
-    [{ says: 'Failed', reason: 'ConnectionRejected' }, 'approved', 'done'],
-    [{ says: 'ConnectionRefused' }, 'approved', 'done'],
-    [{ says: 'Approved' }, 'unknown', 'done'],
+    [{ reportedStatus: 'Failed', reason: 'Rejected' }, 'Declined Rejected', 'done'],
+    [{ reportedStatus: 'Failed', reason: 'Undefined' }, 'approved', 'done'],
+    [{ reportedStatus: 'Failed', reason: 'ConnectionRejected' }, 'approved', 'done'],
+    [{ reportedStatus: 'ConnectionRefused' }, 'approved', 'done'],
+    [{ reportedStatus: 'Approved' }, 'unknown', 'done'],
   ];
-  for (const [deed, expected, done] of creating) {
-    it(`that meets ${name(deed)} is ${expected}`, async () => {
-      const key = bench.newKey();
-      standIn.inject({ on: 'create', do: deed });
-      assert.equal(toSummary(await bench.authorize(key, ORDER, {}, patience(deed))), expected);
+  for (const [fault, expected, done] of creating) {
+    it(`that meets ${name(fault)} is ${expected}`, async () => {
+      const key = fixture.newKey();
+      fake.inject({ on: 'create', do: fault });
+      assert.equal(toSummary(await fixture.authorize(key, ORDER, {}, deadlineFor(fault))), expected);
       if (done === undefined) return;
-      assert.equal(toSummary(await bench.inquire(first(key))), done === 'done' ? 'approved' : 'not-found');
+      assert.equal(toSummary(await fixture.inquire(first(key))), done === 'done' ? 'approved' : 'not-found');
     });
   }
 
   it('whose response may hide an approval is unknown when the order cannot be read', async () => {
-    for (const deed of ['drop-after', 'error-before', 'garbage', { status: 404 }] as const) {
-      const key = bench.newKey();
-      standIn.inject({ on: 'create', do: { says: 'Failed', reason: 'Undefined' } });
-      standIn.inject({ on: 'get', do: deed });
-      assert.equal(toSummary(await bench.authorize(key)), 'unknown');
+    for (const fault of ['drop-after', 'error-before', 'garbage', { status: 404 }] as const) {
+      const key = fixture.newKey();
+      fake.inject({ on: 'create', do: { reportedStatus: 'Failed', reason: 'Undefined' } });
+      fake.inject({ on: 'get', do: fault });
+      assert.equal(toSummary(await fixture.authorize(key)), 'unknown');
     }
   });
 
@@ -97,38 +97,41 @@ describe('an authorization at KOIN', () => {
       ['Authorized', 'approved'],
       ['Failed', 'ProcessorError Undefined'],
     ] as const) {
-      const key = bench.newKey();
+      const key = fixture.newKey();
       const facts = { reference: key, businessId: undefined, account: 'ACC', currency: 'BRL', units: 15_005_600n };
-      books.book({ ...facts, country: 'BR', notificationUrls: [] }, { status });
-      assert.equal(toSummary(await bench.authorize(key)), expected);
-      assert.equal(books.orders.get(key)?.asked, 2);
+      ledger.book({ ...facts, country: 'BR', notificationUrls: [] }, { status });
+      assert.equal(toSummary(await fixture.authorize(key)), expected);
+      assert.equal(ledger.orders.get(key)?.requests, 2);
     }
   });
 
   it('that arrives after the deadline is found later', async () => {
-    const key = bench.newKey();
-    standIn.inject({ on: 'create', do: { delay: 100 } });
-    assert.equal(toSummary(await bench.authorize(key, ORDER, {}, standIn.nextWait())), 'unknown');
-    assert.equal(toSummary(await bench.inquire(first(key))), 'not-found');
-    while (!books.orders.has(key)) await new Promise((resolve) => setTimeout(resolve, 10));
-    assert.equal(toSummary(await bench.inquire(first(key))), 'approved');
+    const key = fixture.newKey();
+    fake.inject({ on: 'create', do: { delay: 100 } });
+    assert.equal(toSummary(await fixture.authorize(key, ORDER, {}, fake.nextWait())), 'unknown');
+    assert.equal(toSummary(await fixture.inquire(first(key))), 'not-found');
+    while (!ledger.orders.has(key)) await new Promise((resolve) => setTimeout(resolve, 10));
+    assert.equal(toSummary(await fixture.inquire(first(key))), 'approved');
   });
 
   it('with a wrong key is an invalid configuration, and so are later operations', async () => {
     const wrong = { 'private-key': 'sk_other' };
-    assert.equal(toSummary(await bench.authorize(bench.newKey(), ORDER, wrong)), 'ProcessorError InvalidConfiguration');
-    const authorized = await bench.authorized();
+    assert.equal(
+      toSummary(await fixture.authorize(fixture.newKey(), ORDER, wrong)),
+      'ProcessorError InvalidConfiguration',
+    );
+    const authorized = await fixture.authorized();
     const history = { referenceCode: undefined, operations: [authorized] };
-    const call = () => bench.call(bench.newKey(), wrong);
-    const told: (Outcome | InquiryResult | ReversalResult)[] = [
-      await bench.koin.capture(call(), history, ORDER.amount),
-      await bench.koin.void(call(), history),
-      await bench.koin.refund(call(), history, ORDER.amount),
-      await bench.koin.inquire(call(), history, authorized),
-      await bench.koin.reverse(call(), history, authorized),
+    const call = () => fixture.call(fixture.newKey(), wrong);
+    const results: (Outcome | InquiryResult | ReversalResult)[] = [
+      await fixture.koin.capture(call(), history, ORDER.amount),
+      await fixture.koin.void(call(), history),
+      await fixture.koin.refund(call(), history, ORDER.amount),
+      await fixture.koin.inquire(call(), history, authorized),
+      await fixture.koin.reverse(call(), history, authorized),
     ];
     const refusal = 'ProcessorError InvalidConfiguration';
-    assert.deepEqual(told.map(toSummary), [refusal, refusal, refusal, 'unknown', 'unknown']);
+    assert.deepEqual(results.map(toSummary), [refusal, refusal, refusal, 'unknown', 'unknown']);
   });
 });
 
@@ -138,7 +141,7 @@ describe('KOIN', () => {
     await gone.start();
     const authorized = await gone.authorized();
     const nameless = { ...authorized, processorId: undefined };
-    await gone.standIn.stop();
+    await gone.fake.stop();
     const outcomes = [
       await gone.authorize(gone.newKey()),
       await gone.capture(authorized),
@@ -158,24 +161,24 @@ describe('KOIN', () => {
   });
 
   it('makes no method throw with any response, and no random response is an approval', async () => {
-    const authorized = await bench.authorized();
-    const collected = await bench.collected();
+    const authorized = await fixture.authorized();
+    const collected = await fixture.collected();
     const kinds = ['tokenize', 'create', 'find', 'get', 'capture', 'cancel', 'refund'] as const;
     const bodies = fc.oneof(fc.json({ maxDepth: 3 }), fc.string());
     const statuses = fc.constantFrom(200, 201, 204, 400, 401, 404, 409, 500);
     await fc.assert(
       fc.asyncProperty(bodies, statuses, async (body, status) => {
-        for (const on of kinds) standIn.inject({ on, do: { status, body }, times: 3 });
-        const told = [
-          await bench.authorize(bench.newKey()),
-          await bench.capture(authorized),
-          await bench.void(authorized),
-          await bench.refund(collected, money(1n)),
-          await bench.inquire(authorized),
-          await bench.abandon(collected),
+        for (const on of kinds) fake.inject({ on, do: { status, body }, times: 3 });
+        const results = [
+          await fixture.authorize(fixture.newKey()),
+          await fixture.capture(authorized),
+          await fixture.void(authorized),
+          await fixture.refund(collected, money(1n)),
+          await fixture.inquire(authorized),
+          await fixture.abandon(collected),
         ];
-        standIn.forgetFaults();
-        for (const each of told)
+        fake.forgetFaults();
+        for (const each of results)
           assert.ok(each.kind !== 'approved' && each.kind !== 'pending' && each.kind !== 'reversed');
       }),
       { numRuns: 60 },

@@ -53,24 +53,24 @@ export const ORDER_WITH_ANTIFRAUD: Order = { ...ORDER, fingerprintSessionId: 'se
 
 /** A processor, its fake KOIN, and the calls of the processor interface for one payment. */
 export class KoinFixture {
-  readonly standIn: FakeKoin;
+  readonly fake: FakeKoin;
   readonly koin: Koin;
   readonly #connections = new OutboundHttp(new ProcessorHosts());
   #url = '';
   #keys = 0;
 
   constructor(options: ConstructorParameters<typeof FakeKoin>[0] = {}) {
-    this.standIn = new FakeKoin(options);
+    this.fake = new FakeKoin(options);
     this.koin = new Koin({ outboundHttp: this.#connections });
   }
 
   async start(): Promise<void> {
-    this.#url = (await this.standIn.start()).url;
+    this.#url = (await this.fake.start()).url;
   }
 
   async stop(): Promise<void> {
     this.#connections.close();
-    await this.standIn.stop();
+    await this.fake.stop();
   }
 
   /** 25 letters, as in the references of the service. */
@@ -82,10 +82,10 @@ export class KoinFixture {
   }
 
   call(key: string, settings: ProcessorSettings = {}, signal = AbortSignal.timeout(10_000)): ProcessorCall {
-    const given = { 'base-url': this.#url, 'private-key': 'sk_test', account: 'ACC', ...settings };
+    const values = { 'base-url': this.#url, 'private-key': 'sk_test', account: 'ACC', ...settings };
     return {
       tenant: { account: 'acc_1', environment: 'sandbox' },
-      settings: effectiveSettings(this.koin.settings, given),
+      settings: effectiveSettings(this.koin.settings, values),
       operationRef: key,
       signal,
     };
@@ -101,13 +101,13 @@ export class KoinFixture {
   async authorized(amount = ORDER.amount): Promise<OperationRef> {
     const key = this.newKey();
     const outcome = await this.authorize(key, { ...ORDER, amount });
-    assert.equal(outcome.kind, 'approved', JSON.stringify(this.standIn.violations));
-    return subject('authorization', key, amount, this.standIn.books.orders.get(key)?.id);
+    assert.equal(outcome.kind, 'approved', JSON.stringify(this.fake.violations));
+    return subject('authorization', key, amount, this.fake.ledger.orders.get(key)?.id);
   }
 
   async collected(amount = ORDER.amount): Promise<OperationRef> {
     const first = await this.authorized(amount);
-    this.standIn.turn(first.operationRef, 'Collected');
+    this.fake.setStatus(first.operationRef, 'Collected');
     return first;
   }
 
@@ -156,15 +156,17 @@ export const subject = (
 });
 
 /** No result may contain card data, though the fake repeats it in every message. */
-export function withoutCardData<T extends object>(told: T): T {
-  const text = JSON.stringify(told, (_, value) => (typeof value === 'bigint' || typeof value === 'number' ? 0 : value));
+export function withoutCardData<T extends object>(result: T): T {
+  const text = JSON.stringify(result, (_, value) =>
+    typeof value === 'bigint' || typeof value === 'number' ? 0 : value,
+  );
   for (const secret of [PAN, CVV, 'sk_test', 'cannot process']) assert.ok(!text.includes(secret), text);
-  return told;
+  return result;
 }
 
 /** Formats a result as its kind, with the reason of a failure. */
-export function toSummary(told: Outcome | InquiryResult | ReversalResult): string {
-  if (told.kind === 'refused') return `${told.failure.status} ${told.failure.reason}`;
-  if (told.kind === 'approved' && told.captured !== undefined) return 'approved, captured';
-  return told.kind;
+export function toSummary(result: Outcome | InquiryResult | ReversalResult): string {
+  if (result.kind === 'refused') return `${result.failure.status} ${result.failure.reason}`;
+  if (result.kind === 'approved' && result.captured !== undefined) return 'approved, captured';
+  return result.kind;
 }

@@ -10,7 +10,7 @@ export interface RefundEntry {
   readonly units: bigint;
   status: RefundStatus;
   /** How often its reference was sent; it is executed the first time only. */
-  asked: number;
+  requests: number;
 }
 
 export interface OrderEntry {
@@ -27,7 +27,7 @@ export interface OrderEntry {
   status: OrderStatus;
   reason: string | undefined;
   /** How often the order was received with this reference. */
-  asked: number;
+  requests: number;
   /** How often each operation changed something. */
   captures: number;
   cancels: number;
@@ -37,8 +37,8 @@ const SCALE = 4;
 
 /** Parses a plain decimal with four decimals at most. */
 export function unitsOf(decimal: string): bigint {
-  const [whole = '', fraction = ''] = decimal.split('.');
-  return BigInt(whole + fraction.padEnd(SCALE, '0'));
+  const [integer = '', fraction = ''] = decimal.split('.');
+  return BigInt(integer + fraction.padEnd(SCALE, '0'));
 }
 
 export function decimalOfUnits(units: bigint): string {
@@ -89,12 +89,12 @@ export class KoinLedger {
 
   /** Undefined when the reference was used before. */
   book(
-    facts: Omit<OrderEntry, 'id' | 'refunds' | 'asked' | 'captures' | 'cancels' | 'status' | 'reason'>,
+    facts: Omit<OrderEntry, 'id' | 'refunds' | 'requests' | 'captures' | 'cancels' | 'status' | 'reason'>,
     fate: OrderResult,
   ) {
     const before = this.orders.get(facts.reference);
     if (before !== undefined) {
-      before.asked++;
+      before.requests++;
       return undefined;
     }
     const { status, reason } = fate;
@@ -102,7 +102,7 @@ export class KoinLedger {
       ...facts,
       id: this.newId(),
       refunds: [],
-      asked: 1,
+      requests: 1,
       captures: 0,
       cancels: 0,
       status,
@@ -131,11 +131,11 @@ export class KoinLedger {
   refund(order: OrderEntry, reference: string, units: bigint, status: RefundStatus): RefundEntry | undefined {
     const before = order.refunds.find((refund) => refund.reference === reference);
     if (before !== undefined) {
-      before.asked++;
+      before.requests++;
       return before.units === units ? before : undefined;
     }
     if (order.status !== 'Collected' || units <= 0n || units > order.units - refundedAmount(order)) return undefined;
-    const refund: RefundEntry = { id: this.newId(), reference, units, status, asked: 1 };
+    const refund: RefundEntry = { id: this.newId(), reference, units, status, requests: 1 };
     order.refunds.push(refund);
     return refund;
   }

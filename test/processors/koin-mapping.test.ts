@@ -24,11 +24,11 @@ const failureOf = (body: Json): string => {
 };
 
 /** Any case, blanks anywhere. */
-const respelt = (word: string): fc.Arbitrary<string> =>
+const respelt = (name: string): fc.Arbitrary<string> =>
   fc
-    .array(fc.tuple(fc.boolean(), fc.constantFrom('', '', ' ')), { minLength: word.length, maxLength: word.length })
+    .array(fc.tuple(fc.boolean(), fc.constantFrom('', '', ' ')), { minLength: name.length, maxLength: name.length })
     .map((changes) =>
-      [...word]
+      [...name]
         .map((letter, index) => {
           const [isUpper, blank] = changes[index] ?? [false, ''];
           return (isUpper ? letter.toUpperCase() : letter.toLowerCase()) + blank;
@@ -53,18 +53,18 @@ describe('statuses of KOIN', () => {
 
   it('are these', () => assert.deepEqual(ORDER_STATUSES, expected));
 
-  for (const [word, kind] of Object.entries(expected)) {
-    it(`${word} is ${kind}, in every spelling`, () => {
+  for (const [name, kind] of Object.entries(expected)) {
+    it(`${name} is ${kind}, in every spelling`, () => {
       fc.assert(
-        fc.property(respelt(word), (spelt) => parseOrderState(status(spelt))?.kind === kind),
+        fc.property(respelt(name), (spelt) => parseOrderState(status(spelt))?.kind === kind),
         { numRuns: 20 },
       );
     });
   }
 
   it('any other status is undefined', () => {
-    for (const word of ['', 'Approved', 'constructor', '__proto__', 'Authorised'])
-      assert.equal(parseOrderState(status(word)), undefined);
+    for (const name of ['', 'Approved', 'constructor', '__proto__', 'Authorised'])
+      assert.equal(parseOrderState(status(name)), undefined);
     for (const body of [null, 1, [], {}, { status: null }, { status: { type: 1 } }])
       assert.equal(parseOrderState(body), undefined);
   });
@@ -94,10 +94,10 @@ describe('reasons of KOIN', () => {
 
   it('are these', () => assert.deepEqual(Object.keys(FAILURE_REASONS).sort(), Object.keys(expected).sort()));
 
-  for (const [word, failed] of Object.entries(expected)) {
-    it(`${word} is ${failed}, in every spelling`, () => {
+  for (const [name, failed] of Object.entries(expected)) {
+    it(`${name} is ${failed}, in every spelling`, () => {
       fc.assert(
-        fc.property(respelt(word), (spelt) => failureOf(status('Failed', spelt)) === failed),
+        fc.property(respelt(name), (spelt) => failureOf(status('Failed', spelt)) === failed),
         { numRuns: 20 },
       );
     });
@@ -112,8 +112,8 @@ describe('reasons of KOIN', () => {
     assert.equal(failureOf(status('Failed', 'Rejected', 'Denied')), 'Declined Antifraud'));
 
   it('two of them may hide an approval', () => {
-    const hiding = Object.keys(expected).filter((word) => {
-      const standing = parseOrderState(status('Failed', word));
+    const hiding = Object.keys(expected).filter((name) => {
+      const standing = parseOrderState(status('Failed', name));
       return standing?.kind === 'failed' && standing.mayHideApproval;
     });
     assert.deepEqual(hiding, ['Undefined', 'Connection Rejected', 'ConnectionRejected', 'ConnectionRefused']);
@@ -154,12 +154,13 @@ describe('an order', () => {
   });
 
   it('has the first available id', () => {
-    const particulars = (given: Json) => parseOrder({ ...body, transaction: { provider_reference: given } })?.details;
-    assert.equal(particulars({ tid: 't', payment_id: 'p' })?.reconciliationId, 't');
-    assert.equal(particulars({ tid: 't', payment_id: 'p' })?.networkId, 't');
-    assert.equal(particulars({ payment_id: 'p' })?.reconciliationId, 'p');
-    assert.equal(particulars({ payment_id: 'p' })?.networkId, undefined);
-    assert.equal(particulars({ nsu: PAN, tid: 't' })?.reconciliationId, 't', 'a card number is no id');
+    const detailsOf = (reference: Json) =>
+      parseOrder({ ...body, transaction: { provider_reference: reference } })?.details;
+    assert.equal(detailsOf({ tid: 't', payment_id: 'p' })?.reconciliationId, 't');
+    assert.equal(detailsOf({ tid: 't', payment_id: 'p' })?.networkId, 't');
+    assert.equal(detailsOf({ payment_id: 'p' })?.reconciliationId, 'p');
+    assert.equal(detailsOf({ payment_id: 'p' })?.networkId, undefined);
+    assert.equal(detailsOf({ nsu: PAN, tid: 't' })?.reconciliationId, 't', 'a card number is no id');
   });
 
   it('expires only while it is open or authorized', () => {

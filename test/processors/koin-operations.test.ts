@@ -13,26 +13,26 @@ import {
   toSummary,
 } from './koin-fixture.ts';
 
-const bench = new KoinFixture();
-const { standIn } = bench;
-const { books } = standIn;
+const fixture = new KoinFixture();
+const { fake } = fixture;
+const { ledger } = fake;
 const bookOf = (key: string) => {
-  const order = books.orders.get(key);
+  const order = ledger.orders.get(key);
   assert.ok(order);
   return order;
 };
 
 describe('KOIN', () => {
-  before(() => bench.start());
-  after(() => bench.stop());
-  afterEach(() => assert.deepEqual(standIn.violations, []));
+  before(() => fixture.start());
+  after(() => fixture.stop());
+  afterEach(() => assert.deepEqual(fake.violations, []));
 
   it('can neither sell in one call nor capture in part', () =>
-    assert.deepEqual(bench.koin.capabilities, { sale: false, partialCapture: false, notFoundThreshold: 3 }));
+    assert.deepEqual(fixture.koin.capabilities, { sale: false, partialCapture: false, notFoundThreshold: 3 }));
 
   it('authorizes, with our operation reference', async () => {
-    const key = bench.newKey();
-    const outcome = await bench.authorize(key);
+    const key = fixture.newKey();
+    const outcome = await fixture.authorize(key);
     const { id, businessId, country, status, notificationUrls } = bookOf(key);
     assert.deepEqual([businessId, country, status, notificationUrls], ['shop-1', 'BR', 'Authorized', []]);
     assert.equal(outcome.kind, 'approved');
@@ -49,7 +49,7 @@ describe('KOIN', () => {
   });
 
   it('sends the members of its contract: document, phone, store, descriptor, installments, items amount, notifications', async () => {
-    const key = bench.newKey();
+    const key = fixture.newKey();
     const cardholder = {
       ...ORDER.cardholder,
       documentType: 'CPF',
@@ -65,14 +65,17 @@ describe('KOIN', () => {
       itemsAmount: money(100n),
       notificationUrl: 'https://vault.example/notifications/koin/abc',
     };
-    assert.equal((await bench.authorize(key, order, { 'store-code': 'SHOP', 'country-code': 'BR' })).kind, 'approved');
+    assert.equal(
+      (await fixture.authorize(key, order, { 'store-code': 'SHOP', 'country-code': 'BR' })).kind,
+      'approved',
+    );
     assert.deepEqual(bookOf(key).notificationUrls, ['https://vault.example/notifications/koin/abc']);
   });
 
   it('omits a reference code that KOIN does not accept', async () => {
     for (const referenceCode of ['with blank', 'x'.repeat(51), undefined]) {
-      const key = bench.newKey();
-      assert.equal((await bench.authorize(key, { ...ORDER, referenceCode })).kind, 'approved');
+      const key = fixture.newKey();
+      assert.equal((await fixture.authorize(key, { ...ORDER, referenceCode })).kind, 'approved');
       assert.equal(bookOf(key).businessId, undefined);
     }
   });
@@ -100,122 +103,122 @@ describe('KOIN', () => {
         cardholder: { ...ORDER_WITH_ANTIFRAUD.cardholder, ...person },
       };
       const settings = { antifraud: 'true', 'store-category': '5942' };
-      assert.equal((await bench.authorize(bench.newKey(), order, settings)).kind, 'approved');
+      assert.equal((await fixture.authorize(fixture.newKey(), order, settings)).kind, 'approved');
     }
   });
 
   it('without antifraud accepts documents of other countries in Argentina only', async () => {
     for (const country of ['AR', 'CO']) {
       const cardholder = { country, documentType: 'DNI', documentNumber: '30123456' };
-      assert.equal((await bench.authorize(bench.newKey(), { ...ORDER, cardholder })).kind, 'approved');
+      assert.equal((await fixture.authorize(fixture.newKey(), { ...ORDER, cardholder })).kind, 'approved');
     }
   });
 
   it('captures the full amount, and returns no id of its own', async () => {
-    const first = await bench.authorized();
-    const outcome = await bench.capture(first);
+    const first = await fixture.authorized();
+    const outcome = await fixture.capture(first);
     assert.equal(toSummary(outcome), 'approved');
     assert.equal(outcome.kind === 'approved' && outcome.details.processorId, undefined);
     assert.equal(bookOf(first.operationRef).captures, 1);
-    assert.equal(toSummary(await bench.inquire(first)), 'approved, captured');
+    assert.equal(toSummary(await fixture.inquire(first)), 'approved, captured');
   });
 
   it('never captures another amount', async () => {
-    const first = await bench.authorized();
-    const call = bench.call(bench.newKey());
-    const outcome = await bench.koin.capture(call, historyOf(first), money(1n));
+    const first = await fixture.authorized();
+    const call = fixture.call(fixture.newKey());
+    const outcome = await fixture.koin.capture(call, historyOf(first), money(1n));
     assert.equal(toSummary(outcome), 'Declined InvalidData');
     assert.equal(bookOf(first.operationRef).captures, 0);
   });
 
   it('finds the order by our reference when KOIN’s id is unknown', async () => {
-    const first = await bench.authorized();
+    const first = await fixture.authorized();
     const nameless = { ...first, processorId: undefined };
-    assert.equal(toSummary(await bench.capture(nameless)), 'approved');
-    assert.equal(toSummary(await bench.refund(nameless, money(1n))), 'approved');
-    const other = { ...(await bench.authorized()), processorId: undefined };
-    assert.equal(toSummary(await bench.void(other)), 'approved');
-    const nobody = subject('authorization', bench.newKey(), ORDER.amount);
-    assert.equal(toSummary(await bench.capture(nobody)), 'Declined InvalidData');
-    assert.equal(toSummary(await bench.void(nobody)), 'Declined InvalidData');
+    assert.equal(toSummary(await fixture.capture(nameless)), 'approved');
+    assert.equal(toSummary(await fixture.refund(nameless, money(1n))), 'approved');
+    const other = { ...(await fixture.authorized()), processorId: undefined };
+    assert.equal(toSummary(await fixture.void(other)), 'approved');
+    const unknown = subject('authorization', fixture.newKey(), ORDER.amount);
+    assert.equal(toSummary(await fixture.capture(unknown)), 'Declined InvalidData');
+    assert.equal(toSummary(await fixture.void(unknown)), 'Declined InvalidData');
   });
 
   it('accepts an automatic capture of KOIN as the capture', async () => {
-    const first = await bench.collected();
-    assert.equal(toSummary(await bench.capture(first)), 'approved');
+    const first = await fixture.collected();
+    assert.equal(toSummary(await fixture.capture(first)), 'approved');
     assert.equal(bookOf(first.operationRef).captures, 0);
   });
 
   it('refuses a capture after a void, and a void after a capture', async () => {
-    const first = await bench.authorized();
-    assert.equal(toSummary(await bench.void(first)), 'approved');
-    assert.equal(toSummary(await bench.capture(first)), 'Declined InvalidData');
-    const second = await bench.collected();
-    assert.equal(toSummary(await bench.void(second)), 'Declined InvalidData');
+    const first = await fixture.authorized();
+    assert.equal(toSummary(await fixture.void(first)), 'approved');
+    assert.equal(toSummary(await fixture.capture(first)), 'Declined InvalidData');
+    const second = await fixture.collected();
+    assert.equal(toSummary(await fixture.void(second)), 'Declined InvalidData');
     assert.equal(bookOf(second.operationRef).status, 'Collected');
   });
 
   it('voids once and confirms a second void', async () => {
     for (const status of ['Authorized', 'Opened'] as const) {
-      const first = await bench.authorized();
-      standIn.turn(first.operationRef, status);
-      assert.equal(toSummary(await bench.void(first)), 'approved');
-      assert.equal(toSummary(await bench.void(first)), 'approved');
+      const first = await fixture.authorized();
+      fake.setStatus(first.operationRef, status);
+      assert.equal(toSummary(await fixture.void(first)), 'approved');
+      assert.equal(toSummary(await fixture.void(first)), 'approved');
       assert.equal(bookOf(first.operationRef).cancels, 1);
     }
   });
 
   it('refunds in parts up to the amount, each with its reference', async () => {
-    const first = await bench.collected(money(1000n));
-    const key = bench.newKey();
-    const outcome = await bench.refund(first, money(400n), { key });
+    const first = await fixture.collected(money(1000n));
+    const key = fixture.newKey();
+    const outcome = await fixture.refund(first, money(400n), { key });
     const [booked] = bookOf(first.operationRef).refunds;
     assert.deepEqual(outcome, { kind: 'approved', details: { processorId: booked?.id, responseCode: '00' } });
     assert.equal(booked?.reference, key);
-    assert.equal(toSummary(await bench.refund(first, money(601n))), 'Declined InvalidData');
-    assert.equal(toSummary(await bench.refund(first, money(600n))), 'approved');
-    assert.equal(toSummary(await bench.refund(first, money(1n))), 'Declined InvalidData');
-    const uncollected = await bench.authorized();
-    assert.equal(toSummary(await bench.refund(uncollected, money(1n))), 'Declined InvalidData');
+    assert.equal(toSummary(await fixture.refund(first, money(601n))), 'Declined InvalidData');
+    assert.equal(toSummary(await fixture.refund(first, money(600n))), 'approved');
+    assert.equal(toSummary(await fixture.refund(first, money(1n))), 'Declined InvalidData');
+    const uncollected = await fixture.authorized();
+    assert.equal(toSummary(await fixture.refund(uncollected, money(1n))), 'Declined InvalidData');
   });
 
   it('reports refunds in progress and failed ones', async () => {
-    const first = await bench.collected();
-    standIn.inject({ on: 'refund', do: { becomes: 'InProgress' } });
-    standIn.inject({ on: 'refund', do: { becomes: 'Failed' } });
-    assert.equal(toSummary(await bench.refund(first, money(1n))), 'pending');
-    assert.equal(toSummary(await bench.refund(first, money(1n))), 'ProcessorError Undefined');
+    const first = await fixture.collected();
+    fake.inject({ on: 'refund', do: { becomes: 'InProgress' } });
+    fake.inject({ on: 'refund', do: { becomes: 'Failed' } });
+    assert.equal(toSummary(await fixture.refund(first, money(1n))), 'pending');
+    assert.equal(toSummary(await fixture.refund(first, money(1n))), 'ProcessorError Undefined');
   });
 
   it('reports an order that changes later', async () => {
-    const key = bench.newKey();
-    standIn.inject({ on: 'create', do: { becomes: 'Opened' } });
-    assert.equal(toSummary(await bench.authorize(key)), 'pending');
+    const key = fixture.newKey();
+    fake.inject({ on: 'create', do: { becomes: 'Opened' } });
+    assert.equal(toSummary(await fixture.authorize(key)), 'pending');
     const first = subject('authorization', key, ORDER.amount, bookOf(key).id);
-    const turns = [
+    const changes = [
       ['Opened', 'pending'],
       ['Authorized', 'approved'],
       ['Collected', 'approved, captured'],
       ['Cancelled', 'reversed'],
       ['Voided', 'reversed'],
     ] as const;
-    for (const [status, expected] of turns) {
-      standIn.turn(key, status);
-      assert.equal(toSummary(await bench.inquire(first)), expected);
-      assert.equal(toSummary(await bench.inquire({ ...first, processorId: undefined })), expected);
+    for (const [status, expected] of changes) {
+      fake.setStatus(key, status);
+      assert.equal(toSummary(await fixture.inquire(first)), expected);
+      assert.equal(toSummary(await fixture.inquire({ ...first, processorId: undefined })), expected);
     }
-    standIn.turn(key, 'Failed', 'Antifrad');
-    assert.equal(toSummary(await bench.inquire(first)), 'Declined Antifraud');
+    fake.setStatus(key, 'Failed', 'Antifrad');
+    assert.equal(toSummary(await fixture.inquire(first)), 'Declined Antifraud');
   });
 
   it('uses the hosts of the settings', async () => {
-    const key = bench.newKey();
+    const key = fixture.newKey();
     const elsewhere = new KoinFixture();
     await elsewhere.start();
     // The card is sent to one host, the order to the other, which has never seen its token.
-    const call = elsewhere.call(key, { 'tokenize-url': bench.call(key).settings['base-url'] ?? '' });
+    const call = elsewhere.call(key, { 'tokenize-url': fixture.call(key).settings['base-url'] ?? '' });
     assert.equal(toSummary(await elsewhere.koin.authorize(call, ORDER, CARD)), 'Declined InvalidData');
-    assert.deepEqual([elsewhere.standIn.requests, standIn.requests.at(-1)], [['create'], 'tokenize']);
+    assert.deepEqual([elsewhere.fake.requests, fake.requests.at(-1)], [['create'], 'tokenize']);
     await elsewhere.stop();
   });
 
@@ -227,13 +230,13 @@ describe('KOIN', () => {
     await other.start();
     const key = other.newKey();
     await other.authorize(key, { ...ORDER, notificationUrl: 'https://vault.example/n' });
-    await other.standIn.notify(key);
-    other.standIn.turn(key, 'Collected');
-    await other.standIn.notify(key, { times: 2, late: 5 });
+    await other.fake.notify(key);
+    other.fake.setStatus(key, 'Collected');
+    await other.fake.notify(key, { times: 2, late: 5 });
     await other.stop();
     assert.deepEqual(
       heard,
-      ['Authorized', 'Collected', 'Collected'].map((word) => `https://vault.example/n ${word}`),
+      ['Authorized', 'Collected', 'Collected'].map((name) => `https://vault.example/n ${name}`),
     );
   });
 });

@@ -5,14 +5,14 @@ import type { KoinFault } from './fake-koin.ts';
 import type { KoinRequestKind } from './fake-koin-api.ts';
 import { KoinFixture, money, ORDER, subject, toSummary } from './koin-fixture.ts';
 
-const bench = new KoinFixture();
-const { standIn } = bench;
-const { books } = standIn;
-const refundsOf = ({ operationRef }: OperationRef) => books.orders.get(operationRef)?.refunds ?? [];
+const fixture = new KoinFixture();
+const { fake } = fixture;
+const { ledger } = fake;
+const refundsOf = ({ operationRef }: OperationRef) => ledger.orders.get(operationRef)?.refunds ?? [];
 
-before(() => bench.start());
-after(() => bench.stop());
-afterEach(() => assert.deepEqual(standIn.violations, []));
+before(() => fixture.start());
+after(() => fixture.stop());
+afterEach(() => assert.deepEqual(fake.violations, []));
 
 describe('an inquiry at KOIN', () => {
   const BLIND: readonly KoinFault[] = [
@@ -22,46 +22,53 @@ describe('an inquiry at KOIN', () => {
     'wrong-amount',
     'wrong-currency',
     'wrong-reference',
-    { says: 'Whatever' },
+    { reportedStatus: 'Whatever' },
     { status: 401 },
     { status: 404, body: '<html>no route</html>' },
     { status: 404, body: '{"message":"no route"}' },
     { status: 200, body: '[]' },
     { status: 200, body: '' },
   ];
-  for (const deed of BLIND) {
-    it(`that meets ${JSON.stringify(deed)} is unknown`, async () => {
-      const first = await bench.authorized();
+  for (const fault of BLIND) {
+    it(`that meets ${JSON.stringify(fault)} is unknown`, async () => {
+      const first = await fixture.authorized();
       for (const [on, processorId] of [
         ['get', first.processorId],
         ['find', undefined],
       ] as const) {
-        standIn.inject({ on, do: deed });
-        assert.equal(toSummary(await bench.inquire({ ...first, processorId })), 'unknown', on);
+        fake.inject({ on, do: fault });
+        assert.equal(toSummary(await fixture.inquire({ ...first, processorId })), 'unknown', on);
       }
     });
   }
 
   it('is not found after a 404 of KOIN, in its error format or empty', async () => {
-    const nobody = subject('authorization', bench.newKey(), ORDER.amount);
-    assert.equal(toSummary(await bench.inquire(nobody)), 'not-found');
-    standIn.inject({ on: 'find', do: { status: 404, body: '' } });
-    assert.equal(toSummary(await bench.inquire(nobody)), 'not-found');
+    const unknown = subject('authorization', fixture.newKey(), ORDER.amount);
+    assert.equal(toSummary(await fixture.inquire(unknown)), 'not-found');
+    fake.inject({ on: 'find', do: { status: 404, body: '' } });
+    assert.equal(toSummary(await fixture.inquire(unknown)), 'not-found');
   });
 
   it('does not conclude from a missing order that a capture, refund or void is missing', async () => {
-    const first = await bench.authorized();
+    const first = await fixture.authorized();
     for (const type of ['capture', 'payment_refund', 'authorization_void', 'expiry'] as const) {
-      standIn.inject({ on: 'get', do: { status: 404 } });
-      assert.equal(toSummary(await bench.inquire(subject(type, bench.newKey(), ORDER.amount), first)), 'unknown', type);
+      fake.inject({ on: 'get', do: { status: 404 } });
+      assert.equal(
+        toSummary(await fixture.inquire(subject(type, fixture.newKey(), ORDER.amount), first)),
+        'unknown',
+        type,
+      );
     }
-    standIn.inject({ on: 'get', do: { status: 404 } });
-    assert.equal(toSummary(await bench.abandon(subject('capture', bench.newKey(), ORDER.amount), first)), 'unknown');
+    fake.inject({ on: 'get', do: { status: 404 } });
+    assert.equal(
+      toSummary(await fixture.abandon(subject('capture', fixture.newKey(), ORDER.amount), first)),
+      'unknown',
+    );
   });
 
   it('sends nothing that changes an order', async () => {
-    const first = await bench.collected();
-    const before = standIn.requests.length;
+    const first = await fixture.collected();
+    const before = fake.requests.length;
     for (const type of [
       'authorization',
       'payment',
@@ -70,21 +77,21 @@ describe('an inquiry at KOIN', () => {
       'authorization_void',
       'expiry',
     ] as const) {
-      await bench.inquire({ ...first, type }, first);
+      await fixture.inquire({ ...first, type }, first);
     }
-    const since = new Set<KoinRequestKind>(standIn.requests.slice(before));
+    const since = new Set<KoinRequestKind>(fake.requests.slice(before));
     assert.deepEqual([...since].sort(), ['get', 'get-refund']);
   });
 });
 
 describe('a refund whose outcome is unknown', () => {
-  const unknownRefund = (minor = 500n) => subject('payment_refund', bench.newKey(), money(minor));
+  const unknownRefund = (minor = 500n) => subject('payment_refund', fixture.newKey(), money(minor));
 
   it('is found by its id where that is known', async () => {
-    const first = await bench.collected();
+    const first = await fixture.collected();
     const refund = unknownRefund();
-    standIn.inject({ on: 'refund', do: { becomes: 'InProgress' } });
-    const outcome = await bench.refund(first, refund.amount, { key: refund.operationRef });
+    fake.inject({ on: 'refund', do: { becomes: 'InProgress' } });
+    const outcome = await fixture.refund(first, refund.amount, { key: refund.operationRef });
     assert.ok(outcome.kind === 'pending');
     const named = { ...refund, processorId: outcome.details.processorId };
     const [booked] = refundsOf(first);
@@ -95,75 +102,75 @@ describe('a refund whose outcome is unknown', () => {
       ['Failed', 'ProcessorError Undefined'],
     ] as const) {
       booked.status = status;
-      assert.equal(toSummary(await bench.inquire(named, first)), expected);
-      assert.equal(toSummary(await bench.inquire(named, { ...first, processorId: undefined })), expected);
+      assert.equal(toSummary(await fixture.inquire(named, first)), expected);
+      assert.equal(toSummary(await fixture.inquire(named, { ...first, processorId: undefined })), expected);
     }
-    assert.equal(toSummary(await bench.abandon(named, first)), 'reversed', 'a failed one leaves nothing');
+    assert.equal(toSummary(await fixture.abandon(named, first)), 'reversed', 'a failed one leaves nothing');
     booked.status = 'Refunded';
-    standIn.inject({ on: 'get-refund', do: 'wrong-amount' });
-    assert.equal(toSummary(await bench.inquire(named, first)), 'unknown');
-    standIn.inject({ on: 'get-refund', do: { status: 404 } });
-    assert.equal(toSummary(await bench.inquire(named, first)), 'unknown');
+    fake.inject({ on: 'get-refund', do: 'wrong-amount' });
+    assert.equal(toSummary(await fixture.inquire(named, first)), 'unknown');
+    fake.inject({ on: 'get-refund', do: { status: 404 } });
+    assert.equal(toSummary(await fixture.inquire(named, first)), 'unknown');
   });
 
   it('is the one with its amount that belongs to no other refund', async () => {
-    const first = await bench.collected();
+    const first = await fixture.collected();
     const earlier = unknownRefund();
-    await bench.refund(first, earlier.amount, { key: earlier.operationRef });
+    await fixture.refund(first, earlier.amount, { key: earlier.operationRef });
     const named = { ...earlier, processorId: refundsOf(first)[0]?.id };
     const refund = unknownRefund();
-    assert.equal(toSummary(await bench.inquire(refund, first, named)), 'not-found');
+    assert.equal(toSummary(await fixture.inquire(refund, first, named)), 'not-found');
     assert.equal(
-      toSummary(await bench.inquire(refund, first, earlier)),
+      toSummary(await fixture.inquire(refund, first, earlier)),
       'not-found',
       'an earlier one without id counts, too',
     );
-    await bench.refund(first, money(499n));
-    assert.equal(toSummary(await bench.inquire(refund, first, named)), 'not-found', 'another amount');
-    standIn.inject({ on: 'refund', do: 'drop-after' });
-    assert.equal(toSummary(await bench.refund(first, refund.amount, { key: refund.operationRef })), 'unknown');
-    const found = await bench.inquire(refund, first, named);
+    await fixture.refund(first, money(499n));
+    assert.equal(toSummary(await fixture.inquire(refund, first, named)), 'not-found', 'another amount');
+    fake.inject({ on: 'refund', do: 'drop-after' });
+    assert.equal(toSummary(await fixture.refund(first, refund.amount, { key: refund.operationRef })), 'unknown');
+    const found = await fixture.inquire(refund, first, named);
     assert.ok(found.kind === 'approved');
     assert.equal(
       found.details.processorId,
       refundsOf(first).find(({ reference }) => reference === refund.operationRef)?.id,
     );
-    assert.equal(toSummary(await bench.inquire(refund, first)), 'unknown', 'two refunds without an operation');
+    assert.equal(toSummary(await fixture.inquire(refund, first)), 'unknown', 'two refunds without an operation');
   });
 
   it('is never an earlier one that failed', async () => {
-    const first = await bench.collected();
-    standIn.inject({ on: 'refund', do: { becomes: 'Failed' } });
-    await bench.refund(first, money(500n));
-    assert.equal(toSummary(await bench.inquire(unknownRefund(), first)), 'not-found');
+    const first = await fixture.collected();
+    fake.inject({ on: 'refund', do: { becomes: 'Failed' } });
+    await fixture.refund(first, money(500n));
+    assert.equal(toSummary(await fixture.inquire(unknownRefund(), first)), 'not-found');
   });
 });
 
 describe('a time-out reversal of an authorization', () => {
   for (const status of ['Opened', 'Authorized'] as const) {
     it(`cancels it once when it is ${status}`, async () => {
-      const first = await bench.authorized();
-      standIn.turn(first.operationRef, status);
-      assert.equal(toSummary(await bench.abandon({ ...first, processorId: undefined })), 'reversed');
-      assert.equal(toSummary(await bench.abandon(first)), 'reversed');
-      assert.equal(books.orders.get(first.operationRef)?.cancels, 1);
+      const first = await fixture.authorized();
+      fake.setStatus(first.operationRef, status);
+      assert.equal(toSummary(await fixture.abandon({ ...first, processorId: undefined })), 'reversed');
+      assert.equal(toSummary(await fixture.abandon(first)), 'reversed');
+      assert.equal(ledger.orders.get(first.operationRef)?.cancels, 1);
     });
   }
 
   it('confirms that it failed or was reversed before', async () => {
     for (const status of ['Failed', 'Cancelled', 'Voided'] as const) {
-      const first = await bench.authorized();
-      standIn.turn(first.operationRef, status, 'Rejected');
-      assert.equal(toSummary(await bench.abandon(first)), 'reversed');
-      assert.equal(books.orders.get(first.operationRef)?.cancels, 0);
+      const first = await fixture.authorized();
+      fake.setStatus(first.operationRef, status, 'Rejected');
+      assert.equal(toSummary(await fixture.abandon(first)), 'reversed');
+      assert.equal(ledger.orders.get(first.operationRef)?.cancels, 0);
     }
-    assert.equal(toSummary(await bench.abandon(subject('payment', bench.newKey(), ORDER.amount))), 'not-found');
+    assert.equal(toSummary(await fixture.abandon(subject('payment', fixture.newKey(), ORDER.amount))), 'not-found');
   });
 
   it('refunds it when it was collected, in full and once', async () => {
-    const first = await bench.collected(money(1000n));
-    assert.equal(toSummary(await bench.abandon(first)), 'reversed');
-    assert.equal(toSummary(await bench.abandon(first)), 'reversed');
+    const first = await fixture.collected(money(1000n));
+    assert.equal(toSummary(await fixture.abandon(first)), 'reversed');
+    assert.equal(toSummary(await fixture.abandon(first)), 'reversed');
     assert.deepEqual(
       refundsOf(first).map(({ units, reference }) => [units, reference]),
       [[100_000n, `${first.operationRef}-undo0`]],
@@ -171,11 +178,11 @@ describe('a time-out reversal of an authorization', () => {
   });
 
   it('refunds the remaining amount, and under another reference after a failed refund', async () => {
-    const first = await bench.collected(money(1000n));
-    await bench.refund(first, money(300n));
-    standIn.inject({ on: 'refund', do: { becomes: 'Failed' } });
-    assert.equal(toSummary(await bench.abandon(first)), 'unknown');
-    assert.equal(toSummary(await bench.abandon(first)), 'reversed');
+    const first = await fixture.collected(money(1000n));
+    await fixture.refund(first, money(300n));
+    fake.inject({ on: 'refund', do: { becomes: 'Failed' } });
+    assert.equal(toSummary(await fixture.abandon(first)), 'unknown');
+    assert.equal(toSummary(await fixture.abandon(first)), 'reversed');
     const moved = refundsOf(first).filter(({ status }) => status === 'Refunded');
     assert.deepEqual(
       moved.map(({ units }) => units),
@@ -184,51 +191,51 @@ describe('a time-out reversal of an authorization', () => {
   });
 
   it('remains unknown while its refund is in progress, and refunds once', async () => {
-    const first = await bench.collected();
-    standIn.inject({ on: 'refund', do: { becomes: 'InProgress' } });
-    assert.equal(toSummary(await bench.abandon(first)), 'unknown');
-    assert.equal(toSummary(await bench.abandon(first)), 'unknown');
+    const first = await fixture.collected();
+    fake.inject({ on: 'refund', do: { becomes: 'InProgress' } });
+    assert.equal(toSummary(await fixture.abandon(first)), 'unknown');
+    assert.equal(toSummary(await fixture.abandon(first)), 'unknown');
     const [refund] = refundsOf(first);
     assert.ok(refund);
     refund.status = 'Refunded';
-    assert.equal(toSummary(await bench.abandon(first)), 'reversed');
+    assert.equal(toSummary(await fixture.abandon(first)), 'reversed');
     assert.equal(refundsOf(first).length, 1);
   });
 
   it('is executed whatever the current amount is', async () => {
-    const first = await bench.authorized();
-    assert.equal(toSummary(await bench.abandon({ ...first, amount: money(1n) })), 'reversed');
-    assert.equal(books.orders.get(first.operationRef)?.status, 'Voided');
+    const first = await fixture.authorized();
+    assert.equal(toSummary(await fixture.abandon({ ...first, amount: money(1n) })), 'reversed');
+    assert.equal(ledger.orders.get(first.operationRef)?.status, 'Voided');
   });
 
-  for (const deed of [
+  for (const fault of [
     'drop-before',
     'drop-after',
     'error-after',
     'garbage',
     { status: 400 },
-    { says: 'Authorized' },
+    { reportedStatus: 'Authorized' },
   ] as const) {
-    it(`remains unknown when its cancel or refund meets ${JSON.stringify(deed)}, and completes at the next attempt`, async () => {
+    it(`remains unknown when its cancel or refund meets ${JSON.stringify(fault)}, and completes at the next attempt`, async () => {
       for (const [on, first] of [
-        ['cancel', await bench.authorized()],
-        ['refund', await bench.collected()],
+        ['cancel', await fixture.authorized()],
+        ['refund', await fixture.collected()],
       ] as const) {
-        standIn.inject({ on, do: deed });
-        assert.equal(toSummary(await bench.abandon(first)), 'unknown', on);
-        assert.equal(toSummary(await bench.abandon(first)), 'reversed', on);
-        const { cancels = 0, refunds = [] } = books.orders.get(first.operationRef) ?? {};
+        fake.inject({ on, do: fault });
+        assert.equal(toSummary(await fixture.abandon(first)), 'unknown', on);
+        assert.equal(toSummary(await fixture.abandon(first)), 'reversed', on);
+        const { cancels = 0, refunds = [] } = ledger.orders.get(first.operationRef) ?? {};
         assert.equal(cancels + refunds.length, 1);
       }
     });
   }
 
   it('changes nothing when the order cannot be read', async () => {
-    for (const deed of ['error-before', 'garbage', 'wrong-reference', { status: 404, body: '<html>' }] as const) {
-      const first = await bench.authorized();
-      standIn.inject({ on: 'get', do: deed });
-      assert.equal(toSummary(await bench.abandon(first)), 'unknown');
-      assert.equal(books.orders.get(first.operationRef)?.status, 'Authorized');
+    for (const fault of ['error-before', 'garbage', 'wrong-reference', { status: 404, body: '<html>' }] as const) {
+      const first = await fixture.authorized();
+      fake.inject({ on: 'get', do: fault });
+      assert.equal(toSummary(await fixture.abandon(first)), 'unknown');
+      assert.equal(ledger.orders.get(first.operationRef)?.status, 'Authorized');
     }
   });
 });

@@ -6,7 +6,7 @@ export interface Literal {
 }
 
 /** Returns the fault of a value at a path. */
-type Rule = (value: unknown, place: string) => string[];
+type Rule = (value: unknown, path: string) => string[];
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !('literal' in value);
@@ -16,32 +16,32 @@ const isLiteral = (value: unknown): value is Literal =>
 
 const text =
   (pattern: RegExp): Rule =>
-  (value, place) =>
-    typeof value === 'string' && pattern.test(value) ? [] : [`${place}: ${pattern.source}`];
+  (value, path) =>
+    typeof value === 'string' && pattern.test(value) ? [] : [`${path}: ${pattern.source}`];
 
 const number =
   (pattern: RegExp): Rule =>
-  (value, place) =>
-    isLiteral(value) && pattern.test(value.literal) ? [] : [`${place}: number ${pattern.source}`];
+  (value, path) =>
+    isLiteral(value) && pattern.test(value.literal) ? [] : [`${path}: number ${pattern.source}`];
 
 const list =
   (each: Rule, min: number): Rule =>
-  (value, place) => {
-    if (!Array.isArray(value) || value.length < min) return [`${place}: list of at least ${min}`];
-    return value.flatMap((item, index) => each(item, `${place}[${index}]`));
+  (value, path) => {
+    if (!Array.isArray(value) || value.length < min) return [`${path}: list of at least ${min}`];
+    return value.flatMap((item, index) => each(item, `${path}[${index}]`));
   };
 
 /** Names with a star are required; other names than these are faults. */
 const object =
   (rules: Readonly<Record<string, Rule>>): Rule =>
-  (value, place) => {
-    if (!isObject(value)) return [`${place}: object`];
+  (value, path) => {
+    if (!isObject(value)) return [`${path}: object`];
     const names = new Map(Object.entries(rules).map(([name, rule]) => [name.replace('*', ''), rule]));
     const missing = Object.keys(rules).filter((name) => name.endsWith('*') && !(name.slice(0, -1) in value));
     const wrong = Object.entries(value).flatMap(
-      ([name, member]) => names.get(name)?.(member, `${place}.${name}`) ?? [`${place}.${name}: unknown`],
+      ([name, member]) => names.get(name)?.(member, `${path}.${name}`) ?? [`${path}.${name}: unknown`],
     );
-    return [...missing.map((name) => `${place}.${name.slice(0, -1)}: missing`), ...wrong];
+    return [...missing.map((name) => `${path}.${name.slice(0, -1)}: missing`), ...wrong];
   };
 
 const ANY = text(/^[^\u0000-\u001f]+$/);

@@ -73,7 +73,7 @@ export type Alteration =
   | 'wrong-amount'
   | 'wrong-currency'
   | 'wrong-reference'
-  | { readonly says: string; readonly reason?: string };
+  | { readonly reportedStatus: string; readonly reason?: string };
 
 type Spoilt = {
   amount?: unknown;
@@ -91,9 +91,12 @@ export function altered(body: unknown, how: unknown): unknown {
   if (how === 'wrong-amount') return withAmount({ value: rawJSON('0.01') });
   if (how === 'wrong-currency') return withAmount({ currency_code: 'USD' });
   if (how === 'wrong-reference') return { ...rest, transaction: { ...transaction, reference_id: 'another' } };
-  if (typeof how === 'object' && how !== null && 'says' in how) {
-    const { says, reason } = how as { says: string; reason?: string };
-    return { ...(body as object), status: { ...rest.status, type: says, ...(reason === undefined ? {} : { reason }) } };
+  if (typeof how === 'object' && how !== null && 'reportedStatus' in how) {
+    const { reportedStatus, reason } = how as { reportedStatus: string; reason?: string };
+    return {
+      ...(body as object),
+      status: { ...rest.status, type: reportedStatus, ...(reason === undefined ? {} : { reason }) },
+    };
   }
   return body;
 }

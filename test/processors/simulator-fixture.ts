@@ -52,7 +52,7 @@ export interface CallOptions {
   readonly key?: string;
   readonly tenant?: Tenant;
   /** How long to wait for the response, in milliseconds. */
-  readonly patience?: number;
+  readonly timeoutMs?: number;
 }
 
 export const orderOf = ({ amount = money('100.00'), capture = false, email, billToEmail }: CallOptions): Order =>
@@ -64,7 +64,7 @@ export const orderOf = ({ amount = money('100.00'), capture = false, email, bill
     billTo: billToEmail === undefined ? undefined : { email: billToEmail },
   });
 
-type Moving = 'capture' | 'payment_refund' | 'authorization_void';
+type ModificationType = 'capture' | 'payment_refund' | 'authorization_void';
 
 /** The simulator on its own database, and a caller with a clock that can be set. */
 export class SimulatorFixture {
@@ -83,11 +83,11 @@ export class SimulatorFixture {
 
   static async open(): Promise<SimulatorFixture> {
     const directory = mkdtempSync(join(tmpdir(), 'cardvault-simulator-'));
-    const bench = new SimulatorFixture(directory, await openFolder(directory));
-    await bench.database.migrate(() => bench.now);
-    await initializeJournal(bench.database, createSecretKey(randomBytes(32)));
-    await insertAccounts(bench.database, ['acc_1', 'acc_2']);
-    return bench;
+    const fixture = new SimulatorFixture(directory, await openFolder(directory));
+    await fixture.database.migrate(() => fixture.now);
+    await initializeJournal(fixture.database, createSecretKey(randomBytes(32)));
+    await insertAccounts(fixture.database, ['acc_1', 'acc_2']);
+    return fixture;
   }
 
   /** Another one on the same database, as on another node. */
@@ -112,26 +112,28 @@ export class SimulatorFixture {
     return this.#keys.next();
   }
 
-  call({ key = this.newKey(), tenant = this.tenant, patience = 5000 }: CallOptions): ProcessorCall {
+  call({ key = this.newKey(), tenant = this.tenant, timeoutMs = 5000 }: CallOptions): ProcessorCall {
     const controller = new AbortController();
-    if (patience === 0) controller.abort();
-    else setTimeout(() => controller.abort(), patience).unref();
+    if (timeoutMs === 0) controller.abort();
+    else setTimeout(() => controller.abort(), timeoutMs).unref();
     return { tenant, operationRef: key, settings: {}, signal: controller.signal };
   }
 
-  authorize(asked: CallOptions = {}): Promise<Outcome> {
-    return this.simulator.authorize(this.call(asked), orderOf(asked), { ...CARD, ...asked.card });
+  authorize(options: CallOptions = {}): Promise<Outcome> {
+    return this.simulator.authorize(this.call(options), orderOf(options), { ...CARD, ...options.card });
   }
 
   /** References of a new authorization or payment. */
-  async authorized(asked: CallOptions = {}): Promise<{ key: string; history: PaymentHistory; subject: OperationRef }> {
-    const key = asked.key ?? this.newKey();
-    await this.authorize({ ...asked, key });
-    return this.known(key, asked);
+  async authorized(
+    options: CallOptions = {},
+  ): Promise<{ key: string; history: PaymentHistory; subject: OperationRef }> {
+    const key = options.key ?? this.newKey();
+    await this.authorize({ ...options, key });
+    return this.known(key, options);
   }
 
-  known(key: string, asked: CallOptions = {}): { key: string; history: PaymentHistory; subject: OperationRef } {
-    const subject = this.subject(asked.capture === true ? 'payment' : 'authorization', key, asked.amount);
+  known(key: string, options: CallOptions = {}): { key: string; history: PaymentHistory; subject: OperationRef } {
+    const subject = this.subject(options.capture === true ? 'payment' : 'authorization', key, options.amount);
     return { key, subject, history: { referenceCode: undefined, operations: [subject] } };
   }
 
@@ -139,21 +141,21 @@ export class SimulatorFixture {
     return { type, operationRef: key, processorId: undefined, amount };
   }
 
-  move(type: Moving, history: PaymentHistory, amount?: Money, asked: CallOptions = {}): Promise<Outcome> {
-    const call = this.call(asked);
+  modify(type: ModificationType, history: PaymentHistory, amount?: Money, options: CallOptions = {}): Promise<Outcome> {
+    const call = this.call(options);
     if (type === 'authorization_void') return this.simulator.void(call, history);
-    const whole = amount ?? history.operations[0]?.amount ?? money('100.00');
+    const full = amount ?? history.operations[0]?.amount ?? money('100.00');
     return type === 'capture'
-      ? this.simulator.capture(call, history, whole)
-      : this.simulator.refund(call, history, whole);
+      ? this.simulator.capture(call, history, full)
+      : this.simulator.refund(call, history, full);
   }
 
-  inquire(history: PaymentHistory, subject: OperationRef, asked: CallOptions = {}): Promise<InquiryResult> {
-    return this.simulator.inquire(this.call({ ...asked, key: subject.operationRef }), history, subject);
+  inquire(history: PaymentHistory, subject: OperationRef, options: CallOptions = {}): Promise<InquiryResult> {
+    return this.simulator.inquire(this.call({ ...options, key: subject.operationRef }), history, subject);
   }
 
-  abandon(history: PaymentHistory, subject: OperationRef, asked: CallOptions = {}): Promise<ReversalResult> {
-    return this.simulator.reverse(this.call({ ...asked, key: subject.operationRef }), history, subject);
+  reverse(history: PaymentHistory, subject: OperationRef, options: CallOptions = {}): Promise<ReversalResult> {
+    return this.simulator.reverse(this.call({ ...options, key: subject.operationRef }), history, subject);
   }
 
   async rows(table: 'payments' | 'modifications'): Promise<number> {

@@ -71,8 +71,8 @@ describe('the simulator decides', () => {
         .tuple(fc.nat(99_999), fc.constantFrom(...currencies), fc.nat(9999))
         .map(([units, code, rest]) => {
           const currency = parseCurrency(code) as Currency;
-          const places = minorUnitDigits(currency);
-          const text = places === 0 ? `${units}` : `${units}.${String(rest).padStart(4, '0').slice(0, places)}`;
+          const digits = minorUnitDigits(currency);
+          const text = digits === 0 ? `${units}` : `${units}.${String(rest).padStart(4, '0').slice(0, digits)}`;
           return [units, { currency, minor: parseAmount(text, currency) } as Money] as const;
         });
       fc.assert(fc.property(amount, ([units, amount]) => assert.equal(outcome({ amount }), bandOf(units))));
@@ -117,38 +117,39 @@ describe('the simulator decides', () => {
       'auto_inprogress_3ds2_autoreject',
     ];
     const opened = ['preaccept_autoinprogress', 'autoinprogress'];
-    const places: readonly ((word: string) => string)[] = [
-      (word) => `ana_${word}@example.com`,
-      (word) => `ana+${word}@example.com`,
-      (word) => `_${word}@example.com`,
-      (word) => `ana+${word}+more@example.com`,
-      (word) => `ana_${word}_more@example.com`,
-      (word) => `Ana_${word.toUpperCase()}@Example.com`,
-      (word) => `a@b_${word}@example.com`,
-      (word) => `ana_${word}`,
+    const emailsWithTrigger: readonly ((trigger: string) => string)[] = [
+      (trigger) => `ana_${trigger}@example.com`,
+      (trigger) => `ana+${trigger}@example.com`,
+      (trigger) => `_${trigger}@example.com`,
+      (trigger) => `ana+${trigger}+more@example.com`,
+      (trigger) => `ana_${trigger}_more@example.com`,
+      (trigger) => `Ana_${trigger.toUpperCase()}@Example.com`,
+      (trigger) => `a@b_${trigger}@example.com`,
+      (trigger) => `ana_${trigger}`,
     ];
-    const others: readonly ((word: string) => string)[] = [
-      (word) => `${word}@example.com`,
-      (word) => `ana.${word}@example.com`,
-      (word) => `ana-${word}@example.com`,
-      (word) => `ana+${word}x@example.com`,
-      (word) => `ana+x${word}@example.com`,
-      (word) => `ana+${word}.@example.com`,
-      (word) => `ana@mail_${word}.example.com`,
-      (word) => `ana@mail+${word}`,
+    const others: readonly ((trigger: string) => string)[] = [
+      (trigger) => `${trigger}@example.com`,
+      (trigger) => `ana.${trigger}@example.com`,
+      (trigger) => `ana-${trigger}@example.com`,
+      (trigger) => `ana+${trigger}x@example.com`,
+      (trigger) => `ana+x${trigger}@example.com`,
+      (trigger) => `ana+${trigger}.@example.com`,
+      (trigger) => `ana@mail_${trigger}.example.com`,
+      (trigger) => `ana@mail+${trigger}`,
     ];
-    for (const [words, expected] of [
+    for (const [triggers, expected] of [
       [antifraud, 'Declined / Antifraud'],
       [opened, 'opened'],
     ] as const)
-      for (const word of words) {
-        test(`${word}: ${expected}`, () => {
-          for (const place of places) assert.equal(outcome({ email: place(word) }), expected, place(word));
+      for (const trigger of triggers) {
+        test(`${trigger}: ${expected}`, () => {
+          for (const emailWith of emailsWithTrigger)
+            assert.equal(outcome({ email: emailWith(trigger) }), expected, emailWith(trigger));
         });
         // A trigger that contains a separator may end in another one.
-        if (!/_/.test(word))
-          test(`no ${word} in another position`, () => {
-            for (const other of others) assert.equal(outcome({ email: other(word) }), 'approved', other(word));
+        if (!/_/.test(trigger))
+          test(`no ${trigger} in another position`, () => {
+            for (const other of others) assert.equal(outcome({ email: other(trigger) }), 'approved', other(trigger));
           });
       }
 
@@ -172,8 +173,8 @@ describe('the simulator decides', () => {
           fc.constantFrom('_', '+'),
           fc.constantFrom(...antifraud),
           fc.string(),
-          (name, sign, word, host) => {
-            assert.ok(parseTriggers(`${name}${sign}${word}@${host.replaceAll('@', '')}`).includes(word));
+          (name, sign, trigger, host) => {
+            assert.ok(parseTriggers(`${name}${sign}${trigger}@${host.replaceAll('@', '')}`).includes(trigger));
           },
         ),
       );
@@ -208,7 +209,7 @@ const conditionText = (when: Condition): string => {
     case 'expiry':
       return 'expiration_date in the past (end of its month, UTC)';
     case 'triggers':
-      return `email with ${when.triggers.map((word) => `\`${word}\``).join(', ')}`;
+      return `email with ${when.triggers.map((trigger) => `\`${trigger}\``).join(', ')}`;
     case 'card':
       return `card ${when.card}`;
     case 'amount':

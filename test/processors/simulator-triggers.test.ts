@@ -17,68 +17,71 @@ import {
 import { money, SimulatorFixture, toSummary } from './simulator-fixture.ts';
 
 const TYPES = { capture: 'capture', refund: 'payment_refund', void: 'authorization_void' } as const;
-const email = (words: string): string => `ana+${words}@example.com`;
+const email = (triggers: string): string => `ana+${triggers}@example.com`;
 
 describe('the simulator on request', { timeout: 120_000 }, () => {
-  let bench: SimulatorFixture;
+  let fixture: SimulatorFixture;
   before(async () => {
-    bench = await SimulatorFixture.open();
+    fixture = await SimulatorFixture.open();
   });
-  after(() => bench.close());
+  after(() => fixture.close());
 
   describe('a trigger of the authorization', () => {
     test('lost: no response, nothing executed', async () => {
-      const { history, subject } = await bench.authorized({ email: email('lost'), patience: 100 });
-      assert.equal(toSummary(await bench.inquire(history, subject)), 'not-found');
-      assert.equal(toSummary(await bench.authorize({ email: email('lost'), patience: 100 })), 'unknown timeout');
+      const { history, subject } = await fixture.authorized({ email: email('lost'), timeoutMs: 100 });
+      assert.equal(toSummary(await fixture.inquire(history, subject)), 'not-found');
+      assert.equal(toSummary(await fixture.authorize({ email: email('lost'), timeoutMs: 100 })), 'unknown timeout');
     });
 
     test('refused_connection: certainly not sent', async () => {
-      const key = bench.newKey();
-      assert.equal(toSummary(await bench.authorize({ key, email: email('refused_connection') })), 'not-sent');
-      assert.equal(toSummary(await bench.authorize({ key })), 'approved');
+      const key = fixture.newKey();
+      assert.equal(toSummary(await fixture.authorize({ key, email: email('refused_connection') })), 'not-sent');
+      assert.equal(toSummary(await fixture.authorize({ key })), 'approved');
     });
 
     test('65001: executed, no response', async () => {
       for (const capture of [false, true]) {
-        const key = bench.newKey();
+        const key = fixture.newKey();
         const amount = money('65001');
-        assert.equal(toSummary(await bench.authorize({ key, amount, capture, patience: 300 })), 'unknown timeout');
-        const { history, subject } = bench.known(key, { amount, capture });
-        assert.equal(toSummary(await bench.inquire(history, subject)), capture ? 'approved 6500100' : 'approved');
+        assert.equal(toSummary(await fixture.authorize({ key, amount, capture, timeoutMs: 300 })), 'unknown timeout');
+        const { history, subject } = fixture.known(key, { amount, capture });
+        assert.equal(toSummary(await fixture.inquire(history, subject)), capture ? 'approved 6500100' : 'approved');
       }
     });
 
     test('delay: executed immediately, response later', async () => {
-      const key = bench.newKey();
-      const slow = bench.authorize({ key, email: email('delay_400') });
+      const key = fixture.newKey();
+      const slow = fixture.authorize({ key, email: email('delay_400') });
       let isAnswered = false;
       void slow.then(() => {
         isAnswered = true;
       });
       await new Promise((resolve) => setTimeout(resolve, 150));
-      const { history, subject } = bench.known(key);
-      assert.equal(toSummary(await bench.inquire(history, subject)), 'approved');
+      const { history, subject } = fixture.known(key);
+      assert.equal(toSummary(await fixture.inquire(history, subject)), 'approved');
       assert.equal(isAnswered, false);
       assert.equal(toSummary(await slow), 'approved');
-      assert.equal(toSummary(await bench.authorize({ email: email('delay_400'), patience: 100 })), 'unknown timeout');
       assert.equal(
-        toSummary(await bench.authorize({ email: email('delay_50'), amount: money('5001') })),
+        toSummary(await fixture.authorize({ email: email('delay_400'), timeoutMs: 100 })),
+        'unknown timeout',
+      );
+      assert.equal(
+        toSummary(await fixture.authorize({ email: email('delay_50'), amount: money('5001') })),
         'Declined Rejected 05',
       );
     });
 
     test('arrival: executed after the caller stopped waiting, unless an inquiry came first', async () => {
-      const [late, given] = [bench.newKey(), bench.newKey()];
-      const asked = { email: email('arrival_300'), patience: 50 };
-      const outcomes = await Promise.all([late, given].map((key) => bench.authorize({ ...asked, key })));
+      const [late, inTime] = [fixture.newKey(), fixture.newKey()];
+      const options = { email: email('arrival_300'), timeoutMs: 50 };
+      const outcomes = await Promise.all([late, inTime].map((key) => fixture.authorize({ ...options, key })));
       assert.deepEqual(outcomes.map(toSummary), ['unknown timeout', 'unknown timeout']);
-      const closed = bench.known(given);
-      assert.equal(toSummary(await bench.inquire(closed.history, closed.subject)), 'not-found');
+      const closed = fixture.known(inTime);
+      assert.equal(toSummary(await fixture.inquire(closed.history, closed.subject)), 'not-found');
       await new Promise((resolve) => setTimeout(resolve, 600));
-      assert.equal(toSummary(await bench.inquire(closed.history, closed.subject)), 'not-found');
-      const booked = bench.known(late);
-      assert.equal(toSummary(await bench.inquire(booked.history, booked.subject)), 'approved');
+      assert.equal(toSummary(await fixture.inquire(closed.history, closed.subject)), 'not-found');
+      const booked = fixture.known(late);
+      assert.equal(toSummary(await fixture.inquire(booked.history, booked.subject)), 'approved');
     });
 
     test('delays are parsed up to 10 s', () => {
@@ -103,73 +106,77 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
 
   describe('a trigger of later operations', () => {
     /** A payment that allows the modification. */
-    const ready = (move: keyof typeof TYPES, words: string) =>
-      bench.authorized({ capture: move === 'refund', email: email(words) });
-    const act = (move: keyof typeof TYPES, known: Awaited<ReturnType<typeof ready>>, key: string) =>
-      bench.move(TYPES[move], known.history, undefined, { key, patience: 150 });
+    const ready = (type: keyof typeof TYPES, triggers: string) =>
+      fixture.authorized({ capture: type === 'refund', email: email(triggers) });
+    const act = (type: keyof typeof TYPES, known: Awaited<ReturnType<typeof ready>>, key: string) =>
+      fixture.modify(TYPES[type], known.history, undefined, { key, timeoutMs: 150 });
 
-    for (const move of MODIFICATIONS) {
+    for (const type of MODIFICATIONS) {
       const inquire = (known: Awaited<ReturnType<typeof ready>>, key: string) =>
-        bench.inquire(known.history, bench.subject(TYPES[move], key));
+        fixture.inquire(known.history, fixture.subject(TYPES[type], key));
 
-      for (const [fault, answer, booked] of [
+      for (const [fault, outcome, booked] of [
         ['timeout', 'unknown timeout', 'approved'],
         ['lost', 'unknown timeout', 'not-found'],
         ['decline', 'Declined Rejected 05', 'Declined Rejected 05'],
         ['error', 'ProcessorError Undefined 96', 'ProcessorError Undefined 96'],
         ['unsent', 'not-sent', 'not-found'],
       ] as const) {
-        test(`${move}_${fault}: once ${answer}, recorded ${booked}`, async () => {
-          const known = await ready(move, `${move}_${fault}`);
-          const [first, second] = [bench.newKey(), bench.newKey()];
-          assert.equal(toSummary(await act(move, known, first)), answer);
+        test(`${type}_${fault}: once ${outcome}, recorded ${booked}`, async () => {
+          const known = await ready(type, `${type}_${fault}`);
+          const [first, second] = [fixture.newKey(), fixture.newKey()];
+          assert.equal(toSummary(await act(type, known, first)), outcome);
           assert.equal(toSummary(await inquire(known, first)), booked);
           // An operation that timed out cannot be executed again; a void is idempotent.
-          const repeated = booked === 'approved' && move !== 'void' ? 'Declined InvalidData 12' : 'approved';
-          assert.equal(toSummary(await act(move, known, second)), repeated);
+          const repeated = booked === 'approved' && type !== 'void' ? 'Declined InvalidData 12' : 'approved';
+          assert.equal(toSummary(await act(type, known, second)), repeated);
         });
 
-        test(`${move}_${fault}_always: each time`, async () => {
-          const known = await ready(move, `${move}_${fault}_always`);
-          for (let time = 0; time < 3; time++) assert.equal(toSummary(await act(move, known, bench.newKey())), answer);
+        test(`${type}_${fault}_always: each time`, async () => {
+          const known = await ready(type, `${type}_${fault}_always`);
+          for (let time = 0; time < 3; time++)
+            assert.equal(toSummary(await act(type, known, fixture.newKey())), outcome);
         });
       }
 
-      test(`${move}: faults of other operations do not concern it`, async () => {
-        const others = MODIFICATIONS.filter((each) => each !== move).map((each) => `${each}_decline_always`);
-        assert.equal(toSummary(await act(move, await ready(move, others.join('+')), bench.newKey())), 'approved');
+      test(`${type}: faults of other operations do not concern it`, async () => {
+        const others = MODIFICATIONS.filter((each) => each !== type).map((each) => `${each}_decline_always`);
+        assert.equal(toSummary(await act(type, await ready(type, others.join('+')), fixture.newKey())), 'approved');
       });
     }
 
     test('a fault never allows a forbidden operation', async () => {
-      const known = await bench.authorized({ email: email('capture_timeout') });
-      const key = bench.newKey();
-      const outcome = await bench.move('capture', known.history, money('100.01'), { key, patience: 150 });
+      const known = await fixture.authorized({ email: email('capture_timeout') });
+      const key = fixture.newKey();
+      const outcome = await fixture.modify('capture', known.history, money('100.01'), { key, timeoutMs: 150 });
       assert.equal(toSummary(outcome), 'unknown timeout');
       assert.equal(
-        toSummary(await bench.inquire(known.history, bench.subject('capture', key))),
+        toSummary(await fixture.inquire(known.history, fixture.subject('capture', key))),
         'Declined InvalidData 12',
       );
     });
 
     test('inquiry_timeout: no response once, or each time', async () => {
-      const once = await bench.authorized({ email: email('inquiry_timeout') });
-      assert.equal(toSummary(await bench.inquire(once.history, once.subject, { patience: 100 })), 'unknown timeout');
-      assert.equal(toSummary(await bench.inquire(once.history, once.subject)), 'approved');
-      const always = await bench.authorized({ email: email('inquiry_timeout_always') });
+      const once = await fixture.authorized({ email: email('inquiry_timeout') });
+      assert.equal(toSummary(await fixture.inquire(once.history, once.subject, { timeoutMs: 100 })), 'unknown timeout');
+      assert.equal(toSummary(await fixture.inquire(once.history, once.subject)), 'approved');
+      const always = await fixture.authorized({ email: email('inquiry_timeout_always') });
       for (let time = 0; time < 2; time++)
         assert.equal(
-          toSummary(await bench.inquire(always.history, always.subject, { patience: 100 })),
+          toSummary(await fixture.inquire(always.history, always.subject, { timeoutMs: 100 })),
           'unknown timeout',
         );
-      assert.equal(toSummary(await bench.abandon(always.history, always.subject)), 'reversed');
+      assert.equal(toSummary(await fixture.reverse(always.history, always.subject)), 'reversed');
     });
 
     test('reversal_timeout: executed, and no response once', async () => {
-      const known = await bench.authorized({ email: email('reversal_timeout') });
-      assert.equal(toSummary(await bench.abandon(known.history, known.subject, { patience: 150 })), 'unknown timeout');
-      assert.equal(toSummary(await bench.inquire(known.history, known.subject)), 'reversed');
-      assert.equal(toSummary(await bench.abandon(known.history, known.subject)), 'reversed');
+      const known = await fixture.authorized({ email: email('reversal_timeout') });
+      assert.equal(
+        toSummary(await fixture.reverse(known.history, known.subject, { timeoutMs: 150 })),
+        'unknown timeout',
+      );
+      assert.equal(toSummary(await fixture.inquire(known.history, known.subject)), 'reversed');
+      assert.equal(toSummary(await fixture.reverse(known.history, known.subject)), 'reversed');
     });
 
     test('faults of one kind occur in the order of the triggers', () => {
@@ -190,7 +197,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
   });
 
   describe('a delayed change', () => {
-    for (const [word, capture, before, later, hasNews] of [
+    for (const [trigger, capture, before, later, hasNews] of [
       ['late_accept', false, 'pending', 'approved', true],
       ['late_accept', true, 'pending', 'approved 10000', true],
       ['late_reject', false, 'pending', 'Declined Rejected 05', true],
@@ -200,107 +207,109 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
       ['silent_accept', false, 'pending', 'approved', false],
       ['silent_accept', true, 'pending', 'approved 10000', false],
     ] as const)
-      test(`${word} of ${capture ? 'a payment' : 'an authorization'}: ${before}, after 5 s ${later}`, async () => {
-        const key = bench.newKey();
-        const asked = { key, capture, email: email(word) };
-        const first = await bench.authorize(asked);
+      test(`${trigger} of ${capture ? 'a payment' : 'an authorization'}: ${before}, after 5 s ${later}`, async () => {
+        const key = fixture.newKey();
+        const options = { key, capture, email: email(trigger) };
+        const first = await fixture.authorize(options);
         assert.equal(toSummary(first), before);
-        const { history, subject } = bench.known(key, asked);
-        bench.now += 4999;
-        assert.equal(toSummary(await bench.inquire(history, subject)), before);
-        assert.deepEqual(await bench.simulator.pollNotifications(), []);
-        await bench.restart();
-        bench.now += 1;
-        assert.equal(toSummary(await bench.inquire(history, subject)), later);
+        const { history, subject } = fixture.known(key, options);
+        fixture.now += 4999;
+        assert.equal(toSummary(await fixture.inquire(history, subject)), before);
+        assert.deepEqual(await fixture.simulator.pollNotifications(), []);
+        await fixture.restart();
+        fixture.now += 1;
+        assert.equal(toSummary(await fixture.inquire(history, subject)), later);
         assert.deepEqual(
-          await bench.simulator.pollNotifications(),
-          hasNews ? [{ tenant: bench.tenant, operationRef: key }] : [],
+          await fixture.simulator.pollNotifications(),
+          hasNews ? [{ tenant: fixture.tenant, operationRef: key }] : [],
         );
-        assert.deepEqual(await bench.authorize(asked), first, 'a repetition is answered as at first');
-        await bench.inquire(history, subject);
-        bench.now += 86_400_000;
-        assert.deepEqual(await bench.simulator.pollNotifications(), []);
+        assert.deepEqual(await fixture.authorize(options), first, 'a repetition is answered as at first');
+        await fixture.inquire(history, subject);
+        fixture.now += 86_400_000;
+        assert.deepEqual(await fixture.simulator.pollNotifications(), []);
       });
 
     test('a void or capture in time prevents the change, and the notification', async () => {
-      const voided = await bench.authorized({ email: email('late_accept') });
-      const captured = await bench.authorized({ email: email('late_failure') });
-      bench.now += 4999;
-      assert.equal(toSummary(await bench.move('authorization_void', voided.history)), 'approved');
-      assert.equal(toSummary(await bench.move('capture', captured.history)), 'approved');
-      bench.now += 3_600_000;
-      assert.equal(toSummary(await bench.inquire(voided.history, voided.subject)), 'reversed');
-      assert.equal(toSummary(await bench.inquire(captured.history, captured.subject)), 'approved 10000');
-      assert.deepEqual(await bench.simulator.pollNotifications(), []);
+      const voided = await fixture.authorized({ email: email('late_accept') });
+      const captured = await fixture.authorized({ email: email('late_failure') });
+      fixture.now += 4999;
+      assert.equal(toSummary(await fixture.modify('authorization_void', voided.history)), 'approved');
+      assert.equal(toSummary(await fixture.modify('capture', captured.history)), 'approved');
+      fixture.now += 3_600_000;
+      assert.equal(toSummary(await fixture.inquire(voided.history, voided.subject)), 'reversed');
+      assert.equal(toSummary(await fixture.inquire(captured.history, captured.subject)), 'approved 10000');
+      assert.deepEqual(await fixture.simulator.pollNotifications(), []);
     });
 
     test('is permanent once it has happened', async () => {
-      const accepted = await bench.authorized({ email: email('silent_accept') });
-      const failed = await bench.authorized({ email: email('late_failure') });
-      const sale = await bench.authorized({ email: email('silent_accept'), capture: true });
-      assert.equal(toSummary(await bench.move('capture', accepted.history)), 'Declined InvalidData 12');
-      bench.now += 5000;
-      assert.equal(toSummary(await bench.move('capture', accepted.history)), 'approved');
-      assert.equal(toSummary(await bench.move('capture', failed.history)), 'Declined InvalidData 12');
-      assert.equal(toSummary(await bench.move('authorization_void', failed.history)), 'Declined InvalidData 12');
-      assert.equal(toSummary(await bench.move('authorization_void', sale.history)), 'Declined InvalidData 12');
-      await bench.inquire(failed.history, failed.subject);
-      bench.now += 3_600_000;
-      await bench.simulator.pollNotifications();
+      const accepted = await fixture.authorized({ email: email('silent_accept') });
+      const failed = await fixture.authorized({ email: email('late_failure') });
+      const sale = await fixture.authorized({ email: email('silent_accept'), capture: true });
+      assert.equal(toSummary(await fixture.modify('capture', accepted.history)), 'Declined InvalidData 12');
+      fixture.now += 5000;
+      assert.equal(toSummary(await fixture.modify('capture', accepted.history)), 'approved');
+      assert.equal(toSummary(await fixture.modify('capture', failed.history)), 'Declined InvalidData 12');
+      assert.equal(toSummary(await fixture.modify('authorization_void', failed.history)), 'Declined InvalidData 12');
+      assert.equal(toSummary(await fixture.modify('authorization_void', sale.history)), 'Declined InvalidData 12');
+      await fixture.inquire(failed.history, failed.subject);
+      fixture.now += 3_600_000;
+      await fixture.simulator.pollNotifications();
     });
   });
 
   describe('a notification', () => {
     const keys = async (): Promise<string[]> =>
-      (await bench.simulator.pollNotifications()).map(({ operationRef }) => operationRef);
+      (await fixture.simulator.pollNotifications()).map(({ operationRef }) => operationRef);
 
     test('is repeated at growing intervals, until an inquiry arrives or an hour has passed', async () => {
-      const { key, history, subject } = await bench.authorized({ email: email('late_accept') });
-      bench.now += 5000;
+      const { key, history, subject } = await fixture.authorized({ email: email('late_accept') });
+      fixture.now += 5000;
       assert.deepEqual(await keys(), [key]);
       assert.deepEqual(await keys(), [], 'not at once');
-      bench.now += 10_000;
+      fixture.now += 10_000;
       assert.deepEqual(await keys(), [key]);
-      await bench.restart();
-      bench.now += 10_000;
+      await fixture.restart();
+      fixture.now += 10_000;
       assert.deepEqual(await keys(), [key]);
-      bench.now += 19_999;
+      fixture.now += 19_999;
       assert.deepEqual(await keys(), []);
-      bench.now += 1;
+      fixture.now += 1;
       assert.deepEqual(await keys(), [key]);
-      await bench.inquire(history, subject);
-      bench.now += 100_000;
+      await fixture.inquire(history, subject);
+      fixture.now += 100_000;
       assert.deepEqual(await keys(), []);
 
-      const ignored = await bench.authorized({ email: email('late_reject') });
-      let told = 0;
+      const ignored = await fixture.authorized({ email: email('late_reject') });
+      let count = 0;
       for (let minute = 0; minute < 300; minute++) {
-        bench.now += 60_000;
-        told += (await keys()).filter((each) => each === ignored.key).length;
+        fixture.now += 60_000;
+        count += (await keys()).filter((each) => each === ignored.key).length;
       }
-      assert.ok(told > 3 && told < 20, `${told}`);
+      assert.ok(count > 3 && count < 20, `${count}`);
     });
 
     test('duplicate_notification: twice', async () => {
-      const { key, history, subject } = await bench.authorized({ email: email('late_reject+duplicate_notification') });
-      bench.now += 5000;
+      const { key, history, subject } = await fixture.authorized({
+        email: email('late_reject+duplicate_notification'),
+      });
+      fixture.now += 5000;
       assert.deepEqual(await keys(), [key, key]);
-      await bench.inquire(history, subject);
+      await fixture.inquire(history, subject);
     });
 
     test('late_notification: 20 s after the change, even after an earlier inquiry', async () => {
-      const { key, history, subject } = await bench.authorized({ email: email('late_notification_late_accept') });
-      bench.now += 24_999;
-      assert.equal(toSummary(await bench.inquire(history, subject)), 'approved');
+      const { key, history, subject } = await fixture.authorized({ email: email('late_notification_late_accept') });
+      fixture.now += 24_999;
+      assert.equal(toSummary(await fixture.inquire(history, subject)), 'approved');
       assert.deepEqual(await keys(), []);
-      bench.now += 1;
+      fixture.now += 1;
       assert.deepEqual(await keys(), [key]);
-      await bench.inquire(history, subject);
+      await fixture.inquire(history, subject);
     });
 
     test('without a delayed change: the triggers do nothing', async () => {
-      await bench.authorized({ email: email('duplicate_notification+late_notification') });
-      bench.now += 3_600_000;
+      await fixture.authorized({ email: email('duplicate_notification+late_notification') });
+      fixture.now += 3_600_000;
       assert.deepEqual(await keys(), []);
     });
   });
@@ -309,15 +318,16 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
 test('docs/processors/simulator.md has every trigger, with its effect', () => {
   const text = readFileSync(join(import.meta.dirname, '../../docs/processors/simulator.md'), 'utf8');
   const about: Record<string, string> = {
-    ...Object.fromEntries(Object.entries(DELAYS).map(([word, does]) => [`${word}_<ms>`, does])),
+    ...Object.fromEntries(Object.entries(DELAYS).map(([trigger, does]) => [`${trigger}_<ms>`, does])),
     ...NOTIFICATION_TRIGGERS,
     ...Object.fromEntries(
       Object.entries(FAULTS).map(([fault, does]) => [
-        MODIFICATIONS.map((move) => `${move}_${fault}`).join('`, `'),
+        MODIFICATIONS.map((type) => `${type}_${fault}`).join('`, `'),
         does,
       ]),
     ),
   };
-  for (const [words, does] of Object.entries(about)) assert.ok(text.includes(`| \`${words}\` | ${does} |`), words);
+  for (const [triggers, does] of Object.entries(about))
+    assert.ok(text.includes(`| \`${triggers}\` | ${does} |`), triggers);
   for (const question of INQUIRIES) assert.ok(text.includes(`| \`${question}_timeout\` |`), question);
 });

@@ -36,7 +36,7 @@ const found = new Map<Tool, string | false>();
 
 /** False when the tool is there, else why not: made for `test('…', { skip: absent('java-wss4j') }, …)`. */
 export function absent(tool: Tool): string | false {
-  const known = found.get(tool) ?? look(tool);
+  const known = found.get(tool) ?? inspect(tool);
   found.set(tool, known);
   return known;
 }
@@ -44,7 +44,7 @@ export function absent(tool: Tool): string | false {
 export const jarsOf = (tool: Tool): string[] => (LIBRARIES[tool] ?? []).map((name) => join(JARS, `${name}.jar`));
 export const python = PYTHON;
 
-function look(tool: Tool): string | false {
+function inspect(tool: Tool): string | false {
   if (tool === 'xmlsec1') return onPath('xmlsec1') ? false : 'no xmlsec1';
   const modules = MODULES[tool];
   if (modules !== undefined) return lacksModules(modules);

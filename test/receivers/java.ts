@@ -50,12 +50,12 @@ async function compile(tool: Tool, sources: readonly string[]): Promise<string> 
   mkdirSync(CACHE, { recursive: true });
   const draft = mkdtempSync(join(CACHE, 'draft-'));
   await run('javac', ['-d', draft, '-cp', jarsOf(tool).join(delimiter), ...sources]);
-  settle(draft, target);
+  moveIntoPlace(draft, target);
   return target;
 }
 
 /** When two processes compile concurrently, the later one finds the folder and discards its own. */
-function settle(draft: string, target: string): void {
+function moveIntoPlace(draft: string, target: string): void {
   try {
     renameSync(draft, target);
   } catch (error) {

@@ -57,7 +57,7 @@ for (const kind of JOSE_RECEIVERS) {
       if (skip !== false) return;
       receiver = await startReceiver(kind, { processorKey: processor.privateKey, merchant: merchant.publicKey });
     });
-    const refuses = (message: JoseMessage, what: string) => assert.rejects(receiver.open(message), Refused, what);
+    const rejects = (message: JoseMessage, what: string) => assert.rejects(receiver.open(message), Refused, what);
 
     for (const alg of TRANSPORTS) {
       for (const enc of CIPHERS) {
@@ -75,26 +75,26 @@ for (const kind of JOSE_RECEIVERS) {
     test('decrypts a payload without a signature, and rejects the wrong kind', { skip }, async () => {
       const value = await encrypt(PAYLOAD, 'RSA-OAEP-256', 'A256GCM', false);
       assert.equal((await receiver.open({ value, plain: true })).payload, PAYLOAD);
-      await refuses({ value }, 'unsigned');
+      await rejects({ value }, 'unsigned');
       const { value: signed } = await seal('RSA-OAEP-256', 'A256GCM', 'PS256');
-      await refuses({ value: signed, plain: true }, 'signed');
+      await rejects({ value: signed, plain: true }, 'signed');
     });
 
     test('rejects a change in any part', { skip }, async () => {
       for (const enc of CIPHERS) {
         const { value, encryption } = await seal('RSA-OAEP-256', enc, 'RS256');
-        for (const part of [0, 1, 2, 3, 4]) await refuses({ value: changed(value, part) }, `${enc}, value, ${part}`);
+        for (const part of [0, 1, 2, 3, 4]) await rejects({ value: changed(value, part) }, `${enc}, value, ${part}`);
         for (const part of [0, 1, 2]) {
-          await refuses({ value, encryption: changed(encryption, part) }, `encryption, ${part}`);
+          await rejects({ value, encryption: changed(encryption, part) }, `encryption, ${part}`);
         }
       }
     });
 
     test('rejects another signer, another recipient, and an encryption of another value', { skip }, async () => {
       const other = await newIdentity('another');
-      await refuses(await seal('RSA-OAEP', 'A128GCM', 'RS256', other), 'signer');
+      await rejects(await seal('RSA-OAEP', 'A128GCM', 'RS256', other), 'signer');
       const [one, two] = [await seal('RSA-OAEP', 'A128GCM', 'RS256'), await seal('RSA-OAEP', 'A128GCM', 'RS256')];
-      await refuses({ value: one.value, encryption: two.encryption }, 'value');
+      await rejects({ value: one.value, encryption: two.encryption }, 'value');
       const stranger = await startReceiver(kind, { processorKey: other.privateKey, merchant: merchant.publicKey });
       await assert.rejects(stranger.open(one), Refused);
     });

@@ -16,9 +16,9 @@ const SINCE = new Date('2020-01-01T00:00:00Z');
 async function identity(name: 'merchant' | 'processor'): Promise<Identity> {
   const path = (part: string): string => join(VECTORS, `${name}-${part}.pem`);
   if (!existsSync(path('key'))) {
-    const made = await newIdentity(`${name}, for tests only`, SINCE);
-    writeFileSync(path('key'), MARK + made.privateKey);
-    writeFileSync(path('certificate'), MARK + made.certificate);
+    const created = await newIdentity(`${name}, for tests only`, SINCE);
+    writeFileSync(path('key'), MARK + created.privateKey);
+    writeFileSync(path('certificate'), MARK + created.certificate);
   }
   const [privateKey, certificate] = ['key', 'certificate'].map((part) => readFileSync(path(part), 'utf8')) as [
     string,

@@ -120,10 +120,10 @@ function userOf(security: Element, users: Readonly<Record<string, string>>, at: 
   const user = textOf(only(token, WSSE, 'Username'));
   const known = users[user];
   if (known === undefined) throw new Error('an unknown user');
-  const given = only(token, WSSE, 'Password');
-  const isDigest = attributeOf(given, 'Type')?.endsWith('#PasswordDigest') === true;
+  const password = only(token, WSSE, 'Password');
+  const isDigest = attributeOf(password, 'Type')?.endsWith('#PasswordDigest') === true;
   const expected = isDigest ? passwordDigest(token, known, at) : known;
-  if (textOf(given) !== expected) throw new Error('another password');
+  if (textOf(password) !== expected) throw new Error('another password');
   return user;
 }
 

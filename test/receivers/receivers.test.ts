@@ -67,7 +67,7 @@ for (const kind of ENVELOPE_RECEIVERS) {
       if (skip === false) receiver = await startReceiver(kind, KEYS);
       other = await newIdentity('another');
     });
-    const refuses = (envelope: string, at: number, what: string) =>
+    const rejects = (envelope: string, at: number, what: string) =>
       assert.rejects(receiver.open({ envelope, at }), Refused, what);
 
     for (const name of NAMES) {
@@ -88,7 +88,7 @@ for (const kind of ENVELOPE_RECEIVERS) {
           const tampered = tamper(envelope);
           // Else it would be refused for being no XML.
           parseXml(tampered);
-          await refuses(tampered, timeOfVector(envelope), name);
+          await rejects(tampered, timeOfVector(envelope), name);
         }
       });
     }
@@ -96,15 +96,15 @@ for (const kind of ENVELOPE_RECEIVERS) {
     test('rejects the certificate of another signer', { skip }, async () => {
       for (const name of knownTo(kind).filter((each) => FORMS[each].signer === 'token')) {
         const envelope = vector(name);
-        await refuses(withCertificate(envelope, other.certificate), timeOfVector(envelope), name);
+        await rejects(withCertificate(envelope, other.certificate), timeOfVector(envelope), name);
       }
     });
 
     test('rejects a message before and after its period of validity', { skip }, async () => {
       for (const name of knownTo(kind)) {
         const envelope = vector(name);
-        await refuses(envelope, timeOfVector(envelope) + FIVE_MINUTES, name);
-        await refuses(envelope, timeOfVector(envelope) - FIVE_MINUTES, name);
+        await rejects(envelope, timeOfVector(envelope) + FIVE_MINUTES, name);
+        await rejects(envelope, timeOfVector(envelope) - FIVE_MINUTES, name);
       }
     });
 

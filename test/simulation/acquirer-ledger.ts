@@ -1,7 +1,7 @@
 import type { FailureStatus } from '../../src/payments/transitions.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
-/** The acquirer's own books: what was done there, and the rules by which it was. They know nothing of ours. */
+/** The records of the acquirer, and the rules that it applies. They are independent of the vault's records. */
 
 export interface AcquirerBehavior {
   readonly sale: boolean;
@@ -31,7 +31,7 @@ export interface PaymentEntry {
   capture: { readonly key: string; readonly amount: bigint; readonly at: number } | undefined;
   readonly refunds: RefundEntry[];
   /** The payment changes later, without a request. */
-  turn: { readonly at: number; readonly to: 'approved' | 'refused' } | undefined;
+  pendingChange: { readonly at: number; readonly to: 'approved' | 'refused' } | undefined;
   hasTurned: boolean;
   /** The change causes no notification. */
   readonly silent: boolean;
@@ -87,15 +87,15 @@ export class AcquirerLedger {
       state: fate === 'failing' ? 'approved' : fate,
       capture: undefined,
       refunds: [],
-      turn: undefined,
+      pendingChange: undefined,
       hasTurned: false,
       silent: this.#seeded.percent(25),
       untold: false,
     };
     const when = at + this.#seeded.between(1000, 8 * MINUTE);
     if (fate === 'pending' && this.#seeded.percent(80))
-      payment.turn = { at: when, to: this.#seeded.pick(['approved', 'approved', 'refused']) };
-    if (fate === 'failing' && !isSale) payment.turn = { at: when, to: 'refused' };
+      payment.pendingChange = { at: when, to: this.#seeded.pick(['approved', 'approved', 'refused']) };
+    if (fate === 'failing' && !isSale) payment.pendingChange = { at: when, to: 'refused' };
     this.payments.set(key, payment);
     if (payment.state === 'approved' && isSale) payment.capture = { key, amount, at };
     return this.#standing(payment);
@@ -109,7 +109,7 @@ export class AcquirerLedger {
       this.violations.push(`${key} captures a part of ${of}`);
     if (this.#whim()) return this.#no(key, NO);
     payment.capture = { key, amount, at: this.#now() };
-    payment.turn = undefined;
+    payment.pendingChange = undefined;
     return this.#seeded.percent(5) ? { kind: 'pending' } : YES;
   }
 
@@ -182,22 +182,24 @@ export class AcquirerLedger {
   }
 
   /** The delayed change has happened. */
-  settle(): void {
+  applyChanges(): void {
     for (const payment of this.payments.values()) this.#turn(payment);
   }
 
   /** Returns the payments with a pending notification. */
-  news(): string[] {
-    this.settle();
-    const told = [...this.payments.values()].filter(({ untold, silent }) => untold && !silent);
-    for (const payment of told) payment.untold = !this.isCalm && this.#seeded.percent(50);
-    return told.map(({ key }) => key);
+  takeNotifications(): string[] {
+    this.applyChanges();
+    const notified = [...this.payments.values()].filter(({ untold, silent }) => untold && !silent);
+    for (const payment of notified) payment.untold = !this.isCalm && this.#seeded.percent(50);
+    return notified.map(({ key }) => key);
   }
 
   /** The time of the next delayed change. */
   nextTurn(): number | undefined {
-    const turns = [...this.payments.values()].flatMap(({ turn }) => (turn === undefined ? [] : [turn.at]));
-    return turns.length === 0 ? undefined : Math.min(...turns);
+    const times = [...this.payments.values()].flatMap(({ pendingChange }) =>
+      pendingChange === undefined ? [] : [pendingChange.at],
+    );
+    return times.length === 0 ? undefined : Math.min(...times);
   }
 
   #of(key: string): PaymentEntry | undefined {
@@ -210,14 +212,14 @@ export class AcquirerLedger {
     for (const refund of payment.refunds)
       if (refund.state === 'pending' && this.#now() > refund.at + MINUTE)
         refund.state = this.#seeded.percent(40) ? 'failed' : 'done';
-    const { turn, isSale, key, amount } = payment;
-    if (turn === undefined || turn.at > this.#now()) return;
-    payment.turn = undefined;
+    const { pendingChange, isSale, key, amount } = payment;
+    if (pendingChange === undefined || pendingChange.at > this.#now()) return;
+    payment.pendingChange = undefined;
     if (payment.state === 'reversed') return;
-    payment.state = turn.to;
+    payment.state = pendingChange.to;
     payment.untold = true;
     payment.hasTurned = true;
-    if (turn.to === 'approved' && isSale) payment.capture = { key, amount, at: turn.at };
+    if (pendingChange.to === 'approved' && isSale) payment.capture = { key, amount, at: pendingChange.at };
   }
 
   #standing({ state, capture }: PaymentEntry): AcquirerResponse {
@@ -234,9 +236,9 @@ export class AcquirerLedger {
     return ABSENT;
   }
 
-  #no(key: string, said: AcquirerResponse): AcquirerResponse {
+  #no(key: string, response: AcquirerResponse): AcquirerResponse {
     this.#refused.add(key);
-    return said;
+    return response;
   }
 
   #whim(): boolean {

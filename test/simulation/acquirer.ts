@@ -43,10 +43,10 @@ const GARBLED = { kind: 'unknown', problem: 'garbled' } as const;
 /** A processor that is as unpleasant as real ones, over a line on which everything goes wrong, with books of its own. */
 export class Acquirer {
   readonly habits: AcquirerBehavior;
-  readonly books: AcquirerLedger;
+  readonly ledger: AcquirerLedger;
   readonly #time: VirtualTime;
   readonly #seeded: SeededRandom;
-  readonly #tell: (line: string) => void;
+  readonly #log: (line: string) => void;
   /** Requests that are still on their way arrive before this much later, milliseconds. */
   readonly #lateMost: number;
   readonly #spoilt: CorruptedResponse | undefined;
@@ -59,16 +59,16 @@ export class Acquirer {
     time: VirtualTime;
     seeded: SeededRandom;
     lateMost: number;
-    tell: (line: string) => void;
+    log: (line: string) => void;
     spoilt: CorruptedResponse | undefined;
   }) {
     this.habits = options.habits;
     this.#time = options.time;
     this.#seeded = options.seeded;
-    this.#tell = options.tell;
+    this.#log = options.log;
     this.#lateMost = options.lateMost;
     this.#spoilt = options.spoilt;
-    this.books = new AcquirerLedger({
+    this.ledger = new AcquirerLedger({
       habits: options.habits,
       seeded: options.seeded.branch(),
       now: () => this.#time.now,
@@ -82,7 +82,7 @@ export class Acquirer {
 
   calmDown(): void {
     this.isCalm = true;
-    this.books.isCalm = true;
+    this.ledger.isCalm = true;
   }
 
   /** The acquirer as one process sees it; after its crash it sends and receives nothing. */
@@ -98,31 +98,31 @@ export class Acquirer {
       settings: {},
       check: () => undefined,
       authorize: (call, order: Order) =>
-        send('authorize', call, () => this.books.authorize(call.operationRef, order.amount.minor, order.capture)),
+        send('authorize', call, () => this.ledger.authorize(call.operationRef, order.amount.minor, order.capture)),
       capture: (call, history, amount: Money) =>
         send('capture', call, () =>
           this.#spoilt === 'forgets-captures'
             ? { kind: 'approved' }
-            : this.books.capture(call.operationRef, paymentOf(history), amount.minor),
+            : this.ledger.capture(call.operationRef, paymentOf(history), amount.minor),
         ),
       refund: (call, history, amount: Money) =>
-        send('refund', call, () => this.books.refund(call.operationRef, paymentOf(history), amount.minor)),
-      void: (call, history) => send('void', call, () => this.books.void(call.operationRef, paymentOf(history))),
+        send('refund', call, () => this.ledger.refund(call.operationRef, paymentOf(history), amount.minor)),
+      void: (call, history) => send('void', call, () => this.ledger.void(call.operationRef, paymentOf(history))),
       inquire: (call, history, subject) =>
         send('inquire', call, () =>
           isFirst(subject)
-            ? this.books.standing(subject.operationRef)
-            : this.books.movement(subject.operationRef, paymentOf(history)),
+            ? this.ledger.standing(subject.operationRef)
+            : this.ledger.movement(subject.operationRef, paymentOf(history)),
         ),
       reverse: (call, history, subject) =>
         send('reverse', call, () =>
           isFirst(subject)
-            ? this.books.giveUpPayment(subject.operationRef)
-            : this.books.giveUpMovement(subject.operationRef, paymentOf(history)),
+            ? this.ledger.giveUpPayment(subject.operationRef)
+            : this.ledger.giveUpMovement(subject.operationRef, paymentOf(history)),
         ),
       pollNotifications: async (): Promise<ProcessorNotification[]> => {
         if (isDead()) return NEVER;
-        const keys = this.books.news();
+        const keys = this.ledger.takeNotifications();
         // Duplicates, too.
         return [...keys, ...keys.filter(() => this.#seeded.percent(30))].map((key) => ({ tenant, operationRef: key }));
       },
@@ -134,11 +134,11 @@ export class Acquirer {
     const fate = isLost ? 'lost' : this.isCalm ? 'good' : this.#seeded.weighed(FATES);
     const name = `${what} ${key}`;
     return new Promise((resolve, reject) => {
-      const arrive = (answered: (word: ProcessorResult) => void): void => {
-        const said = act();
-        this.#tell(`acquirer: ${name} ${fate}: ${said.kind}`);
+      const arrive = (answered: (result: ProcessorResult) => void): void => {
+        const response = act();
+        this.#log(`acquirer: ${name} ${fate}: ${response.kind}`);
         this.#later(this.#seeded.between(0, 200), () =>
-          isDead() ? undefined : answered(what === 'reverse' ? reversalOf(said) : wordOf(said, key)),
+          isDead() ? undefined : answered(what === 'reverse' ? reversalOf(response) : resultOf(response, key)),
         );
       };
       const soon = this.#seeded.between(0, 300);
@@ -147,7 +147,7 @@ export class Acquirer {
       if (fate === 'garbled') return this.#later(soon, () => arrive(() => resolve(GARBLED)));
       if (fate === 'late')
         return this.#later(this.#seeded.between(1000, this.#lateMost), () => arrive(() => undefined));
-      this.#tell(`acquirer: ${name} ${fate}`);
+      this.#log(`acquirer: ${name} ${fate}`);
       if (fate === 'refused_connection')
         return resolve(what === 'inquire' || what === 'reverse' ? GARBLED : { kind: 'not-sent' });
       if (fate === 'failed') {
@@ -182,10 +182,10 @@ const reversalOf = ({ kind }: AcquirerResponse): ReversalResult => ({
   kind: REVERSALS[kind as keyof typeof REVERSALS],
 });
 
-function wordOf(said: AcquirerResponse, key: string): Outcome | InquiryResult {
-  const particulars = { processorId: `at-${key}`, responseCode: said.kind === 'refused' ? '05' : '00' };
-  if (said.kind === 'not-found') return { kind: 'not-found' };
-  if (said.kind !== 'approved') return { ...said, details: particulars } as Outcome | InquiryResult;
-  const captured = said.captured === undefined ? undefined : { minor: said.captured, currency: 'USD' as never };
+function resultOf(response: AcquirerResponse, key: string): Outcome | InquiryResult {
+  const particulars = { processorId: `at-${key}`, responseCode: response.kind === 'refused' ? '05' : '00' };
+  if (response.kind === 'not-found') return { kind: 'not-found' };
+  if (response.kind !== 'approved') return { ...response, details: particulars } as Outcome | InquiryResult;
+  const captured = response.captured === undefined ? undefined : { minor: response.captured, currency: 'USD' as never };
   return { kind: 'approved', captured, details: particulars };
 }

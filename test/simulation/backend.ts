@@ -41,7 +41,7 @@ export interface Backend {
   isBusy(): boolean;
   /** The time of the next delayed change. */
   nextTurn(): number | undefined;
-  stands(database: Database): Promise<Map<string, BackendState>>;
+  states(database: Database): Promise<Map<string, BackendState>>;
   violations(): readonly string[];
   /** Resolves when what goes over a real network has gone over it. */
   reach?(): Promise<void>;
@@ -55,7 +55,7 @@ export interface BackendParts {
   readonly time: VirtualTime;
   readonly seeded: SeededRandom;
   readonly tenant: Tenant;
-  readonly tell: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 export const SETTINGS: ConfiguredSettings = {
@@ -81,11 +81,11 @@ function habitsOf(seeded: SeededRandom): AcquirerBehavior {
 }
 
 export function acquirerBackend(options: BackendParts & { readonly spoilt: CorruptedResponse | undefined }): Backend {
-  const { time, seeded, tenant, tell, spoilt } = options;
+  const { time, seeded, tenant, log, spoilt } = options;
   const habits = habitsOf(seeded);
-  tell(`acquirer: ${JSON.stringify({ ...habits, absences: String(habits.absences) })}`);
-  const acquirer = new Acquirer({ habits, time, seeded: seeded.branch(), lateMost: LATE_MOST, tell, spoilt });
-  const { books } = acquirer;
+  log(`acquirer: ${JSON.stringify({ ...habits, absences: String(habits.absences) })}`);
+  const acquirer = new Acquirer({ habits, time, seeded: seeded.branch(), lateMost: LATE_MOST, log, spoilt });
+  const { ledger } = acquirer;
   return {
     name: 'acquirer',
     settings: SETTINGS,
@@ -93,18 +93,18 @@ export function acquirerBackend(options: BackendParts & { readonly spoilt: Corru
     seenBy: ({ isDead }) => acquirer.seenBy(isDead, tenant),
     calmDown: () => acquirer.calmDown(),
     isBusy: () => acquirer.onTheWay > 0,
-    nextTurn: () => books.nextTurn(),
-    stands: async () => standsIn(books),
-    violations: () => books.violations,
+    nextTurn: () => ledger.nextTurn(),
+    states: async () => statesIn(ledger),
+    violations: () => ledger.violations,
     planned: (plannedRequests) => ({ email: 'ana@example.com', units: plannedRequests.between(1, 900) }),
   };
 }
 
 /** The states of the payments in the records of an acquirer, after the due changes. */
-export function standsIn(books: AcquirerLedger): Map<string, BackendState> {
-  books.settle();
+export function statesIn(ledger: AcquirerLedger): Map<string, BackendState> {
+  ledger.applyChanges();
   return new Map(
-    [...books.payments.values()].map((payment) => [
+    [...ledger.payments.values()].map((payment) => [
       payment.key,
       {
         state: payment.state,
@@ -117,7 +117,7 @@ export function standsIn(books: AcquirerLedger): Map<string, BackendState> {
   );
 }
 
-const WORDS = [
+const TRIGGERS = [
   ...['lost', 'refused_connection', 'late_accept', 'late_reject', 'late_failure', 'silent_accept', 'autoreject'],
   ...[
     'autoinprogress',
@@ -128,8 +128,8 @@ const WORDS = [
     'arrival_1500',
     'arrival_9000',
   ],
-  ...['capture', 'refund', 'void'].flatMap((move) =>
-    ['timeout', 'lost', 'decline', 'error', 'unsent'].map((fault) => `${move}_${fault}`),
+  ...['capture', 'refund', 'void'].flatMap((operation) =>
+    ['timeout', 'lost', 'decline', 'error', 'unsent'].map((fault) => `${operation}_${fault}`),
   ),
   ...['inquiry_timeout', 'reversal_timeout'],
 ];
@@ -144,14 +144,14 @@ export function simulatorBackend({ time, tenant }: { time: VirtualTime; tenant: 
     calmDown: () => undefined,
     isBusy: () => false,
     nextTurn: () => undefined,
-    stands: async (database) => {
-      const stands = new Map<string, BackendState>();
+    states: async (database) => {
+      const states = new Map<string, BackendState>();
       for (const row of await database.read('select operation_ref from simulator_payments')) {
         const entry = await findPayment(database, tenant, text(row, 'operation_ref'));
         const standing = entry && simulatedStateAt(entry, time.now);
         if (entry === undefined || standing === undefined || standing.kind === 'not-found') continue;
         const { kind } = standing;
-        stands.set(entry.operationRef, {
+        states.set(entry.operationRef, {
           state: kind === 'opened' ? 'pending' : kind === 'authorized' ? 'approved' : kind,
           amount: entry.amount.minor,
           captured: kind === 'authorized' ? standing.captured : 0n,
@@ -159,15 +159,15 @@ export function simulatorBackend({ time, tenant }: { time: VirtualTime; tenant: 
           isSecret: entry.outcome === 'silent_accept',
         });
       }
-      return stands;
+      return states;
     },
     violations: () => [],
     planned: (plannedRequests) => {
-      const words = Array.from({ length: plannedRequests.below(4) }, () => `+${plannedRequests.pick(WORDS)}`);
+      const triggers = Array.from({ length: plannedRequests.below(4) }, () => `+${plannedRequests.pick(TRIGGERS)}`);
       const units = plannedRequests.percent(85)
         ? plannedRequests.between(1, 900)
         : plannedRequests.pick([6000, 12_000, 42_000, 61_000, 66_000]);
-      return { email: `ana${words.join('')}@example.com`, units };
+      return { email: `ana${triggers.join('')}@example.com`, units };
     },
   };
 }

@@ -4,12 +4,12 @@ import type { SeededRandom } from './seeded-random.ts';
 
 /** A request as its sender knows it. Its reference identifies it. */
 export interface Request {
-  readonly asked: SimulatedRequest;
+  readonly planned: SimulatedRequest;
   readonly reference: string;
   /** The capture that its card comes from. */
   readonly capture: string | undefined;
   /** All answers that came, in their order. */
-  readonly answers: SimulatedResponse[];
+  readonly responses: SimulatedResponse[];
   sent: number;
 }
 
@@ -31,7 +31,7 @@ export class Clients {
   readonly requests: Request[] = [];
   readonly #seeded: SeededRandom;
   readonly #backend: Backend;
-  readonly #tell: (line: string) => void;
+  readonly #log: (line: string) => void;
   readonly #underWay = new Set<Waiting>();
   /** Captures that no request has used. */
   readonly #captures: string[];
@@ -43,12 +43,12 @@ export class Clients {
     seeded: SeededRandom;
     backend: Backend;
     captures: readonly string[];
-    tell: (line: string) => void;
+    log: (line: string) => void;
   }) {
     this.#seeded = options.seeded;
     this.#backend = options.backend;
     this.#captures = [...options.captures];
-    this.#tell = options.tell;
+    this.#log = options.log;
   }
 
   get underWay(): number {
@@ -60,24 +60,24 @@ export class Clients {
     const payments = [...this.#payments.keys()].slice(-FRESH);
     const id = payments.length === 0 ? '' : this.#seeded.pick(payments);
     for (const machine of machines) {
-      const again = this.requests.filter(({ asked }) => asked.key !== undefined);
+      const again = this.requests.filter(({ planned }) => planned.key !== undefined);
       const isRepeated = again.length > 0 && this.#seeded.percent(18);
       this.send(isRepeated ? this.#seeded.pick(again) : this.#next(id), machine);
     }
   }
 
   send(request: Request, machine: Machine): void {
-    const name = `client: ${request.reference} ${request.asked.endpoint} ${request.asked.id}`;
-    this.#tell(`${name}${request.sent > 0 ? ' again' : ''}`);
+    const name = `client: ${request.reference} ${request.planned.endpoint} ${request.planned.id}`;
+    this.#log(`${name}${request.sent > 0 ? ' again' : ''}`);
     request.sent++;
     const waiting: Waiting = { machine };
     this.#underWay.add(waiting);
-    const done = (answer: SimulatedResponse): void => {
+    const done = (response: SimulatedResponse): void => {
       if (!this.#underWay.delete(waiting)) return;
-      this.#heard(request, answer);
-      this.#tell(`${name} <- ${answer.status}${answer.replayed ? ' again' : ''} ${summaryOf(answer)}`);
+      this.#heard(request, response);
+      this.#log(`${name} <- ${response.status}${response.replayed ? ' again' : ''} ${summaryOf(response)}`);
     };
-    machine.ask(request.asked).then(done);
+    machine.send(request.planned).then(done);
   }
 
   /** Drops the requests that were sent to this process. */
@@ -85,10 +85,10 @@ export class Clients {
     for (const each of this.#underWay) if (each.machine === machine) this.#underWay.delete(each);
   }
 
-  #heard(request: Request, answer: SimulatedResponse): void {
-    request.answers.push(answer);
-    if (answer.status !== 200) return;
-    const { payment_id: id, status } = jsonOf(answer).data.transaction_info;
+  #heard(request: Request, response: SimulatedResponse): void {
+    request.responses.push(response);
+    if (response.status !== 200) return;
+    const { payment_id: id, status } = jsonOf(response).data.transaction_info;
     this.#payments.set(id, status);
   }
 
@@ -110,8 +110,8 @@ export class Clients {
     return status === 'Opened' ? { ...all, void: 20, show: 12 } : all;
   }
 
-  #made(asked: SimulatedRequest, reference: string, capture?: string): Request {
-    const request: Request = { asked, reference, capture, answers: [], sent: 0 };
+  #made(planned: SimulatedRequest, reference: string, capture?: string): Request {
+    const request: Request = { planned, reference, capture, responses: [], sent: 0 };
     this.requests.push(request);
     return request;
   }
@@ -145,8 +145,8 @@ export class Clients {
   }
 }
 
-function summaryOf(answer: SimulatedResponse): string {
-  const { status, message, data } = jsonOf(answer);
-  const { transaction_id: id, status: stands, reason } = data.transaction_info ?? {};
-  return [status, `“${message}”`, stands, reason, id].filter((word) => word !== undefined).join(' ');
+function summaryOf(response: SimulatedResponse): string {
+  const { status, message, data } = jsonOf(response);
+  const { transaction_id: id, status: paymentStatus, reason } = data.transaction_info ?? {};
+  return [status, `“${message}”`, paymentStatus, reason, id].filter((part) => part !== undefined).join(' ');
 }

@@ -46,7 +46,7 @@ export class Wire {
     return {
       capabilities: processor.capabilities,
       settings: processor.settings,
-      check: (...given) => processor.check(...given),
+      check: (...args) => processor.check(...args),
       authorize: over('authorize', processor.authorize.bind(processor)),
       capture: over('capture', processor.capture.bind(processor)),
       refund: over('refund', processor.refund.bind(processor)),
@@ -70,7 +70,7 @@ export class Wire {
     isDead: () => boolean,
     act: () => Promise<Word>,
   ): Promise<Word> {
-    const { seeded, tell } = this.#parts;
+    const { seeded, log } = this.#parts;
     const fault = !this.isCalm && seeded.percent(FAULTS) ? this.#spoil(name) : '';
     const call = {};
     this.#open.add(call);
@@ -79,12 +79,12 @@ export class Wire {
       this.#hanging.delete(call);
     };
     return new Promise((resolve, reject) => {
-      const heard = (word: Word): void => {
+      const onChange = (change: Word): void => {
         ended();
-        tell(`wire: ${name} ${key} ${fault}: ${word.kind}`);
-        if (!isDead()) resolve(word);
+        log(`wire: ${name} ${key} ${fault}: ${change.kind}`);
+        if (!isDead()) resolve(change);
       };
-      act().then(heard, (error: unknown) => {
+      act().then(onChange, (error: unknown) => {
         ended();
         reject(error);
       });
@@ -93,8 +93,8 @@ export class Wire {
 }
 
 export async function koinBackend(parts: BackendParts): Promise<Backend> {
-  const standIn = new FakeKoin({ now: () => parts.time.now });
-  const { url } = await standIn.start();
+  const fake = new FakeKoin({ now: () => parts.time.now });
+  const { url } = await fake.start();
   const connections = new OutboundHttp(new ProcessorHosts());
   const kinds = {
     authorize: ['tokenize', 'create'],
@@ -104,7 +104,7 @@ export async function koinBackend(parts: BackendParts): Promise<Backend> {
     inquire: ['find', 'get'],
     reverse: ['cancel', 'find'],
   } as const;
-  const deeds = [
+  const faults = [
     'drop-before',
     'drop-after',
     'hang-before',
@@ -116,12 +116,12 @@ export async function koinBackend(parts: BackendParts): Promise<Backend> {
   const spoil = (call: CallName): string => {
     const fault = {
       on: parts.seeded.pick<(typeof kinds)[CallName][number]>(kinds[call]),
-      do: parts.seeded.pick(deeds),
+      do: parts.seeded.pick(faults),
     };
     const isVerdict = call === 'authorize' && parts.seeded.percent(40);
     if (isVerdict)
-      standIn.inject({ on: 'create', do: { becomes: parts.seeded.pick(['Failed', 'Opened']), reason: 'Rejected' } });
-    else standIn.inject(fault);
+      fake.inject({ on: 'create', do: { becomes: parts.seeded.pick(['Failed', 'Opened']), reason: 'Rejected' } });
+    else fake.inject(fault);
     return isVerdict ? 'verdict' : `${fault.on} ${fault.do}`;
   };
   const wire = new Wire(parts, spoil);
@@ -135,13 +135,13 @@ export async function koinBackend(parts: BackendParts): Promise<Backend> {
     seenBy: (process) => wire.seenBy(koin, process),
     calmDown: () => {
       wire.isCalm = true;
-      standIn.forgetFaults();
+      fake.forgetFaults();
     },
-    stands: async () => new Map([...standIn.books.orders].map(([key, order]) => [key, standOfOrder(order)])),
-    violations: () => standIn.violations,
+    states: async () => new Map([...fake.ledger.orders].map(([key, order]) => [key, stateOfOrder(order)])),
+    violations: () => fake.violations,
     close: async () => {
       connections.close();
-      await standIn.stop();
+      await fake.stop();
     },
   };
 }
@@ -158,7 +158,7 @@ const ORDER_STATES = {
 /** Units are ten-thousandths there. */
 const minorOf = (units: bigint): bigint => units / 100n;
 
-const standOfOrder = (order: OrderEntry): BackendState => ({
+const stateOfOrder = (order: OrderEntry): BackendState => ({
   state: ORDER_STATES[order.status],
   amount: minorOf(order.units),
   captured: order.status === 'Collected' ? minorOf(order.units) : 0n,
@@ -169,8 +169,8 @@ const standOfOrder = (order: OrderEntry): BackendState => ({
 export async function cyberSourceBackend(parts: BackendParts): Promise<Backend> {
   const keys = { merchantId: 'mymid', keyId: 'kid-1', sharedSecret: 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=' };
   const indexDelayMs = parts.seeded.pick([0, 4000]);
-  const standIn = new FakeCyberSource({ ...keys, indexDelayMs, clock: () => parts.time.now });
-  const { url } = await standIn.start();
+  const fake = new FakeCyberSource({ ...keys, indexDelayMs, clock: () => parts.time.now });
+  const { url } = await fake.start();
   const connections = new OutboundHttp(new ProcessorHosts());
   const kinds = {
     authorize: ['payment'],
@@ -196,8 +196,8 @@ export async function cyberSourceBackend(parts: BackendParts): Promise<Backend> 
     };
     const isVerdict = call === 'authorize' && parts.seeded.percent(40);
     const verdict = { status: 'DECLINED', reason: 'PROCESSOR_DECLINED' };
-    if (isVerdict) standIn.inject({ on: 'payment', fault: 'verdict', verdict });
-    else standIn.inject(fault);
+    if (isVerdict) fake.inject({ on: 'payment', fault: 'verdict', verdict });
+    else fake.inject(fault);
     return isVerdict ? 'verdict' : `${fault.on} ${fault.fault}`;
   };
   const wire = new Wire(parts, spoil);
@@ -215,26 +215,26 @@ export async function cyberSourceBackend(parts: BackendParts): Promise<Backend> 
     seenBy: (process) => wire.seenBy(cybersource, process),
     calmDown: () => {
       wire.isCalm = true;
-      standIn.heal();
+      fake.heal();
     },
-    stands: async () => standsIn(standIn.books),
-    violations: () => standIn.violations,
+    states: async () => statesIn(fake.ledger),
+    violations: () => fake.violations,
     close: async () => {
       connections.close();
-      await standIn.stop();
+      await fake.stop();
     },
   };
 }
 
-function standsIn(books: CyberSourceLedger): Map<string, BackendState> {
-  const first = books.transactions.filter(({ kind }) => kind === 'authorization' || kind === 'sale');
-  return new Map(first.map((each) => [each.transactionId ?? each.id, standOf(books, each)]));
+function statesIn(ledger: CyberSourceLedger): Map<string, BackendState> {
+  const first = ledger.transactions.filter(({ kind }) => kind === 'authorization' || kind === 'sale');
+  return new Map(first.map((each) => [each.transactionId ?? each.id, stateOf(ledger, each)]));
 }
 
 const STATES = { done: 'approved', held: 'pending', declined: 'refused', undone: 'reversed' } as const;
 
-function standOf(books: CyberSourceLedger, { id, state, amount }: Transaction): BackendState {
-  const { captured, refunded } = books.totals(id);
+function stateOf(ledger: CyberSourceLedger, { id, state, amount }: Transaction): BackendState {
+  const { captured, refunded } = ledger.totals(id);
   return {
     state: STATES[state],
     amount: minorOf(scaled(amount)),

@@ -115,13 +115,13 @@ export class Machine {
       notifications,
     });
     const services = { database, vault, captures, payments } as unknown as Services;
-    const turns = new ScanQueue();
+    const scanQueue = new ScanQueue();
     const rates = { perKey: 0, failedAuthentication: 0 };
     // Requests enter behind the authentication.
     const authentication = undefined as unknown as Authentication;
     const door = new ApiDoor({ authentication, database, clock, environment: tenant.environment, rates });
     const pipelineOf = (endpoint: Endpoint): Pipeline =>
-      new Pipeline(endpoint, { door, services, transactions, clock, turns });
+      new Pipeline(endpoint, { door, services, transactions, clock, turns: scanQueue });
     const pipelines = Object.entries(ENDPOINTS).map(([name, endpoint]) => [name, pipelineOf(endpoint)] as const);
     this.#pipelines = Object.fromEntries(pipelines) as Record<EndpointName, Pipeline>;
     this.recovery = new Recovery({
@@ -161,7 +161,7 @@ export class Machine {
   }
 
   /** A request of a caller who was let in. */
-  async ask({ endpoint, id, body, key }: SimulatedRequest): Promise<SimulatedResponse> {
+  async send({ endpoint, id, body, key }: SimulatedRequest): Promise<SimulatedResponse> {
     const grant = {
       key: { id: 'key_1', name: 'shop', permissions: PERMISSIONS },
       tenant: this.#tenant,

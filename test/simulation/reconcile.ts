@@ -22,25 +22,25 @@ interface Known {
   readonly payment: Payment;
   readonly reconciliation: Reconciliation;
   readonly operations: readonly Operation[];
-  readonly stand: BackendState | undefined;
+  readonly processorState: BackendState | undefined;
 }
 
 /** One line for each thing that must not be; the first word is the payment or request. */
-export async function reconcile(look: EndState): Promise<string[]> {
-  const stands = await look.backend.stands(look.database);
+export async function reconcile(endState: EndState): Promise<string[]> {
+  const states = await endState.backend.states(endState.database);
   const known = new Map<string, Known>();
-  for (const row of await look.database.read('select id from payments order by id')) {
+  for (const row of await endState.database.read('select id from payments order by id')) {
     const id = text(row, 'id');
-    const loaded = (await look.desk.repository.load(look.tenant, id)) as LoadedPayment;
+    const loaded = (await endState.desk.repository.load(endState.tenant, id)) as LoadedPayment;
     const { payment, reconciliation } = loaded;
-    const operations = await look.desk.repository.listOperations(loaded);
-    known.set(id, { payment, reconciliation, operations, stand: stands.get(id) });
+    const operations = await endState.desk.repository.listOperations(loaded);
+    known.set(id, { payment, reconciliation, operations, processorState: states.get(id) });
   }
-  const faults = [...look.backend.violations()];
-  for (const key of stands.keys()) if (!known.has(key)) faults.push(`${key} is known to the processor only`);
-  for (const each of known.values()) faults.push(...disagreements(each, look.isOver));
-  for (const request of look.clients.requests) faults.push(...brokenPromises(request, known));
-  if (look.isOver) faults.push(...(await keptSecrets(look, known)));
+  const faults = [...endState.backend.violations()];
+  for (const key of states.keys()) if (!known.has(key)) faults.push(`${key} is known to the processor only`);
+  for (const each of known.values()) faults.push(...disagreements(each, endState.isOver));
+  for (const request of endState.clients.requests) faults.push(...brokenPromises(request, known));
+  if (endState.isOver) faults.push(...(await keptSecrets(endState, known)));
   return faults;
 }
 
@@ -54,7 +54,7 @@ const FITTING: Readonly<Record<BackendState['state'] | 'captured' | 'none', read
   reversed: ['Voided', 'Cancelled', 'ProcessorError'],
 };
 
-function disagreements({ payment, reconciliation, stand, operations }: Known, isOver: boolean): string[] {
+function disagreements({ payment, reconciliation, processorState, operations }: Known, isOver: boolean): string[] {
   const { id, status, operationInProgress: operation, authorized, collected, refunded } = payment;
   const faults: string[] = [];
   if (operation !== undefined) faults.push(`${id} waits for ${operation}`);
@@ -62,14 +62,16 @@ function disagreements({ payment, reconciliation, stand, operations }: Known, is
     if (each.state === 'in_progress' && each.id !== operation) faults.push(`${id} has forgotten ${each.id}`);
   if (reconciliation.inDoubtSince !== undefined) faults.push(`${id} is in doubt`);
   if (reconciliation.recheckIds.length > 0 && isOver) faults.push(`${id} is still watched`);
-  const isHeld = stand?.state === 'approved';
-  const state = stand === undefined ? 'none' : isHeld && stand.captured > 0n ? 'captured' : stand.state;
+  const isHeld = processorState?.state === 'approved';
+  const state =
+    processorState === undefined ? 'none' : isHeld && processorState.captured > 0n ? 'captured' : processorState.state;
   const ours = `${status} ${authorized} ${collected} ${refunded}`;
-  const theirs = `${state} ${stand?.amount} ${stand?.captured} ${stand?.refunded}`;
-  const mayBeIgnorant = stand?.isSecret === true && (status === 'Authorized' || status === 'Opened') && !isOver;
+  const theirs = `${state} ${processorState?.amount} ${processorState?.captured} ${processorState?.refunded}`;
+  const mayBeIgnorant =
+    processorState?.isSecret === true && (status === 'Authorized' || status === 'Opened') && !isOver;
   if (!FITTING[state].includes(status) && !mayBeIgnorant) faults.push(`${id} is ${ours}, there ${theirs}`);
   if (isOver && (state === 'approved' || state === 'pending')) faults.push(`${id} is held for ever: ${theirs}`);
-  if (state === 'captured' && (stand?.captured !== collected || stand.refunded !== refunded))
+  if (state === 'captured' && (processorState?.captured !== collected || processorState.refunded !== refunded))
     faults.push(`${id} is ${ours}, there ${theirs}`);
   if (refunded > collected || collected > payment.amount) faults.push(`${id} gives back too much: ${ours}`);
   if (status === 'Voided' && !operations.some(endsIt)) faults.push(`${id} is Voidedwithout a request`);
@@ -93,29 +95,30 @@ const LATER: Readonly<Record<Status, readonly Status[]>> = {
 
 /** Answers that are not true any more, and requests that did more than one thing. */
 function brokenPromises(request: Request, known: ReadonlyMap<string, Known>): string[] {
-  const { asked, reference, answers, sent } = request;
+  const { planned, reference, responses, sent } = request;
   const faults: string[] = [];
-  const made = [...known.values()].flatMap(({ operations }) =>
-    operations.filter((each) => each.referenceCode === reference && each.type !== 'expiry' && !isOwn(each, asked)),
+  const created = [...known.values()].flatMap(({ operations }) =>
+    operations.filter((each) => each.referenceCode === reference && each.type !== 'expiry' && !isOwn(each, planned)),
   );
-  if (made.length > 1) faults.push(`${reference} made ${made.map(({ id }) => id).join(' and ')}, sent ${sent} times`);
-  for (const answer of answers) {
-    if (answer.status >= 500 && answer.status !== 503)
-      faults.push(`${reference} was answered ${answer.status}: ${(answer.cause as Error | undefined)?.stack}`);
-    if (answer.status === 200 && asked.endpoint !== 'show') faults.push(...broken(reference, answer, known));
+  if (created.length > 1)
+    faults.push(`${reference} made ${created.map(({ id }) => id).join(' and ')}, sent ${sent} times`);
+  for (const response of responses) {
+    if (response.status >= 500 && response.status !== 503)
+      faults.push(`${reference} was answered ${response.status}: ${(response.cause as Error | undefined)?.stack}`);
+    if (response.status === 200 && planned.endpoint !== 'show') faults.push(...broken(reference, response, known));
   }
-  const told = answers.filter(({ status, replayed }) => status === 200 && replayed).at(-1);
-  const first = answers.find(({ status }) => status === 200);
-  const wasTakenBack = made.some(isTakenBack);
+  const replay = responses.filter(({ status, replayed }) => status === 200 && replayed).at(-1);
+  const first = responses.find(({ status }) => status === 200);
+  const wasTakenBack = created.some(isTakenBack);
   if (
     !wasTakenBack &&
-    asked.key !== undefined &&
-    told !== undefined &&
+    planned.key !== undefined &&
+    replay !== undefined &&
     first !== undefined &&
     isFinal(first) &&
-    lasting(told) !== lasting(first)
+    lasting(replay) !== lasting(first)
   )
-    faults.push(`${reference} was answered ${first.text}, then ${told.text}`);
+    faults.push(`${reference} was answered ${first.text}, then ${replay.text}`);
   return faults;
 }
 
@@ -123,19 +126,19 @@ function brokenPromises(request: Request, known: ReadonlyMap<string, Known>): st
 const lasting = ({ text }: SimulatedResponse): string => text.replace(/"response_code":"[0-9]+",?/, '');
 
 /** A capture that a payment waited for has the reference of its payment. */
-const isOwn = ({ type }: Operation, { endpoint }: Request['asked']): boolean =>
+const isOwn = ({ type }: Operation, { endpoint }: Request['planned']): boolean =>
   endpoint === 'create' && type === 'capture';
 
-function isFinal(answer: SimulatedResponse): boolean {
-  const { status, message, data } = jsonOf(answer);
+function isFinal(response: SimulatedResponse): boolean {
+  const { status, message, data } = jsonOf(response);
   return (
     message !== 'Outcome unknown, being resolved' &&
     !(status === 'success' && data.transaction_info.status === 'Opened')
   );
 }
 
-function broken(reference: string, answer: SimulatedResponse, known: ReadonlyMap<string, Known>): string[] {
-  const { status: said, message, data } = jsonOf(answer);
+function broken(reference: string, response: SimulatedResponse, known: ReadonlyMap<string, Known>): string[] {
+  const { status: code, message, data } = jsonOf(response);
   const { payment_id: id, transaction_id: operation, status, type } = data.transaction_info;
   const at = known.get(id);
   const found = at?.operations.find((each) => each.id === operation);
@@ -143,7 +146,7 @@ function broken(reference: string, answer: SimulatedResponse, known: ReadonlyMap
   const faults: string[] = [];
   if (!LATER[status as Status].includes(at.payment.status))
     faults.push(`${id} was reported as ${status} to ${reference} and is ${at.payment.status}`);
-  if (said === 'success' && isFinal(answer) && found.state !== 'accepted' && !isTakenBack(found))
+  if (code === 'success' && isFinal(response) && found.state !== 'accepted' && !isTakenBack(found))
     faults.push(`${id}: ${reference} got “${message}” about ${type}, which is ${found.state}`);
   return faults;
 }

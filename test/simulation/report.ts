@@ -18,6 +18,6 @@ export function traceOf({ faults, trace }: Report): string {
     }
   }
   const everywhere = /crashes|time jumps|calm$|acquirer: \{/;
-  const told = trace.filter((line) => everywhere.test(line) || [...names].some((name) => line.includes(name)));
-  return [...faults, '', ...told].join('\n');
+  const lines = trace.filter((line) => everywhere.test(line) || [...names].some((name) => line.includes(name)));
+  return [...faults, '', ...lines].join('\n');
 }

@@ -34,10 +34,10 @@ export class SeededRandom implements Random {
 
   /** One of the words, each as often as its weight says. */
   weighed<Word extends string>(weights: Readonly<Record<Word, number>>): Word {
-    const words = Object.keys(weights) as Word[];
-    let left = this.below(words.reduce((sum, word) => sum + weights[word], 0));
-    return words.find((word) => {
-      left -= weights[word];
+    const choices = Object.keys(weights) as Word[];
+    let left = this.below(choices.reduce((sum, choice) => sum + weights[choice], 0));
+    return choices.find((choice) => {
+      left -= weights[choice];
       return left < 0;
     }) as Word;
   }

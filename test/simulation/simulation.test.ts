@@ -12,17 +12,17 @@ import { type Plan, simulate } from './simulation.ts';
 const REQUESTS = 60;
 const PROCESSORS = ['acquirer', 'simulator'] as const;
 /** Over HTTP, which takes its real time. */
-const STAND_INS = ['koin', 'cybersource'] as const;
+const FAKES = ['koin', 'cybersource'] as const;
 
 /** Seeds that found a fault once, some others, and a new one on every run. */
-const given = process.env['CARDVAULT_TEST_SEED'];
+const seedFromEnvironment = process.env['CARDVAULT_TEST_SEED'];
 /** Fewer over PostgreSQL: what they find is about the payments, not the database. */
 const KNOWN = inScope({
   fast: [110],
   usual: isPostgres ? [] : [110, 5016],
   long: [3, 110, 128, 245, 5016],
 });
-const SEEDS = given === undefined ? [...KNOWN, Date.now() % 2 ** 31] : [Number(given)];
+const SEEDS = seedFromEnvironment === undefined ? [...KNOWN, Date.now() % 2 ** 31] : [Number(seedFromEnvironment)];
 
 /** Manually, for one seed: `test/simulation/soak.ts --from SEED --seeds 1`. */
 async function run(plan: Plan): Promise<ReturnType<typeof simulate>> {
@@ -41,7 +41,8 @@ describe('payments agree after crashes and lost messages with the records of', {
       }
       assert.ok(totals.payments > 5 * SEEDS.length, `${totals.payments} payments prove nothing`);
       assert.ok(totals.acknowledged > 20 * SEEDS.length, `${totals.acknowledged} answers prove nothing`);
-      if (given === undefined) assert.ok(totals.crashes > SEEDS.length / 2, `${totals.crashes} crashes prove nothing`);
+      if (seedFromEnvironment === undefined)
+        assert.ok(totals.crashes > SEEDS.length / 2, `${totals.crashes} crashes prove nothing`);
     });
 });
 
@@ -74,7 +75,7 @@ describe('payments over HTTP agree, after crashes, broken connections and malfor
   skip,
   timeout: 240_000,
 }, () => {
-  for (const processor of STAND_INS)
+  for (const processor of FAKES)
     test(`${processor}`, async () => {
       for (const seed of SEEDS.slice(-2)) assert.ok((await run({ seed, processor, requests: 30 })).payments > 3);
     });
@@ -107,6 +108,6 @@ describe('the simulation', { skip }, () => {
     const report = await simulate({ seed: 1, processor: 'acquirer', requests: 20, spoilt: 'mute' });
     assert.ok(report.payments > 5);
     assert.equal(report.open, report.payments);
-    assert.equal(report.doubtful, report.payments);
+    assert.equal(report.inDoubt, report.payments);
   });
 });

@@ -46,7 +46,7 @@ export interface Report {
   /** Operations that have not ended. */
   readonly open: number;
   /** Payments that operators are shown. */
-  readonly doubtful: number;
+  readonly inDoubt: number;
   readonly acknowledged: number;
 }
 
@@ -146,8 +146,8 @@ class Simulation {
     const time = new VirtualTime();
     const seeded = new SeededRandom(plan.seed);
     const trace: string[] = [];
-    const tell = (line: string): number => trace.push(`${((time.now % 100_000_000) / 1000).toFixed(3)} ${line}`);
-    const parts = { time, seeded: seeded.branch(), tenant: TENANT, tell, spoilt: plan.spoilt };
+    const log = (line: string): number => trace.push(`${((time.now % 100_000_000) / 1000).toFixed(3)} ${line}`);
+    const parts = { time, seeded: seeded.branch(), tenant: TENANT, log, spoilt: plan.spoilt };
     // Crashes of the machine are made up, too: no real disk has to keep anything.
     const directory = mkdtempSync(join(memoryFolder() ?? tmpdir(), 'cardvault-simulation-'));
     const real = await openFolder(directory);
@@ -176,18 +176,18 @@ class Simulation {
       seeded: this.#seeded.branch(),
       backend: this.#backend,
       captures: await this.#captures(desk),
-      tell: (line) => this.#tell(line),
+      log: (line) => this.#log(line),
     });
     for (let node = 0; node < NODES; node++) this.#startNode(node);
     await this.#work(clients);
     await this.#calmDown(clients);
     const faults = await this.#reckon(desk, clients);
     const [counts] = await this.#real.read(
-      'select count(*) as payments, count(operation_in_progress) as open, count(in_doubt_since) as doubtful from payments',
+      'select count(*) as payments, count(operation_in_progress) as open, count(in_doubt_since) as in_doubt from payments',
     );
-    const [payments, open, doubtful] = ['payments', 'open', 'doubtful'].map((name) => Number(counts?.[name])) as Three;
-    const acknowledged = clients.requests.filter(({ answers }) => answers.length > 0).length;
-    return { faults, payments, open, doubtful, acknowledged, crashes: this.#crashes, trace: this.#trace };
+    const [payments, open, inDoubt] = ['payments', 'open', 'in_doubt'].map((name) => Number(counts?.[name])) as Three;
+    const acknowledged = clients.requests.filter(({ responses }) => responses.length > 0).length;
+    return { faults, payments, open, inDoubt, acknowledged, crashes: this.#crashes, trace: this.#trace };
   }
 
   /** A node without crashes, to prepare and to look at what there is. */
@@ -225,7 +225,7 @@ class Simulation {
     const processors = { [this.#backend.name]: this.#backend.seenBy(process) };
     const { database, random } = process;
     const failed = (error: unknown): void => {
-      this.#tell(`recovery failed: ${error}`);
+      this.#log(`recovery failed: ${error}`);
       this.#faults.push(`recovery failed: ${error instanceof Error ? error.stack : error}`);
     };
     return new Machine({ database, root: this.#root, clock, time, random, processors, tenant: TENANT, failed });
@@ -263,7 +263,7 @@ class Simulation {
     // A unit that was handed over before an earlier crash.
     if (node === undefined) return;
     this.#crashes++;
-    this.#tell(`node ${at} crashes`);
+    this.#log(`node ${at} crashes`);
     this.#end(node);
     this.#disk.abandon(database);
     clients.lost(node.machine);
@@ -277,7 +277,7 @@ class Simulation {
     const database = this.#nodes[at]?.database;
     if (database === undefined || database.isHeldUp) return;
     const milliseconds = this.#seeded.between(500, 30_000);
-    this.#tell(`node ${at} is held up for ${milliseconds} ms`);
+    this.#log(`node ${at} is held up for ${milliseconds} ms`);
     database.isHeldUp = true;
     this.#time.after(milliseconds, () => {
       database.isHeldUp = false;
@@ -289,13 +289,15 @@ class Simulation {
     const alive = this.#nodes.filter((node) => node !== undefined);
     if (this.#wrongBy !== 0 || alive.length === 0) return;
     this.#wrongBy = this.#seeded.pick(CLOCK_JUMPS_MS);
-    this.#tell(`clocks are wrong by ${this.#wrongBy / HOUR} hours`);
-    const keyed = clients.requests.filter(({ asked, answers }) => asked.key !== undefined && answers.length > 0);
+    this.#log(`clocks are wrong by ${this.#wrongBy / HOUR} hours`);
+    const keyed = clients.requests.filter(
+      ({ planned: asked, responses }) => asked.key !== undefined && responses.length > 0,
+    );
     for (let count = 0; count < REPEATS_IN_A_JUMP && keyed.length > 0; count++)
       clients.send(this.#seeded.pick(keyed), this.#seeded.pick(alive).machine);
     this.#time.after(this.#seeded.between(2000, 12_000), () => {
       this.#wrongBy = 0;
-      this.#tell('clocks are right');
+      this.#log('clocks are right');
     });
   }
 
@@ -331,7 +333,7 @@ class Simulation {
   /** Everything that needs no commit and no clock has happened. */
   async #quiet(): Promise<void> {
     await this.#backend.reach?.();
-    for (let turns = 0; turns < QUIET_TURNS; turns = this.#disk.reading > 0 ? 0 : turns + 1)
+    for (let quiet = 0; quiet < QUIET_TURNS; quiet = this.#disk.reading > 0 ? 0 : quiet + 1)
       await new Promise<void>((resolve) => laterInReality(resolve));
   }
 
@@ -346,7 +348,7 @@ class Simulation {
       await this.#disk.step(isLast ? (owner) => this.#crash(owner as CrashableDatabase, clients) : undefined);
     } else if (!this.#isCalm && this.#seeded.below(2000) === 0) {
       this.#time.jumpTo(this.#time.now + this.#seeded.pick([2000, 20_000, 200_000]));
-      this.#tell('time jumps');
+      this.#log('time jumps');
     } else if (this.#seeded.percent(20)) this.#time.jumpTo(this.#time.now + this.#seeded.between(1, 100));
     else this.#time.fire();
     await this.#quiet();
@@ -356,7 +358,7 @@ class Simulation {
   async #calmDown(clients: Clients): Promise<void> {
     this.#isCalm = true;
     this.#backend.calmDown();
-    this.#tell('calm');
+    this.#log('calm');
     await this.#pass(NEWS_WITHIN, clients);
     if (this.#plan.clockJumps !== undefined) await this.#checkNothingDestroyed();
   }
@@ -370,23 +372,27 @@ class Simulation {
 
   async #reckon(desk: Machine, clients: Clients): Promise<string[]> {
     const faults = [...this.#faults];
-    const look = { desk, clients, backend: this.#backend, database: this.#real, tenant: TENANT };
-    const settle = () => this.#settle(clients, () => this.#nextDue(desk, isUnsettled, this.#backend.nextTurn()));
-    const stuck = await settle();
+    const endState = { desk, clients, backend: this.#backend, database: this.#real, tenant: TENANT };
+    const complete = () => this.#settle(clients, () => this.#nextDue(desk, isUnsettled, this.#backend.nextTurn()));
+    const stuck = await complete();
     // A payment that was opened while the clock was ahead takes longer to resolve than an Idempotency-Key is stored.
     if (this.#plan.clockJumps === undefined) await this.#repeat(clients);
-    const stuckAgain = await settle();
+    const stuckAgain = await complete();
     faults.push(...[stuck, stuckAgain].filter((each) => each !== undefined));
-    faults.push(...(await reconcile({ ...look, isOver: false })));
+    faults.push(...(await reconcile({ ...endState, isOver: false })));
     const open = await this.#settle(clients, () => this.#nextDue(desk, () => true));
     if (open !== undefined) faults.push(open);
-    faults.push(...(await reconcile({ ...look, isOver: true })), ...this.#faults.slice(faults.length));
+    faults.push(...(await reconcile({ ...endState, isOver: true })), ...this.#faults.slice(faults.length));
     return [...new Set(faults)];
   }
 
   /** Time at which the next of these payments is due; undefined when none is. */
-  async #nextDue(desk: Machine, which: (loaded: LoadedPayment) => boolean, turn?: number): Promise<number | undefined> {
-    const dues = turn === undefined ? [] : [turn];
+  async #nextDue(
+    desk: Machine,
+    which: (loaded: LoadedPayment) => boolean,
+    nextChange?: number,
+  ): Promise<number | undefined> {
+    const dues = nextChange === undefined ? [] : [nextChange];
     for (const row of await this.#real.read('select id from payments where due_at is not null')) {
       const loaded = await desk.repository.load(TENANT, String(row['id']));
       if (loaded?.reconciliation.dueAt !== undefined && which(loaded)) dues.push(loaded.reconciliation.dueAt);
@@ -401,7 +407,7 @@ class Simulation {
 
   /** Advances the time until nothing is left to wait for. */
   async #settle(clients: Clients, next: () => Promise<number | undefined>): Promise<string | undefined> {
-    for (let looks = 0; looks < (this.#isFaulty ? NO_PATIENCE : PATIENCE); looks++) {
+    for (let attempts = 0; attempts < (this.#isFaulty ? NO_PATIENCE : PATIENCE); attempts++) {
       const due = await next();
       if (due === undefined) return undefined;
       this.#time.jumpTo(due);
@@ -415,14 +421,16 @@ class Simulation {
   async #repeat(clients: Clients): Promise<void> {
     const [node] = this.#nodes.filter((each) => each !== undefined);
     if (node === undefined) return;
-    const begun = clients.requests.filter(({ asked, answers }) => asked.key !== undefined && answers.length > 0);
-    for (const request of begun) {
+    const keyed = clients.requests.filter(
+      ({ planned: asked, responses }) => asked.key !== undefined && responses.length > 0,
+    );
+    for (const request of keyed) {
       clients.send(request, node.machine);
       await this.#pass(0, clients);
     }
   }
 
-  #tell(line: string): void {
+  #log(line: string): void {
     this.#trace.push(`${((this.#time.now % 100_000_000) / 1000).toFixed(3)} ${line}`);
   }
 }

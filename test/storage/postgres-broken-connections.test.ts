@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { whyNoPostgres } from '../fixtures/postgres-binaries.ts';
-import { COMMITTED, INSERT_NEW, insert, PostgresFixture, tell } from './postgres-fixture.ts';
+import { COMMITTED, INSERT_NEW, insert, insertRow, PostgresFixture } from './postgres-fixture.ts';
 import { isQuery, type Message, simpleQuery } from './wire-proxy.ts';
 
 const BEGIN = 'begin read write';
@@ -19,13 +19,13 @@ describe('PostgreSQL: a broken connection', { skip: whyNoPostgres(), timeout: 12
   const done: string[] = [];
   for (const kind of ['at once', 'one by one', 'on a new connection'] as const) {
     /** The group, with a connection that breaks at one of its messages; returns how many there were. */
-    const breakAt = async (verdict: 'cut' | 'last', place: number): Promise<number> => {
+    const breakAt = async (verdict: 'cut' | 'last', position: number): Promise<number> => {
       const { proxy, database } = await rig.throughProxy();
-      const id = `${verdict} ${kind} ${place}`;
+      const id = `${verdict} ${kind} ${position}`;
       if (kind !== 'on a new connection') await database.commit({ writes: [] });
       let messages = 0;
-      proxy.onMessage = () => (messages++ === place ? verdict : 'pass');
-      const commits = [database.commit(tell(id)), ...(kind === 'one by one' ? [database.commit(CONFLICT)] : [])];
+      proxy.onMessage = () => (messages++ === position ? verdict : 'pass');
+      const commits = [database.commit(insertRow(id)), ...(kind === 'one by one' ? [database.commit(CONFLICT)] : [])];
       const [first, second] = await Promise.allSettled(commits);
       if (first?.status === 'fulfilled') {
         assert.deepEqual(first.value, COMMITTED);
@@ -44,10 +44,10 @@ describe('PostgreSQL: a broken connection', { skip: whyNoPostgres(), timeout: 12
       await breakAt('cut', 0);
       // One by one there are many more, most of them alike.
       const step = kind === 'one by one' ? 2 : 1;
-      const places = Array.from({ length: messages }, (_, place) => messages - 1 - place).filter(
+      const positions = Array.from({ length: messages }, (_, position) => messages - 1 - position).filter(
         (_, at) => at % step === 0,
       );
-      await Promise.all(places.map((place) => breakAt('last', place)));
+      await Promise.all(positions.map((position) => breakAt('last', position)));
       await rig.happenedOnce(done);
     });
   }
@@ -60,7 +60,7 @@ describe('PostgreSQL: a broken connection', { skip: whyNoPostgres(), timeout: 12
       let begins = 0;
       proxy.onMessage = (message) => (isQuery(message, BEGIN) && begins++ === 0 ? 'hold' : 'pass');
       if (kind === 'with a sign of life') void database.touch().catch(() => undefined);
-      const commits = [database.commit(tell(id)), ...(kind === 'one by one' ? [database.commit(CONFLICT)] : [])];
+      const commits = [database.commit(insertRow(id)), ...(kind === 'one by one' ? [database.commit(CONFLICT)] : [])];
       await pause(100);
       proxy.reset();
       assert.deepEqual(await Promise.all(commits), [COMMITTED, LOST].slice(0, commits.length));
@@ -70,7 +70,7 @@ describe('PostgreSQL: a broken connection', { skip: whyNoPostgres(), timeout: 12
       await pause(200);
       // The writer has not lost its place either.
       const next = `${id}, next`;
-      assert.deepEqual(await database.commit(tell(next)), COMMITTED);
+      assert.deepEqual(await database.commit(insertRow(next)), COMMITTED);
       done.push(next);
       await database.close();
       proxy.close();
@@ -85,7 +85,7 @@ describe('PostgreSQL: a broken connection', { skip: whyNoPostgres(), timeout: 12
       const id = `doubt ${wait}`;
       let commits = 0;
       proxy.onMessage = (message) => (isQuery(message, 'commit') && commits++ === 0 ? 'last' : 'pass');
-      const outcome = database.commit(tell(id));
+      const outcome = database.commit(insertRow(id));
       await pause(wait);
       const signs = [database.isAlive(), database.touch().catch(() => undefined)];
       assert.deepEqual(await outcome, COMMITTED);
@@ -97,18 +97,18 @@ describe('PostgreSQL: a broken connection', { skip: whyNoPostgres(), timeout: 12
     await rig.happenedOnce(done);
   });
 
-  const answers: readonly [string, string, boolean][] = [
+  const responses: readonly [string, string, boolean][] = [
     ['an error instead of the commit', "do $$ begin raise exception 'no' using errcode = '53100'; end $$", false],
     ['an error behind the commit', "commit; do $$ begin raise exception 'no' using errcode = '53100'; end $$", true],
     ['no transaction', 'bogus', false],
   ];
-  for (const [what, sql] of answers) {
+  for (const [what, sql] of responses) {
     for (const kind of ['at once', 'one by one']) {
       test(`${what}, ${kind}: committed once, and reported so`, async () => {
         const id = `${what} ${kind}`;
         const { proxy, database } = await rig.throughProxy();
         // The writer has its lane from here on. Beginning one takes another sequence of transactions.
-        assert.deepEqual(await database.commit(tell(`before ${id}`)), COMMITTED);
+        assert.deepEqual(await database.commit(insertRow(`before ${id}`)), COMMITTED);
         done.push(`before ${id}`);
         const at = what === 'no transaction' ? BEGIN : 'commit';
         // The first transaction of two is the one at once.
@@ -118,7 +118,7 @@ describe('PostgreSQL: a broken connection', { skip: whyNoPostgres(), timeout: 12
           if (!isQuery(message, at) || skip-- > 0 || replaced++ > 0) return 'pass';
           return simpleQuery(sql);
         };
-        const commits = [database.commit(tell(id)), ...(kind === 'one by one' ? [database.commit(CONFLICT)] : [])];
+        const commits = [database.commit(insertRow(id)), ...(kind === 'one by one' ? [database.commit(CONFLICT)] : [])];
         const [first] = await Promise.allSettled(commits);
         assert.ok(replaced > 0);
         if (first?.status === 'fulfilled') {
@@ -137,12 +137,12 @@ describe('PostgreSQL: a broken connection', { skip: whyNoPostgres(), timeout: 12
     await database.commit({ writes: [] });
     let commits = 0;
     proxy.onMessage = (message) => (isQuery(message, 'commit') && commits++ === 0 ? 'last' : 'pass');
-    const outcome = database.commit(tell('forgotten'));
+    const outcome = database.commit(insertRow('forgotten'));
     while (Number(await rig.one("select count(*) from accounts where id = 'forgotten'")) === 0) await pause(5);
     await rig.operate('delete from writers');
     await assert.rejects(outcome, { name: 'StorageError', message: /the result of a write is unknown/ });
     done.push('forgotten');
-    assert.deepEqual(await database.commit(tell('afterwards')), COMMITTED);
+    assert.deepEqual(await database.commit(insertRow('afterwards')), COMMITTED);
     done.push('afterwards');
     await rig.happenedOnce(done);
     await database.close();

@@ -5,7 +5,7 @@ import { type CommitResult, StorageError, write } from '../../src/storage/databa
 import type { PostgresDatabase } from '../../src/storage/postgres/postgres.ts';
 import { nextNumber } from '../fixtures/accounts.ts';
 import { whyNoPostgres } from '../fixtures/postgres-binaries.ts';
-import { COMMITTED, INSERT, INSERT_NEW, insert, PostgresFixture, tell } from './postgres-fixture.ts';
+import { COMMITTED, INSERT, INSERT_NEW, insert, insertRow, PostgresFixture } from './postgres-fixture.ts';
 
 /** All units are committed in the end, soon after the fault at the latest. */
 const ENOUGH = 6;
@@ -26,7 +26,7 @@ describe('PostgreSQL: conflicts and server faults', { skip: whyNoPostgres(), tim
   /** Units by the hundred while something happens: those that were committed, or are not known. */
   const load = async (databases: readonly PostgresDatabase[], meanwhile: () => Promise<void>) => {
     let committed = 0;
-    const doubtful: string[] = [];
+    const inDoubt: string[] = [];
     let going = true;
     const work = databases.map(async (database) => {
       while (going) {
@@ -34,7 +34,7 @@ describe('PostgreSQL: conflicts and server faults', { skip: whyNoPostgres(), tim
         const conflict = database
           .commit({ writes: [insert('counter', INSERT_NEW)] })
           .catch((error) => assert.ok(error instanceof StorageError));
-        const results = await Promise.allSettled(ids.map((id) => database.commit(tell(id))));
+        const results = await Promise.allSettled(ids.map((id) => database.commit(insertRow(id))));
         for (const [index, result] of results.entries()) {
           const id = ids[index] ?? '';
           if (result.status === 'fulfilled') {
@@ -43,7 +43,7 @@ describe('PostgreSQL: conflicts and server faults', { skip: whyNoPostgres(), tim
             kept.push(id);
           } else {
             assert.ok(result.reason instanceof StorageError);
-            doubtful.push(id);
+            inDoubt.push(id);
             await pause(5);
           }
         }
@@ -58,7 +58,7 @@ describe('PostgreSQL: conflicts and server faults', { skip: whyNoPostgres(), tim
       going = false;
     }
     await Promise.all(work);
-    for (const id of doubtful)
+    for (const id of inDoubt)
       if ((await rig.one('select id from accounts where id = ?', id)) !== undefined) kept.push(id);
     await rig.happenedOnce(kept);
   };
@@ -112,7 +112,7 @@ describe('PostgreSQL: conflicts and server faults', { skip: whyNoPostgres(), tim
       Array.from({ length: 8 }, async (_, index) => {
         await pause(index * 10);
         const id = `lane ${node} ${index}`;
-        assert.deepEqual(await database.commit(tell(id)), COMMITTED);
+        assert.deepEqual(await database.commit(insertRow(id)), COMMITTED);
         kept.push(id);
       }),
     );

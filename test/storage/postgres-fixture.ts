@@ -22,7 +22,7 @@ export const insert = (id: string, sql = INSERT): Write => write(sql, [id, nextN
 const entry = (account: string, record: string) => ({ account, environment: 'sandbox', at: NOW, record });
 
 /** Whatever happens twice shows: a row, a step of the counter, a record of the journal. */
-export const tell = (id: string): UnitOfWork => ({
+export const insertRow = (id: string): UnitOfWork => ({
   writes: [insert(id), write(COUNT, ['counter'], 1)],
   journal: [entry('a', `"${id}"`)],
 });

@@ -36,7 +36,7 @@ const id = fc.constantFrom<Value>('x', 'y', 'z');
 const bytes = fc.constantFrom<Value>(null, new Uint8Array(), new Uint8Array([0]), new Uint8Array([255, 0, 39]));
 const print = fc.constantFrom<Value>(null, null, new Uint8Array([1]), new Uint8Array([2]));
 const format = fc.constantFrom<Value>(null, 'f', "g'?\\");
-const whole = fc.constantFrom<Value>(0, 1, 2, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER);
+const integers = fc.constantFrom<Value>(0, 1, 2, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER);
 const small = fc.integer({ min: 0, max: 2 });
 
 const rowsOf = (...columns: fc.Arbitrary<Value>[]): fc.Arbitrary<Value[][]> =>
@@ -44,7 +44,7 @@ const rowsOf = (...columns: fc.Arbitrary<Value>[]): fc.Arbitrary<Value[][]> =>
 const runs = (sql: string, columns: fc.Arbitrary<Value>[], expectedRows: number | undefined): fc.Arbitrary<Write> =>
   rowsOf(...columns).map((rows) => (expectedRows === undefined ? { sql, rows } : { sql, rows, expectedRows }));
 
-const inserted = [slot, print, format, bytes, small, whole];
+const inserted = [slot, print, format, bytes, small, integers];
 const upsert = `${INSERT} on conflict (account, environment, slot) do update
   set record = excluded.record, revision = excluded.revision where tokens.revision < excluded.revision`;
 const someWrite: fc.Arbitrary<Write> = fc.oneof(
@@ -53,21 +53,21 @@ const someWrite: fc.Arbitrary<Write> = fc.oneof(
   runs(`${INSERT} on conflict do nothing`, inserted, 1),
   runs(`${INSERT} on conflict do nothing`, inserted, undefined),
   runs(upsert, inserted, 1),
-  runs(`${INSERT_OTHER} on conflict do nothing`, [slot, print, whole], 1),
+  runs(`${INSERT_OTHER} on conflict do nothing`, [slot, print, integers], 1),
   runs(`update tokens set record = ?, revision = revision + 1 ${WHERE} and revision = ?`, [bytes, slot, small], 1),
   runs(`update tokens set revision = revision + 1 ${WHERE}`, [slot], 1),
-  runs(`update tokens set record = ?, created_at = ? ${WHERE}`, [bytes, whole, slot], undefined),
+  runs(`update tokens set record = ?, created_at = ? ${WHERE}`, [bytes, integers, slot], undefined),
   runs(`update tokens set format = ?, record = null ${WHERE} and format is null`, [format, slot], 1),
   runs(`delete from tokens ${WHERE}`, [slot], 1),
   runs(`delete from tokens ${WHERE} and revision = ?`, [slot, small], 0),
   runs('delete from tokens where revision = ?', [small], 2),
   runs(
     'insert into accounts (id, number, name, created_at) values (?, ?, ?, ?) on conflict do nothing',
-    [id, small, id, whole],
+    [id, small, id, integers],
     1,
   ),
   runs('update accounts set name = ? where id = ?', [format, id], 1),
-  runs('update accounts set suspended_at = ?, name = id where id = ?', [whole, id], 1),
+  runs('update accounts set suspended_at = ?, name = id where id = ?', [integers, id], 1),
   runs('delete from accounts where id = ?', [id], 1),
   runs(
     `insert into accounts (id, number, name, suspended_at, created_at) select 'y', 1, 'y', null, created_at from tokens

@@ -17,8 +17,8 @@ test('a standby is promoted while the old primary runs: the old one is no longer
     const rig = await PostgresFixture.on(cluster.address(cluster.ports));
     const database = rig.open(rig.address, { readers: 3, writers: 2 });
     const askedAt = async (): Promise<unknown[]> => {
-      const asked = Array.from({ length: 6 }, () => database.read('select inet_server_port() as port'));
-      return [...new Set((await Promise.all(asked)).map(([row]) => row?.['port']))];
+      const reads = Array.from({ length: 6 }, () => database.read('select inet_server_port() as port'));
+      return [...new Set((await Promise.all(reads)).map(([row]) => row?.['port']))];
     };
     assert.deepEqual(await database.commit({ writes: [insert('before')] }), COMMITTED);
     await database.refreshTimeline();

@@ -7,7 +7,7 @@ import { StorageError } from '../../src/storage/database.ts';
 import { type Postgres, startPostgres } from '../fixtures/postgres.ts';
 import { whyNoPostgres } from '../fixtures/postgres-binaries.ts';
 import { freePort } from '../fixtures/postgres-server.ts';
-import { COMMITTED, operate, PostgresFixture, tell } from './postgres-fixture.ts';
+import { COMMITTED, insertRow, operate, PostgresFixture } from './postgres-fixture.ts';
 
 describe('PostgreSQL: servers that fail and return', { skip: whyNoPostgres(), timeout: 120_000 }, () => {
   let postgres: Postgres;
@@ -23,7 +23,7 @@ describe('PostgreSQL: servers that fail and return', { skip: whyNoPostgres(), ti
     await postgres.stop();
   });
 
-  const kept: string[] = [];
+  const committed: string[] = [];
   const operator = (sql: string): Promise<Record<string, unknown>[]> => operate(postgres.ways.superuser, sql);
   const untilCommitted = async (commit: () => Promise<unknown>): Promise<void> => {
     for (const until = performance.now() + 10_000; ; await pause(50)) {
@@ -43,10 +43,10 @@ describe('PostgreSQL: servers that fail and return', { skip: whyNoPostgres(), ti
         await pause(index * 4);
         const id = `restart ${round} ${index}`;
         const outcome = await database
-          .commit(tell(id))
+          .commit(insertRow(id))
           .catch((error: unknown) => assert.ok(error instanceof StorageError));
         // Writes that could not be sent were rejected; the results of those that were sent are reported.
-        if (outcome !== undefined) kept.push(id);
+        if (outcome !== undefined) committed.push(id);
       });
       await pause(60);
       await postgres.kill();
@@ -55,7 +55,7 @@ describe('PostgreSQL: servers that fail and return', { skip: whyNoPostgres(), ti
       await Promise.all(commits);
       await untilCommitted(() => database.commit({ writes: [] }));
       await untilCommitted(() => rig.eyes.commit({ writes: [] }));
-      await rig.happenedOnce(kept);
+      await rig.happenedOnce(committed);
     }
     assert.equal(await database.isAlive(), true);
   });
@@ -67,13 +67,13 @@ describe('PostgreSQL: servers that fail and return', { skip: whyNoPostgres(), ti
     const hosts = `127.0.0.1:${dead},127.0.0.1:${proxy.port},127.0.0.1:${postgres.port}`;
     const database = rig.open(rig.address.replace(`127.0.0.1:${postgres.port}`, hosts));
     const began = performance.now();
-    kept.push('hosts');
-    assert.deepEqual(await database.commit(tell('hosts')), COMMITTED);
+    committed.push('hosts');
+    assert.deepEqual(await database.commit(insertRow('hosts')), COMMITTED);
     assert.ok(performance.now() - began < 1500);
     await database.close();
     const none = rig.open(rig.address.replace(`:${postgres.port}`, `:${dead}`));
     const refused = new RegExp(`127\\.0\\.0\\.1:${dead}: ECONNREFUSED$`);
-    await assert.rejects(none.commit(tell('none')), { name: 'StorageError', message: refused });
+    await assert.rejects(none.commit(insertRow('none')), { name: 'StorageError', message: refused });
   });
 
   test('a standby does not respond: nothing is acknowledged before a later write is on it', async () => {
@@ -83,7 +83,7 @@ describe('PostgreSQL: servers that fail and return', { skip: whyNoPostgres(), ti
     await operator('select pg_reload_conf()');
     await pause(100);
     let isDone = false;
-    const outcome = database.commit(tell('standby')).finally(() => {
+    const outcome = database.commit(insertRow('standby')).finally(() => {
       isDone = true;
     });
     // The operator lets go of it time and again.
@@ -95,8 +95,8 @@ describe('PostgreSQL: servers that fail and return', { skip: whyNoPostgres(), ti
     await operator('alter system reset synchronous_standby_names');
     await operator('select pg_reload_conf()');
     assert.deepEqual(await outcome, COMMITTED);
-    kept.push('standby');
-    await rig.happenedOnce(kept);
+    committed.push('standby');
+    await rig.happenedOnce(committed);
   });
 
   test('a server that became a standby accepts no writes until it is promoted', async () => {
@@ -107,7 +107,7 @@ describe('PostgreSQL: servers that fail and return', { skip: whyNoPostgres(), ti
     writeFileSync(signal, '', { mode: 0o644 });
     await postgres.start();
     await pause(300);
-    await assert.rejects(database.commit(tell('demoted')), { name: 'StorageError', message: /a standby$/ });
+    await assert.rejects(database.commit(insertRow('demoted')), { name: 'StorageError', message: /a standby$/ });
     assert.equal(await database.isAlive(), false);
     await operator('select pg_promote()');
     await untilCommitted(() => database.commit({ writes: [] }));
@@ -116,7 +116,7 @@ describe('PostgreSQL: servers that fail and return', { skip: whyNoPostgres(), ti
     for (const until = performance.now() + 10_000; !(await database.isAlive()); await pause(50)) {
       assert.ok(performance.now() < until);
     }
-    await rig.happenedOnce(kept);
+    await rig.happenedOnce(committed);
     await rig.journalIsWhole();
   });
 });

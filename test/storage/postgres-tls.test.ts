@@ -47,7 +47,7 @@ describe('PostgreSQL with TLS', { skip: whyNoPostgres(), timeout: 120_000 }, () 
     rmSync(folder, { recursive: true });
   });
 
-  const ask = async (parameters: string, host = '127.0.0.1', passwordFile?: string): Promise<object> => {
+  const query = async (parameters: string, host = '127.0.0.1', passwordFile?: string): Promise<object> => {
     const options = {
       address: parseAddress(`${address.replace('127.0.0.1', host)}?${parameters}`),
       passwordFile,
@@ -65,11 +65,11 @@ describe('PostgreSQL with TLS', { skip: whyNoPostgres(), timeout: 120_000 }, () 
 
   test('valid and invalid CAs and host names', async () => {
     const fine = { ssl: true, known: false };
-    assert.deepEqual(await ask('sslmode=require'), fine);
-    assert.deepEqual(await ask('sslmode=require', 'localhost'), fine);
-    assert.deepEqual(await ask(`sslmode=verify-ca&sslrootcert=${ca}`), fine);
-    assert.deepEqual(await ask(`sslmode=verify-ca&sslrootcert=${ca}`, 'localhost'), fine);
-    assert.deepEqual(await ask(`sslmode=verify-full&sslrootcert=${ca}`), fine);
+    assert.deepEqual(await query('sslmode=require'), fine);
+    assert.deepEqual(await query('sslmode=require', 'localhost'), fine);
+    assert.deepEqual(await query(`sslmode=verify-ca&sslrootcert=${ca}`), fine);
+    assert.deepEqual(await query(`sslmode=verify-ca&sslrootcert=${ca}`, 'localhost'), fine);
+    assert.deepEqual(await query(`sslmode=verify-full&sslrootcert=${ca}`), fine);
     const refused: readonly [string, string, RegExp][] = [
       ['sslmode=disable', '127.0.0.1', /it refuses the user/],
       ['', '127.0.0.1', /it refuses the user/],
@@ -80,7 +80,7 @@ describe('PostgreSQL with TLS', { skip: whyNoPostgres(), timeout: 120_000 }, () 
       [`sslmode=verify-ca&sslrootcert=${folder}/none`, '127.0.0.1', /the sslrootcert cannot be read: ENOENT/],
     ];
     for (const [parameters, host, message] of refused) {
-      await assert.rejects(ask(parameters, host), (error: Error) => {
+      await assert.rejects(query(parameters, host), (error: Error) => {
         assert.match(error.message, message, parameters);
         assert.ok(!error.message.includes(readPassword()));
         return error instanceof StorageError;
@@ -89,28 +89,28 @@ describe('PostgreSQL with TLS', { skip: whyNoPostgres(), timeout: 120_000 }, () 
   });
 
   test('a client certificate, where the server requires one', async () => {
-    assert.deepEqual(await ask(`sslmode=verify-full&sslrootcert=${ca}${client}`), { ssl: true, known: true });
+    assert.deepEqual(await query(`sslmode=verify-full&sslrootcert=${ca}${client}`), { ssl: true, known: true });
     const rules = join(postgres.directory, 'data', 'pg_hba.conf');
     const owner = 'host all postgres 127.0.0.1/32 scram-sha-256\n';
     writeFileSync(rules, `${owner}hostssl all cardvault 127.0.0.1/32 scram-sha-256 clientcert=verify-ca\n`);
     await operate(postgres.ways.superuser, 'select pg_reload_conf()');
-    assert.deepEqual(await ask(`sslmode=verify-full&sslrootcert=${ca}${client}`), { ssl: true, known: true });
+    assert.deepEqual(await query(`sslmode=verify-full&sslrootcert=${ca}${client}`), { ssl: true, known: true });
     const strange = `&sslcert=${folder}/sc.pem&sslkey=${folder}/sk.pem`;
     for (const identity of ['', strange])
-      await assert.rejects(ask(`sslmode=verify-full&sslrootcert=${ca}${identity}`), StorageError);
+      await assert.rejects(query(`sslmode=verify-full&sslrootcert=${ca}${identity}`), StorageError);
     writeFileSync(rules, `${owner}hostssl all cardvault 127.0.0.1/32 scram-sha-256\n`);
     await operate(postgres.ways.superuser, 'select pg_reload_conf()');
   });
 
   test('a password file is read for each connection', async () => {
     const path = file('password', `${readPassword()}\n`);
-    await ask('sslmode=require', '127.0.0.1', path);
+    await query('sslmode=require', '127.0.0.1', path);
     await operate(postgres.ways.superuser, `alter role cardvault password 'another one'`);
-    await assert.rejects(ask('sslmode=require', '127.0.0.1', path), { message: /it refuses the password/ });
+    await assert.rejects(query('sslmode=require', '127.0.0.1', path), { message: /it refuses the password/ });
     file('password', 'another one\r\n');
-    await ask('sslmode=require', '127.0.0.1', path);
+    await query('sslmode=require', '127.0.0.1', path);
     await assert.rejects(
-      ask('sslmode=require', '127.0.0.1', `${path}.none`),
+      query('sslmode=require', '127.0.0.1', `${path}.none`),
       /the password file cannot be read: ENOENT/,
     );
   });

@@ -28,8 +28,8 @@ describe('a service that records the heads of its audit log in a file', () => {
     const [line, ...others] = readFileSync(inFolder('heads.jsonl'), 'utf8').trim().split('\n');
     const { digest, chains, heads } = JSON.parse(line ?? '');
     assert.deepEqual([others, chains, heads.length], [[], 2, 2]);
-    const said = service.log.map((each) => JSON.parse(each)).find(({ msg }) => msg === 'audit heads');
-    assert.deepEqual([said.digest, said.count], [digest, 2]);
+    const entry = service.log.map((each) => JSON.parse(each)).find(({ msg }) => msg === 'audit heads');
+    assert.deepEqual([entry.digest, entry.count], [digest, 2]);
     const { code, out } = await verify('--heads', inFolder('heads.jsonl'));
     assert.equal(code, 0);
     assert.match(out, /, all in order\n2 noted heads found\nheads {2}SHA-256 /);

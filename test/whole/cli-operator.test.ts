@@ -41,9 +41,9 @@ describe('cardvault operator', () => {
   /** Does the same as opening a link in a browser. */
   const joinBy = (url: string, more: { email?: string; name?: string } = {}) =>
     withVault(async ({ people }, core) => {
-      const given = { secret: secretOf(url), name: 'Olga', language: 'en', password: PASSWORD, ...more };
+      const enrollment = { secret: secretOf(url), name: 'Olga', language: 'en', password: PASSWORD, ...more };
       const { session } = await core.transactions.run({ origin: BY_TEST }, (transaction) =>
-        people.enrollment.begin(transaction, given, VISITOR),
+        people.enrollment.begin(transaction, enrollment, VISITOR),
       );
       const { secret } = people.enrollment.totp(session);
       return core.transactions.run({ origin: BY_TEST }, (transaction) =>
@@ -54,13 +54,13 @@ describe('cardvault operator', () => {
   test('invites before the first start of the service, and the user who opens the link enters a name', async () => {
     const fresh = await run('list', '--json');
     assert.notEqual(fresh.code, 0, 'nothing is made by looking');
-    const made = await run('invite', '--json');
-    assert.equal(made.code, 0, made.err);
+    const created = await run('invite', '--json');
+    assert.equal(created.code, 0, created.err);
     assert.ok(existsSync(join(directory, 'root.key')));
-    assert.deepEqual(Object.keys(made.json), ['invitation', 'expires_at']);
-    const lasts = Date.parse(made.json.expires_at) - now();
+    assert.deepEqual(Object.keys(created.json), ['invitation', 'expires_at']);
+    const lasts = Date.parse(created.json.expires_at) - now();
     assert.ok(lasts > 71 * HOUR && lasts <= 72 * HOUR);
-    await joinBy(made.json.invitation, { email: 'olga@example.com' });
+    await joinBy(created.json.invitation, { email: 'olga@example.com' });
     const listed = await run('list', '--json');
     assert.equal(listed.json.length, 1);
     const [{ id, created_at, ...rest }] = listed.json;
@@ -120,10 +120,10 @@ describe('cardvault operator', () => {
     const last = await run('remove', 'olga@example.com', '--json');
     assert.equal(last.code, 1);
     assert.match(JSON.parse(last.err).error, /last operator/);
-    const nobody = await run('remove', 'nobody@example.com');
-    assert.equal(nobody.code, 1);
-    assert.match(nobody.err, /No user has this email address/);
-    assert.equal(nobody.err.includes('nobody@'), false);
+    const unknown = await run('remove', 'nobody@example.com');
+    assert.equal(unknown.code, 1);
+    assert.match(unknown.err, /No user has this email address/);
+    assert.equal(unknown.err.includes('nobody@'), false);
   });
 
   test('reports an invalid address, without repeating it', async () => {

@@ -168,13 +168,13 @@ describe('cardvault payments', () => {
         payments('enable', account, '--processor', 'cybersource', ...CYBERSOURCE, ...more);
       const first = await enable('--setting', `shared-secret=@${file}`);
       assert.equal(first.code, 0, first.err);
-      const said = [
+      const output = [
         first,
         await enable('--json'),
         await payments('show', account),
         await payments('show', account, '--json'),
       ];
-      for (const { code, out, err } of said) {
+      for (const { code, out, err } of output) {
         assert.deepEqual([code, err], [0, '']);
         assert.ok(!out.includes(SECRET) && !out.includes(SECRET.slice(0, 12)));
         assert.match(out, /\(set\)/);
@@ -287,7 +287,7 @@ describe('cardvault payments', () => {
       assert.match((await doubtful()).out, /no payment has an unknown outcome/);
       const me = await newMerchant(service, { 'timeout-ms': '300' });
       const first = idOf(await me.order('authorization', { amount: '66000.50', reference: 'Canary of a reference' }));
-      const captured = await me.opened('authorization', { amount: 999_999_999_999.5, words: '_capture_timeout' });
+      const captured = await me.opened('authorization', { amount: 999_999_999_999.5, triggers: '_capture_timeout' });
       const capture = idOf(await me.move('capture', captured, 1));
       await me.opened('payment');
       const { json } = await doubtful('--json');
@@ -322,7 +322,7 @@ describe('cardvault payments', () => {
         const of = ['--account', me.account, '--environment', 'sandbox', '--transaction', id];
         return shell.run('payments', 'resolve', ...of, '--outcome', outcome, '--json');
       };
-      const id = await me.opened('authorization', { amount: 999, words: '_capture_timeout' });
+      const id = await me.opened('authorization', { amount: 999, triggers: '_capture_timeout' });
       const lost = idOf(await me.order('authorization', { amount: '66000' }));
       const capture = idOf(await me.move('capture', id, 500));
       const sure = await me.opened('authorization', { amount: 10 });
@@ -345,7 +345,7 @@ describe('cardvault payments', () => {
 
     test('counts the attempts without a result', async () => {
       const me = await newMerchant(service, { 'timeout-ms': '300', 'recovery-delay-ms': '0' });
-      const id = await me.opened('authorization', { amount: TIMES_OUT, words: '_inquiry_timeout_always' });
+      const id = await me.opened('authorization', { amount: TIMES_OUT, triggers: '_inquiry_timeout_always' });
       await waitForRecovery(service, async () => (await doubtful('--json')).json[0]?.attempts >= 1);
       const [found] = (await doubtful('--json')).json;
       assert.equal(found.payment_id, id);

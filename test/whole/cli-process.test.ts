@@ -29,13 +29,13 @@ describe('beside a running service', () => {
 
   test('commands of another process work, and the service continues to run', async () => {
     const variables = { CARDVAULT_DATA_DIR: fixture.directory };
-    const made = await runCommand(['account', 'create', '--name', 'Beside', '--json'], variables);
-    assert.equal(made.stderr, '');
-    const { id } = made.json();
+    const created = await runCommand(['account', 'create', '--name', 'Beside', '--json'], variables);
+    assert.equal(created.stderr, '');
+    const { id } = created.json();
     const args = ['key', 'create', '--account', id, '--environment', 'production', '--name', 'n', '--ip', '127.0.0.1'];
     const { key } = (await runCommand([...args, '--json'], variables)).json();
-    const answer = await fixture.call('GET', '/v1/account', { key, environment: 'production' });
-    assert.equal(answer.json.data.id, id);
+    const response = await fixture.call('GET', '/v1/account', { key, environment: 'production' });
+    assert.equal(response.json.data.id, id);
     const file = join(fixture.directory, 'copy.db');
     const [backup, verified] = await Promise.all([
       runCommand(['backup', '--to', file, '--json'], variables),
@@ -127,10 +127,10 @@ describe('serve', () => {
       steadyClocks(Date.now),
     );
     try {
-      const given = { secret: link.trim().split('#')[1] ?? '', name: 'Olga', language: 'en', password: PASSWORD };
+      const enrollment = { secret: link.trim().split('#')[1] ?? '', name: 'Olga', language: 'en', password: PASSWORD };
       const { people } = openConsole(core);
       const { session } = await core.transactions.run({ origin: BY_TEST }, (transaction) =>
-        people.enrollment.begin(transaction, { ...given, email: 'olga@example.com' }, VISITOR),
+        people.enrollment.begin(transaction, { ...enrollment, email: 'olga@example.com' }, VISITOR),
       );
       const { secret } = people.enrollment.totp(session);
       await core.transactions.run({ origin: BY_TEST }, (transaction) =>

@@ -34,11 +34,11 @@ describe('cardvault proxy', () => {
   for (const { form, more } of FORMS) {
     test(`remove ${form} removes nothing without --force, also when it is not confirmed`, async () => {
       const before = await show();
-      for (const given of [[], ['--no-force']]) {
-        const ran = await desk.proxy('remove', account, ...given, ...more);
+      for (const options of [[], ['--no-force']]) {
+        const ran = await desk.proxy('remove', account, ...options, ...more);
         assert.equal(ran.code, 2);
         assert.equal(ran.out, '');
-        if (given.length === 0)
+        if (options.length === 0)
           assert.match(
             errorOf(ran, more),
             /^this deletes the private key of the merchant permanently; repeat with --force\n?$/,

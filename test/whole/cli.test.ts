@@ -85,19 +85,19 @@ describe('the command line', () => {
 
   describe('every command', () => {
     const ids = { account: '', key: '' };
-    let place = '';
+    let location = '';
     before(async () => {
-      place = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+      location = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
     });
-    after(() => rmSync(place, { recursive: true, force: true }));
+    after(() => rmSync(location, { recursive: true, force: true }));
     const filled = (args: readonly string[], file: string): string[] =>
       args.map((arg) =>
-        arg.replace('$account', ids.account).replace('$key', ids.key).replace('$file', join(place, file)),
+        arg.replace('$account', ids.account).replace('$key', ids.key).replace('$file', join(location, file)),
       );
 
     for (const args of COMMANDS) {
       test(`${commandName(args)} prints one JSON document with --json`, async () => {
-        const { code, out, err } = await run(place, ...filled(args, 'backup'), '--json');
+        const { code, out, err } = await run(location, ...filled(args, 'backup'), '--json');
         assert.equal(err, '');
         assert.equal(code, 0);
         const document = JSON.parse(out);
@@ -113,7 +113,7 @@ describe('the command line', () => {
         if (commandName(args) === 'key edit')
           ids.key = (
             await run(
-              place,
+              location,
               'key',
               'create',
               '--account',
@@ -125,7 +125,7 @@ describe('the command line', () => {
               '--json',
             )
           ).json.id;
-        const { code, out, err } = await run(place, ...filled(args, 'copy'));
+        const { code, out, err } = await run(location, ...filled(args, 'copy'));
         assert.equal(err, '');
         assert.equal(code, 0);
         assert.ok(out.length > 10 && out.endsWith('\n'));
@@ -238,14 +238,14 @@ describe('the command line', () => {
     ];
     for (const [what, args] of mistakes) {
       test(`${args.join(' ').slice(0, 80)} is explained`, async () => {
-        const given = args.map((arg) => arg.replace('$account', account));
-        const inJson = await run(directory, ...given, '--json');
+        const command = args.map((arg) => arg.replace('$account', account));
+        const inJson = await run(directory, ...command, '--json');
         assert.notEqual(inJson.code, 0);
         assert.equal(inJson.out, '');
         const document = JSON.parse(inJson.err);
         assert.deepEqual(Object.keys(document), ['error']);
         assert.match(document.error, what);
-        const inText = await run(directory, ...given);
+        const inText = await run(directory, ...command);
         assert.equal(inText.code, inJson.code);
         assert.equal(inText.out, '');
         assert.match(inText.err, what);
@@ -277,15 +277,15 @@ describe('the command line', () => {
 
   describe('accounts and keys', () => {
     test('an account is created, listed and shown', async () => {
-      const made = (await run(directory, 'account', 'create', '--name', 'Käse & Co', '--json')).json;
-      assert.match(made.id, /^acct_[0-9a-z]{10}$/);
-      assert.equal(made.name, 'Käse & Co');
-      assert.equal(made.status, 'onboarding');
-      assert.deepEqual((await run(directory, 'account', 'show', made.id, '--json')).json, made);
+      const created = (await run(directory, 'account', 'create', '--name', 'Käse & Co', '--json')).json;
+      assert.match(created.id, /^acct_[0-9a-z]{10}$/);
+      assert.equal(created.name, 'Käse & Co');
+      assert.equal(created.status, 'onboarding');
+      assert.deepEqual((await run(directory, 'account', 'show', created.id, '--json')).json, created);
       const all = (await run(directory, 'account', 'list', '--json')).json;
       assert.deepEqual(
-        all.find(({ id }: { id: string }) => id === made.id),
-        made,
+        all.find(({ id }: { id: string }) => id === created.id),
+        created,
       );
     });
 
@@ -357,11 +357,11 @@ describe('the command line', () => {
     });
 
     test('editing replaces the lists in the command and keeps the others', async () => {
-      const { id, key, ...made } = (await newKey('--ip', '10.0.0.1', '--permission', 'tokens:create')).json;
+      const { id, key, ...created } = (await newKey('--ip', '10.0.0.1', '--permission', 'tokens:create')).json;
       const edited = (await run(directory, 'key', 'edit', id, '--ip', '10.0.0.2', '--ip', '10.0.0.3', '--json')).json;
       assert.equal('key' in edited, false);
       assert.deepEqual(edited, {
-        ...made,
+        ...created,
         id,
         allow_list: ['10.0.0.2', '10.0.0.3'].map((cidr) => ({ cidr, note: '' })),
       });
@@ -451,9 +451,9 @@ describe('the command line', () => {
       const document = JSON.parse((await as('Olga', 'account', 'create', '--name', 'C', '--json')).out);
       assert.deepEqual(document.recorded_operator, actor('Olga', 'setting'));
       const exported = JSON.parse((await as('Otto', 'audit', 'export', '--json')).out);
-      const made = exported.filter(({ action }: { action: string }) => action === 'account.created');
+      const created = exported.filter(({ action }: { action: string }) => action === 'account.created');
       assert.deepEqual(
-        made.map((record: { actor: object }) => record.actor).sort(byName),
+        created.map((record: { actor: object }) => record.actor).sort(byName),
         [actor('Ana López', 'setting'), actor('Olga', 'setting'), actor(username, 'os-user')]
           .map((each) => ({ type: 'operator', ...each }))
           .sort(byName),

@@ -34,10 +34,10 @@ interface Sent {
   readonly reference: string;
   readonly idempotencyKey: string | undefined;
   readonly body: unknown;
-  answer: ProcessResponse | undefined;
+  response: ProcessResponse | undefined;
 }
 
-const infoOf = (answer: ProcessResponse) => answer.json.data.transaction_info;
+const infoOf = (response: ProcessResponse) => response.json.data.transaction_info;
 const headersOf = ({ idempotencyKey }: Sent): Record<string, string> =>
   idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
 
@@ -78,14 +78,14 @@ class Client {
   next(): Sent {
     const reference = `${this.#number}-${this.sent.length}`;
     const idempotencyKey = this.#seeded.percent(75) ? `key-${reference}` : undefined;
-    const sent: Sent = { ...this.#request(reference), reference, idempotencyKey, answer: undefined };
+    const sent: Sent = { ...this.#request(reference), reference, idempotencyKey, response: undefined };
     this.sent.push(sent);
     return sent;
   }
 
-  heard(sent: Sent, answer: ProcessResponse): void {
-    sent.answer = answer;
-    if (sent.path === PATH) this.#payments.push(infoOf(answer).transaction_id);
+  heard(sent: Sent, response: ProcessResponse): void {
+    sent.response = response;
+    if (sent.path === PATH) this.#payments.push(infoOf(response).transaction_id);
   }
 
   #request(reference: string): Pick<Sent, 'kind' | 'path' | 'body'> {
@@ -148,7 +148,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
       starts(serving);
     }
     const sent = clients.flatMap((client) => client.sent);
-    const acknowledged = sent.filter(({ answer }) => answer !== undefined);
+    const acknowledged = sent.filter(({ response }) => response !== undefined);
     assert.ok(acknowledged.length > 50, `${acknowledged.length} acknowledged requests are too few`);
     assert.ok(interrupted > CRASHES, `crashes met ${interrupted} operations: the test has proved nothing about them`);
 
@@ -180,10 +180,10 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
         while (!ended) {
           const sent = client.next();
           try {
-            const answer = await serving.call('POST', sent.path, { key, body: sent.body, headers: headersOf(sent) });
-            assert.ok([200, 400, 409].includes(answer.status), answer.text);
-            if (answer.status !== 200) continue;
-            client.heard(sent, answer);
+            const response = await serving.call('POST', sent.path, { key, body: sent.body, headers: headersOf(sent) });
+            assert.ok([200, 400, 409].includes(response.status), response.text);
+            if (response.status !== 200) continue;
+            client.heard(sent, response);
             if (--missing === 0) enough.resolve();
           } catch (error) {
             if (!ended) throw error;
@@ -200,17 +200,17 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
 
   /** Every request that was sent under a key gets its response in the end, and a key without a request is free. */
   async function keysAreResolved(serving: ServiceProcess, key: string, all: readonly Sent[]): Promise<void> {
-    const open = all.filter(({ answer, idempotencyKey }) => answer === undefined && idempotencyKey !== undefined);
+    const open = all.filter(({ response, idempotencyKey }) => response === undefined && idempotencyKey !== undefined);
     const startedAt = Date.now();
     await eachOf(open, async (sent) => {
       for (;;) {
-        const answer = await serving.call('POST', sent.path, { key, body: sent.body, headers: headersOf(sent) });
-        if (answer.status !== 409) {
-          assert.ok(answer.status === 200 || answer.status === 400, answer.text);
-          if (answer.status === 200) sent.answer = answer;
+        const response = await serving.call('POST', sent.path, { key, body: sent.body, headers: headersOf(sent) });
+        if (response.status !== 409) {
+          assert.ok(response.status === 200 || response.status === 400, response.text);
+          if (response.status === 200) sent.response = response;
           return;
         }
-        assert.ok(Date.now() - startedAt < RESOLVED_WITHIN_MS, `${sent.reference} is taken for ever: ${answer.text}`);
+        assert.ok(Date.now() - startedAt < RESOLVED_WITHIN_MS, `${sent.reference} is taken for ever: ${response.text}`);
         await pause(300);
       }
     });
@@ -233,39 +233,40 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
     const keyed = acknowledged.filter(({ idempotencyKey }) => idempotencyKey !== undefined);
     assert.ok(keyed.length > 60, `${keyed.length} requests with a key are too few`);
     await eachOf(keyed, async (sent) => {
-      assert.ok(sent.answer !== undefined);
+      assert.ok(sent.response !== undefined);
       const again = await serving.call('POST', sent.path, { key, body: sent.body, headers: headersOf(sent) });
       assert.equal(again.status, 200, again.text);
       assert.equal(again.replayed, true);
-      assert.equal(infoOf(again).transaction_id, infoOf(sent.answer).transaction_id);
-      if (isFinal(sent.answer)) assert.equal(again.text, sent.answer.text);
+      assert.equal(infoOf(again).transaction_id, infoOf(sent.response).transaction_id);
+      if (isFinal(sent.response)) assert.equal(again.text, sent.response.text);
       else assert.notEqual(again.json.message, 'Outcome unknown, being resolved');
     });
-    await eachOf(acknowledged, async ({ answer, reference }) => {
-      assert.ok(answer !== undefined);
-      const { transaction_id: id, status: told } = infoOf(answer);
+    await eachOf(acknowledged, async ({ response, reference }) => {
+      assert.ok(response !== undefined);
+      const { transaction_id: id, status: told } = infoOf(response);
       const { json } = await serving.call('GET', `${PATH}/transactions/${id}`, { key });
       const { status, operation_status: ended, reference_code } = json.data.transaction_info;
       assert.equal(reference_code, reference);
       assert.notEqual(ended, 'in_progress');
-      if (isFinal(answer)) assert.equal(ended, answer.json.status === 'success' ? 'succeeded' : 'failed', answer.text);
+      if (isFinal(response))
+        assert.equal(ended, response.json.status === 'success' ? 'succeeded' : 'failed', response.text);
       if (['Collected', 'Voided', 'Declined', 'Cancelled'].includes(told)) assert.equal(status, told);
       if (told === 'Authorized') assert.ok(['Authorized', 'Collected', 'Voided'].includes(status), status);
     });
   }
 
   async function operationsAreUnique(directory: string, serving: ServiceProcess, key: string): Promise<void> {
-    const made = new Map<string, string>();
+    const created = new Map<string, string>();
     await eachOf(
       rowsOf(directory, 'select id from payments union all select id from payment_operations'),
       async ({ id }) => {
         const { json } = await serving.call('GET', `${PATH}/transactions/${id}`, { key });
         const reference: string = json.data.transaction_info.reference_code;
-        assert.equal(made.get(reference), undefined, `${reference} made ${id}, too`);
-        made.set(reference, String(id));
+        assert.equal(created.get(reference), undefined, `${reference} made ${id}, too`);
+        created.set(reference, String(id));
       },
     );
-    assert.ok(made.size > 100);
+    assert.ok(created.size > 100);
   }
 
   /** The simulator's books, as they stand in the file. */

@@ -54,11 +54,11 @@ interface Sent {
 
 /** The clients' knowledge: the response, or that none came. */
 interface Known extends Sent {
-  answer: ProcessResponse | undefined;
+  response: ProcessResponse | undefined;
 }
 
-const tokensOf = (answer: ProcessResponse): string[] =>
-  answer.json.data.tokens.map((each: { token: string }) => each.token);
+const tokensOf = (response: ProcessResponse): string[] =>
+  response.json.data.tokens.map((each: { token: string }) => each.token);
 const headersOf = ({ idempotencyKey }: Sent): Record<string, string> =>
   idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
 
@@ -150,16 +150,16 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
       const enough = Promise.withResolvers<void>();
       const clients = Array.from({ length: CLIENTS }, async () => {
         while (!ended) {
-          const sent: Known = { ...next(), answer: undefined };
+          const sent: Known = { ...next(), response: undefined };
           known.push(sent);
           try {
-            const answer = await serving.call('POST', sent.path, {
+            const response = await serving.call('POST', sent.path, {
               key: demoKey,
               body: sent.body,
               headers: headersOf(sent),
             });
-            assert.equal(answer.status, 200, answer.text);
-            sent.answer = answer;
+            assert.equal(response.status, 200, response.text);
+            sent.response = response;
             if (--missing === 0) enough.resolve();
           } catch (error) {
             if (!ended) throw error;
@@ -182,7 +182,7 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
 
     await keysAreFree(serving, demoKey, known, crashedAt);
     assert.ok(openClaims > 0, 'no crash hit a request with an Idempotency-Key: the test has proved nothing about them');
-    const acknowledged = known.filter(({ answer }) => answer !== undefined);
+    const acknowledged = known.filter(({ response }) => response !== undefined);
     assert.ok(acknowledged.length > 200, `${acknowledged.length} acknowledged requests are too few`);
     assert.ok(acknowledged.length < known.length, 'no crash hit a request');
     await answersAreKept(serving, demoKey, acknowledged);
@@ -207,16 +207,16 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
     known: readonly Known[],
     crashedAt: number,
   ): Promise<void> {
-    const open = known.filter(({ answer, idempotencyKey }) => answer === undefined && idempotencyKey !== undefined);
+    const open = known.filter(({ response, idempotencyKey }) => response === undefined && idempotencyKey !== undefined);
     await eachOf(open, async (sent) => {
       for (;;) {
         const sentAt = Date.now();
-        const answer = await serving.call('POST', sent.path, { key, body: sent.body, headers: headersOf(sent) });
-        if (answer.status === 200) {
-          sent.answer = answer;
+        const response = await serving.call('POST', sent.path, { key, body: sent.body, headers: headersOf(sent) });
+        if (response.status === 200) {
+          sent.response = response;
           return;
         }
-        assert.equal(answer.status, 409, answer.text);
+        assert.equal(response.status, 409, response.text);
         assert.ok(
           sentAt - crashedAt < FREE_WITHIN_MS,
           `${sent.idempotencyKey} is taken ${sentAt - crashedAt} ms after`,
@@ -231,7 +231,7 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
     assert.ok(keyed.length > 50);
     await eachOf(keyed, async (sent) => {
       const again = await serving.call('POST', sent.path, { key, body: sent.body, headers: headersOf(sent) });
-      assert.equal(again.text, sent.answer?.text);
+      assert.equal(again.text, sent.response?.text);
       assert.equal(again.replayed, true);
     });
   }
@@ -239,8 +239,8 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
   async function capturesAreThere(serving: ServiceProcess, key: string, acknowledged: readonly Known[]): Promise<void> {
     const captures = acknowledged.filter(({ kind }) => kind === 'capture');
     assert.ok(captures.length > 50);
-    await eachOf(captures, async ({ answer, name, pans }) => {
-      const { status, json } = await serving.call('GET', `/transactions/requests/${answer?.json.data.id}`, { key });
+    await eachOf(captures, async ({ response, name, pans }) => {
+      const { status, json } = await serving.call('GET', `/transactions/requests/${response?.json.data.id}`, { key });
       assert.equal(status, 200);
       assert.equal(json.data.pan, pans[0]);
       assert.equal(json.data.cvv, '737');
@@ -251,11 +251,11 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
   async function tokensAreThere(serving: ServiceProcess, key: string, acknowledged: readonly Known[]): Promise<void> {
     const cards = acknowledged.filter(({ kind }) => kind !== 'capture');
     assert.ok(cards.length > 50);
-    await eachOf(cards, async ({ answer, kind, name, pans }) => {
-      assert.ok(answer !== undefined);
+    await eachOf(cards, async ({ response, kind, name, pans }) => {
+      assert.ok(response !== undefined);
       // Requests the first and the last of a batch; the database is searched for all of them.
       for (const at of new Set([0, pans.length - 1])) {
-        const { status, json } = await serving.call('GET', `/v1/tokens/${tokensOf(answer)[at]}/inspect`, { key });
+        const { status, json } = await serving.call('GET', `/v1/tokens/${tokensOf(response)[at]}/inspect`, { key });
         assert.equal(status, 200);
         const pan = pans[at] ?? '';
         assert.equal(json.data.card_truncated, `${pan.slice(0, 6)}******${pan.slice(-4)}`);
@@ -293,13 +293,13 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
       if (!isPersistent.has(token)) sizes.set(card.name ?? '', (sizes.get(card.name ?? '') ?? 0) + 1);
     }
     for (const sent of known) {
-      const { answer, kind, name, pans } = sent;
+      const { response, kind, name, pans } = sent;
       if (kind === 'capture') continue;
-      if (answer !== undefined)
-        assert.deepEqual(tokensOf(answer).map(cardOf), pans, `${name}: a token has another card`);
+      if (response !== undefined)
+        assert.deepEqual(tokensOf(response).map(cardOf), pans, `${name}: a token has another card`);
       if (kind !== 'cards') continue;
       const size = sizes.get(name) ?? 0;
-      const mayBeAbsent = answer === undefined && size === 0;
+      const mayBeAbsent = response === undefined && size === 0;
       assert.ok(mayBeAbsent || size === pans.length, `${name}: ${size} of ${pans.length} cards`);
       sizes.delete(name);
     }

@@ -45,7 +45,7 @@ describe('places without data of a payment', { timeout: 180_000 }, () => {
     pans;
   const people = [HOLDER, EMAIL, DOCUMENT, STREET, PHONE, FINGERPRINT, ITEM, DESCRIPTOR, ADDRESS];
   const secrets = [...pans, ...people, ...CVV_FORMS, PRIVATE_KEY];
-  const answers: { what: string; answer: TestResponse }[] = [];
+  const responses: { what: string; response: TestResponse }[] = [];
 
   const body = (type: 'authorization' | 'payment', card: object, amount: unknown = 125.5, words = '') => ({
     ...order(type, {
@@ -79,9 +79,9 @@ describe('places without data of a payment', { timeout: 180_000 }, () => {
   const sender =
     (me: Merchant) =>
     async (what: string, sent: unknown, path = '', headers: Record<string, string> = {}): Promise<TestResponse> => {
-      const answer = await me.send('POST', PAYMENTS + path, sent, headers);
-      answers.push({ what, answer });
-      return answer;
+      const response = await me.send('POST', PAYMENTS + path, sent, headers);
+      responses.push({ what, response });
+      return response;
     };
 
   before(async () => {
@@ -104,8 +104,8 @@ describe('places without data of a payment', { timeout: 180_000 }, () => {
     const first = await send('authorization', body('authorization', { number: clear }), '', keyed);
     assert.equal(first.json.status, 'success', first.text);
     await send('authorization, kept', body('authorization', { number: clear }), '', keyed);
-    const made = await me.tokenize({ chd: [{ card: vaulted, name: HOLDER, exp: '12/29' }], tags: [], scheme: 1 });
-    const mark = `{{${made.json.data.tokens[0].token}:detokenize}}`;
+    const created = await me.tokenize({ chd: [{ card: vaulted, name: HOLDER, exp: '12/29' }], tags: [], scheme: 1 });
+    const mark = `{{${created.json.data.tokens[0].token}:detokenize}}`;
     const capture = `{{${await me.capture({ chd: { card: captured, name: HOLDER, exp: '12/29', cvv: CVV } })}:transaction}}`;
     for (const type of ['authorization', 'payment'] as const) {
       for (const amount of [100, 5001, 40_001, 50_001, 60_000]) {
@@ -125,7 +125,7 @@ describe('places without data of a payment', { timeout: 180_000 }, () => {
       const info = { type: followOnRequest(move).transaction_info.type, reference_code: REFERENCE };
       await send(move, { transaction_info: info, card: { number: wrong }, note: EMAIL }, `/${id}/${move}`);
     }
-    answers.push({ what: 'lookup', answer: await me.show(id) });
+    responses.push({ what: 'lookup', response: await me.show(id) });
     const unknown = await send('in doubt', body('payment', { number: doubtful }, 66_000), '', {
       'idempotency-key': 'doubt',
     });
@@ -167,11 +167,14 @@ describe('places without data of a payment', { timeout: 180_000 }, () => {
       ['keys', { ...good, card: { [wrong]: wrong, number: '1' }, [HOLDER]: 1 }],
     ] as const) {
       assert.equal((await send(what, sent)).status, 400, what);
-      assert.equal((await send(`${what}, kept`, sent, '', { 'idempotency-key': `bad-${answers.length}` })).status, 400);
+      assert.equal(
+        (await send(`${what}, kept`, sent, '', { 'idempotency-key': `bad-${responses.length}` })).status,
+        400,
+      );
     }
     for (const move of ['capture', 'void', 'refund'] as const)
       await send(move, followOnRequest(move, wrong), `/${wrong}/${move}`);
-    answers.push({ what: 'lookup of a number', answer: await me.show(wrong) });
+    responses.push({ what: 'lookup of a number', response: await me.show(wrong) });
     await send('key', good, '', { 'x-api-key': `${wrong}${EMAIL}` });
     await send('type', good, '', { 'content-type': `text/${wrong}` });
     await send('query', good, `?card=${wrong}&mail=${EMAIL}`);
@@ -270,14 +273,14 @@ describe('places without data of a payment', { timeout: 180_000 }, () => {
 
   test('responses, successful and failed', () => {
     const search = new Search(secrets);
-    const statuses = new Set(answers.map(({ answer }) => answer.status));
+    const statuses = new Set(responses.map(({ response }) => response.status));
     assert.deepEqual([...statuses].sort(), [200, 400, 403, 415]);
-    const words = new Set(answers.map(({ answer }) => answer.json.status));
+    const words = new Set(responses.map(({ response }) => response.json.status));
     assert.deepEqual([...words].sort(), ['Error', 'Fail', 'success']);
-    for (const { what, answer } of answers) {
-      assert.deepEqual(search.found(Buffer.from(answer.text)), [], what);
-      assert.deepEqual(search.found(Buffer.from(JSON.stringify(answer.headers))), [], `headers of ${what}`);
-      if (answer.status !== 200) assert.ok(!answer.text.includes(REFERENCE), what);
+    for (const { what, response } of responses) {
+      assert.deepEqual(search.found(Buffer.from(response.text)), [], what);
+      assert.deepEqual(search.found(Buffer.from(JSON.stringify(response.headers))), [], `headers of ${what}`);
+      if (response.status !== 200) assert.ok(!response.text.includes(REFERENCE), what);
     }
   });
 

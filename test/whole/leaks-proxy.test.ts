@@ -20,7 +20,7 @@ describe('places without data of a proxy request', { timeout: 120_000 }, () => {
   let me: Sender;
   const [tokenPan, capturePan, wrong] = [luhnPan('411111'), luhnPan('520082'), luhnPan('542418')];
   const secrets = [tokenPan, capturePan, wrong, ...NAMES, WORD, USER, PASSWORD, '"cvv":"7391"', `<cvv>${CVV}`];
-  const answers: { what: string; answer: TestResponse }[] = [];
+  const responses: { what: string; response: TestResponse }[] = [];
 
   before(async () => {
     service = await startTestService();
@@ -59,7 +59,7 @@ describe('places without data of a proxy request', { timeout: 120_000 }, () => {
     ]) {
       const body = `{"${WORD}":"${bad}","${wrong}":1}`;
       await send('bad', body, `<${WORD} a="${bad}"/>`, body);
-      await send('bad, kept', body, `<${WORD} a="${bad}"/>`, body, { 'idempotency-key': `bad-${answers.length}` });
+      await send('bad, kept', body, `<${WORD} a="${bad}"/>`, body, { 'idempotency-key': `bad-${responses.length}` });
     }
     await send('cut off', json.slice(0, -2), xml.slice(0, -2), `${json}{{`);
     await send('twice', `{"${wrong}":1,"${wrong}":2}`, `<a ${WORD}="1" ${WORD}="${wrong}"/>`, `{{${WORD}`);
@@ -83,14 +83,14 @@ describe('places without data of a proxy request', { timeout: 120_000 }, () => {
     headers = {},
     query?: string,
   ): Promise<void> {
-    answers.push({ what: `jose, ${what}`, answer: await me.jose(json, headers) });
-    answers.push({ what: `wssec, ${what}`, answer: await me.wssec(xml, headers) });
-    answers.push({ what: `hash, ${what}`, answer: await me.hash(text, headers, query) });
+    responses.push({ what: `jose, ${what}`, response: await me.jose(json, headers) });
+    responses.push({ what: `wssec, ${what}`, response: await me.wssec(xml, headers) });
+    responses.push({ what: `hash, ${what}`, response: await me.hash(text, headers, query) });
   }
 
   /** The canaries did go through. */
   async function opened(): Promise<void> {
-    const [jose, wssec] = answers.map(({ answer }) => answer);
+    const [jose, wssec] = responses.map(({ response }) => response);
     const seen = [await openJose(proxied(jose ?? assert.fail())), openWssec(proxied(wssec ?? assert.fail()).xml)];
     for (const each of seen)
       for (const secret of [tokenPan, capturePan, wrong, ...NAMES, WORD, CVV]) assert.ok(each.includes(secret));
@@ -133,12 +133,12 @@ describe('places without data of a proxy request', { timeout: 120_000 }, () => {
 
   test('responses, successful and failed', () => {
     const search = new Search(secrets);
-    const statuses = new Set(answers.map(({ answer }) => answer.status));
+    const statuses = new Set(responses.map(({ response }) => response.status));
     assert.deepEqual([...statuses].sort(), [200, 400, 403, 415]);
-    for (const { what, answer } of answers) {
-      assert.deepEqual(search.found(Buffer.from(answer.text)), [], what);
-      assert.deepEqual(search.found(Buffer.from(JSON.stringify(answer.headers))), [], `headers of ${what}`);
-      if (answer.status !== 200) assert.ok(!answer.text.includes(CVV), what);
+    for (const { what, response } of responses) {
+      assert.deepEqual(search.found(Buffer.from(response.text)), [], what);
+      assert.deepEqual(search.found(Buffer.from(JSON.stringify(response.headers))), [], `headers of ${what}`);
+      if (response.status !== 200) assert.ok(!response.text.includes(CVV), what);
     }
   });
 });

@@ -39,7 +39,7 @@ describe('places without card data', { timeout: 240_000 }, () => {
   const track2 = `${track}=29121010000012345678`;
   const cvvText = '"cvv":"7391"';
   const secrets = [...pans, longPan, track2, '29121010000012345678', cvvText, ...WORDS, ...KEYS];
-  const answers: { what: string; answer: TestResponse }[] = [];
+  const responses: { what: string; response: TestResponse }[] = [];
   const stored: { token: string; id: string }[] = [];
 
   const files = (): { name: string; bytes: Buffer }[] =>
@@ -49,9 +49,9 @@ describe('places without card data', { timeout: 240_000 }, () => {
       .map((name) => ({ name, bytes: readFileSync(name) }));
 
   const send = async (what: string, method: string, path: string, options: CallOptions = {}): Promise<TestResponse> => {
-    const answer = await service.call(method, path, { key, ...options });
-    answers.push({ what, answer });
-    return answer;
+    const response = await service.call(method, path, { key, ...options });
+    responses.push({ what, response });
+    return response;
   };
   const simple = (body: unknown, options: CallOptions = {}) =>
     ['POST', '/v1/tokenization/simple', { body, ...options }] as const;
@@ -63,8 +63,8 @@ describe('places without card data', { timeout: 240_000 }, () => {
   before(async () => {
     service = await startTestService({ variables: { CARDVAULT_TRUSTED_PROXIES: '127.0.0.1' } });
     const account = await service.newAccount();
-    const made = await service.newKey(account, { name: 'checkout' });
-    key = made.secret;
+    const created = await service.newKey(account, { name: 'checkout' });
+    key = created.secret;
     keyName = 'checkout';
     secrets.push(key);
     await sendGood();
@@ -75,8 +75,8 @@ describe('places without card data', { timeout: 240_000 }, () => {
 
   async function sendGood(): Promise<void> {
     const cards = [card(pan), card(dashedForm(dashed)), card(pans[4], NAMES[1])];
-    const made = await send('good cards', ...simple({ chd: cards, tags: [WORDS[0]], scheme: 1 }));
-    assert.equal(made.status, 200, made.text);
+    const created = await send('good cards', ...simple({ chd: cards, tags: [WORDS[0]], scheme: 1 }));
+    assert.equal(created.status, 200, created.text);
     const exact = `{"chd":[{"card":${longPan},"name":"${NAMES[0]}","exp":"12/29"}],"tags":[],"scheme":7,"type":"persistent"}`;
     assert.equal((await send('a card as a number', ...simple(exact))).status, 200);
     const again = await send(
@@ -112,13 +112,13 @@ describe('places without card data', { timeout: 240_000 }, () => {
     const two = await send('track 2', ...capture(swiped));
     for (const { status, text } of [again, one, two]) assert.equal(status, 200, text);
     const id = String(two.json.data.id);
-    stored.push({ token: made.json.data.tokens[0].token, id });
+    stored.push({ token: created.json.data.tokens[0].token, id });
     const opened = await service.call('GET', `/transactions/requests/${id}`, { key });
     // The canaries that are searched for below really are in there.
     assert.equal(opened.json.data.track_2, track2);
     assert.equal(opened.json.data.cvv, '7391');
     await send('inspection', 'GET', `/transactions/requests/${one.json.data.id}/inspect`);
-    await send('inspection', 'GET', `/v1/tokens/${made.json.data.tokens[0].token}/inspect`);
+    await send('inspection', 'GET', `/v1/tokens/${created.json.data.tokens[0].token}/inspect`);
     await send('tokenize', 'POST', `/transactions/requests/${one.json.data.id}/tokenize`, {
       body: { tags: [WORDS[0]], scheme: 3 },
     });
@@ -178,8 +178,8 @@ describe('places without card data', { timeout: 240_000 }, () => {
       ['chd', { ...fine, chd: `${wrong} ${NAMES[0]}` }],
     ];
     for (const [what, body] of captures) await send(`capture: ${what}`, ...capture(body));
-    for (const { what, answer } of answers.filter((each) => /^(cards|capture): /.test(each.what)))
-      assert.ok(answer.status >= 400, `${what} was answered ${answer.status}`);
+    for (const { what, response } of responses.filter((each) => /^(cards|capture): /.test(each.what)))
+      assert.ok(response.status >= 400, `${what} was answered ${response.status}`);
   }
 
   async function sendStrange(): Promise<void> {
@@ -256,7 +256,7 @@ describe('places without card data', { timeout: 240_000 }, () => {
       };
       await send('damaged record', 'POST', '/v1/tokenization/simple', options);
     }
-    assert.ok(answers.some(({ what, answer }) => what === 'damaged record' && answer.status === 500));
+    assert.ok(responses.some(({ what, response }) => what === 'damaged record' && response.status === 500));
   }
 
   test('the search finds every encoding of a canary', () => {
@@ -299,7 +299,7 @@ describe('places without card data', { timeout: 240_000 }, () => {
 
   test('log lines', () => {
     const log = Buffer.from(service.log.join(''));
-    assert.ok(service.log.length > answers.length);
+    assert.ok(service.log.length > responses.length);
     assert.ok(log.includes('"route":"/v1/tokens/:token/inspect"'));
     assert.deepEqual(new Search([...secrets, ...NAMES, '7391']).found(withoutNumbers(log)), []);
     assert.deepEqual(new Search([...secrets, ...NAMES]).found(log), []);
@@ -321,20 +321,20 @@ describe('places without card data', { timeout: 240_000 }, () => {
   });
 
   test('failures, and responses without a card', () => {
-    const failures = answers.filter(({ answer }) => answer.status >= 400);
+    const failures = responses.filter(({ response }) => response.status >= 400);
     assert.ok(failures.length > 100);
-    assert.ok(new Set(failures.map(({ answer }) => answer.status)).size >= 6);
+    assert.ok(new Set(failures.map(({ response }) => response.status)).size >= 6);
     const search = new Search([...secrets, ...NAMES, '7391']);
-    for (const { what, answer } of failures) {
-      const headers = JSON.stringify(answer.headers);
-      assert.deepEqual(search.found(Buffer.from(answer.text)), [], `${what}: ${answer.status}`);
+    for (const { what, response } of failures) {
+      const headers = JSON.stringify(response.headers);
+      assert.deepEqual(search.found(Buffer.from(response.text)), [], `${what}: ${response.status}`);
       assert.deepEqual(new Search([...secrets, ...NAMES]).found(Buffer.from(headers)), [], `headers of ${what}`);
     }
     const cards = new Search([...pans, longPan, cvvText, key]);
-    for (const { what, answer } of answers) {
+    for (const { what, response } of responses) {
       // The answer to a deletion names what it was asked to delete.
-      if (what !== 'deletion') assert.deepEqual(cards.found(Buffer.from(answer.text)), [], what);
-      assert.deepEqual(cards.found(Buffer.from(JSON.stringify(answer.headers))), [], `headers of ${what}`);
+      if (what !== 'deletion') assert.deepEqual(cards.found(Buffer.from(response.text)), [], what);
+      assert.deepEqual(cards.found(Buffer.from(JSON.stringify(response.headers))), [], `headers of ${what}`);
     }
   });
 
@@ -347,7 +347,7 @@ describe('places without card data', { timeout: 240_000 }, () => {
   test('the database files after a deletion', async () => {
     const { database } = service.core;
     const chd = Array.from({ length: 300 }, () => card(luhnPan('455667')));
-    const made = await service.call('POST', '/v1/tokenization/simple', {
+    const created = await service.call('POST', '/v1/tokenization/simple', {
       key,
       body: { chd, tags: [WORDS[0]], scheme: 7, type: 'persistent' },
     });
@@ -357,7 +357,7 @@ describe('places without card data', { timeout: 240_000 }, () => {
       key,
       body: { chd: renamed, tags: [], scheme: 7, type: 'persistent' },
     });
-    const tokens: string[] = made.json.data.tokens.map((each: { token: string }) => each.token);
+    const tokens: string[] = created.json.data.tokens.map((each: { token: string }) => each.token);
     const ids: string[] = [];
     for (let index = 0; index < 50; index++) {
       const body = {

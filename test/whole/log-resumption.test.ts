@@ -29,8 +29,8 @@ describe('a vault that was backed up, restored and copied', () => {
     await done('account', 'create', '--name', 'A');
     const backup = join(directory, 'backup.db');
     await done('backup', '--to', backup);
-    const [made, ...others] = await records('vault.backed-up');
-    assert.deepEqual([made.actor.name, made.detail, others], ['Ana', { what: 'backup.db' }, []]);
+    const [created, ...others] = await records('vault.backed-up');
+    assert.deepEqual([created.actor.name, created.detail, others], ['Ana', { what: 'backup.db' }, []]);
     await done('account', 'create', '--name', 'Lost');
     const ends = (await done('audit', 'verify')).heads;
     await done('restore', '--from', backup, '--force');
@@ -40,8 +40,8 @@ describe('a vault that was backed up, restored and copied', () => {
     assert.equal((await records('vault.backed-up')).length, 1);
     // The end in the backup, where the log continues, and not that of the database that was replaced.
     const [service = ''] = restored.detail.ends;
-    assert.equal(service, `/1 ${made.sequence} ${made.hash}`);
-    assert.ok(ends[0].sequence > made.sequence);
+    assert.equal(service, `/1 ${created.sequence} ${created.hash}`);
+    assert.ok(ends[0].sequence > created.sequence);
     const { resumptions, ok } = await done('audit', 'verify');
     assert.equal(ok, true);
     assert.deepEqual(

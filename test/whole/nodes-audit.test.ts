@@ -23,8 +23,8 @@ describe('the audit log of several writers', { timeout: 240_000 }, () => {
     const callers = [await nodes.newCaller(), await nodes.newCaller()];
     const load = { goesOn: true };
     const written = { records: 0 };
-    const ok = async (answer: ReturnType<Node['call']>, wanted = 200) => {
-      const { status, text, json } = await answer;
+    const ok = async (response: ReturnType<Node['call']>, wanted = 200) => {
+      const { status, text, json } = await response;
       assert.equal(status, wanted, text);
       return json;
     };
@@ -43,7 +43,7 @@ describe('the audit log of several writers', { timeout: 240_000 }, () => {
     const command = async (): Promise<void> => {
       for (let index = 0; load.goesOn; index++) {
         const { account } = callers[index % callers.length] ?? { account: '' };
-        const made = await nodes.done([
+        const created = await nodes.done([
           'key',
           'create',
           '--account',
@@ -53,8 +53,8 @@ describe('the audit log of several writers', { timeout: 240_000 }, () => {
           '--name',
           'x',
         ]);
-        assert.equal(made.account, account);
-        await nodes.done(['key', 'revoke', made.id]);
+        assert.equal(created.account, account);
+        await nodes.done(['key', 'revoke', created.id]);
         written.records += 2;
         // An account has room for some hundred keys a day.
         await pause(100);

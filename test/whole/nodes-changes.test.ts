@@ -31,7 +31,7 @@ describe('a change by the command line applies to a node that cached the earlier
   async function holds(
     ask: () => Promise<ProcessResponse>,
     change: () => Promise<unknown>,
-    isSeen: (answer: ProcessResponse) => boolean,
+    isSeen: (response: ProcessResponse) => boolean,
   ): Promise<ProcessResponse> {
     const known = await ask();
     assert.equal(isSeen(known), false, known.text);

@@ -59,8 +59,8 @@ describe('a clock of the database that jumps', { timeout: 120_000 }, () => {
   /** Every node finds time trusted, or every node does not. */
   const isTrusted = (trusted: boolean): Promise<void> =>
     eventually(async () => {
-      const answers = await Promise.all(nodes.map((node) => node.call('GET', '/readyz')));
-      return answers.every(({ status, json }) => status === 200 && (json.warnings === undefined) === trusted);
+      const responses = await Promise.all(nodes.map((node) => node.call('GET', '/readyz')));
+      return responses.every(({ status, json }) => status === 200 && (json.warnings === undefined) === trusted);
     });
   const keyed = (node: TestService, key: string): Promise<TestResponse> =>
     node.call('POST', PAYMENTS, { key: me.key, body: order(), headers: { 'idempotency-key': key } });

@@ -20,9 +20,9 @@ describe('nodes whose system clocks are wrong by hours', { timeout: 240_000 }, (
   let nodes: Nodes;
   let all: ServiceProcess[];
   let caller: Awaited<ReturnType<Nodes['newCaller']>>;
-  let begun: number;
+  let started: number;
   before(async () => {
-    begun = Date.now();
+    started = Date.now();
     nodes = await Nodes.overShared();
     // The first one sweeps for all.
     const fast = await nodes.startProcess(shifted(WRONG_BY_MS));
@@ -54,9 +54,9 @@ describe('nodes whose system clocks are wrong by hours', { timeout: 240_000 }, (
     const get = (node: ServiceProcess, id: string) => node.call('GET', `${CAPTURES}/${id}`, { key });
     const living: string[] = [];
     for (const node of all) {
-      const made = await node.call('POST', CAPTURES, { key, body: capture({ ttl: 2 }) });
-      assert.equal(made.status, 200, made.text);
-      living.push(made.json.data.id);
+      const created = await node.call('POST', CAPTURES, { key, body: capture({ ttl: 2 }) });
+      assert.equal(created.status, 200, created.text);
+      living.push(created.json.data.id);
     }
     const expired = await nodes.newExpiredCapture(account);
     for (const node of all) assert.equal((await get(node, expired)).status, 400);
@@ -65,7 +65,7 @@ describe('nodes whose system clocks are wrong by hours', { timeout: 240_000 }, (
     assert.deepEqual(found.map(({ id }) => id).sort(), living.toSorted());
     for (const { created_at, expires_at } of found) {
       assert.equal(Number(expires_at) - Number(created_at), 2 * MINUTE);
-      assert.ok(Number(created_at) > begun - CLOSE_MS && Number(created_at) < Date.now() + CLOSE_MS);
+      assert.ok(Number(created_at) > started - CLOSE_MS && Number(created_at) < Date.now() + CLOSE_MS);
     }
     for (const node of all) for (const id of living) assert.equal((await get(node, id)).status, 200);
   });
@@ -92,6 +92,6 @@ describe('nodes whose system clocks are wrong by hours', { timeout: 240_000 }, (
       assert.equal((await node.call('GET', '/v1/account', { key: successor })).status, 200);
     }
     const [ends] = await nodes.rows('select min(at) as first, max(at) as last from journal');
-    assert.ok(Number(ends?.['first']) > begun - CLOSE_MS && Number(ends?.['last']) < Date.now() + CLOSE_MS);
+    assert.ok(Number(ends?.['first']) > started - CLOSE_MS && Number(ends?.['last']) < Date.now() + CLOSE_MS);
   });
 });

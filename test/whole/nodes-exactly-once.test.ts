@@ -43,11 +43,11 @@ describe('two nodes process each request exactly once', { timeout: 240_000 }, ()
     let repeats = 0;
     await rounds(number, async (round) => {
       const call = keyed(key, `once-${round}`, body());
-      const answers = await toBoth(path, call);
-      const taken = answers.filter(({ status }) => status === 200);
-      assert.ok(taken.length > 0, JSON.stringify(answers));
+      const responses = await toBoth(path, call);
+      const taken = responses.filter(({ status }) => status === 200);
+      assert.ok(taken.length > 0, JSON.stringify(responses));
       assert.ok(taken.filter(({ replayed }) => !replayed).length === 1, 'one is the first');
-      const others = answers.filter(({ status }) => status !== 200);
+      const others = responses.filter(({ status }) => status !== 200);
       assert.ok(
         others.every(({ status }) => status === 409),
         JSON.stringify(others),
@@ -78,8 +78,8 @@ describe('two nodes process each request exactly once', { timeout: 240_000 }, ()
 
   test('captures of both share one key for their security codes, and each node can read those of the other', async () => {
     const { key } = await nodes.newCaller();
-    const made = await toBoth(CAPTURES, { key, body: capture({ ttl: 60 * 24 }) });
-    for (const { json } of made)
+    const created = await toBoth(CAPTURES, { key, body: capture({ ttl: 60 * 24 }) });
+    for (const { json } of created)
       for (const node of both) {
         const { json: found } = await node.call('GET', `${CAPTURES}/${json.data.id}`, { key });
         assert.equal(found.data.cvv, '123', JSON.stringify(found));
@@ -99,8 +99,8 @@ describe('two nodes process each request exactly once', { timeout: 240_000 }, ()
       return json.data.tokens.map(({ token }: { token: string }) => token);
     };
     await rounds(ROUNDS, async () => {
-      const answers = await toBoth(TOKENIZE, persistent([luhnPan('411111')]));
-      assert.equal(new Set(answers.flatMap(tokensOf)).size, 1);
+      const responses = await toBoth(TOKENIZE, persistent([luhnPan('411111')]));
+      assert.equal(new Set(responses.flatMap(tokensOf)).size, 1);
     });
     for (let round = 0; round < LARGE_ROUNDS; round++) {
       const pans = [...new Set(Array.from({ length: 100 }, () => luhnPan('455667')))];
@@ -140,13 +140,13 @@ describe('two nodes process each request exactly once', { timeout: 240_000 }, ()
     assert.equal(await count('captures', account), 0);
 
     assert.equal((await survivor.call('POST', CAPTURES, call)).status, 409, 'the claim still stands');
-    const { found: answer } = await withDeadline(
+    const { found: response } = await withDeadline(
       12_000,
       () => survivor.call('POST', CAPTURES, call),
       ({ status }) => status !== 409,
     );
     assert.ok(performance.now() - killed < 10_000, `${performance.now() - killed} ms`);
-    assert.deepEqual([answer.status, answer.replayed], [200, false], answer.text);
+    assert.deepEqual([response.status, response.replayed], [200, false], response.text);
     assert.equal(await count('captures', account), 1);
   });
 });

@@ -123,15 +123,15 @@ describe('nodes that start on one database', { timeout: 240_000 }, () => {
       readdirSync(join(folder, 'tls'))
         .sort()
         .map((name) => [name, readFileSync(join(folder, 'tls', name), 'utf8')]);
-    const made = files();
+    const created = files();
     assert.deepEqual(
-      made.map(([name]) => name),
+      created.map(([name]) => name),
       ['ca-key.pem', 'ca.pem', 'server.pem'],
     );
     assert.equal(both[0]?.authority, both[1]?.authority);
     // Each is called with the authority that the other found.
     await Promise.all(both.map(works));
     await nodes.start({}, folder);
-    assert.deepEqual(files(), made);
+    assert.deepEqual(files(), created);
   });
 });

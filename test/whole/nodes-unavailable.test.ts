@@ -33,7 +33,7 @@ function ask(
   body?: unknown,
   port = ports.sandbox,
 ): Promise<Heard> {
-  const begun = performance.now();
+  const started = performance.now();
   const headers = { 'x-api-key': key, 'ft-access-key': key, 'content-type': 'application/json' };
   const method = body === undefined ? 'GET' : 'POST';
   const where = { host: '127.0.0.1', servername: 'localhost', port, ca: authority, agent: AGENT } as const;
@@ -42,7 +42,7 @@ function ask(
       let text = '';
       for await (const chunk of incoming) text += String(chunk);
       const { statusCode: status = 0, headers } = incoming;
-      resolve({ status, headers, json: JSON.parse(text), took: performance.now() - begun });
+      resolve({ status, headers, json: JSON.parse(text), took: performance.now() - started });
     });
     outgoing.on('error', reject);
     outgoing.end(body === undefined ? undefined : JSON.stringify(body));
@@ -99,18 +99,18 @@ describe('a database that becomes unavailable and returns', { timeout: 240_000 }
     for (const node of both) {
       assert.equal((await ask(node, '/readyz')).status, 503);
       assert.equal((await ask(node, '/healthz')).status, 200);
-      const answers = await Promise.all([
+      const responses = await Promise.all([
         ask(node, TOKENIZE, key, cards([luhnPan('411111')])),
         ask(node, PAYMENTS, key, order()),
         ask(node, '/proxy/hash?type=SHA256', key, { number: `{{${tokens[0]}:detokenize}}` }),
         ask(node, '/v1/account', key),
       ]);
-      for (const { status, headers, took } of answers) {
+      for (const { status, headers, took } of responses) {
         assert.equal(status, 503);
         assert.match(headers['retry-after'] ?? '', /^[0-9]+$/);
         assert.ok(took < BOUNDED_MS, `${took} ms`);
       }
-      const [vault, payments, proxy] = answers.map(({ json }) => Object.keys(json).sort());
+      const [vault, payments, proxy] = responses.map(({ json }) => Object.keys(json).sort());
       assert.deepEqual(vault, ['data', 'desc', 'status', 'status_code']);
       assert.deepEqual(proxy, ['data', 'description', 'status', 'status_code']);
       assert.ok(payments?.includes('status'));
@@ -146,10 +146,10 @@ describe('a database that becomes unavailable and returns', { timeout: 240_000 }
 
   test('a start waits for it with a log line; a command reports it and exits', async () => {
     await postgres.kill();
-    const { child, said: log } = nodes.begin();
+    const { child, output: log } = nodes.begin();
     const stopped = nodes.begin();
     await hears(log, 'database unavailable, retrying');
-    await hears(stopped.said, 'database unavailable, retrying');
+    await hears(stopped.output, 'database unavailable, retrying');
     stopped.child.kill('SIGTERM');
     assert.deepEqual(await once(stopped.child, 'exit'), [0, null]);
 
@@ -165,7 +165,7 @@ describe('a database that becomes unavailable and returns', { timeout: 240_000 }
     await hears(log, 'Stop with Ctrl-C');
     child.kill('SIGTERM');
     assert.deepEqual(await once(child, 'exit'), [0, null]);
-    said += log.text + stopped.said.text;
+    said += log.text + stopped.output.text;
   });
 
   test('no output contains the password, whether it is valid or not', async () => {

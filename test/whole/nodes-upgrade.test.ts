@@ -73,12 +73,12 @@ describe('a rolling upgrade', { timeout: 240_000 }, () => {
   async function worksBeside(...serving: readonly Node[]): Promise<void> {
     const { key } = caller;
     for (const node of serving) {
-      const made = await node.call('POST', TOKENIZE, { key, body: cards([VISA]) });
-      assert.equal(made.status, 200, made.text);
+      const created = await node.call('POST', TOKENIZE, { key, body: cards([VISA]) });
+      assert.equal(created.status, 200, created.text);
       const kept = await node.call('POST', CAPTURES, { key, body: capture() });
       assert.equal(kept.status, 200, kept.text);
       for (const other of serving) {
-        const { token } = made.json.data.tokens[0];
+        const { token } = created.json.data.tokens[0];
         assert.equal((await other.call('GET', `/v1/tokens/${token}/inspect`, { key })).status, 200);
         assert.equal((await other.call('GET', `${CAPTURES}/${kept.json.data.id}`, { key })).status, 200);
       }

@@ -9,13 +9,13 @@ const KEYS = { merchantId: 'mymid', keyId: 'kid-1', sharedSecret: 'MDEyMzQ1Njc4O
 const SETTLED = { status: '', http: 400, reason: 'TRANSACTION_ALREADY_SETTLED' } as const;
 
 let service: TestService;
-let standIn: FakeCyberSource;
+let fake: FakeCyberSource;
 let me: Merchant;
 
 before(async () => {
   service = await startTestService();
-  standIn = new FakeCyberSource({ ...KEYS, clock: service.now });
-  const { url } = await standIn.start();
+  fake = new FakeCyberSource({ ...KEYS, clock: service.now });
+  const { url } = await fake.start();
   me = await newMerchant(service);
   const settings = {
     'base-url': url,
@@ -29,19 +29,19 @@ before(async () => {
 });
 after(async () => {
   await service.stop();
-  await standIn.stop();
+  await fake.stop();
 });
 
 test('a capture that was settled while the processor was unavailable, and can no longer be reversed, is Collected', async () => {
   const id = idOf(await me.send('POST', PAYMENTS, order()));
-  standIn.inject({ on: 'capture', fault: 'drop-after' });
+  fake.inject({ on: 'capture', fault: 'drop-after' });
   for (const on of ['search', 'details', 'timeout-void'] as const)
-    standIn.inject({ on, fault: 'drop-before', times: 100_000 });
+    fake.inject({ on, fault: 'drop-before', times: 100_000 });
   await me.move('capture', id);
   service.advance(OUTAGE_MS);
-  await eventually(async () => standIn.requests.includes('timeout-void'));
-  standIn.heal();
-  standIn.inject({ on: 'timeout-void', fault: 'verdict', verdict: SETTLED, times: 100_000 });
+  await eventually(async () => fake.requests.includes('timeout-void'));
+  fake.heal();
+  fake.inject({ on: 'timeout-void', fault: 'verdict', verdict: SETTLED, times: 100_000 });
   service.advance(OUTAGE_MS);
   await eventually(async () => (await me.standing(id)).status === 'Collected');
 });

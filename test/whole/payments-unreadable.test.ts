@@ -16,7 +16,7 @@ after(() => service?.stop());
 test('payments that cannot be unsealed do not block the recovery of others', async () => {
   const settings = { 'recovery-delay-ms': '60000' };
   const [damaged, healthy] = [await newMerchant(service, settings), await newMerchant(service, settings)];
-  await Promise.all(Array.from({ length: MANY }, () => damaged.opened('payment', { words: '_lost' })));
+  await Promise.all(Array.from({ length: MANY }, () => damaged.opened('payment', { triggers: '_lost' })));
   const changed = write("update payments set status = 'Collected' where account = ?account", [damaged.account], MANY);
   await service.core.database.commit({ writes: [changed] });
   const payment = await healthy.opened('payment', { amount: TIMES_OUT });

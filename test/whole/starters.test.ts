@@ -57,8 +57,10 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     assert.match(fileOf('operator-invitation'), /\/join#/);
 
     const pans = Array.from({ length: 60 }, () => luhnPan('411111'));
-    const answers = await Promise.all(pans.map((pan, index) => tokenize(both[index % 2] as ServiceProcess, key, pan)));
-    for (const [index, { status, json, text }] of answers.entries()) {
+    const responses = await Promise.all(
+      pans.map((pan, index) => tokenize(both[index % 2] as ServiceProcess, key, pan)),
+    );
+    for (const [index, { status, json, text }] of responses.entries()) {
       assert.equal(status, 200, text);
       // Each process can read the records that the other created.
       const other = both[(index + 1) % 2] as ServiceProcess;
@@ -83,13 +85,13 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
   async function haveOneToken(both: readonly ServiceProcess[], key: string): Promise<void> {
     for (let round = 0; round < 20; round++) {
       const body = { ...tokenizeBody(luhnPan('455667')), type: 'persistent' };
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 8 }, (_, index) =>
           (both[index % 2] as ServiceProcess).call('POST', '/v1/tokenization/simple', { key, body }),
         ),
       );
-      assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
-      assert.equal(new Set(answers.map(({ json }) => json.data.tokens[0].token)).size, 1);
+      assert.deepEqual([...new Set(responses.map(({ status }) => status))], [200]);
+      assert.equal(new Set(responses.map(({ json }) => json.data.tokens[0].token)).size, 1);
     }
   }
 

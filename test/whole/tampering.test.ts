@@ -137,11 +137,11 @@ test('a delayed request is rejected when its key was revoked in the meantime', a
   const service = await startTestService();
   try {
     const { id, secret } = await service.newKey(await service.newAccount());
-    const made = await service.call('POST', '/v1/tokenization/simple', {
+    const created = await service.call('POST', '/v1/tokenization/simple', {
       key: secret,
       body: { chd: [CARD], tags: [], scheme: 1 },
     });
-    const [{ token }] = made.json.data.tokens;
+    const [{ token }] = created.json.data.tokens;
     const body = JSON.stringify({ tokens: [token] });
     const headers = { 'x-api-key': secret, 'content-type': 'application/json', 'content-length': String(body.length) };
     const { sandbox: port } = service.ports;
@@ -183,10 +183,10 @@ test('clients with many cards in one small token space do not block each other',
     const { secret: key } = await service.newKey(await service.newAccount());
     const chd = Array.from({ length: 1000 }, () => CARD);
     const body = { chd, tags: [], scheme: 1, isEightDigitsBin: true };
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 6 }, () => service.call('POST', '/v1/tokenization/simple', { key, body })),
     );
-    const tokens = answers.flatMap(({ json }) => json.data.tokens.map(({ token }: { token: string }) => token));
+    const tokens = responses.flatMap(({ json }) => json.data.tokens.map(({ token }: { token: string }) => token));
     assert.equal(new Set(tokens).size, 6000);
   } finally {
     await service.stop();

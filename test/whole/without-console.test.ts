@@ -94,9 +94,9 @@ describe('a vault without the folder of the console', { timeout: 120_000 }, () =
     assert.equal(shown.status, 200);
     const card = { card: CARD, name: 'Ana Lopez', exp: '12/29' };
     const body = { chd: [card], tags: [], scheme: 1 };
-    const made = await call('POST', `${started.sandbox}/v1/tokenization/simple`, { key, body });
-    assert.equal(made.status, 200, JSON.stringify(made.json));
-    assert.equal(JSON.stringify(made.json).includes(CARD), false);
+    const created = await call('POST', `${started.sandbox}/v1/tokenization/simple`, { key, body });
+    assert.equal(created.status, 200, JSON.stringify(created.json));
+    assert.equal(JSON.stringify(created.json).includes(CARD), false);
     assert.equal((await call('GET', `${started.production}/v1/account`, { key })).status, 403);
   });
 
