@@ -124,7 +124,12 @@ describe('a keyring', () => {
       return fresh;
     };
     const store = new MemoryStore();
-    const ring = new Keyring({ root: ROOT, store, clock: () => NOW, random: { bytes, below: (bound) => random.below(bound) } });
+    const ring = new Keyring({
+      root: ROOT,
+      store,
+      clock: () => NOW,
+      random: { bytes, below: (bound) => random.below(bound) },
+    });
     const value = await sealed(ring, 'x');
     assert.equal(drawn.length, 2);
     for (const row of store.rows.values()) {
