@@ -151,25 +151,7 @@ describe('a duration', () => {
   it('is from a second up to its maximum', () => {
     const { accepts, expected } = COMMON_SETTINGS['recovery-max'];
     for (const good of ['1s', '604800s', '10080m', '168h', '7d']) assert.equal(accepts(good), true, good);
-    for (const bad of [
-      '0s',
-      '604801s',
-      '10081m',
-      '169h',
-      '8d',
-      '01s',
-      '1.5h',
-      '-1s',
-      '1',
-      's',
-      '',
-      '1S',
-      '1s\n',
-      ' 1s',
-      '1 s',
-      '1e3s',
-      '١s',
-    ])
+    for (const bad of ['', '1s\n', ' 1s', '1 s', ...'0s 604801s 10081m 169h 8d 01s 1.5h -1s 1 s 1S 1e3s ١s'.split(' ')])
       assert.equal(accepts(bad), false, bad);
     assert.equal(formatReason(expected), '1s to 7d, as 30s, 15m, 24h or 7d');
   });
@@ -179,21 +161,7 @@ describe('other formats', () => {
   it('whole numbers are within their bounds', () => {
     const { accepts, expected } = COMMON_SETTINGS['timeout-ms'];
     for (const good of ['50', '51', '300000']) assert.equal(accepts(good), true, good);
-    for (const bad of [
-      '49',
-      '0',
-      '300001',
-      '050',
-      '1e3',
-      '50.0',
-      '-50',
-      '+50',
-      '',
-      ' 50',
-      '50\n',
-      '0x50',
-      '99999999999',
-    ])
+    for (const bad of ['', ' 50', '50\n', ...'49 0 300001 050 1e3 50.0 -50 +50 0x50 99999999999'.split(' ')])
       assert.equal(accepts(bad), false, bad);
     assert.equal(formatReason(expected), 'a whole number of 50 to 300000');
     assert.equal(COMMON_SETTINGS['recovery-delay-ms'].accepts('0'), true);
@@ -201,14 +169,8 @@ describe('other formats', () => {
 
   it('choices are exactly those listed', () => {
     const { accepts, expected } = oneOf({ en: 'x', es: 'x' }, ['jwt', 'http-signature'], {});
-    assert.deepEqual(['jwt', 'http-signature', 'JWT', 'jwt ', '', 'jwt,http-signature'].map(accepts), [
-      true,
-      true,
-      false,
-      false,
-      false,
-      false,
-    ]);
+    const words = ['jwt', 'http-signature'];
+    assert.deepEqual([...words, 'JWT', 'jwt ', '', 'jwt,http-signature'].filter(accepts), words);
     assert.equal(formatReason(expected), 'one of jwt, http-signature');
   });
 
