@@ -215,7 +215,7 @@ async function createServers(parts: ServerParts) {
   const serviceOf = (environment: Environment) => {
     const authentication = services.authentications[ENVIRONMENTS.indexOf(environment)] as Authentication;
     const options = { ...shared, listener: environment };
-    const door = new ApiDoor({ authentication, database, clock, environment, rates: config.rates });
+    const door = new ApiDoor({ authentication, transactions, clock, environment, rates: config.rates });
     const app = createBaseServer(options);
     const useCases = { database, accounts, vault, captures, payments, proxy };
     addRoutes(app, endpoints, { ...options, clock, transactions, door, services: useCases });

@@ -6,15 +6,14 @@ import {
   GUESSING_REASONS,
 } from '../accounts/authentication.ts';
 import type { Permission } from '../accounts/permission.ts';
-import { buildAuditEntry, type Origin } from '../audit/audit.ts';
+import type { Origin } from '../audit/audit.ts';
 import type { KeyedRequest } from '../idempotency/idempotency-keys.ts';
-import type { TransactionContext } from '../idempotency/transaction.ts';
+import type { TransactionContext, Transactions } from '../idempotency/transaction.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { Failure, invalidField } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { subscriberNetwork } from '../kernel/network.ts';
-import { commitOrThrow, type Database } from '../storage/database.ts';
 import { type RateLimitState, TokenBuckets, tokenBucketsPerMinute } from './rate-limit.ts';
 import type { Door, Grant, RequestHead, ResponseHeaders, Route } from './route.ts';
 
@@ -62,20 +61,20 @@ export class ApiDoor implements Door<ApiRoute, AccessGrant> {
   readonly #denials: TokenBuckets | undefined;
   readonly #guesses: TokenBuckets | undefined;
   readonly #authentication: Authentication;
-  readonly #database: Database;
+  readonly #transactions: Transactions;
   readonly #clock: Clock;
   readonly #environment: Environment;
 
   constructor(options: {
     authentication: Authentication;
-    database: Database;
+    transactions: Transactions;
     clock: Clock;
     environment: Environment;
     rates: RateLimits;
   }) {
     const { clock, rates } = options;
     this.#authentication = options.authentication;
-    this.#database = options.database;
+    this.#transactions = options.transactions;
     this.#clock = clock;
     this.#environment = options.environment;
     const buckets = (): TokenBuckets =>
@@ -167,16 +166,12 @@ export class ApiDoor implements Door<ApiRoute, AccessGrant> {
       : this.#denials?.take(key?.id ?? '');
     if (taken?.allowed === false) throw new RateLimitFailure(taken, false);
     const actor: Origin['actor'] = key === undefined ? { type: 'unknown' } : { type: 'key', ...namesOf(key) };
-    const event = {
-      action: 'access.denied' as const,
-      outcome: reason,
-      account: key?.account ?? '',
-      environment: this.#environment,
-      // The pattern of the path, never the path.
-      detail: { route: `${method} ${path}` },
-    };
-    const entry = buildAuditEntry(this.#clock, { actor, address, requestId }, event);
-    await commitOrThrow(this.#database, { account: event.account, writes: [], journal: [entry] });
+    const { account = '' } = key ?? {};
+    // The pattern of the path, never the path.
+    const detail = { route: `${method} ${path}` };
+    await this.#transactions.run({ account, origin: { actor, address, requestId } }, async (transaction) =>
+      transaction.record({ action: 'access.denied', outcome: reason, account, environment: this.#environment, detail }),
+    );
     throw new Failure('access_denied');
   }
 }

@@ -119,7 +119,7 @@ export class Machine {
     const rates = { perKey: 0, failedAuthentication: 0 };
     // Requests enter behind the authentication.
     const authentication = undefined as unknown as Authentication;
-    const door = new ApiDoor({ authentication, database, clock, environment: tenant.environment, rates });
+    const door = new ApiDoor({ authentication, transactions, clock, environment: tenant.environment, rates });
     const pipelineOf = (endpoint: Endpoint): Pipeline =>
       new Pipeline(endpoint, { door, services, transactions, clock, turns: scanQueue });
     const pipelines = Object.entries(ENDPOINTS).map(([name, endpoint]) => [name, pipelineOf(endpoint)] as const);
