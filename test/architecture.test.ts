@@ -135,7 +135,6 @@ const COMMITTING: Readonly<Record<string, string>> = {
   'src/storage/': 'drivers, and the mechanism below them',
   'src/audit/': 'below the transaction in the import order',
   'src/core.ts': 'the first keys of a vault',
-  'src/http/api-door.ts': 'denials, before a transaction begins',
   'src/accounts/authentication.ts': 'last use of keys, periodically',
   'src/accounts/usage.ts': 'counters, periodically',
   'src/vault/token-store.ts': 'sweep',

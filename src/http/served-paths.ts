@@ -15,6 +15,7 @@ export interface ServedPath {
   readonly family: Family;
   /** In the order of their routes. */
   readonly methods: readonly string[];
+  readonly segments: readonly string[];
 }
 
 /**
@@ -25,7 +26,8 @@ export class ServedPaths {
   readonly #paths = new Map<string, ServedPath>();
 
   add({ path, method, family }: Served): void {
-    this.#paths.set(path, { path, family, methods: [...(this.#paths.get(path)?.methods ?? []), method] });
+    const methods = [...(this.#paths.get(path)?.methods ?? []), method];
+    this.#paths.set(path, { path, family, methods, segments: path.split('/') });
   }
 
   /**
@@ -34,9 +36,8 @@ export class ServedPaths {
    */
   find(url: string): ServedPath | undefined {
     const path = url.replace(ORIGIN, '').replace(QUERY, '').replace(TRAILING_SLASH, '') || '/';
-    const segments = path.split('/').map(decodeURIComponent);
-    const found = [...this.#paths.values()].filter((each) => matches(each.path, segments));
-    return found.find((each) => !each.path.includes(':')) ?? found[0];
+    const found = this.#matching(path.split('/').map(decodeURIComponent));
+    return found.sort((one, other) => countParameters(one) - countParameters(other))[0];
   }
 
   /**
@@ -44,12 +45,14 @@ export class ServedPaths {
    * router would take such a request for one of the other route.
    */
   hiddenMethods(): Pick<Served, 'path' | 'method'>[] {
-    const all = [...this.#paths.values()];
-    return all.flatMap(({ path, methods }) => {
-      const including = all.filter((other) => other.path !== path && matches(other.path, path.split('/')));
-      const hidden = new Set(including.flatMap((other) => other.methods)).difference(new Set(methods));
-      return [...hidden].map((method) => ({ path, method }));
+    return [...this.#paths.values()].flatMap(({ path, methods, segments }) => {
+      const including = this.#matching(segments).flatMap((each) => each.methods);
+      return [...new Set(including).difference(new Set(methods))].map((method) => ({ path, method }));
     });
+  }
+
+  #matching(segments: readonly string[]): ServedPath[] {
+    return [...this.#paths.values()].filter((each) => matches(each.segments, segments));
   }
 }
 
@@ -58,13 +61,16 @@ const QUERY = /[?#].*$/s;
 /** The slash of the root is none. */
 const TRAILING_SLASH = /(?<=.)\/$/;
 
-function matches(pattern: string, segments: readonly string[]): boolean {
-  const expected = pattern.split('/');
-  const isOpen = expected.at(-1) === '*';
-  if (isOpen) expected.pop();
-  if (isOpen ? segments.length <= expected.length : segments.length !== expected.length) return false;
-  return expected.every((name, index) => {
-    const segment = segments[index] ?? '';
-    return name.startsWith(':') ? segment.length <= LIMITS.pathParameterCharacters : segment === name;
-  });
+const countParameters = ({ segments }: ServedPath): number =>
+  segments.filter((segment) => segment.startsWith(':') || segment === '*').length;
+
+function matches(pattern: readonly string[], segments: readonly string[]): boolean {
+  const isOpen = pattern.at(-1) === '*';
+  const count = isOpen ? pattern.length - 1 : pattern.length;
+  if (isOpen ? segments.length <= count : segments.length !== count) return false;
+  for (let index = 0; index < count; index++) {
+    const [name = '', segment = ''] = [pattern[index], segments[index]];
+    if (name.startsWith(':') ? segment.length > LIMITS.pathParameterCharacters : segment !== name) return false;
+  }
+  return true;
 }

@@ -102,6 +102,7 @@ describe('routes as clients write them', () => {
         '/api/accounts/:account/:environment/tokens/search',
         'POST',
       ],
+      ['PUT', '/api/accounts/a/team/invitations', 'console', '/api/accounts/:account/team/invitations', 'POST'],
       ['DELETE', '/api/operator/team/invitations', 'console', '/api/operator/team/invitations', 'POST'],
     ];
     for (const [method, path, environment, route, allow] of cases) {
