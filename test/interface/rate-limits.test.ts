@@ -107,9 +107,15 @@ describe('the limit of a key', () => {
 
   test('is disabled by 0', async () => {
     const free = await startTestService();
+    free.stopTime();
     try {
       const key = (await free.newKey(await free.newAccount())).secret;
-      const responses = await Promise.all(Array.from({ length: 300 }, () => free.call('GET', '/v1/account', { key })));
+      const responses: TestResponse[] = [];
+      // One connection for each of 20 requests: the handshakes cost more than the requests.
+      while (responses.length < 300)
+        responses.push(
+          ...(await Promise.all(Array.from({ length: 20 }, () => free.call('GET', '/v1/account', { key })))),
+        );
       assert.ok(responses.every(({ status }) => status === 200));
       assert.ok(responses.every(({ headers }) => headers['ratelimit'] === undefined));
       assert.ok(responses.every(({ headers }) => headers['ratelimit-policy'] === undefined));

@@ -22,8 +22,10 @@ import {
   type ServiceProcess,
   startProcess,
 } from '../fixtures/service-process.ts';
-import { luhnPan } from '../fixtures/test-service.ts';
+import { luhnPan, startTestService } from '../fixtures/test-service.ts';
+import { inScope } from '../scope.ts';
 
+const ROUNDS = inScope({ usual: 4, long: 20 });
 const tokenizeBody = (pan: string) => ({ chd: [{ card: pan, name: 'Ana Lopez', exp: '12/29' }], tags: [], scheme: 1 });
 
 describe('starting and stopping the service', { timeout: 240_000 }, () => {
@@ -56,7 +58,7 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     for (const { screen } of both) assert.doesNotMatch(screen, /join#/);
     assert.match(fileOf('operator-invitation'), /\/join#/);
 
-    const pans = Array.from({ length: 60 }, () => luhnPan('411111'));
+    const pans = Array.from({ length: 20 }, () => luhnPan('411111'));
     const responses = await Promise.all(
       pans.map((pan, index) => tokenize(both[index % 2] as ServiceProcess, key, pan)),
     );
@@ -83,7 +85,7 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
 
   /** One persistent card that is sent to both at once has one token. */
   async function haveOneToken(both: readonly ServiceProcess[], key: string): Promise<void> {
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       const body = { ...tokenizeBody(luhnPan('455667')), type: 'persistent' };
       const responses = await Promise.all(
         Array.from({ length: 8 }, (_, index) =>
@@ -137,10 +139,9 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     const other = newDirectory();
     await Promise.all([directory, other].map(newVault));
     copyFileSync(join(other, 'root.key'), join(directory, 'root.key'));
-    const { code, err } = await runCommand(directory, ['serve']);
-    assert.equal(code, 1);
-    assert.match(err, /root key does not open this database/);
-    assert.ok(!err.includes(readFileSync(join(other, 'root.key'), 'utf8').trim()));
+    const failure = await serveInProcess(directory).catch((error: Error) => error.message);
+    assert.match(String(failure), /root key does not open this database/);
+    assert.ok(!String(failure).includes(readFileSync(join(other, 'root.key'), 'utf8').trim()));
     removeDirectory(other);
   });
 
@@ -194,9 +195,13 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     assert.equal(status, 200, text);
     assert.equal(await ended, 0);
 
-    const next = await start();
-    const { token } = JSON.parse(text).data.tokens[0];
-    assert.equal((await next.call('GET', `/v1/tokens/${token}/inspect`, { key })).status, 200);
+    const next = await startTestService({ directory });
+    try {
+      const { token } = JSON.parse(text).data.tokens[0];
+      assert.equal((await next.call('GET', `/v1/tokens/${token}/inspect`, { key })).status, 200);
+    } finally {
+      await next.stop();
+    }
   });
 
   test('an invalid configuration reports every problem and exits with 2', async () => {
@@ -225,8 +230,9 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     assert.equal(code, 1);
     assert.equal(out, '');
     assert.match(err, new RegExp(`cannot listen on 127\\.0\\.0\\.1 port ${port}.*EADDRINUSE`));
-    const key = (await start()).demoKey;
-    assert.match(key ?? '', /^cv_sandbox_/, 'the demo key was not used up by a start that failed');
+    const { printed, stop } = await serveInProcess(directory);
+    assert.match(printed, /^ {2}cv_sandbox_/m, 'the demo key was not used up by a start that failed');
+    await stop();
   });
 });
 
