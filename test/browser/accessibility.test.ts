@@ -8,7 +8,7 @@ import { type SeededService, startSeededService } from './seeded-service.ts';
 import { headed, type Stop, seededUsers, settled, stopsIn, visit, visitWithin, type Who } from './tour.ts';
 import { untilPasses } from './until-passes.ts';
 
-describe('every page can be used by everybody', { skip: whyNoChromium() }, () => {
+describe('the accessibility of every page', { skip: whyNoChromium() }, () => {
   let filled: SeededService;
   let browser: TestBrowser;
   const visitors = new Map<Who, Visitor>();
@@ -30,7 +30,7 @@ describe('every page can be used by everybody', { skip: whyNoChromium() }, () =>
   /** Each page once, and how it looks when it is shown. */
   const everywhere = async (
     who: readonly Who[],
-    look: (visitor: Visitor, stop: Stop) => Promise<void>,
+    check: (visitor: Visitor, stop: Stop) => Promise<void>,
   ): Promise<void> => {
     const faults: string[] = [];
     for (const stop of stopsIn(filled).filter((each) => who.includes(each.who))) {
@@ -39,7 +39,7 @@ describe('every page can be used by everybody', { skip: whyNoChromium() }, () =>
       await visitor.page.emulateMedia({ colorScheme: 'light' });
       if (visitor.page.url() === 'about:blank') await visit(visitor.page, stop.path);
       else await visitWithin(visitor.page, stop.path);
-      await look(visitor, stop).catch((error: Error) => faults.push(`${stop.name}: ${error.message}`));
+      await check(visitor, stop).catch((error: Error) => faults.push(`${stop.name}: ${error.message}`));
     }
     assert.equal(faults.join('\n\n'), '');
   };
@@ -48,7 +48,7 @@ describe('every page can be used by everybody', { skip: whyNoChromium() }, () =>
     ['a merchant', ['owner', 'newcomer']],
     ['an operator', ['operator']],
   ] as const)
-    it(`of ${name}: its outline, its accessibility, and nothing beside the screen`, async () => {
+    it(`of ${name}: outline, accessibility, and no horizontal overflow`, async () => {
       await everywhere(who, async ({ page, checkAccessibility }, { heading }) => {
         await assertOutline(page, heading);
         for (const { colorScheme, size } of LOOKS) {

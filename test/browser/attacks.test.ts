@@ -70,8 +70,8 @@ describe('attacks on the console, in the browser', { skip: whyNoChromium() }, ()
   };
 
   for (const host of ['localhost', '127.0.0.1'])
-    it(`a page of https://${host} at another port changes nothing, and reads nothing`, async () => {
-      const { page, complaints } = await visitAs(vera, browser);
+    it(`a page of https://${host} at another port can neither change nor read anything`, async () => {
+      const { page, errors } = await visitAs(vera, browser);
       const before = await keysMade();
       const origin = `https://${host}:${site.port}`;
       const sent = await requestsFrom(page, origin);
@@ -91,29 +91,29 @@ describe('attacks on the console, in the browser', { skip: whyNoChromium() }, ()
       const asJson = { method: 'POST', credentials: 'include', headers: json, body: forged };
       assert.equal(await tryFetch(page, keysUrl(), asJson), 'TypeError');
       assert.equal(await tryFetch(page, `${browser.origin}/api/session`, { credentials: 'include' }), 'TypeError');
-      complaints.expect(/CORS policy|ERR_FAILED|ERR_BLOCKED_BY_RESPONSE/);
+      errors.expect(/CORS policy|ERR_FAILED|ERR_BLOCKED_BY_RESPONSE/);
       assert.equal(await keysMade(), before);
       await page.goto('/profile');
       await page.getByRole('heading', { name: 'Profile' }).waitFor();
     });
 
-  it('forms of another origin neither sign out nor make a key', async () => {
-    const { page, complaints } = await visitAs(vera, browser);
+  it('forms of another origin neither sign out nor create a key', async () => {
+    const { page, errors } = await visitAs(vera, browser);
     const before = await keysMade();
     for (const url of [keysUrl(), `${browser.origin}/api/sign-out`, `${browser.origin}/api/sign-in`]) {
       await page.goto(`https://localhost:${site.port}/`);
-      const asked = page.waitForResponse((response) => response.url() === url);
+      const signOut = page.waitForResponse((response) => response.url() === url);
       await page.evaluate(formWith(url, forged));
-      assert.equal((await asked).status(), 415, url);
+      assert.equal((await signOut).status(), 415, url);
       await page.waitForURL(url);
     }
-    complaints.expect(/^415: POST/);
+    errors.expect(/^415: POST/);
     assert.equal(await keysMade(), before);
     await page.goto('/profile');
     await page.getByRole('heading', { name: 'Profile' }).waitFor();
   });
 
-  it('a client that has cookie and word, and says another origin or none, changes nothing', async () => {
+  it('a client with cookie and CSRF token, but another origin or none, changes nothing', async () => {
     const ok = `https://localhost:${service.ports.console}`;
     const path = new URL(keysUrl()).pathname;
     const before = await keysMade();
@@ -129,8 +129,8 @@ describe('attacks on the console, in the browser', { skip: whyNoChromium() }, ()
       [ok, 'none'],
     ] as const) {
       const headers = { origin, 'sec-fetch-site': site };
-      const answer = await vera.send('POST', path, JSON.parse(forged), headers);
-      assert.deepEqual([answer.status, answer.json.code], [403, 'cross_site'], `${origin} ${site}`);
+      const response = await vera.send('POST', path, JSON.parse(forged), headers);
+      assert.deepEqual([response.status, response.json.code], [403, 'cross_site'], `${origin} ${site}`);
     }
     const { csrf } = vera;
     vera.csrf = victim.mallory.csrf;
@@ -144,8 +144,8 @@ describe('attacks on the console, in the browser', { skip: whyNoChromium() }, ()
     assert.equal((await vera.send('POST', path, JSON.parse(forged))).status, 200, 'the word itself is good');
   });
 
-  it('no page of another origin holds the console in a frame', async () => {
-    const { page, complaints } = await visitAs(vera, browser);
+  it('no page of another origin can show the console in a frame', async () => {
+    const { page, errors } = await visitAs(vera, browser);
     const framed = async (path: string) => {
       await page.goto(`https://localhost:${site.port}/`);
       await page.evaluate(frameWith(`${browser.origin}${path}`));
@@ -153,8 +153,8 @@ describe('attacks on the console, in the browser', { skip: whyNoChromium() }, ()
     };
     for (const path of ['/', '/sign-in', `/a/${account}/sandbox/keys`, '/api/session', new URL(keysUrl()).pathname])
       assert.equal((await framed(path))?.url(), 'chrome-error://chromewebdata/', path);
-    complaints.expect(/frame|ERR_BLOCKED_BY_RESPONSE/i);
-    complaints.expect(/^403: GET/);
+    errors.expect(/frame|ERR_BLOCKED_BY_RESPONSE/i);
+    errors.expect(/^403: GET/);
   });
 
   it('a cookie that was planted before the sign-in has no session', async () => {
@@ -180,7 +180,7 @@ describe('attacks on the console, in the browser', { skip: whyNoChromium() }, ()
     assert.equal(await stageOf(inside), 'signed-out');
   });
 
-  it('scripts see no cookie, and it goes nowhere else', async () => {
+  it('scripts cannot read the cookie, and it is sent to no other origin', async () => {
     const { page } = await browser.newVisitor();
     await page.goto('/');
     await signIn(page, service, vera);
@@ -191,9 +191,9 @@ describe('attacks on the console, in the browser', { skip: whyNoChromium() }, ()
       assert.equal(expires === -1, name === COOKIE, 'that of the browser outlasts it');
     }
     assert.equal(await page.evaluate('document.cookie'), '');
-    const kept = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])');
+    const stored = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])');
     for (const secret of [...cookies.map(({ value }) => value), vera.email, vera.name])
-      assert.ok(!String(kept).includes(secret));
+      assert.ok(!String(stored).includes(secret));
   });
 });
 

@@ -50,8 +50,8 @@ export class BrowserErrors {
     const status = response.status();
     const isAnswer = ASKED_BY_SCRIPT.has(response.request().resourceType());
     if (status < 400) return;
-    const told = isAnswer && status < 500 ? this.#refused : this.#found;
-    told.push(`${status}: ${response.request().method()} ${response.url()}`);
+    const target = isAnswer && status < 500 ? this.#refused : this.#found;
+    target.push(`${status}: ${response.request().method()} ${response.url()}`);
   };
 
   /** Fails when the service rejected any request of a script but the expected one, and removes it from the list. */
@@ -64,7 +64,7 @@ export class BrowserErrors {
   /** Takes back what the test brought about itself; fails when there was none of it. */
   expect(pattern: RegExp): void {
     const expected = this.#found.filter((text) => pattern.test(text));
-    assert.ok(expected.length > 0, `no complaint matches ${pattern}; complaints: ${this.#found.join('\n')}`);
+    assert.ok(expected.length > 0, `no error matches ${pattern}; errors: ${this.#found.join('\n')}`);
     this.#found = this.#found.filter((text) => !pattern.test(text));
   }
 

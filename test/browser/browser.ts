@@ -43,7 +43,7 @@ export interface VisitorOptions {
 
 export interface Visitor {
   readonly page: Page;
-  readonly complaints: BrowserErrors;
+  readonly errors: BrowserErrors;
   /** Plugs in a device that holds passkeys. */
   newAuthenticator(): Promise<Authenticator>;
   /** Fails with the accessibility findings of the present page. */
@@ -114,7 +114,7 @@ export async function openBrowser(port: number): Promise<TestBrowser> {
       return visitor;
     },
     check: () => {
-      for (const { complaints } of visitors) complaints.check();
+      for (const { errors } of visitors) errors.check();
     },
     endVisits: async () => {
       for (const visitor of visitors) empty.push(await visitor.leave());
@@ -138,13 +138,13 @@ function keyDigest(port: number): Promise<string> {
 }
 
 async function newVisitor(context: BrowserContext, origin: string, options: VisitorOptions): Promise<OpenVisitor> {
-  const complaints = new BrowserErrors(context);
+  const errors = new BrowserErrors(context);
   const page = await context.newPage();
   const session = await context.newCDPSession(page);
   if (SLOWNESS > 1) await session.send('Emulation.setCPUThrottlingRate', { rate: SLOWNESS });
   return {
     page,
-    complaints,
+    errors,
     newAuthenticator: () => addAuthenticator(session),
     checkAccessibility: () => checkAccessibility(page, session),
     takePictures: async (name, schemes) => {
@@ -153,7 +153,7 @@ async function newVisitor(context: BrowserContext, origin: string, options: Visi
       await page.emulateMedia({ colorScheme: options.colorScheme ?? 'light' });
     },
     leave: async () => {
-      complaints.stop();
+      errors.stop();
       for (const each of context.pages()) if (each !== page) await each.close();
       await page.goto(EMPTY_PAGE);
       await context.clearCookies();

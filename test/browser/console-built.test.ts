@@ -4,7 +4,7 @@ import { whyNoChromium } from '../fixtures/chromium.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { openBrowser, type TestBrowser } from './browser.ts';
 
-describe('the console as it is built', { skip: whyNoChromium() }, () => {
+describe('the built console', { skip: whyNoChromium() }, () => {
   let service: TestService;
   let browser: TestBrowser;
   before(async () => {
@@ -17,10 +17,10 @@ describe('the console as it is built', { skip: whyNoChromium() }, () => {
     await service?.stop();
   });
 
-  it('starts under its own policy, and can be used by all', async () => {
+  it('starts under its content policy, and is accessible', async () => {
     const { page, checkAccessibility } = await browser.newVisitor();
-    const answer = await page.goto('/');
-    assert.match((await answer?.allHeaders())?.['content-security-policy'] ?? '', /default-src 'none'/);
+    const response = await page.goto('/');
+    assert.match((await response?.allHeaders())?.['content-security-policy'] ?? '', /default-src 'none'/);
     await page.getByRole('heading', { name: /sign/i }).waitFor();
     await checkAccessibility();
   });

@@ -33,7 +33,7 @@ describe('dual control, in the browser', { skip: whyNoChromium() }, () => {
 
   const question = () => visitor.page.getByRole('alert').filter({ hasText: 'Require two-person approval' });
 
-  it('an owner is asked, with yes as the default, may put it off and decides', async () => {
+  it('an owner sees the question with yes as the default, can postpone it and decides', async () => {
     const { page } = visitor;
     await page.goto(`/a/${account}/production/overview`);
     await question().waitFor();

@@ -76,15 +76,15 @@ describe('the harness of tests in a browser', { skip: whyNoChromium() }, () => {
     return visitor;
   };
 
-  it('says nothing of a page without a fault', async () => {
+  it('reports nothing for a page without a fault', async () => {
     for (const path of ['/quiet', '/nonce', '/refused']) {
-      const { complaints, checkAccessibility } = await visit(path);
-      complaints.check();
+      const { errors, checkAccessibility } = await visit(path);
+      errors.check();
       await checkAccessibility();
     }
   });
 
-  it('hears every fault of a page', async () => {
+  it('reports every fault of a page', async () => {
     const faults: Readonly<Record<string, RegExp>> = {
       '/log': /a fault in the page/,
       '/throw': /it was not caught/,
@@ -94,28 +94,28 @@ describe('the harness of tests in a browser', { skip: whyNoChromium() }, () => {
       '/missing': /404: GET https:\/\/localhost:\d+\/assets\/missing\.js/,
     };
     for (const [path, fault] of Object.entries(faults)) {
-      const { complaints } = await visit(path);
-      assert.throws(() => complaints.check(), fault, path);
-      assert.throws(() => complaints.expect(fault), 'it was forgotten');
+      const { errors } = await visit(path);
+      assert.throws(() => errors.check(), fault, path);
+      assert.throws(() => errors.expect(fault), 'it was forgotten');
     }
   });
 
-  it('lets a test expect a fault, and no other', async () => {
-    const { complaints } = await visit('/log');
-    complaints.expect(/a fault in the page/);
-    complaints.check();
+  it('accepts a fault that a test expects, and no other', async () => {
+    const { errors } = await visit('/log');
+    errors.expect(/a fault in the page/);
+    errors.check();
     await visit('/throw');
-    assert.throws(() => complaints.expect(/a fault in the page/), /no complaint matches/);
+    assert.throws(() => errors.expect(/a fault in the page/), /no error matches/);
     assert.throws(() => browser.check(), /it was not caught/);
     browser.check();
   });
 
-  it('reports what is not accessible on a page, and where', async () => {
+  it('reports accessibility faults of a page, with their elements', async () => {
     const { checkAccessibility } = await visit('/picture');
     await assert.rejects(checkAccessibility(), /image-alt \(critical\)[\s\S]*<img>/);
   });
 
-  it('has devices that hold passkeys, and recognize their owner or not', async () => {
+  it('has devices with passkeys, which verify their user or do not', async () => {
     const device = await visitor.newAuthenticator();
     await visitor.page.goto('/passkey');
     await visitor.page.getByText('done: public-key').waitFor();
@@ -123,20 +123,20 @@ describe('the harness of tests in a browser', { skip: whyNoChromium() }, () => {
     await device.recognize(false);
     await visitor.page.goto('/passkey');
     await visitor.page.getByText('NotAllowedError').waitFor();
-    visitor.complaints.expect(/NotAllowedError/);
+    visitor.errors.expect(/NotAllowedError/);
     await device.remove();
-    visitor.complaints.check();
+    visitor.errors.check();
   });
 
   it('trusts only the key of the service that it was opened for', async () => {
     const other = await startSite(undefined, []);
-    const { page, complaints } = await browser.newVisitor();
+    const { page, errors } = await browser.newVisitor();
     await assert.rejects(page.goto(`https://localhost:${other.port}/`), /ERR_CERT_AUTHORITY_INVALID/);
-    complaints.expect(/ERR_CERT_AUTHORITY_INVALID/);
+    errors.expect(/ERR_CERT_AUTHORITY_INVALID/);
     other.stop();
   });
 
-  it('takes no pictures unless it is asked to', async () => {
+  it('takes screenshots only on request', async () => {
     const { takePictures } = await visit('/quiet');
     delete process.env['UPDATE_SCREENSHOTS'];
     await takePictures('harness', ['light']);

@@ -28,7 +28,7 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
 
   const account = (): string => `/a/${filled.harbour.account}`;
 
-  it('a user signs in by the keyboard alone', async () => {
+  it('a user signs in with the keyboard only', async () => {
     const { auditor } = filled.harbour;
     const { page } = await browser.newVisitor();
     await visit(page, '/sign-in');
@@ -49,7 +49,7 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
     await tabTo(page, /^24 hours|^7 days|^Show/);
   });
 
-  it('a key is made by the keyboard alone, and a dialog keeps the focus and gives it back', async () => {
+  it('a key is created with the keyboard only, and a dialog keeps and returns the focus', async () => {
     const { page } = owner;
     await filled.harbour.owner.stepUp();
     await tabTo(page, 'Create key');
@@ -92,7 +92,7 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
     await page.locator(':focus').waitFor();
   });
 
-  it('the palette leads to a page, and to a payment by its id', async () => {
+  it('the command palette opens a page, and a payment by its id', async () => {
     const { page } = owner;
     await page.keyboard.press('Control+k');
     const field = page.getByRole('dialog', { name: 'Search' }).locator('[role="combobox"]:focus');
@@ -130,7 +130,7 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
     await field.waitFor({ state: 'hidden' });
   });
 
-  it('what was done, and what is wrong, is announced', async () => {
+  it('results and errors are announced', async () => {
     const { page } = owner;
     await visitWithin(page, '/profile');
     await headed(page, 'Profile');
@@ -159,7 +159,7 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
     ['/approvals', /^Approve/],
   ];
   for (const colorScheme of isLong ? (['light', 'dark'] as const) : (['dark'] as const))
-    it(`dialogs have a name, keep the focus, give it back, and can be used by all: ${colorScheme}`, async () => {
+    it(`dialogs have a name, keep and return the focus, and are accessible: ${colorScheme}`, async () => {
       const { page } = owner;
       await page.emulateMedia({ colorScheme });
       // All pages have the same dialog component: `npm test` opens one of three.
@@ -185,7 +185,7 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
       }
     });
 
-  it('ways in, in Spanish, on a telephone', async () => {
+  it('sign-in pages, in Spanish, on a phone', async () => {
     const visitor = await browser.newVisitor({ colorScheme: 'dark', locale: 'es-ES', width: 360, height: 740 });
     const { page } = visitor;
     const { service, harbour } = filled;

@@ -50,15 +50,15 @@ export async function newMember(service: TestService, member: NewMember): Promis
   const { secret } = await service.core.transactions.run({ origin }, (transaction) =>
     invitations.invite(transaction, { account, role, email }, by),
   );
-  const begun = await service.core.transactions.run({ origin }, (transaction) =>
+  const started = await service.core.transactions.run({ origin }, (transaction) =>
     enrollment.begin(transaction, { secret, name, language, password: PASSWORD }, VISITOR),
   );
-  const { secret: totpSecret } = enrollment.totp(begun.session);
+  const { secret: totpSecret } = enrollment.totp(started.session);
   const at = service.now();
   const grant = await service.core.transactions.run({ origin }, (transaction) =>
-    enrollment.confirmTotp(transaction, begun.session, totp(totpSecret, at), VISITOR),
+    enrollment.confirmTotp(transaction, started.session, totp(totpSecret, at), VISITOR),
   );
-  const who = { id: begun.session.person, name, email, password: PASSWORD, totpSecret };
+  const who = { id: started.session.person, name, email, password: PASSWORD, totpSecret };
   return memberOf(service, who, { secret: grant.secret, csrf: grant.session.csrf, at });
 }
 
@@ -81,9 +81,9 @@ function memberOf(
   /** Pages with the session of this person. */
   const pages = new Map<Page, string>();
   const sent = async (method: string, path: string, body?: unknown) => {
-    const answer = await client.send(method, path, body);
-    assert.equal(answer.status, 200, answer.text);
-    return answer.json;
+    const response = await client.send(method, path, body);
+    assert.equal(response.status, 200, response.text);
+    return response.json;
   };
   return {
     ...who,

@@ -24,7 +24,7 @@ export class Memory {
   }
 
   /** Takes down what the page shows now, with what stands in its fields and attributes. */
-  async look(): Promise<void> {
+  async readMemory(): Promise<void> {
     const fields = this.#page.locator('input, textarea');
     const values = await fields.evaluateAll((all) => all.map((field) => (field as { value?: string }).value ?? ''));
     const text = [this.#page.url(), await this.#page.content(), ...values].join('\n');
@@ -36,9 +36,9 @@ export class Memory {
    * all.
    */
   async assertNever(secrets: readonly string[]): Promise<void> {
-    const answers = await Promise.all(this.#answers);
-    assert.ok(answers.some(({ text }) => text !== '') && this.#shown.length > 0, 'nothing was checked');
-    for (const { from, text } of [...answers, ...this.#shown]) {
+    const responses = await Promise.all(this.#answers);
+    assert.ok(responses.some(({ text }) => text !== '') && this.#shown.length > 0, 'nothing was checked');
+    for (const { from, text } of [...responses, ...this.#shown]) {
       const joined = text.replace(/(?<=\d)[\s\u00a0-]+(?=\d)/g, '');
       const found = secrets.filter((secret) => text.includes(secret) || joined.includes(secret));
       assert.equal(found.length, 0, `${from} contains a secret`);

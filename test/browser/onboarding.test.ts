@@ -37,9 +37,9 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     seen = [operator, owner].map(({ page }) => new Memory(page));
   });
   afterEach(async () => {
-    for (const memory of seen) await memory.look();
+    for (const memory of seen) await memory.readMemory();
     browser.check();
-    for (const { complaints } of [operator, owner]) complaints.checkRefusals(EXPECTED_REFUSAL);
+    for (const { errors } of [operator, owner]) errors.checkRefusals(EXPECTED_REFUSAL);
   });
   after(async () => {
     await browser?.close();
@@ -48,11 +48,11 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
 
   let isBroken = false;
   /** After a failed part, the rest is skipped. */
-  const part = (name: string, tell: () => Promise<void>): Promise<void> =>
+  const part = (name: string, run: () => Promise<void>): Promise<void> =>
     it(name, async (test) => {
       if (isBroken) return test.skip('an earlier part failed');
       isBroken = true;
-      await tell();
+      await run();
       isBroken = false;
     });
   const send = (key: string, path: string, body: object, environment: 'sandbox' | 'production' = 'sandbox') =>
@@ -76,7 +76,7 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     });
   }
 
-  part('the first operator follows the link of the start screen, and joins with an authenticator app', async () => {
+  part('the first operator opens the link of the start screen, and enrolls with an authenticator app', async () => {
     const first = await service.core.transactions.run({ origin: { actor: { type: 'service' } } }, (transaction) =>
       service.console.people.invitations.inviteFirstOperator(transaction),
     );
@@ -92,7 +92,7 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     await page.getByRole('heading', { name: 'Accounts', level: 1 }).waitFor();
   });
 
-  part('the operator makes an account, and copies the link for its owner', async () => {
+  part('the operator creates an account, and copies the link for its owner', async () => {
     const { page } = operator;
     await button(operator.page, 'Create account').first().click();
     const dialog = page.getByRole('dialog');
@@ -111,7 +111,7 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     await page.getByRole('link', { name: 'Corner shop' }).waitFor();
   });
 
-  part('the owner joins at another machine, with a passkey', async () => {
+  part('the owner enrolls on another machine, with a passkey', async () => {
     const { page } = owner;
     const device = await owner.newAuthenticator();
     await followLink(page, link, { name: 'Olga', password: PASSWORD });
@@ -125,7 +125,7 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     await step(owner.page, 'Create a sandbox key', 'Next');
   });
 
-  part('the owner makes a key for the sandbox, and a server uses it', async () => {
+  part('the owner creates a key for the sandbox, and a server uses it', async () => {
     await owner.page.getByRole('link', { name: 'Create a sandbox key' }).click();
     keys.sandbox = await makeKey(owner.page, 'shop server', SERVER);
     const chd = { card: CARDS[0], name: 'Ana Lopez', exp: '12/29' };
@@ -144,17 +144,17 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
       .getByText(`ending in ${CARDS[0].slice(-4)}`)
       .first()
       .waitFor({ state: 'attached' });
-    await seen[1]?.look();
+    await seen[1]?.readMemory();
     await goTo(owner.page, 'Captures');
     const row = owner.page.getByRole('row').filter({ hasText: `ending in ${CARDS[1].slice(-4)}` });
     await row.getByRole('link').click();
     await owner.page.getByText('A-1001').waitFor();
-    await seen[1]?.look();
+    await seen[1]?.readMemory();
     await goToNews(owner.page, 'Onboarding');
     await step(owner.page, 'Create a sandbox key', 'Done');
   });
 
-  part('the owner asks for payments, and the operator approves', async () => {
+  part('the owner requests payments, and the operator approves', async () => {
     await askFor(owner.page, 'Sandbox', 'contract 7, to try things out');
     await step(owner.page, 'Request payments', 'Waiting for the operator');
     await approve(operator.page, { note: 'contract 7', answer: 'Have fun.', isForced: false });
@@ -170,15 +170,15 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     await owner.page.getByText('Enabled with simulator').nth(1).waitFor();
   });
 
-  part('a payment in the sandbox shows up', async () => {
+  part('a payment in the sandbox is shown', async () => {
     const card = { number: CARDS[2], expiration_date: '12/2029', security_code: '123', holder: 'Ana Lopez' };
-    const answer = await send(keys.sandbox, '/v1/payments', {
+    const response = await send(keys.sandbox, '/v1/payments', {
       transaction_info: { type: 'payment', reference_code: 'ORDER-4711' },
       card,
       order_info: { amount_details: { total_amount: 125.5, currency: 'USD' } },
       bill_to: { first_name: 'Ana', last_name: 'Lopez', country: 'US', email: 'ana@example.com' },
     });
-    accepted(answer);
+    accepted(response);
     const { page } = owner;
     await goToNews(owner.page, 'Payments');
     const row = page.getByRole('row').filter({ hasText: 'ORDER-4711' });
@@ -191,7 +191,7 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
       .waitFor({ state: 'attached' });
   });
 
-  part('the owner makes a key for production, and after its first call the account is live', async () => {
+  part('the owner creates a key for production, and after its first call the account is live', async () => {
     const { page } = owner;
     await untilDone('Test in the sandbox');
     const tried = stepOf(owner.page, 'Test in the sandbox').getByRole('img', { name: 'done', exact: true });
@@ -209,13 +209,13 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     await page.getByText('Live', { exact: true }).waitFor();
   });
 
-  part('the operator sees the account live, and nothing of its cards', async () => {
+  part('the operator sees that the account is live, and no card data', async () => {
     await goToNews(operator.page, 'Accounts');
     const row = operator.page.getByRole('row').filter({ hasText: 'Corner shop' });
     await row.getByText('Live', { exact: true }).waitFor();
   });
 
-  part('live without payments in production says so, and offers to ask for them', async () => {
+  part('an account that is live without payments in production shows that, and how to request them', async () => {
     const { page } = owner;
     const [, account = ''] = /\/a\/([^/]+)/.exec(page.url()) ?? [];
     const tenant = { account, environment: 'production' } as const;
@@ -233,7 +233,7 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
   });
 
-  part('no page and no answer of the console ever held a card number or a key', async () => {
+  part('no page and no response of the console contained a card number or a key', async () => {
     for (const memory of seen) await memory.assertNever(CARDS);
     // The one answer and the one dialog that are to show a key were the owner's.
     await seen[0]?.assertNever([keys.sandbox, keys.production]);

@@ -9,7 +9,7 @@ import { type SeededService, startSeededService } from './seeded-service.ts';
 import { headed, settled, visit, visitWithin } from './tour.ts';
 
 /** The main task of each operator page, executed once. */
-describe('the pages of operators at work', { skip: whyNoChromium() }, () => {
+describe('the pages of operators', { skip: whyNoChromium() }, () => {
   let filled: SeededService;
   let browser: TestBrowser;
   let operator: Visitor;
@@ -22,7 +22,7 @@ describe('the pages of operators at work', { skip: whyNoChromium() }, () => {
     await visit(operator.page, '/operator/accounts');
   });
   afterEach(async () => {
-    await memory.look();
+    await memory.readMemory();
     browser.check();
   });
   after(async () => {
@@ -51,7 +51,7 @@ describe('the pages of operators at work', { skip: whyNoChromium() }, () => {
     }
   });
 
-  it('an operator sets up a processor, and sees the key ring and the health of the service', async () => {
+  it('an operator configures a processor, and sees the encryption keys and the health of the service', async () => {
     const page = await open(`/operator/accounts/${filled.harbour.account}`, 'Harbour Books');
     await filled.operator.stepUp();
     // The panel of the sandbox is the first of the two.
@@ -98,7 +98,7 @@ describe('the pages of operators at work', { skip: whyNoChromium() }, () => {
     await page.getByRole('status').filter({ hasText: 'Log intact' }).waitFor();
   });
 
-  it('no page showed a card number, whole or cut, and no answer held one', async () => {
+  it('no page showed a card number, complete or truncated, and no response contained one', async () => {
     await memory.assertNever([...CARDS, '411111******1111', '411111 ••••••']);
   });
 });

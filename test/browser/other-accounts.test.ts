@@ -13,7 +13,7 @@ import { signOut } from './sign-in-steps.ts';
 import { moveTo, visit } from './tour.ts';
 import { MARK, startVictim, type Victim } from './victim.ts';
 
-describe('what belongs to others, in the browser', { skip: whyNoChromium() }, () => {
+describe('records of other accounts, in the browser', { skip: whyNoChromium() }, () => {
   let service: TestService;
   let account: string;
   let vera: UserClient;
@@ -22,7 +22,7 @@ describe('what belongs to others, in the browser', { skip: whyNoChromium() }, ()
   let ids: Victim['ids'];
   let browser: TestBrowser;
   /** Answers of the console's interface to its pages. */
-  const answers: Response[] = [];
+  const responses: Response[] = [];
 
   before(async () => {
     ({ service, account, vera, mallory, mallorys, ids } = await startVictim());
@@ -37,13 +37,13 @@ describe('what belongs to others, in the browser', { skip: whyNoChromium() }, ()
   const signedIn = async (person: UserClient, path = '/'): Promise<Visitor> => {
     const visitor = await visitAs(person, browser);
     visitor.page.context().on('response', (response) => {
-      if (response.url().startsWith(`${browser.origin}/api/`)) answers.push(response);
+      if (response.url().startsWith(`${browser.origin}/api/`)) responses.push(response);
     });
     await visit(visitor.page, path);
     return visitor;
   };
 
-  it('the owner of another account finds nothing, whatever the address', async () => {
+  it('the owner of another account finds nothing at any address', async () => {
     const { page } = await signedIn(mallory);
     const memory = new Memory(page);
     const records = (base: string) => [
@@ -64,7 +64,7 @@ describe('what belongs to others, in the browser', { skip: whyNoChromium() }, ()
     for (const path of closed) {
       await page.goto(path);
       await page.getByRole('heading', { name: 'Page not found' }).waitFor();
-      await memory.look();
+      await memory.readMemory();
     }
     await visit(page, '/');
     for (const path of records(`/a/${mallorys}`)) {
@@ -73,27 +73,27 @@ describe('what belongs to others, in the browser', { skip: whyNoChromium() }, ()
         .getByText(/does not exist|not found|has expired/)
         .first()
         .waitFor();
-      await memory.look();
+      await memory.readMemory();
     }
     await memory.assertNever([MARK, vera.email]);
   });
 
-  it('nor does a client that asks the interface itself', async () => {
+  it('nor does a client that calls the interface directly', async () => {
     const params = { account, environment: 'sandbox', person: vera.id, id: ids.payment, token: ids.token };
     const theirs = routes.filter(({ path }) => path.includes(':account'));
     assert.ok(theirs.length > 30);
     for (const { method, path } of theirs)
       for (const id of new Set([ids.payment, ids.capture, ids.key, vera.id])) {
-        const answer = await mallory.send(
+        const response = await mallory.send(
           method,
           pathOf({ path }, { params: { ...params, id } }),
           method === 'GET' ? undefined : {},
         );
-        assert.deepEqual([answer.status, answer.json.code], [404, 'unknown_record'], `${method} ${path}`);
+        assert.deepEqual([response.status, response.json.code], [404, 'unknown_record'], `${method} ${path}`);
       }
   });
 
-  it('after signing out, the way back shows nothing', async () => {
+  it('after signing out, the back button shows nothing', async () => {
     const { page } = await signedIn(vera, `/a/${account}/sandbox/keys`);
     await page.getByText(MARK).first().waitFor();
     const other = await page.context().newPage();
@@ -112,11 +112,11 @@ describe('what belongs to others, in the browser', { skip: whyNoChromium() }, ()
     assert.ok(!(await other.content()).includes(vera.email));
   });
 
-  it('no answer was to be kept by anything on its way', async () => {
-    assert.ok(answers.length > 15);
-    for (const answer of answers) {
-      const { 'cache-control': control = '' } = await answer.allHeaders();
-      assert.match(control, /no-store/, answer.url());
+  it('no response may be cached', async () => {
+    assert.ok(responses.length > 15);
+    for (const response of responses) {
+      const { 'cache-control': control = '' } = await response.allHeaders();
+      assert.match(control, /no-store/, response.url());
     }
   });
 });

@@ -22,7 +22,7 @@ const fingerprintOf = ({ publicKey }: ReturnType<typeof newKeyPair>): string =>
   (keyFingerprint(publicKey).match(/.{1,4}/g) ?? []).join(' ');
 
 /** The main task of each page, executed once by a user of the role concerned. */
-describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
+describe('the pages of the console', { skip: whyNoChromium() }, () => {
   let filled: SeededService;
   let browser: TestBrowser;
   const visitors = new Map<Who, Visitor>();
@@ -37,7 +37,7 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
     }
   });
   afterEach(async () => {
-    for (const memory of memories) await memory.look();
+    for (const memory of memories) await memory.readMemory();
     browser.check();
   });
   after(async () => {
@@ -73,7 +73,7 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
     await untilPasses(async () => assert.equal(await rows.count(), 2));
   });
 
-  it('a token is found by its last four digits, and a whole card number is not even sent', async () => {
+  it('a token is found by its last four digits, and a complete card number is never sent', async () => {
     const page = await open('owner', sandbox('tokens'), 'Tokens');
     const value = page.getByLabel('Search for');
     await page.getByLabel('Search by').selectOption('last_four');
@@ -121,7 +121,7 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
     assert.match((await page.getByRole('main').textContent()) ?? '', /Refund[\s\S]*20\.00[\s\S]*8\.50[\s\S]*9\.50/);
   });
 
-  it('a key of the processor shows the fingerprint that it has', async () => {
+  it('a key of the processor is shown with its fingerprint', async () => {
     const key = newKeyPair();
     await filled.harbour.developer.stepUp();
     const page = await open('developer', production('proxy'), 'Proxy');
@@ -138,7 +138,7 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
     await page.getByRole('main').getByText(fingerprintOf(key)).waitFor();
   });
 
-  it('a private key that was chosen as a file is not shown, and its public half can be taken away', async () => {
+  it('a private key that was chosen as a file is not shown, and its public key can be downloaded', async () => {
     const key = newKeyPair();
     await filled.harbour.developer.stepUp();
     const page = await open('developer', sandbox('proxy'), 'Proxy');
@@ -162,7 +162,7 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
     assert.equal(readFileSync(await (await download).path(), 'utf8'), publicPem(key));
   });
 
-  it('the workbench makes an envelope, and explains a placeholder that is wrong', async () => {
+  it('the workbench creates an envelope, and explains an invalid placeholder', async () => {
     // The example names a token: it is not sent before that is known.
     const listing = '**/tokens/search';
     const { promise: isKnown, resolve: know } = Promise.withResolvers<void>();
@@ -191,7 +191,7 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
     await fault.getByText('Line 2, column 10', { exact: true }).waitFor();
   });
 
-  it('the audit log verifies, filters, opens a record, and can be taken away', async () => {
+  it('the audit log can be verified, filtered, read and downloaded', async () => {
     const page = await open('owner', `${account()}/audit`, 'Audit log');
     await press(page, 'Verify log');
     await page
@@ -215,7 +215,7 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
     for (const pan of CARDS) assert.ok(!lines.some((line) => line.includes(pan)));
   });
 
-  it('a key for the whole internet has to be meant in production, and what cannot be done alone is asked for', async () => {
+  it('a key for the entire internet needs confirmation in production, and a change under dual control is requested', async () => {
     const page = await open('owner', `${production('keys')}?create=1`, 'API keys');
     const form = keyForm(page);
     await fillKey(page, 'everywhere');
@@ -233,7 +233,7 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
     await form.waitFor({ state: 'hidden' });
   });
 
-  it('an owner invites, a second person agrees, and the link is shown this one time', async () => {
+  it('an owner invites, a second user approves, and the link is shown once', async () => {
     const { owner, developer } = filled.harbour;
     await developer.stepUp();
     await owner.stepUp();
@@ -289,7 +289,7 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
     await developer.getByRole('row').filter({ hasText: 'Till 4' }).waitFor();
   });
 
-  it('who approves sees every address, also those that the list leaves out', async () => {
+  it('an approver sees every address, also those that the list omits', async () => {
     const { developer, account: id } = filled.harbour;
     await developer.stepUp();
     await filled.harbour.owner.stepUp();
@@ -312,7 +312,7 @@ describe('the pages of the console at work', { skip: whyNoChromium() }, () => {
     await notice(page, 'Change approved.');
   });
 
-  it('no page showed a whole card number, and no answer held one', async () => {
+  it('no page showed a complete card number, and no response contained one', async () => {
     for (const memory of memories) await memory.assertNever(CARDS);
   });
 });

@@ -35,7 +35,7 @@ describe('a profile, in the browser', { skip: whyNoChromium() }, () => {
   });
   afterEach(() => {
     browser.check();
-    visitor.complaints.checkRefusals(EXPECTED);
+    visitor.errors.checkRefusals(EXPECTED);
   });
   after(async () => {
     await browser?.close();
@@ -54,7 +54,7 @@ describe('a profile, in the browser', { skip: whyNoChromium() }, () => {
     await page.getByRole('heading', { name: 'Profile', level: 1 }).waitFor();
   };
 
-  it('a passkey is added beside the app, and gets another name', async () => {
+  it('a passkey is added beside the app, and renamed', async () => {
     await visitor.newAuthenticator();
     await button(page, 'Add passkey').click();
     await dialog().getByLabel('Name', { exact: true }).fill('Laptop');
@@ -74,7 +74,7 @@ describe('a profile, in the browser', { skip: whyNoChromium() }, () => {
     assert.equal(await rows.getByRole('button', { name: /^Rename/ }).count(), 1, 'the app needs no name');
   });
 
-  it('another app takes the place of the one before', async () => {
+  it('another app replaces the previous one', async () => {
     await button(page, 'Replace app').click();
     const secret =
       (await dialog()
@@ -92,7 +92,7 @@ describe('a profile, in the browser', { skip: whyNoChromium() }, () => {
     await page.getByRole('navigation', { name: 'Main' }).waitFor();
   });
 
-  it('the e-mail address is another one, with which alone one signs in', async () => {
+  it('the email address is changed, and only the new one signs in', async () => {
     await toProfile();
     await button(page, 'Change email').click();
     await visitor.checkAccessibility();

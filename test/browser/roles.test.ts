@@ -44,7 +44,7 @@ const CHANGERS: readonly Role[] = ['owner', 'developer'];
 const isTried = (role: Role, roles: readonly Role[]): boolean =>
   role === roles.at(-1) || role === ROLES.find((each) => !roles.includes(each));
 
-describe('the pages that a role sees', { skip: whyNoChromium() }, () => {
+describe('the pages of a role', { skip: whyNoChromium() }, () => {
   let filled: SeededService;
   let browser: TestBrowser;
   before(async () => {
@@ -92,7 +92,7 @@ describe('the pages that a role sees', { skip: whyNoChromium() }, () => {
   ];
 
   for (const role of ROLES)
-    it(`the role ${role} has its pages and its buttons, and an explanation on other pages`, async () => {
+    it(`the role ${role} has its pages and buttons, and an explanation on other pages`, async () => {
       const page = await open(role, `${sandbox()}/overview`);
       const all = [...Object.keys(IN_ENVIRONMENT), ...Object.keys(IN_ACCOUNT)];
       assert.deepEqual(
@@ -117,7 +117,7 @@ describe('the pages that a role sees', { skip: whyNoChromium() }, () => {
       }
     });
 
-  it('operators are led to the pages of the service, and to none of an account', async () => {
+  it('operators get the pages of the service, and none of an account', async () => {
     const page = await open('operator', '/');
     await headed(page, 'Accounts');
     assert.deepEqual(await navigation(page), OF_OPERATORS);
@@ -147,7 +147,7 @@ describe('the pages that a role sees', { skip: whyNoChromium() }, () => {
     }
   });
 
-  it('a record of another account is unknown under one’s own address', async () => {
+  it('a record of another account is unknown under an address of this account', async () => {
     const { northwind, harbour } = filled;
     const base = `/a/${northwind.account}/sandbox`;
     const page = await open('newcomer', `${base}/keys`);

@@ -27,8 +27,8 @@ const listSchemes = (name: string): ColorScheme[] =>
   (['light', 'dark'] as const).filter((scheme) => REFERENCES.includes(`console/${name}-${scheme}.webp`));
 
 process.env['UPDATE_SCREENSHOTS'] = 'yes';
-const wanted = process.argv.slice(2);
-const isWanted = (name: string): boolean => wanted.length === 0 || wanted.includes(name);
+const selected = process.argv.slice(2);
+const isWanted = (name: string): boolean => selected.length === 0 || selected.includes(name);
 const filled = await startSeededService(TODAY);
 const { service } = filled;
 const browser = await openBrowser(service.ports.console);
@@ -44,7 +44,7 @@ try {
     await visitor.takePictures(name, listSchemes(name));
     if (name === 'overview') await charts(visitor);
   }
-  if (wanted.length === 0) await waysIn(await browser.newVisitor());
+  if (selected.length === 0) await waysIn(await browser.newVisitor());
 } finally {
   await browser.close();
   await service.stop();

@@ -90,11 +90,11 @@ async function newRecords(service: TestService, account: string, key: string) {
   const tags = [scriptCanary('tag'), "javascript:canary('tag-link')"];
   const { tokens } = await send(TOKENIZE, cards([], { chd, tags }));
   const info = { [scriptCanary('info-name')]: scriptCanary('info'), list: [scriptCanary('info-list')] };
-  const made = await send(CAPTURES, capture({ additional_info: info }));
+  const created = await send(CAPTURES, capture({ additional_info: info }));
   const paid = await send(PAYMENTS, order('payment', { reference: scriptCanary('reference') }));
   return {
     token: String(tokens[0].token),
-    capture: String(made.id),
+    capture: String(created.id),
     payment: String(paid.transaction_info.transaction_id),
   };
 }
@@ -103,11 +103,11 @@ type Writers = Pick<ServiceWithScripts, 'owner' | 'operator'>;
 
 /** Texts that users write to each other. */
 async function letters(service: TestService, account: string, { owner, operator }: Writers): Promise<void> {
-  const ask = (note: string): Promise<{ id: string }> =>
+  const submitRequest = (note: string): Promise<{ id: string }> =>
     owner.call(requestActivation, { account }, { environment: 'production', processor: 'simulator', note });
-  const first = await ask(typed('asked'));
+  const first = await submitRequest(typed('asked'));
   await operator.call(declineActivation, { id: account, request: first.id }, { decision_note: typed('answer') });
-  await ask(typed('asked-again'));
+  await submitRequest(typed('asked-again'));
   await owner.call(inviteToTeam, { account }, { email: asEmail('invited'), role: 'analyst' });
   await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
     service.core.accounts.setDualControl(transaction, account, true),
@@ -121,10 +121,10 @@ async function visitBefore(service: TestService, owner: Member): Promise<void> {
   const client = newClient(service);
   const agent = { 'user-agent': scriptCanary('agent').replace(/[^ -~]/g, '') };
   const { email, password } = owner;
-  const given = await client.send('POST', '/api/sign-in', { email, password }, agent);
-  client.csrf = given.json.csrf_token;
-  const answer = await client.send('POST', '/api/sign-in/code', { code: owner.code() }, agent);
-  assert.equal(answer.status, 200, answer.text);
+  const signedIn = await client.send('POST', '/api/sign-in', { email, password }, agent);
+  client.csrf = signedIn.json.csrf_token;
+  const response = await client.send('POST', '/api/sign-in/code', { code: owner.code() }, agent);
+  assert.equal(response.status, 200, response.text);
 }
 
 async function note(service: TestService, account: string): Promise<void> {

@@ -41,16 +41,16 @@ export function newApiClient(service: TestService, key: string, environment: 'sa
     service.call('POST', path, { key, environment, body, headers: { 'idempotency-key': `order-${++sent}` } });
 }
 
-const good = (answer: TestResponse) => {
-  assert.equal(answer.status, 200, answer.text);
-  return answer.json.data;
+const good = (response: TestResponse) => {
+  assert.equal(response.status, 200, response.text);
+  return response.json.data;
 };
 
 const pick = <T>(all: readonly T[], index: number): T => all[index % all.length] as T;
 
 /** A few tokens of each form; the day makes them differ. */
 export async function storeCards(send: ApiClient, day: number): Promise<string[]> {
-  const made: string[] = [];
+  const created: string[] = [];
   for (const [index, scheme] of [1, 3, 7, 8].entries()) {
     const at = day + index * 3;
     const card = (offset: number) => ({
@@ -62,9 +62,9 @@ export async function storeCards(send: ApiClient, day: number): Promise<string[]
     const bin = day % 4 === 2 && scheme !== 7 ? { isEightDigitsBin: true } : {};
     const body = { chd: [card(0), ...(day % 5 === 0 ? [card(4)] : [])], tags: pick(TAGS, at), scheme, ...type, ...bin };
     const { tokens } = good(await send(TOKENIZE, body));
-    made.push(...tokens.map(({ token }: { token: string }) => token));
+    created.push(...tokens.map(({ token }: { token: string }) => token));
   }
-  return made;
+  return created;
 }
 
 /** Captures that end in minutes to days; answers the ids. */
@@ -100,7 +100,7 @@ interface Sale {
   readonly type?: 'authorization' | 'payment';
   readonly card?: number;
   /** To the simulator. */
-  readonly words?: string;
+  readonly triggers?: string;
   readonly moves?: readonly (readonly [FollowOn, number?])[];
 }
 
@@ -151,15 +151,21 @@ const SALES: Readonly<Record<number, readonly Sale[]>> = {
     { reference: 'HB-1019', amount: 99.95, type: 'payment', card: 2 },
     { reference: 'HB-1020', amount: 60_500, card: 3 },
     // Its authorization is booked, never answered, and never found out.
-    { reference: 'HB-1021', amount: 66_000, card: 4, words: '_inquiry_timeout_always_reversal_timeout_always' },
+    { reference: 'HB-1021', amount: 66_000, card: 4, triggers: '_inquiry_timeout_always_reversal_timeout_always' },
   ],
 };
 
 /** The requests of one day; `ids` gets the ids by reference. */
 export async function createPayments(daysAgo: number, send: ApiClient, ids: Map<string, string>): Promise<void> {
-  for (const { reference, amount, currency = 'USD', type = 'authorization', card = 0, words = '', moves = [] } of SALES[
-    daysAgo
-  ] ?? []) {
+  for (const {
+    reference,
+    amount,
+    currency = 'USD',
+    type = 'authorization',
+    card = 0,
+    triggers = '',
+    moves = [],
+  } of SALES[daysAgo] ?? []) {
     const paying = {
       number: pick(CARDS, card),
       expiration_date: '12/2031',
@@ -167,7 +173,7 @@ export async function createPayments(daysAgo: number, send: ApiClient, ids: Map<
       holder: pick(HOLDERS, card),
     };
     const { transaction_info } = good(
-      await send(PAYMENTS, order(type, { card: paying, amount, currency, triggers: words, reference })),
+      await send(PAYMENTS, order(type, { card: paying, amount, currency, triggers: triggers, reference })),
     );
     const id: string = transaction_info.transaction_id;
     ids.set(reference, id);

@@ -56,7 +56,7 @@ export async function startSeededService(endsAt = Date.now()): Promise<SeededSer
   await newMember(service, { account: '', role: 'operator', name: 'Tomas Berg', email: 'tomas@cardvault.example' });
   const account = await service.newAccount('Harbour Books');
   const people = await teamOf(service, account);
-  await begun(service, operator, { account, owner: people.owner });
+  await enablePayments(service, operator, { account, owner: people.owner });
   const senders = await keysOf(service, account);
   const { payments, productionPayment } = await fillDays(service, senders, endsAt);
   await Promise.all([
@@ -84,20 +84,20 @@ async function teamOf(service: TestService, account: string): Promise<People> {
   };
 }
 
-/** Payments are asked for, and enabled. */
-async function begun(
+/** Requests and enables payments. */
+async function enablePayments(
   service: TestService,
   operator: Member,
   { account, owner }: { account: string; owner: Member },
 ): Promise<void> {
-  const ask = (environment: string, processor: string, note: string): Promise<{ id: string }> =>
+  const submitRequest = (environment: string, processor: string, note: string): Promise<{ id: string }> =>
     owner.call(requestActivation, { account }, { environment, processor, note });
-  const sandbox = await ask('sandbox', 'simulator', 'To try out the new shop.');
-  // A short wait, because what never answers is waited for.
+  const sandbox = await submitRequest('sandbox', 'simulator', 'To try out the new shop.');
+  // A short timeout, because some seeded payments never get a response.
   const settings = [{ name: 'timeout-ms', value: '1000' }];
   const yes = { processor: 'simulator', settings, decision_note: 'Enabled. Tell us when you want to go live.' };
   await operator.call(approveActivation, { id: account, request: sandbox.id }, yes);
-  const early = await ask('production', 'koin', 'Contract 4471.');
+  const early = await submitRequest('production', 'koin', 'Contract 4471.');
   await operator.call(
     declineActivation,
     { id: account, request: early.id },
@@ -225,13 +225,13 @@ async function changesByTwo({
     permissions: ['payments:write', 'payments:read'],
     allow_list: [{ cidr: '203.0.113.7', note: 'till' }],
   });
-  const ask = async (person: Member, name: string): Promise<string> =>
+  const requestKey = async (person: Member, name: string): Promise<string> =>
     (await person.call(createKey, tenant, traits(name))).approval;
-  const given = await ask(developer, 'Till 3');
-  await owner.call(approve, { account, id: given });
-  await developer.call(executeApproval, { account, id: given });
-  await owner.call(decline, { account, id: await ask(developer, 'Everything, to try') });
-  await ask(developer, 'Till 4');
+  const approval = await requestKey(developer, 'Till 3');
+  await owner.call(approve, { account, id: approval });
+  await developer.call(executeApproval, { account, id: approval });
+  await owner.call(decline, { account, id: await requestKey(developer, 'Everything, to try') });
+  await requestKey(developer, 'Till 4');
   await owner.call(
     refundPaymentManually,
     { ...tenant, id: productionPayment },

@@ -43,7 +43,7 @@ describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
   const link = (page: Page, name: string) =>
     page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true });
 
-  it('a session ended from the list is over at once on the other machine', async () => {
+  it('a session that is revoked from the list ends immediately on the other machine', async () => {
     const ana = await newPerson(service, account, 'owner');
     const { page: lost } = await browser.newVisitor();
     await lost.goto('/profile');
@@ -63,7 +63,7 @@ describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
     await isInside(page);
   });
 
-  it('after fifteen minutes without a sign of life one signs in again, and is back where one was', async () => {
+  it('after fifteen minutes without activity a user signs in again, and returns to the same page', async () => {
     const ana = await newPerson(service, account, 'owner');
     const page = await newSession(ana, `${keysUrl()}?create=1`);
     const before = await keysMade();
@@ -79,7 +79,7 @@ describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
     assert.equal(await keysMade(), before);
   });
 
-  it('five minutes later a key takes the second step again, and calling it off changes nothing', async () => {
+  it('five minutes later a key requires the second factor again, and canceling changes nothing', async () => {
     const ana = await newPerson(service, account, 'owner');
     const page = await newSession(ana, `${keysUrl()}?create=1`);
     const before = await keysMade();
@@ -121,9 +121,9 @@ describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
     assert.equal(await link(elsewhere, 'API keys').getAttribute('href'), keysUrl());
   });
 
-  it('a page that cannot be loaded says so, and is there once the service is', async () => {
+  it('a page that cannot be loaded reports it, and appears once the service is available', async () => {
     const ana = await newPerson(service, account, 'owner');
-    const { page, complaints } = await newVisit(ana, keysUrl());
+    const { page, errors } = await newVisit(ana, keysUrl());
     const isDown = { is: true };
     await page.route('**/*', (route) => (isDown.is ? route.abort('connectionrefused') : route.continue()));
     await link(page, 'Team').click();
@@ -132,13 +132,13 @@ describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
     await page.getByText('The service still does not respond.').waitFor();
     isDown.is = false;
     await page.getByRole('heading', { name: 'Team', level: 1 }).waitFor();
-    complaints.expect(/CONNECTION_REFUSED|console: CallError/);
+    errors.expect(/CONNECTION_REFUSED|console: CallError/);
   });
 
   it('data stays visible while the service is unavailable, and is loaded again afterwards', async () => {
     const ana = await newPerson(service, account, 'owner');
     await service.newKey(account);
-    const { page, complaints } = await newVisit(ana, keysUrl());
+    const { page, errors } = await newVisit(ana, keysUrl());
     const rows = page.getByRole('table').getByRole('row');
     await rows.nth(1).waitFor();
     const isDown = { is: true };
@@ -157,6 +157,6 @@ describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
     isDown.is = false;
     await atSignIn(page);
     assert.equal(await rows.count(), 0, 'an ended session takes all with it');
-    complaints.expect(/CONNECTION_REFUSED|401/);
+    errors.expect(/CONNECTION_REFUSED|401/);
   });
 });

@@ -64,28 +64,28 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     return formatJoinUrl(browser.origin, link);
   };
 
-  it('a wrong address, password and code look the same', async () => {
+  it('a wrong address, password and code have the same result', async () => {
     const ana = await newPerson(service, account, 'owner');
     const { page } = await browser.newVisitor();
     await page.goto('/');
-    const told: string[] = [];
-    for (const given of [
+    const messages: string[] = [];
+    for (const input of [
       { email: 'nobody@example.com', password: ana.password },
       { email: ana.email, password: 'not the password at all' },
     ]) {
       await page.reload();
-      await enterPassword(page, given);
-      told.push(await refusal(page));
+      await enterPassword(page, input);
+      messages.push(await refusal(page));
     }
     await enterPassword(page, ana);
     await enterCode(page, '000000');
-    told.push(await refusal(page));
+    messages.push(await refusal(page));
     await page.getByRole('button', { name: 'Use a recovery code' }).click();
     await page.getByLabel('Recovery code').fill('aaaa-aaaa-aaaa-aaaa');
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-    told.push(await refusal(page));
-    assert.match(told[0] ?? '', /does not match/);
-    assert.deepEqual(new Set(told), new Set([told[0]]));
+    messages.push(await refusal(page));
+    assert.match(messages[0] ?? '', /does not match/);
+    assert.deepEqual(new Set(messages), new Set([messages[0]]));
   });
 
   // `session.test.ts` and `joining.test.ts` of the console prove both without a browser.
@@ -94,7 +94,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     const { page } = await browser.newVisitor();
     await page.goto('/sign-in');
     await enterPassword(page, { email: ana.email, password: 'not the password at all' });
-    const told = await refusal(page);
+    const messages = await refusal(page);
     for (let tries = 1; tries < LIMITS.signInFailures; tries++) {
       const answer = page.waitForResponse((response) => response.url().endsWith('/api/sign-in'));
       await page.getByRole('button', { name: 'Continue', exact: true }).click();
@@ -102,13 +102,13 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     }
     await page.reload();
     await enterPassword(page, ana);
-    assert.equal(await refusal(page), told);
+    assert.equal(await refusal(page), messages);
     service.advance(31 * MINUTE);
     await page.reload();
     await signIn(page, service, ana);
   });
 
-  it('a recovery code does once in place of the app', async () => {
+  it('a recovery code replaces the app once', async () => {
     const ana = await newPerson(service, account, 'owner');
     const [code = ''] = ana.recoveryCodes;
     const { page } = await browser.newVisitor();
@@ -126,7 +126,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     assert.match(await refusal(page), /does not match/);
   });
 
-  it('a passkey lets in, and confirms a sensitive change', async () => {
+  it('a passkey signs in, and confirms a sensitive change', async () => {
     const visitor = await browser.newVisitor();
     const { page } = visitor;
     const device = await visitor.newAuthenticator();
@@ -140,9 +140,9 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     await enterPassword(page, { email, password: PASSWORD });
     const usePasskey = page.getByRole('button', { name: 'Continue with a passkey' });
     await device.recognize(false);
-    const asked = page.waitForResponse((response) => response.url().endsWith('/passkey/options'));
+    const options = page.waitForResponse((response) => response.url().endsWith('/passkey/options'));
     await usePasskey.click();
-    await asked;
+    await options;
     await page.locator('button:not([data-loading])', { hasText: 'passkey' }).waitFor();
     assert.ok(page.url().endsWith('/sign-in'), 'a device that does not recognize its owner grants no access');
     await device.recognize(true);
@@ -160,7 +160,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     await isInside(page);
   });
 
-  it('speaks Spanish to who wants it, on every machine', async () => {
+  it('uses the language of the user on every machine', async () => {
     const ana = await newPerson(service, account, 'owner');
     const { page } = await browser.newVisitor();
     await page.goto('/sign-in');
@@ -182,7 +182,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     assert.equal(await elsewhere.locator('html').getAttribute('lang'), 'es');
   });
 
-  it('a link lets one person join, once', async () => {
+  it('an invitation link enrolls one user, once', async () => {
     const url = await newLink('joining@example.com');
     const [{ page }, { page: late }] = [await browser.newVisitor(), await browser.newVisitor()];
     await late.goto(url);

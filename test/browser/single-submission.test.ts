@@ -28,7 +28,7 @@ const clickTwice = async (what: Locator): Promise<void> => {
 };
 
 /** Actions that must happen once, and values that are shown once. */
-describe('once, in the browser', { skip: whyNoChromium() }, () => {
+describe('single submission, in the browser', { skip: whyNoChromium() }, () => {
   let service: TestService;
   let browser: TestBrowser;
   let account: string;
@@ -46,7 +46,7 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
   });
   afterEach(() => {
     browser.check();
-    visitor.complaints.checkRefusals(/^$/);
+    visitor.errors.checkRefusals(/^$/);
   });
   after(async () => {
     await browser?.close();
@@ -63,7 +63,7 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
   const invitations = () => service.console.people.invitations.list(account);
   const shown = (): Locator => page.getByLabel('I have stored it');
 
-  it('two clicks make one key, and its secret is shown', async () => {
+  it('two clicks create one key, and its secret is shown', async () => {
     await visitWithin(page, `/a/${account}/sandbox/keys?create=1`);
     await fillKey(page, 'shop');
     await clickTwice(button(keyForm(page), 'Create key'));
@@ -79,7 +79,7 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
     assert.equal((await keys()).length, 2, 'and once more when it is requested again');
   });
 
-  it('two clicks make new recovery codes one time, and those are shown', { skip: onlyLong }, async () => {
+  it('two clicks create recovery codes once, and these are shown', { skip: onlyLong }, async () => {
     await visitWithin(page, '/profile');
     await button(page, 'Create new codes').click();
     await clickTwice(button(page.getByRole('dialog'), 'Create new codes'));
@@ -91,7 +91,7 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
     await button(page.getByRole('dialog'), 'Continue').click();
   });
 
-  it('two clicks make one link, and another for the same person takes its place', { skip: onlyLong }, async () => {
+  it('two clicks create one link, and another one for the same user replaces it', { skip: onlyLong }, async () => {
     await newPerson(service, account, 'analyst', 'Ben Lost');
     await visitWithin(page, `/a/${account}/team`);
     await button(page, 'Invite user').click();
@@ -122,21 +122,21 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
     await shown().waitFor();
     await page.evaluate('history.go(-1)');
     await page.evaluate('history.back()');
-    const asked: string[] = [];
+    const requests: string[] = [];
     page.once('dialog', async (dialog) => {
-      asked.push(dialog.type());
+      requests.push(dialog.type());
       await dialog.dismiss();
     });
     await page.evaluate('location.reload()');
     await saveSecret(page);
-    assert.deepEqual(asked, ['beforeunload']);
+    assert.deepEqual(requests, ['beforeunload']);
     assert.ok(page.url().endsWith('/sandbox/keys'), page.url());
     await page.reload();
     await button(page, 'Create key').waitFor();
-    assert.equal(asked.length, 1, 'there is no question when it was stored');
+    assert.equal(requests.length, 1, 'there is no question when it was stored');
   });
 
-  it('a pasted list is taken in with the form, and no line of it that is none', async () => {
+  it('the entries of a pasted list are submitted with the form, without invalid lines', async () => {
     await button(page, 'Create key').click();
     await fillKey(page, 'pasted');
     await button(keyForm(page), 'Paste a list').click();
@@ -158,7 +158,7 @@ describe('once, in the browser', { skip: whyNoChromium() }, () => {
     );
   });
 
-  it('a link that is opened again continues, until it was redeemed', async () => {
+  it('a link that is opened again continues, until it is redeemed', async () => {
     const to = { account, role: 'developer', email: 'joining@example.com' } as const;
     const link = await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
       service.console.people.invitations.invite(transaction, to, { account, role: 'owner' }),

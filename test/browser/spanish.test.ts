@@ -107,7 +107,7 @@ describe('the console in Spanish, in a browser that speaks English', { skip: why
     return visitor.page;
   };
 
-  it(`says nothing in English on ${isLong ? 'any page' : 'a page of each kind'}`, async () => {
+  it(`shows no English on ${isLong ? 'any page' : 'a page of each kind'}`, async () => {
     const faults: string[] = [];
     // The same page in the other environment does not announce itself again.
     const all = stopsIn(filled).filter(({ name }) => name !== 'keys-production');

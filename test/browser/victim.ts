@@ -24,11 +24,11 @@ export async function startVictim(): Promise<Victim> {
   const { account } = merchant;
   const chd = [{ card: VISA, name: MARK, exp: '12/29' }];
   const [token = ''] = tokensIn(await merchant.send('POST', TOKENIZE, { chd, tags: [MARK], scheme: 1 }));
-  const made = dataOf(await merchant.send('POST', CAPTURES, capture({ additional_info: { MARK } })));
+  const created = dataOf(await merchant.send('POST', CAPTURES, capture({ additional_info: { MARK } })));
   const payment = await merchant.opened('payment', { reference: MARK });
   const { id: key } = await service.newKey(account, { name: MARK });
   const vera = await newPerson(service, account, 'owner', `Vera ${MARK}`);
   const mallorys = await service.newAccount('Weeds');
   const mallory = await newPerson(service, mallorys, 'owner', 'Mallory');
-  return { service, account, vera, ids: { key, token, capture: made.id, payment }, mallory, mallorys };
+  return { service, account, vera, ids: { key, token, capture: created.id, payment }, mallory, mallorys };
 }
