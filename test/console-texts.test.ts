@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { ROLE_NAMES } from '../console/people/roles.ts';
-import { FINDINGS } from '../console/server/health.ts';
 import { routes } from '../console/server/routes.ts';
 import { en } from '../console/web/src/text/en.ts';
 import { es } from '../console/web/src/text/es.ts';
 import { listServiceAudit } from '../console/wire/audit.ts';
+import { FINDINGS } from '../console/wire/operator.ts';
 import { RESTRICTED_ACTIONS } from '../src/accounts/change-control.ts';
 import { PERMISSIONS } from '../src/accounts/permission.ts';
 import { AUDIT_ACTIONS } from '../src/audit/audit.ts';
@@ -62,8 +62,8 @@ describe('the texts of the console', () => {
 describe('every code of the service has a text', () => {
   for (const [what, keys] of [
     ['every failure', Object.keys(FAILURES).map((code) => `errors.${code}`)],
-    ['every finding of health', Object.keys(FINDINGS).map((finding) => `health.findings.${finding}`)],
-    ['what each finding is about', Object.keys(FINDINGS).map((finding) => `health.about.${finding.split('-')[0]}`)],
+    ['every finding of health', FINDINGS.map((finding) => `health.findings.${finding}`)],
+    ['what each finding is about', FINDINGS.map((finding) => `health.about.${finding.split('-')[0]}`)],
     ['every action of the audit log', AUDIT_ACTIONS.map((action) => `audit.actions.${action}`)],
     ['every permission', PERMISSIONS.map((permission) => `keys.permission.${permission.replace(':', '_')}`)],
     ['every role', ROLE_NAMES.map((role) => `team.role.${role}`)],

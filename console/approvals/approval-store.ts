@@ -17,6 +17,7 @@ import {
 } from '../../src/storage/database.ts';
 import { yieldBeforeScan } from '../../src/storage/pagination.ts';
 import type { Table } from '../../src/storage/table.ts';
+import { unsealRows } from '../people/sealing.ts';
 import { type Approval, type ApprovalView, isUnfinished, type RequestedCall, truncateSummary } from './approval.ts';
 import type { ApprovalStatus } from './approval-status.ts';
 
@@ -234,10 +235,9 @@ async function sealRecord(keyring: Keyring, approval: Approval): Promise<Uint8Ar
   return sealJson(keyring, approval, 'requests', recordContext(approval), record);
 }
 
-async function unsealApprovals(keyring: Keyring, rows: readonly Row[]): Promise<Approval[]> {
-  const approvals: Approval[] = [];
+function unsealApprovals(keyring: Keyring, rows: readonly Row[]): Promise<Approval[]> {
   let bytes = 0;
-  for (const row of rows) {
+  return unsealRows(rows, async (row) => {
     const bound: Bound = {
       account: text(row, 'account'),
       environment: text(row, 'environment') as Environment,
@@ -248,15 +248,14 @@ async function unsealApprovals(keyring: Keyring, rows: readonly Row[]): Promise<
       createdAt: integer(row, 'created_at'),
       expiresAt: integer(row, 'expires_at'),
     };
-    const sealedRecord = blob(row, 'record');
-    bytes += sealedRecord.length;
+    const sealed = blob(row, 'record');
+    bytes += sealed.length;
     // Other requests are served between large ones.
     if (bytes > LIMITS.smallBodyBytes) {
       bytes = 0;
       await yieldBeforeScan();
     }
-    const record = await unsealJson<Sealed>(keyring, bound, 'requests', recordContext(bound), sealedRecord);
-    if (record !== undefined) approvals.push({ ...bound, ...record });
-  }
-  return approvals;
+    const record = await unsealJson<Sealed>(keyring, bound, 'requests', recordContext(bound), sealed);
+    return record && { ...bound, ...record };
+  });
 }

@@ -55,7 +55,7 @@ interface ApprovalRequest {
 }
 
 /** The members of an account, as far as approvals need them. */
-export interface Approvers {
+interface Approvers {
   /** Returns the ids of the members who may approve changes at present. */
   listApprovers(account: string): Promise<readonly string[]>;
   /** The same as `Team.memberWithFactorsSince`. */
@@ -63,7 +63,7 @@ export interface Approvers {
 }
 
 /** An approval that ends in the transaction, with the change that it permits. */
-export interface RedeemedApproval {
+interface RedeemedApproval {
   readonly call: RequestedCall;
   readonly consent: Consent;
 }

@@ -38,7 +38,7 @@ interface VerifiedProof<T> {
   readonly state?: SignInState;
 }
 
-export type ProofDecision<T> = FailedProof | VerifiedProof<T>;
+type ProofDecision<T> = FailedProof | VerifiedProof<T>;
 
 /** Throttles repeated rejections. */
 export interface AuthenticationDependencies extends PeopleDependencies {

@@ -5,11 +5,10 @@ import { newId } from '../../src/kernel/ids.ts';
 import { subscriberNetwork } from '../../src/kernel/network.ts';
 import type { ClientContext, RelyingParty } from './client-context.ts';
 import { type CompletedEnrollment, completeEnrollment, mayResetFrom } from './complete-enrollment.ts';
-import { newTotpFactor, registerPasskey, wrongCode } from './factors.ts';
+import { beginPasskey, newTotpFactor, registerPasskey, wrongCode } from './factors.ts';
 import { type Invitation, redeemInvitation } from './invitation-store.ts';
 import { type Invitations, invalidLink, teamFull } from './invitations.ts';
 import { findMembership, insertMembership, listMembershipsByPerson, type Membership } from './membership-store.ts';
-import { buildCreationOptions } from './passkey.ts';
 import { assertStrongPassword, unchangedPassword } from './password.ts';
 import type { HashSource, Passwords } from './passwords.ts';
 import { personEvent } from './people-events.ts';
@@ -18,11 +17,11 @@ import { findPerson, findPersonByEmail, updatePerson } from './person-store.ts';
 import type { Role } from './roles.ts';
 import type { PeopleDependencies } from './sealing.ts';
 import { assertStage, type PendingEnrollment, type Session } from './session.ts';
-import { buildSession, type IssuedSession, saveNotes } from './sessions.ts';
+import { buildSession, type IssuedSession } from './sessions.ts';
 import { buildTotpEnrollment, findTotpStep, newTotpSecret, type TotpEnrollment } from './totp.ts';
 
 /** An invitation as its holder sees it. */
-export interface InvitationView extends Pick<Invitation, 'kind' | 'account' | 'expiresAt'> {
+interface InvitationView extends Pick<Invitation, 'kind' | 'account' | 'expiresAt'> {
   readonly role?: Role;
   readonly email?: string;
   /** Set for credential resets. */
@@ -127,10 +126,7 @@ export class Enrollment {
     relyingParty: RelyingParty,
   ): Promise<PublicKeyCredentialCreationOptionsJSON> {
     const { email, name } = getPendingEnrollment(session);
-    const person = { id: session.person, email, name };
-    const options = await buildCreationOptions(this.#dependencies.random, relyingParty, person, []);
-    await saveNotes(transaction, this.#dependencies.keyring, session, { challenge: options.challenge });
-    return options;
+    return beginPasskey(this.#dependencies, transaction, session, relyingParty, { id: session.person, email, name });
   }
 
   /** Throws as `confirmTotp`. A challenge is valid for one attempt. */

@@ -6,8 +6,8 @@ import { LIMITS } from '../../src/kernel/limits.ts';
 import type { Write } from '../../src/storage/database.ts';
 import type { RelyingParty } from './client-context.ts';
 import { deleteFactor, type Factor, insertFactor, listFactorsByPerson, updateFactor } from './factor-store.ts';
-import { newRecoveryCodesFactor, newTotpFactor, registerPasskey, wrongCode } from './factors.ts';
-import { buildCreationOptions, type Passkey } from './passkey.ts';
+import { beginPasskey, newRecoveryCodesFactor, newTotpFactor, registerPasskey, wrongCode } from './factors.ts';
+import type { Passkey } from './passkey.ts';
 import { personEvent } from './people-events.ts';
 import { type Person, parseLabel } from './person.ts';
 import { findPerson, updatePerson } from './person-store.ts';
@@ -83,10 +83,8 @@ export class FactorManagement {
     relyingParty: RelyingParty,
   ): Promise<PublicKeyCredentialCreationOptionsJSON> {
     const person = await this.#getSteppedUpPerson(session);
-    const present = await this.#assertPasskeyRoom(person);
-    const options = await buildCreationOptions(this.#dependencies.random, relyingParty, person, present);
-    await saveNotes(transaction, this.#dependencies.keyring, session, { challenge: options.challenge });
-    return options;
+    const existing = await this.#assertPasskeyRoom(person);
+    return beginPasskey(this.#dependencies, transaction, session, relyingParty, { ...person, existing });
   }
 
   /**

@@ -1,10 +1,12 @@
+import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/server';
 import type { Origin } from '../../src/audit/audit.ts';
+import type { Transaction } from '../../src/idempotency/transaction.ts';
 import { type Failure, invalidField, notPossible } from '../../src/kernel/failure.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import type { RelyingParty } from './client-context.ts';
 import type { NewFactor } from './factor-store.ts';
-import { verifyRegistration } from './passkey.ts';
-import { parseLabel } from './person.ts';
+import { buildCreationOptions, type Passkey, verifyRegistration } from './passkey.ts';
+import { type Person, parseLabel } from './person.ts';
 import { digestRecoveryCodes, newRecoveryCodes } from './recovery-codes.ts';
 import type { PeopleDependencies } from './sealing.ts';
 import type { Session } from './session.ts';
@@ -26,6 +28,24 @@ export const newTotpFactor = (
   record: { secret },
   counter: step,
 });
+
+interface PasskeyUser extends Pick<Person, 'id' | 'email' | 'name'> {
+  /** Passkeys whose authenticators do not make another one. */
+  readonly existing?: readonly Passkey[];
+}
+
+/** Returns the options to create a passkey. Their challenge is stored in the session. */
+export async function beginPasskey(
+  { keyring, random }: PeopleDependencies,
+  transaction: Transaction,
+  session: Session,
+  relyingParty: RelyingParty,
+  { existing = [], ...person }: PasskeyUser,
+): Promise<PublicKeyCredentialCreationOptionsJSON> {
+  const options = await buildCreationOptions(random, relyingParty, person, existing);
+  await saveNotes(transaction, keyring, session, { challenge: options.challenge });
+  return options;
+}
 
 /**
  * Verifies a new passkey. Returns it with the updated session, whose challenge is consumed in any case. Throws `not_possible`

@@ -16,7 +16,7 @@ export type Proof =
 export type ProofFailure = 'code_wrong' | 'code_used' | 'passkey_wrong';
 
 /** The verified factor with the write that consumes it, or the reason of the failure. */
-export type ProofResult = { readonly factor: Factor; readonly consumption: Write } | { readonly failure: ProofFailure };
+type ProofResult = { readonly factor: Factor; readonly consumption: Write } | { readonly failure: ProofFailure };
 
 /** The factors that a user can present. */
 export interface AvailableFactors {

@@ -45,7 +45,7 @@ export interface SignInState {
 }
 
 /** The scope of a lock: one browser, one network, or all networks that the user has not signed in from. */
-export type LockScope = 'browser' | 'network' | 'new-networks';
+type LockScope = 'browser' | 'network' | 'new-networks';
 
 /** The status of a user's sign-in, for lists. `altered`: the state was changed in the database. */
 export const SIGN_IN_STATUSES = ['active', 'locked', 'password-blocked', 'disabled', 'altered'] as const;

@@ -16,6 +16,7 @@ import {
   write,
 } from '../../src/storage/database.ts';
 import type { Table } from '../../src/storage/table.ts';
+import { unsealRows } from '../people/sealing.ts';
 
 export const TABLES: readonly Table[] = [
   {
@@ -96,23 +97,23 @@ export const listRequestsByAccount = async (
   database: Database,
   keyring: Keyring,
   account: string,
-): Promise<ActivationRequest[]> => readable(keyring, await database.read(OF_ACCOUNT, account));
+): Promise<ActivationRequest[]> => unsealRequests(keyring, await database.read(OF_ACCOUNT, account));
 
 /** Lists the requests of all accounts: pending ones, then the others, newest first. */
 export const listAllRequests = async (database: Database, keyring: Keyring): Promise<ActivationRequest[]> =>
-  readable(keyring, [...(await database.read(OPEN)), ...(await database.read(OVER))]);
+  unsealRequests(keyring, [...(await database.read(OPEN)), ...(await database.read(OVER))]);
 
 export const findRequest = async (
   database: Database,
   keyring: Keyring,
   account: string,
   id: string,
-): Promise<ActivationRequest | undefined> => (await readable(keyring, await database.read(FIND, account, id)))[0];
+): Promise<ActivationRequest | undefined> => (await unsealRequests(keyring, await database.read(FIND, account, id)))[0];
 
 /** Conflicts when a request is pending there, or at the limit of requests in a day. */
 export async function insertRequest(keyring: Keyring, request: ActivationRequest): Promise<Write> {
   const { account, environment, id, status, requestedBy, createdAt } = request;
-  const record = await sealed(keyring, request);
+  const record = await sealRequest(keyring, request);
   const values = [account, environment, id, status, requestedBy, null, record, createdAt, null];
   return write(INSERT, [...values, account, environment, account, createdAt - DAY], 1);
 }
@@ -120,19 +121,18 @@ export async function insertRequest(keyring: Keyring, request: ActivationRequest
 /** Conflicts when it is no longer pending. */
 export async function updateRequest(keyring: Keyring, request: ActivationRequest): Promise<Write> {
   const { account, environment, id, status, decidedBy, decidedAt } = request;
-  const record = await sealed(keyring, request);
+  const record = await sealRequest(keyring, request);
   return write(UPDATE, [status, decidedBy ?? null, record, decidedAt ?? null, account, environment, id], 1);
 }
 
-async function sealed(keyring: Keyring, request: ActivationRequest): Promise<Uint8Array> {
+async function sealRequest(keyring: Keyring, request: ActivationRequest): Promise<Uint8Array> {
   const { requester, decider, processor, note, decisionNote } = request;
   const record: Sealed = { requester, decider, processor, note, decisionNote };
   return sealJson(keyring, request, 'requests', recordContext(request), record);
 }
 
-async function readable(keyring: Keyring, rows: readonly Row[]): Promise<ActivationRequest[]> {
-  const requests: ActivationRequest[] = [];
-  for (const row of rows) {
+const unsealRequests = (keyring: Keyring, rows: readonly Row[]): Promise<ActivationRequest[]> =>
+  unsealRows(rows, async (row) => {
     const bound: Bound = {
       account: text(row, 'account'),
       environment: text(row, 'environment') as Environment,
@@ -144,7 +144,5 @@ async function readable(keyring: Keyring, rows: readonly Row[]): Promise<Activat
       decidedAt: integerOrNull(row, 'decided_at'),
     };
     const record = await unsealJson<Sealed>(keyring, bound, 'requests', recordContext(bound), blob(row, 'record'));
-    if (record !== undefined) requests.push({ ...bound, ...record });
-  }
-  return requests;
-}
+    return record && { ...bound, ...record };
+  });

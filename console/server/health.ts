@@ -1,40 +1,12 @@
 import { DAY } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
+import type { FINDINGS } from '../wire/operator.ts';
 
-/** Findings about the health of the service, as codes that the browser translates. */
+/** Findings about the health of the service. */
 
-/** The findings, in English for pages that do not know the code. */
-export const FINDINGS = {
-  'database-works': 'The database reads and writes.',
-  'database-fails': 'The database does not read and write. See the log of the service.',
-  'log-sealed': 'The newest audit records carry the seal of this vault. Verify the log to check all of them.',
-  'log-broken': 'A seal of the audit log is wrong: it was changed in the database. Verify it to find where.',
-  'log-unreadable': 'The newest audit records cannot be read.',
-  'writes-wait': 'Writes that wait for the disk.',
-  'certificate-ends': 'The certificate of the listeners is valid.',
-  'certificate-ended': 'The certificate of the listeners has expired.',
-  'certificate-unknown': 'When the certificate of the listeners expires is not known.',
-  'proxies-none': 'No proxy has a certificate.',
-  'proxies-good': 'No certificate of a proxy expires within 30 days.',
-  'proxies-near': 'Certificates of proxies expire within 30 days.',
-  'proxies-ended': 'Certificates of proxies have expired.',
-  'payments-known': 'The outcome of every payment is known, or is being asked for.',
-  'rows-sealed': 'No altered row of accounts, API keys or enabled payments is known.',
-  'rows-altered': 'Rows of accounts, API keys or enabled payments were changed in the database. See the audit log.',
-  'payments-in-doubt': 'The outcome of some payments is unknown. See Processors.',
-  'users-active': 'Every user who did not sign in for 90 days is disabled.',
-  'users-inactive': 'Users did not sign in for 90 days, and stay enabled as last owner or operator.',
-  'passwords-accepted': 'No password is blocked for wrong second factors.',
-  'passwords-blocked': 'Passwords are blocked for wrong second factors: reset these sign-ins.',
-  'time-trusted': 'The clock agrees with the time that has passed.',
-  'time-untrusted': 'The clock is not trusted: nothing expires or is deleted. Run: cardvault clock status',
-  'dumps-off': 'A crash of the service writes no core dump.',
-  'dumps-on': 'A crash of the service can write its memory, with keys and card numbers, to a file.',
-} as const;
+type HealthFinding = (typeof FINDINGS)[number];
 
-type HealthFinding = keyof typeof FINDINGS;
-
-export interface HealthCheck {
+interface HealthCheck {
   readonly finding: HealthFinding;
   readonly state: 'good' | 'warning' | 'bad';
   /** The number of affected items; 0 where the finding counts nothing. */

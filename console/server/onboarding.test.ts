@@ -21,7 +21,7 @@ const NEW: OnboardingFacts = {
   keys: new Map(),
   requests: [],
   owner: undefined,
-  findPayments: new Set(),
+  enabledIn: new Set(),
   hasTried: { call: false, token: false, capture: false, payment: false },
 };
 
@@ -56,7 +56,7 @@ describe('onboarding', () => {
     assert.deepEqual(of(requestOf('requested')), ['waiting', undefined]);
     assert.deepEqual(of(requestOf('declined', 9)), ['open', undefined]);
     assert.deepEqual(of(requestOf('requested'), requestOf('approved', 9)), ['done', 9]);
-    assert.deepEqual(step('activation_requested', { findPayments: new Set(['sandbox']) }), ['done', undefined]);
+    assert.deepEqual(step('activation_requested', { enabledIn: new Set(['sandbox']) }), ['done', undefined]);
   });
 
   test('the sandbox is tested by a call that created a record, also when payments are enabled later', () => {

@@ -14,7 +14,8 @@ export interface OnboardingFacts {
   readonly requests: readonly ActivationRequest[];
   /** Time at which the first owner joined; undefined without one. */
   readonly owner: number | undefined;
-  readonly findPayments: ReadonlySet<Environment>;
+  /** Environments with enabled payments. */
+  readonly enabledIn: ReadonlySet<Environment>;
   /** Calls in the sandbox, at any time. */
   readonly hasTried: {
     readonly call: boolean;
@@ -57,9 +58,9 @@ function keyStep(step: OnboardingStep, { keys }: OnboardingFacts, environment: E
   return doneWhen(step, madeAt !== undefined, madeAt);
 }
 
-function activation({ requests, findPayments: paymentsIn }: OnboardingFacts): OnboardingStepState {
+function activation({ requests, enabledIn }: OnboardingFacts): OnboardingStepState {
   const approved = requests.findLast(({ status }) => status === 'approved');
-  if (approved !== undefined || paymentsIn.size > 0)
+  if (approved !== undefined || enabledIn.size > 0)
     return { step: 'activation_requested', state: 'done', at: approved?.decidedAt };
   const isWaiting = requests.some(({ status }) => status === 'requested');
   return { step: 'activation_requested', state: isWaiting ? 'waiting' : 'open', at: undefined };

@@ -8,7 +8,7 @@ import { countTokens } from '../../src/vault/token-queries.ts';
 
 const MAX_TENANTS = 1000;
 
-export interface TenantTotals {
+interface TenantTotals {
   readonly tokens: number;
   /** Captures that have not expired. */
   readonly captures: number;

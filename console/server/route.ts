@@ -82,7 +82,7 @@ export interface ApprovableChange {
 }
 
 /** Information about the service itself. */
-export interface ServiceInfo {
+interface ServiceInfo {
   readonly version: string;
   /** Address of the interface; known once the listeners listen. */
   apiUrl(environment: Environment): string;

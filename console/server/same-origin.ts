@@ -1,7 +1,7 @@
 import { Failure } from '../../src/kernel/failure.ts';
 
 /** Headers by which a browser names the origin of a request. */
-export interface OriginHeaders {
+interface OriginHeaders {
   readonly method: string;
   readonly host: string | undefined;
   readonly origin: string | undefined;

@@ -20,7 +20,7 @@ import {
   parseSessionCookie,
 } from './cookie.ts';
 import { translate } from './error-translation.ts';
-import type { ConsoleCall, ConsoleGrant, ConsoleServices, Cookies, Route } from './route.ts';
+import type { AnyCall, ConsoleGrant, ConsoleServices, Cookies, Route } from './route.ts';
 import { assertSameOrigin } from './same-origin.ts';
 import { assertNotSuspended } from './suspended.ts';
 import { isId } from './user-input.ts';
@@ -86,7 +86,7 @@ export class SessionDoor implements Door<Route, ConsoleGrant> {
 
   /** Stores the request of a change that needs a second person, and returns the id of the approval. */
   async intercept(route: Route, anyCall: RouteCall): Promise<{ approval: string; result: null } | undefined> {
-    const call = anyCall as ConsoleCall<unknown, unknown>;
+    const call = anyCall as AnyCall;
     const { dualControl: action } = route;
     const { environment = 'production' } = call.params;
     if (action === undefined || environment !== 'production') return undefined;

@@ -1,8 +1,8 @@
 import { notPossible } from '../../src/kernel/failure.ts';
 import type { Definition } from '../wire/definition.ts';
-import type { ConsoleCall } from './route.ts';
+import type { AnyCall } from './route.ts';
 
-type AccountScope = Pick<ConsoleCall<unknown, unknown>, 'services'> & { readonly account: string };
+type AccountScope = Pick<AnyCall, 'services'> & { readonly account: string };
 
 export const isSuspended = async ({ services, account }: AccountScope): Promise<boolean> =>
   (await services.accounts.find(account))?.status === 'suspended';

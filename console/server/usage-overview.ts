@@ -10,7 +10,7 @@ const MAX_REPORTS = 1000;
 const HOURS_OF_DAY = 24;
 
 /** Usage of a tenant in a period. */
-export interface UsageReport {
+interface UsageReport {
   readonly period: UsageSummary;
   /** The previous period of the same length, up to the same hour of its last day. */
   readonly before: UsageSummary;

@@ -206,6 +206,35 @@ export const showKeyring = define({
   }),
 });
 
+/** Findings of the checks of health, as subject and result; the browser words them. */
+export const FINDINGS = [
+  'database-works',
+  'database-fails',
+  'log-sealed',
+  'log-broken',
+  'log-unreadable',
+  'writes-wait',
+  'certificate-ends',
+  'certificate-ended',
+  'certificate-unknown',
+  'proxies-none',
+  'proxies-good',
+  'proxies-near',
+  'proxies-ended',
+  'payments-known',
+  'rows-sealed',
+  'rows-altered',
+  'payments-in-doubt',
+  'users-active',
+  'users-inactive',
+  'passwords-accepted',
+  'passwords-blocked',
+  'time-trusted',
+  'time-untrusted',
+  'dumps-off',
+  'dumps-on',
+] as const;
+
 export const showHealth = define({
   method: 'GET',
   path: '/api/operator/health',
@@ -234,12 +263,11 @@ export const showHealth = define({
     ),
     checks: output.list(
       object({
-        finding: output.text('Subject and result of the check, as a code'),
+        finding: output.oneOf(FINDINGS, 'Subject and result of the check'),
         state: output.oneOf(['good', 'warning', 'bad'] as const, 'How it is'),
         count: output.integer('How many it is about; 0 where it counts nothing'),
         limit: output.integer('As many as there can be; 0 where there is no limit'),
         expires_at: output.nullableTime('When what it is about ends'),
-        text: output.text('In English, for pages that do not know the word'),
       }),
       'In order',
     ),

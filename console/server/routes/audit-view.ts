@@ -11,7 +11,7 @@ import { Failure, invalidField } from '../../../src/kernel/failure.ts';
 import type { Database } from '../../../src/storage/database.ts';
 import type { listAudit } from '../../wire/audit.ts';
 import { acquireAuditRead, withAuditRead } from '../audit-read-limit.ts';
-import type { ConsoleCall } from '../route.ts';
+import type { AnyCall } from '../route.ts';
 import { isId, parseTimeInput } from '../user-input.ts';
 
 /** The search that the logs of accounts and of the service share. */
@@ -22,10 +22,10 @@ type Search = ValueOf<NonNullable<typeof listAudit.body>>;
  * Returns a page of an account's log, or with '' of the service's; the reader is recorded first. Throws
  * `invalid_field`, `unknown_record` and `rate_limited`.
  */
-export const readLog = (call: ConsoleCall<unknown, unknown>, account: string, search: Search) =>
+export const readLog = (call: AnyCall, account: string, search: Search) =>
   withAuditRead(call, () => readPage(call, account, search));
 
-async function readPage(call: ConsoleCall<unknown, unknown>, account: string, search: Search) {
+async function readPage(call: AnyCall, account: string, search: Search) {
   const { services } = call;
   const { cursor, ...given } = search;
   const filter = parseFilter(search);
@@ -40,10 +40,7 @@ async function readPage(call: ConsoleCall<unknown, unknown>, account: string, se
  * Undefined is everything. An operator may request any id, and an unknown one must not get into the log: throws
  * `unknown_record`.
  */
-async function resolveScope(
-  { services }: ConsoleCall<unknown, unknown>,
-  account: string | undefined,
-): Promise<LogScope> {
+async function resolveScope({ services }: AnyCall, account: string | undefined): Promise<LogScope> {
   if (account === undefined) return 'everything';
   const isThere = account === '' || (isId(account) && (await services.accounts.find(account)) !== undefined);
   if (!isThere) throw new Failure('unknown_record');
@@ -121,10 +118,7 @@ export const toVerificationView = ({ ok, records, explanation }: Verification) =
  * Exports the log of one account, or everything, as `cardvault audit export` prints it. The export is recorded before the
  * first line is sent (PCI DSS 10.2.1.3). Throws `unknown_record` and `rate_limited`.
  */
-export async function exportLog(
-  call: ConsoleCall<unknown, unknown>,
-  account: string | undefined,
-): Promise<StreamedFile> {
+export async function exportLog(call: AnyCall, account: string | undefined): Promise<StreamedFile> {
   const seen = await resolveScope(call, account);
   const lines = streamExport(call, seen, account);
   // Heads up to which the export is recorded; the reading ends with the lines, in any case.
@@ -133,11 +127,7 @@ export async function exportLog(
   return { type: 'application/x-ndjson; charset=utf-8', name, lines };
 }
 
-async function* streamExport(
-  call: ConsoleCall<unknown, unknown>,
-  seen: LogScope,
-  account: string | undefined,
-): AsyncGenerator<string> {
+async function* streamExport(call: AnyCall, seen: LogScope, account: string | undefined): AsyncGenerator<string> {
   const { database, transactions } = call.services;
   const end = acquireAuditRead(call);
   try {

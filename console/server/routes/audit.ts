@@ -1,8 +1,7 @@
 import { verifyAccount } from '../../../src/audit/verify-journal.ts';
 import { exportAudit, listAudit, verifyAudit } from '../../wire/audit.ts';
-import { withAuditRead } from '../audit-read-limit.ts';
+import { withAuditRead, withVerificationLock } from '../audit-read-limit.ts';
 import { type Route, route, streamRoute } from '../route.ts';
-import { withVerificationLock } from '../verification-lock.ts';
 import { exportLog, readLog, toVerificationView } from './audit-view.ts';
 
 export const auditRoutes: readonly Route[] = [

@@ -8,10 +8,8 @@ import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts
 import { Failure, invalidField, notPossible } from '../../../src/kernel/failure.ts';
 import { LIMITS } from '../../../src/kernel/limits.ts';
 import { createKey, editKey, listKeys, revokeKey, rotateKey, showKey } from '../../wire/keys.ts';
-import { type ConsoleCall, executed, type Route, route } from '../route.ts';
+import { type AnyCall, executed, type Route, route } from '../route.ts';
 import { parseTimeInput } from '../user-input.ts';
-
-type AnyCall = ConsoleCall<unknown, unknown>;
 
 type AttributesBody = ValueOf<NonNullable<typeof createKey.body>>;
 

@@ -10,10 +10,8 @@ import { requestActivation, showOnboarding, withdrawActivationRequest } from '..
 import { hasCounted } from '../account-figures-store.ts';
 import type { ActivationRequest } from '../activation-request-store.ts';
 import { effectiveStatus, listOnboardingSteps, type OnboardingFacts } from '../onboarding.ts';
-import { type ConsoleCall, type Route, route } from '../route.ts';
+import { type AnyCall, type Route, route } from '../route.ts';
 import { CAPTURES_CREATED } from '../usage-summary.ts';
-
-type AnyCall = ConsoleCall<unknown, unknown>;
 
 export const onboardingRoutes: readonly Route[] = [
   route(showOnboarding, async (call) => {
@@ -89,7 +87,7 @@ async function loadFacts(
     keys,
     requests,
     owner: members.find(({ role }) => role === 'owner')?.createdAt,
-    findPayments: new Set(payments.filter(({ enabled }) => enabled).map(({ environment }) => environment)),
+    enabledIn: new Set(payments.filter(({ enabled }) => enabled).map(({ environment }) => environment)),
     hasTried: {
       call: keys.get('sandbox')?.isUsed === true,
       token: sandbox.tokens > 0 || (await hasCreated(TOKENS_CREATED)),

@@ -18,11 +18,9 @@ import { type AccountFigures, loadAccountFigures, tenantName } from '../account-
 import { translateErrors } from '../error-translation.ts';
 import { effectiveStatus } from '../onboarding.ts';
 import { toResultOrApproval } from '../operator-changes.ts';
-import { type ConsoleCall, type Route, route } from '../route.ts';
+import { type AnyCall, type Route, route } from '../route.ts';
 import { parseEnableBody, toSettingView } from './operator-payments.ts';
 import { invite, toLinkView } from './team.ts';
-
-type AnyCall = ConsoleCall<unknown, unknown>;
 
 export const operatorAccountRoutes: readonly Route[] = [
   route(listAccounts, async ({ services, now }) => {

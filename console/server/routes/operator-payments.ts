@@ -9,11 +9,10 @@ import { listActivationRequests } from '../../wire/onboarding.ts';
 import { approveActivation, declineActivation, type enablePayments, listProcessors } from '../../wire/operator.ts';
 import { loadAccountFigures } from '../account-figures-store.ts';
 import { toResultOrApproval } from '../operator-changes.ts';
-import { type ConsoleCall, type Route, route } from '../route.ts';
+import { type AnyCall, type Route, route } from '../route.ts';
 import { parseSettingInput } from '../user-input.ts';
 import { toRequestView } from './onboarding.ts';
 
-type AnyCall = ConsoleCall<unknown, unknown>;
 type EnableBody = ValueOf<NonNullable<typeof enablePayments.body>>;
 
 export const operatorPaymentRoutes: readonly Route[] = [

@@ -9,7 +9,7 @@ import { listWrappedKeys } from '../../../src/storage/wrapped-key-store.ts';
 import { INACTIVE_MS } from '../../people/inactive-users.ts';
 import { countBlockedPasswords, countInactive } from '../../people/sign-in-state-store.ts';
 import { showHealth, showKeyring } from '../../wire/operator.ts';
-import { FINDINGS, runHealthChecks } from '../health.ts';
+import { runHealthChecks } from '../health.ts';
 import { type ConsoleServices, type Route, route } from '../route.ts';
 import { listAccountNames } from './operator-payments.ts';
 
@@ -68,7 +68,6 @@ export const operatorServiceRoutes: readonly Route[] = [
         ({ expiresAt, ...check }) => ({
           ...check,
           expires_at: formatIso8601OrNull(expiresAt),
-          text: FINDINGS[check.finding],
         }),
       ),
     };

@@ -10,7 +10,7 @@ import {
   showAccountTeam,
   showOperators,
 } from '../../wire/team.ts';
-import { type ConsoleCall, type Route, route } from '../route.ts';
+import { type AnyCall, type Route, route } from '../route.ts';
 import { getAccountOfPath } from './operator-accounts.ts';
 import { createResetLink, invite, loadTeamView, toLinkView } from './team.ts';
 
@@ -49,11 +49,7 @@ export const operatorTeamRoutes: readonly Route[] = [
   ),
 ];
 
-async function revokeInvitation(
-  { services, transaction, params }: ConsoleCall<unknown, unknown>,
-  account: string,
-  name: string,
-) {
+async function revokeInvitation({ services, transaction, params }: AnyCall, account: string, name: string) {
   await services.people.invitations.revoke(transaction, account, params[name] ?? '');
   return { done: true };
 }

@@ -1,10 +1,10 @@
 import type { PaymentDetail } from '../../../src/payments/payment-queries.ts';
 import type { Capabilities } from '../../../src/payments/processor.ts';
-import type { ConsoleCall } from '../route.ts';
+import type { AnyCall } from '../route.ts';
 import { isSuspended } from '../suspended.ts';
 
 /** The scope in which a payment is searched. */
-type PaymentLookup = Pick<ConsoleCall<unknown, unknown>, 'services' | 'account' | 'tenant' | 'params'>;
+type PaymentLookup = Pick<AnyCall, 'services' | 'account' | 'tenant' | 'params'>;
 
 /**
  * Returns the payment of the path as it is now, and the capabilities of its processor; undefined when no operation may

@@ -18,7 +18,7 @@ import {
   revokeSession,
   showProfile,
 } from '../../wire/profile.ts';
-import { type ConsoleCall, type Route, route } from '../route.ts';
+import { type AnyCall, type Route, route } from '../route.ts';
 import { toSessionView } from './session.ts';
 
 export const profileRoutes: readonly Route[] = [
@@ -95,7 +95,7 @@ export const profileRoutes: readonly Route[] = [
 ];
 
 /** Returns the session of the call with the changed profile. */
-const toView = async (call: ConsoleCall<unknown, unknown>, profile: Profile) =>
+const toView = async (call: AnyCall, profile: Profile) =>
   toSessionView(call, call.session, profile, await call.services.people.team.listMembershipsOf(profile.id));
 
 const toFactorView = ({ id, kind, label, createdAt, lastUsedAt }: FactorView) => ({

@@ -23,7 +23,7 @@ import {
   stepUpByPasskey,
 } from '../../wire/session.ts';
 import { effectiveStatus } from '../onboarding.ts';
-import { type ConsoleCall, type ConsoleServices, type PublicCall, publicRoute, type Route, route } from '../route.ts';
+import { type AnyCall, type ConsoleServices, type PublicCall, publicRoute, type Route, route } from '../route.ts';
 
 type AnyPublicCall = PublicCall<unknown, unknown>;
 
@@ -95,7 +95,7 @@ async function completeSignIn(call: AnyPublicCall, proof: Proof) {
   return startSession(call, issued);
 }
 
-async function completeStepUp(call: ConsoleCall<unknown, unknown>, proof: Proof) {
+async function completeStepUp(call: AnyCall, proof: Proof) {
   const { services, session, origin } = call;
   return startSession(call, await services.people.signIn.stepUp(session, proof, origin));
 }

@@ -6,9 +6,7 @@ import type { InvitationLink } from '../../people/invitations.ts';
 import { type Authority, mayReset } from '../../people/roles.ts';
 import type { Member } from '../../people/team.ts';
 import { changeRole, inviteToTeam, removeFromTeam, resetMember, revokeInvitation, showTeam } from '../../wire/team.ts';
-import { type ConsoleCall, executed, type Route, route } from '../route.ts';
-
-type AnyCall = ConsoleCall<unknown, unknown>;
+import { type AnyCall, executed, type Route, route } from '../route.ts';
 
 export const teamRoutes: readonly Route[] = [
   route(showTeam, (call) => loadTeamView(call, call.account)),

@@ -6,7 +6,7 @@ import { truncatePans } from '../../../src/kernel/pan.ts';
 import type { TokenSearch, TokenView } from '../../../src/vault/token-queries.ts';
 import { deleteToken, listTokens, showToken, type TOKEN_SEARCHES } from '../../wire/records.ts';
 import { translateErrors } from '../error-translation.ts';
-import { type ConsoleCall, executed, type Route, route } from '../route.ts';
+import { type AnyCall, executed, type Route, route } from '../route.ts';
 
 const SEARCHES: Readonly<Record<(typeof TOKEN_SEARCHES)[number], TokenSearch['by']>> = {
   token: 'token',
@@ -48,7 +48,7 @@ async function getTokenOfPath({
   services: { tokenListing },
   tenant,
   params,
-}: Pick<ConsoleCall<unknown, unknown>, 'services' | 'tenant' | 'params'>): Promise<TokenView> {
+}: Pick<AnyCall, 'services' | 'tenant' | 'params'>): Promise<TokenView> {
   const { items } = await tokenListing.search(tenant, { by: 'token', text: params['token'] ?? '' });
   const [found] = items;
   if (found === undefined) throw new Failure('unknown_record');

@@ -13,7 +13,7 @@ const LOOPBACK = ['127.0.0.1', '::1'];
 export const listNetworksOfMachine = (address: string): readonly string[] =>
   LOOPBACK.includes(address) ? LOOPBACK : [address];
 
-export interface ParsedList {
+interface ParsedList {
   readonly rows: readonly AllowListEntry[];
   /** Numbers of the invalid lines, from 1. */
   readonly invalidLines: readonly number[];

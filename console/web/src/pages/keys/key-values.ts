@@ -72,7 +72,7 @@ export const toKeyAttributes = (values: KeyValues, now: number, current: string 
   expires_at: toExpiry(values, now, current),
 });
 
-export type AddressFault = 'address' | 'twice';
+type AddressFault = 'address' | 'twice';
 
 /** Returns what is wrong with a row of the allow-list. Empty rows are skipped when the form is sent. */
 export function findAddressFault(rows: readonly AllowListEntry[], index: number): AddressFault | undefined {

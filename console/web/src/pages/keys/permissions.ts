@@ -2,7 +2,7 @@ import { PERMISSIONS, type Permission } from '../../../../../src/accounts/permis
 
 export const GROUPS = ['tokens', 'captures', 'payments', 'proxy', 'account'] as const;
 
-export type Group = (typeof GROUPS)[number];
+type Group = (typeof GROUPS)[number];
 
 export const listPermissions = (group: Group): readonly Permission[] =>
   PERMISSIONS.filter((permission) => permission.startsWith(`${group}:`));
@@ -27,7 +27,7 @@ export const PRESETS = {
   none: [],
 } as const satisfies Record<string, readonly Permission[]>;
 
-export type Preset = keyof typeof PRESETS;
+type Preset = keyof typeof PRESETS;
 
 export const PRESET_NAMES = Object.keys(PRESETS) as readonly Preset[];
 

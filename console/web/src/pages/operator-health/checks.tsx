@@ -35,22 +35,18 @@ export function Checks({ checks }: { readonly checks: Health['checks'] }) {
   );
 }
 
-/** Returns the texts of a check; unknown findings keep the text of the service. */
+/** Returns the texts of a check. */
 function useCheckText(): (check: Check) => { readonly title: string; readonly result: string } {
   const { t, i18n } = useTranslation('health');
   const { language } = i18n;
-  return ({ finding, count, limit, expires_at, text }) => {
+  return ({ finding, count, limit, expires_at }) => {
     const [about = ''] = finding.split('-');
-    if (!i18n.exists(`health:findings.${finding}`, { count })) return { title: finding, result: text };
     const values = {
       count,
       number: formatNumber(count, language),
       limit: formatNumber(limit, language),
       when: expires_at === null ? '' : formatTime(expires_at, language, true),
     };
-    return {
-      title: t(`about.${about as 'database'}`),
-      result: t(`findings.${finding as 'database-works'}`, values),
-    };
+    return { title: t(`about.${about as 'database'}`), result: t(`findings.${finding as 'database-works'}`, values) };
   };
 }
