@@ -10,7 +10,7 @@ type KnownOutcome = keyof typeof texts.outcomes;
 /** Outcomes that have a text. */
 export const OUTCOMES = Object.keys(texts.outcomes) as readonly KnownOutcome[];
 
-const SUCCESSFUL: readonly string[] = ['success', 'accepted', 'word'];
+const SUCCESSFUL: ReadonlySet<string> = new Set(['success', 'accepted', 'confirmed'] satisfies KnownOutcome[]);
 
 const isKnown = (outcome: string): outcome is KnownOutcome => Object.hasOwn(texts.outcomes, outcome);
 
@@ -26,7 +26,7 @@ export function Outcome({ record }: { readonly record: AuditRecord }) {
     );
   return (
     <span className={classes['outcome']}>
-      <Badge tone={SUCCESSFUL.includes(outcome) ? 'quiet' : 'attention'} title={outcome}>
+      <Badge tone={SUCCESSFUL.has(outcome) ? 'quiet' : 'attention'} title={outcome}>
         {isKnown(outcome) ? t(`outcomes.${outcome}`) : <RawText>{outcome}</RawText>}
       </Badge>
     </span>
