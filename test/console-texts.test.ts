@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { ROLE_NAMES } from '../console/people/roles.ts';
 import { routes } from '../console/server/routes.ts';
@@ -56,6 +56,74 @@ describe('the texts of the console', () => {
   it('are never empty, and have no leading or trailing blanks', () => {
     for (const texts of [ENGLISH, SPANISH])
       for (const [key, text] of texts) assert.ok(text !== '' && text.trim() === text, key);
+  });
+});
+
+/** Texts that the service names: codes of failures, reasons, and values of the wire. */
+const NAMED_BY_SERVICE: readonly string[] = ['errors', 'reasons', 'status'];
+
+const WEB = join(import.meta.dirname, '..', 'console', 'web', 'src');
+const sources = globSync('**/*.{ts,tsx}', { cwd: WEB })
+  .filter((path) => !/^text.e[ns]\b/.test(path))
+  .map((path) => ({ folder: dirname(path), text: readFileSync(join(WEB, path), 'utf8') }));
+
+const readsTexts = (text: string): boolean => /useTranslation\(|i18n/.test(text);
+
+const readsNamespace = (text: string, namespace: string): boolean =>
+  text.includes(`useTranslation('${namespace}')`) ||
+  new RegExp(`['\`]${namespace}:`).test(text) ||
+  (namespace === 'shell' && text.includes('useTranslation()'));
+
+const escapePattern = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+/** Returns the keys that a source can name: by literals, and by templates, whose values are any text. */
+function listNames(source: string): { literals: string[]; templates: RegExp[] } {
+  const literals = [...source.matchAll(/'([\w:.-]+)'/g)].map(([, text = '']) => text);
+  const templates = [...source.matchAll(/`((?:[\w:.-]|\$\{[^}]*\})+)`/g)]
+    .map(([, text = '']) => text.split(/\$\{[^}]*\}/))
+    .filter((parts) => /[a-z]/i.test(parts.join('')))
+    .map((parts) => new RegExp(`^${parts.map(escapePattern).join('[\\w.-]+')}$`));
+  return { literals, templates };
+}
+
+/** Returns the keys that no page names. A page that reads an object of texts uses all of them. */
+function listUnusedKeys(namespace: string): string[] {
+  const readers = sources.filter(({ text }) => readsNamespace(text, namespace));
+  const folders = new Set([...readers.map(({ folder }) => folder), 'parts', 'session', 'api']);
+  const namers = sources.filter(({ folder, text }) => folders.has(folder) && !readsTexts(text));
+  const names = [...readers, ...namers].map(({ text }) => listNames(text));
+  const literals = new Set(names.flatMap((each) => each.literals));
+  const templates = names.flatMap((each) => each.templates);
+  const isNamed = (key: string): boolean => literals.has(key) || templates.some((template) => template.test(key));
+  const objects = readers.flatMap(({ text }) =>
+    [...text.matchAll(/t\('([\w.]+)', \{ returnObjects/g)].map(([, key = '']) => `${key}.`),
+  );
+  return leavesOf((en as Texts)[namespace] as Texts)
+    .map(([key]) => key)
+    .filter((key) => !objects.some((beginning) => key.startsWith(beginning)))
+    .filter((key) => ![key, `${namespace}:${key}`].some((each) => isNamed(each.replace(PLURAL, ''))));
+}
+
+describe('every text is used', () => {
+  const web = sources.map(({ text }) => text).join('\n');
+
+  for (const namespace of Object.keys(en).filter((each) => !NAMED_BY_SERVICE.includes(each)))
+    it(`of the namespace ${namespace}`, () => assert.deepEqual(listUnusedKeys(namespace), []));
+
+  it('of a failure', () => {
+    const others = Object.keys(en.errors).filter((code) => !Object.hasOwn(FAILURES, code));
+    assert.deepEqual(
+      others.filter((code) => !web.includes(`'${code}'`)),
+      [],
+    );
+  });
+
+  it('of a status', () => {
+    const wire = JSON.stringify(routes.map(({ data }) => data.schema));
+    assert.deepEqual(
+      Object.keys(en.status).filter((status) => !wire.includes(`"${status}"`) && !web.includes(`status="${status}"`)),
+      [],
+    );
   });
 });
 

@@ -36,7 +36,6 @@ const TONES: Readonly<Record<Status, Tone>> = {
   good: 'good',
   warning: 'attention',
   bad: 'bad',
-  success: 'good',
   locked: 'bad',
   'password-blocked': 'bad',
   disabled: 'quiet',

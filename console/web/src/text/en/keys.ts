@@ -100,7 +100,6 @@ export const keys = {
     expiryDate: 'Last day',
     create: 'Create key',
     save: 'Save changes',
-    cancel: 'Cancel',
     production: 'This is production: the key works with real cards.',
     saved: 'Key changed. It applies on every node within 5 seconds.',
     changed: 'Another user changed this key in the meantime. The current values are shown; check them and try again.',

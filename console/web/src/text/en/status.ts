@@ -28,7 +28,6 @@ export const status = {
   good: 'Passed',
   warning: 'Needs attention',
   bad: 'Problem',
-  success: 'Success',
   locked: 'Locked',
   'password-blocked': 'Password blocked',
   disabled: 'Disabled',

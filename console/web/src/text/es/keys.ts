@@ -101,7 +101,6 @@ export const keys: typeof english = {
     expiryDate: 'Último día',
     create: 'Crear clave',
     save: 'Guardar cambios',
-    cancel: 'Cancelar',
     production: 'Esto es producción: la clave funciona con tarjetas reales.',
     saved: 'Se cambió la clave. Se aplica en todos los nodos en 5 segundos.',
     changed:

@@ -29,7 +29,6 @@ export const status: typeof english = {
   good: 'Correcto',
   warning: 'Requiere atención',
   bad: 'Problema',
-  success: 'Correcto',
   locked: 'Bloqueado',
   'password-blocked': 'Contraseña bloqueada',
   disabled: 'Deshabilitado',
