@@ -28,7 +28,7 @@ export interface AccessGrant extends Grant {
 }
 
 /** Thrown with the values of the rate-limit headers. */
-export class RateLimitFailure extends Failure {
+class RateLimitFailure extends Failure {
   readonly rate: RateLimitState;
   /** The limit of an authenticated key, which its owner may know. */
   readonly isOfKey: boolean;
@@ -39,7 +39,7 @@ export class RateLimitFailure extends Failure {
   }
 }
 
-export interface RateLimits {
+interface RateLimits {
   /** Requests a second for each key; 0 is no limit. */
   readonly perKey: number;
   /** Failed authentications a minute for each address; 0 is no limit. */
@@ -47,7 +47,7 @@ export interface RateLimits {
 }
 
 /** The part of an endpoint that decides who may call it. */
-export type ApiRoute = Route & { readonly permission: Permission };
+type ApiRoute = Route & { readonly permission: Permission };
 
 /** The bucket holds the requests of two seconds. */
 const BURST_SECONDS = 2;

@@ -8,7 +8,7 @@ const LOOPBACK = ['127.0.0.0/8', '::1'];
 /** At most one log line in this time for each listener: a rejected client may return thousands of times. */
 const REPORT_INTERVAL_MS = MINUTE;
 
-export interface ConnectionLimitOptions {
+interface ConnectionLimitOptions {
   /** Concurrent connections of one address; 0 is no limit. */
   readonly perAddress: number;
   /** True when the connections of an address are not counted. */

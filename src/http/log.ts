@@ -29,7 +29,7 @@ export interface LogFields {
 }
 
 /** The fields of a request, each of a closed list or in a format that needs no escaping but that of JSON. */
-export interface RequestFields {
+interface RequestFields {
   readonly listener: string;
   readonly request_id: string;
   readonly method: string;
@@ -63,7 +63,7 @@ export interface Log {
 }
 
 /** Where lines are written: standard error, or a writer of a test. */
-export type LogTarget = { write(line: string): void };
+type LogTarget = { write(line: string): void };
 
 /** Number of lines that are written immediately, and milliseconds after which fewer are written. */
 const FLUSH_LINES = 256;

@@ -31,39 +31,30 @@ export class Metrics {
   readonly #refusedHosts: Counter<'environment' | 'processor'>;
 
   constructor(sources: MetricSources) {
-    const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry, prefix: 'cardvault_' });
     this.registry.registerMetric(this.#durations as unknown as Metric);
-    this.#failures = new Counter({
-      name: 'cardvault_failures_total',
-      help: 'Failed requests by failure code',
-      labelNames: ['listener', 'failure'],
-      registers,
-    });
-    this.#swept = new Counter({
-      name: 'cardvault_swept_records_total',
-      help: 'Records removed because their time had come',
-      labelNames: ['kind'],
-      registers,
-    });
-    this.#operations = new Counter({
-      name: 'cardvault_payment_operations_total',
-      help: 'Operations on payments by result: the status of the payment, failed, or unknown',
-      labelNames: ['environment', 'processor', 'operation', 'result'],
-      registers,
-    });
-    this.#refusedHosts = new Counter({
-      name: 'cardvault_processor_hosts_refused_total',
-      help: 'Requests that were not sent because their host is not allowed in production',
-      labelNames: ['environment', 'processor'],
-      registers,
-    });
-    this.#refusedConnections = new Counter({
-      name: 'cardvault_connections_refused_total',
-      help: 'Connections that were closed because their address had too many',
-      labelNames: ['listener'],
-      registers,
-    });
+    this.#failures = this.#newCounter('cardvault_failures_total', 'Failed requests by failure code', [
+      'listener',
+      'failure',
+    ]);
+    this.#swept = this.#newCounter('cardvault_swept_records_total', 'Records removed because their time had come', [
+      'kind',
+    ]);
+    this.#operations = this.#newCounter(
+      'cardvault_payment_operations_total',
+      'Operations on payments by result: the status of the payment, failed, or unknown',
+      ['environment', 'processor', 'operation', 'result'],
+    );
+    this.#refusedHosts = this.#newCounter(
+      'cardvault_processor_hosts_refused_total',
+      'Requests that were not sent because their host is not allowed in production',
+      ['environment', 'processor'],
+    );
+    this.#refusedConnections = this.#newCounter(
+      'cardvault_connections_refused_total',
+      'Connections that were closed because their address had too many',
+      ['listener'],
+    );
     addStateGauges(this.registry, sources);
     addProtectionGauges(this.registry, sources);
     addVerificationGauges(this.registry, sources);
@@ -92,103 +83,84 @@ export class Metrics {
   countSwept(kind: string, count: number): void {
     this.#swept.inc({ kind }, count);
   }
+
+  #newCounter<Label extends string>(name: string, help: string, labelNames: Label[]): Counter<Label> {
+    return new Counter({ name, help, labelNames, registers: [this.registry] });
+  }
+}
+
+type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
+
+/** Adds a gauge that is read at each scrape. One whose source fails has no value then; the other metrics are needed all the more. */
+function addGauge(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: string[],
+  read: () => Promise<readonly Sample[]>,
+): void {
+  new Gauge({
+    name,
+    help,
+    labelNames,
+    registers: [registry],
+    async collect() {
+      const samples = await read().catch(() => []);
+      this.reset();
+      // After a reset, a gauge without labels is 0.
+      if (labelNames.length === 0) this.remove({});
+      for (const [labels, value] of samples) this.set(labels, value);
+    },
+  });
 }
 
 /** Adds gauges of queued writes, expiries and payments in doubt. */
 function addStateGauges(registry: Registry, sources: MetricSources): void {
-  const registers = [registry];
-  new Gauge({
-    name: 'cardvault_waiting_writes',
-    help: 'Units of writes that wait for the next durable commit',
-    registers,
-    collect() {
-      this.set(sources.countWaitingWrites());
-    },
-  });
-  new Gauge({
-    name: 'cardvault_proxy_certificate_end_seconds',
-    help: 'When a certificate of an account’s proxy ends, Unix time',
-    labelNames: ['account', 'environment', 'certificate'],
-    registers,
-    async collect() {
-      this.reset();
-      // Without the database these gauges have no values, but the other metrics are needed all the more.
-      const ends = await sources.listCertificateExpiries().catch(() => []);
-      for (const { account, environment, certificate, expiresAt } of ends)
-        this.set({ account, environment, certificate }, expiresAt / 1000);
-    },
-  });
-  new Gauge({
-    name: 'cardvault_payments_doubtful',
-    help: 'Payments with an unknown outcome',
-    registers,
-    async collect() {
-      this.reset();
-      const count = await sources.countInDoubtPayments().catch(() => undefined);
-      if (count !== undefined) this.set(count);
-    },
-  });
-  new Gauge({
-    name: 'cardvault_ready',
-    help: '1 while the database takes reads and writes',
-    registers,
-    async collect() {
-      this.set((await sources.isReady()) ? 1 : 0);
-    },
-  });
+  addGauge(
+    registry,
+    'cardvault_waiting_writes',
+    'Units of writes that wait for the next durable commit',
+    [],
+    async () => [[{}, sources.countWaitingWrites()]],
+  );
+  const certificateLabels = ['account', 'environment', 'certificate'];
+  const certificateHelp = 'When a certificate of an account’s proxy ends, Unix time';
+  addGauge(registry, 'cardvault_proxy_certificate_end_seconds', certificateHelp, certificateLabels, async () =>
+    (await sources.listCertificateExpiries()).map(({ account, environment, certificate, expiresAt }) => [
+      { account, environment, certificate },
+      expiresAt / 1000,
+    ]),
+  );
+  addGauge(registry, 'cardvault_payments_doubtful', 'Payments with an unknown outcome', [], async () => [
+    [{}, await sources.countInDoubtPayments()],
+  ]);
+  addGauge(registry, 'cardvault_ready', '1 while the database takes reads and writes', [], async () => [
+    [{}, (await sources.isReady()) ? 1 : 0],
+  ]);
 }
 
 /** Adds gauges of the safeguards of records: time, rows, keys. */
 function addProtectionGauges(registry: Registry, sources: MetricSources): void {
-  const registers = [registry];
-  new Gauge({
-    name: 'cardvault_time_trusted',
-    help: '1 while the clock agrees with the time that has passed; otherwise nothing expires or is deleted',
-    registers,
-    collect() {
-      this.set(sources.isTimeTrusted() ? 1 : 0);
-    },
+  const trustHelp = '1 while the clock agrees with the time that has passed; otherwise nothing expires or is deleted';
+  addGauge(registry, 'cardvault_time_trusted', trustHelp, [], async () => [[{}, sources.isTimeTrusted() ? 1 : 0]]);
+  const alteredHelp = 'Rows that were changed in the database itself, by table';
+  addGauge(registry, 'cardvault_altered_rows', alteredHelp, ['table'], async () => {
+    const counts = await sources.countAlteredRows();
+    return MAC_TABLES.map(({ name: table }) => [{ table }, counts.get(table) ?? 0]);
   });
-  new Gauge({
-    name: 'cardvault_altered_rows',
-    help: 'Rows that were changed in the database itself, by table',
-    labelNames: ['table'],
-    registers,
-    async collect() {
-      this.reset();
-      const counts = await sources.countAlteredRows().catch(() => undefined);
-      if (counts === undefined) return;
-      for (const { name: table } of MAC_TABLES) this.set({ table }, counts.get(table) ?? 0);
-    },
-  });
-  new Gauge({
-    name: 'cardvault_sad_keys_missing',
-    help: 'Keys that captures name and that are not here: security codes and track data of those captures are lost',
-    registers,
-    async collect() {
-      this.reset();
-      const count = await sources.countMissingSadKeys().catch(() => undefined);
-      if (count !== undefined) this.set(count);
-    },
-  });
+  const missingHelp =
+    'Keys that captures name and that are not here: security codes and track data of those captures are lost';
+  addGauge(registry, 'cardvault_sad_keys_missing', missingHelp, [], async () => [
+    [{}, await sources.countMissingSadKeys()],
+  ]);
 }
 
 /** Adds gauges of the verification of the audit log. */
 function addVerificationGauges(registry: Registry, sources: MetricSources): void {
-  const registers = [registry];
-  const verifications = (name: string, help: string, measure: (stored: StoredVerification) => number): void => {
-    new Gauge({
-      name,
-      help,
-      labelNames: ['kind'],
-      registers,
-      async collect() {
-        this.reset();
-        for (const stored of await sources.listVerifications().catch(() => []))
-          this.set({ kind: stored.kind }, measure(stored));
-      },
-    });
-  };
+  const verifications = (name: string, help: string, measure: (stored: StoredVerification) => number): void =>
+    addGauge(registry, name, help, ['kind'], async () =>
+      (await sources.listVerifications()).map((stored) => [{ kind: stored.kind }, measure(stored)]),
+    );
   verifications(
     'cardvault_audit_verified',
     '1 when the last verification of the audit log found no fault',

@@ -33,7 +33,7 @@ export interface OpenApiOperation {
   readonly responses: Readonly<Record<string, { readonly description: string; readonly content: OpenApiContent }>>;
 }
 
-export interface OpenApiParameter {
+interface OpenApiParameter {
   readonly name: string;
   readonly in: 'path' | 'query' | 'header';
   readonly required: boolean;

@@ -55,7 +55,7 @@ export function readBody(
 }
 
 /** A body in the form that an endpoint reads. */
-export type ParsedBody = Pick<RouteCall, 'text' | 'body'>;
+type ParsedBody = Pick<RouteCall, 'text' | 'body'>;
 
 /** Throws `malformed_json`, `malformed_xml`, `invalid_field`, `FieldMismatch`. */
 export const parseBody = ({ body: field, text }: Pick<Route, 'body' | 'text'>, body: Buffer): ParsedBody =>

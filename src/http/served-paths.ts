@@ -10,7 +10,7 @@ interface Served {
 }
 
 /** A path of a listener with the methods that it serves. */
-export interface ServedPath {
+interface ServedPath {
   readonly path: string;
   readonly family: Family;
   /** In the order of their routes. */

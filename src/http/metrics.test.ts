@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Metrics } from './metrics.ts';
+
+test('a gauge whose source fails has no value, and the others are served', async () => {
+  let isAway = false;
+  const count = async (): Promise<number> => {
+    if (isAway) throw new Error('the database is away');
+    return 3;
+  };
+  const metrics = new Metrics({
+    countWaitingWrites: () => 1,
+    isReady: async () => !isAway,
+    isTimeTrusted: () => true,
+    listCertificateExpiries: async () => [],
+    countInDoubtPayments: count,
+    listVerifications: async () => [],
+    countAlteredRows: async () => new Map([['accounts', await count()]]),
+    countMissingSadKeys: count,
+  });
+  const samples = async (): Promise<string[]> =>
+    (await metrics.registry.metrics())
+      .split('\n')
+      .filter((line) => /^cardvault_(waiting|ready|payments_doubtful|altered|sad_keys)/.test(line));
+  const own = (lines: readonly string[]): string[] =>
+    lines.filter((line) => !line.startsWith('cardvault_altered_rows'));
+  const first = await samples();
+  assert.deepEqual(own(first), [
+    'cardvault_waiting_writes 1',
+    'cardvault_payments_doubtful 3',
+    'cardvault_ready 1',
+    'cardvault_sad_keys_missing 3',
+  ]);
+  assert.ok(first.includes('cardvault_altered_rows{table="accounts"} 3'));
+  isAway = true;
+  assert.deepEqual(await samples(), ['cardvault_waiting_writes 1', 'cardvault_ready 0']);
+});
