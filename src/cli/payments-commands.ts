@@ -7,9 +7,15 @@ import type { ActivationView } from '../payments/payment-activations.ts';
 import { listInDoubtPayments } from '../payments/payment-queries.ts';
 import { PaymentRepository } from '../payments/payment-repository.ts';
 import { asOperator, type CliContext, withCore } from './context.ts';
-import { invalidOption, resolveTenant, type TenantOptions, withTenantOptions } from './options.ts';
+import {
+  collectSetting,
+  invalidOption,
+  resolveSettings,
+  resolveTenant,
+  type TenantOptions,
+  withTenantOptions,
+} from './options.ts';
 import { formatDetails, formatTable, printResult } from './output.ts';
-import { collectSetting, resolveSettings } from './setting-options.ts';
 
 interface EnableOptions extends TenantOptions {
   readonly processor?: string;

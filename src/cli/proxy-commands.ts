@@ -4,9 +4,17 @@ import type { ProxyConfiguration } from '../proxy/proxy-configuration.ts';
 import type { ConfigurationChanges } from '../proxy/proxy-configurations.ts';
 import { SETTING_NAMES } from '../proxy/settings.ts';
 import { asOperator, type CliContext, withCore } from './context.ts';
-import { parseOverlap, resolveTenant, type TenantOptions, withTenantOptions } from './options.ts';
+import {
+  collectSetting,
+  parseOverlap,
+  readFileOption,
+  readSecretFile,
+  resolveSettings,
+  resolveTenant,
+  type TenantOptions,
+  withTenantOptions,
+} from './options.ts';
 import { formatDetails, printResult, UsageError } from './output.ts';
-import { collectSetting, readFileOption, readSecretFile, resolveSettings } from './setting-options.ts';
 
 interface ConfigureOptions extends TenantOptions {
   readonly processorPublicKey?: string;

@@ -75,7 +75,7 @@ type BeginResult =
   | { readonly boundTo: string };
 
 /** Adds to the counters of a tenant. */
-export interface UsageCounters {
+interface UsageCounters {
   note(tenant: Tenant, counter: string, by?: number): void;
 }
 

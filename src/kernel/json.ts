@@ -29,7 +29,7 @@ export const isJsonObject = (value: unknown): value is { [key: string]: Json } =
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isRawJSON(value);
 
 /** The position in the text of each member's value of the outermost object, as [start, end). */
-export type Spans = ReadonlyMap<string, readonly [number, number]>;
+type Spans = ReadonlyMap<string, readonly [number, number]>;
 
 /** A string that is a value, not a key. */
 export interface TextValue {
