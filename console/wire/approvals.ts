@@ -8,30 +8,30 @@ import { define, done, orNull } from './definition.ts';
 /** The result of a change that may need approval: exactly one of the two members is set. */
 export const resultOrApproval = <T>(field: Field<T>) =>
   object({
-    approval: output.nullableText('Id of the request for approval; then nothing was changed'),
+    approval: output.nullableText('Id of the requested approval; the change was not made'),
     result: orNull(field),
   });
 
 const approval = object({
   id: output.text('Id'),
-  environment: output.oneOf(ENVIRONMENTS, 'Where'),
+  environment: output.oneOf(ENVIRONMENTS, 'Environment'),
   /** The `dualControl` name of the call. */
-  action: output.text('What is to be done'),
+  action: output.text('The change'),
   /** Names and values; never a secret. */
-  summary: output.list(object({ name: output.text('What'), value: output.text('Value') }), 'What it would change'),
+  summary: output.list(object({ name: output.text('Name'), value: output.text('Value') }), 'Effect of the change'),
   /** Above 0 in lists alone: an approver reads every line first. */
   more_lines: output.integer('Number of further lines of the summary'),
-  status: output.oneOf(APPROVAL_STATUSES, 'How far it is'),
-  requested_by: output.text('Name of who asked'),
+  status: output.oneOf(APPROVAL_STATUSES, 'Status'),
+  requested_by: output.text('Name of the requester'),
   /** Names are not unique. */
-  requested_by_email: output.nullableText('E-mail address of who asked; null for who is no member any more'),
-  by_operator: output.bool('An operator asked; it takes effect as soon as it is approved'),
-  is_yours: output.bool('The caller asked'),
+  requested_by_email: output.nullableText('Email address of the requester; null after the end of the membership'),
+  by_operator: output.bool('An operator requested it; it takes effect with its approval'),
+  is_yours: output.bool('The caller requested it'),
   may_decide: output.bool('The caller may approve or decline it'),
-  decided_by: output.nullableText('Name of who decided'),
-  decided_by_email: output.nullableText('E-mail address of who decided, in the same way'),
-  created_at: output.time('When it was asked'),
-  expires_at: output.time('After that it is void'),
+  decided_by: output.nullableText('Name of the user who decided'),
+  decided_by_email: output.nullableText('Email address of the approver, in the same way'),
+  created_at: output.time('Time of the request'),
+  expires_at: output.time('End of its validity'),
 });
 
 /** Lists approvals with the first lines of their summaries. */
@@ -55,7 +55,7 @@ export const approve = define({
   path: '/api/accounts/:account/approvals/:id/approve',
   access: 'approvals:decide',
   stepUp: true,
-  data: object({ executed: output.bool('It took effect now, because an operator asked for it') }),
+  data: object({ executed: output.bool('It took effect now, because an operator requested it') }),
 });
 
 export const decline = define({
@@ -80,7 +80,7 @@ export const executeApproval = define({
   path: '/api/accounts/:account/approvals/:id/execute',
   access: 'approvals:read',
   stepUp: true,
-  data: object({ action: output.text('What was done'), result: output.json('The answer of the call itself') }),
+  data: object({ action: output.text('Action'), result: output.json('Data of the executed call') }),
 });
 
 const dualControlQuestionPath = '/api/accounts/:account/dual-control-question';
@@ -91,8 +91,8 @@ export const showDualControlQuestion = define({
   path: dualControlQuestionPath,
   access: 'account:settings',
   data: object({
-    is_asked: output.bool('Whether production changes take two people has not been decided, and can be'),
-    is_recommended: output.bool('Yes is the suggested answer, because keys of the account may read cards'),
+    is_asked: output.bool('Two-person approval in production is not decided, and can be'),
+    is_recommended: output.bool('Two-person approval is suggested, because keys of the account may read cards'),
   }),
 });
 
@@ -101,7 +101,7 @@ export const answerDualControlQuestion = define({
   path: dualControlQuestionPath,
   access: 'account:settings',
   stepUp: true,
-  body: object({ dual_control: bool('Changes in production take two people from now on') }),
+  body: object({ dual_control: bool('Changes in production need two-person approval from now on') }),
   data: object({ done }),
 });
 
@@ -112,6 +112,6 @@ export const setDualControl = define({
   access: 'account:settings',
   stepUp: true,
   dualControl: 'account.settings',
-  body: object({ dual_control: bool('Changes in production take two people') }),
-  data: resultOrApproval(object({ dual_control: output.bool('As it is now') })),
+  body: object({ dual_control: bool('Changes in production need two-person approval') }),
+  data: resultOrApproval(object({ dual_control: output.bool('Present setting') })),
 });

@@ -8,13 +8,13 @@ const filterText = (what: string) => optional(plainText(LIMITS.auditFilterCharac
 
 const filter = {
   action: filterText('Action, or its beginning, as key.'),
-  actor: filterText('Id or name of who acted'),
+  actor: filterText('Id or name of the actor'),
   target: filterText('Id of a record'),
-  outcome: filterText('success, or why not'),
-  environment: filterText('production, sandbox, or none for what belongs to neither'),
+  outcome: filterText('success, or the reason of the failure'),
+  environment: filterText('production, sandbox, or none'),
   from: filterText('ISO 8601, from then on'),
   to: filterText('ISO 8601, before'),
-  cursor: optional(anyString('Where the page before ended')),
+  cursor: optional(anyString('Cursor of the previous page')),
 };
 
 const page = object({
@@ -22,30 +22,30 @@ const page = object({
     object({
       lane: output.integer('Chain'),
       sequence: output.integer('Number in the chain'),
-      at: output.time('When'),
+      at: output.time('Time'),
       environment: output.text('Environment; empty without one'),
-      action: output.text('What was done'),
-      outcome: output.text('success, or why not'),
+      action: output.text('Action'),
+      outcome: output.text('success, or the reason of the failure'),
       actor_type: output.text('key, person, operator, service or unknown'),
       actor_id: output.nullableText('Id'),
-      actor_name: output.nullableText('Name then'),
+      actor_name: output.nullableText('Name at that time'),
       actor_source: output.nullableText('How the name of an operator of a command is known: setting or os-user'),
-      address: output.nullableText('From where'),
+      address: output.nullableText('Address of the client'),
       request_id: output.nullableText('Request'),
       targets: output.texts('Records concerned'),
-      detail: output.list(object({ name: output.text('What'), value: output.text('Value') }), 'More'),
-      hash: output.text('Of the chain here'),
+      detail: output.list(object({ name: output.text('Name'), value: output.text('Value') }), 'Detail'),
+      hash: output.text('Hash of the chain at this record'),
     }),
     'Newest first',
   ),
-  next: output.nullableText('Where to look on; null at the end'),
-  searched_back_to: output.nullableTime('How far the search has looked; null when it reached the end'),
+  next: output.nullableText('Cursor of the next page; null at the end'),
+  searched_back_to: output.nullableTime('Time back to which the search has read; null at the end'),
 });
 
 const verification = object({
-  ok: output.bool('Every record is in order'),
-  records: output.integer('Records found in order'),
-  fault: output.nullableExplanation('What the first fault is, and where it lies'),
+  ok: output.bool('The log is intact'),
+  records: output.integer('Intact records'),
+  fault: output.nullableExplanation('First fault and its place'),
 });
 
 /** A search text may be a card number by mistake, so it is sent in the body and not in the URL. */

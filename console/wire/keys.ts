@@ -11,30 +11,27 @@ const keyFields = {
   name: output.text('Name'),
   description: output.text('Description'),
   prefix: output.text('Readable beginning of the key'),
-  permissions: output.list(output.oneOf(PERMISSIONS, 'One'), 'What it may do'),
+  permissions: output.list(output.oneOf(PERMISSIONS, 'One'), 'Permissions'),
   state: output.oneOf(
     ['active', 'ending', 'expired', 'revoked', 'altered'] as const,
     'ending: rotated, and works until the overlap ends. altered: changed in the database itself, so refused; it can only be revoked, and what is shown of it is not what was set',
   ),
   successor: output.nullableText('Id of the key that replaces it'),
-  created_at: output.time('When it was made'),
-  expires_at: output.nullableTime('When it ends'),
-  revoked_at: output.nullableTime('When it was revoked'),
-  last_used_at: output.nullableTime('When it was used last, within a minute'),
-  revision: output.integer('Goes along with a change, so that two people do not undo each other'),
+  created_at: output.time('Time of creation'),
+  expires_at: output.nullableTime('Expiry'),
+  revoked_at: output.nullableTime('Time of the revocation'),
+  last_used_at: output.nullableTime('Last use, within a minute'),
+  revision: output.integer('Sent with a change, so that concurrent changes conflict'),
 };
 
 const listedKey = object({
   ...keyFields,
-  networks: output.integer('From how many addresses and networks it may be used'),
+  networks: output.integer('Number of addresses and networks in the allow-list'),
 });
 
 const key = object({
   ...keyFields,
-  allow_list: output.list(
-    object({ cidr: output.text('Address or network'), note: output.text('Why it is there') }),
-    'Where it may be used from',
-  ),
+  allow_list: output.list(object({ cidr: output.text('Address or network'), note: output.text('Note') }), 'Allow-list'),
 });
 
 const attributes = {
@@ -44,14 +41,14 @@ const attributes = {
   allow_list: list(
     object({
       cidr: plainText(LIMITS.allowListNoteCharacters, 'Address or network'),
-      note: optional(plainText(LIMITS.allowListNoteCharacters, 'Why it is there')),
+      note: optional(plainText(LIMITS.allowListNoteCharacters, 'Note')),
     }),
     { min: 0, max: LIMITS.allowListEntries },
   ),
-  expires_at: optional(plainText(LIMITS.timeCharacters, 'ISO 8601; absent: it does not end')),
+  expires_at: optional(plainText(LIMITS.timeCharacters, 'ISO 8601; absent: no expiry')),
 };
 
-const issued = object({ key, secret: output.text('The key itself; shown this one time') });
+const issued = object({ key, secret: output.text('The key, which is shown once') });
 
 const keys = '/api/accounts/:account/:environment/keys';
 
@@ -60,9 +57,9 @@ export const listKeys = define({
   path: keys,
   access: 'keys:read',
   data: object({
-    keys: output.list(listedKey, 'All that work and the newest of the others, newest first'),
+    keys: output.list(listedKey, 'Active keys and the newest of the others, newest first'),
     /** For the allow-list of a new key. */
-    your_address: output.text('Where the caller comes from'),
+    your_address: output.text('Address of the caller'),
   }),
 });
 
@@ -92,7 +89,7 @@ export const editKey = define({
   stepUp: true,
   dualControl: 'key.edit',
   largeBody: true,
-  body: object({ ...attributes, revision: integer({ min: 1, max: Number.MAX_SAFE_INTEGER }, 'As it was read') }),
+  body: object({ ...attributes, revision: integer({ min: 1, max: Number.MAX_SAFE_INTEGER }, 'Value that was read') }),
   data: resultOrApproval(object({ key })),
 });
 
@@ -102,7 +99,9 @@ export const rotateKey = define({
   access: 'keys:write',
   stepUp: true,
   dualControl: 'key.rotate',
-  body: object({ overlap_minutes: integer({ min: 0, max: LIMITS.overlapMinutes }, 'How long the old key stays good') }),
+  body: object({
+    overlap_minutes: integer({ min: 0, max: LIMITS.overlapMinutes }, 'Overlap, during which the old key is valid'),
+  }),
   data: resultOrApproval(issued),
 });
 

@@ -17,15 +17,15 @@ export const STEPS = [
 
 const request = object({
   id: output.text('Id'),
-  environment: output.oneOf(ENVIRONMENTS, 'Where'),
-  processor: output.text('Which processor'),
-  note: output.text('What the merchant wrote'),
-  status: output.oneOf(['requested', 'approved', 'declined', 'withdrawn'] as const, 'How far it is'),
-  decision_note: output.text('What the operator wrote'),
-  requested_by: output.text('Name of who asked'),
-  decided_by: output.nullableText('Name of who decided'),
-  created_at: output.time('When it was asked'),
-  decided_at: output.nullableTime('When it was decided'),
+  environment: output.oneOf(ENVIRONMENTS, 'Environment'),
+  processor: output.text('Processor'),
+  note: output.text('Note of the merchant'),
+  status: output.oneOf(['requested', 'approved', 'declined', 'withdrawn'] as const, 'Status'),
+  decision_note: output.text('Note of the operator'),
+  requested_by: output.text('Name of the requester'),
+  decided_by: output.nullableText('Name of the user who decided'),
+  created_at: output.time('Time of the request'),
+  decided_at: output.nullableTime('Time of the decision'),
 });
 
 export const showOnboarding = define({
@@ -36,14 +36,14 @@ export const showOnboarding = define({
     account: object({
       id: output.text('Id'),
       name: output.text('Name'),
-      status: output.oneOf(STATUSES, 'How far it is'),
-      created_at: output.time('When it was made'),
+      status: output.oneOf(STATUSES, 'Status'),
+      created_at: output.time('Time of creation'),
     }),
     steps: output.list(
       object({
         step: output.oneOf(STEPS, 'In the order of the interface'),
         state: output.oneOf(['done', 'waiting', 'open'] as const, 'waiting: another user has to act'),
-        at: output.nullableTime('When it was done, where that is known'),
+        at: output.nullableTime('Time of completion, where it is known'),
       }),
       'In order',
     ),
@@ -56,16 +56,16 @@ export const showOnboarding = define({
     }),
     payments: output.list(
       object({
-        environment: output.oneOf(ENVIRONMENTS, 'Where'),
+        environment: output.oneOf(ENVIRONMENTS, 'Environment'),
         enabled: output.bool('Payments are enabled'),
-        processor: output.nullableText('By which processor'),
+        processor: output.nullableText('Processor'),
       }),
       'Both environments',
     ),
     requests: output.list(request, 'Requests for activation, newest first'),
     processors: output.list(
       object({ name: output.text('Name'), is_simulator: output.bool('Moves no money') }),
-      'To choose from',
+      'Processors of the service',
     ),
   }),
 });
@@ -76,9 +76,9 @@ export const requestActivation = define({
   access: 'activation:request',
   stepUp: true,
   body: object({
-    environment: oneOf(ENVIRONMENTS, 'Where'),
-    processor: plainText(LIMITS.processorNameCharacters, 'Which processor'),
-    note: optional(plainText(LIMITS.noteCharacters, 'Anything the operator should know')),
+    environment: oneOf(ENVIRONMENTS, 'Environment'),
+    processor: plainText(LIMITS.processorNameCharacters, 'Processor'),
+    note: optional(plainText(LIMITS.noteCharacters, 'Note for the operator')),
   }),
   data: object({ id: output.text('Id') }),
 });
@@ -97,8 +97,8 @@ export const listActivationRequests = define({
   access: 'operate',
   data: object({
     requests: output.list(
-      object({ account: output.text('Id of the account'), account_name: output.text('Its name'), request }),
-      'Open ones first, then the newest',
+      object({ account: output.text('Id of the account'), account_name: output.text('Name of the account'), request }),
+      'Pending first, then the newest',
     ),
   }),
 });

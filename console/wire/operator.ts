@@ -9,37 +9,37 @@ import { define, done, orNull } from './definition.ts';
 
 const setting = object({
   name: output.text('Name'),
-  description: object({ en: output.text('What it decides, in English'), es: output.text('In Spanish') }),
-  value: output.nullableText('As set; null: not set, or secret'),
+  description: object({ en: output.text('Description in English'), es: output.text('Description in Spanish') }),
+  value: output.nullableText('Value; null: not set, or secret'),
   is_set: output.bool('A value is set'),
-  default_value: output.nullableText('In force when not set'),
-  expected: output.explanation('What it can be'),
-  is_required: output.bool('Nothing works without it'),
+  default_value: output.nullableText('Default value'),
+  expected: output.explanation('Accepted values'),
+  is_required: output.bool('Payments need it'),
   is_secret: output.bool('Never shown'),
 });
 
 const payments = object({
-  environment: output.oneOf(ENVIRONMENTS, 'Where'),
+  environment: output.oneOf(ENVIRONMENTS, 'Environment'),
   enabled: output.bool('Payments are enabled'),
-  processor: output.nullableText('By which processor'),
+  processor: output.nullableText('Processor'),
   is_altered: output.bool(
     'What was enabled was changed in the database itself: no payment is taken until it is enabled again',
   ),
-  settings: output.list(setting, 'Of the enabled processor'),
+  settings: output.list(setting, 'Settings of the enabled processor'),
 });
 
 const account = {
   id: output.text('Id'),
   name: output.text('Name'),
-  status: output.oneOf(STATUSES, 'How far it is'),
+  status: output.oneOf(STATUSES, 'Status'),
   is_altered: output.bool(
     'Its row was changed in the database itself: it counts as suspended, and its name is not certain',
   ),
-  created_at: output.time('When it was made'),
-  people: output.integer('People who belong to it'),
-  sandbox_keys: output.integer('Keys that work in the sandbox'),
-  production_keys: output.integer('Keys that work in production'),
-  open_requests: output.integer('Requests for activation that wait'),
+  created_at: output.time('Time of creation'),
+  people: output.integer('Members'),
+  sandbox_keys: output.integer('Active keys in the sandbox'),
+  production_keys: output.integer('Active keys in production'),
+  open_requests: output.integer('Pending requests for payments'),
   sandbox_processor: output.nullableText('Null: payments are not enabled'),
   production_processor: output.nullableText('Null: payments are not enabled'),
 };
@@ -58,11 +58,11 @@ export const createAccount = define({
   stepUp: true,
   body: object({
     name: plainText(LIMITS.accountNameCharacters, 'Name'),
-    owner_email: optional(plainText(LIMITS.emailCharacters, 'Who gets an invitation to own it')),
+    owner_email: optional(plainText(LIMITS.emailCharacters, 'Recipient of the invitation of the first owner')),
   }),
   data: object({
     id: output.text('Id'),
-    invitation: orNull(object({ url: output.text('Shown this one time'), expires_at: output.time('When it ends') })),
+    invitation: orNull(object({ url: output.text('Shown once'), expires_at: output.time('Expiry') })),
   }),
 });
 
@@ -100,17 +100,17 @@ export const resumeAccount = define({
 });
 
 const enableFields = {
-  processor: plainText(LIMITS.processorNameCharacters, 'Which processor'),
+  processor: plainText(LIMITS.processorNameCharacters, 'Processor'),
   settings: optional(
     list(
       object({
         name: plainText(LIMITS.proxySettingCharacters, 'Name'),
-        value: optional(plainText(LIMITS.processorSettingCharacters, 'Absent: no longer set')),
+        value: optional(plainText(LIMITS.processorSettingCharacters, 'Absent: removes the value')),
       }),
       { min: 0, max: 100 },
     ),
   ),
-  force: optional(bool('Take the simulator in production')),
+  force: optional(bool('Allow the simulator in production')),
 };
 
 /** Merges the settings into the configured ones, as `cardvault payments enable` does. */
@@ -141,7 +141,7 @@ export const approveActivation = define({
   largeBody: true,
   body: object({
     ...enableFields,
-    decision_note: optional(plainText(LIMITS.noteCharacters, 'What the merchant should know')),
+    decision_note: optional(plainText(LIMITS.noteCharacters, 'Note for the merchant')),
   }),
   data: resultOrApproval(object({ done })),
 });
@@ -150,7 +150,7 @@ export const declineActivation = define({
   method: 'POST',
   path: '/api/operator/accounts/:id/activation-requests/:request/decline',
   access: 'operate',
-  body: object({ decision_note: plainText(LIMITS.noteCharacters, 'Why') }),
+  body: object({ decision_note: plainText(LIMITS.noteCharacters, 'Reason') }),
   data: object({ done }),
 });
 
@@ -163,17 +163,17 @@ export const listProcessors = define({
       object({
         name: output.text('Name'),
         is_simulator: output.bool('Moves no money'),
-        settings: output.list(setting, 'All there are; values are null'),
+        settings: output.list(setting, 'All settings; values are null'),
         sandbox_accounts: output.integer('Accounts that use it in the sandbox'),
         production_accounts: output.integer('Accounts that use it in production'),
       }),
-      'All there are',
+      'All of them',
     ),
     in_doubt: output.list(
       object({
         account: output.text('Id of the account'),
-        account_name: output.text('Its name'),
-        environment: output.oneOf(ENVIRONMENTS, 'Where'),
+        account_name: output.text('Name of the account'),
+        environment: output.oneOf(ENVIRONMENTS, 'Environment'),
         id: output.text('transaction_id of the payment'),
         processor: output.text('Processor'),
         operation: output.nullableText('transaction_id that is in doubt'),
@@ -195,11 +195,11 @@ export const showKeyring = define({
       object({
         account: output.text('Id of the account; empty: of a whole environment'),
         environment: output.text('production, sandbox or service'),
-        purpose: output.text('What it is for'),
-        versions: output.integer('Versions so far'),
-        newest_at: output.time('When the newest was made'),
-        used: output.integer('Seals set aside of the newest'),
-        limit: output.integer('At which the next version takes over'),
+        purpose: output.text('Purpose'),
+        versions: output.integer('Number of versions'),
+        newest_at: output.time('Time of creation of the newest version'),
+        used: output.integer('Reserved seals of the newest version'),
+        limit: output.integer('Seals after which the next version is used'),
       }),
       'Every key that wraps or seals',
     ),
@@ -247,27 +247,27 @@ export const showHealth = define({
     schema: output.integer('Version of the schema'),
     started_at: output.time('When this process started'),
     now: output.time("The service's time"),
-    waiting_writes: output.integer('Writes that wait for the disk'),
-    memory_mib: output.integer('Of this process'),
+    waiting_writes: output.integer('Queued writes'),
+    memory_mib: output.integer('Memory of this process'),
     in_doubt_payments: output.integer('Payments whose outcome is not known'),
-    certificate_expires_at: output.nullableTime('Of the listeners'),
+    certificate_expires_at: output.nullableTime('Expiry of the certificate of the listeners'),
     proxy_certificates: output.list(
       object({
         account: output.text('Id of the account'),
-        account_name: output.text('Its name'),
-        environment: output.oneOf(ENVIRONMENTS, 'Where'),
+        account_name: output.text('Name of the account'),
+        environment: output.oneOf(ENVIRONMENTS, 'Environment'),
         which: output.text('merchant or processor'),
-        expires_at: output.time('When it ends'),
+        expires_at: output.time('Expiry'),
       }),
-      'The next to end first',
+      'Earliest expiry first',
     ),
     checks: output.list(
       object({
         finding: output.oneOf(FINDINGS, 'Subject and result of the check'),
-        state: output.oneOf(['good', 'warning', 'bad'] as const, 'How it is'),
-        count: output.integer('How many it is about; 0 where it counts nothing'),
-        limit: output.integer('As many as there can be; 0 where there is no limit'),
-        expires_at: output.nullableTime('When what it is about ends'),
+        state: output.oneOf(['good', 'warning', 'bad'] as const, 'Severity'),
+        count: output.integer('Number of affected items; 0 where the finding counts nothing'),
+        limit: output.integer('Limit of the count; 0 without a limit'),
+        expires_at: output.nullableTime('Expiry of the affected item'),
       }),
       'In order',
     ),

@@ -4,17 +4,17 @@ import { define, orNull } from './definition.ts';
 
 /** Usage within a period. */
 const figures = {
-  tokens: output.integer('Tokens made'),
-  captures: output.integer('Captures made'),
-  payments: output.integer('Payments begun'),
+  tokens: output.integer('Tokens created'),
+  captures: output.integer('Captures created'),
+  payments: output.integer('Payments started'),
   approved: output.integer('Payments approved'),
   not_approved: output.integer('Payments declined, or failed at the processor'),
-  requests: output.integer('Requests answered'),
-  refused: output.integer('Answered 4xx'),
-  failed: output.integer('Answered 5xx'),
+  requests: output.integer('Requests'),
+  refused: output.integer('Responses 4xx'),
+  failed: output.integer('Responses 5xx'),
   /** Upper bound of the latency bucket; one more than LIMITS.longestTimeCountedMs for the unbounded bucket. */
-  median_ms: orNull(output.integer('Half were answered within')),
-  p95_ms: orNull(output.integer('95 of 100 were answered within')),
+  median_ms: orNull(output.integer('Median latency')),
+  p95_ms: orNull(output.integer('95th percentile of the latency')),
 };
 
 /** Returns the usage of an account in one environment. */
@@ -26,15 +26,15 @@ export const showOverview = define({
   data: object({
     totals: object({
       tokens: output.integer('Tokens in the vault'),
-      captures: output.integer('Captures alive'),
-      payments: output.integer('Payments ever'),
+      captures: output.integer('Active captures'),
+      payments: output.integer('Payments'),
       in_doubt: output.integer('Payments whose outcome is not known'),
     }),
     /** The last change of each kind in the last 30 days. */
     operator_changes: output.list(
       object({
         action: output.oneOf(OPERATOR_CHANGES, 'What an operator changed, as the audit log calls it'),
-        at: output.time('When it took effect'),
+        at: output.time('Time of the change'),
       }),
       'Newest first',
     ),
@@ -44,7 +44,7 @@ export const showOverview = define({
     before: object(figures),
     points: output.list(
       object({ at: output.time('Beginning of the hour or day'), ...figures }),
-      'In order, none left out',
+      'In the order of time, without gaps',
     ),
   }),
 });

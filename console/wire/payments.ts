@@ -29,16 +29,16 @@ const summary = {
   id: output.text('transaction_id'),
   type: orNull(output.oneOf(PAYMENT_TYPES, 'Type; null when the record cannot be opened')),
   status: output.oneOf(STATUSES, 'Status'),
-  reason: output.nullableText('Why it was declined or failed'),
-  amount: output.text('Asked for'),
+  reason: output.nullableText('Reason of a decline or failure'),
+  amount: output.text('Requested amount'),
   currency: output.text('Currency'),
   card: output.text('Truncated card number'),
-  reference_code: output.nullableText("Caller's reference"),
+  reference_code: output.nullableText("Merchant's reference"),
   processor: output.text('Processor'),
-  refund: output.oneOf(['none', 'part', 'whole'] as const, 'How much of what was collected was given back'),
+  refund: output.oneOf(['none', 'part', 'whole'] as const, 'Refunded share of the collected amount'),
   is_in_doubt: output.bool('The outcome of an operation is not known'),
   is_altered: output.bool('The record cannot be opened: it was changed in the database; amounts and card are empty'),
-  created_at: output.time('When it was started'),
+  created_at: output.time('Start'),
 };
 
 const text = (what: string) => optional(plainText(LIMITS.referenceCodeCharacters, what));
@@ -58,51 +58,51 @@ export const listPayments = define({
     reference_code: text('Reference, exactly'),
     last_four: text('Last four digits of the card'),
     id: text('transaction_id, or the id of the processor; with it the other filters are ignored'),
-    in_doubt: optional(oneOf(['yes'] as const, 'Only those whose outcome is not known')),
+    in_doubt: optional(oneOf(['yes'] as const, 'Only payments in doubt')),
     from: text('ISO 8601, from then on'),
     to: text('ISO 8601, before'),
-    cursor: optional(anyString('Where the page before ended')),
+    cursor: optional(anyString('Cursor of the previous page')),
   }),
   data: object({
     payments: output.list(object(summary), 'Newest first'),
-    next: output.nullableText('Where to look on; null at the end'),
-    searched_back_to: output.nullableTime('How far the search has looked; null when it reached the end'),
+    next: output.nullableText('Cursor of the next page; null at the end'),
+    searched_back_to: output.nullableTime('Time back to which the search has read; null at the end'),
   }),
 });
 
 const operation = object({
   id: output.text('transaction_id of the operation'),
-  type: output.oneOf(OPERATION_TYPES, 'What was done'),
-  state: output.oneOf(['in_progress', 'accepted', 'refused'] as const, 'How it went'),
+  type: output.oneOf(OPERATION_TYPES, 'Action'),
+  state: output.oneOf(['in_progress', 'accepted', 'refused'] as const, 'Outcome'),
   amount: output.text('Of the operation'),
-  reference_code: output.nullableText("Caller's reference"),
+  reference_code: output.nullableText("Merchant's reference"),
   status_after: output.nullableText('Status of the payment afterwards'),
-  reason: output.nullableText('Why not'),
+  reason: output.nullableText('Reason of a decline or failure'),
   response_code: output.nullableText("Processor's response code"),
   approval_code: output.nullableText('Approval code'),
   processor_id: output.nullableText("Processor's id"),
   reconciliation_id: output.nullableText('For reconciliation'),
   avs: output.nullableText('Address verification'),
-  created_at: output.time('When it was started'),
+  created_at: output.time('Start'),
 });
 
 const payment = object({
   ...summary,
   authorized_amount: output.text('Authorized'),
   collected_amount: output.text('Collected'),
-  refunded_amount: output.text('Given back'),
-  token: output.nullableText('Token that was made of the card'),
-  expires_at: output.nullableTime('When the clock ends it'),
+  refunded_amount: output.text('Refunded'),
+  token: output.nullableText('Token of the card'),
+  expires_at: output.nullableTime('Expiry'),
   operations: output.list(operation, 'In the order of time'),
   /** Operations that the payment allows now, whatever the role of the caller. */
   can: object({
     capture: output.bool('Capture'),
-    capture_in_parts: output.bool('Less than all'),
+    capture_in_parts: output.bool('Partial capture'),
     refund: output.bool('Refund'),
     void: output.bool('Void'),
     /** Decimal text. */
-    capturable: output.text('What can be captured'),
-    refundable: output.text('What can be refunded'),
+    capturable: output.text('Amount that can be captured'),
+    refundable: output.text('Amount that can be refunded'),
   }),
   /** Sent back with an operation, so that a stale page starts nothing twice. */
   expected_operations: output.integer('Operations started so far'),
@@ -116,10 +116,10 @@ export const showPayment = define({
 });
 
 const operationFields = {
-  expected_operations: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'As it was read'),
+  expected_operations: integer({ min: 0, max: Number.MAX_SAFE_INTEGER }, 'Value that was read'),
   reference_code: text('Reference'),
 };
-const amount = optionalNotNull(plainText(LIMITS.referenceCodeCharacters, 'As 12.50; absent: all that is left'));
+const amount = optionalNotNull(plainText(LIMITS.referenceCodeCharacters, 'As 12.50; absent: the remaining amount'));
 
 const path = '/api/accounts/:account/:environment/payments/:id';
 

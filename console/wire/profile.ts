@@ -14,23 +14,23 @@ export const showProfile = define({
       object({
         id: output.text('Id'),
         kind: output.oneOf(['totp', 'passkey'] as const, 'Authenticator app, or passkey'),
-        label: output.text('What the person calls a passkey; empty for an app'),
-        created_at: output.time('When it was added'),
-        last_used_at: output.nullableTime('When it was used last'),
+        label: output.text('Name of a passkey; empty for an app'),
+        created_at: output.time('Time at which it was added'),
+        last_used_at: output.nullableTime('Last use'),
       }),
       'Second factors',
     ),
-    recovery_codes_left: output.integer('How many are unused'),
+    recovery_codes_left: output.integer('Number of unused codes'),
     sessions: output.list(
       object({
         id: output.text('Id'),
-        is_current: output.bool('This one'),
-        address: output.text('Where it was started from'),
-        agent: output.text('The browser, as it calls itself'),
-        created_at: output.time('When it was started'),
-        last_active_at: output.time('When it was used last, within half a minute'),
+        is_current: output.bool('The session of the caller'),
+        address: output.text('Address at the sign-in'),
+        agent: output.text('User agent'),
+        created_at: output.time('Start'),
+        last_active_at: output.time('Last use, within half a minute'),
       }),
-      'Sessions, this one first',
+      'Sessions, that of the caller first',
     ),
   }),
 });
@@ -49,7 +49,7 @@ export const changeEmail = define({
   path: '/api/profile/email',
   access: 'person',
   stepUp: true,
-  body: object({ email: plainText(LIMITS.emailCharacters, 'E-mail address') }),
+  body: object({ email: plainText(LIMITS.emailCharacters, 'Email address') }),
   data: session,
 });
 
@@ -58,7 +58,7 @@ export const changePassword = define({
   path: '/api/profile/password',
   access: 'person',
   stepUp: true,
-  body: object({ current: secret('The present password'), password: secret('The new one') }),
+  body: object({ current: secret('Present password'), password: secret('New password') }),
   data: object({ done }),
 });
 
@@ -119,7 +119,7 @@ export const createRecoveryCodes = define({
   path: '/api/profile/recovery-codes',
   access: 'person',
   stepUp: true,
-  data: object({ recovery_codes: output.texts('Each is good once; those from before are not any more') }),
+  data: object({ recovery_codes: output.texts('Each is valid once; they replace the earlier ones') }),
 });
 
 export const revokeSession = define({

@@ -9,7 +9,7 @@ const keyTraits = {
   fingerprint: output.text('SHA-256 of the public key, hexadecimal'),
   bits: output.integer('Length'),
   /** Set for a pending key. */
-  from: output.nullableTime('From when it is used; null: now'),
+  from: output.nullableTime('Start of its use; null: active'),
 };
 
 const keyView = object(keyTraits);
@@ -20,28 +20,28 @@ const privateKeyView = object({ ...keyTraits, public_key: output.text('Its publi
 const certificateView = object({
   fingerprint: output.text('SHA-256, hexadecimal'),
   subject: output.text('Subject'),
-  expires_at: output.time('When it ends'),
+  expires_at: output.time('Expiry'),
   pem: output.text('PEM'),
-  from: output.nullableTime('From when it is used; null: now'),
+  from: output.nullableTime('Start of its use; null: active'),
 });
 
 const configuration = object({
-  processor_public_keys: output.list(keyView, 'In use, then the one that waits'),
-  merchant_private_keys: output.list(privateKeyView, 'In use, then the one that waits'),
-  merchant_certificates: output.list(certificateView, 'In use, then the one that waits'),
+  processor_public_keys: output.list(keyView, 'Active, then pending'),
+  merchant_private_keys: output.list(privateKeyView, 'Active, then pending'),
+  merchant_certificates: output.list(certificateView, 'Active, then pending'),
   settings: output.list(
     object({
       name: output.text('Name'),
-      description: output.text('What it decides'),
+      description: output.text('Description'),
       is_set: output.bool('A value is set'),
       /** Null when not set, or secret. */
       value: output.nullableText('As set'),
-      default_value: output.nullableText('In force when not set'),
-      expected: output.explanation('What it can be'),
-      choices: output.texts('The words it can be; none when it is not one of some words'),
+      default_value: output.nullableText('Default value'),
+      expected: output.explanation('Accepted values'),
+      choices: output.texts('Accepted words; empty for free text'),
       is_secret: output.bool('Never shown'),
     }),
-    'All there are',
+    'All of them',
   ),
 });
 
@@ -68,12 +68,14 @@ export const configureProxy = define({
       list(
         object({
           name: plainText(LIMITS.proxySettingCharacters, 'Name'),
-          value: optional(plainText(LIMITS.proxySettingCharacters, 'Absent: no longer set')),
+          value: optional(plainText(LIMITS.proxySettingCharacters, 'Absent: removes the value')),
         }),
         { min: 0, max: 100 },
       ),
     ),
-    overlap_minutes: optional(integer({ min: 0, max: LIMITS.overlapMinutes }, 'How long what is in use stays in use')),
+    overlap_minutes: optional(
+      integer({ min: 0, max: LIMITS.overlapMinutes }, 'Overlap, during which the active value is used'),
+    ),
   }),
   data: resultOrApproval(configuration),
 });
@@ -94,21 +96,21 @@ export const tryPayload = define({
   access: 'workbench:use',
   largeBody: true,
   body: object({
-    kind: oneOf(['jose', 'wssec', 'hash'] as const, 'Which endpoint'),
+    kind: oneOf(['jose', 'wssec', 'hash'] as const, 'Endpoint'),
     hash_type: optional(oneOf(['SHA256', 'SHA384', 'SHA512'] as const, 'For hash')),
-    payload: anyText(LIMITS.workbenchPayloadCharacters, 'As it would be sent'),
+    payload: anyText(LIMITS.workbenchPayloadCharacters, 'Body of the request'),
   }),
   data: object({
-    status: output.integer('As the endpoint would answer'),
+    status: output.integer('Status of the response'),
     /** The body of the endpoint's response. */
     response: output.text('JSON text'),
     error: orNull(
       object({
         code: output.text('Code of the failure'),
-        explanation: output.nullableExplanation('Line and column are of the payload'),
-        field: output.nullableText('Where, as the endpoint would name it'),
+        explanation: output.nullableExplanation('Line and column of the payload'),
+        field: output.nullableText('Field of the failure'),
       }),
     ),
-    duration_ms: output.integer('How long it took'),
+    duration_ms: output.integer('Duration'),
   }),
 });

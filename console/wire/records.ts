@@ -5,7 +5,7 @@ import { define, done, orNull } from './definition.ts';
 
 /** Tokens and captures, with truncated card numbers. */
 
-const cursor = optional(anyString('Where the page before ended'));
+const cursor = optional(anyString('Cursor of the previous page'));
 const next = output.nullableText('Where the next page begins; null at the end');
 
 const token = object({
@@ -16,8 +16,8 @@ const token = object({
   name: output.nullableText('Cardholder'),
   expiration: output.nullableText('MM/YYYY'),
   tags: output.texts('Tags'),
-  created_by: output.text('The key that made it, as it was called then'),
-  created_at: output.time('When'),
+  created_by: output.text('Name of the creating key at that time'),
+  created_at: output.time('Time of creation'),
   is_altered: output.bool('The record cannot be opened: it was changed in the database'),
 });
 
@@ -30,7 +30,7 @@ export const listTokens = define({
   access: 'tokens:read',
   allowedWhileSuspended: true,
   body: object({
-    by: optional(oneOf(TOKEN_SEARCHES, 'What to look for; all when absent')),
+    by: optional(oneOf(TOKEN_SEARCHES, 'Kind of the search; absent: all tokens')),
     value: optional(plainText(LIMITS.tagCharacters, 'The token, the tag, four digits, or six to eight')),
     cursor,
   }),
@@ -59,8 +59,8 @@ const capture = {
   has_sad: output.bool('A cvv or track 2 is stored'),
   amount: output.integer('Amount as it was sent'),
   currency: output.text('Currency'),
-  created_at: output.time('When it was made'),
-  expires_at: output.time('When it ends'),
+  created_at: output.time('Time of creation'),
+  expires_at: output.time('Expiry'),
   is_altered: output.bool('The record cannot be opened: it was changed in the database'),
 };
 

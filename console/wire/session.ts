@@ -12,36 +12,36 @@ export const LANGUAGES = ['en', 'es'] as const;
 export const secret = (description: string) => anyText(LIMITS.passwordCharacters, description);
 /** A code of an authenticator app, or a recovery code. */
 export const code = anyText(LIMITS.signInCodeCharacters, 'Six digits of an authenticator app, or a recovery code');
-export const label = plainText(LIMITS.factorLabelCharacters, 'What the person calls it');
+export const label = plainText(LIMITS.factorLabelCharacters, 'Name of the passkey');
 export const language = oneOf(LANGUAGES, 'Language of the console');
-const email = plainText(LIMITS.emailCharacters, 'E-mail address');
+const email = plainText(LIMITS.emailCharacters, 'Email address');
 /** PublicKeyCredential in the JSON form of WebAuthn. */
 export const credential = anyObject('PublicKeyCredential as JSON');
 export const passkeyOptions = object({ options: output.json('Options for the browser') });
 
-const csrfToken = output.text('Goes along with every change, in the header x-csrf-token');
+const csrfToken = output.text('Sent with every change, in the header x-csrf-token');
 
 const membership = object({
   account: output.text('Id of the account'),
-  name: output.text('Its name'),
-  status: output.oneOf(STATUSES, 'How far it is'),
-  role: output.oneOf(ROLE_NAMES, 'What the person is there'),
-  capabilities: output.list(output.oneOf(CAPABILITIES, 'One'), 'What the person may do there'),
-  dual_control: output.bool('Changes in production take two people'),
+  name: output.text('Name of the account'),
+  status: output.oneOf(STATUSES, 'Status'),
+  role: output.oneOf(ROLE_NAMES, 'Role of the user'),
+  capabilities: output.list(output.oneOf(CAPABILITIES, 'One'), 'Capabilities of the user'),
+  dual_control: output.bool('Changes in production need two-person approval'),
 });
 
 export const session = object({
   person: object({
-    id: output.text('Id of the person'),
+    id: output.text('Id of the user'),
     name: output.text('Name'),
-    email: output.text('E-mail address'),
+    email: output.text('Email address'),
     language: output.oneOf(LANGUAGES, 'Language of the console'),
   }),
-  is_operator: output.bool('Looks after the service'),
-  memberships: output.list(membership, 'Accounts that the person belongs to'),
+  is_operator: output.bool('The user is an operator'),
+  memberships: output.list(membership, 'Memberships'),
   csrf_token: csrfToken,
-  idle_seconds: output.integer('After so long without a call the session ends'),
-  expires_at: output.time('When it ends whatever happens'),
+  idle_seconds: output.integer('Inactivity after which the session expires'),
+  expires_at: output.time('Absolute expiry'),
   stepped_up_until: output.nullableTime('Until when sensitive actions need no further confirmation'),
 });
 
@@ -59,20 +59,15 @@ export const showSession = define({
   path: '/api/session',
   access: 'public',
   data: object({
-    stage: output.oneOf(['signed-out', 'password-given', 'enrolling', 'signed-in'] as const, 'How far the sign-in is'),
-    methods: output.list(
-      output.oneOf(['totp', 'passkey', 'recovery'] as const, 'One'),
-      'Second factors to choose from',
-    ),
+    stage: output.oneOf(['signed-out', 'password-given', 'enrolling', 'signed-in'] as const, 'Stage of the sign-in'),
+    methods: output.list(output.oneOf(['totp', 'passkey', 'recovery'] as const, 'One'), 'Available second factors'),
     csrf_token: output.nullableText('For the next step, at any stage; null without a session'),
     session: orNull(session),
     environments: output.list(
-      object({ name: output.oneOf(ENVIRONMENTS, 'One'), url: output.text('Base address of the interface there') }),
-      'Where the interface is served',
+      object({ name: output.oneOf(ENVIRONMENTS, 'One'), url: output.text('Base address') }),
+      'Addresses of the interface',
     ),
-    authority: output.nullableText(
-      'Certificate for clients to trust, PEM; null where the operator brought one of their own',
-    ),
+    authority: output.nullableText('CA certificate for clients to trust, PEM; null with a certificate of the operator'),
     version: output.text('Version of the service'),
   }),
 });
@@ -83,7 +78,10 @@ export const signIn = define({
   access: 'public',
   body: object({ email, password: secret('Password') }),
   data: object({
-    methods: output.list(output.oneOf(['totp', 'passkey', 'recovery'] as const, 'One'), 'To go on with'),
+    methods: output.list(
+      output.oneOf(['totp', 'passkey', 'recovery'] as const, 'One'),
+      'Second factors of the next step',
+    ),
     csrf_token: csrfToken,
   }),
 });
@@ -116,12 +114,12 @@ export const showInvitation = define({
   access: 'public',
   body: object({ invitation }),
   data: object({
-    kind: output.oneOf(['invite', 'reset'] as const, 'To join, or to have a new password and second factor'),
-    account_name: output.nullableText('Account to join; null for operators'),
-    role: orNull(output.oneOf(ROLE_NAMES, 'Role there')),
-    email: output.nullableText('Whom it is for; null when the person is to say'),
-    is_known: output.bool('The person has a sign-in already, and accepts once signed in'),
-    expires_at: output.time('When the link ends'),
+    kind: output.oneOf(['invite', 'reset'] as const, 'Invitation, or credential reset'),
+    account_name: output.nullableText('Account; null for operators'),
+    role: orNull(output.oneOf(ROLE_NAMES, 'Role in the account')),
+    email: output.nullableText('Email address of the recipient; null when the user enters it'),
+    is_known: output.bool('The user exists, and accepts after sign-in'),
+    expires_at: output.time('Expiry of the link'),
   }),
 });
 
@@ -137,16 +135,16 @@ export const enroll = define({
   access: 'public',
   body: object({
     invitation,
-    name: optional(plainText(LIMITS.nameCharacters, 'Name; needed by who is new')),
+    name: optional(plainText(LIMITS.nameCharacters, 'Name of a new user')),
     email: optional(email),
-    password: secret('The new password'),
+    password: secret('New password'),
     language: optional(language),
   }),
   data: object({ totp, csrf_token: csrfToken }),
 });
 
 const completedEnrollment = object({
-  recovery_codes: output.texts('Each is good once; shown this one time'),
+  recovery_codes: output.texts('Each is valid once, and shown once'),
   session,
 });
 

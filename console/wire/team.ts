@@ -7,11 +7,11 @@ import { define, done, orNull } from './definition.ts';
 
 /** Members of an account, operators, and invitations. */
 
-const email = plainText(LIMITS.emailCharacters, 'E-mail address');
+const email = plainText(LIMITS.emailCharacters, 'Email address');
 
 const link = object({
-  url: output.text('The link to pass on; shown this one time'),
-  expires_at: output.time('When it ends'),
+  url: output.text('The link, which is shown once'),
+  expires_at: output.time('Expiry'),
 });
 
 const team = object({
@@ -19,28 +19,28 @@ const team = object({
     object({
       id: output.text('Id'),
       name: output.text('Name'),
-      email: output.text('E-mail address'),
+      email: output.text('Email address'),
       role: output.oneOf(ROLE_NAMES, 'Role'),
       is_you: output.bool('The caller'),
-      sign_in: output.oneOf(SIGN_IN_STATUSES, 'Whether the person can sign in'),
-      locked_until: output.nullableTime('When the last lock after failed sign-ins ends; null without one'),
+      sign_in: output.oneOf(SIGN_IN_STATUSES, 'Status of the sign-in'),
+      locked_until: output.nullableTime('End of the last lock after failed sign-ins; null without one'),
       /** When false, only an operator may. */
-      may_reset: output.bool('The caller may make a new way in for this person'),
-      last_active_at: output.nullableTime('When a session of the person was used last; null without a session'),
-      joined_at: output.time('When the person joined'),
+      may_reset: output.bool('The caller may create a credential reset link for this user'),
+      last_active_at: output.nullableTime('Last activity of a session; null without a session'),
+      joined_at: output.time('Start of the membership'),
     }),
     'People',
   ),
   invitations: output.list(
     object({
       id: output.text('Id'),
-      email: output.nullableText('Whom it is for'),
+      email: output.nullableText('Email address of the recipient'),
       /** Set for a credential reset. */
-      person: output.nullableText('Of a new way in: the name of the person whom it is for'),
-      role: orNull(output.oneOf(ROLE_NAMES, 'Role; null for a new way in')),
-      invited_by: output.text('Who invited'),
-      created_at: output.time('When'),
-      expires_at: output.time('When the link ends'),
+      person: output.nullableText('Name of the user of a credential reset'),
+      role: orNull(output.oneOf(ROLE_NAMES, 'Role; null for a credential reset')),
+      invited_by: output.text('Name of the inviting user'),
+      created_at: output.time('Time of creation'),
+      expires_at: output.time('Expiry of the link'),
     }),
     'Open invitations',
   ),
