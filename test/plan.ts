@@ -32,7 +32,7 @@ const FAST =
 
 /** Files of one process share the loaded sources. A file that starts processes or measures has one of its own. */
 const SHARED_PROCESS = [
-  { files: IN_BROWSER, atMost: 6 },
+  { files: IN_BROWSER, atMost: 10 },
   { files: /^(src|console|test\/(interface|console|processors))\//, atMost: 24 },
   { files: /^test\/(whole|storage|contracts)\//, atMost: 3 },
 ];

@@ -2,25 +2,23 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { whyNoChromium } from '../fixtures/chromium.ts';
-import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import type { TestBrowser, Visitor } from './browser.ts';
 import { assertNoSideways, LOOKS, SIZES } from './looks.ts';
-import { type SeededService, startSeededService } from './seeded-service.ts';
+import type { SeededService } from './seeded-service.ts';
+import { shareService } from './shared-service.ts';
 import { headed, type Stop, seededUsers, settled, stopsIn, visit, visitWithin, type Who } from './tour.ts';
 import { untilPasses } from './until-passes.ts';
 
 describe('the accessibility of every page', { skip: whyNoChromium() }, () => {
+  const shared = shareService();
   let filled: SeededService;
   let browser: TestBrowser;
   const visitors = new Map<Who, Visitor>();
   before(async () => {
-    filled = await startSeededService();
-    browser = await openBrowser(filled.service.ports.console);
+    ({ seeded: filled, browser } = await shared.open());
   });
   afterEach(() => browser.check());
-  after(async () => {
-    await browser?.close();
-    await filled?.service.stop();
-  });
+  after(() => shared.close());
 
   const visitorOf = async (who: Who): Promise<Visitor> => {
     const visitor = visitors.get(who) ?? (await seededUsers(filled)[who].visit(browser));
@@ -59,6 +57,14 @@ describe('the accessibility of every page', { skip: whyNoChromium() }, () => {
         }
       });
     });
+
+  it('the sign-in page: its policy and its accessibility', async () => {
+    const { page, checkAccessibility } = await browser.newVisitor();
+    const answer = await page.goto('/');
+    assert.match((await answer?.allHeaders())?.['content-security-policy'] ?? '', /default-src 'none'/);
+    await headed(page, 'Sign in');
+    await checkAccessibility();
+  });
 });
 
 /** The names that a screen reader uses. */

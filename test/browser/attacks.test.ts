@@ -5,15 +5,17 @@ import { showSession } from '../../console/wire/session.ts';
 import { newClient, type UserClient } from '../console/console-client.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import type { TestService } from '../fixtures/test-service.ts';
-import { openBrowser, type TestBrowser } from './browser.ts';
+import type { TestBrowser } from './browser.ts';
 import { type HostileSite, startHostileSite } from './hostile-site.ts';
 import { visitAs } from './member.ts';
+import { shareService } from './shared-service.ts';
 import { enterCode, enterPassword, newCode, signIn, signOut } from './sign-in-steps.ts';
-import { startVictim, type Victim } from './victim.ts';
+import { newVictim, type Victim } from './victim.ts';
 
 const COOKIE = '__Host-cardvault-session';
 
 describe('attacks on the console, in the browser', { skip: whyNoChromium() }, () => {
+  const shared = shareService();
   let victim: Victim;
   let service: TestService;
   let account: string;
@@ -22,9 +24,9 @@ describe('attacks on the console, in the browser', { skip: whyNoChromium() }, ()
   let site: HostileSite;
 
   before(async () => {
-    victim = await startVictim();
-    ({ service, account, vera } = victim);
-    browser = await openBrowser(service.ports.console);
+    ({ service, browser } = await shared.open());
+    victim = await newVictim(service);
+    ({ account, vera } = victim);
     site = await startHostileSite(service);
   });
   afterEach(async () => {
@@ -32,9 +34,8 @@ describe('attacks on the console, in the browser', { skip: whyNoChromium() }, ()
     await browser.endVisits();
   });
   after(async () => {
-    await browser?.close();
     site?.stop();
-    await service?.stop();
+    await shared.close();
   });
 
   const cookieIn = async (page: Page): Promise<string> =>

@@ -7,7 +7,7 @@ const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-prac
 export async function accessibilityViolations(session: CDPSession): Promise<string[]> {
   const run = `axe.run(document, { runOnly: ${JSON.stringify(TAGS)}, resultTypes: ['violations'] })`;
   // Injected as by a debugger: the content security policy of the page blocks foreign scripts.
-  await evaluate(session, `globalThis.axe ??= (() => { ${axe.source}; return globalThis.axe; })(); undefined`);
+  if ((await evaluate(session, 'typeof axe')) === 'undefined') await evaluate(session, `(() => { ${axe.source} })()`);
   const { violations } = (await evaluate(session, run)) as AxeResults;
   return violations.map(({ id, impact, help, nodes }) =>
     [

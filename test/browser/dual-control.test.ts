@@ -2,14 +2,16 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { ApprovalRequired } from '../../src/accounts/change-control.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
-import { startTestService, type TestService } from '../fixtures/test-service.ts';
-import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import type { TestService } from '../fixtures/test-service.ts';
+import type { TestBrowser, Visitor } from './browser.ts';
 import { type Member, newMember } from './member.ts';
+import { shareService } from './shared-service.ts';
 import { button } from './sign-in-steps.ts';
 import { moveTo } from './tour.ts';
 
 /** The question of dual control, and the approval of an operator's change, as owners see them. */
 describe('dual control, in the browser', { skip: whyNoChromium() }, () => {
+  const shared = shareService();
   let service: TestService;
   let browser: TestBrowser;
   let visitor: Visitor;
@@ -17,8 +19,7 @@ describe('dual control, in the browser', { skip: whyNoChromium() }, () => {
   let ana: Member;
 
   before(async () => {
-    service = await startTestService();
-    browser = await openBrowser(service.ports.console);
+    ({ service, browser } = await shared.open());
     account = await service.newAccount('Corner shop');
     ana = await newMember(service, { account, role: 'owner', name: 'Ana', email: 'ana@example.com' });
     await newMember(service, { account, role: 'developer', name: 'Ben', email: 'ben@example.com' });
@@ -26,10 +27,7 @@ describe('dual control, in the browser', { skip: whyNoChromium() }, () => {
     visitor = await ana.visit(browser);
   });
   afterEach(() => browser.check());
-  after(async () => {
-    await browser?.close();
-    await service?.stop();
-  });
+  after(() => shared.close());
 
   const question = () => visitor.page.getByRole('alert').filter({ hasText: 'Require two-person approval' });
 

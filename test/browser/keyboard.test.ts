@@ -3,28 +3,27 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { formatJoinUrl } from '../../console/cli.ts';
 import { OPERATOR } from '../../console/people/roles.ts';
+import { editProfile } from '../../console/wire/profile.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
-import { isLong } from '../scope.ts';
-import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
-import { type SeededService, startSeededService } from './seeded-service.ts';
+import { inScope, isLong } from '../scope.ts';
+import type { TestBrowser, Visitor } from './browser.ts';
+import type { SeededService } from './seeded-service.ts';
+import { shareService } from './shared-service.ts';
 import { headed, settled, visit, visitWithin } from './tour.ts';
 import { untilPasses } from './until-passes.ts';
 
 describe('the console without a mouse, and its dialogs', { skip: whyNoChromium() }, () => {
+  const shared = shareService();
   let filled: SeededService;
   let browser: TestBrowser;
   let owner: Visitor;
   before(async () => {
-    filled = await startSeededService();
-    browser = await openBrowser(filled.service.ports.console);
+    ({ seeded: filled, browser } = await shared.open());
     owner = await filled.harbour.owner.visit(browser);
     await visit(owner.page, `/a/${filled.harbour.account}/sandbox/keys`);
   });
   afterEach(() => browser.check());
-  after(async () => {
-    await browser?.close();
-    await filled?.service.stop();
-  });
+  after(() => shared.close());
 
   const account = (): string => `/a/${filled.harbour.account}`;
 
@@ -203,7 +202,10 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
     await visit(member.page, '/profile');
     await member.page.getByRole('button', { name: /Your menu$/ }).click();
     await member.page.getByRole('menuitemradio', { name: 'Español' }).click();
-    const headings = { overview: 'Resumen', payments: 'Pagos', tokens: 'Tokens', captures: 'Capturas' };
+    const headings = inScope<Readonly<Record<string, string>>>({
+      usual: { payments: 'Pagos' },
+      long: { overview: 'Resumen', payments: 'Pagos', tokens: 'Tokens', captures: 'Capturas' },
+    });
     for (const [part, heading] of Object.entries(headings)) {
       await visitWithin(member.page, `${account()}/sandbox/${part}`);
       await headed(member.page, heading);
@@ -213,6 +215,7 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
       await untilPasses(async () => assert.equal(await member.page.evaluate(sideways), 0, part));
     }
     await member.page.locator('html[lang="es"]').waitFor();
+    await harbour.analyst.call(editProfile, {}, { language: 'en' });
   });
 });
 

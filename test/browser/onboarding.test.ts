@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { formatJoinUrl } from '../../console/cli.ts';
+import { type STEPS, showOnboarding } from '../../console/wire/onboarding.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
+import { pathOf } from '../console/console-client.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { luhnPan, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
@@ -10,6 +12,8 @@ import { Memory } from './memory.ts';
 import { approve, askFor, goTo, goToNews, makeKey, step, stepOf } from './onboarding-steps.ts';
 import { button, followLink, saveRecoveryCodes, saveSecret, setUpAuthenticatorApp } from './sign-in-steps.ts';
 import { untilPasses } from './until-passes.ts';
+
+type Onboarding = { readonly steps: readonly { readonly step: string; readonly state: string }[] };
 
 const PASSWORD = 'seven lamps over quiet water';
 const CARDS = [luhnPan('411111'), luhnPan('555555'), luhnPan('400000'), luhnPan('222300')] as const;
@@ -65,15 +69,20 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     });
   const accepted = ({ status, text }: TestResponse): void => assert.equal(status, 200, text);
   /** The service stores the use of keys every few seconds, and counts records again every minute. */
-  async function untilDone(title: string): Promise<void> {
+  async function untilDone(name: (typeof STEPS)[number], title: string): Promise<void> {
+    const { page } = owner;
+    const [, account = ''] = /\/a\/([^/]+)/.exec(page.url()) ?? [];
+    const path = pathOf(showOnboarding, { params: { account } });
     service.advance(MINUTE);
-    await goTo(owner.page, 'Onboarding');
     await eventually(async () => {
-      const { page } = owner;
-      await page.reload();
-      await page.getByRole('progressbar').waitFor();
-      return stepOf(owner.page, title).getByText('Done', { exact: true }).isVisible();
+      const { steps } = (await page.evaluate(
+        (from) => fetch(from).then((answer) => answer.json()),
+        path,
+      )) as Onboarding;
+      return steps.some((each) => each.step === name && each.state === 'done');
     });
+    await goToNews(page, 'Onboarding');
+    await step(page, title, 'Done');
   }
 
   part('the first operator opens the link of the start screen, and enrolls with an authenticator app', async () => {
@@ -193,7 +202,7 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
 
   part('the owner creates a key for production, and after its first call the account is live', async () => {
     const { page } = owner;
-    await untilDone('Test in the sandbox');
+    await untilDone('sandbox_tested', 'Test in the sandbox');
     const tried = stepOf(owner.page, 'Test in the sandbox').getByRole('img', { name: 'done', exact: true });
     await untilPasses(async () => assert.equal(await tried.count(), 4));
     await stepOf(page, 'Go live').getByText('Production payments: enabled').waitFor();
@@ -203,7 +212,7 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     const body = { chd: [chd], tags: [], scheme: 1 };
     assert.equal((await send(keys.sandbox, '/v1/tokenization/simple', body, 'production')).status, 403);
     accepted(await send(keys.production, '/v1/tokenization/simple', body, 'production'));
-    await untilDone('Go live');
+    await untilDone('live', 'Go live');
     await page.getByText('Your account is live').waitFor();
     await page.getByText('6 of 6 done').first().waitFor();
     await page.getByText('Live', { exact: true }).waitFor();

@@ -2,21 +2,22 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { dialogOf, notice, press } from './actions.ts';
-import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import type { TestBrowser, Visitor } from './browser.ts';
 import { Memory } from './memory.ts';
 import { CARDS } from './seed-data.ts';
-import { type SeededService, startSeededService } from './seeded-service.ts';
+import type { SeededService } from './seeded-service.ts';
+import { shareService } from './shared-service.ts';
 import { headed, settled, visit, visitWithin } from './tour.ts';
 
 /** The main task of each operator page, executed once. */
 describe('the pages of operators', { skip: whyNoChromium() }, () => {
+  const shared = shareService();
   let filled: SeededService;
   let browser: TestBrowser;
   let operator: Visitor;
   let memory: Memory;
   before(async () => {
-    filled = await startSeededService();
-    browser = await openBrowser(filled.service.ports.console);
+    ({ seeded: filled, browser } = await shared.open());
     operator = await filled.operator.visit(browser);
     memory = new Memory(operator.page);
     await visit(operator.page, '/operator/accounts');
@@ -25,10 +26,7 @@ describe('the pages of operators', { skip: whyNoChromium() }, () => {
     await memory.readMemory();
     browser.check();
   });
-  after(async () => {
-    await browser?.close();
-    await filled?.service.stop();
-  });
+  after(() => shared.close());
 
   const open = async (path: string, heading: string): Promise<Page> => {
     await visitWithin(operator.page, path);

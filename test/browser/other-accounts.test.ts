@@ -6,14 +6,16 @@ import { pathOf, type UserClient } from '../console/console-client.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import type { TestService } from '../fixtures/test-service.ts';
 import { inScope } from '../scope.ts';
-import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import type { TestBrowser, Visitor } from './browser.ts';
 import { visitAs } from './member.ts';
 import { Memory } from './memory.ts';
+import { shareService } from './shared-service.ts';
 import { signOut } from './sign-in-steps.ts';
 import { moveTo, visit } from './tour.ts';
-import { MARK, startVictim, type Victim } from './victim.ts';
+import { MARK, newVictim, type Victim } from './victim.ts';
 
 describe('records of other accounts, in the browser', { skip: whyNoChromium() }, () => {
+  const shared = shareService();
   let service: TestService;
   let account: string;
   let vera: UserClient;
@@ -25,18 +27,15 @@ describe('records of other accounts, in the browser', { skip: whyNoChromium() },
   const responses: Response[] = [];
 
   before(async () => {
-    ({ service, account, vera, mallory, mallorys, ids } = await startVictim());
-    browser = await openBrowser(service.ports.console);
+    ({ service, browser } = await shared.open());
+    ({ account, vera, mallory, mallorys, ids } = await newVictim(service));
   });
   afterEach(() => browser.check());
-  after(async () => {
-    await browser?.close();
-    await service?.stop();
-  });
+  after(() => shared.close());
 
   const signedIn = async (person: UserClient, path = '/'): Promise<Visitor> => {
     const visitor = await visitAs(person, browser);
-    visitor.page.context().on('response', (response) => {
+    visitor.page.on('response', (response) => {
       if (response.url().startsWith(`${browser.origin}/api/`)) responses.push(response);
     });
     await visit(visitor.page, path);

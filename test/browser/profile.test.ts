@@ -3,10 +3,11 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { newPerson, type UserClient } from '../console/console-client.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
-import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import type { TestService } from '../fixtures/test-service.ts';
 import { totp } from '../fixtures/totp.ts';
-import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import type { TestBrowser, Visitor } from './browser.ts';
 import { visitAs } from './member.ts';
+import { shareService } from './shared-service.ts';
 import { button, enterCode, enterPassword, newCode, signOut } from './sign-in-steps.ts';
 import { visitWithin } from './tour.ts';
 
@@ -15,6 +16,7 @@ const EXPECTED = /^403: POST .*\/api\/sign-in(\/code)?$|^400: POST .*\/api\/prof
 
 /** The tasks of users in their profile: one scenario, in order. */
 describe('a profile, in the browser', { skip: whyNoChromium() }, () => {
+  const shared = shareService();
   let service: TestService;
   let browser: TestBrowser;
   let visitor: Visitor;
@@ -24,8 +26,7 @@ describe('a profile, in the browser', { skip: whyNoChromium() }, () => {
   const now = { email: '', totpSecret: '' };
 
   before(async () => {
-    service = await startTestService();
-    browser = await openBrowser(service.ports.console);
+    ({ service, browser } = await shared.open());
     account = await service.newAccount('Corner shop');
     ana = await newPerson(service, account, 'owner', 'Ana');
     Object.assign(now, { email: ana.email, totpSecret: ana.totpSecret });
@@ -37,10 +38,7 @@ describe('a profile, in the browser', { skip: whyNoChromium() }, () => {
     browser.check();
     visitor.errors.checkRefusals(EXPECTED);
   });
-  after(async () => {
-    await browser?.close();
-    await service?.stop();
-  });
+  after(() => shared.close());
 
   const dialog = () => page.getByRole('dialog');
   const closed = (): Promise<void> => dialog().waitFor({ state: 'hidden' });

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { whyNoChromium } from '../fixtures/chromium.ts';
-import { openBrowser, type TestBrowser } from './browser.ts';
-import { type SeededService, startSeededService } from './seeded-service.ts';
+import type { TestBrowser } from './browser.ts';
+import type { SeededService } from './seeded-service.ts';
+import { shareService } from './shared-service.ts';
 import { headed, moveTo, seededUsers, visit, visitWithin, type Who } from './tour.ts';
 
 const ROLES = ['owner', 'developer', 'analyst', 'auditor'] as const;
@@ -45,20 +46,17 @@ const isTried = (role: Role, roles: readonly Role[]): boolean =>
   role === roles.at(-1) || role === ROLES.find((each) => !roles.includes(each));
 
 describe('the pages of a role', { skip: whyNoChromium() }, () => {
+  const shared = shareService();
   let filled: SeededService;
   let browser: TestBrowser;
   before(async () => {
-    filled = await startSeededService();
-    browser = await openBrowser(filled.service.ports.console);
+    ({ seeded: filled, browser } = await shared.open());
   });
   afterEach(async () => {
     browser.check();
     await browser.endVisits();
   });
-  after(async () => {
-    await browser?.close();
-    await filled?.service.stop();
-  });
+  after(() => shared.close());
 
   const open = async (who: Who, path: string): Promise<Page> => {
     const { page } = await seededUsers(filled)[who].visit(browser);

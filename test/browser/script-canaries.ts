@@ -6,7 +6,7 @@ import { inviteToTeam } from '../../console/wire/team.ts';
 import { PERMISSIONS } from '../../src/accounts/permission.ts';
 import { buildAuditEntry } from '../../src/audit/audit.ts';
 import { newClient } from '../console/console-client.ts';
-import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import type { TestResponse, TestService } from '../fixtures/test-service.ts';
 import { order, PAYMENTS } from '../interface/payment-requests.ts';
 import { CAPTURES, capture, card, cards, TOKENIZE, VISA } from '../interface/vault-requests.ts';
 import { type Member, newMember } from './member.ts';
@@ -26,9 +26,8 @@ const asEmail = (name: string): string =>
 /** Returns the form in which a page shows a text that is only text. */
 export const displayedCanary = (name: string): string => `canary('${name}')`;
 
-/** A service in which every text that others can write holds a script. */
-export interface ServiceWithScripts {
-  readonly service: TestService;
+/** An account in which every text that others can write holds a script, and an operator of that kind. */
+export interface AccountWithScripts {
   readonly account: string;
   readonly owner: Member;
   readonly operator: Member;
@@ -41,8 +40,7 @@ export interface ServiceWithScripts {
 const BY_TEST = { actor: { type: 'operator', name: 'test' } } as const;
 const LOCAL = '127.0.0.0/8';
 
-export async function startServiceWithScripts(): Promise<ServiceWithScripts> {
-  const service = await startTestService();
+export async function newAccountWithScripts(service: TestService): Promise<AccountWithScripts> {
   const account = await service.newAccount(typed('account'));
   const operator = await newMember(service, {
     account: '',
@@ -62,7 +60,7 @@ export async function startServiceWithScripts(): Promise<ServiceWithScripts> {
   await letters(service, account, { owner, operator });
   await visitBefore(service, owner);
   await note(service, account);
-  return { service, account, owner, operator, key: id, ...records };
+  return { account, owner, operator, key: id, ...records };
 }
 
 async function newKey(service: TestService, account: string): Promise<{ id: string; secret: string }> {
@@ -99,7 +97,7 @@ async function newRecords(service: TestService, account: string, key: string) {
   };
 }
 
-type Writers = Pick<ServiceWithScripts, 'owner' | 'operator'>;
+type Writers = Pick<AccountWithScripts, 'owner' | 'operator'>;
 
 /** Texts that users write to each other. */
 async function letters(service: TestService, account: string, { owner, operator }: Writers): Promise<void> {

@@ -19,6 +19,8 @@ export interface SeededService {
   /** A new account: it has no key yet, and has requested payments. */
   readonly northwind: { readonly account: string; readonly owner: Member };
   readonly operator: Member;
+  /** All users sign in again, as after their sessions ended. */
+  signIn(): Promise<void>;
 }
 
 interface People {
@@ -64,12 +66,16 @@ export async function startSeededService(endsAt = Date.now()): Promise<SeededSer
     seedUsageDays(service, account, 'production', DAYS),
   ]);
   service.advance(endsAt - service.now());
-  for (const person of [operator, ...Object.values(people)]) await person.signIn();
+  const signIn = async (...others: Member[]): Promise<void> => {
+    for (const person of [operator, ...Object.values(people), ...others]) await person.signIn();
+  };
+  await signIn();
   const northwind = await newcomer(service);
   await workOfToday(service, operator, { account, ...people, payments, productionPayment });
   const [token = ''] = await storeCards(senders.sandbox, 0);
   const [capture = ''] = await storeCaptures(senders.sandbox);
-  return { service, harbour: { account, ...people, payments, productionPayment, token, capture }, northwind, operator };
+  const harbour = { account, ...people, payments, productionPayment, token, capture };
+  return { service, harbour, northwind, operator, signIn: () => signIn(northwind.owner) };
 }
 
 async function teamOf(service: TestService, account: string): Promise<People> {

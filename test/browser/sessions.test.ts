@@ -4,30 +4,28 @@ import type { Page } from 'playwright-core';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import { newPerson, type UserClient } from '../console/console-client.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
-import { startTestService, type TestService } from '../fixtures/test-service.ts';
-import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import type { TestService } from '../fixtures/test-service.ts';
+import type { TestBrowser, Visitor } from './browser.ts';
 import { askForKey, fillKey, keyForm } from './key-form.ts';
 import { visitAs } from './member.ts';
+import { shareService } from './shared-service.ts';
 import { newCode, saveSecret, signIn } from './sign-in-steps.ts';
 
 describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
+  const shared = shareService();
   let service: TestService;
   let browser: TestBrowser;
   let account: string;
 
   before(async () => {
-    service = await startTestService();
-    browser = await openBrowser(service.ports.console);
+    ({ service, browser } = await shared.open());
     account = await service.newAccount('Corner shop');
   });
   afterEach(async () => {
     browser.check();
     await browser.endVisits();
   });
-  after(async () => {
-    await browser?.close();
-    await service?.stop();
-  });
+  after(() => shared.close());
 
   const keysUrl = () => `/a/${account}/sandbox/keys`;
   const keysMade = async (): Promise<number> => (await service.core.accounts.listKeys(account)).length;

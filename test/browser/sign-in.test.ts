@@ -6,11 +6,12 @@ import { MINUTE } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { newPerson, type UserClient } from '../console/console-client.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
-import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import type { TestService } from '../fixtures/test-service.ts';
 import { onlyLong } from '../scope.ts';
-import { openBrowser, type TestBrowser } from './browser.ts';
+import type { TestBrowser } from './browser.ts';
 import { askForKey, fillKey } from './key-form.ts';
 import { visitAs } from './member.ts';
+import { shareService } from './shared-service.ts';
 import {
   enterCode,
   enterPassword,
@@ -28,23 +29,20 @@ const BY_TEST = { actor: { type: 'operator', name: 'test' } } as const;
 const PASSWORD = 'seven lamps over quiet water';
 
 describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
+  const shared = shareService();
   let service: TestService;
   let browser: TestBrowser;
   let account: string;
 
   before(async () => {
-    service = await startTestService();
-    browser = await openBrowser(service.ports.console);
+    ({ service, browser } = await shared.open());
     account = await service.newAccount('Corner shop');
   });
   afterEach(async () => {
     browser.check();
     await browser.endVisits();
   });
-  after(async () => {
-    await browser?.close();
-    await service?.stop();
-  });
+  after(() => shared.close());
 
   const keysUrl = () => `/a/${account}/sandbox/keys`;
   const keysMade = async (): Promise<number> => (await service.core.accounts.listKeys(account)).length;

@@ -8,9 +8,10 @@ import { FAILURES } from '../../src/kernel/failure.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { isLong } from '../scope.ts';
 import { dialogOf, press } from './actions.ts';
-import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import type { TestBrowser, Visitor } from './browser.ts';
 import { assertNoSideways, LOOKS, SIZES } from './looks.ts';
-import { type SeededService, startSeededService } from './seeded-service.ts';
+import type { SeededService } from './seeded-service.ts';
+import { shareService } from './shared-service.ts';
 import { moveTo, seededUsers, stopsIn, visit, type Who } from './tour.ts';
 
 type Texts = { readonly [key: string]: string | Texts };
@@ -76,17 +77,17 @@ async function englishOn(page: Page): Promise<string[]> {
 }
 
 describe('the console in Spanish, in a browser that speaks English', { skip: whyNoChromium() }, () => {
+  const shared = shareService();
   let filled: SeededService;
   let browser: TestBrowser;
   const visitors = new Map<Who, Visitor>();
   before(async () => {
-    filled = await startSeededService();
-    browser = await openBrowser(filled.service.ports.console);
+    ({ seeded: filled, browser } = await shared.open());
   });
   afterEach(() => browser.check());
   after(async () => {
-    await browser?.close();
-    await filled?.service.stop();
+    for (const who of visitors.keys()) await seededUsers(filled)[who].call(editProfile, {}, { language: 'en' });
+    await shared.close();
   });
 
   const open = async (who: Who, path: string): Promise<Page> => {

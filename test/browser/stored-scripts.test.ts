@@ -2,34 +2,34 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { whyNoChromium } from '../fixtures/chromium.ts';
-import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
-import { displayedCanary, type ServiceWithScripts, scriptCanary, startServiceWithScripts } from './script-canaries.ts';
+import type { TestBrowser, Visitor } from './browser.ts';
+import { type AccountWithScripts, displayedCanary, newAccountWithScripts, scriptCanary } from './script-canaries.ts';
+import { shareService } from './shared-service.ts';
 import { moveTo, visit } from './tour.ts';
 
 /** Elements that would exist if a text had become markup. */
 const GROWN = 'img[src="x"], script:not([src]), a[href^="javascript:" i], [onerror], iframe';
 
 describe('texts of other users are shown as text on every page', { skip: whyNoChromium() }, () => {
-  let seeded: ServiceWithScripts;
+  const shared = shareService();
+  let seeded: AccountWithScripts;
   let browser: TestBrowser;
   const ran: string[] = [];
   const visitors = new Map<string, Visitor>();
 
   before(async () => {
-    seeded = await startServiceWithScripts();
-    browser = await openBrowser(seeded.service.ports.console);
+    const { service, browser: own } = await shared.open();
+    browser = own;
+    seeded = await newAccountWithScripts(service);
     for (const who of ['owner', 'operator'] as const) {
       const visitor = await seeded[who].visit(browser);
-      await visitor.page.context().exposeFunction('canary', (name: string) => ran.push(name));
+      await visitor.page.exposeFunction('canary', (name: string) => ran.push(name));
       visitor.page.on('dialog', () => ran.push('dialog'));
       visitors.set(who, visitor);
     }
   });
   afterEach(() => browser.check());
-  after(async () => {
-    await browser?.close();
-    await seeded?.service.stop();
-  });
+  after(() => shared.close());
 
   const pageOf = (who: 'owner' | 'operator'): Page => visitors.get(who)?.page as Page;
   /** Everything that a page says, also in its fields and to who hovers. */

@@ -1,5 +1,5 @@
 import { newPerson, type UserClient } from '../console/console-client.ts';
-import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import type { TestService } from '../fixtures/test-service.ts';
 import { newMerchant } from '../interface/payment-requests.ts';
 import { CAPTURES, capture, dataOf, TOKENIZE, tokensIn, VISA } from '../interface/vault-requests.ts';
 
@@ -8,7 +8,6 @@ export const MARK = 'marked-as-hers';
 
 /** A member of an account with records, and a member of another account. */
 export interface Victim {
-  readonly service: TestService;
   readonly account: string;
   readonly vera: UserClient;
   /** Records of the sandbox. */
@@ -18,8 +17,7 @@ export interface Victim {
   readonly mallorys: string;
 }
 
-export async function startVictim(): Promise<Victim> {
-  const service = await startTestService();
+export async function newVictim(service: TestService): Promise<Victim> {
   const merchant = await newMerchant(service);
   const { account } = merchant;
   const chd = [{ card: VISA, name: MARK, exp: '12/29' }];
@@ -30,5 +28,5 @@ export async function startVictim(): Promise<Victim> {
   const vera = await newPerson(service, account, 'owner', `Vera ${MARK}`);
   const mallorys = await service.newAccount('Weeds');
   const mallory = await newPerson(service, mallorys, 'owner', 'Mallory');
-  return { service, account, vera, ids: { key, token, capture: created.id, payment }, mallory, mallorys };
+  return { account, vera, ids: { key, token, capture: created.id, payment }, mallory, mallorys };
 }

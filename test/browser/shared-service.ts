@@ -1,0 +1,49 @@
+import { openBrowser, type TestBrowser } from './browser.ts';
+import { type SeededService, startSeededService } from './seeded-service.ts';
+
+/**
+ * The service and the browser that the files of a process share, because both take longer to start than most tests. Files
+ * run one after another, read the seeded accounts, and change only accounts that they made:
+ *
+ *     const shared = shareService();
+ *     before(async () => { ({ service, browser } = await shared.open()); });
+ *     after(() => shared.close());
+ */
+export interface SharedService {
+  readonly seeded: SeededService;
+  readonly service: SeededService['service'];
+  readonly browser: TestBrowser;
+}
+
+let running: Promise<SharedService> | undefined;
+/** The files that were loaded and have not ended. */
+let files = 0;
+
+/** Called while a file is loaded: the last file that ends stops the service. */
+export function shareService(): { open(): Promise<SharedService>; close(): Promise<void> } {
+  files++;
+  return {
+    open: async () => {
+      running ??= start();
+      const shared = await running;
+      // Their sessions ended if an earlier file let time pass.
+      await shared.seeded.signIn();
+      return shared;
+    },
+    close: async () => {
+      files--;
+      const shared = await running;
+      await shared?.browser.endVisits();
+      if (files > 0) return;
+      running = undefined;
+      await shared?.browser.close();
+      await shared?.service.stop();
+    },
+  };
+}
+
+async function start(): Promise<SharedService> {
+  const seeded = await startSeededService();
+  const { service } = seeded;
+  return { seeded, service, browser: await openBrowser(service.ports.console) };
+}
