@@ -40,14 +40,16 @@ const SHARED_PROCESS = [
 /** Files that take longest begin first, so that the last minute has work for every core. */
 const SLOWEST = [
   'test/guides.test.ts',
-  'test/interop/wssec.test.ts',
-  'bench/bench.test.ts',
+  'test/whole/nodes-leases.test.ts',
   'test/chaos/chaos.test.ts',
+  'test/whole/nodes-unavailable.test.ts',
+  'test/interop/wssec.test.ts',
   'test/whole/starters.test.ts',
   'test/whole/copy.test.ts',
   'test/simulation/simulation.test.ts',
   'test/chaos/checks.test.ts',
   'test/receivers/receivers.test.ts',
+  'bench/bench.test.ts',
   'test/interop/jose.test.ts',
   'test/contracts/database-postgres-sharded.test.ts',
   'test/postgres.test.ts',
