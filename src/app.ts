@@ -100,11 +100,7 @@ async function runService(
     log.info('stopped', {});
   };
   // A process that cannot write is of no use; its supervisor starts a new one.
-  opened.onBroken((error) => {
-    setImmediate(() => {
-      throw error;
-    });
-  });
+  opened.onBroken(crash);
   try {
     await listeners.listen(config.ports, config.hosts);
   } catch (error) {
@@ -116,6 +112,13 @@ async function runService(
   const caFile = config.tlsFiles === undefined ? caFilePath(tlsFolder(config)) : undefined;
   const { ports, addresses } = listeners;
   return { core, ports, addresses, caFile, console: webConsole, firstOperator: webConsole?.firstOperator, stop };
+}
+
+/** Ends the process with the error, whatever awaits it. */
+function crash(error: Error): void {
+  setImmediate(() => {
+    throw error;
+  });
 }
 
 const createConnectionLimit = (

@@ -77,12 +77,6 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
   const flushUses = async (): Promise<void> => {
     for (const authentication of parts.authentications) await authentication.flushLastUses();
   };
-  const chores: PeriodicWork[] = [
-    { kind: 'key usage', run: flushUses },
-    { kind: 'statistics', run: () => usage.flush() },
-    ...(parts.console?.tasks ?? []),
-    { kind: 'scrub', run: () => core.database.scrub() },
-  ];
   const each = (every: number, work: readonly PeriodicWork[]): PeriodicTask =>
     new PeriodicTask({ every, sweeps: [], work, time, onRemoved, onError });
   const singleNodeTasks = createSingleNodeTasks(parts, reportMissingSadKeys);
@@ -91,12 +85,11 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
     opened.maintenance(time, onError),
     timeWatch,
     new PeriodicTask({ every: SWEEP_INTERVAL_MS, sweeps, work: singleNodeTasks, time, holdsLease, onRemoved, onError }),
-    each(SWEEP_INTERVAL_MS, chores),
+    each(SWEEP_INTERVAL_MS, listChores(parts, flushUses)),
     each(LIMITS.headNotesEveryMs, [{ kind: 'audit heads', run: () => headRecorder.record() }]),
     each(VERIFICATION_CHECK_MS, [{ kind: 'verification', run: () => verification.run() }]),
     parts.scheduler,
   ];
-  const logError = (event: string) => (error: unknown) => log.error(event, describeError(error));
   return {
     start: async () => {
       await reportMissingSadKeys().catch((error: unknown) => onError('missing sad keys', error));
@@ -105,6 +98,7 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
     stop: async () => {
       verification.stop();
       for (const round of tasks) await round.stop();
+      const logError = (event: string) => (error: unknown) => log.error(event, describeError(error));
       await leases.release(logError('lease release failed'));
       await flushUses().catch(logError('key usage not saved'));
       await usage.flush().catch(logError('usage not saved'));
@@ -113,6 +107,14 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
     },
   };
 }
+
+/** Work of each node beside the sweeps. */
+const listChores = ({ core, console }: BackgroundParts, flushUses: () => Promise<void>): PeriodicWork[] => [
+  { kind: 'key usage', run: flushUses },
+  { kind: 'statistics', run: () => core.usage.flush() },
+  ...(console?.tasks ?? []),
+  { kind: 'scrub', run: () => core.database.scrub() },
+];
 
 /** Builds what records the heads of the audit log, and what verifies the log. */
 function createAuditTasks({ core, config, log, leases }: BackgroundParts) {

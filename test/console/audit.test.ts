@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { acquireAuditRead } from '../../console/server/audit-read-limit.ts';
-import { withVerificationLock } from '../../console/server/audit-read-limit.ts';
+import { acquireAuditRead, withVerificationLock } from '../../console/server/audit-read-limit.ts';
 import {
   exportAudit,
   exportServiceAudit,
