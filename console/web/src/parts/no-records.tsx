@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core';
-import type { LucideIcon } from 'lucide-react';
+import { type LucideIcon, SearchX } from 'lucide-react';
 import { Link } from 'react-router';
 import { useTenant } from '../session/tenant.ts';
 import { EmptyState } from './empty-state.tsx';
@@ -26,3 +26,26 @@ export function NoRecords({ icon, texts }: NoRecordsProps) {
     </EmptyState>
   );
 }
+
+interface NoMatchesProps {
+  readonly title: string;
+  readonly text: string;
+  /** Text of the button that clears the filters. */
+  readonly clearLabel: string;
+  readonly onClear: () => void;
+}
+
+/** Shown when no record matches the filters. */
+export const NoMatches = ({ title, text, clearLabel, onClear }: NoMatchesProps) => (
+  <EmptyState
+    icon={SearchX}
+    title={title}
+    action={
+      <Button variant="default" onClick={onClear}>
+        {clearLabel}
+      </Button>
+    }
+  >
+    {text}
+  </EmptyState>
+);

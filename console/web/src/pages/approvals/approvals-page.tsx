@@ -70,7 +70,7 @@ function ApprovalLists({
           ))}
         </Stack>
       )}
-      <DecisionDialog opened={dialog.opened} about={dialog.subject} onClose={dialog.close} onResult={setResult} />
+      <DecisionDialog opened={dialog.opened} subject={dialog.subject} onClose={dialog.close} onResult={setResult} />
       <NewKeyDialog result={result?.kind === 'key' ? result : undefined} onStored={() => setResult(undefined)} />
       <NewLinkDialog result={result?.kind === 'link' ? result : undefined} onStored={() => setResult(undefined)} />
     </Stack>

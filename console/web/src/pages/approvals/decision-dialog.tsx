@@ -19,19 +19,19 @@ const NEEDS_FULL_SUMMARY: readonly Decision[] = ['approve', 'execute'];
 
 interface DecisionDialogProps {
   readonly opened: boolean;
-  readonly about: { readonly decision: Decision; readonly approval: Approval } | undefined;
+  readonly subject: { readonly decision: Decision; readonly approval: Approval } | undefined;
   readonly onClose: () => void;
   /** The executed change returned a secret that is shown once. */
   readonly onResult: (made: ExecutionResult) => void;
 }
 
-export function DecisionDialog({ opened, about, onClose, onResult }: DecisionDialogProps) {
+export function DecisionDialog({ opened, subject, onClose, onResult }: DecisionDialogProps) {
   const { t } = useTranslation('approvals');
   const actionName = useActionName();
-  const decisions = useDecisions(about?.approval);
-  const full = useFullSummary(about?.approval, opened);
-  if (about === undefined) return null;
-  const { decision, approval } = about;
+  const decisions = useDecisions(subject?.approval);
+  const full = useFullSummary(subject?.approval, opened);
+  if (subject === undefined) return null;
+  const { decision, approval } = subject;
   const { change, name } = decisions[decision];
   const isByOperator = decision === 'approve' && approval.by_operator;
   const close = (): void => {

@@ -1,6 +1,6 @@
 import { Alert, Button, Stack, Text, Tooltip } from '@mantine/core';
 import type { UseMutationResult } from '@tanstack/react-query';
-import { Download, ScrollText, SearchX, ShieldCheck, ShieldX } from 'lucide-react';
+import { Download, ScrollText, ShieldCheck, ShieldX } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ValueOf } from '../../../../../src/http/fields.ts';
@@ -8,6 +8,7 @@ import type { verifyAudit } from '../../../../wire/audit.ts';
 import type { CallError } from '../../api/call.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { NoMatches } from '../../parts/no-records.tsx';
 import { formatNumber } from '../../parts/number.ts';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { useReasonText } from '../../parts/reason-text.ts';
@@ -135,16 +136,11 @@ function EmptyLog({ isFiltered, onClear }: { readonly isFiltered: boolean; reado
     );
   }
   return (
-    <EmptyState
-      icon={SearchX}
+    <NoMatches
       title={t('empty.filteredTitle')}
-      action={
-        <Button variant="default" onClick={onClear}>
-          {t('filters.clear')}
-        </Button>
-      }
-    >
-      {t('empty.filteredText')}
-    </EmptyState>
+      text={t('empty.filteredText')}
+      clearLabel={t('filters.clear')}
+      onClear={onClear}
+    />
   );
 }

@@ -1,13 +1,12 @@
-import { Button, Group, Text } from '@mantine/core';
-import { CreditCard, SearchX } from 'lucide-react';
+import { Group, Text } from '@mantine/core';
+import { CreditCard } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { listPayments } from '../../../../wire/payments.ts';
 import { useReadPages } from '../../api/pages.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
-import { EmptyState } from '../../parts/empty-state.tsx';
 import { Money } from '../../parts/money.tsx';
-import { NoRecords } from '../../parts/no-records.tsx';
+import { NoMatches, NoRecords } from '../../parts/no-records.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { SearchDepth } from '../../parts/search-depth.tsx';
 import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
@@ -98,16 +97,11 @@ function NoPayments({ isFiltered, onClear }: NoPaymentsProps) {
   const { t } = useTranslation('payments');
   if (!isFiltered) return <NoRecords icon={CreditCard} texts={t('empty', { returnObjects: true })} />;
   return (
-    <EmptyState
-      icon={SearchX}
+    <NoMatches
       title={t('empty.filteredTitle')}
-      action={
-        <Button variant="default" onClick={onClear}>
-          {t('filters.clear')}
-        </Button>
-      }
-    >
-      {t('empty.filteredText')}
-    </EmptyState>
+      text={t('empty.filteredText')}
+      clearLabel={t('filters.clear')}
+      onClear={onClear}
+    />
   );
 }
