@@ -185,9 +185,29 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
     });
 
   it('sign-in pages, in Spanish, on a phone', async () => {
-    const visitor = await browser.newVisitor({ colorScheme: 'dark', locale: 'es-ES', width: 360, height: 740 });
-    const { page } = visitor;
     const { service, harbour } = filled;
+    const phone = { colorScheme: 'dark', locale: 'es-ES', width: 360, height: 740 } as const;
+    const visitor = await harbour.analyst.visit(browser, phone);
+    const { page } = visitor;
+    await visit(page, '/profile');
+    await page.getByRole('button', { name: /Your menu$/ }).click();
+    await page.getByRole('menuitemradio', { name: 'Español' }).click();
+    const headings = inScope<Readonly<Record<string, string>>>({
+      usual: { payments: 'Pagos' },
+      long: { overview: 'Resumen', payments: 'Pagos', tokens: 'Tokens', captures: 'Capturas' },
+    });
+    for (const [part, heading] of Object.entries(headings)) {
+      await visitWithin(page, `${account()}/sandbox/${part}`);
+      await headed(page, heading);
+      await settled(page);
+      await visitor.checkAccessibility();
+      const sideways = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+      await untilPasses(async () => assert.equal(await page.evaluate(sideways), 0, part));
+    }
+    await page.locator('html[lang="es"]').waitFor();
+    // From here on the language is that of the browser.
+    await page.context().clearCookies();
+    await page.evaluate('localStorage.clear()');
     await visit(page, '/sign-in');
     await headed(page, 'Iniciar sesión');
     await visitor.checkAccessibility();
@@ -198,23 +218,6 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
     await page.goto(formatJoinUrl(browser.origin, link));
     await headed(page, /Harbour Books/);
     await visitor.checkAccessibility();
-    const member = await harbour.analyst.visit(browser, { locale: 'es-ES', width: 390, colorScheme: 'dark' });
-    await visit(member.page, '/profile');
-    await member.page.getByRole('button', { name: /Your menu$/ }).click();
-    await member.page.getByRole('menuitemradio', { name: 'Español' }).click();
-    const headings = inScope<Readonly<Record<string, string>>>({
-      usual: { payments: 'Pagos' },
-      long: { overview: 'Resumen', payments: 'Pagos', tokens: 'Tokens', captures: 'Capturas' },
-    });
-    for (const [part, heading] of Object.entries(headings)) {
-      await visitWithin(member.page, `${account()}/sandbox/${part}`);
-      await headed(member.page, heading);
-      await settled(member.page);
-      await member.checkAccessibility();
-      const sideways = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-      await untilPasses(async () => assert.equal(await member.page.evaluate(sideways), 0, part));
-    }
-    await member.page.locator('html[lang="es"]').waitFor();
     await harbour.analyst.call(editProfile, {}, { language: 'en' });
   });
 });

@@ -91,7 +91,7 @@ describe('the pages of a role', { skip: whyNoChromium() }, () => {
 
   for (const role of ROLES)
     it(`the role ${role} has its pages and buttons, and an explanation on other pages`, async () => {
-      const page = await open(role, `${sandbox()}/overview`);
+      const page = await open(role, `${sandbox()}/captures`);
       const all = [...Object.keys(IN_ENVIRONMENT), ...Object.keys(IN_ACCOUNT)];
       assert.deepEqual(
         await navigation(page),

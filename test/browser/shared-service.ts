@@ -3,7 +3,7 @@ import { type SeededService, startSeededService } from './seeded-service.ts';
 
 /**
  * The service and the browser that the files of a process share, because both take longer to start than most tests. Files
- * run one after another, read the seeded accounts, and change only accounts that they made:
+ * run one after another, and no test counts records of the seeded accounts that another file adds to:
  *
  *     const shared = shareService();
  *     before(async () => { ({ service, browser } = await shared.open()); });

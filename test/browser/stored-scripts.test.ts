@@ -134,7 +134,7 @@ describe('texts of other users are shown as text on every page', { skip: whyNoCh
       `/a/${seeded.account}/sandbox/keys?key=${canary}&create=${canary}`,
       `/join#${canary}`,
     ]) {
-      await visit(page, path);
+      await (path.includes('?') ? moveTo(page, path) : visit(page, path));
       await assertText(page, []);
     }
   });

@@ -35,6 +35,8 @@ export function useInvitationSecret(): string {
       if (window.location.hash.length > 1) setSecret(takeFromAddress());
     };
     window.addEventListener('hashchange', onHashChange);
+    // It may have been opened before this listener was there.
+    onHashChange();
     return () => window.removeEventListener('hashchange', onHashChange);
   }, []);
   return secret;
