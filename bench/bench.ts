@@ -206,8 +206,8 @@ export class Bench {
     const report = await this.#load.send({ kind: 'run', layout, name, milliseconds: seconds * 1000 });
     if (!('load' in report) || report.load === undefined) throw new Error('the load did not run');
     const { load } = report;
-    // A refusal is quick: with one of them among the answers the figures would flatter.
-    if (load.failures > 0) throw new Error(`${name}: ${load.failures} of ${load.requests} answers were failures`);
+    // A refusal is quick: with one of them among the responses the figures would flatter.
+    if (load.failures > 0) throw new Error(`${name}: ${load.failures} of ${load.requests} responses were failures`);
     return load;
   }
 }

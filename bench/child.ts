@@ -2,7 +2,7 @@ import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-/** A process of the benchmark that answers each order with one report. */
+/** A process of the benchmark that responds to each order with one report. */
 export class Child<Order extends object, Report extends object> {
   readonly #process: ChildProcess;
   readonly #name: string;

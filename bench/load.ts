@@ -4,7 +4,7 @@ import { type Plan, prepare } from './requests.ts';
 
 /**
  * The load: a process of its own with keep-alive connections, each sending its next request when it has the answer to
- * the last. Requests are bytes made beforehand and answers are only measured, so that little of the machine goes here.
+ * the last. Requests are bytes built beforehand and responses are only measured, so that little of the machine goes here.
  */
 export type LoadOrder =
   | { readonly kind: 'prepare'; readonly plan: Plan }

@@ -187,7 +187,7 @@ ${date.toISOString().slice(0, 10)}; ${machine}. Server and load share these core
 ## Ratios
 
 What the service reaches beside a comparison on the same server, in the same minutes. The echo reads and validates the
-same request and answers a record of the same shape, without cipher and database; "without storage" does everything but
+same request and returns a record of the same shape, without cipher and database; "without storage" does everything but
 the commit. Ratios are the median over the rounds, each durable round against the comparison's round beside it. Ratio
 of CPU: requests for each CPU second of the server instead of each second of the clock, with all its threads, and of its
 main thread alone. "Bare RSA-2048 signing" is all the machine can do: asynchronous signatures and nothing else, in a process

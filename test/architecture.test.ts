@@ -382,7 +382,7 @@ describe('architecture', () => {
     ];
     for (const [name, ...home] of homes) {
       const importers = sources.filter(({ imports }) => imports.some(({ from }) => name.test(from)));
-      assert.ok(importers.length > 0, `${name}: nobody`);
+      assert.ok(importers.length > 0, `${name}: no importer`);
       assert.deepEqual(
         importers
           .filter(({ path }) => !home.some((place) => path.startsWith(place)))
@@ -495,13 +495,13 @@ describe('architecture', () => {
   });
 
   test('no file has an open task', () => {
-    const word = new RegExp(['TO', 'DO|FIX', 'ME'].join(''));
+    const openTask = new RegExp(['TO', 'DO|FIX', 'ME'].join(''));
     const files = globSync('{src,console,test,bench,scripts,bin,docs}/**/*.{ts,tsx,mjs,md,sql,css,html}', {
       cwd: ROOT,
       exclude: ['console/web/dist*'],
     });
     assert.ok(files.length > 80);
-    const found = files.filter((path) => word.test(readFileSync(join(ROOT, path), 'utf8')));
+    const found = files.filter((path) => openTask.test(readFileSync(join(ROOT, path), 'utf8')));
     assert.deepEqual(found, []);
   });
 });

@@ -8,7 +8,7 @@ const POLL_INTERVAL_MS = 1000;
  */
 export function killOverdueChildren(part: string, withinMs: number): () => void {
   let seen = new Map<string, number>();
-  const look = (): void => {
+  const check = (): void => {
     const now = performance.now();
     seen = new Map(children().map((pid) => [pid, seen.get(pid) ?? now]));
     for (const [pid, since] of seen) {
@@ -18,7 +18,7 @@ export function killOverdueChildren(part: string, withinMs: number): () => void 
       process.kill(Number(pid), 'SIGKILL');
     }
   };
-  const timer = setInterval(look, POLL_INTERVAL_MS).unref();
+  const timer = setInterval(check, POLL_INTERVAL_MS).unref();
   return () => clearInterval(timer);
 }
 

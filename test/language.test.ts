@@ -57,6 +57,13 @@ const RETIRED = new Set(
     .split(/\s+/),
 );
 
+/** Names of variables and members that say nothing about their value; tests had many of them. */
+const VAGUE = new Set('ASKED begun deeds nobody said says sought standIn stands told'.split(' '));
+
+/** Phrases that titles of tests had for what the glossary names otherwise: "is told" for "is reported". */
+const VAGUE_TITLE =
+  /\b(nobody|everybody|told|tells|asked|asks|books|stands|forgets|gives? back|given back|lets? in|is gone|all the same|anew|(this|one) time|comes? back|once more|at the same moment)\b|\b(of|for|by|to) who\b|\bthere (is|are) not\b/i;
+
 /** Openings of fragments, which leave the subject open. */
 const OPENING = /^(Of|What|Whoever|Who|That|Those|All that|Whether|Also|Beside|As|Then)\b/;
 /** Phrases without a named actor or time, and those that another term has replaced. */
@@ -117,10 +124,21 @@ const listNames = (text: string): readonly string[] =>
 const listProse = ({ path, text }: TextFile): readonly string[] =>
   isPage(path) ? text.split('\n') : [...listComments(text), ...listSentences(text)];
 
+const isTest = (path: string): boolean => /(^(test|bench)\/.*|\.test)\.tsx?$/.test(path);
+
+const listTitles = (text: string): string[] =>
+  [...withoutComments(text).matchAll(/\b(?:describe|it|test)\(\s*(?:'((?:\\.|[^'\\])*)'|"([^"]*)"|`([^`]*)`)/g)].map(
+    ([, single, double, template]) => (single ?? double ?? template ?? '').replace(/\$\{[^}]*\}/g, ''),
+  );
+
 type Rule = (file: TextFile) => readonly string[];
 
 const retiredNames: Rule = ({ path, text }) =>
   isPage(path) ? [] : [...new Set(listNames(text))].filter((name) => RETIRED.has(name));
+const vagueNames: Rule = ({ path, text }) =>
+  isTest(path) ? [...new Set(listNames(text))].filter((name) => VAGUE.has(name)) : [];
+const vagueTitles: Rule = ({ path, text }) =>
+  isTest(path) ? listTitles(text).filter((title) => VAGUE_TITLE.test(title)) : [];
 const fragments: Rule = ({ path, text }) =>
   isPage(path) ? [] : listComments(text).filter((comment) => OPENING.test(comment));
 /** Lists comments that start with a word in lower case, except names of columns and commands. */
@@ -132,6 +150,8 @@ const britishSpellings: Rule = (file) => listProse(file).filter((each) => BRITIS
 describe('the language of the project', () => {
   for (const [name, rule] of [
     ['no retired name', retiredNames],
+    ['no vague name in a test', vagueNames],
+    ['no vague title of a test', vagueTitles],
     ['no comment that opens with a fragment', fragments],
     ['no comment that starts in lower case', lowerCase],
     ['no retired phrase', retiredPhrases],
@@ -148,6 +168,13 @@ describe('the language of the project', () => {
   test('finds what it forbids', () => {
     const code = (text: string): TextFile => ({ path: 'a.ts', text });
     assert.deepEqual(retiredNames(code("const kept: House = of('Kept', /Told/); // Told")), ['House']);
+    const inTest = (text: string): TextFile => ({ path: 'test/a.test.ts', text });
+    assert.deepEqual(vagueNames(inTest("const told = f('asked', sought) // said")), ['told', 'sought']);
+    assert.deepEqual(vagueNames(code('const told = 1;')), []);
+    assert.deepEqual(
+      vagueTitles(inTest(`it('is told', f); test('a word is gone', f); describe('told.', g('told'));`)),
+      ['is told', 'a word is gone', 'told.'],
+    );
     assert.deepEqual(
       fragments(code('/** What it is. */\n// Also this\n// one\nconst a = 1; // That\n/** Returns. */')),
       ['What it is.', 'Also this\none', 'That'],

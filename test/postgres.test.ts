@@ -21,7 +21,7 @@ async function connected<T>(address: string, act: (client: Client) => Promise<T>
   }
 }
 
-const ask = (address: string, sql: string, ca?: string): Promise<Record<string, unknown>[]> =>
+const query = (address: string, sql: string, ca?: string): Promise<Record<string, unknown>[]> =>
   connected(address, async (client) => (await client.query(sql)).rows, ca);
 
 const postmaster = (directory: string): number =>
@@ -46,54 +46,54 @@ describe('the PostgreSQL of the tests', { timeout: 120_000, skip: whyNoPostgres(
   test('runs as a user who is not root, with flushes', async () => {
     assert.notEqual(statSync(join(postgres.directory, 'data')).uid, 0);
     if (process.platform === 'linux') assert.notEqual(statSync(`/proc/${postmaster(postgres.directory)}`).uid, 0);
-    assert.deepEqual(await ask(await postgres.newDatabase(), 'show fsync'), [{ fsync: 'on' }]);
+    assert.deepEqual(await query(await postgres.newDatabase(), 'show fsync'), [{ fsync: 'on' }]);
   });
 
   test('creates empty databases for a user without superuser rights and with a password', async () => {
     const address = await postgres.newDatabase();
     const who = 'select rolname as name, rolsuper as super, rolcreatedb as makes from pg_roles where rolname = user';
-    assert.deepEqual(await ask(address, who), [{ name: 'cardvault', super: false, makes: true }]);
-    await ask(address, 'create table things (id text primary key)');
-    assert.deepEqual(await ask(await postgres.newDatabase(), `select to_regclass('things') as things`), [
+    assert.deepEqual(await query(address, who), [{ name: 'cardvault', super: false, makes: true }]);
+    await query(address, 'create table things (id text primary key)');
+    assert.deepEqual(await query(await postgres.newDatabase(), `select to_regclass('things') as things`), [
       { things: null },
     ]);
-    await assert.rejects(ask(address.replace(/:[0-9a-f]+@/, ':wrong@'), 'select 1'), { code: '28P01' });
-    await assert.rejects(ask(address.replace(/:[0-9a-f]+@/, '@'), 'select 1'), /password/);
+    await assert.rejects(query(address.replace(/:[0-9a-f]+@/, ':wrong@'), 'select 1'), { code: '28P01' });
+    await assert.rejects(query(address.replace(/:[0-9a-f]+@/, '@'), 'select 1'), /password/);
   });
 
   test('returns the existing database of a name, and a new one after it was dropped', async () => {
     const address = await postgres.newDatabase('again');
-    await ask(address, 'create table things (id text primary key)');
+    await query(address, 'create table things (id text primary key)');
     const both = await Promise.all([postgres.newDatabase('again'), postgres.newDatabase('again')]);
     assert.deepEqual(both, [address, address]);
-    assert.deepEqual(await ask(address, 'select count(*)::int as found from things'), [{ found: 0 }]);
+    assert.deepEqual(await query(address, 'select count(*)::int as found from things'), [{ found: 0 }]);
     await connected(address, async (client) => {
       await postgres.dropDatabase(address);
       await assert.rejects(client.query('select 1'));
     });
-    await assert.rejects(ask(address, 'select 1'), { code: '3D000' });
+    await assert.rejects(query(address, 'select 1'), { code: '3D000' });
     assert.equal(await postgres.newDatabase('again'), address);
-    assert.deepEqual(await ask(address, `select to_regclass('things') as things`), [{ things: null }]);
+    assert.deepEqual(await query(address, `select to_regclass('things') as things`), [{ things: null }]);
   });
 
   test('does not order text by its bytes without a collation', async () => {
     if (Number.parseInt(postgres.release, 10) < 15) return;
-    assert.deepEqual(await ask(await postgres.newDatabase(), `select 'a' < 'B' as before`), [{ before: true }]);
+    assert.deepEqual(await query(await postgres.newDatabase(), `select 'a' < 'B' as before`), [{ before: true }]);
   });
 
   test('keeps committed rows when it is killed and started again', async () => {
     const address = await postgres.newDatabase();
-    await ask(address, `create table things as select 'kept' as name`);
+    await query(address, `create table things as select 'kept' as name`);
     const killed = postmaster(postgres.directory);
     await connected(address, async (client) => {
       await postgres.kill();
       await assert.rejects(client.query('select 1'));
     });
     assert.equal(isThere(killed), false);
-    await assert.rejects(ask(address, 'select 1'), { code: 'ECONNREFUSED' });
+    await assert.rejects(query(address, 'select 1'), { code: 'ECONNREFUSED' });
     await postgres.start();
     assert.notEqual(postmaster(postgres.directory), killed);
-    assert.deepEqual(await ask(address, 'select name from things'), [{ name: 'kept' }]);
+    assert.deepEqual(await query(address, 'select name from things'), [{ name: 'kept' }]);
   });
 });
 
@@ -140,8 +140,8 @@ describe('a PostgreSQL with TLS', { timeout: 120_000, skip: whyNoPostgres() }, (
     const postgres = await startPostgres({ tls: { cert: certificate, key }, settings: { fsync: 'off' } });
     const address = await postgres.newDatabase();
     const used = 'select ssl from pg_stat_ssl where pid = pg_backend_pid()';
-    assert.deepEqual(await ask(address, used, authority.certificate), [{ ssl: true }]);
-    await assert.rejects(ask(address, used), { code: '28000' });
+    assert.deepEqual(await query(address, used, authority.certificate), [{ ssl: true }]);
+    await assert.rejects(query(address, used), { code: '28000' });
     await postgres.stop();
   });
 });
@@ -150,7 +150,7 @@ describe('the PostgreSQL of a run', { timeout: 120_000, skip: whyNoPostgres() },
   test('creates databases', async () => {
     const postgres = await sharedPostgres();
     const address = await postgres.newDatabase();
-    assert.deepEqual(await ask(address, 'select 1 as one'), [{ one: 1 }]);
+    assert.deepEqual(await query(address, 'select 1 as one'), [{ one: 1 }]);
     await postgres.dropDatabase(address);
     assert.equal(await sharedPostgres(), postgres);
   });

@@ -89,13 +89,13 @@ describe('enrollment by an invitation', () => {
     );
     const code = codeAt(totp, fixture.now());
     await fixture.run((transaction) => fixture.parts.enrollment.confirmTotp(transaction, session, code, VISITOR));
-    const given = await fixture.parts.signIn.submitPassword(
+    const signedIn = await fixture.parts.signIn.submitPassword(
       { email: 'codes@example.com', password: PASSWORD },
       VISITOR,
     );
     await assertFails(
       'sign_in_refused',
-      fixture.parts.signIn.submitFactor(given.session, { kind: 'totp', code }, VISITOR),
+      fixture.parts.signIn.submitFactor(signedIn.session, { kind: 'totp', code }, VISITOR),
     );
   });
 
@@ -424,13 +424,13 @@ describe('a credential reset link', () => {
     assert.equal((await fixture.parts.people.findProfile(ana.id))?.name, ana.name);
     await assertFails('sign_in_refused', fixture.parts.signIn.submitPassword(ana, VISITOR));
     const again = { email: ana.email, password: 'another good one 55' };
-    const { session: given } = await fixture.parts.signIn.submitPassword(again, VISITOR);
+    const { session: signedIn } = await fixture.parts.signIn.submitPassword(again, VISITOR);
     const old = { kind: 'totp', code: fixture.newCode(ana) } as const;
-    await assertFails('sign_in_refused', fixture.parts.signIn.submitFactor(given, old, VISITOR));
+    await assertFails('sign_in_refused', fixture.parts.signIn.submitFactor(signedIn, old, VISITOR));
     const [code = ''] = ana.recoveryCodes;
     await assertFails(
       'sign_in_refused',
-      fixture.parts.signIn.submitFactor(given, { kind: 'recovery-code', code }, VISITOR),
+      fixture.parts.signIn.submitFactor(signedIn, { kind: 'recovery-code', code }, VISITOR),
     );
     await assertFails('not_possible', begin(link.secret));
     assert.ok((await fixture.audited(account)).includes('person.reset success'));

@@ -88,9 +88,9 @@ describe('the second factors of a user', () => {
     );
     assert.equal((await factors()).length, 1);
     assert.equal(await fixture.parts.sessions.find(other.secret), undefined, 'other sessions have ended');
-    const { session: given } = await fixture.parts.signIn.submitPassword(ana, VISITOR);
+    const { session: signedIn } = await fixture.parts.signIn.submitPassword(ana, VISITOR);
     const old = { kind: 'totp', code: fixture.newCode(ana) } as const;
-    await assertFails('sign_in_refused', fixture.parts.signIn.submitFactor(given, old, VISITOR));
+    await assertFails('sign_in_refused', fixture.parts.signIn.submitFactor(signedIn, old, VISITOR));
     await fixture.signIn({ ...ana, totp });
   });
 
@@ -170,10 +170,10 @@ describe('passkeys', () => {
       factorManagement.rename(transaction, await session(), passkey?.id ?? '', 'Old laptop'),
     );
     assert.equal((await factors()).find(({ kind }) => kind === 'passkey')?.label, 'Old laptop');
-    const { session: given } = await signIn.submitPassword(ana, VISITOR);
-    const challenge = await fixture.run((transaction) => signIn.createChallenge(transaction, given, CONSOLE));
+    const { session: signedIn } = await signIn.submitPassword(ana, VISITOR);
+    const challenge = await fixture.run((transaction) => signIn.createChallenge(transaction, signedIn, CONSOLE));
     const response = device.get(challenge);
-    await signIn.submitFactor(given, { kind: 'passkey', response, relyingParty: CONSOLE }, VISITOR);
+    await signIn.submitFactor(signedIn, { kind: 'passkey', response, relyingParty: CONSOLE }, VISITOR);
     const renamed = (await fixture.records('')).filter(({ action }) => action === 'factor.renamed');
     assert.deepEqual(renamed.at(-1)?.targets, [`person:${ana.id}`, `factor:${passkey?.id}`]);
     assert.ok(!JSON.stringify(renamed).includes('laptop'));

@@ -16,7 +16,7 @@ function tasks() {
     ends.get(name)?.();
     await nextTick();
   };
-  return { begun: started, task, end, settle: nextTick };
+  return { started: started, task, end, nextTick: nextTick };
 }
 
 const isUnavailable = (result: PromiseSettledResult<unknown> | undefined): boolean =>
@@ -24,7 +24,7 @@ const isUnavailable = (result: PromiseSettledResult<unknown> | undefined): boole
 
 describe('a fair queue', () => {
   test('runs tasks of all sources in rotation, however many one of them has', async () => {
-    const { begun: started, task, end, settle: nextTick } = tasks();
+    const { started, task, end, nextTick } = tasks();
     const queue = new FairQueue({ concurrent: 1, perSource: 50, total: 100 });
     const names = Array.from({ length: 45 }, (_, index) => `flood-${index}`);
     const all = names.map((name) => queue.run('flood', task(name)));
@@ -51,7 +51,7 @@ describe('a fair queue', () => {
   });
 
   test('rejects tasks of one source beyond its limit', async () => {
-    const { begun: started, task, end } = tasks();
+    const { started, task, end } = tasks();
     const queue = new FairQueue({ concurrent: 1, perSource: 2, total: 100 });
     const results = Promise.allSettled(['a', 'b', 'c', 'd'].map((name) => queue.run('one', task(name))));
     const other = queue.run('two', task('e'));
@@ -65,7 +65,7 @@ describe('a fair queue', () => {
   });
 
   test('drops the newest task of the longest source when it is full, and is empty at the end', async () => {
-    const { begun: started, task, end } = tasks();
+    const { started, task, end } = tasks();
     const queue = new FairQueue({ concurrent: 1, perSource: 10, total: 3 });
     const flood = Promise.allSettled(['a', 'b', 'c', 'd'].map((name) => queue.run('one', task(name))));
     const other = queue.run('two', task('e'));

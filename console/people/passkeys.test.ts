@@ -201,8 +201,8 @@ describe('a passkey', () => {
     const link = await fixture.run((transaction) =>
       fixture.parts.invitations.invite(transaction, { ...OPERATOR, email: 'k@example.com' }, OPERATOR),
     );
-    const given = { secret: link.secret, name: 'Key', language: 'en', password: PASSWORD };
-    const { secret } = await fixture.run((transaction) => fixture.parts.enrollment.begin(transaction, given, VISITOR));
+    const input = { secret: link.secret, name: 'Key', language: 'en', password: PASSWORD };
+    const { secret } = await fixture.run((transaction) => fixture.parts.enrollment.begin(transaction, input, VISITOR));
     const { enrollment } = fixture.parts;
     const confirm = async (wrongs: Wrongs) => {
       const options = await fixture.run(async (transaction) =>

@@ -155,14 +155,14 @@ describe('a database that an attacker wrote to', () => {
     const refused = (await fixture.records(account)).map(({ outcome }) => outcome);
     assert.ok(refused.includes('state_altered'));
     const link = await fixture.run((transaction) => invitations.reset(transaction, ana.id, { account, role: 'owner' }));
-    const given = { secret: link.secret, language: 'en', password: 'another good one 55' };
-    const { session } = await fixture.run((transaction) => enrollment.begin(transaction, given, VISITOR));
+    const input = { secret: link.secret, language: 'en', password: 'another good one 55' };
+    const { session } = await fixture.run((transaction) => enrollment.begin(transaction, input, VISITOR));
     const { secret } = enrollment.totp(session);
     await fixture.run((transaction) =>
       enrollment.confirmTotp(transaction, session, codeAt(secret, fixture.now()), VISITOR),
     );
     assert.equal((await team.member(account, ana.id)).signIn, 'active');
-    await signIn.submitPassword({ ...ana, password: given.password }, VISITOR);
+    await signIn.submitPassword({ ...ana, password: input.password }, VISITOR);
   });
 
   test('makes no factor older, which would let its user decide earlier requests', async () => {

@@ -30,7 +30,7 @@ describe('the numbers of accounts', { timeout: 60_000 }, () => {
     await dropDatabase(directory);
   });
 
-  test('are unique, without a gap and the same to all nodes, also when nodes create accounts at the same moment', async () => {
+  test('are unique, without a gap and the same to all nodes, also when nodes create accounts concurrently', async () => {
     const created = await Promise.all(
       Array.from({ length: 20 }, (_, index) => {
         const { accounts, transactions } = nodes[index % 2] ?? assert.fail();

@@ -44,7 +44,7 @@ describe('a change of a setting that decides where card data goes', () => {
     const redeemed: unknown[] = [];
     const approvals: ApprovalService = {
       requestByOperator: () => Promise.resolve('approval_1'),
-      redeem: (...given) => redeemed.push(given),
+      redeem: (...args) => redeemed.push(args),
     };
     control.connectApprovals(approvals);
     await assert.rejects(

@@ -277,7 +277,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
 
     test('the removal of everything and a new start is found by its first record', async () => {
       for (const table of [[], ['lane_register']]) {
-        const path = join(directory, `begun-anew-${table.length}.db`);
+        const path = join(directory, `restarted-${table.length}.db`);
         copyFileSync(genuine, path);
         const file = new DatabaseSync(path);
         for (const each of [...JOURNAL, ...table]) run(`delete from ${each}`)(file);
@@ -455,9 +455,9 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
     return new Proxy(database, {
       get: (target, name) =>
         name === 'read'
-          ? async (...given: Parameters<SqliteDatabase['read']>) => {
+          ? async (...args: Parameters<SqliteDatabase['read']>) => {
               if (reads++ % 50 === 0) await run();
-              return target.read(...given);
+              return target.read(...args);
             }
           : Reflect.get(target, name),
     });

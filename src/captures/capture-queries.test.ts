@@ -110,7 +110,7 @@ describe('the list of captures', { timeout: 60_000 }, () => {
       'amount = -9000000000000000000',
     ]) {
       const tenant = await newTenant();
-      const [altered, kept] = [await create(tenant, complete), await create(tenant, complete)];
+      const [altered, unchanged] = [await create(tenant, complete), await create(tenant, complete)];
       const update = write(`update captures set ${change} where id = ?`, [altered]);
       await commitOrThrow(service.core.database, { writes: [update] });
       const { items } = await listing.list(tenant);
@@ -122,7 +122,7 @@ describe('the list of captures', { timeout: 60_000 }, () => {
         new Map(shown as [string, boolean][]),
         new Map([
           [altered, false],
-          [kept, true],
+          [unchanged, true],
         ]),
         change,
       );

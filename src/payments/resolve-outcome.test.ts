@@ -418,19 +418,19 @@ describe('a recheck', () => {
     const snapshot = withCompleted(PAYMENT_STATES.Authorized, operation);
     const { processor, calls } = scripted(script);
     const operations = isFirstType(type) ? [snapshot.operation] : [AUTHORIZATION, snapshot.operation];
-    return { result: await recheckOutcome(processor, snapshot, operations), asked: calls };
+    return { result: await recheckOutcome(processor, snapshot, operations), calls: calls };
   };
 
   it('inquires about the operation itself', async () => {
-    const { result, asked: calls } = await recheck({ inquire: [OUTCOMES.approved] }, 'capture', 'refused');
+    const { result, calls } = await recheck({ inquire: [OUTCOMES.approved] }, 'capture', 'refused');
     assert.equal(result, OUTCOMES.approved);
     assert.deepEqual([names(calls), calls[0]?.subject?.operationRef], [['inquire'], 'next']);
     const first = await recheck({ inquire: [OUTCOMES.pending] }, 'authorization', 'accepted');
-    assert.deepEqual([names(first.asked), first.result], [['inquire'], OUTCOMES.pending]);
+    assert.deepEqual([names(first.calls), first.result], [['inquire'], OUTCOMES.pending]);
   });
 
   it('inquires about the payment of a void', async () => {
-    const { asked: calls } = await recheck({ inquire: [OUTCOMES.approved] }, 'authorization_void', 'refused');
+    const { calls } = await recheck({ inquire: [OUTCOMES.approved] }, 'authorization_void', 'refused');
     assert.deepEqual([names(calls), calls[0]?.subject?.operationRef], [['inquire'], FIRST]);
   });
 
@@ -443,7 +443,7 @@ describe('a recheck', () => {
       [REVERSALS.notReversible, { kind: 'approved', details: {} }],
       [REVERSALS.unknown, REVERSALS.unknown],
     ] as const) {
-      const { result, asked: calls } = await recheck({ reverse }, 'authorization', 'refused');
+      const { result, calls } = await recheck({ reverse }, 'authorization', 'refused');
       assert.deepEqual([names(calls), result], [['reverse'], expected]);
     }
   });

@@ -169,8 +169,8 @@ describe('other formats', () => {
 
   it('choices are exactly those listed', () => {
     const { accepts, expected } = oneOf({ en: 'x', es: 'x' }, ['jwt', 'http-signature'], {});
-    const words = ['jwt', 'http-signature'];
-    assert.deepEqual([...words, 'JWT', 'jwt ', '', 'jwt,http-signature'].filter(accepts), words);
+    const choices = ['jwt', 'http-signature'];
+    assert.deepEqual([...choices, 'JWT', 'jwt ', '', 'jwt,http-signature'].filter(accepts), choices);
     assert.equal(formatReason(expected), 'one of jwt, http-signature');
   });
 

@@ -203,7 +203,7 @@ describe('resolving placeholders', () => {
 
   it('reports the first unknown record in the order of the payload, with its number', async () => {
     const token = await newToken();
-    const text = `{{${token}:detokenize}}{{${NO_UUID}:transaction}}{{nobody:detokenize}}{{${NO_UUID}:transaction}}`;
+    const text = `{{${token}:detokenize}}{{${NO_UUID}:transaction}}{{unknown:detokenize}}{{${NO_UUID}:transaction}}`;
     const first = await failure(resolve(text));
     assert.deepEqual([first.code, first.field], ['unknown_capture', '/x']);
     assert.equal(first.message, '/x: placeholder 2: no such capture, or its ttl has ended');
@@ -240,7 +240,7 @@ describe('resolving placeholders', () => {
 
   it('reports the first error of any kind in the order of the payload', async () => {
     const token = await newToken({ pan: PAN, name: undefined, expiry: undefined });
-    const [lacking, unknown] = [`{{${token}:detokenize|extract:name}}`, '{{nobody:detokenize}}'];
+    const [lacking, unknown] = [`{{${token}:detokenize|extract:name}}`, '{{unknown:detokenize}}'];
     assert.equal((await failure(resolve(unknown + lacking))).message, '/x: placeholder 1: no such token');
     assert.equal((await failure(resolve(lacking + unknown))).message, '/x: placeholder 1: the record has no name');
   });

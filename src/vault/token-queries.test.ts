@@ -364,7 +364,7 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
       const pan = luhnPan('520082');
       const { token } = await make(tenant, tokenization(pan, { tags: ['odd'] }));
       await change(`update tokens set created_at = ${time} where account = ?account`, tenant.account);
-      const { token: kept } = await make(tenant, tokenization(pan, { tags: ['odd'] }));
+      const { token: intact } = await make(tenant, tokenization(pan, { tags: ['odd'] }));
       await assert.rejects(parts.vault.inspect(tenant, token), UnsealError);
       const { items } = await parts.listing.search(tenant, { by: 'token', text: token });
       assert.deepEqual(
@@ -373,14 +373,14 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
         time,
       );
       const listed = (await allOf((cursor) => parts.listing.list(tenant, cursor))).map((each) => each.token);
-      assert.ok(listed.includes(kept), time);
+      assert.ok(listed.includes(intact), time);
       for (const search of [
         { by: 'bin', text: '520082' },
         { by: 'last-four', text: pan.slice(-4) },
         { by: 'tag', text: 'odd' },
       ] as const)
-        assert.deepEqual(await tokensOf(tenant, search), [kept], time);
-      await inTransaction(service.core, (transaction) => parts.vault.delete(transaction, tenant, [token, kept]));
+        assert.deepEqual(await tokensOf(tenant, search), [intact], time);
+      await inTransaction(service.core, (transaction) => parts.vault.delete(transaction, tenant, [token, intact]));
       const tags = 'select slot from token_tags where account = ?account';
       assert.deepEqual(await parts.database.read(tags, tenant.account), [], time);
     }

@@ -53,7 +53,7 @@ describe('attacks on the console, in the browser', { skip: whyNoChromium() }, ()
     page.evaluate(
       ([to, how]) =>
         fetch(to, how).then(
-          (answer) => `${answer.type} ${answer.status}`,
+          (reply) => `${reply.type} ${reply.status}`,
           (error) => error.name,
         ),
       [url, options] as const,

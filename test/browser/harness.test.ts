@@ -11,11 +11,11 @@ import { startSite } from './site.ts';
 
 /** A page that does what its path says, so that each thing the harness looks for can be brought about. */
 const PAGE = `<!doctype html><html lang="en"><head><title>Trial</title><meta name="style-nonce" content="%NONCE%">
-<script type="module" src="/assets/trial.js"></script></head><body><main><h1>Trial</h1><p id="told">nothing yet</p></main></body></html>`;
+<script type="module" src="/assets/trial.js"></script></head><body><main><h1>Trial</h1><p id="result">nothing yet</p></main></body></html>`;
 const SCRIPT = `
-const told = document.getElementById('told');
+const result = document.getElementById('result');
 const main = document.querySelector('main');
-const deeds = {
+const actions = {
   '/quiet': () => {},
   '/log': () => console.error('a fault in the page'),
   '/throw': () => { setTimeout(() => { throw new Error('it was not caught'); }); },
@@ -23,7 +23,7 @@ const deeds = {
   '/nonce': () => {
     const style = document.createElement('style');
     style.nonce = document.querySelector('meta[name=style-nonce]').content;
-    style.textContent = '#told { text-transform: uppercase }';
+    style.textContent = '#result { text-transform: uppercase }';
     main.append(style);
   },
   '/markup': () => { main.innerHTML = '<b>x</b>'; },
@@ -42,7 +42,7 @@ const deeds = {
     return found.type;
   },
 };
-try { told.textContent = 'done: ' + (await deeds[location.pathname]()); } catch (error) { told.textContent = error.name; throw error; }
+try { result.textContent = 'done: ' + (await actions[location.pathname]()); } catch (error) { result.textContent = error.name; throw error; }
 `;
 
 describe('the harness of tests in a browser', { skip: whyNoChromium() }, () => {

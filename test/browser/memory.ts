@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 /** Everything that a page got from the service, and what it showed at each check. */
 export class Memory {
   readonly #page: Page;
-  readonly #answers: Promise<{ readonly from: string; readonly text: string }>[] = [];
+  readonly #responses: Promise<{ readonly from: string; readonly text: string }>[] = [];
   readonly #shown: { readonly from: string; readonly text: string }[] = [];
 
   constructor(page: Page) {
@@ -13,8 +13,8 @@ export class Memory {
       const { pathname } = new URL(response.url());
       if (!pathname.startsWith('/api/')) return;
       const from = `${response.request().method()} ${pathname}`;
-      // A page that was left has no answers any more.
-      this.#answers.push(
+      // A page that was left no longer has responses.
+      this.#responses.push(
         response.text().then(
           (text) => ({ from, text }),
           () => ({ from, text: '' }),
@@ -36,7 +36,7 @@ export class Memory {
    * all.
    */
   async assertNever(secrets: readonly string[]): Promise<void> {
-    const responses = await Promise.all(this.#answers);
+    const responses = await Promise.all(this.#responses);
     assert.ok(responses.some(({ text }) => text !== '') && this.#shown.length > 0, 'nothing was checked');
     for (const { from, text } of [...responses, ...this.#shown]) {
       const joined = text.replace(/(?<=\d)[\s\u00a0-]+(?=\d)/g, '');

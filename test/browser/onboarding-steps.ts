@@ -70,17 +70,17 @@ export async function askFor(page: Page, environment: string, note: string): Pro
 interface Approval {
   /** The texts that the merchant entered. */
   readonly note: string;
-  readonly answer: string;
+  readonly decisionNote: string;
   /** It is refused first. */
   readonly isForced: boolean;
 }
 
-export async function approve(page: Page, { note, answer, isForced }: Approval): Promise<void> {
+export async function approve(page: Page, { note, decisionNote, isForced }: Approval): Promise<void> {
   await goToNews(page, 'Requests');
   await button(page.getByRole('article').filter({ hasText: note }), /^Approve/).click();
   const dialog = page.getByRole('dialog');
   const confirm = button(dialog, 'Approve request');
-  await dialog.getByLabel('Message to the merchant').fill(answer);
+  await dialog.getByLabel('Message to the merchant').fill(decisionNote);
   if (isForced) {
     const refused = page.waitForResponse((response) => response.url().endsWith('/approve'));
     await confirm.click();

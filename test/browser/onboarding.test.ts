@@ -166,13 +166,13 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
   part('the owner requests payments, and the operator approves', async () => {
     await askFor(owner.page, 'Sandbox', 'contract 7, to try things out');
     await step(owner.page, 'Request payments', 'Waiting for the operator');
-    await approve(operator.page, { note: 'contract 7', answer: 'Have fun.', isForced: false });
+    await approve(operator.page, { note: 'contract 7', decisionNote: 'Have fun.', isForced: false });
     await owner.page.reload();
     await step(owner.page, 'Request payments', 'Done');
     // A request for the sandbox alone is not sufficient to go live.
     await stepOf(owner.page, 'Go live').getByText('Production payments: not requested yet').waitFor();
     await askFor(owner.page, 'Production', 'contract 8, for the shop');
-    await approve(operator.page, { note: 'contract 8', answer: 'Welcome to production.', isForced: true });
+    await approve(operator.page, { note: 'contract 8', decisionNote: 'Welcome to production.', isForced: true });
     await owner.page.reload();
     await step(owner.page, 'Request payments', 'Done');
     await owner.page.getByText('Welcome to production.').waitFor();

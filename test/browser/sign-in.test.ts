@@ -94,9 +94,9 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     await enterPassword(page, { email: ana.email, password: 'not the password at all' });
     const messages = await refusal(page);
     for (let tries = 1; tries < LIMITS.signInFailures; tries++) {
-      const answer = page.waitForResponse((response) => response.url().endsWith('/api/sign-in'));
+      const signInResponse = page.waitForResponse((response) => response.url().endsWith('/api/sign-in'));
       await page.getByRole('button', { name: 'Continue', exact: true }).click();
-      await answer;
+      await signInResponse;
     }
     await page.reload();
     await enterPassword(page, ana);

@@ -81,7 +81,7 @@ function operationsAreUnique(
 /** Describes a response that does not agree with the records. */
 function falsehood({ response }: Request, views: ReadonlyMap<string, PaymentView>): string | undefined {
   if (response === undefined) return undefined;
-  const { transaction_id: id, status: told } = infoOf(response);
+  const { transaction_id: id, status: reportedStatus } = infoOf(response);
   const view = views.get(id);
   if (view === undefined) return `transaction ${id} was acknowledged and is gone`;
   const { status, operation_status: ended } = view.data.transaction_info;
@@ -89,17 +89,17 @@ function falsehood({ response }: Request, views: ReadonlyMap<string, PaymentView
   const expected = response.json.status === 'success' ? 'succeeded' : 'failed';
   if (isFinal(response) && ended !== expected)
     return `transaction ${id} was reported with ${expected} and has ${ended}`;
-  const isSettled = ['Collected', 'Voided', 'Declined', 'Cancelled'].includes(told);
-  const isLater = told === 'Authorized' && ['Authorized', 'Collected', 'Voided'].includes(status);
-  if (isSettled ? status !== told : told === 'Authorized' && !isLater)
-    return `payment of ${id} was reported as ${told} and is ${status}`;
+  const isSettled = ['Collected', 'Voided', 'Declined', 'Cancelled'].includes(reportedStatus);
+  const isLater = reportedStatus === 'Authorized' && ['Authorized', 'Collected', 'Voided'].includes(status);
+  if (isSettled ? status !== reportedStatus : reportedStatus === 'Authorized' && !isLater)
+    return `payment of ${id} was reported as ${reportedStatus} and is ${status}`;
   return undefined;
 }
 
 /** The simulator's records, as they are in the database. */
 async function recordsAgree(testbed: Testbed, views: ReadonlyMap<string, PaymentView>): Promise<void> {
   const { ledger } = testbed;
-  const books = new Map(
+  const processorState = new Map(
     (await testbed.query('select * from simulator_payments')).map((row) => [String(row['operation_ref']), row]),
   );
   const movements = await testbed.query('select * from simulator_modifications');
@@ -112,11 +112,12 @@ async function recordsAgree(testbed: Testbed, views: ReadonlyMap<string, Payment
     }
     const { authorized_amount, collected_amount, refunded_amount } = view.data.order_info.amount_details;
     const ours = [view.data.transaction_info.status, authorized_amount, collected_amount, refunded_amount].join(' ');
-    const theirs = standing(books.get(id));
+    const theirs = standing(processorState.get(id));
     if (!theirs.includes(ours)) ledger.found(`payment ${id} is ${ours}, and with the processor ${theirs[0]}`);
   }
-  for (const id of books.keys()) if (!payments.has(id)) ledger.found(`payment ${id} is known to the processor only`);
-  for (const [id, row] of books) {
+  for (const id of processorState.keys())
+    if (!payments.has(id)) ledger.found(`payment ${id} is known to the processor only`);
+  for (const [id, row] of processorState) {
     const fault = miscount(
       row,
       movements.filter(({ payment, outcome }) => payment === id && outcome === 'approved'),

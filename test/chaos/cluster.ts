@@ -213,12 +213,12 @@ const SETTINGS = {
 /** Runs a program as the servers' user, without blocking the event loop. */
 async function runBeside(home: Home, program: string, args: readonly string[]): Promise<void> {
   const child = spawn(program, args, { ...home.options(), stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
+  let output = '';
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    said += chunk;
+    output += chunk;
   });
   const [code] = await once(child, 'close');
-  if (code !== 0) throw new Error(`${basename(program)}: ${said}`);
+  if (code !== 0) throw new Error(`${basename(program)}: ${output}`);
 }
 
 const newPassword = (): string => randomBytes(16).toString('hex');

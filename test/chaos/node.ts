@@ -77,10 +77,10 @@ export class Node {
     const { child } = serving;
     LIVING.add(child);
     child.once('exit', () => LIVING.delete(child));
-    let said = '';
+    let output = '';
     child.stderr?.on('data', (chunk: string) => {
-      const lines = `${said}${chunk}`.split('\n');
-      said = lines.pop() ?? '';
+      const lines = `${output}${chunk}`.split('\n');
+      output = lines.pop() ?? '';
       for (const line of lines) this.#hear(line);
     });
     child.once('exit', (code, signal) => this.#ended(serving, signal ?? `code ${code}`));

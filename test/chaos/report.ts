@@ -90,7 +90,7 @@ after the fault began, and after it ended.
 
 ${aligned(errorTable(outcome))}
 
-Requests that ended between the begin of a fault and that of the next, and the answers and failures beside 200 and 400. \`refused\`, \`reset\`: the
+Requests that ended between the begin of a fault and that of the next, and the responses and failures other than 200 and 400. \`refused\`, \`reset\`: the
 connection; \`silence\`: no answer within the client's patience (10 s, a probe's 2 s).
 
 Repeat with \`npm run chaos\`.

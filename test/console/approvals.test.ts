@@ -389,8 +389,8 @@ describe('a stored request', () => {
   test('counts toward a daily limit; all pending requests and the newest of the others are listed', async () => {
     const approvals = service.console.approvals;
     const acting = (person: UserClient) => ({ account, person });
-    const request = () => run((transaction) => approvals.request(transaction, acting(ana), asked));
-    const asked = {
+    const request = () => run((transaction) => approvals.request(transaction, acting(ana), requested));
+    const requested = {
       environment: 'production',
       action: 'key.create',
       summary: [],

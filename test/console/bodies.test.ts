@@ -81,9 +81,9 @@ describe('a call, before its body is read,', () => {
   test('with a large body is rejected for a user who has only entered a password', async () => {
     const client = newClient(service);
     const { email, password } = owner;
-    const { csrf_token: word } = (await client.send('POST', '/api/sign-in', { email, password })).json;
+    const { csrf_token: csrfToken } = (await client.send('POST', '/api/sign-in', { email, password })).json;
     for (const definition of long) {
-      const response = await announce(definition, { cookie: client.cookie ?? '', 'x-csrf-token': word });
+      const response = await announce(definition, { cookie: client.cookie ?? '', 'x-csrf-token': csrfToken });
       assert.deepEqual(response, { status: 401, code: 'not_signed_in' }, lineOf(definition));
     }
   });
@@ -180,12 +180,12 @@ interface Schema {
 }
 
 /** Size of JSON text as browsers write it; a character has four bytes at most. */
-function mostBytes({ type, properties, items, maxItems = 0, maxLength, enum: words }: Schema): number {
+function mostBytes({ type, properties, items, maxItems = 0, maxLength, enum: choices }: Schema): number {
   if (properties !== undefined)
     return sum(Object.entries(properties).map(([name, of]) => name.length + 4 + mostBytes(of)));
   if (type === 'object') return CREDENTIAL_BYTES;
   if (items !== undefined) return maxItems * (mostBytes(items) + 1);
-  if (words !== undefined) return Math.max(...words.map(({ length }) => length)) + 2;
+  if (choices !== undefined) return Math.max(...choices.map(({ length }) => length)) + 2;
   // A body without a declared length of its own ends with the connection.
   return type === 'string' ? 2 + (maxLength === undefined ? LIMITS.cursorCharacters : 4 * maxLength) : DIGITS;
 }

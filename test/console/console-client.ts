@@ -156,9 +156,9 @@ function withCodes(client: ConsoleClient, known: Known, grant: { cookie: string;
 export async function signIn(person: UserClient): Promise<ConsoleClient> {
   const client = newClient(person.service);
   const { email, password } = person;
-  const given = await client.send('POST', '/api/sign-in', { email, password });
-  if (given.status !== 200) throw new Error(`password: ${given.text}`);
-  client.csrf = given.json.csrf_token;
+  const passwordResponse = await client.send('POST', '/api/sign-in', { email, password });
+  if (passwordResponse.status !== 200) throw new Error(`password: ${passwordResponse.text}`);
+  client.csrf = passwordResponse.json.csrf_token;
   const signedIn = await client.send('POST', '/api/sign-in/code', { code: person.code() });
   if (signedIn.status !== 200) throw new Error(`code: ${signedIn.text}`);
   client.csrf = signedIn.json.csrf_token;

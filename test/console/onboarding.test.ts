@@ -139,8 +139,8 @@ describe('a request for activation', () => {
 
   test('is approved with its content, or not at all: a withdrawn request enables nothing', async () => {
     const { account, owner } = await merchant();
-    const wanted = { environment: 'sandbox', processor: 'simulator', note: '' } as const;
-    const id = await submitRequest(owner, account, wanted);
+    const activation = { environment: 'sandbox', processor: 'simulator', note: '' } as const;
+    const id = await submitRequest(owner, account, activation);
     const { core } = service;
     const requests = new ActivationRequests({ ...core, processors: core.activations.processors });
     const request = await requests.getPending(account, id);

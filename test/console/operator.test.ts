@@ -214,8 +214,8 @@ describe('the service', () => {
       checks.map(() => 'good'),
     );
     assert.ok(json.checks.length === checks.length + (process.platform === 'linux' ? 1 : 0));
-    const told = json.checks.find(({ finding }: { finding: string }) => finding === 'certificate-ends');
-    assert.equal(told.expires_at, json.certificate_expires_at);
+    const reported = json.checks.find(({ finding }: { finding: string }) => finding === 'certificate-ends');
+    assert.equal(reported.expires_at, json.certificate_expires_at);
   });
 
   test('reports its health when the certificate cannot be read', async () => {

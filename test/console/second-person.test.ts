@@ -126,8 +126,8 @@ describe('a second user, under dual control', () => {
     ]);
     successData(await ben.call(approve, of(id)));
     const { result } = successData(await ana.call(executeApproval, of(id)));
-    const look = successData(await newClient(service).call(showInvitation, { body: { invitation: secretOf(result) } }));
-    assert.deepEqual([look.email, look.role], ['cleo@example.com', 'developer']);
+    const view = successData(await newClient(service).call(showInvitation, { body: { invitation: secretOf(result) } }));
+    assert.deepEqual([view.email, view.role], ['cleo@example.com', 'developer']);
     await follow(secretOf(result), 'Cleo');
     assert.equal((await service.console.people.team.members(account)).length, 4);
   });
@@ -154,8 +154,8 @@ describe('a second user, under dual control', () => {
     ]);
     successData(await ben.call(approve, of(id)));
     const { result } = successData(await ana.call(executeApproval, of(id)));
-    const look = successData(await newClient(service).call(showInvitation, { body: { invitation: secretOf(result) } }));
-    assert.deepEqual([look.kind, look.email], ['reset', aud.email]);
+    const view = successData(await newClient(service).call(showInvitation, { body: { invitation: secretOf(result) } }));
+    assert.deepEqual([view.kind, view.email], ['reset', aud.email]);
   });
 
   test('does not get requests that could not be executed', async () => {

@@ -347,7 +347,7 @@ describe('the stages of a payment', () => {
     assert.equal(await show(id), 'authorization accepted Collected 10000 0');
   });
 
-  test('a user who asks twenty times with what they saw refunds once', async () => {
+  test('one of twenty refunds with the same expected number of operations is executed', async () => {
     const id = await pay(true);
     const seen = (operations: number): Command => ({ ...refund('1'), expectedOperations: operations });
     const results = await Promise.allSettled(Array.from({ length: 20 }, () => operate(id, seen(1))));

@@ -27,7 +27,7 @@ after(() => service.stop());
 const create = (body: unknown) => me.send('POST', CAPTURES, body);
 const retrieve = async (id: string) => dataOf(await me.send('GET', `${CAPTURES}/${id}`));
 /** The retrieved data of a new capture. */
-const kept = async (more: object) => retrieve(await me.capture(more));
+const roundTrip = async (more: object) => retrieve(await me.capture(more));
 const isRow = (row: object): row is { expires_at: number; created_at: number } => 'expires_at' in row;
 
 describe('POST /transactions/requests', () => {
@@ -42,22 +42,22 @@ describe('POST /transactions/requests', () => {
 
     test('one of card, cvv and track 2 is sufficient, and absent values are omitted', async () => {
       const fixed = { amount: 12500, currency: 'USD' };
-      const { id: _, additional_info, ...byCard } = await kept({ chd: { card: VISA } });
+      const { id: _, additional_info, ...byCard } = await roundTrip({ chd: { card: VISA } });
       assert.deepEqual(byCard, { pan: VISA, ...fixed });
       assert.deepEqual(Object.keys(additional_info), ['pan_index']);
-      const { id: __, ...byCode } = await kept({ chd: { cvv: '0123' } });
+      const { id: __, ...byCode } = await roundTrip({ chd: { cvv: '0123' } });
       assert.deepEqual(byCode, { cvv: '0123', ...fixed, additional_info: {} });
-      const { id: ___, additional_info: info, ...byTrack } = await kept({ chd: { track_2: TRACK } });
+      const { id: ___, additional_info: info, ...byTrack } = await roundTrip({ chd: { track_2: TRACK } });
       assert.deepEqual(byTrack, { pan: VISA, exp: '01/31', track_2: TRACK, ...fixed });
       assert.equal(info.pan_index, additional_info.pan_index);
     });
 
     test('null and empty optional fields count as absent, unknown fields are ignored', async () => {
       const chd = { card: VISA, name: '', exp: null, cvv: '', track_2: null, pin: '9999' };
-      const { id: _, additional_info: __, ...rest } = await kept({ chd, TTL: null, unknown: [] });
+      const { id: _, additional_info: __, ...rest } = await roundTrip({ chd, TTL: null, unknown: [] });
       assert.deepEqual(rest, { pan: VISA, amount: 12500, currency: 'USD' });
-      assert.equal((await kept({ chd: { card: '', cvv: 123 } })).pan, undefined);
-      assert.equal((await kept({ ttl: '', TTL: 5 })).pan, VISA);
+      assert.equal((await roundTrip({ chd: { card: '', cvv: 123 } })).pan, undefined);
+      assert.equal((await roundTrip({ ttl: '', TTL: 5 })).pan, VISA);
     });
 
     test('numbers and numeric strings mean the same', async () => {
@@ -68,8 +68,8 @@ describe('POST /transactions/requests', () => {
         const data = await retrieve(dataOf(await create(body)).id);
         assert.deepEqual({ pan: data.pan, cvv: data.cvv, amount: data.amount }, { pan, cvv: '123', amount: 0 });
       }
-      assert.equal((await kept({ chd: { cvv: '007' } })).cvv, '007');
-      assert.equal((await kept({ chd: { cvv: 1234 } })).cvv, '1234');
+      assert.equal((await roundTrip({ chd: { cvv: '007' } })).cvv, '007');
+      assert.equal((await roundTrip({ chd: { cvv: 1234 } })).cvv, '1234');
     });
 
     test('a card of 12 to 19 digits that is sent as a number keeps every digit', async () => {
@@ -82,12 +82,13 @@ describe('POST /transactions/requests', () => {
 
     test('the amount is up to 2^53-1 and is a number in responses', async () => {
       for (const amount of [0, 1, 9007199254740991, '9007199254740991'])
-        assert.equal((await kept({ amount })).amount, Number(amount));
+        assert.equal((await roundTrip({ amount })).amount, Number(amount));
     });
 
     test('the currency is accepted in either case and returned in upper case', async () => {
-      for (const currency of ['cop', 'Cop', 'COP']) assert.equal((await kept({ currency })).currency, 'COP');
-      for (const currency of ['JPY', 'KWD', 'CLF', 'XXX']) assert.equal((await kept({ currency })).currency, currency);
+      for (const currency of ['cop', 'Cop', 'COP']) assert.equal((await roundTrip({ currency })).currency, 'COP');
+      for (const currency of ['JPY', 'KWD', 'CLF', 'XXX'])
+        assert.equal((await roundTrip({ currency })).currency, currency);
     });
 
     test('the ttl is counted in minutes, 1 to 10080, and may be written TTL', async () => {
@@ -107,7 +108,7 @@ describe('POST /transactions/requests', () => {
 
     test('the name at its limit, with characters of every kind', async () => {
       for (const name of ['🙂'.repeat(255), 'José "Pepe" \\ Ñandú', 'a\ud800b'])
-        assert.equal((await kept({ chd: { card: VISA, name } })).name, name);
+        assert.equal((await roundTrip({ chd: { card: VISA, name } })).name, name);
     });
 
     test('no value that was sent is in the log or readable in the database', async () => {
@@ -127,11 +128,14 @@ describe('POST /transactions/requests', () => {
   describe('200, track 2', () => {
     test('with or without sentinels, returned without them', async () => {
       for (const track of [TRACK, `;${TRACK}?`, `;${TRACK}?7`, `${TRACK}?`, TRACK.replace('=', 'D')])
-        assert.equal((await kept({ chd: { track_2: track } })).track_2, track.replace(/^;/, '').replace(/\?.?$/, ''));
+        assert.equal(
+          (await roundTrip({ chd: { track_2: track } })).track_2,
+          track.replace(/^;/, '').replace(/\?.?$/, ''),
+        );
     });
 
     test('the same card number again, and an exp that takes precedence', async () => {
-      const data = await kept({ chd: { track_2: TRACK, card: '4111 1111 1111 1111', exp: '05/28', cvv: '321' } });
+      const data = await roundTrip({ chd: { track_2: TRACK, card: '4111 1111 1111 1111', exp: '05/28', cvv: '321' } });
       assert.deepEqual(
         { pan: data.pan, exp: data.exp, track: data.track_2, cvv: data.cvv },
         { pan: VISA, exp: '05/28', track: TRACK, cvv: '321' },
@@ -139,7 +143,7 @@ describe('POST /transactions/requests', () => {
     });
 
     test('without an expiry in the track there is none', async () => {
-      const data = await kept({ chd: { track_2: `${VISA}==1010000` } });
+      const data = await roundTrip({ chd: { track_2: `${VISA}==1010000` } });
       assert.deepEqual([data.pan, data.exp], [VISA, undefined]);
     });
   });

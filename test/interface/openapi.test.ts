@@ -90,8 +90,8 @@ describe('the OpenAPI document', () => {
   /** The path with its required query, of which any word that is listed will do. */
   const queried = (path: string, { parameters }: OpenApiOperation): string => {
     const required = parameters.filter((parameter) => parameter.in === 'query' && parameter.required);
-    const words = required.map(({ name, schema }) => `${name}=${(schema['enum'] as string[])[0]}`);
-    return words.length === 0 ? path : `${path}?${words.join('&')}`;
+    const pairs = required.map(({ name, schema }) => `${name}=${(schema['enum'] as string[])[0]}`);
+    return pairs.length === 0 ? path : `${path}?${pairs.join('&')}`;
   };
 
   const record = async (needs: Needs | undefined): Promise<string> => {
@@ -174,9 +174,9 @@ describe('the OpenAPI document', () => {
           const { schema, example } = content['application/json'] ?? assert.fail(`${status} has no JSON`);
           assert.match(description, status === '200' ? /^Success$/ : /^[A-Z][^.]{5,}\.$/);
           assert.deepEqual(faultsOf(schema, example), [], status);
-          const { status_code: code, status: word } = example as { status_code?: number; status: unknown };
-          if (isPayment(path)) assert.equal(word, wordOf(Number(status)));
-          else assert.equal(isProxy(path) && status === '200' ? word : code, Number(status));
+          const { status_code: code, status: exampleStatus } = example as { status_code?: number; status: unknown };
+          if (isPayment(path)) assert.equal(exampleStatus, wordOf(Number(status)));
+          else assert.equal(isProxy(path) && status === '200' ? exampleStatus : code, Number(status));
         }
       });
 

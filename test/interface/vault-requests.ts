@@ -47,7 +47,7 @@ export function assertRefused(response: TestResponse, desc: RegExp | string, sen
   assert.deepEqual(rest, { status_code: status, status: 'fail', data: '' });
   if (typeof desc === 'string') assert.equal(text, desc);
   else assert.match(text, desc);
-  for (const word of collectTexts(sent)) assert.ok(!text.includes(word), `${text} repeats ${word}`);
+  for (const part of collectTexts(sent)) assert.ok(!text.includes(part), `${text} repeats ${part}`);
 }
 
 /** Words of the interface, which texts may name. */

@@ -60,7 +60,7 @@ export async function openCyberSourceFixture({
   const ids = new MonotonicIds(clock, random);
   const connections = new OutboundHttp(new ProcessorHosts());
   const cybersource = new CyberSource({ outboundHttp: connections, clock, random });
-  const given = {
+  const configured = {
     'base-url': url,
     'merchant-id': KEYS.merchantId,
     'key-id': KEYS.keyId,
@@ -73,7 +73,7 @@ export async function openCyberSourceFixture({
     newKey: () => ids.next(),
     call: ({ key = ids.next(), timeout = 10_000, settings = {} } = {}) => ({
       tenant: { account: 'acct_1', environment: 'sandbox' },
-      settings: { ...effectiveSettings(cybersource.settings, given), ...settings },
+      settings: { ...effectiveSettings(cybersource.settings, configured), ...settings },
       operationRef: key,
       signal: AbortSignal.timeout(timeout),
     }),

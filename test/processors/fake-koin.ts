@@ -127,8 +127,8 @@ export class FakeKoin {
     if (order === undefined) throw new Error('no such order');
     await wait(late);
     const isRefunded = order.status === 'Collected' && refundedAmount(order) > 0n;
-    const told = orderBody(order, this.#scribe, true);
-    const body = JSON.stringify(isRefunded ? altered(told, { reportedStatus: 'Refunded' }) : told);
+    const orderText = orderBody(order, this.#scribe, true);
+    const body = JSON.stringify(isRefunded ? altered(orderText, { reportedStatus: 'Refunded' }) : orderText);
     const statuses: number[] = [];
     for (let time = 0; time < times; time++) {
       for (const url of order.notificationUrls) statuses.push(await (this.#options.deliver ?? post)(url, body));

@@ -53,8 +53,8 @@ describe('an incomplete response of KOIN', () => {
 
   it('about a refund is not accepted', async () => {
     const first = await fixture.collected();
-    const answer = { refund_id: 'r-1', status: { type: 'Refunded' } };
-    fake.inject({ on: 'refund', do: { status: 200, body: JSON.stringify(answer) } });
+    const refundBody = { refund_id: 'r-1', status: { type: 'Refunded' } };
+    fake.inject({ on: 'refund', do: { status: 200, body: JSON.stringify(refundBody) } });
     assert.equal(toSummary(await fixture.refund(first, money(100n))), 'unknown');
     const refund = subject('payment_refund', fixture.newKey(), money(100n));
     for (const amount of [null, { currency_code: 'BRL', value: '1' }, { currency_code: '?', value: 1 }]) {

@@ -58,7 +58,7 @@ function faultsOfToken(
   const header = JSON.parse(Buffer.from(head, 'base64url').toString());
   const claims = JSON.parse(Buffer.from(payload, 'base64url').toString());
   const digested = body.length === 0 ? [] : ['digest', 'digestAlgorithm'];
-  const wanted: Record<string, unknown> = {
+  const expectedClaims: Record<string, unknown> = {
     'request-host': headers.host,
     'request-resource-path': path,
     'request-method': method.toLowerCase(),
@@ -67,7 +67,7 @@ function faultsOfToken(
     'v-c-jwt-version': '2',
     ...(body.length === 0 ? {} : { digest: sha256(body), digestAlgorithm: 'SHA-256' }),
   };
-  const faults = Object.keys(wanted).filter((name) => claims[name] !== wanted[name]);
+  const faults = Object.keys(expectedClaims).filter((name) => claims[name] !== expectedClaims[name]);
   const names = JSON.stringify(Object.keys(claims).sort());
   if (names !== JSON.stringify([...CLAIMS, ...digested].sort())) faults.push('claims');
   if (JSON.stringify(header) !== JSON.stringify({ typ: 'JWT', alg: 'HS256', kid: keys.keyId })) faults.push('header');

@@ -40,7 +40,7 @@ describe('payments agree after crashes and lost messages with the records of', {
         for (const name of Object.keys(totals) as (keyof typeof totals)[]) totals[name] += report[name];
       }
       assert.ok(totals.payments > 5 * SEEDS.length, `${totals.payments} payments prove nothing`);
-      assert.ok(totals.acknowledged > 20 * SEEDS.length, `${totals.acknowledged} answers prove nothing`);
+      assert.ok(totals.acknowledged > 20 * SEEDS.length, `${totals.acknowledged} responses prove nothing`);
       if (seedFromEnvironment === undefined)
         assert.ok(totals.crashes > SEEDS.length / 2, `${totals.crashes} crashes prove nothing`);
     });

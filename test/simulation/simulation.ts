@@ -291,7 +291,7 @@ class Simulation {
     this.#wrongBy = this.#seeded.pick(CLOCK_JUMPS_MS);
     this.#log(`clocks are wrong by ${this.#wrongBy / HOUR} hours`);
     const keyed = clients.requests.filter(
-      ({ planned: asked, responses }) => asked.key !== undefined && responses.length > 0,
+      ({ planned, responses }) => planned.key !== undefined && responses.length > 0,
     );
     for (let count = 0; count < REPEATS_IN_A_JUMP && keyed.length > 0; count++)
       clients.send(this.#seeded.pick(keyed), this.#seeded.pick(alive).machine);
@@ -422,7 +422,7 @@ class Simulation {
     const [node] = this.#nodes.filter((each) => each !== undefined);
     if (node === undefined) return;
     const keyed = clients.requests.filter(
-      ({ planned: asked, responses }) => asked.key !== undefined && responses.length > 0,
+      ({ planned, responses }) => planned.key !== undefined && responses.length > 0,
     );
     for (const request of keyed) {
       clients.send(request, node.machine);

@@ -22,7 +22,7 @@ describe('PostgreSQL: conflicts and server faults', { skip: whyNoPostgres(), tim
   after(() => rig.remove());
 
   let names = 0;
-  const kept: string[] = [];
+  const stored: string[] = [];
   /** Units by the hundred while something happens: those that were committed, or are not known. */
   const load = async (databases: readonly PostgresDatabase[], meanwhile: () => Promise<void>) => {
     let committed = 0;
@@ -40,7 +40,7 @@ describe('PostgreSQL: conflicts and server faults', { skip: whyNoPostgres(), tim
           if (result.status === 'fulfilled') {
             assert.deepEqual(result.value, COMMITTED);
             committed++;
-            kept.push(id);
+            stored.push(id);
           } else {
             assert.ok(result.reason instanceof StorageError);
             inDoubt.push(id);
@@ -59,8 +59,8 @@ describe('PostgreSQL: conflicts and server faults', { skip: whyNoPostgres(), tim
     }
     await Promise.all(work);
     for (const id of inDoubt)
-      if ((await rig.one('select id from accounts where id = ?', id)) !== undefined) kept.push(id);
-    await rig.happenedOnce(kept);
+      if ((await rig.one('select id from accounts where id = ?', id)) !== undefined) stored.push(id);
+    await rig.happenedOnce(stored);
   };
 
   for (const [what, call] of [
@@ -113,11 +113,11 @@ describe('PostgreSQL: conflicts and server faults', { skip: whyNoPostgres(), tim
         await pause(index * 10);
         const id = `lane ${node} ${index}`;
         assert.deepEqual(await database.commit(insertRow(id)), COMMITTED);
-        kept.push(id);
+        stored.push(id);
       }),
     );
     await Promise.all(outcomes);
-    await rig.happenedOnce(kept);
+    await rig.happenedOnce(stored);
     await rig.journalIsWhole();
   });
 
@@ -229,6 +229,6 @@ describe('PostgreSQL: conflicts and server faults', { skip: whyNoPostgres(), tim
       ['fulfilled', 'rejected', 'rejected'],
     );
     await rig.operate("delete from accounts where id = 'one'");
-    await rig.happenedOnce(kept);
+    await rig.happenedOnce(stored);
   });
 });

@@ -402,12 +402,12 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
         break;
       }
       const child = start(source, target);
-      let told = '';
+      let output = '';
       child.stderr?.on('data', (text) => {
-        told += text;
+        output += text;
       });
       const [last] = await once(child, 'close');
-      assert.equal(last, 0, `${told} after ${killedAfter.join()} of ${duration} ms`);
+      assert.equal(last, 0, `${output} after ${killedAfter.join()} of ${duration} ms`);
       const moved = databases.open(target);
       assert.equal(await unfinishedCopy(moved), false);
       assert.deepEqual(await readAllRows(moved), expected);

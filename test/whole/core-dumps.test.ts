@@ -59,8 +59,8 @@ describe('core dumps', { skip: cannotAllow }, () => {
         env: { ...env, CARDVAULT_DATA_DIR: join(directory, 'none') },
         encoding: 'utf8',
       });
-      const { soft, hard, args: given } = seenBy();
-      assert.deepEqual({ soft, hard, given }, { soft: '0', hard: '0', given: args });
+      const { soft, hard, args: received } = seenBy();
+      assert.deepEqual({ soft, hard, received }, { soft: '0', hard: '0', received: args });
       assert.equal(status, 2);
       assert.match(JSON.parse(stderr).error, /^there is no vault/);
     });

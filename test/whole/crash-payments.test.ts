@@ -24,7 +24,14 @@ const RESOLVED_WITHIN_MS = 25_000;
 const SETTINGS = { 'timeout-ms': '400', 'recovery-delay-ms': '400', 'recovery-max': '10s' };
 
 /** Faults of the processor beside those of the crashes. */
-const WORDS = ['+capture_timeout', '+capture_lost', '+refund_timeout', '+refund_lost', '+void_timeout', '+delay_300'];
+const TRIGGERS = [
+  '+capture_timeout',
+  '+capture_lost',
+  '+refund_timeout',
+  '+refund_lost',
+  '+void_timeout',
+  '+delay_300',
+];
 
 type Kind = 'authorization' | 'payment' | 'capture' | 'payment_refund' | 'authorization_void';
 
@@ -103,14 +110,14 @@ class Client {
   }
 
   #payment(transaction_info: object): object {
-    const words = this.#seeded.percent(25) ? this.#seeded.pick(WORDS) : '';
+    const triggers = this.#seeded.percent(25) ? this.#seeded.pick(TRIGGERS) : '';
     // 65001 and more: booked, and never answered; 5001 and more: declined.
     const amount = this.#seeded.weighed({ '41.00': 85, '65001.00': 8, '6000.00': 7 });
     return {
       transaction_info,
       card: { number: '4111111111111111', expiration_date: '12/2029', security_code: '737', holder: 'Ana Lopez' },
       order_info: { amount_details: { total_amount: amount, currency: 'USD' } },
-      cardholder_info: { first_name: 'Ana', email: `ana${words}@example.com` },
+      cardholder_info: { first_name: 'Ana', email: `ana${triggers}@example.com` },
     };
   }
 }
@@ -243,15 +250,16 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
     });
     await eachOf(acknowledged, async ({ response, reference }) => {
       assert.ok(response !== undefined);
-      const { transaction_id: id, status: told } = infoOf(response);
+      const { transaction_id: id, status: reportedStatus } = infoOf(response);
       const { json } = await serving.call('GET', `${PATH}/transactions/${id}`, { key });
       const { status, operation_status: ended, reference_code } = json.data.transaction_info;
       assert.equal(reference_code, reference);
       assert.notEqual(ended, 'in_progress');
       if (isFinal(response))
         assert.equal(ended, response.json.status === 'success' ? 'succeeded' : 'failed', response.text);
-      if (['Collected', 'Voided', 'Declined', 'Cancelled'].includes(told)) assert.equal(status, told);
-      if (told === 'Authorized') assert.ok(['Authorized', 'Collected', 'Voided'].includes(status), status);
+      if (['Collected', 'Voided', 'Declined', 'Cancelled'].includes(reportedStatus))
+        assert.equal(status, reportedStatus);
+      if (reportedStatus === 'Authorized') assert.ok(['Authorized', 'Collected', 'Voided'].includes(status), status);
     });
   }
 
@@ -271,7 +279,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
 
   /** The simulator's books, as they stand in the file. */
   async function recordsAgree(directory: string, serving: ServiceProcess, key: string): Promise<void> {
-    const books = new Map(
+    const processorState = new Map(
       rowsOf(directory, 'select * from simulator_payments').map((row) => [row['operation_ref'], row]),
     );
     const payments = rowsOf(directory, 'select id from payments');
@@ -282,11 +290,11 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
       const { authorized_amount, collected_amount, refunded_amount } = json.data.order_info.amount_details;
       const { status } = json.data.transaction_info;
       const ours = [status, authorized_amount, collected_amount, refunded_amount].join(' ');
-      assert.equal(ours, theirs(books.get(id)), `${id}`);
+      assert.equal(ours, theirs(processorState.get(id)), `${id}`);
       seen.add(status);
     });
     for (const status of ['Authorized', 'Collected', 'Voided', 'Declined']) assert.ok(seen.has(status), status);
-    for (const id of books.keys()) assert.ok(payments.some((payment) => payment['id'] === id));
+    for (const id of processorState.keys()) assert.ok(payments.some((payment) => payment['id'] === id));
   }
 
   function theirs(row: Record<string, unknown> | undefined): string {

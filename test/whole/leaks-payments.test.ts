@@ -47,7 +47,7 @@ describe('places without data of a payment', { timeout: 180_000 }, () => {
   const secrets = [...pans, ...people, ...CVV_FORMS, PRIVATE_KEY];
   const responses: { what: string; response: TestResponse }[] = [];
 
-  const body = (type: 'authorization' | 'payment', card: object, amount: unknown = 125.5, words = '') => ({
+  const body = (type: 'authorization' | 'payment', card: object, amount: unknown = 125.5, triggers = '') => ({
     ...order(type, {
       card: { expiration_date: '12/2029', security_code: CVV, holder: HOLDER, ...card },
       reference: REFERENCE,
@@ -61,13 +61,13 @@ describe('places without data of a payment', { timeout: 180_000 }, () => {
       first_name: HOLDER,
       last_name: 'Q',
       country: 'BR',
-      email: `x${words}.${EMAIL}`,
+      email: `x${triggers}.${EMAIL}`,
       address_1: STREET,
       phone_number: PHONE,
     },
     cardholder_info: {
       first_name: HOLDER,
-      email: words === '' ? EMAIL : `x${words}@quackenbush.example`,
+      email: triggers === '' ? EMAIL : `x${triggers}@quackenbush.example`,
       country: 'BR',
       phone_number: PHONE,
       address_1: STREET,

@@ -23,9 +23,9 @@ describe('the audit log of several writers', { timeout: 240_000 }, () => {
     const callers = [await nodes.newCaller(), await nodes.newCaller()];
     const load = { goesOn: true };
     const written = { records: 0 };
-    const ok = async (response: ReturnType<Node['call']>, wanted = 200) => {
+    const ok = async (response: ReturnType<Node['call']>, expected = 200) => {
       const { status, text, json } = await response;
-      assert.equal(status, wanted, text);
+      assert.equal(status, expected, text);
       return json;
     };
     const write = async (node: Node, key: string): Promise<void> => {

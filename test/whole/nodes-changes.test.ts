@@ -29,11 +29,11 @@ describe('a change by the command line applies to a node that cached the earlier
 
   /** The node knows how it was, and then how it is now, in time. */
   async function holds(
-    ask: () => Promise<ProcessResponse>,
+    send: () => Promise<ProcessResponse>,
     change: () => Promise<unknown>,
     isSeen: (response: ProcessResponse) => boolean,
   ): Promise<ProcessResponse> {
-    const known = await ask();
+    const known = await send();
     assert.equal(isSeen(known), false, known.text);
     // It has to know it at the moment of the change, which takes its time.
     let isChanged = false;
@@ -41,11 +41,11 @@ describe('a change by the command line applies to a node that cached the earlier
       isChanged = true;
     });
     while (!isChanged) {
-      await ask();
+      await send();
       await pause(200);
     }
     await done;
-    return (await withDeadline(EVERYWHERE_MS, ask, isSeen)).found;
+    return (await withDeadline(EVERYWHERE_MS, send, isSeen)).found;
   }
   const isRefused = ({ status }: ProcessResponse): boolean => status === 403;
   const isTaken = ({ status }: ProcessResponse): boolean => status === 200;
@@ -77,7 +77,7 @@ describe('a change by the command line applies to a node that cached the earlier
   });
 
   test('a rotation: both keys work during the overlap; without an overlap the old key expires', async () => {
-    const [kept, ended] = [await nodes.newCaller(), await nodes.newCaller()];
+    const [unchanged, ended] = [await nodes.newCaller(), await nodes.newCaller()];
     let successor = '';
     const rotate = async (id: string, overlap: string): Promise<string> => {
       const { key } = await nodes.done(['key', 'rotate', id, '--overlap', overlap]);
@@ -86,9 +86,9 @@ describe('a change by the command line applies to a node that cached the earlier
     };
     await Promise.all([
       holds(
-        () => account(kept.key),
+        () => account(unchanged.key),
         async () => {
-          successor = await rotate(kept.id, '10');
+          successor = await rotate(unchanged.id, '10');
         },
         ({ json }) => json.data.key.expires_at !== null,
       ),
@@ -98,7 +98,7 @@ describe('a change by the command line applies to a node that cached the earlier
         isRefused,
       ),
     ]);
-    for (const key of [kept.key, successor]) assert.equal((await account(key)).status, 200);
+    for (const key of [unchanged.key, successor]) assert.equal((await account(key)).status, 200);
   });
 
   test('an account that is suspended and resumed', async () => {

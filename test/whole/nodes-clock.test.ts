@@ -43,9 +43,9 @@ describe('nodes whose system clocks are wrong by hours', { timeout: 240_000 }, (
     const { out } = await nodes.run(['--version'], shifted(WRONG_BY_MS));
     assert.match(out, /^[0-9]/);
     for (const [index, hours] of [5, -5, 0].entries()) {
-      const [, told = ''] = /cardvault is running, (\S+)/.exec(all[index]?.screen ?? '') ?? [];
-      const off = Date.parse(told) - Date.now() - hours * HOUR;
-      assert.ok(Math.abs(off) < MINUTE, told);
+      const [, startTime = ''] = /cardvault is running, (\S+)/.exec(all[index]?.screen ?? '') ?? [];
+      const off = Date.parse(startTime) - Date.now() - hours * HOUR;
+      assert.ok(Math.abs(off) < MINUTE, startTime);
     }
   });
 

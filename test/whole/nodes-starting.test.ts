@@ -7,7 +7,7 @@ import { Client } from 'pg';
 import { openAddress } from '../fixtures/database.ts';
 import { type Node, Nodes } from '../fixtures/nodes.ts';
 
-const MADE = "select count(*) as made from journal where record like '%service.initialised%'";
+const MADE = "select count(*) as created from journal where record like '%service.initialised%'";
 const WRAPPING = "select environment, version from wrapped_keys where purpose = 'wrapping' order by environment";
 const ALL_WRAPPING = ['production', 'sandbox', 'service'].map((environment) => ({ environment, version: 1 }));
 
@@ -51,7 +51,7 @@ describe('nodes that start on one database', { timeout: 240_000 }, () => {
       Promise.all([nodes.startProcess(), nodes.startProcess()]),
     ]);
     await Promise.all([...others, ...processes].map(works));
-    assert.deepEqual(await nodes.rows(MADE), [{ made: 1 }]);
+    assert.deepEqual(await nodes.rows(MADE), [{ created: 1 }]);
     assert.deepEqual(await nodes.rows(WRAPPING), ALL_WRAPPING);
     assert.deepEqual(new Set(processes.map(({ demoKey }) => demoKey)), new Set([undefined]));
     assert.equal((await nodes.done(['audit', 'verify'])).ok, true);
@@ -67,7 +67,7 @@ describe('nodes that start on one database', { timeout: 240_000 }, () => {
 
     copyFileSync(files[winner] ?? '', join(nodes.folder, 'root.key'));
     await works((both[winner] as PromiseFulfilledResult<Node>).value);
-    assert.deepEqual(await nodes.rows(MADE), [{ made: 1 }]);
+    assert.deepEqual(await nodes.rows(MADE), [{ created: 1 }]);
     assert.deepEqual(await nodes.rows(WRAPPING), ALL_WRAPPING);
     assert.equal((await nodes.done(['audit', 'verify'])).ok, true);
     assert.equal((await nodes.rows('select 1 from wrapped_keys where version > 1')).length, 0);
@@ -78,7 +78,7 @@ describe('nodes that start on one database', { timeout: 240_000 }, () => {
     const before = await contents();
     const wrong = newRootKey('wrong.key');
     const missing = join(nodes.folder, 'missing.key');
-    const told = async (file: string, ...args: string[]): Promise<string> => {
+    const outputOf = async (file: string, ...args: string[]): Promise<string> => {
       const run = args.includes('serve') ? nodes.run : nodes.runHere;
       const { code, out, err } = await run.call(nodes, args, { CARDVAULT_ROOT_KEY_FILE: file });
       assert.equal(code, 1, err);
@@ -86,9 +86,9 @@ describe('nodes that start on one database', { timeout: 240_000 }, () => {
       return err;
     };
     const [doesNotFit, ...isMissing] = await Promise.all([
-      told(wrong, 'serve'),
-      told(missing, 'serve'),
-      told(missing, 'migrate'),
+      outputOf(wrong, 'serve'),
+      outputOf(missing, 'serve'),
+      outputOf(missing, 'migrate'),
     ]);
     assert.match(doesNotFit, /the root key does not open this database: it belongs to another one/);
     for (const err of isMissing) assert.match(err, /root key file .*missing\.key is missing.*backup/);

@@ -26,7 +26,7 @@ interface Heard {
 }
 
 /** With headers, and with how long it took. */
-function ask(
+function send(
   { ports, authority }: ServiceProcess,
   path: string,
   key = '',
@@ -53,7 +53,7 @@ describe('a database that becomes unavailable and returns', { timeout: 240_000 }
   let postgres: Postgres;
   let nodes: Nodes;
   /** All output of the nodes. */
-  let said = '';
+  let output = '';
   before(async () => {
     postgres = await startPostgres({ isCareless: true });
     nodes = new Nodes(await postgres.newDatabase());
@@ -64,11 +64,11 @@ describe('a database that becomes unavailable and returns', { timeout: 240_000 }
     await postgres.stop();
   });
 
-  const hears = (log: { text: string }, words: string) =>
+  const waitForText = (log: { text: string }, expected: string) =>
     withDeadline(
       20_000,
       async () => log.text,
-      (text) => text.includes(words),
+      (text) => text.includes(expected),
     );
 
   test('two nodes respond 503 in the meantime, recover automatically, and lose nothing', async () => {
@@ -80,7 +80,7 @@ describe('a database that becomes unavailable and returns', { timeout: 240_000 }
     const kinds = new Set<number>();
     const sender = async (node: ServiceProcess): Promise<void> => {
       while (load.goesOn) {
-        const { status, json, took } = await ask(node, TOKENIZE, key, cards([luhnPan('411111')]));
+        const { status, json, took } = await send(node, TOKENIZE, key, cards([luhnPan('411111')]));
         kinds.add(status);
         assert.ok(took < BOUNDED_MS, `${took} ms`);
         if (status === 200) tokens.push(json.data.tokens[0].token);
@@ -97,13 +97,13 @@ describe('a database that becomes unavailable and returns', { timeout: 240_000 }
     await postgres.kill();
 
     for (const node of both) {
-      assert.equal((await ask(node, '/readyz')).status, 503);
-      assert.equal((await ask(node, '/healthz')).status, 200);
+      assert.equal((await send(node, '/readyz')).status, 503);
+      assert.equal((await send(node, '/healthz')).status, 200);
       const responses = await Promise.all([
-        ask(node, TOKENIZE, key, cards([luhnPan('411111')])),
-        ask(node, PAYMENTS, key, order()),
-        ask(node, '/proxy/hash?type=SHA256', key, { number: `{{${tokens[0]}:detokenize}}` }),
-        ask(node, '/v1/account', key),
+        send(node, TOKENIZE, key, cards([luhnPan('411111')])),
+        send(node, PAYMENTS, key, order()),
+        send(node, '/proxy/hash?type=SHA256', key, { number: `{{${tokens[0]}:detokenize}}` }),
+        send(node, '/v1/account', key),
       ]);
       for (const { status, headers, took } of responses) {
         assert.equal(status, 503);
@@ -118,15 +118,16 @@ describe('a database that becomes unavailable and returns', { timeout: 240_000 }
     await pause(AWAY_MS);
     // Read each second, and logged at the first of consecutive failures and whenever their number has doubled.
     const most = Math.log2((performance.now() - killed) / 1000) + 2;
-    for (const log of logs) assert.ok(told(log, 'clock') > 0 && told(log, 'clock') < most, `${most} ${log.text}`);
+    for (const log of logs)
+      assert.ok(countRuns(log, 'clock') > 0 && countRuns(log, 'clock') < most, `${most} ${log.text}`);
     await postgres.start();
 
     for (const node of both) {
-      const write = () => ask(node, TOKENIZE, key, cards([luhnPan('411111')]));
+      const write = () => send(node, TOKENIZE, key, cards([luhnPan('411111')]));
       await withDeadline(RECOVERED_MS, write, ({ status }) => status === 200);
       await withDeadline(
         RECOVERED_MS,
-        () => ask(node, '/readyz'),
+        () => send(node, '/readyz'),
         ({ status }) => status === 200,
       );
     }
@@ -135,12 +136,12 @@ describe('a database that becomes unavailable and returns', { timeout: 240_000 }
     assert.deepEqual(kinds, new Set([200, 503]));
     assert.ok(tokens.length > 100);
     const inspect = (token: string, index: number) =>
-      ask(both[index % 2] as ServiceProcess, `/v1/tokens/${token}/inspect`, key);
+      send(both[index % 2] as ServiceProcess, `/v1/tokens/${token}/inspect`, key);
     const found = await Promise.all(tokens.map(inspect));
     assert.deepEqual(new Set(found.map(({ status }) => status)), new Set([200]), 'what was acknowledged is lost');
     for (const node of both) assert.equal(node.child.exitCode, null);
     assert.equal((await nodes.done(['audit', 'verify'])).ok, true);
-    for (const log of logs) said += log.text;
+    for (const log of logs) output += log.text;
     for (const node of both) assert.equal(await node.stop(), 0);
   });
 
@@ -148,8 +149,8 @@ describe('a database that becomes unavailable and returns', { timeout: 240_000 }
     await postgres.kill();
     const { child, output: log } = nodes.begin();
     const stopped = nodes.begin();
-    await hears(log, 'database unavailable, retrying');
-    await hears(stopped.output, 'database unavailable, retrying');
+    await waitForText(log, 'database unavailable, retrying');
+    await waitForText(stopped.output, 'database unavailable, retrying');
     stopped.child.kill('SIGTERM');
     assert.deepEqual(await once(stopped.child, 'exit'), [0, null]);
 
@@ -158,14 +159,14 @@ describe('a database that becomes unavailable and returns', { timeout: 240_000 }
       assert.equal(code, 1, err);
       assert.equal(out, '');
       assert.match(err, new RegExp(`the database cannot be reached: 127\\.0\\.0\\.1:${postgres.port}: ECONNREFUSED`));
-      said += err;
+      output += err;
     }
     assert.equal(child.exitCode, null);
     await postgres.start();
-    await hears(log, 'Stop with Ctrl-C');
+    await waitForText(log, 'Stop with Ctrl-C');
     child.kill('SIGTERM');
     assert.deepEqual(await once(child, 'exit'), [0, null]);
-    said += log.text + stopped.output.text;
+    output += log.text + stopped.output.text;
   });
 
   test('no output contains the password, whether it is valid or not', async () => {
@@ -175,10 +176,10 @@ describe('a database that becomes unavailable and returns', { timeout: 240_000 }
     const { code, err } = await nodes.runHere(['account', 'list'], { CARDVAULT_DATABASE_URL: address });
     assert.equal(code, 1);
     assert.match(err, /it refuses the password/);
-    assert.ok(said.length > 1000 && password.length === 32);
-    for (const each of [said, err]) for (const word of [password, wrong]) assert.ok(!each.includes(word));
+    assert.ok(output.length > 1000 && password.length === 32);
+    for (const each of [output, err]) for (const secret of [password, wrong]) assert.ok(!each.includes(secret));
   });
 });
 
 /** Counts the lines of one periodic task. */
-const told = ({ text }: { text: string }, task: string): number => text.split(`"task":"${task}"`).length - 1;
+const countRuns = ({ text }: { text: string }, task: string): number => text.split(`"task":"${task}"`).length - 1;

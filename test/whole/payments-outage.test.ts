@@ -32,10 +32,10 @@ describe('a processor that is unavailable for longer than recovery-max', () => {
     koin.inject({ on: move, do: 'drop-after' });
     for (const on of ['get', 'find', 'get-refund'] as const) koin.inject({ on, do: 'drop-before', times: 100_000 });
     await me.move(move, id);
-    const asked = () => koin.requests.filter((kind) => kind === 'get').length;
-    const before = asked();
+    const inquiryCount = () => koin.requests.filter((kind) => kind === 'get').length;
+    const before = inquiryCount();
     service.advance(OUTAGE_MS);
-    await eventually(async () => asked() >= before + 2);
+    await eventually(async () => inquiryCount() >= before + 2);
     koin.forgetFaults();
     service.advance(OUTAGE_MS);
   }

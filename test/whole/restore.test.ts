@@ -129,9 +129,9 @@ describe('restore', { timeout: 120_000 }, () => {
     assert.equal(code, 1);
     assert.match(JSON.parse(err).error, /audit log of the backup is not in order: .*nothing was changed; --keep-old/);
     assert.deepEqual(await names(), ['Before', 'After']);
-    const kept = await restore('--keep-old', file('old'));
-    assert.equal(kept.code, 0);
-    assert.equal(kept.json.audit.ok, false);
+    const restored = await restore('--keep-old', file('old'));
+    assert.equal(restored.code, 0);
+    assert.equal(restored.json.audit.ok, false);
     assert.deepEqual(await names(), ['Before']);
   });
 

@@ -102,10 +102,10 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     const key = first.demoKey ?? '';
     const { json } = await tokenize(first, key, '4111111111111111');
     assert.equal(await first.stop(), 0);
-    const kept = ['root.key', ...readdirSync(join(directory, 'tls')).map((name) => join('tls', name))];
-    assert.ok(kept.length >= 4);
-    const before = kept.map(fileOf);
-    for (const [index, name] of kept.entries()) {
+    const files = ['root.key', ...readdirSync(join(directory, 'tls')).map((name) => join('tls', name))];
+    assert.ok(files.length >= 4);
+    const before = files.map(fileOf);
+    for (const [index, name] of files.entries()) {
       const isSecret = name === 'root.key' || before[index]?.includes('PRIVATE KEY');
       if (isSecret) assert.equal(statSync(join(directory, name)).mode & 0o777, 0o600, name);
     }
@@ -113,7 +113,7 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     const second = await start();
     assert.equal(second.demoKey, undefined);
     assert.ok(!second.screen.includes('cv_sandbox_'));
-    assert.deepEqual(kept.map(fileOf), before);
+    assert.deepEqual(files.map(fileOf), before);
     const seen = await second.call('GET', `/v1/tokens/${json.data.tokens[0].token}/inspect`, { key });
     assert.equal(seen.json.data.card_truncated, '411111******1111');
   });
