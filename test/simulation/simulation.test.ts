@@ -16,13 +16,14 @@ const FAKES = ['koin', 'cybersource'] as const;
 
 /** Seeds that found a fault once, some others, and a new one on every run. */
 const seedFromEnvironment = process.env['CARDVAULT_TEST_SEED'];
-/** Fewer over PostgreSQL: what they find is about the payments, not the database. */
+/** Some have crashes with every processor. Over PostgreSQL one suffices: the others find nothing about the database. */
 const KNOWN = inScope({
-  fast: [110],
-  usual: isPostgres ? [] : [110, 5016],
+  fast: [5016],
+  usual: isPostgres ? [5016] : [110, 5016],
   long: [3, 110, 128, 245, 5016],
 });
-const SEEDS = seedFromEnvironment === undefined ? [...KNOWN, Date.now() % 2 ** 31] : [Number(seedFromEnvironment)];
+const added = isPostgres && !isLong ? [] : [Date.now() % 2 ** 31];
+const SEEDS = seedFromEnvironment === undefined ? [...KNOWN, ...added] : [Number(seedFromEnvironment)];
 
 /** Manually, for one seed: `test/simulation/soak.ts --from SEED --seeds 1`. */
 async function run(plan: Plan): Promise<ReturnType<typeof simulate>> {
