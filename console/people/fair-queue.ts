@@ -52,7 +52,10 @@ export class FairQueue {
     });
   }
 
-  /** Drops the newest task of the source with the most, if that source would still have more than `own`. */
+  /**
+   * Drops the newest task of the source with the most tasks. Drops nothing when the source of the new task, which has
+   * `queued` now, would then have more.
+   */
   #makeRoom(queued: number): boolean {
     const [source, longest] = [...this.#waiting].reduce((one, other) =>
       other[1].length > one[1].length ? other : one,

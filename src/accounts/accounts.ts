@@ -195,7 +195,7 @@ export class Accounts {
     return selectAuthentic(await this.#findKeyRows(id)).key;
   }
 
-  /** Throws `invalid_field`, and `changed_meanwhile` when the key has another revision than `seen`. */
+  /** Throws `invalid_field`, and `changed_meanwhile` when the key has another revision than the expected one. */
   async editKey(
     transaction: Transaction,
     id: string,

@@ -77,7 +77,7 @@ export class Authentication {
   readonly #clock: Clock;
   readonly #environment: Environment;
   readonly #alteredRows: AlteredRows;
-  /** Failures in this process. */
+  /** Hashed with each key, so that the names in the cache of this process are of no use elsewhere. */
   readonly #salt: string;
   readonly #cachedKeys: Cache<string, CachedKey | undefined>;
   /** By the id of the key. */

@@ -46,7 +46,7 @@ interface RateLimits {
   readonly failedAuthentication: number;
 }
 
-/** The part of an endpoint that decides who may call it. */
+/** A route with the permission that it needs. */
 type ApiRoute = Route & { readonly permission: Permission };
 
 /** The bucket holds the requests of two seconds. */
@@ -89,23 +89,23 @@ export class ApiDoor implements Door<ApiRoute, AccessGrant> {
   }
 
   /** Returns the grant without a promise while the key is cached. Throws `access_denied` or `rate_limited`. */
-  admit(head: RequestHead, endpoint: ApiRoute): AccessGrant | Promise<AccessGrant> {
+  admit(head: RequestHead, route: ApiRoute): AccessGrant | Promise<AccessGrant> {
     const at = this.#clock();
-    const result = this.#authentication.authenticate(readSecret(head, endpoint), head.address, endpoint.permission);
+    const result = this.#authentication.authenticate(readSecret(head, route), head.address, route.permission);
     return result instanceof Promise
-      ? result.then((later) => this.#grant(head, endpoint, later, at))
-      : this.#grant(head, endpoint, result, at);
+      ? result.then((later) => this.#grant(head, route, later, at))
+      : this.#grant(head, route, result, at);
   }
 
   /**
    * A key that was revoked in the meantime must not act, and one that was changed acts as it is now. Throws
    * `access_denied`.
    */
-  async confirm(grant: AccessGrant, head: RequestHead, endpoint: ApiRoute): Promise<AccessGrant> {
+  async confirm(grant: AccessGrant, head: RequestHead, route: ApiRoute): Promise<AccessGrant> {
     const at = this.#clock();
-    const secret = readSecret(head, endpoint);
-    const result = await this.#authentication.authenticate(secret, head.address, endpoint.permission);
-    if (result.denial !== undefined) return this.#deny(head, endpoint, result.key, result.denial);
+    const secret = readSecret(head, route);
+    const result = await this.#authentication.authenticate(secret, head.address, route.permission);
+    if (result.denial !== undefined) return this.#deny(head, route, result.key, result.denial);
     return { ...grant, key: result.key, tenant: result.tenant, at };
   }
 
@@ -139,11 +139,11 @@ export class ApiDoor implements Door<ApiRoute, AccessGrant> {
 
   #grant(
     head: RequestHead,
-    endpoint: ApiRoute,
+    route: ApiRoute,
     result: AuthenticationResult,
     at: number,
   ): AccessGrant | Promise<AccessGrant> {
-    if (result.denial !== undefined) return this.#deny(head, endpoint, result.key, result.denial);
+    if (result.denial !== undefined) return this.#deny(head, route, result.key, result.denial);
     const { key, tenant, previousUseAt } = result;
     const rate = this.#perKey?.take(key.id);
     if (rate?.allowed === false) throw new RateLimitFailure(rate, true);

@@ -32,7 +32,7 @@ export const cardNumber: Field<Pan> = {
 export const verificationCode: Field<string> = {
   schema: {
     oneOf: [{ type: 'string', pattern: '^[0-9]{3,4}$' }, { type: 'integer' }],
-    description: 'Card verification code, 3 or 4 digits',
+    description: 'Security code of the card, 3 or 4 digits',
   },
   parse(value) {
     const digits = digitsOf(value);

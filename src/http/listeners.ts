@@ -74,7 +74,7 @@ class Listener {
     for (const server of this.#servers) server.setSecureContext(tls);
   }
 
-  /** Accepts no more connections and waits for requests in progress, at most `patience` milliseconds. */
+  /** Accepts no more connections and waits for requests in progress, at most `drainMs` milliseconds. */
   async close(drainMs: number): Promise<void> {
     this.#draining = true;
     const closed = this.#servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())));

@@ -44,7 +44,7 @@ interface OpenApiParameter {
 export type OpenApiContent = Readonly<Record<string, { readonly schema: JsonSchema; readonly example: unknown }>>;
 
 const DESCRIPTION =
-  'A card vault that merchants run themselves. Production and sandbox are two listeners with the same paths and nothing in common. Every path is served with and without a trailing slash. Answers carry `x-request-id`; while rate limits are on, `RateLimit` and `RateLimit-Policy` too.';
+  'A card vault that merchants run themselves. Production and sandbox are two listeners with the same paths and nothing in common. Every path is served with and without a trailing slash. Responses have the header `x-request-id`; while rate limits are on, `RateLimit` and `RateLimit-Policy` too.';
 
 export function buildOpenApi(endpoints: readonly Endpoint[], version: string): OpenApi {
   const paths: Record<string, Record<string, OpenApiOperation>> = {};
@@ -132,7 +132,7 @@ function buildParameters({ method, params = {}, parameters = {} }: Endpoint): Op
     in: 'header',
     required: false,
     description:
-      'The same key with the same request gives the first answer again, for 24 hours, and has no second effect.',
+      'The same key with the same request gives the first response again, for 24 hours, and has no second effect.',
     schema: { type: 'string', minLength: 1, maxLength: LIMITS.idempotencyKeyCharacters },
   };
   const all = [...inPath, ...named];

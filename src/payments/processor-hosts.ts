@@ -9,12 +9,12 @@ const HTTP_PORT = 80;
 export class ProcessorHosts {
   readonly #allowed: ReadonlySet<string>;
 
-  /** `listed`: entries as `parseHostEntry` returns them. */
+  /** `allowedHosts`: entries as `parseHostEntry` returns them. */
   constructor(allowedHosts: readonly string[] = []) {
     this.#allowed = new Set(allowedHosts);
   }
 
-  /** In the sandbox every host is allowed: it holds no live cards. `documented`: `https:` origins of the processor. */
+  /** In the sandbox every host is allowed: it holds no live cards. `documentedOrigins`: `https:` origins of the processor. */
   isAllowed(environment: Environment, documentedOrigins: readonly string[], url: URL): boolean {
     if (environment === 'sandbox' || documentedOrigins.includes(url.origin)) return true;
     return this.#allowed.has(hostAndPort(url));

@@ -122,7 +122,7 @@ class Parser {
     return known;
   }
 
-  /** The error lists `named` when the word is none of them. */
+  /** The error lists `listed` when the word is none of them. */
   #oneOf<W extends string>(words: readonly W[], listed: readonly W[] = words): W {
     this.#skipBlanks();
     const at = this.at;

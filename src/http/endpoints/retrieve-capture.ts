@@ -14,13 +14,13 @@ export const retrieveCapture = defineEndpoint({
   permission: 'captures:retrieve',
   summary: 'Retrieve a capture',
   description:
-    'Returns everything in the capture, card number and verification code included. The read is in the audit log before the answer leaves. A capture that does not exist, or whose ttl has ended, is 400.',
+    'Returns everything in the capture, card number and security code included. The read is in the audit log before the response is sent. A capture that does not exist, or whose ttl has ended, is 400.',
   data: object({
     id: output.text('Id of the capture'),
     pan: optional(output.text('Card number')),
     exp: optional(output.text('Expiry, MM/YY')),
     name: optional(output.text('Cardholder name')),
-    cvv: optional(output.text('Card verification code')),
+    cvv: optional(output.text('Security code of the card')),
     track_2: optional(output.text('Track 2 without sentinels')),
     amount: output.integer('Amount'),
     currency: output.text('ISO 4217 code'),

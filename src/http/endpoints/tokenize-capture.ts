@@ -13,7 +13,7 @@ export const tokenizeCapture = defineEndpoint({
   permission: 'captures:tokenize',
   summary: 'Tokenize a capture',
   description:
-    'Makes a permanent token of the card in a capture. The capture lives on until its ttl ends; its verification code and track data never reach the token.',
+    'Makes a permanent token of the card in a capture. The capture lives on until its ttl ends; its security code and track data never reach the token.',
   body: object(formatMembers),
   data: tokensData,
   failures: ['unknown_capture', 'capture_without_card', 'nothing_tokenized', 'token_space_full'],

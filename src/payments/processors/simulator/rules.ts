@@ -8,7 +8,7 @@ import type { Reason } from '../../transitions.ts';
  * (decisions: The simulator's outcomes). The tables of `docs/processors/simulator.md` are tested against it. Pure.
  */
 
-/** Changes of a payment without a request, `LATE_MS` after its creation (see `simulated-payment.ts`). */
+/** Changes of a payment without a request, `CHANGE_DELAY_MS` after its creation (see `simulated-payment.ts`). */
 const DELAYED_CHANGES = ['late_accept', 'late_reject', 'late_failure', 'silent_accept'] as const;
 export type DelayedChange = (typeof DELAYED_CHANGES)[number];
 
