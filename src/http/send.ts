@@ -56,15 +56,27 @@ export function sendFailure(
   return reply.code(status).header('content-type', JSON_TYPE).send(body);
 }
 
-/** Rejects a request to no route, and reports it when the response has left. */
+/** Rejects a request to no route, and reports it. */
 export function sendUnrouted(
   options: Reporting,
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  reply.raw.once('finish', () => reportRequest(options, request, reply.statusCode));
-  return sendFailure(options, error, request, reply.headers(commonHeaders(options, request)));
+  sendFailure(options, error, request, reply.headers(commonHeaders(options, request)));
+  reportRequest(options, request, reply.statusCode);
+  return reply;
+}
+
+/** Reports a request of a route without a door once its response has left, or its client. */
+export function reportWhenClosed(options: Reporting, request: FastifyRequest, { raw }: FastifyReply): void {
+  // A connection that has ended has no address.
+  const address = clientAddress(request);
+  raw.once('close', () => {
+    // A client that leaves before the head of the response has not sent all of the request, or did not wait.
+    const status = raw.headersSent ? raw.statusCode : PROBLEMS.malformed_request.status;
+    reportRequest(options, request, status, address);
+  });
 }
 
 /** Writes one line of the log, one observation of its duration, and one count. `grant`: absent without a door. */

@@ -2,18 +2,26 @@ import assert from 'node:assert/strict';
 import { type AddressInfo, connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SERVICE_ORIGIN } from '../audit/audit.ts';
 import { Transactions } from '../idempotency/transaction.ts';
 import type { Grant, RequestHead, Route } from './route.ts';
-import { addRoutes, createBaseServer, type ServerOptions } from './server.ts';
+import { addPublicRoutes, addRoutes, createBaseServer, type ServerOptions, sendInChunks } from './server.ts';
 
 /** Each request is one line of the log and one observation, and each failure is counted once, however it ends. */
 
 const logged: number[] = [];
+const addresses: string[] = [];
 const counted: string[] = [];
 const reporting = {
   stopwatch: () => 0,
-  log: { request: ({ status }: { status: number }) => logged.push(status), error: () => undefined },
+  log: {
+    request: ({ status, address }: { status: number; address: string }) => {
+      logged.push(status);
+      addresses.push(address);
+    },
+    error: () => undefined,
+  },
   metrics: { countFailure: (_: string, code: string) => counted.push(code), observeRequest: () => undefined },
   listener: 'test',
   random: { bytes: (length: number) => new Uint8Array(length) },
@@ -68,6 +76,13 @@ before(async () => {
     } as unknown as Route,
   ];
   addRoutes(app, routes, { ...reporting, door, services: {}, transactions, clock });
+  const file = { path: '/file', method: 'GET', family: 'vault' } as const;
+  const sink = { path: '/sink', method: 'POST', family: 'vault' } as const;
+  const publicRoutes = [
+    { ...file, handle: (_: FastifyRequest, reply: FastifyReply) => sendInChunks(reply, Buffer.alloc(64_000_000)) },
+    { ...sink, handle: (_: FastifyRequest, reply: FastifyReply) => reply.code(204).send() },
+  ];
+  addPublicRoutes(app, publicRoutes, reporting);
   await app.listen();
   address = `http://localhost:${(app.server.address() as AddressInfo).port}`;
 });
@@ -118,3 +133,42 @@ test('a client that leaves while its access is checked is logged once', async ()
   assert.deepEqual(await nextLogged(), [400]);
   assert.deepEqual(counted.splice(0), ['malformed_request']);
 });
+
+test('a client that leaves during the body of a route without a door is logged once', async () => {
+  await leaveAfter('POST /sink HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{');
+  assert.deepEqual(await nextLogged(), [400]);
+  assert.deepEqual(counted.splice(0), ['malformed_request']);
+});
+
+test('a client that leaves while a file is sent is logged once', async () => {
+  const leaving = new AbortController();
+  const response = await fetch(`${address}/file`, { signal: leaving.signal });
+  await response.body?.getReader().read();
+  leaving.abort();
+  assert.deepEqual(await nextLogged(), [200]);
+  assert.deepEqual(counted, []);
+});
+
+test('a client that requests no route and leaves is logged with its address', async () => {
+  addresses.splice(0);
+  await leaveAfter('GET /none HTTP/1.1\r\nhost: localhost\r\n\r\n');
+  assert.deepEqual(await nextLogged(), [404]);
+  assert.deepEqual(counted.splice(0), ['unknown_path']);
+  assert.match(addresses.join(), /^(127\.0\.0\.1|::1)$/);
+});
+
+/** Sends a text; the connection ends when the server has begun with the request. */
+async function leaveAfter(text: string): Promise<void> {
+  const { port } = app.server.address() as AddressInfo;
+  const ended = new Promise<void>((resolve) =>
+    app.server.prependOnceListener('request', ({ socket }) => {
+      socket.once('close', () => resolve());
+      process.nextTick(() => socket.destroy());
+    }),
+  );
+  const client = connect(port, 'localhost');
+  client.on('error', () => undefined);
+  client.write(text);
+  await ended;
+  client.destroy();
+}

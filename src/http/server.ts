@@ -15,7 +15,7 @@ import {
   commonHeaders,
   hasUnsupportedHeaders,
   type Reporting,
-  reportRequest,
+  reportWhenClosed,
   sendFailure,
   sendUnrouted,
   type Target,
@@ -135,7 +135,7 @@ export function addPublicRoutes(app: FastifyInstance, routes: readonly PublicRou
         request.startedAt = reporting.stopwatch();
         request.target = route;
         reply.headers(commonHeaders(reporting, request));
-        reply.raw.once('finish', () => reportRequest(reporting, request, reply.statusCode));
+        reportWhenClosed(reporting, request, reply);
         done(hasUnsupportedHeaders(request.raw) ? new Failure('malformed_request') : undefined);
       },
       handler: handle,
