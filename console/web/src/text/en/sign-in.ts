@@ -13,8 +13,8 @@ export const signIn = {
   promise: 'Card numbers stay in your vault.',
   promiseText:
     'cardvault runs on your own servers. It stores card numbers encrypted and issues tokens in their place, so your other systems never handle card data.',
-  point1: 'Each record sealed with its own key',
-  point2: 'Every action in a verifiable audit log',
+  point1: 'Separate encryption keys for each account',
+  point2: 'Every read of a card number in a verifiable audit log',
   point3: 'Test and live data strictly separated',
   second: 'Your second factor',
   secondHint: 'Confirm that it’s you.',

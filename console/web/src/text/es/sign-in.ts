@@ -15,8 +15,8 @@ export const signIn: typeof english = {
   promise: 'Los números de tarjeta se quedan en su bóveda.',
   promiseText:
     'cardvault funciona en sus propios servidores. Guarda cifrados los números de tarjeta y emite tokens en su lugar, para que sus demás sistemas nunca manejen datos de tarjeta.',
-  point1: 'Cada registro, sellado con su propia clave',
-  point2: 'Cada acción, en un registro de auditoría verificable',
+  point1: 'Claves de cifrado separadas para cada cuenta',
+  point2: 'Cada lectura de un número de tarjeta, en un registro de auditoría verificable',
   point3: 'Los datos de prueba y los reales, siempre separados',
   second: 'Su segundo factor',
   secondHint: 'Confirme que es usted.',
