@@ -17,13 +17,18 @@ const REQUEST = 'GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n'
 
 describe('connections of one address at a listener', () => {
   const refused: string[] = [];
+  const addresses: string[] = [];
   const limits: ConnectionLimit[] = [];
   let folder: string;
   let listeners: Listeners<'first' | 'second'>;
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
-    const app = () => fastify().get('/', () => 'served');
+    const app = () =>
+      fastify().get('/', (request) => {
+        addresses.push(request.ip);
+        return 'served';
+      });
     const newLimit = (name: string): ConnectionLimit => {
       const onRefused = (): void => {
         refused.push(name);
@@ -73,6 +78,20 @@ describe('connections of one address at a listener', () => {
   const untilNoneCounted = async (): Promise<void> => {
     while (limits.some(({ size }) => size > 0)) await sleep(5);
   };
+
+  test('have the address that they were accepted from, even when the client resets them with its request', async () => {
+    addresses.splice(0);
+    while (addresses.length < 5) {
+      const connection = await dialPlain();
+      const socket = connectTls({ socket: connection, rejectUnauthorized: false });
+      socket.on('error', () => undefined);
+      await once(socket, 'secureConnect');
+      await new Promise((resolve) => socket.write(REQUEST, resolve));
+      connection.resetAndDestroy();
+      await untilNoneCounted();
+    }
+    assert.deepEqual(new Set(addresses), new Set(['127.0.0.1']));
+  });
 
   test('are closed before TLS beyond the limit, counted by listener', async () => {
     const open = [await dial(), await dial(), await dial()];

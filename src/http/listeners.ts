@@ -109,6 +109,7 @@ class Listener {
     // Ends connections without traffic, also those whose client never reads the responses.
     server.setTimeout(INACTIVITY_TIMEOUT_MS, (socket) => socket.destroy());
     server.on('secureConnection', (socket) => {
+      keepAddress(socket);
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
     });
@@ -145,6 +146,16 @@ function limitConnections(server: Server, limit: ConnectionLimit): void {
     socket.once('close', end);
     for (const each of accept) each.call(server, socket);
   });
+}
+
+/**
+ * Gives a connection the address that it was accepted from. The system no longer knows that of a client that has reset the connection
+ * with its request, which would be recorded without an address.
+ */
+function keepAddress(socket: TLSSocket & { readonly _parent?: Socket | null }): void {
+  // The connection below TLS, which has kept the address since `limitConnections` read it.
+  const value = socket._parent?.remoteAddress ?? socket.remoteAddress;
+  Object.defineProperty(socket, 'remoteAddress', { value });
 }
 
 /** Makes the response that is on its way on a connection the last one. */
