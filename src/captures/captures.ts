@@ -89,17 +89,17 @@ export class Captures {
    */
   async #resealIfLate(tenant: Tenant, capture: Capture, sealed: SealedSad, delayMs = RESEAL_DELAY_MS): Promise<void> {
     const { environment, account } = tenant;
+    let stored = sealed;
     try {
-      for (let old: SealedSad | undefined = sealed; old !== undefined; ) {
-        if (!(await this.#sadKeys.mayBeDestroyed(old, environment, capture.expiresAt))) return;
+      while (await this.#sadKeys.mayBeDestroyed(stored, environment, capture.expiresAt)) {
         const sad = await sealSad(this.#sadKeys, tenant, capture);
-        if (sad !== undefined)
-          await commitOrThrow(this.#database, { account, writes: [replaceSad(tenant, capture.id, old, sad)] });
-        old = sad;
+        if (sad === undefined) return;
+        await commitOrThrow(this.#database, { account, writes: [replaceSad(tenant, capture.id, stored, sad)] });
+        stored = sad;
       }
     } catch (error) {
       this.#onResealError(error, tenant);
-      this.#time.after(delayMs, () => void this.#resealIfLate(tenant, capture, sealed, 2 * delayMs));
+      this.#time.after(delayMs, () => void this.#resealIfLate(tenant, capture, stored, 2 * delayMs));
     }
   }
 

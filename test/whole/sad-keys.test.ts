@@ -8,7 +8,7 @@ import { listSadKeyIds } from '../../src/captures/capture-store.ts';
 import { Captures, type NewCapture } from '../../src/captures/captures.ts';
 import { parseConfig } from '../../src/config.ts';
 import { type OpenCore, openCore } from '../../src/core.ts';
-import { SadKeys } from '../../src/crypto/sad-keys.ts';
+import { type SadKeyStore, SadKeys } from '../../src/crypto/sad-keys.ts';
 import { UnsealError } from '../../src/crypto/seal.ts';
 import { HOUR, MINUTE, SECOND, type Timers } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
@@ -16,6 +16,7 @@ import type { Pan } from '../../src/kernel/pan.ts';
 import { type Database, StorageError, type UnitOfWork, write } from '../../src/storage/database.ts';
 import { Vault } from '../../src/vault/vault.ts';
 import { insertAccounts } from '../fixtures/accounts.ts';
+import { eventually } from '../fixtures/eventually.ts';
 import { inTransaction } from '../fixtures/transactions.ts';
 
 const TENANT: Tenant = { account: 'acct_1', environment: 'sandbox' };
@@ -208,6 +209,34 @@ describe('keys of periods of expiry', () => {
     }
     assert.equal(await codeOf(id), '737');
     assert.equal(reported.length, 2);
+    assert.deepEqual(delayed, []);
+  });
+
+  test('that replace others, and could not be checked then, are replaced later', async () => {
+    await erase(await create());
+    const store = core.opened.sadKeys as { findOpen: SadKeyStore['findOpen'] };
+    const findOpen = store.findOpen.bind(store);
+    let commits = 0;
+    const slow = slowDatabase(async (unit) => {
+      if (++commits > 1) return core.database.commit(unit);
+      assert.equal(await captures.sweepSadKeys(now), 0);
+      now += 31 * SECOND;
+      assert.equal(await captures.sweepSadKeys(now), 1);
+      store.findOpen = () => {
+        store.findOpen = findOpen;
+        return Promise.reject(new StorageError('unreachable'));
+      };
+      return core.database.commit(unit);
+    });
+    const reported: unknown[] = [];
+    const slowCaptures = newCaptures(slow, (error) => reported.push((error as Error).message));
+    const id = await inTransaction({ ...core, database: slow }, (transaction) =>
+      slowCaptures.create(transaction, TENANT, request()),
+    );
+    assert.equal(await codeOf(id), undefined);
+    assert.deepEqual(reported, ['unreachable']);
+    for (const retry of delayed.splice(0)) retry();
+    await eventually(async () => (await codeOf(id)) === '737', 2000);
     assert.deepEqual(delayed, []);
   });
 
