@@ -47,7 +47,7 @@ describe('a card number', () => {
   });
 });
 
-describe('a verification code', () => {
+describe('a security code', () => {
   it('is 3 or 4 digits and returned as text', () => {
     for (const [text, code] of [
       ['123', '123'],

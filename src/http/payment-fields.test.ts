@@ -186,7 +186,7 @@ describe('the card of a request', () => {
       [{ number: '{{tok:detokenize}}1' }, 'card.number: expected exactly one placeholder and nothing beside it'],
       [
         { security_code: '{{tok:detokenize}}' },
-        'card.security_code: a permanent token has no verification code; expected a capture, {{…:transaction}}',
+        'card.security_code: a permanent token has no security code; expected a capture, {{…:transaction}}',
       ],
     ];
     for (const [changes, expected] of cases)

@@ -68,9 +68,9 @@ describe('a placeholder in a card field', () => {
       assert.match((await refusal(() => parseCardPlaceholder(text, 'expiry'))).message, /takes no filters/);
   });
 
-  it('of a permanent token is rejected for the verification code', async () => {
+  it('of a permanent token is rejected for the security code', async () => {
     const { message } = await refusal(() => parseCardPlaceholder('{{tok:detokenize}}', 'securityCode'));
-    assert.match(message, /^card\.security_code: a permanent token has no verification code/);
+    assert.match(message, /^card\.security_code: a permanent token has no security code/);
   });
 });
 

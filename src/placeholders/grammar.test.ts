@@ -73,7 +73,7 @@ describe('a placeholder', () => {
     assert.deepEqual(only('{{a:transaction}}'), expected('a', { source: 'transaction' }));
   });
 
-  it('selects each part; the verification code for captures only', () => {
+  it('selects each part; the security code for captures only', () => {
     for (const part of PARTS) {
       assert.deepEqual(only(`{{a:transaction|extract:${part}}}`), expected('a', { source: 'transaction', part }));
       if (part !== 'cvv') assert.deepEqual(only(`{{a:detokenize|extract:${part}}}`), expected('a', { part }));

@@ -151,7 +151,7 @@ describe('resolving placeholders', () => {
     assert.equal(code, 'unknown_token');
   });
 
-  it('unseals the verification code of a capture only when it is requested', async () => {
+  it('unseals the security code of a capture only when it is requested', async () => {
     const id = await newCapture();
     // The record cannot be unsealed, which is detected only when it is read.
     const spoil = write('update captures set sad = ? where id = ?', [new Uint8Array(40), id], 1);
@@ -228,7 +228,7 @@ describe('resolving placeholders', () => {
       [`{{${bare}:transaction}}`, 'card number'],
       [`{{${bare}:transaction|extract:name}}`, 'name'],
       [`{{${bare}:transaction|extract:expiration|date:YY}}`, 'expiry'],
-      [`{{${bare}:transaction|extract:cvv}}`, 'verification code'],
+      [`{{${bare}:transaction|extract:cvv}}`, 'security code'],
       [`{{${token}:detokenize|extract:name}}`, 'name'],
       [`{{${token}:detokenize|extract:expiration}}`, 'expiry'],
     ] as const) {

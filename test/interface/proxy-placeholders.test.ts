@@ -119,8 +119,8 @@ for (const [name, location, send] of ENDPOINTS) {
       assertRefused(await send(me, `{{${bare}:transaction | extract:card | encrypt}}`), missing('card number'));
       assertRefused(await send(me, `{{${bare}:transaction | extract:name}}`), missing('name'));
       assertRefused(await send(me, `{{${expiring}:transaction | extract:expiration | date:MM}}`), missing('expiry'));
-      assertRefused(await send(me, `{{${expiring}:transaction | extract:cvv}}`), missing('verification code'));
-      assertRefused(await send(me, `{{${track}:transaction | extract:cvv}}`), missing('verification code'));
+      assertRefused(await send(me, `{{${expiring}:transaction | extract:cvv}}`), missing('security code'));
+      assertRefused(await send(me, `{{${track}:transaction | extract:cvv}}`), missing('security code'));
       const caller = await newCaller(service, { account: me.account });
       const created = await caller.send('POST', `/transactions/requests/${expiring}/tokenize`, { tags: [], scheme: 7 });
       const nameless = created.json.data.tokens[0].token;

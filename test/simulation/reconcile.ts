@@ -166,7 +166,7 @@ async function keptSecrets({ clients, database }: EndState, known: ReadonlyMap<s
     const [row] = await database.read('select sad from captures where id = ?', capture);
     // One whose ttl has ended is gone, where it is swept.
     if (row !== undefined && row['sad'] !== null)
-      faults.push(`${paid.payment.id} left the verification code of ${capture}`);
+      faults.push(`${paid.payment.id} left the security code of ${capture}`);
   }
   return faults;
 }

@@ -83,7 +83,7 @@ describe('a backup that was created before an authorization', () => {
     assert.equal((await byPlaceholder('card')).status, 200);
     const { status, json } = await byPlaceholder('cvv');
     assert.equal(status, 400);
-    assert.match(json.description, /the record has no verification code/);
+    assert.match(json.description, /the record has no security code/);
   });
 
   test('is reported by a metric and a log line, and accepts new captures', async () => {
