@@ -16,7 +16,7 @@ import {
   SERVICE,
   TOTAL,
 } from '../../test/fixtures/journals.ts';
-import { inScope } from '../../test/scope.ts';
+import { inScope, isLong } from '../../test/scope.ts';
 import { AccountNumbers, environmentNumber } from '../storage/account-numbers.ts';
 import type { Database, Row } from '../storage/database.ts';
 import {
@@ -231,7 +231,10 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
         'a cut off suffix with a head that fits but for its seal': (file) =>
           moveHead(file, rewrite(file, chain, 2001, [])),
       };
-      for (const [what, tamper] of Object.entries(tamperings)) test(`${what} is found`, () => isFound(tamper));
+      // In `npm test` the two chains take turns.
+      const turn = [SERVICE, LONG].indexOf(chain);
+      for (const [index, [what, tamper]] of Object.entries(tamperings).entries())
+        if (isLong || index % 2 === turn) test(`${what} is found`, () => isFound(tamper));
 
       test('the fault names the position', async () => {
         const { fault } = await afterTampering(run(`delete from journal where ${where} and sequence = 1234`));

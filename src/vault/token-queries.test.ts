@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { luhnPan, startTestService, type TestService } from '../../test/fixtures/test-service.ts';
 import { inTransaction } from '../../test/fixtures/transactions.ts';
+import { inScope } from '../../test/scope.ts';
 import { UnsealError } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
@@ -200,7 +201,7 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
         for (const text of [...listed.map((each) => JSON.stringify(each.details))])
           for (const number of PANS) assert.ok(!text.includes(number));
       }),
-      { numRuns: 25 },
+      { numRuns: inScope({ usual: 10, long: 25 }) },
     );
   });
 

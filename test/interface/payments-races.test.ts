@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import { inScope } from '../scope.ts';
 import { assertRefused, infoOf, type Merchant, newMerchant, processed } from './payment-requests.ts';
 
-const ROUNDS = 8;
+const ROUNDS = inScope({ usual: 3, long: 8 });
 const MANY = 10;
 
 describe('concurrent operations on one payment', () => {

@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
+import { inScope } from '../scope.ts';
 import { type Caller, card, cards, dataOf, newCaller, TOKENIZE, TOKENS, tokensIn } from './vault-requests.ts';
+
+/** Concurrent requests for one card, and for many of them. */
+const FOR_ONE = inScope({ usual: 8, long: 20 });
+const FOR_MANY = inScope({ usual: 12, long: 40 });
 
 const persistent = { type: 'persistent' };
 
@@ -116,16 +121,16 @@ describe('POST /v1/tokenization/simple, persistent', () => {
     });
 
     for (const scheme of [1, 3, 7, 8]) {
-      test(`scheme ${scheme}: 20 concurrent requests for one card return one token with all tags`, async () => {
+      test(`scheme ${scheme}: ${FOR_ONE} concurrent requests for one card return one token with all tags`, async () => {
         const number = luhnPan('455667');
         const responses = await Promise.all(
-          Array.from({ length: 20 }, (_, index) =>
+          Array.from({ length: FOR_ONE }, (_, index) =>
             me.tokenize(cards([number], { scheme, tags: [`t${index}`], ...persistent })),
           ),
         );
         assert.equal(new Set(responses.flatMap(tokensIn)).size, 1);
         const { tokens } = dataOf(await me.tokenize(cards([number], { scheme, ...persistent })));
-        assert.equal(new Set(tokens[0].tags).size, 20);
+        assert.equal(new Set(tokens[0].tags).size, FOR_ONE);
       });
     }
 
@@ -151,7 +156,7 @@ describe('POST /v1/tokenization/simple, persistent', () => {
     test('concurrent requests for many cards in different orders and schemes', async () => {
       const pans = Array.from({ length: 20 }, () => luhnPan('455667'));
       const rounds = await Promise.all(
-        Array.from({ length: 40 }, async (_, index) => {
+        Array.from({ length: FOR_MANY }, async (_, index) => {
           const turned = [...pans.slice(index % 20), ...pans.slice(0, index % 20)];
           const scheme = index % 2 === 0 ? 1 : 7;
           const tokens = tokensIn(await me.tokenize(cards(turned, { scheme, ...persistent })));
@@ -168,7 +173,7 @@ describe('POST /v1/tokenization/simple, persistent', () => {
         const { key } = await newCaller(nodes[0] as TestService);
         const pans = [luhnPan('455667'), luhnPan('455667', 12)];
         const responses = await Promise.all(
-          Array.from({ length: 40 }, (_, index) =>
+          Array.from({ length: FOR_MANY }, (_, index) =>
             (nodes[index % 2] as TestService).call('POST', TOKENIZE, {
               key,
               body: cards(pans, { scheme: 8, tags: [`t${index}`], ...persistent }),
@@ -180,7 +185,7 @@ describe('POST /v1/tokenization/simple, persistent', () => {
           key,
           body: cards(pans, { scheme: 8, ...persistent }),
         });
-        for (const { tags } of dataOf(last).tokens) assert.equal(tags.length, 40);
+        for (const { tags } of dataOf(last).tokens) assert.equal(tags.length, FOR_MANY);
       } finally {
         for (const node of nodes) await node.stop();
         rmSync(directory, { recursive: true, force: true });
