@@ -27,7 +27,7 @@ import { luhnPan } from '../fixtures/test-service.ts';
 import { inScope } from '../scope.ts';
 
 /** The process is ended at random moments while many clients write; what was acknowledged must be there, and whole. */
-const CRASHES = inScope({ usual: 4, long: 20 });
+const CRASHES = inScope({ usual: 2, long: 20 });
 const CLIENTS = 32;
 /** Decisions, Idempotency: a key of a crashed process is free again within this time. */
 const FREE_WITHIN_MS = 10_000;
@@ -183,7 +183,7 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
     await keysAreFree(serving, demoKey, known, crashedAt);
     assert.ok(openClaims > 0, 'no crash hit a request with an Idempotency-Key: the test has proved nothing about them');
     const acknowledged = known.filter(({ response }) => response !== undefined);
-    assert.ok(acknowledged.length > 200, `${acknowledged.length} acknowledged requests are too few`);
+    assert.ok(acknowledged.length > 50 * CRASHES, `${acknowledged.length} acknowledged requests are too few`);
     assert.ok(acknowledged.length < known.length, 'no crash hit a request');
     await answersAreKept(serving, demoKey, acknowledged);
     await capturesAreThere(serving, demoKey, acknowledged);
@@ -196,7 +196,7 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
     assert.ok(ok && records > 3);
     assert.equal(lookAtCrashed(directory).intact, 'ok');
     const periods = readdirSync(join(directory, 'cardvault.db.sad-keys'));
-    assert.ok(periods.length > 50, 'too few keys of sensitive authentication data were made');
+    assert.ok(periods.length > 12 * CRASHES, 'too few keys of sensitive authentication data were made');
     await tokensAreWhole(directory, known);
   }
 
@@ -228,7 +228,7 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
 
   async function answersAreKept(serving: ServiceProcess, key: string, acknowledged: readonly Known[]): Promise<void> {
     const keyed = acknowledged.filter(({ idempotencyKey }) => idempotencyKey !== undefined);
-    assert.ok(keyed.length > 50);
+    assert.ok(keyed.length > 12 * CRASHES);
     await eachOf(keyed, async (sent) => {
       const again = await serving.call('POST', sent.path, { key, body: sent.body, headers: headersOf(sent) });
       assert.equal(again.text, sent.response?.text);
@@ -238,7 +238,7 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
 
   async function capturesAreThere(serving: ServiceProcess, key: string, acknowledged: readonly Known[]): Promise<void> {
     const captures = acknowledged.filter(({ kind }) => kind === 'capture');
-    assert.ok(captures.length > 50);
+    assert.ok(captures.length > 12 * CRASHES);
     await eachOf(captures, async ({ response, name, pans }) => {
       const { status, json } = await serving.call('GET', `/transactions/requests/${response?.json.data.id}`, { key });
       assert.equal(status, 200);
@@ -250,7 +250,7 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
 
   async function tokensAreThere(serving: ServiceProcess, key: string, acknowledged: readonly Known[]): Promise<void> {
     const cards = acknowledged.filter(({ kind }) => kind !== 'capture');
-    assert.ok(cards.length > 50);
+    assert.ok(cards.length > 12 * CRASHES);
     await eachOf(cards, async ({ response, kind, name, pans }) => {
       assert.ok(response !== undefined);
       // Requests the first and the last of a batch; the database is searched for all of them.
@@ -285,7 +285,7 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
     const cardOf = (token: string): string | undefined => stored.get(token)?.card.pan;
     const persistentPans = persistent.map(cardOf);
     assert.equal(new Set(persistentPans).size, persistentPans.length, 'a card has two persistent tokens');
-    assert.ok(persistentPans.length > 10);
+    assert.ok(persistentPans.length > 5 * CRASHES);
 
     const sizes = new Map<string, number>();
     const isPersistent = new Set(persistent);
