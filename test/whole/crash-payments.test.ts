@@ -15,7 +15,7 @@ import { inScope } from '../scope.ts';
 import { SeededRandom } from '../simulation/seeded-random.ts';
 
 /** The service is ended at random moments while clients pay: afterwards it, its clients and the processor agree. */
-const CRASHES = inScope({ usual: 4, long: 20 });
+const CRASHES = inScope({ usual: 2, long: 20 });
 const CLIENTS = 24;
 const PATH = '/v1/payments';
 /** A crashed process keeps its keys for ten seconds at most; what it had sent is found out a second later. */
@@ -97,8 +97,9 @@ class Client {
 
   #request(reference: string): Pick<Sent, 'kind' | 'path' | 'body'> {
     const payment = this.#payments.at(-1 - this.#seeded.below(3));
-    const kinds: readonly Kind[] = ['capture', 'payment_refund', 'authorization_void', 'authorization', 'payment'];
-    const kind = payment === undefined ? this.#seeded.pick(kinds.slice(3)) : this.#seeded.pick(kinds);
+    const moves: readonly Kind[] = ['capture', 'payment_refund', 'authorization_void', 'authorization_void'];
+    const kinds: readonly Kind[] = [...moves, 'authorization', 'payment'];
+    const kind = payment === undefined ? this.#seeded.pick(kinds.slice(-2)) : this.#seeded.pick(kinds);
     const transaction_info = { type: kind, reference_code: reference };
     if (kind === 'authorization' || kind === 'payment')
       return { kind, path: PATH, body: this.#payment(transaction_info) };
@@ -112,7 +113,7 @@ class Client {
   #payment(transaction_info: object): object {
     const triggers = this.#seeded.percent(25) ? this.#seeded.pick(TRIGGERS) : '';
     // 65001 and more: booked, and never answered; 5001 and more: declined.
-    const amount = this.#seeded.weighed({ '41.00': 85, '65001.00': 8, '6000.00': 7 });
+    const amount = this.#seeded.weighed({ '41.00': 77, '65001.00': 8, '6000.00': 15 });
     return {
       transaction_info,
       card: { number: '4111111111111111', expiration_date: '12/2029', security_code: '737', holder: 'Ana Lopez' },
@@ -156,7 +157,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
     }
     const sent = clients.flatMap((client) => client.sent);
     const acknowledged = sent.filter(({ response }) => response !== undefined);
-    assert.ok(acknowledged.length > 50, `${acknowledged.length} acknowledged requests are too few`);
+    assert.ok(acknowledged.length > 25 * CRASHES, `${acknowledged.length} acknowledged requests are too few`);
     assert.ok(interrupted > CRASHES, `crashes met ${interrupted} operations: the test has proved nothing about them`);
 
     await keysAreResolved(serving, key, sent);
@@ -218,7 +219,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
           return;
         }
         assert.ok(Date.now() - startedAt < RESOLVED_WITHIN_MS, `${sent.reference} is taken for ever: ${response.text}`);
-        await pause(300);
+        await pause(1000);
       }
     });
   }
@@ -238,7 +239,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
   /** A final answer is repeated as it was; others name the same operation, with its end. */
   async function answersAreTrue(serving: ServiceProcess, key: string, acknowledged: readonly Sent[]): Promise<void> {
     const keyed = acknowledged.filter(({ idempotencyKey }) => idempotencyKey !== undefined);
-    assert.ok(keyed.length > 60, `${keyed.length} requests with a key are too few`);
+    assert.ok(keyed.length > 15 * CRASHES, `${keyed.length} requests with a key are too few`);
     await eachOf(keyed, async (sent) => {
       assert.ok(sent.response !== undefined);
       const again = await serving.call('POST', sent.path, { key, body: sent.body, headers: headersOf(sent) });
@@ -274,7 +275,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
         created.set(reference, String(id));
       },
     );
-    assert.ok(created.size > 100);
+    assert.ok(created.size > 25 * CRASHES);
   }
 
   /** The simulator's books, as they stand in the file. */
@@ -283,7 +284,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
       rowsOf(directory, 'select * from simulator_payments').map((row) => [row['operation_ref'], row]),
     );
     const payments = rowsOf(directory, 'select id from payments');
-    assert.ok(payments.length > 30);
+    assert.ok(payments.length > 10 * CRASHES);
     const seen = new Set<string>();
     await eachOf(payments, async ({ id }) => {
       const { json } = await serving.call('GET', `${PATH}/transactions/${id}`, { key });
