@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   existsSync,
   globSync,
@@ -10,10 +11,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
-import { BIN, serveInProcess, withoutSettings } from './fixtures/command.ts';
+import { BIN, Shell, serveInProcess, withoutSettings } from './fixtures/command.ts';
 import { newKeyPair, privatePem, publicPem } from './fixtures/rsa-key-pairs.ts';
 import { startTestService, type TestService } from './fixtures/test-service.ts';
 import { selfSigned } from './receivers/certificates.ts';
@@ -378,16 +381,18 @@ describe('guides can be followed', { concurrency: 2 }, () => {
     .map(({ name, lacks }) => ({ name, lacks: lacks || (!isLong && name.endsWith('.java')) }));
   const isPossible = ({ text }: Block): boolean => !optional.some(({ name, lacks }) => lacks && text.includes(name));
 
-  for (const { guide, after: following } of [
+  // The many commands of the proxy cost seconds as processes.
+  for (const { guide, after: following, isQuick = false } of [
     { guide: 'tokens.md', after: [] },
     { guide: 'captures.md', after: [] },
     { guide: 'payments.md', after: [] },
-    { guide: 'proxy.md', after: PROXY_GUIDES },
+    { guide: 'proxy.md', after: PROXY_GUIDES, isQuick: !isLong },
   ]) {
     test([guide, ...following].join(', '), { skip, timeout: 120_000 }, async () => {
       const folder = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
       const serving = await serveInProcess(join(folder, 'data'), ['--json']);
       const { sandbox, demo_key: key } = JSON.parse(serving.printed);
+      const commands = isQuick ? await answerCommands(folder) : undefined;
       try {
         const commandsOf = (name: string): string => {
           const blocks = blocksOf(name).filter(({ info }) => info === 'sh');
@@ -398,7 +403,7 @@ describe('guides can be followed', { concurrency: 2 }, () => {
         const script = [commandsOf(guide), ...(following.length > 0 ? [KEEP] : []), ...followed].join('\n');
         const { code, out, err } = await run(
           ['bash', '-euxo', 'pipefail', '-c', script.replaceAll('https://localhost:8444', sandbox)],
-          { cwd: folder, env: newcomer(folder) },
+          { cwd: folder, env: newcomer(folder, commands?.command ?? COMMAND) },
         );
         assert.equal(code, 0, err);
         const printed = out.split(new RegExp(`^${END_OF} .*$`, 'm'));
@@ -409,6 +414,7 @@ describe('guides can be followed', { concurrency: 2 }, () => {
           }
         }
       } finally {
+        await commands?.stop();
         await serving.stop();
         rmSync(folder, { recursive: true, force: true });
       }
@@ -421,15 +427,35 @@ const KEEP = 'cp -r $TRIAL $TRIAL.kept';
 const AS_IT_WAS = '(rm -r $TRIAL; cp -r $TRIAL.kept $TRIAL';
 const END_OF = 'the end of';
 
-/** The environment of a reader who has only the project, in this folder. */
-function newcomer(folder: string): NodeJS.ProcessEnv {
+const COMMAND = `exec '${process.execPath}' '${BIN}' "$@"`;
+
+/** Runs commands in this process for a line of a shell that sends it their arguments, and prints what they print. */
+async function answerCommands(folder: string): Promise<{ command: string; stop(): Promise<void> }> {
+  const shell = new Shell(join(folder, 'data'));
+  const socket = join(folder, 'commands');
+  const server = createServer(async (request, response) => {
+    const { code, out, err } = await shell.run(...(await text(request)).split('\n').slice(0, -1));
+    response.writeHead(code === 0 ? 200 : 500).end(code === 0 ? out : err);
+  }).listen(socket);
+  await once(server, 'listening');
+  return {
+    command: `printf '%s\\n' "$@" | curl -sS --fail-with-body --unix-socket '${socket}' --data-binary @- http://localhost/`,
+    stop: async () => {
+      server.close();
+      await shell.close();
+    },
+  };
+}
+
+/** The environment of a reader who has only the project, in this folder, where `cardvault` is a line of a shell. */
+function newcomer(folder: string, cardvault: string): NodeJS.ProcessEnv {
   const commands = join(folder, 'bin');
   mkdirSync(commands);
   symlinkSync(DOCS, join(folder, 'docs'));
   const command = (name: string, line: string): void =>
-    writeFileSync(join(commands, name), `#!/bin/sh\n${line} "$@"\n`, { mode: 0o755 });
-  command('npx', `shift; exec '${process.execPath}' '${BIN}'`);
-  command('python3', `exec '${python}' -B`);
+    writeFileSync(join(commands, name), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+  command('npx', `shift; ${cardvault}`);
+  command('python3', `exec '${python}' -B "$@"`);
   const path = [commands, dirname(process.execPath), process.env['PATH']].join(delimiter);
   return { ...withoutSettings(process.env), HOME: folder, PATH: path };
 }

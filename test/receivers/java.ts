@@ -41,6 +41,9 @@ async function startProcess(program: Program): Promise<LineProcess> {
   return new LineProcess(program.classes[0], command, args);
 }
 
+/** The compiler runs for a moment, in which optimizing it takes longer than it saves. */
+const QUICK_COMPILER = ['-J-XX:TieredStopAtLevel=1', '-J-XX:+UseSerialGC', '-proc:none'];
+
 /** Each state of the sources is compiled once on a machine. */
 async function compile(tool: Tool, sources: readonly string[]): Promise<string> {
   const hash = createHash('sha256');
@@ -49,7 +52,7 @@ async function compile(tool: Tool, sources: readonly string[]): Promise<string> 
   if (existsSync(target)) return target;
   mkdirSync(CACHE, { recursive: true });
   const draft = mkdtempSync(join(CACHE, 'draft-'));
-  await run('javac', ['-d', draft, '-cp', jarsOf(tool).join(delimiter), ...sources]);
+  await run('javac', [...QUICK_COMPILER, '-d', draft, '-cp', jarsOf(tool).join(delimiter), ...sources]);
   moveIntoPlace(draft, target);
   return target;
 }
