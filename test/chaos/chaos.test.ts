@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { installPostgres } from '../fixtures/postgres-binaries.ts';
+import { inScope } from '../scope.ts';
 import { PACE, runChaos } from './chaos.ts';
 
 /** A short `npm run chaos`: a node and the database are killed under load; no acknowledged record is lost. */
@@ -16,7 +17,7 @@ test('nodes and database are killed under load', { skip: isMissing && postgres.w
     seed,
     only: ['node-kill', 'primary-kill'],
     lasts: 0,
-    clients: 8,
+    clients: inScope({ usual: 3, long: 8 }),
     pace: PACE.quick,
     captureEnds: false,
     log: (line) => void lines.push(line),
