@@ -8,7 +8,7 @@ import { parseConfig } from '../../src/config.ts';
 import { type OpenCore, openCore } from '../../src/core.ts';
 import { HOUR } from '../../src/kernel/clock.ts';
 import { steadyClocks } from '../fixtures/clock.ts';
-import { runCommand, runInProcess } from '../fixtures/command.ts';
+import { runInProcess, runWithSettings } from '../fixtures/command.ts';
 import { databaseSettings, dropDatabase } from '../fixtures/database.ts';
 import { BY_TEST, codeAt, PASSWORD, VISITOR } from '../fixtures/people-fixture.ts';
 
@@ -74,15 +74,19 @@ describe('cardvault operator', () => {
   });
 
   test('prints a link without port when only the running service knows the port', async () => {
-    const variables = { CARDVAULT_DATA_DIR: directory, CARDVAULT_CONSOLE_PORT: '0' };
-    const { stdout } = await runCommand(['operator', 'invite', '--email', 'port@example.com'], variables);
-    assert.match(stdout, /^invitation +\/join#[A-Za-z0-9_-]{43}$/m);
-    assert.match(stdout, /goes behind the address of the console/);
-    const named = await runCommand(['operator', 'invite', '--email', 'port@example.com', '--json'], {
-      ...variables,
-      CARDVAULT_CONSOLE_URL: 'https://vault.example.com',
-    });
-    assert.match(named.json().invitation, /^https:\/\/vault\.example\.com\/join#/);
+    const variables = {
+      ...(await databaseSettings(directory)),
+      CARDVAULT_DATA_DIR: directory,
+      CARDVAULT_CONSOLE_PORT: '0',
+    };
+    const { out } = await runWithSettings(variables, ...['operator', 'invite', '--email', 'port@example.com']);
+    assert.match(out, /^invitation +\/join#[A-Za-z0-9_-]{43}$/m);
+    assert.match(out, /goes behind the address of the console/);
+    const named = await runWithSettings(
+      { ...variables, CARDVAULT_CONSOLE_URL: 'https://vault.example.com' },
+      ...['operator', 'invite', '--email', 'port@example.com', '--json'],
+    );
+    assert.match(named.json.invitation, /^https:\/\/vault\.example\.com\/join#/);
   });
 
   test('creates a credential reset link for an existing address, and an invitation for any other', async () => {

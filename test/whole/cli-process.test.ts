@@ -29,11 +29,11 @@ describe('beside a running service', () => {
 
   test('commands of another process work, and the service continues to run', async () => {
     const variables = { CARDVAULT_DATA_DIR: fixture.directory };
-    const created = await runCommand(['account', 'create', '--name', 'Beside', '--json'], variables);
-    assert.equal(created.stderr, '');
-    const { id } = created.json();
+    const id = await fixture.newAccount('Beside');
     const args = ['key', 'create', '--account', id, '--environment', 'production', '--name', 'n', '--ip', '127.0.0.1'];
-    const { key } = (await runCommand([...args, '--json'], variables)).json();
+    const created = await runCommand([...args, '--json'], variables);
+    assert.equal(created.stderr, '');
+    const { key } = created.json();
     const response = await fixture.call('GET', '/v1/account', { key, environment: 'production' });
     assert.equal(response.json.data.id, id);
     const file = join(fixture.directory, 'copy.db');

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { withoutSettings } from '../fixtures/command.ts';
+import { isLong } from '../scope.ts';
 
 /** A copy of the project without console/: the vault that an auditor reads has to run without it. */
 
@@ -113,12 +114,13 @@ describe('a vault without the folder of the console', { timeout: 120_000 }, () =
     for (const name of ['serve', 'account', 'key', 'payments', 'proxy', 'audit', 'backup', 'copy', 'keyring', 'clock'])
       assert.ok(commands.includes(name), name);
     assert.equal(commands.includes('operator'), false);
-    assert.equal((await run('operator', 'list')).code, 2);
-    const [account] = JSON.parse((await run('account', 'list', '--json')).out);
-    assert.equal((await run('audit', 'verify', '--json')).code, 0);
-    const enable = ['payments', 'enable', '--account', account.id, '--environment', 'sandbox'];
+    const shown = await call('GET', `${started.sandbox}/v1/account`, { key: started.demo_key });
+    const enable = ['payments', 'enable', '--account', shown.json.data.id, '--environment', 'sandbox'];
     const enabled = await run(...enable, '--processor', 'simulator', '--json');
     assert.equal(enabled.code, 0, enabled.err);
+    if (!isLong) return;
+    assert.equal((await run('operator', 'list')).code, 2);
+    assert.equal((await run('audit', 'verify', '--json')).code, 0);
   });
 
   test('does not copy a vault, because the tables of the console are part of it', async () => {
