@@ -54,22 +54,27 @@ const manyNetworks = (count: number): string[] =>
 
 const byName = ({ name: a = '' }: { name?: string }, { name: b = '' }: { name?: string }): number => (a < b ? -1 : 1);
 
+/** Commands that open the database themselves, and reject one that is in use. */
+const WITHOUT_USERS = ['migrate', 'copy', 'restore'];
+
 /** Commands that have commands of their own. */
 const GROUPS = ['account', 'key', 'operator', 'proxy', 'payments', 'audit', 'keyring', 'clock'];
 
 const commandName = (args: readonly string[]): string =>
   args.slice(0, GROUPS.includes(args[0] ?? '') ? 2 : 1).join(' ');
 
+async function runIn(shell: Shell, directory: string, ...args: string[]): Promise<CommandResult> {
+  if (!WITHOUT_USERS.includes(args[0] ?? '')) return shell.run(...args);
+  await shell.close();
+  return runInProcess(directory, ...args);
+}
+
 describe('the command line', () => {
   let directory: string;
   let shell: Shell;
   let account: string;
-  const run = async (where: string, ...args: string[]): Promise<CommandResult> => {
-    if (where !== directory) return runInProcess(where, ...args);
-    // A restore takes the place of no database that is open.
-    if (args[0] === 'restore') await shell.close();
-    return args[0] === 'restore' ? runInProcess(where, ...args) : shell.run(...args);
-  };
+  const run = async (where: string, ...args: string[]): Promise<CommandResult> =>
+    where === directory ? runIn(shell, where, ...args) : runInProcess(where, ...args);
   before(async () => {
     directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
     shell = new Shell(directory);
@@ -86,10 +91,16 @@ describe('the command line', () => {
   describe('every command', () => {
     const ids = { account: '', key: '' };
     let location = '';
-    before(async () => {
+    let there: Shell;
+    before(() => {
       location = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+      there = new Shell(location);
     });
-    after(() => rmSync(location, { recursive: true, force: true }));
+    after(async () => {
+      await there.close();
+      rmSync(location, { recursive: true, force: true });
+    });
+    const runThere = (...args: string[]): Promise<CommandResult> => runIn(there, location, ...args);
     const filled = (args: readonly string[], file: string): string[] =>
       args.map((arg) =>
         arg.replace('$account', ids.account).replace('$key', ids.key).replace('$file', join(location, file)),
@@ -97,7 +108,7 @@ describe('the command line', () => {
 
     for (const args of COMMANDS) {
       test(`${commandName(args)} prints one JSON document with --json`, async () => {
-        const { code, out, err } = await run(location, ...filled(args, 'backup'), '--json');
+        const { code, out, err } = await runThere(...filled(args, 'backup'), '--json');
         assert.equal(err, '');
         assert.equal(code, 0);
         const document = JSON.parse(out);
@@ -112,8 +123,7 @@ describe('the command line', () => {
       test(`${commandName(args)} prints text without --json`, async () => {
         if (commandName(args) === 'key edit')
           ids.key = (
-            await run(
-              location,
+            await runThere(
               'key',
               'create',
               '--account',
@@ -125,7 +135,7 @@ describe('the command line', () => {
               '--json',
             )
           ).json.id;
-        const { code, out, err } = await run(location, ...filled(args, 'copy'));
+        const { code, out, err } = await runThere(...filled(args, 'copy'));
         assert.equal(err, '');
         assert.equal(code, 0);
         assert.ok(out.length > 10 && out.endsWith('\n'));
