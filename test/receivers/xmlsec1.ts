@@ -35,7 +35,14 @@ export async function decryptWithXmlsec1(envelope: string, processorKey: string)
 }
 
 /** Since 1.3 a key must be named in a way that xmlsec1 itself understands, which a SecurityTokenReference is not. */
-async function anyKey(): Promise<string[]> {
+function anyKey(): Promise<string[]> {
+  lookup ??= readLookup();
+  return lookup;
+}
+
+let lookup: Promise<string[]> | undefined;
+
+async function readLookup(): Promise<string[]> {
   const { stdout } = await run('xmlsec1', ['--version']);
   const [, major = 0, minor = 0] = /(\d+)\.(\d+)/.exec(stdout)?.map(Number) ?? [];
   return major > 1 || minor >= 3 ? ['--lax-key-search'] : [];
