@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
+import { inScope } from '../scope.ts';
 import { canonicalise } from './exclusive-c14n.ts';
 import { absent } from './install.ts';
 import {
@@ -43,6 +44,13 @@ const knows = (kind: EnvelopeKind, name: VectorName): boolean =>
   kind !== 'wss4j' || FORMS[name].transport !== 'oaep-sha256';
 const knownTo = (kind: EnvelopeKind): VectorName[] => NAMES.filter((name) => knows(kind, name));
 
+/** In the usual scope one envelope of each order, another pair of them for each index. */
+function sampleOf(names: readonly VectorName[], index: number): readonly VectorName[] {
+  const orders = Object.values(Object.groupBy(names, (name) => FORMS[name].order));
+  const pair = orders.flatMap((group) => group[index % group.length] ?? []);
+  return inScope({ usual: pair, long: names });
+}
+
 function expectedOf(name: VectorName): { signed: string[]; encrypted: string[]; user: string } {
   const { order, signer, user } = FORMS[name];
   return {
@@ -81,9 +89,9 @@ for (const kind of ENVELOPE_RECEIVERS) {
       });
     }
 
-    for (const [what, tamper] of Object.entries(TAMPERS)) {
+    for (const [index, [what, tamper]] of Object.entries(TAMPERS).entries()) {
       test(`rejects ${what}`, { skip }, async () => {
-        for (const name of knownTo(kind)) {
+        for (const name of sampleOf(knownTo(kind), index)) {
           const envelope = vector(name);
           const tampered = tamper(envelope);
           // Else it would be refused for being no XML.
@@ -94,14 +102,15 @@ for (const kind of ENVELOPE_RECEIVERS) {
     }
 
     test('rejects the certificate of another signer', { skip }, async () => {
-      for (const name of knownTo(kind).filter((each) => FORMS[each].signer === 'token')) {
+      const names = knownTo(kind).filter((each) => FORMS[each].signer === 'token');
+      for (const name of sampleOf(names, 0)) {
         const envelope = vector(name);
         await rejects(withCertificate(envelope, other.certificate), timeOfVector(envelope), name);
       }
     });
 
     test('rejects a message before and after its period of validity', { skip }, async () => {
-      for (const name of knownTo(kind)) {
+      for (const name of sampleOf(knownTo(kind), 1)) {
         const envelope = vector(name);
         await rejects(envelope, timeOfVector(envelope) + FIVE_MINUTES, name);
         await rejects(envelope, timeOfVector(envelope) - FIVE_MINUTES, name);
@@ -119,7 +128,7 @@ for (const kind of ENVELOPE_RECEIVERS) {
         const names = knownTo(kind).filter((name) => keys.users?.[USER[0]] === USER[1] || FORMS[name].user !== '');
         // A receiver that leaves passwords to others has nothing to refuse.
         if (kind === 'santuario' && keys.users?.[USER[0]] !== USER[1]) names.length = 0;
-        for (const name of names) {
+        for (const name of sampleOf(names, 0)) {
           const envelope = vector(name);
           await assert.rejects(stranger.open({ envelope, at: timeOfVector(envelope) }), Refused, name);
         }
@@ -135,7 +144,7 @@ test('WSS4J accepts a current message by the system clock, once only', {
   const sender = await startSender(merchant, processor.certificate, USER);
   const keys = { processorKey: processor.privateKey, merchant: merchant.certificate, users: { [USER[0]]: USER[1] } };
   const receiver = await startReceiver('wss4j', keys, { refuseReplays: true });
-  for (const name of knownTo('wss4j')) {
+  for (const name of sampleOf(knownTo('wss4j'), 0)) {
     const envelope = await sender.seal(ENVELOPE, FORMS[name]);
     assert.equal((await receiver.open({ envelope })).canonical, EXPECTED, name);
     await assert.rejects(receiver.open({ envelope }), /replay/, name);
