@@ -19,6 +19,7 @@ import { isAnnouncement } from '../../src/storage/journal.ts';
 import { insertRegister } from '../../src/storage/lane-register.ts';
 import { readMigrations } from '../../src/storage/migrate.ts';
 import { insertAccounts, nextNumber } from '../fixtures/accounts.ts';
+import { inScope } from '../scope.ts';
 
 /** An empty database that any number of instances can open. */
 export interface Store {
@@ -83,7 +84,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
     describe('commit', () => {
       test('committed rows are visible immediately, to this and to another instance', async () => {
         const other = await store.open(journalKey);
-        for (let round = 0; round < 50; round++) {
+        for (let round = 0; round < inScope({ usual: 10, long: 50 }); round++) {
           const id = newId();
           assert.deepEqual(await database.commit({ writes: [insert(id, `round ${round}`)] }), COMMITTED);
           assert.equal(await nameOf(id), `round ${round}`);
@@ -447,7 +448,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       test('of two instances that write concurrently verifies while they write, and is complete', async () => {
         const before = (await records()).filter((record) => !isOpening(record)).length;
         const other = await store.open(journalKey);
-        const units = Array.from({ length: 300 }, (_, index) => index);
+        const units = Array.from({ length: inScope({ usual: 120, long: 300 }) }, (_, index) => index);
         let writing = true;
         const verifying = (async () => {
           let times = 0;
@@ -481,9 +482,9 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
     });
 
     describe('concurrent units', () => {
-      test('5000 concurrent commits are all stored, once', async () => {
+      test('thousands of concurrent commits are all stored, once', async () => {
         const mark = newId();
-        const names = Array.from({ length: 5000 }, (_, index) => `${mark} ${index}`);
+        const names = Array.from({ length: inScope({ usual: 2000, long: 5000 }) }, (_, index) => `${mark} ${index}`);
         const outcomes = await Promise.all(names.map((id) => database.commit({ writes: [insert(id, mark)] })));
         assert.ok(outcomes.every(({ committed }) => committed));
         const rows = await database.read('select id from accounts where name = ?', mark);
@@ -576,7 +577,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
     });
 
     test('concurrent starters all find it migrated', async () => {
-      for (let round = 0; round < 5; round++) {
+      for (let round = 0; round < inScope({ usual: 2, long: 5 }); round++) {
         const store = await newStore();
         const starters = await Promise.all(
           Array.from({ length: 4 }, async (_, index) => {
@@ -690,16 +691,17 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       await database.migrate(clock);
       await database.commit({ writes: [insertRegister(journalKey)] });
       await insertAccounts(database, ['a']);
-      const outcomes = Array.from({ length: 3000 }, (_, index) =>
+      const units = inScope({ usual: 1000, long: 3000 });
+      const outcomes = Array.from({ length: units }, (_, index) =>
         database.commit({ writes: [insert(`before close ${index}`)], journal: [entry(`"${index}"`)] }),
       );
       await database.close();
       assert.ok((await Promise.all(outcomes)).every(({ committed }) => committed));
       const again = await store.open(journalKey);
-      assert.equal((await again.read('select count(*) as n from accounts'))[0]?.['n'], 3001);
+      assert.equal((await again.read('select count(*) as n from accounts'))[0]?.['n'], units + 1);
       assert.equal((await verifyJournal(again, journalKey)).fault, undefined);
       const links = await Array.fromAsync(exportJournal(again));
-      assert.equal(links.filter((link) => !isAnnouncement(link)).length, 3000);
+      assert.equal(links.filter((link) => !isAnnouncement(link)).length, units);
       await again.close();
       await store.remove();
     });

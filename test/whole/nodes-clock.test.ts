@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
-import { Nodes, withDeadline } from '../fixtures/nodes.ts';
+import { type Node, Nodes, withDeadline } from '../fixtures/nodes.ts';
 import type { ServiceProcess } from '../fixtures/service-process.ts';
 import { CAPTURES, capture } from '../interface/vault-requests.ts';
 
@@ -18,7 +18,8 @@ function shifted(milliseconds: number): { NODE_OPTIONS: string } {
 
 describe('nodes whose system clocks are wrong by hours', { timeout: 240_000 }, () => {
   let nodes: Nodes;
-  let all: ServiceProcess[];
+  let wrong: ServiceProcess[];
+  let all: Node[];
   let caller: Awaited<ReturnType<Nodes['newCaller']>>;
   let started: number;
   before(async () => {
@@ -31,7 +32,8 @@ describe('nodes whose system clocks are wrong by hours', { timeout: 240_000 }, (
       () => nodes.rows('select name from leases'),
       (held) => held.length === 2,
     );
-    all = [fast, ...(await Promise.all([nodes.startProcess(shifted(-WRONG_BY_MS)), nodes.startProcess()]))];
+    wrong = [fast, await nodes.startProcess(shifted(-WRONG_BY_MS))];
+    all = [...wrong, await nodes.start()];
     caller = await nodes.newCaller();
   });
   after(() => nodes.end());
@@ -40,10 +42,8 @@ describe('nodes whose system clocks are wrong by hours', { timeout: 240_000 }, (
     assert.ok(Math.abs(Date.parse(time) - later - Date.now()) < CLOSE_MS, time);
 
   test('have the wrong time, as this test assumes', async () => {
-    const { out } = await nodes.run(['--version'], shifted(WRONG_BY_MS));
-    assert.match(out, /^[0-9]/);
-    for (const [index, hours] of [5, -5, 0].entries()) {
-      const [, startTime = ''] = /cardvault is running, (\S+)/.exec(all[index]?.screen ?? '') ?? [];
+    for (const [index, hours] of [5, -5].entries()) {
+      const [, startTime = ''] = /cardvault is running, (\S+)/.exec(wrong[index]?.screen ?? '') ?? [];
       const off = Date.parse(startTime) - Date.now() - hours * HOUR;
       assert.ok(Math.abs(off) < MINUTE, startTime);
     }
@@ -51,7 +51,7 @@ describe('nodes whose system clocks are wrong by hours', { timeout: 240_000 }, (
 
   test('do not serve an expired capture, and do not sweep a valid one', async () => {
     const { account, key } = caller;
-    const get = (node: ServiceProcess, id: string) => node.call('GET', `${CAPTURES}/${id}`, { key });
+    const get = (node: Node, id: string) => node.call('GET', `${CAPTURES}/${id}`, { key });
     const living: string[] = [];
     for (const node of all) {
       const created = await node.call('POST', CAPTURES, { key, body: capture({ ttl: 2 }) });

@@ -9,7 +9,7 @@ import { CAPTURES, capture, cards, TOKENIZE } from '../interface/vault-requests.
 import { inScope } from '../scope.ts';
 
 const AT_ONCE = 25;
-const ROUNDS = inScope({ usual: 25, long: 100 });
+const ROUNDS = inScope({ usual: 10, long: 100 });
 /** Requests with 100 cards each. */
 const LARGE_ROUNDS = inScope({ usual: 2, long: 6 });
 

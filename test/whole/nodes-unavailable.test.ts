@@ -10,10 +10,14 @@ import type { ServiceProcess } from '../fixtures/service-process.ts';
 import { luhnPan } from '../fixtures/test-service.ts';
 import { order, PAYMENTS } from '../interface/payment-requests.ts';
 import { cards, TOKENIZE } from '../interface/vault-requests.ts';
+import { inScope } from '../scope.ts';
 
 /** The time within which a client has a response, also to a request whose outcome is unknown. */
 const BOUNDED_MS = 15_000;
-const AWAY_MS = 6000;
+const AWAY_MS = inScope({ usual: 3000, long: 6000 });
+/** The pause of a client between two requests. */
+const THINKING_MS = 60;
+const ENOUGH_TOKENS = 50;
 const RECOVERED_MS = 5000;
 const AGENT = new Agent({ keepAlive: true, maxSockets: 32 });
 
@@ -84,14 +88,14 @@ describe('a database that becomes unavailable and returns', { timeout: 240_000 }
         kinds.add(status);
         assert.ok(took < BOUNDED_MS, `${took} ms`);
         if (status === 200) tokens.push(json.data.tokens[0].token);
-        await pause(30);
+        await pause(THINKING_MS);
       }
     };
     const senders = Promise.all(both.flatMap((node) => Array.from({ length: 2 }, () => sender(node))));
     await withDeadline(
       10_000,
       async () => tokens.length,
-      (length) => length > 100,
+      (length) => length > ENOUGH_TOKENS,
     );
     const killed = performance.now();
     await postgres.kill();
@@ -134,7 +138,7 @@ describe('a database that becomes unavailable and returns', { timeout: 240_000 }
     load.goesOn = false;
     await senders;
     assert.deepEqual(kinds, new Set([200, 503]));
-    assert.ok(tokens.length > 100);
+    assert.ok(tokens.length > ENOUGH_TOKENS);
     const inspect = (token: string, index: number) =>
       send(both[index % 2] as ServiceProcess, `/v1/tokens/${token}/inspect`, key);
     const found = await Promise.all(tokens.map(inspect));
