@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { COPY_PATHS, Databases } from '../../test/fixtures/copy-databases.ts';
 import { isLarge, readAllRows, seedVault } from '../../test/fixtures/copy-seed.ts';
 import { COPIED_TABLES } from '../../test/fixtures/tables.ts';
-import { inScope } from '../../test/scope.ts';
+import { inScope, isLong, onlyLong } from '../../test/scope.ts';
 import {
   beginCopy,
   type CopyError,
@@ -110,7 +110,9 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       await copied(move);
       await compareRows(move);
       let changes = 0;
-      for (const table of COPIED_TABLES) {
+      // Both directions compare by the same code: in `npm test` each compares the columns of every second table.
+      const turn = from === 'SQLite' ? 0 : 1;
+      for (const table of COPIED_TABLES.filter((_, index) => isLong || index % 2 === turn)) {
         const { name, key, columns } = table;
         const conditions = key.map((column) => `${column} = ?`).join(' and ');
         for (const [column, kind] of Object.entries(columns).filter(([each]) => !key.includes(each))) {
@@ -134,7 +136,10 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       await compareRows(move);
     });
 
-    test('finds rows that are missing or too many', async () => {
+    /** A test whose statements are alike in both directions runs in `npm test` only in the first. */
+    const isRepeated = to === 'SQLite' && onlyLong;
+
+    test('finds rows that are missing or too many', { skip: isRepeated }, async () => {
       await seedVault(source, { rows: 3 });
       await copied(move);
       const insert = 'insert into accounts (id, number, name, created_at) values (?, 1000, ?, 1)';
@@ -151,7 +156,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       await assert.rejects(compareRows(move), /table accounts differs/);
     });
 
-    test('is rejected over any other data, which remains unchanged', async () => {
+    test('is rejected over any other data, which remains unchanged', { skip: isRepeated }, async () => {
       await seedVault(source, { rows: 2 });
       const vault = await identifySource(source);
       await createSchema(target, clock);
@@ -171,7 +176,7 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
       assert.equal(await beginCopy(target, { source: vault, tables: COPIED_TABLES }, 1), undefined);
     });
 
-    test('is rejected over the copy of another vault', async () => {
+    test('is rejected over the copy of another vault', { skip: isRepeated }, async () => {
       await seedVault(source, { rows: 1 });
       await copied(move);
       const other = await databases.make(from);

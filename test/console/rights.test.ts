@@ -11,6 +11,7 @@ import {
 import { routes } from '../../console/server/routes.ts';
 import type { Definition } from '../../console/wire/definition.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { isLong } from '../scope.ts';
 import { joinAccount, newClient, newPerson, pathOf, type UserClient } from './console-client.ts';
 
 /** Every line of the interface, and everybody who may or may not call it. */
@@ -18,6 +19,9 @@ import { joinAccount, newClient, newPerson, pathOf, type UserClient } from './co
 const definitions: readonly Definition[] = routes;
 const isCapability = (access: string): access is Capability => (CAPABILITIES as readonly string[]).includes(access);
 const lineOf = ({ method, path }: Definition): string => `${method} ${path}`;
+/** Returns all of the values in the long scope; else one, and each in its turn. */
+const turnOf = <T>(values: readonly T[], turn: number): readonly T[] =>
+  isLong ? values : values.slice(turn % values.length, (turn % values.length) + 1);
 const STEPPED_UP_MS = 5 * 60_000;
 
 let service: TestService;
@@ -96,8 +100,8 @@ describe('a page of another site', () => {
       { 'sec-fetch-site': 'cross-site' },
       { 'sec-fetch-site': 'same-site' },
     ];
-    for (const definition of changing)
-      for (const headers of wrong) {
+    for (const [index, definition] of changing.entries())
+      for (const headers of turnOf(wrong, index)) {
         const path = pathOf(definition, { params: paramsOf() });
         const response = await client.send(definition.method, path, undefined, headers);
         assert.deepEqual([response.status, response.json.code], [403, 'cross_site'], lineOf(definition));
@@ -153,8 +157,9 @@ describe('roles', () => {
 
   test('a malformed id is unknown, without a query of the database', async () => {
     const names = definitions.flatMap(({ path }) => [...path.matchAll(/:([a-z]+)/g)].map(([, name]) => name ?? ''));
-    for (const odd of ['\0', 'x\0', '\n', '\u202e', 'ñ', ' ', 'a'.repeat(300)])
-      for (const definition of definitions.filter(({ path }) => path.includes(':'))) {
+    const oddities = ['\0', 'x\0', '\n', '\u202e', 'ñ', ' ', 'a'.repeat(300)];
+    for (const [index, definition] of definitions.filter(({ path }) => path.includes(':')).entries())
+      for (const odd of turnOf(oddities, index)) {
         const client = the(definition.access === 'operate' ? 'operator' : 'owner');
         const own = { ...Object.fromEntries(names.map((name) => [name, odd])), ...paramsOf() };
         // Definitions of the account itself have no other id.

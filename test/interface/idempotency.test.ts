@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { TestResponse, TestService } from '../fixtures/test-service.ts';
 import { luhnPan, startTestService } from '../fixtures/test-service.ts';
+import { inScope } from '../scope.ts';
 import {
   assertRefused,
   CAPTURES,
@@ -18,6 +19,9 @@ import {
   tokensIn,
   VISA,
 } from './vault-requests.ts';
+
+/** Concurrent requests with one key. */
+const AT_ONCE = inScope({ usual: 10, long: 30 });
 
 const DAY = 86_400_000;
 const REUSED = 'Idempotency-Key: used with another request before';
@@ -160,12 +164,12 @@ for (const [name, requestOf] of Object.entries(ENDPOINTS)) {
       assertReplay(await me.send(fresh.method, fresh.path, fresh.body, headers), response);
     });
 
-    test('30 concurrent requests have one effect', async () => {
+    test(`${AT_ONCE} concurrent requests have one effect`, async () => {
       const headers = keyed(newKey());
       const fresh = await requestOf(me);
       const rows = [await me.count('tokens'), await me.count('captures')];
       const once = () => me.send(fresh.method, fresh.path, fresh.body, headers);
-      const responses = await Promise.all(Array.from({ length: 30 }, once));
+      const responses = await Promise.all(Array.from({ length: AT_ONCE }, once));
       const good = responses.filter(({ status }) => status === 200);
       assert.equal(good.filter((response) => !isReplay(response)).length, 1);
       assert.equal(new Set(good.map(({ text }) => text)).size, 1);
