@@ -8,6 +8,7 @@ import type { ConfigurationChanges } from '../../src/proxy/proxy-configurations.
 import { blob, write } from '../../src/storage/database.ts';
 import { newKeyPair, privatePem } from '../fixtures/rsa-key-pairs.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { isLong } from '../scope.ts';
 import {
   configure,
   MERCHANT,
@@ -99,7 +100,7 @@ describe('a certificate with malformed times', () => {
     assert.equal(new X509Certificate(good[2] ?? '').validToDate.getUTCFullYear(), 2050);
   });
 
-  for (const [what, patch] of patches) {
+  for (const [what, patch] of patches.filter((_, index) => isLong || index % 2 === 0)) {
     test(`is rejected, and nothing changes: ${what}`, async () => {
       const me = await newSender(service);
       const before = await shownOf(me);
