@@ -10,6 +10,7 @@ import { HOUR } from '../../src/kernel/clock.ts';
 import { steadyClocks } from '../fixtures/clock.ts';
 import { runInProcess, runWithSettings } from '../fixtures/command.ts';
 import { databaseSettings, dropDatabase } from '../fixtures/database.ts';
+import { deriveQuickly } from '../fixtures/derive-quickly.ts';
 import { BY_TEST, codeAt, PASSWORD, VISITOR } from '../fixtures/people-fixture.ts';
 
 const now = (): number => Date.now();
@@ -29,7 +30,7 @@ describe('cardvault operator', () => {
     const settings = await databaseSettings(directory);
     const core = await openCore(parseConfig({ CARDVAULT_DATA_DIR: directory, ...settings }), steadyClocks(now));
     try {
-      return await act(openConsole(core), core);
+      return await act(openConsole(core, { derive: deriveQuickly }), core);
     } finally {
       await core.close();
     }

@@ -17,8 +17,12 @@ import {
   withoutSettings,
 } from '../fixtures/command.ts';
 import { databaseSettings, dropDatabase } from '../fixtures/database.ts';
+import { deriveQuickly } from '../fixtures/derive-quickly.ts';
 import { BY_TEST, codeAt, PASSWORD, VISITOR } from '../fixtures/people-fixture.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { isLong } from '../scope.ts';
+
+const older = olderNode();
 
 describe('beside a running service', () => {
   let fixture: TestService;
@@ -37,13 +41,13 @@ describe('beside a running service', () => {
     const response = await fixture.call('GET', '/v1/account', { key, environment: 'production' });
     assert.equal(response.json.data.id, id);
     const file = join(fixture.directory, 'copy.db');
-    const [backup, verified] = await Promise.all([
+    const [backup] = await Promise.all([
       runCommand(['backup', '--to', file, '--json'], variables),
-      runCommand(['audit', 'verify', '--json'], variables),
       ...Array.from({ length: 20 }, () => fixture.call('POST', '/v1/account', { key: 'wrong' })),
     ]);
     assert.deepEqual((backup as ProcessResult).json(), { file });
-    assert.equal((verified as { code: number }).code, 0);
+    if (!isLong) return;
+    assert.equal((await runCommand(['audit', 'verify', '--json'], variables)).code, 0);
   });
 
   test('a reader of the output that disconnects is not an error of the command', () => {
@@ -54,14 +58,14 @@ describe('beside a running service', () => {
   });
 
   test('an older Node that calls cardvault is replaced by the one of the project', {
-    skip: olderNode() === undefined && 'this machine has no Node from 20 to 23',
+    skip: older === undefined && 'this machine has no Node from 20 to 23',
   }, async () => {
     const variables = { CARDVAULT_DATA_DIR: fixture.directory };
-    const listed = await runCommand(['account', 'list', '--json'], variables, olderNode());
+    const listed = await runCommand(['account', 'list', '--json'], variables, older);
     assert.equal(listed.stderr, '');
     assert.equal(listed.code, 0);
     assert.ok(Array.isArray(listed.json()));
-    const wrong = await runCommand(['account', 'show', 'nobody', '--json'], variables, olderNode());
+    const wrong = await runCommand(['account', 'show', 'nobody', '--json'], variables, older);
     assert.equal(wrong.code, 1);
     assert.match(JSON.parse(wrong.stderr).error, /no such account/);
     assert.equal(wrong.stdout, '');
@@ -128,7 +132,7 @@ describe('serve', () => {
     );
     try {
       const enrollment = { secret: link.trim().split('#')[1] ?? '', name: 'Olga', language: 'en', password: PASSWORD };
-      const { people } = openConsole(core);
+      const { people } = openConsole(core, { derive: deriveQuickly });
       const { session } = await core.transactions.run({ origin: BY_TEST }, (transaction) =>
         people.enrollment.begin(transaction, { ...enrollment, email: 'olga@example.com' }, VISITOR),
       );
