@@ -4,7 +4,8 @@ import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { runCommand, type ServiceProcess, startProcess } from '../fixtures/service-process.ts';
+import { runWithSettings } from '../fixtures/command.ts';
+import { type ServiceProcess, startProcess } from '../fixtures/service-process.ts';
 import type { Attempt, ChaosResponse, Interruption, PlannedRequest } from './ledger.ts';
 
 /** How long a client waits for a response. */
@@ -174,7 +175,7 @@ export class Node {
 
   /** Runs a command beside it. */
   command(...args: readonly string[]): Promise<{ code: number | null; out: string; err: string }> {
-    return runCommand(this.directory, args, this.variables);
+    return runWithSettings({ CARDVAULT_DATA_DIR: this.directory, ...this.variables }, ...args);
   }
 
   async attempt(planned: PlannedRequest, letter: Letter, timeoutMs = TIMEOUT_MS): Promise<Attempt> {

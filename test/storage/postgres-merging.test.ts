@@ -11,6 +11,7 @@ import { applyMigrations } from '../../src/storage/sqlite/apply-migrations.ts';
 import { Connection } from '../../src/storage/sqlite/connection.ts';
 import { writeGroup } from '../../src/storage/sqlite/group-writer.ts';
 import { whyNoPostgres } from '../fixtures/postgres-binaries.ts';
+import { inScope } from '../scope.ts';
 import { PostgresFixture } from './postgres-fixture.ts';
 
 /**
@@ -185,7 +186,7 @@ describe('PostgreSQL: merged units of work', { skip: whyNoPostgres(), timeout: 1
       }
       assert.fail(`${found}\nis none of\n${[...new Set(expected)].join('\n')}\nfrom\n${shown(before, [])}`);
     });
-    await fc.assert(property, { numRuns: 400, endOnFailure: true });
+    await fc.assert(property, { numRuns: inScope({ usual: 150, long: 400 }), endOnFailure: true });
     const { commits, conflicts, errors } = seen;
     for (const count of [commits, conflicts, errors]) assert.ok(count > 50, JSON.stringify(seen));
   });

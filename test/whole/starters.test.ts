@@ -26,6 +26,7 @@ import { luhnPan, startTestService } from '../fixtures/test-service.ts';
 import { inScope } from '../scope.ts';
 
 const ROUNDS = inScope({ usual: 2, long: 20 });
+const TOKENIZE = '/v1/tokenization/simple';
 const tokenizeBody = (pan: string) => ({ chd: [{ card: pan, name: 'Ana Lopez', exp: '12/29' }], tags: [], scheme: 1 });
 
 describe('starting and stopping the service', { timeout: 240_000 }, () => {
@@ -45,7 +46,7 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     return serving;
   };
   const tokenize = (serving: ServiceProcess, key: string, pan: string) =>
-    serving.call('POST', '/v1/tokenization/simple', { key, body: tokenizeBody(pan) });
+    serving.call('POST', TOKENIZE, { key, body: tokenizeBody(pan) });
   const fileOf = (name: string): string => readFileSync(join(directory, name), 'utf8');
 
   test('two concurrent first starts share root key, CA, one demo account and tokens', async () => {
@@ -89,7 +90,7 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
       const body = { ...tokenizeBody(luhnPan('455667')), type: 'persistent' };
       const responses = await Promise.all(
         Array.from({ length: 8 }, (_, index) =>
-          (both[index % 2] as ServiceProcess).call('POST', '/v1/tokenization/simple', { key, body }),
+          (both[index % 2] as ServiceProcess).call('POST', TOKENIZE, { key, body }),
         ),
       );
       assert.deepEqual([...new Set(responses.map(({ status }) => status))], [200]);
@@ -98,10 +99,12 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
   }
 
   test('a second start reuses everything and prints no key', async () => {
-    const first = await start();
-    const key = first.demoKey ?? '';
-    const { json } = await tokenize(first, key, '4111111111111111');
+    const first = await serveInProcess(directory);
+    const [, key = ''] = /^ {2}(cv_sandbox_\S+)$/m.exec(first.printed) ?? [];
     assert.equal(await first.stop(), 0);
+    const beforeSecond = await startTestService({ directory });
+    const { json } = await beforeSecond.call('POST', TOKENIZE, { key, body: tokenizeBody('4111111111111111') });
+    await beforeSecond.stop();
     const files = ['root.key', ...readdirSync(join(directory, 'tls')).map((name) => join('tls', name))];
     assert.ok(files.length >= 4);
     const before = files.map(fileOf);
@@ -113,13 +116,13 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
     const second = await serveInProcess(directory);
     assert.ok(!second.printed.includes('cv_sandbox_'));
     assert.equal(await second.stop(), 0);
-    const third = await startTestService({ directory });
+    const afterSecond = await startTestService({ directory });
     try {
       assert.deepEqual(files.map(fileOf), before);
-      const seen = await third.call('GET', `/v1/tokens/${json.data.tokens[0].token}/inspect`, { key });
+      const seen = await afterSecond.call('GET', `/v1/tokens/${json.data.tokens[0].token}/inspect`, { key });
       assert.equal(seen.json.data.card_truncated, '411111******1111');
     } finally {
-      await third.stop();
+      await afterSecond.stop();
     }
   });
 
@@ -169,7 +172,7 @@ describe('starting and stopping the service', { timeout: 240_000 }, () => {
       servername: 'localhost',
       port: ports.sandbox,
       method: 'POST',
-      path: '/v1/tokenization/simple',
+      path: TOKENIZE,
       ca: authority,
       agent: false,
       headers: {
