@@ -196,7 +196,7 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
     assert.ok(ok && records > 3);
     assert.equal(lookAtCrashed(directory).intact, 'ok');
     const periods = readdirSync(join(directory, 'cardvault.db.sad-keys'));
-    assert.ok(periods.length > 12 * CRASHES, 'too few keys of sensitive authentication data were made');
+    assert.ok(periods.length > 24, 'too few keys of sensitive authentication data were made');
     await tokensAreWhole(directory, known);
   }
 
@@ -285,7 +285,7 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
     const cardOf = (token: string): string | undefined => stored.get(token)?.card.pan;
     const persistentPans = persistent.map(cardOf);
     assert.equal(new Set(persistentPans).size, persistentPans.length, 'a card has two persistent tokens');
-    assert.ok(persistentPans.length > 5 * CRASHES);
+    assert.ok(persistentPans.length > 10);
 
     const sizes = new Map<string, number>();
     const isPersistent = new Set(persistent);
