@@ -173,7 +173,7 @@ describe('a passkey', () => {
 
   for (const [name, wrongs] of Object.entries({
     ...WRONGS,
-    'of nobody': { user: Buffer.from('person_nobody').toString('base64url') },
+    'of an unknown user': { user: Buffer.from('person_unknown').toString('base64url') },
     'of a user that is none': { user: Buffer.from("'; \0").toString('base64url') },
   }))
     test(`without a password ${name} is not accepted`, async () => {

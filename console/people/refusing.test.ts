@@ -67,7 +67,7 @@ describe('a rejected sign-in', () => {
 
   test('with a wrong password waits for one audit record, for an unknown user and a member of many accounts, locked or not', async () => {
     const bob = await fixture.newPerson({ account: accounts[0] ?? '', role: 'analyst' });
-    const emails = ['nobody@example.com', bob.email, ana.email];
+    const emails = ['unknown@example.com', bob.email, ana.email];
     for (const email of emails) assert.deepEqual(await recordsBefore(email), [1], email);
     for (let failures = 1; failures < LIMITS.signInFailures; failures++)
       await assertFails('sign_in_refused', fixture.parts.signIn.submitPassword({ ...ana, password: WRONG }, VISITOR));

@@ -92,7 +92,7 @@ describe('signing in', () => {
     };
     const known = await derivationsFor(ana.email);
     assert.equal(known.length, 1);
-    assert.deepEqual(await derivationsFor('nobody@example.com'), known);
+    assert.deepEqual(await derivationsFor('unknown@example.com'), known);
     assert.equal((await fixture.audited('')).at(-1), 'person.sign-in-refused person_unknown');
   });
 

@@ -63,7 +63,7 @@ describe('a database that an attacker wrote to', () => {
     await assertFails('sign_in_refused', password({ ...ana, password: mallory.password }));
     await assertFails('sign_in_refused', password(ana));
     const email = await column('select email from people where id = ?', ana.id);
-    await run('update people set email = ? where id = ?', Buffer.from('nobody'), ana.id);
+    await run('update people set email = ? where id = ?', Buffer.from('unknown'), ana.id);
     await run('update people set email = ? where id = ?', email, mallory.id);
     await assertFails('sign_in_refused', password({ ...mallory, email: ana.email }));
   });

@@ -68,7 +68,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     await page.goto('/');
     const messages: string[] = [];
     for (const input of [
-      { email: 'nobody@example.com', password: ana.password },
+      { email: 'unknown@example.com', password: ana.password },
       { email: ana.email, password: 'not the password at all' },
     ]) {
       await page.reload();

@@ -100,7 +100,7 @@ describe('signing in', () => {
     const responses = [];
     for (const body of [
       { email: ana.email, password: 'not the password at all' },
-      { email: 'nobody@example.com', password: ana.password },
+      { email: 'unknown@example.com', password: ana.password },
     ])
       responses.push(await password(newClient(service), body));
     const client = newClient(service);

@@ -125,10 +125,10 @@ describe('cardvault operator', () => {
     const last = await run('remove', 'olga@example.com', '--json');
     assert.equal(last.code, 1);
     assert.match(JSON.parse(last.err).error, /last operator/);
-    const unknown = await run('remove', 'nobody@example.com');
+    const unknown = await run('remove', 'unknown@example.com');
     assert.equal(unknown.code, 1);
     assert.match(unknown.err, /No user has this email address/);
-    assert.equal(unknown.err.includes('nobody@'), false);
+    assert.equal(unknown.err.includes('unknown@'), false);
   });
 
   test('reports an invalid address, without repeating it', async () => {

@@ -65,7 +65,7 @@ describe('beside a running service', () => {
     assert.equal(listed.stderr, '');
     assert.equal(listed.code, 0);
     assert.ok(Array.isArray(listed.json()));
-    const wrong = await runCommand(['account', 'show', 'nobody', '--json'], variables, older);
+    const wrong = await runCommand(['account', 'show', 'unknown', '--json'], variables, older);
     assert.equal(wrong.code, 1);
     assert.match(JSON.parse(wrong.stderr).error, /no such account/);
     assert.equal(wrong.stdout, '');
