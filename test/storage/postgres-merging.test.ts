@@ -186,8 +186,10 @@ describe('PostgreSQL: merged units of work', { skip: whyNoPostgres(), timeout: 1
       }
       assert.fail(`${found}\nis none of\n${[...new Set(expected)].join('\n')}\nfrom\n${shown(before, [])}`);
     });
-    await fc.assert(property, { numRuns: inScope({ usual: 150, long: 400 }), endOnFailure: true });
+    const numRuns = inScope({ usual: 150, long: 400 });
+    await fc.assert(property, { numRuns, endOnFailure: true });
     const { commits, conflicts, errors } = seen;
-    for (const count of [commits, conflicts, errors]) assert.ok(count > 50, JSON.stringify(seen));
+    // The rarest outcome takes place about once in three groups: fewer than one in fifteen is no accident of the seed.
+    for (const count of [commits, conflicts, errors]) assert.ok(count > numRuns / 15, JSON.stringify(seen));
   });
 });
