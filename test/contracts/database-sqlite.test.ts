@@ -25,6 +25,25 @@ databaseContract('SQLite', async () => {
   };
 });
 
+/** All instances have ports to one writer, as the threads of a process have. */
+databaseContract('SQLite through one writer', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'cardvault-ports-'));
+  const path = join(directory, 'vault.db');
+  const first = new SqliteDatabase(path);
+  return {
+    open: async (journalKey) => {
+      const database = new SqliteDatabase(path, first.connectWriter());
+      await database.useJournalKey(journalKey);
+      return database;
+    },
+    openBackup: open,
+    remove: async () => {
+      await first.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+});
+
 describe('the SQLite driver', { timeout: 120_000 }, () => {
   const journalKey = createSecretKey(randomBytes(32));
   const clock = (): number => 1;

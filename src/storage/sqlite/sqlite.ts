@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { backup } from 'node:sqlite';
-import { Worker } from 'node:worker_threads';
+import type { MessagePort } from 'node:worker_threads';
 import { AccountNumbers, type StoredUnit } from '../account-numbers.ts';
 import {
   type CommitResult,
@@ -18,6 +18,7 @@ import { readMigrations } from '../migrate.ts';
 import { Connection } from './connection.ts';
 import { pack } from './packing.ts';
 import { assertNoInterruptedRestore } from './restore.ts';
+import { Writer } from './writer.ts';
 import type { Reply, Request } from './writer-thread.ts';
 
 const USER_ONLY_FILE = 0o600;
@@ -25,10 +26,15 @@ const USER_ONLY_DIRECTORY = 0o700;
 /** One group with the writer, one prepared behind it. */
 const CONCURRENT_GROUPS = 2;
 
-/** The embedded driver: one writer thread with group commit, reads on a connection of the calling thread. */
+/**
+ * The embedded driver: group commit to the one writer thread of the process, reads on a connection of the calling
+ * thread.
+ */
 export class SqliteDatabase implements Driver {
   readonly #path: string;
-  readonly #worker: Worker;
+  /** Undefined where another thread has started the writer. */
+  readonly #writer: Writer | undefined;
+  readonly #port: MessagePort;
   readonly #group: GroupCommit;
   readonly #accounts = new AccountNumbers((sql, ...values) => this.readStored(sql, ...values));
   readonly #pending: { resolve: (results: readonly GroupResult[]) => void; reject: (error: Error) => void }[] = [];
@@ -41,21 +47,30 @@ export class SqliteDatabase implements Driver {
   #needsScrub = true;
   #closing = false;
 
-  constructor(path: string) {
+  /** `port`: from `connectWriter` of the thread that has opened the file; absent: this one starts the writer. */
+  constructor(path: string, port?: MessagePort) {
     this.#path = path;
-    assertNoInterruptedRestore(path);
-    mkdirSync(dirname(path), { recursive: true, mode: USER_ONLY_DIRECTORY });
-    // SQLite would make the file readable by other users; its log and index files copy this mode.
-    if (!existsSync(path)) closeSync(openSync(path, 'a', USER_ONLY_FILE));
-    this.#worker = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: { path } });
-    this.#worker.on('message', (reply: Reply) => this.#settle(reply));
-    this.#worker.on('error', (error) => this.#breakDown(error.message));
-    this.#worker.on('exit', () => this.#breakDown('the writer ended'));
+    if (port === undefined) {
+      assertNoInterruptedRestore(path);
+      mkdirSync(dirname(path), { recursive: true, mode: USER_ONLY_DIRECTORY });
+      // SQLite would make the file readable by other users; its log and index files copy this mode.
+      if (!existsSync(path)) closeSync(openSync(path, 'a', USER_ONLY_FILE));
+      this.#writer = new Writer(path, (reason) => this.#breakDown(reason));
+    }
+    this.#port = port ?? (this.#writer as Writer).connect();
+    this.#port.on('message', (reply: Reply) => this.#settle(reply));
+    if (port !== undefined) port.on('close', () => this.#breakDown('the writer ended'));
     this.#group = new GroupCommit((units) => this.#sendGroup(units), CONCURRENT_GROUPS);
   }
 
   get queuedUnits(): number {
     return this.#group.queuedUnits;
+  }
+
+  /** Returns a port to the writer, for the driver of another thread. Only where this one started the writer. */
+  connectWriter(): MessagePort {
+    if (this.#writer === undefined) throw new Error('another thread has the writer');
+    return this.#writer.connect();
   }
 
   /** Calls the listener once when the writer has stopped: no later write can succeed in this process. */
@@ -145,9 +160,10 @@ export class SqliteDatabase implements Driver {
     await this.#group.drained();
     this.#closing = true;
     this.#reader?.close();
-    if (this.#broken === undefined) await this.#send({ kind: 'close' });
+    if (this.#broken === undefined && this.#writer !== undefined) await this.#send({ kind: 'close' });
     this.#broken ??= new StorageError('the database is closed');
-    await this.#worker.terminate();
+    this.#port.close();
+    await this.#writer?.end();
     for (const { reject } of this.#pending.splice(0)) reject(this.#broken);
   }
 
@@ -165,11 +181,11 @@ export class SqliteDatabase implements Driver {
     return this.#send({ kind: 'group', packed }, [packed.bytes.buffer]);
   }
 
-  // The worker responds in order, so the response belongs to the oldest request.
+  // The writer responds in order, so the response belongs to the oldest request.
   #send(request: Request, handedOver: ArrayBuffer[] = []): Promise<readonly GroupResult[]> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
     return new Promise((resolve, reject) => {
-      this.#worker.postMessage(request, handedOver);
+      this.#port.postMessage(request, handedOver);
       // Added after sending: what could not be sent must not remain in the queue of requests.
       this.#pending.push({ resolve, reject });
     });

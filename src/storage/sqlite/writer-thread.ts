@@ -1,14 +1,16 @@
 import type { KeyObject } from 'node:crypto';
-import { parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import type { Migration } from '../database.ts';
 import type { GroupResult } from '../group-commit.ts';
 import { applyMigrations } from './apply-migrations.ts';
 import { BUSY_TIMEOUT_MS, Connection } from './connection.ts';
 import { PROBE_WRITE, writeGroup } from './group-writer.ts';
-
 import { type Packed, unpack } from './packing.ts';
 
-/** The writer thread: the only part of the process that writes to the file, so that nothing else waits for the disk. */
+/**
+ * The writer thread: the only part of the process that writes to the file, so that nothing else waits for the disk. Each
+ * thread that serves requests has a port to it.
+ */
 export type Request =
   | { readonly kind: 'group'; readonly packed: Packed }
   | { readonly kind: 'migrate'; readonly migrations: readonly Migration[]; readonly now: number }
@@ -17,39 +19,104 @@ export type Request =
   | { readonly kind: 'ping' }
   | { readonly kind: 'close' };
 
+/** The replies on a port have the order of its requests. */
 export type Reply = { readonly results: readonly GroupResult[] } | { readonly error: string };
+
+interface Arrived {
+  readonly port: MessagePort;
+  readonly request: Request;
+}
+
+type Command = Exclude<Request, { kind: 'group' }>;
 
 const { path } = workerData as { path: string };
 const connection = new Connection(path, { readOnly: false });
+const ports = new Set<MessagePort>();
 let journalKey: KeyObject | undefined;
 /** Only a write that succeeds shows that the fault is over, as with a full disk. */
 let lastGroupFailed = false;
 
-function handle(request: Request): readonly GroupResult[] {
-  switch (request.kind) {
-    case 'group': {
-      lastGroupFailed = true;
-      const results = writeGroup(connection, journalKey, unpack(request.packed));
-      lastGroupFailed = false;
-      return results;
+/** Returns what has arrived on all ports, the first request included. */
+function takeArrived(first: Arrived): Arrived[] {
+  const arrived = [first];
+  for (const port of ports) {
+    let next = receiveMessageOnPort(port);
+    while (next !== undefined) {
+      arrived.push({ port, request: next.message });
+      next = receiveMessageOnPort(port);
     }
+  }
+  return arrived;
+}
+
+/** Groups that have arrived one after the other, on whatever ports, share one transaction and one flush. */
+function serve(arrived: readonly Arrived[]): void {
+  let groups: { readonly port: MessagePort; readonly packed: Packed }[] = [];
+  const flush = (): void => {
+    if (groups.length > 0) writeGroups(groups);
+    groups = [];
+  };
+  for (const { port, request } of arrived) {
+    if (request.kind === 'group') groups.push({ port, packed: request.packed });
+    else {
+      flush();
+      reply([port], () => [obey(request)]);
+    }
+  }
+  flush();
+}
+
+function writeGroups(groups: readonly { readonly port: MessagePort; readonly packed: Packed }[]): void {
+  reply(
+    groups.map(({ port }) => port),
+    () => {
+      lastGroupFailed = true;
+      const units = groups.map(({ packed }) => unpack(packed));
+      const results = writeGroup(connection, journalKey, units.flat());
+      lastGroupFailed = false;
+      let end = 0;
+      return units.map(({ length }) => {
+        end += length;
+        return results.slice(end - length, end);
+      });
+    },
+  );
+}
+
+/** Sends each port its results, or all of them the error. */
+function reply(receivers: readonly MessagePort[], act: () => readonly (readonly GroupResult[])[]): void {
+  let replies: readonly Reply[];
+  try {
+    replies = act().map((results) => ({ results }));
+  } catch (error) {
+    // SQLite's messages name tables and files, never values.
+    const text = error instanceof Error ? error.message : 'the writer failed';
+    replies = receivers.map(() => ({ error: text }));
+  }
+  for (const [index, port] of receivers.entries()) port.postMessage(replies[index]);
+}
+
+function obey(command: Command): readonly GroupResult[] {
+  switch (command.kind) {
     case 'migrate':
-      applyMigrations(connection.database, request.migrations, request.now);
-      return [];
+      applyMigrations(connection.database, command.migrations, command.now);
+      break;
     case 'journal-key':
-      journalKey = request.key;
-      return [];
+      journalKey = command.key;
+      break;
     case 'scrub':
       scrub();
-      return [];
+      break;
     case 'ping':
       if (lastGroupFailed) connection.database.exec(PROBE_WRITE);
       lastGroupFailed = false;
-      return [];
+      break;
     case 'close':
       connection.close();
-      return [];
+      parentPort?.close();
+      break;
   }
+  return [];
 }
 
 const SCRUB_TIMEOUT_MS = 100;
@@ -66,14 +133,9 @@ function scrub(): void {
   }
 }
 
-parentPort?.on('message', (request: Request) => {
-  let reply: Reply;
-  try {
-    reply = { results: handle(request) };
-  } catch (error) {
-    // SQLite's messages name tables and files, never values.
-    reply = { error: error instanceof Error ? error.message : 'the writer failed' };
-  }
-  parentPort?.postMessage(reply);
-  if (request.kind === 'close') parentPort?.close();
+// The only messages of the thread that started this one are ports.
+parentPort?.on('message', (port: MessagePort) => {
+  ports.add(port);
+  port.on('message', (request: Request) => serve(takeArrived({ port, request })));
+  port.on('close', () => ports.delete(port));
 });
