@@ -3,7 +3,17 @@ import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys, SealedSad } from '../crypto/sad-keys.ts';
 import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
-import { blob, blobOrNull, type Database, integer, type Row, text, type Write, write } from '../storage/database.ts';
+import {
+  blob,
+  blobOrNull,
+  type Database,
+  integer,
+  type Row,
+  text,
+  textOrNull,
+  type Write,
+  write,
+} from '../storage/database.ts';
 import type { Table } from '../storage/table.ts';
 import { type Capture, formatCaptureRecord, formatSadRecord, parseCaptureRecord, parseSadRecord } from './capture.ts';
 
@@ -41,6 +51,7 @@ const HAS_EXPIRED = 'select 1 as due from captures where expires_at <= ? limit 1
 const PURGE =
   'delete from captures where account = ?account and environment = ?environment and id = ? and expires_at <= ?';
 
+const FIND_SAD_KEY = 'select sad_key from captures where account = ?account and environment = ?environment and id = ?';
 const REPLACE_SAD = `update captures set sad = ?, sad_key = ?
   where account = ?account and environment = ?environment and id = ? and sad_key = ?`;
 const NEXT_SAD_KEY = `select sad_key from captures where sad_key is not null and sad_key > ? order by sad_key limit 1`;
@@ -87,9 +98,15 @@ export async function sealSad(sadKeys: SadKeys, tenant: Tenant, capture: Capture
   return sadKeys.seal({ environment: tenant.environment, expiresAt: capture.expiresAt, context, plaintext });
 }
 
-/** Replaces sensitive authentication data with newly sealed data, unless it was erased. */
-export const replaceSad = ({ account, environment }: Tenant, id: string, old: SealedSad, sad: SealedSad): Write =>
-  write(REPLACE_SAD, [sad.bytes, sad.keyId, account, environment, id, old.keyId]);
+/** Returns the id of the key of the stored sensitive authentication data; undefined when it was erased. */
+export async function findSadKeyId(database: Database, tenant: Tenant, id: string): Promise<string | undefined> {
+  const [row] = await database.read(FIND_SAD_KEY, tenant.account, tenant.environment, id);
+  return row && textOrNull(row, 'sad_key');
+}
+
+/** Replaces sensitive authentication data with newly sealed data; conflicts when the stored data has another key. */
+export const replaceSad = ({ account, environment }: Tenant, id: string, keyId: string, sad: SealedSad): Write =>
+  write(REPLACE_SAD, [sad.bytes, sad.keyId, account, environment, id, keyId], 1);
 
 const computePanFingerprint = async (keyring: Keyring, tenant: Tenant, pan: string): Promise<Uint8Array> =>
   new Uint8Array(fingerprint(await keyring.digestKey({ ...tenant, purpose: 'fingerprints' }), pan));

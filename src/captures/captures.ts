@@ -8,13 +8,14 @@ import { Failure } from '../kernel/failure.ts';
 import { isUuid, newUuid } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
-import { commitOrThrow, type Database } from '../storage/database.ts';
+import type { Database } from '../storage/database.ts';
 import type { Tokenization, TokenizationResult } from '../vault/assign-tokens.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Capture } from './capture.ts';
 import {
   deleteCapture,
   findCapture,
+  findSadKeyId,
   hasExpiredCaptures,
   insertCapture,
   listSadKeyIds,
@@ -89,17 +90,20 @@ export class Captures {
    */
   async #resealIfLate(tenant: Tenant, capture: Capture, sealed: SealedSad, delayMs = RESEAL_DELAY_MS): Promise<void> {
     const { environment, account } = tenant;
-    let stored = sealed;
+    let last = sealed;
     try {
-      while (await this.#sadKeys.mayBeDestroyed(stored, environment, capture.expiresAt)) {
+      while (await this.#sadKeys.mayBeDestroyed(last, environment, capture.expiresAt)) {
+        // It is read, because an earlier attempt whose outcome is unknown may have replaced the data.
+        const keyId = await findSadKeyId(this.#database, tenant, capture.id);
         const sad = await sealSad(this.#sadKeys, tenant, capture);
-        if (sad === undefined) return;
-        await commitOrThrow(this.#database, { account, writes: [replaceSad(tenant, capture.id, stored, sad)] });
-        stored = sad;
+        if (keyId === undefined || sad === undefined) return;
+        const writes = [replaceSad(tenant, capture.id, keyId, sad)];
+        // A conflict means that such an attempt, or what erases the data, was committed since the read.
+        if ((await this.#database.commit({ account, writes })).committed) last = sad;
       }
     } catch (error) {
       this.#onResealError(error, tenant);
-      this.#time.after(delayMs, () => void this.#resealIfLate(tenant, capture, stored, 2 * delayMs));
+      this.#time.after(delayMs, () => void this.#resealIfLate(tenant, capture, last, 2 * delayMs));
     }
   }
 

@@ -240,6 +240,75 @@ describe('keys of periods of expiry', () => {
     assert.deepEqual(delayed, []);
   });
 
+  test('that replace others in a commit without an answer are replaced when they are destroyed, too', async () => {
+    await erase(await create());
+    let commits = 0;
+    const slow = slowDatabase(async (unit) => {
+      if (++commits > 1) return core.database.commit(unit);
+      assert.equal(await captures.sweepSadKeys(now), 0);
+      now += 31 * SECOND;
+      assert.equal(await captures.sweepSadKeys(now), 1);
+      await core.database.commit(unit);
+      throw new StorageError('no answer');
+    });
+    const reported: unknown[] = [];
+    const slowCaptures = newCaptures(slow, (error) => reported.push((error as Error).message));
+    const id = await inTransaction({ ...core, database: slow }, (transaction) =>
+      slowCaptures.create(transaction, TENANT, request()),
+    );
+    assert.equal(await codeOf(id), undefined);
+    assert.deepEqual(reported, ['no answer']);
+    for (const retry of delayed.splice(0)) retry();
+    await eventually(async () => (await codeOf(id)) === '737', 2000);
+    assert.deepEqual(delayed, []);
+    assert.equal(commits, 2);
+  });
+
+  test('are replaced when an earlier attempt is committed just before its repetition', async () => {
+    await erase(await create());
+    const units: UnitOfWork[] = [];
+    const outcomes: boolean[] = [];
+    const slow = slowDatabase(async (unit) => {
+      if (units.push(unit) === 1) throw new StorageError('no answer');
+      if (units.length === 2 && units[0]) assert.ok((await core.database.commit(units[0])).committed);
+      const outcome = await core.database.commit(unit);
+      outcomes.push(outcome.committed);
+      return outcome;
+    });
+    const slowCaptures = newCaptures(slow, () => undefined);
+    const id = await inTransaction({ ...core, database: slow }, (transaction) =>
+      slowCaptures.create(transaction, TENANT, request()),
+    );
+    for (const retry of delayed.splice(0)) retry();
+    await eventually(async () => outcomes.length === 2, 2000);
+    assert.deepEqual(outcomes, [false, true]);
+    assert.equal(await codeOf(id), '737');
+    assert.deepEqual(delayed, []);
+  });
+
+  test('that could not be replaced are left alone when the security code was erased since', async () => {
+    await erase(await create());
+    const failing = slowDatabase(() => Promise.reject(new StorageError('no space')));
+    const reported: unknown[] = [];
+    const slowCaptures = newCaptures(failing, (error) => reported.push((error as Error).message));
+    const id = await inTransaction({ ...core, database: failing }, (transaction) =>
+      slowCaptures.create(transaction, TENANT, request()),
+    );
+    await erase(id);
+    const asked = Promise.withResolvers<void>();
+    failing.read = (sql, ...values) => {
+      asked.resolve();
+      return core.database.read(sql, ...values);
+    };
+    for (const retry of delayed.splice(0)) retry();
+    await asked.promise;
+    // The end of the retry has no sign: a report would follow its read within a few iterations of the event loop.
+    for (let iteration = 0; iteration < 20; iteration++) await setImmediate();
+    assert.deepEqual(reported, ['no space']);
+    assert.deepEqual(delayed, []);
+    assert.equal(await codeOf(id), undefined);
+  });
+
   test('that are removed leave the card without its security code, and are counted', async () => {
     const id = await create();
     assert.equal(await captures.countMissingSadKeys(), 0);
