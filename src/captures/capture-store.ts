@@ -61,11 +61,20 @@ type Field = 'record' | 'sad';
 type ClearColumns = Pick<Capture, 'id' | 'amount' | 'currency' | 'createdAt' | 'expiresAt'>;
 
 /** Binds the ciphertext to the clear columns: an expiry that an attacker changed in the database unseals nothing. */
-function fieldContext({ environment, account }: Tenant, columns: ClearColumns, field: Field): EncryptionContext {
+function fieldContext(
+  { environment, account }: Tenant,
+  columns: ClearColumns,
+  field: Field,
+  ...more: string[]
+): EncryptionContext {
   const { id, amount, currency, createdAt, expiresAt } = columns;
   const times = [String(createdAt), String(expiresAt)];
-  return encryptionContext(environment, account, 'captures', id, field, String(amount), currency, ...times);
+  return encryptionContext(environment, account, 'captures', id, field, String(amount), currency, ...times, ...more);
 }
+
+/** The record is bound to the index of its card number, too: answers contain the index. */
+const recordContext = (tenant: Tenant, columns: ClearColumns, panIndex: string | undefined): EncryptionContext =>
+  fieldContext(tenant, columns, 'record', ...(panIndex === undefined ? [] : [panIndex]));
 
 /** A capture without its sensitive authentication data, which stays sealed, and the index of its card number. */
 export interface StoredCapture {
@@ -84,9 +93,9 @@ export async function insertCapture(
 ): Promise<Write> {
   const { id, pan, amount, currency, createdAt, expiresAt } = capture;
   const seal = await keyring.sealer(tenant, 'captures', 1);
-  const record = seal(fieldContext(tenant, capture, 'record'), formatCaptureRecord(capture));
-  const index = pan === undefined ? null : await computePanFingerprint(keyring, tenant, pan);
-  const sealed = [record, sad?.bytes ?? null, sad?.keyId ?? null, index, FINGERPRINT_VERSION];
+  const index = pan === undefined ? undefined : await computePanFingerprint(keyring, tenant, pan);
+  const record = seal(recordContext(tenant, capture, toPanIndex(index)), formatCaptureRecord(capture));
+  const sealed = [record, sad?.bytes ?? null, sad?.keyId ?? null, index ?? null, FINGERPRINT_VERSION];
   return write(INSERT, [tenant.account, tenant.environment, id, ...sealed, amount, currency, createdAt, expiresAt], 1);
 }
 
@@ -111,6 +120,9 @@ export const replaceSad = ({ account, environment }: Tenant, id: string, keyId: 
 const computePanFingerprint = async (keyring: Keyring, tenant: Tenant, pan: string): Promise<Uint8Array> =>
   new Uint8Array(fingerprint(await keyring.digestKey({ ...tenant, purpose: 'fingerprints' }), pan));
 
+const toPanIndex = (bytes: Uint8Array | undefined): string | undefined =>
+  bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');
+
 /** Returns the capture; undefined when it does not exist or its ttl has ended. */
 export async function findCapture(
   database: Database,
@@ -132,10 +144,10 @@ export async function unsealCapture(keyring: Keyring, tenant: Tenant, row: Row):
     createdAt: integer(row, 'created_at'),
     expiresAt: integer(row, 'expires_at'),
   };
-  const record = await keyring.unseal(tenant, 'captures', fieldContext(tenant, columns, 'record'), blob(row, 'record'));
-  const index = blobOrNull(row, 'fingerprint');
+  const panIndex = toPanIndex(blobOrNull(row, 'fingerprint'));
+  const context = recordContext(tenant, columns, panIndex);
+  const record = await keyring.unseal(tenant, 'captures', context, blob(row, 'record'));
   const capture = { ...columns, ...parseCaptureRecord(record.toString('utf8')) };
-  const panIndex = index === undefined ? undefined : Buffer.from(index).toString('hex');
   return { capture, sealedSad: blobOrNull(row, 'sad'), panIndex };
 }
 

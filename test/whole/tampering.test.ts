@@ -31,8 +31,8 @@ describe('a database that was tampered with', () => {
       database.close();
     }
   };
-  const newCapture = async (key: string): Promise<string> =>
-    (await service.call('POST', '/transactions/requests', { key, body: CAPTURE })).json.data.id;
+  const newCapture = async (key: string, body: object = CAPTURE): Promise<string> =>
+    (await service.call('POST', '/transactions/requests', { key, body })).json.data.id;
 
   for (const [what, change, value] of [
     ['another account', 'account = (select number from accounts where id = ?)', () => victim],
@@ -79,13 +79,16 @@ describe('a database that was tampered with', () => {
     assert.equal((await verifyJournal(database, journalKey)).fault, twice);
   });
 
-  test('a capture whose times, amount or currency was changed is not given out', async () => {
+  test('a capture whose times, amount, currency or index was changed is not given out', async () => {
     const { secret: key } = await service.newKey(victim);
     for (const change of [
       'expires_at = expires_at + 1',
       'created_at = created_at - 1',
       'amount = amount + 1',
       "currency = 'EUR'",
+      'fingerprint = null',
+      'fingerprint = zeroblob(16)',
+      "fingerprint = x''",
     ]) {
       const id = await newCapture(key);
       assert.equal((await service.call('GET', `/transactions/requests/${id}`, { key })).status, 200);
@@ -93,6 +96,17 @@ describe('a database that was tampered with', () => {
       const { status, text } = await service.call('GET', `/transactions/requests/${id}`, { key });
       assert.equal(status, 500);
       assert.ok(!text.includes(CARD.card));
+    }
+  });
+
+  test('a capture without a card number that was given an index is not given out', async () => {
+    const { secret: key } = await service.newKey(victim);
+    for (const change of ["fingerprint = x''", 'fingerprint = zeroblob(16)']) {
+      const body = { ...CAPTURE, chd: { cvv: '123' } };
+      const id = await newCapture(key, body);
+      assert.equal((await service.call('GET', `/transactions/requests/${id}`, { key })).status, 200);
+      tamper(`update captures set ${change} where id = ?`, id);
+      assert.equal((await service.call('GET', `/transactions/requests/${id}`, { key })).status, 500, change);
     }
   });
 
