@@ -35,6 +35,8 @@ export interface Options extends TestbedOptions {
   readonly only: readonly string[];
   /** Rounds start until this number of milliseconds has passed; 0: one round. */
   readonly lasts: number;
+  /** The load lasts until this number of requests of each kind in `ENOUGH_OF` was acknowledged. */
+  readonly enough: number;
   readonly clients: number;
   readonly pace: Pace;
   /** Captures that expire while the load runs; the run then takes a minute more. */
@@ -61,6 +63,9 @@ export interface Outcome {
   readonly findings: readonly string[];
 }
 
+/** The kinds of requests without which a run proves little. */
+const ENOUGH_OF = ['tokenize', 'persistent', 'create capture', 'delete token', 'payment', 'authorization'] as const;
+const ENOUGH_WITHIN_MS = 60_000;
 /** Everything has to work again within this time, otherwise the run fails. */
 const RECOVERS_WITHIN_MS = 30_000;
 const ANSWERED_WITHIN_MS = 60_000;
@@ -108,6 +113,7 @@ async function underLoad(testbed: Testbed, plan: readonly Fault[], options: Opti
       }
       if (Date.now() - began >= options.lasts) break;
     }
+    await untilEnough(testbed, options.enough);
   } finally {
     options.log('no new requests');
     for (const probe of probes) await probe.stop();
@@ -117,6 +123,16 @@ async function underLoad(testbed: Testbed, plan: readonly Fault[], options: Opti
   if (options.captureEnds) options.log('waiting for the last captures to end');
   await clients.captureEnds();
   return { injected, load: { began, ended } };
+}
+
+/** A slow machine has sent few requests when the last fault is over. */
+async function untilEnough({ ledger }: Testbed, enough: number): Promise<void> {
+  const until = Date.now() + ENOUGH_WITHIN_MS;
+  for (const kind of ENOUGH_OF)
+    while (ledger.acknowledged(kind).length < enough) {
+      if (Date.now() > until) throw new Error(`${ledger.acknowledged(kind).length} of ${kind} are too few`);
+      await wait(50);
+    }
 }
 
 const shuffled = (plan: readonly Fault[], { seeded }: Testbed): Fault[] =>

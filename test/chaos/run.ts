@@ -70,6 +70,7 @@ const outcome = await runChaos({
   lasts: minutes * MINUTE_MS,
   clients,
   pace: PACE.full,
+  enough: 0,
   captureEnds: true,
   log,
 });

@@ -51,7 +51,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
 
     test('delay: executed immediately, response later', async () => {
       const key = fixture.newKey();
-      const slow = fixture.authorize({ key, email: email('delay_400') });
+      const slow = fixture.authorize({ key, email: email('delay_2000') });
       let isAnswered = false;
       void slow.then(() => {
         isAnswered = true;
@@ -73,12 +73,12 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
 
     test('arrival: executed after the caller stopped waiting, unless an inquiry came first', async () => {
       const [late, inTime] = [fixture.newKey(), fixture.newKey()];
-      const options = { email: email('arrival_300'), timeoutMs: 50 };
+      const options = { email: email('arrival_2000'), timeoutMs: 50 };
       const outcomes = await Promise.all([late, inTime].map((key) => fixture.authorize({ ...options, key })));
       assert.deepEqual(outcomes.map(toSummary), ['unknown timeout', 'unknown timeout']);
       const closed = fixture.known(inTime);
       assert.equal(toSummary(await fixture.inquire(closed.history, closed.subject)), 'not-found');
-      await new Promise((resolve) => setTimeout(resolve, 600));
+      await new Promise((resolve) => setTimeout(resolve, 2500));
       assert.equal(toSummary(await fixture.inquire(closed.history, closed.subject)), 'not-found');
       const booked = fixture.known(late);
       assert.equal(toSummary(await fixture.inquire(booked.history, booked.subject)), 'approved');

@@ -75,7 +75,7 @@ describe('payments over HTTP agree, after crashes, broken connections and malfor
   for (const processor of FAKES)
     test(`${processor}`, async () => {
       for (const seed of SEEDS.slice(inScope({ usual: -1, long: -2 })))
-        assert.ok((await run({ seed, processor, requests: 30 })).payments > 3);
+        assert.ok((await run({ seed, processor, requests: 30 })).payments > 0);
     });
 });
 
