@@ -18,6 +18,7 @@ import { describeError, type Log } from './http/log.ts';
 import { Metrics } from './http/metrics.ts';
 import { notificationRoutes } from './http/notifications.ts';
 import { metricsRoute, operationalRoutes } from './http/operational-endpoints.ts';
+import { createBucketMemory } from './http/rate-limit.ts';
 import { addPublicRoutes, addRoutes, createBaseServer, type ServerOptions } from './http/server.ts';
 import {
   caFilePath,
@@ -212,13 +213,14 @@ async function createServers(parts: ServerParts) {
   const { database, clock, time, random, accounts, transactions, usage } = core;
   const { vault, captures, payments, proxy, metrics } = services;
   const stopwatch = clocks.stopwatch ?? clocks.monotonic;
+  const buckets = { memory: createBucketMemory(random), clock: stopwatch };
   const shared = { stopwatch, random, log, metrics, usage, trustedProxies: config.trustedProxies };
   const distrust = () => time.read().distrust;
   const operational = operationalRoutes(endpoints, { isReady, distrust }, VERSION);
   const serviceOf = (environment: Environment) => {
     const authentication = services.authentications[ENVIRONMENTS.indexOf(environment)] as Authentication;
     const options = { ...shared, listener: environment };
-    const door = new ApiDoor({ authentication, transactions, clock, environment, rates: config.rates });
+    const door = new ApiDoor({ authentication, transactions, clock, environment, rates: config.rates, buckets });
     const app = createBaseServer(options);
     const useCases = { database, accounts, vault, captures, payments, proxy };
     addRoutes(app, endpoints, { ...options, clock, transactions, door, services: useCases });
@@ -226,7 +228,7 @@ async function createServers(parts: ServerParts) {
     return app;
   };
   const vaultServices = { ...core, vault, captures, payments, proxy, serviceInfo };
-  const limits = { consoleUrl: config.consoleUrl, attemptsPerMinute: config.rates.failedAuthentication };
+  const limits = { consoleUrl: config.consoleUrl, attemptsPerMinute: config.rates.failedAuthentication, buckets };
   const served = await webConsole?.serve(vaultServices, limits);
   const consoleOptions: ServerOptions = { ...shared, listener: 'console', ...(served && { headers: served.headers }) };
   const apps = {

@@ -1,5 +1,5 @@
 import type { Origin } from '../../src/audit/audit.ts';
-import { type TokenBuckets, tokenBucketsPerMinute } from '../../src/http/rate-limit.ts';
+import { type BucketSource, type TokenBuckets, tokenBucketsPerMinute } from '../../src/http/rate-limit.ts';
 import type { Door, RequestHead, ResponseHeaders, RouteCall } from '../../src/http/route.ts';
 import type { TransactionContext } from '../../src/idempotency/transaction.ts';
 import { ENVIRONMENTS, type Environment } from '../../src/kernel/environment.ts';
@@ -38,6 +38,8 @@ export interface SessionDoorOptions {
   readonly consoleUrl: string | undefined;
   /** Attempts to sign in for each minute and network; 0 is no limit. */
   readonly attemptsPerMinute: number;
+  /** For the limits of attempts and calls. */
+  readonly buckets: BucketSource;
 }
 
 type CallerAccess = Pick<ConsoleGrant, 'person' | 'origin' | 'account' | 'role'>;
@@ -51,11 +53,11 @@ export class SessionDoor implements Door<Route, ConsoleGrant> {
   readonly #calls: TokenBuckets;
   readonly #concurrency = new ConcurrencyLimit(LIMITS.concurrentCallsPerUser);
 
-  constructor({ services, consoleUrl, attemptsPerMinute }: SessionDoorOptions) {
+  constructor({ services, consoleUrl, attemptsPerMinute, buckets }: SessionDoorOptions) {
     this.#services = services;
     this.#consoleUrl = consoleUrl;
-    this.#attempts = attemptsPerMinute > 0 ? tokenBucketsPerMinute(services.clock, attemptsPerMinute) : undefined;
-    this.#calls = tokenBucketsPerMinute(services.clock, LIMITS.callsPerMinute);
+    this.#attempts = attemptsPerMinute > 0 ? tokenBucketsPerMinute(buckets, 'attempts', attemptsPerMinute) : undefined;
+    this.#calls = tokenBucketsPerMinute(buckets, 'calls', LIMITS.callsPerMinute);
   }
 
   /**

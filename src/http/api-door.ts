@@ -14,7 +14,7 @@ import type { Environment, Tenant } from '../kernel/environment.ts';
 import { Failure, invalidField } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { subscriberNetwork } from '../kernel/network.ts';
-import { type RateLimitState, TokenBuckets, tokenBucketsPerMinute } from './rate-limit.ts';
+import { type BucketSource, type RateLimitState, TokenBuckets, tokenBucketsPerMinute } from './rate-limit.ts';
 import type { Door, Grant, RequestHead, ResponseHeaders, Route } from './route.ts';
 
 /** The access of a caller with an API key. */
@@ -71,21 +71,27 @@ export class ApiDoor implements Door<ApiRoute, AccessGrant> {
     clock: Clock;
     environment: Environment;
     rates: RateLimits;
+    buckets: BucketSource;
   }) {
-    const { clock, rates } = options;
+    const { environment, rates } = options;
     this.#authentication = options.authentication;
     this.#transactions = options.transactions;
-    this.#clock = clock;
-    this.#environment = options.environment;
-    const buckets = (): TokenBuckets =>
-      new TokenBuckets({ clock, rate: rates.perKey, burst: rates.perKey * BURST_SECONDS });
-    this.#perKey = rates.perKey > 0 ? buckets() : undefined;
+    this.#clock = options.clock;
+    this.#environment = environment;
+    const kindOf = (name: string): string => `${environment} ${name}`;
+    const buckets = (name: string): TokenBuckets => {
+      const size = { rate: rates.perKey, burst: rates.perKey * BURST_SECONDS };
+      return new TokenBuckets({ ...options.buckets, kind: kindOf(name), ...size });
+    };
+    this.#perKey = rates.perKey > 0 ? buckets('keys') : undefined;
     this.#policy = `"per-key";q=${rates.perKey * BURST_SECONDS};w=${BURST_SECONDS}`;
     // Separate from the bucket of valid requests, so that a stolen key used from another address cannot block its
     // owner.
-    this.#denials = rates.perKey > 0 ? buckets() : undefined;
+    this.#denials = rates.perKey > 0 ? buckets('denials') : undefined;
     this.#guesses =
-      rates.failedAuthentication > 0 ? tokenBucketsPerMinute(clock, rates.failedAuthentication) : undefined;
+      rates.failedAuthentication > 0
+        ? tokenBucketsPerMinute(options.buckets, kindOf('guesses'), rates.failedAuthentication)
+        : undefined;
   }
 
   /** Returns the grant without a promise while the key is cached. Throws `access_denied` or `rate_limited`. */

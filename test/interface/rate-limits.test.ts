@@ -78,6 +78,17 @@ describe('the limit of a key', () => {
     assert.ok(full >= 10 && full <= 12, 'never more than the burst');
   });
 
+  test('is not changed by a clock that is set', async () => {
+    const { secret } = await service.newKey(account);
+    await burst(secret, 30);
+    for (const hours of [1, -2, 1]) {
+      service.jump(hours * 3600 * SECOND);
+      assert.equal((await show({ key: secret })).status, 429);
+    }
+    service.advance(SECOND);
+    assert.equal((await show({ key: secret })).status, 200);
+  });
+
   test('applies to each key separately', async () => {
     const [busy, quiet] = [await service.newKey(account), await service.newKey(account)];
     await burst(busy.secret, 30);

@@ -13,6 +13,7 @@ import { voidPayment } from '../../src/http/endpoints/void-payment.ts';
 import { ENVELOPES } from '../../src/http/envelopes.ts';
 import { Pipeline, type RouteResponse } from '../../src/http/pipeline.ts';
 import { PROBLEMS, toFailure } from '../../src/http/problems.ts';
+import { createBucketMemory } from '../../src/http/rate-limit.ts';
 import type { RequestHead } from '../../src/http/route.ts';
 import { IdempotencyKeys } from '../../src/idempotency/idempotency-keys.ts';
 import { Transactions } from '../../src/idempotency/transaction.ts';
@@ -119,7 +120,9 @@ export class Machine {
     const rates = { perKey: 0, failedAuthentication: 0 };
     // Requests enter behind the authentication.
     const authentication = undefined as unknown as Authentication;
-    const door = new ApiDoor({ authentication, transactions, clock, environment: tenant.environment, rates });
+    const buckets = { memory: createBucketMemory(random), clock };
+    const { environment } = tenant;
+    const door = new ApiDoor({ authentication, transactions, clock, environment, rates, buckets });
     const pipelineOf = (endpoint: Endpoint): Pipeline =>
       new Pipeline(endpoint, { door, services, transactions, clock, turns: scanQueue });
     const pipelines = Object.entries(ENDPOINTS).map(([name, endpoint]) => [name, pipelineOf(endpoint)] as const);
