@@ -1,6 +1,6 @@
-import { UnsealError } from '../../src/crypto/seal.ts';
 import { Failure, type FailureCode } from '../../src/kernel/failure.ts';
 import { explain } from '../../src/kernel/reasons.ts';
+import { isAlteration } from '../../src/storage/database.ts';
 
 const UNKNOWN_CODES: ReadonlySet<FailureCode> = new Set(['unknown_token', 'unknown_capture', 'unknown_payment']);
 
@@ -17,11 +17,11 @@ export async function translateErrors<T>(
 }
 
 /**
- * Returns the failure for the console, where every missing record is `unknown_record`, and a record that cannot be unsealed is
+ * Returns the failure for the console, where every missing record is `unknown_record`, and a record that was altered is
  * `not_possible`. Errors that are no failures stay as they are.
  */
 export function translate(error: unknown, fieldNames: Readonly<Record<string, string>> = {}): unknown {
-  if (error instanceof UnsealError) return new Failure('not_possible', explain('recordAltered'), { cause: error });
+  if (isAlteration(error)) return new Failure('not_possible', explain('recordAltered'), { cause: error });
   if (!(error instanceof Failure)) return error;
   if (UNKNOWN_CODES.has(error.code)) return new Failure('unknown_record', { cause: error });
   const { field = '', reason, values } = error;

@@ -150,7 +150,7 @@ const isTooOld = (row: Row | undefined, { from }: AuditFilter): boolean =>
 const toLogEntry = (row: Row): LogEntry => ({
   lane: integer(row, 'lane'),
   sequence: integer(row, 'sequence'),
-  at: sanitizeTime(integer(row, 'at')),
+  at: sanitizeTime(row['at']),
   environment: text(row, 'environment'),
   record: parseRecord(text(row, 'record')),
   hash: text(row, 'hash'),

@@ -5,6 +5,7 @@ import { inTransaction } from '../../test/fixtures/transactions.ts';
 import { VISA } from '../../test/interface/vault-requests.ts';
 import { UnsealError } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
+import { LIMITS } from '../kernel/limits.ts';
 import type { Pan } from '../kernel/pan.ts';
 import { commitOrThrow, write } from '../storage/database.ts';
 import { Vault } from '../vault/vault.ts';
@@ -102,10 +103,36 @@ describe('the list of captures', { timeout: 60_000 }, () => {
     await assert.rejects(listing.list(tenant, 'x'), { code: 'invalid_field' });
   });
 
+  test('ends with those whose time no service writes, page by page', async () => {
+    const tenant = await newTenant();
+    const ids = await Promise.all(
+      Array.from({ length: 3 * LIMITS.recordsPerPage - 5 }, () => create(tenant, complete)),
+    );
+    const altered = ids.slice(0, 2 * LIMITS.recordsPerPage);
+    const update = (id: string, index: number) =>
+      write(`update captures set created_at = ${index % 2 === 0 ? '' : '-'}9000000000000000000 where id = ?`, [id], 1);
+    await commitOrThrow(service.core.database, { writes: altered.map(update) });
+    const found: CaptureView[] = [];
+    for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
+      const page = await listing.list(tenant, cursor);
+      found.push(...page.items);
+      cursor = page.cursor;
+    }
+    assert.deepEqual(found.map(({ id }) => id).sort(), ids.toSorted());
+    const shown = found.map(({ createdAt, card }) => createdAt > 0 && card !== undefined);
+    assert.deepEqual(
+      shown,
+      ids.map((_, index) => index < ids.length - altered.length),
+    );
+  });
+
   test('shows one with times or an amount that no service writes as altered, beside the others', async () => {
     for (const change of [
       'created_at = created_at + 1',
       'created_at = 8640000000000001',
+      'created_at = 9000000000000000000',
+      'created_at = -1',
+      'created_at = -9000000000000000000',
       'expires_at = 9000000000000000000',
       'amount = -9000000000000000000',
     ]) {

@@ -1,17 +1,22 @@
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys } from '../crypto/sad-keys.ts';
-import { UnsealError } from '../crypto/seal.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Expiry } from '../kernel/expiry.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { truncatePan, truncatePans } from '../kernel/pan.ts';
 import { truncatePansInJson } from '../kernel/pan-json.ts';
-import { type Database, integer, type Row, text } from '../storage/database.ts';
+import { type Database, isAlteration, type Row, text } from '../storage/database.ts';
 import { decodeCursor, encodeCursor, type Page, scanPage } from '../storage/pagination.ts';
-import { sanitizeTime } from '../storage/sanitize-columns.ts';
+import { sanitizeInteger, sanitizeText, sanitizeTime } from '../storage/sanitize-columns.ts';
 import type { AdditionalInfo } from './capture.ts';
-import { findCapture, listActiveCaptures, type StoredCapture, unsealCapture } from './capture-store.ts';
+import {
+  findCapture,
+  type ListPosition,
+  listActiveCaptures,
+  type StoredCapture,
+  unsealCapture,
+} from './capture-store.ts';
 
 /** A capture without card number and sensitive authentication data. */
 export interface CaptureView {
@@ -47,20 +52,23 @@ export class CaptureQueries {
     this.#clock = options.clock;
   }
 
-  /** Lists captures whose ttl has not ended, newest first. Throws `invalid_field` for an invalid cursor. */
+  /**
+   * Lists captures whose ttl has not ended: the newest first, and last those with a time that no capture has, because they
+   * were altered in the database. Throws `invalid_field` for an invalid cursor.
+   */
   async list(tenant: Tenant, cursor?: string): Promise<Page<CaptureView>> {
     const now = this.#clock();
-    const [createdAt, id] = cursor === undefined ? FIRST_POSITION : decodeCursor(cursor, ...FIRST_POSITION);
+    const start = cursor === undefined ? FIRST_POSITION : parsePosition(cursor);
     const { items, last, isEnd } = await scanPage<Row, CaptureView>({
       read: (after, limit) => {
-        const position = after === undefined ? { createdAt, id } : toListPosition(after);
+        const position = after === undefined ? start : toListPosition(after);
         return listActiveCaptures(this.#database, tenant, now, position, limit);
       },
       accept: (row) => this.#toView(tenant, row),
     });
     if (isEnd || last === undefined) return { items, cursor: undefined };
-    const position = toListPosition(last);
-    return { items, cursor: encodeCursor(position.createdAt, position.id) };
+    const { createdAt = NO_TIME, id } = toListPosition(last);
+    return { items, cursor: encodeCursor(createdAt, id) };
   }
 
   /** Returns undefined when the capture does not exist or its ttl has ended. Throws `UnsealError`. */
@@ -89,13 +97,13 @@ export class CaptureQueries {
     try {
       return await this.#summarize(await unsealCapture(this.#keyring, tenant, row));
     } catch (error) {
-      if (!(error instanceof UnsealError)) throw error;
+      if (!isAlteration(error)) throw error;
       return {
         id: text(row, 'id'),
-        amount: integer(row, 'amount'),
-        currency: text(row, 'currency'),
-        createdAt: sanitizeTime(integer(row, 'created_at')),
-        expiresAt: sanitizeTime(integer(row, 'expires_at')),
+        amount: sanitizeInteger(row['amount']),
+        currency: sanitizeText(row['currency']),
+        createdAt: sanitizeTime(row['created_at']),
+        expiresAt: sanitizeTime(row['expires_at']),
         hasSad: row['sad'] !== null,
         card: undefined,
       };
@@ -103,9 +111,16 @@ export class CaptureQueries {
   }
 }
 
-const FIRST_POSITION: readonly [number, string] = [Number.MAX_SAFE_INTEGER, '~'];
+const FIRST_POSITION: ListPosition = { createdAt: Number.MAX_SAFE_INTEGER, id: '~' };
+/** Stands in a cursor for a time that no capture has. */
+const NO_TIME = -1;
 
-const toListPosition = (row: Row): { createdAt: number; id: string } => ({
-  createdAt: integer(row, 'created_at'),
-  id: text(row, 'id'),
-});
+function toListPosition(row: Row): ListPosition {
+  const createdAt = sanitizeInteger(row['created_at']);
+  return { createdAt: createdAt === row['created_at'] && createdAt >= 0 ? createdAt : undefined, id: text(row, 'id') };
+}
+
+function parsePosition(cursor: string): ListPosition {
+  const [createdAt, id] = decodeCursor(cursor, 0, '');
+  return { createdAt: createdAt < 0 ? undefined : createdAt, id };
+}

@@ -44,6 +44,9 @@ const COLUMNS = 'id, record, sad, fingerprint, amount, currency, created_at, exp
 const FIND = `select ${COLUMNS} from captures where account = ?account and environment = ?environment and id = ? and expires_at > ?`;
 const LIST_ACTIVE = `select ${COLUMNS} from captures where account = ?account and environment = ?environment and expires_at > ?
   and created_at between 0 and ? and (created_at < ? or id < ?) order by created_at desc, id desc limit ?`;
+/** The times that `LIST_ACTIVE` cannot reach, which this service never writes. */
+const LIST_UNTIMED = `select ${COLUMNS} from captures where account = ?account and environment = ?environment and expires_at > ?
+  and (created_at < 0 or created_at > ${Number.MAX_SAFE_INTEGER}) and id > ? order by id limit ?`;
 const DELETE =
   'delete from captures where account = ?account and environment = ?environment and id = ? and expires_at > ?';
 const LIST_EXPIRED = 'select account, environment, id from captures where expires_at <= ? limit ?';
@@ -151,14 +154,29 @@ export async function unsealCapture(keyring: Keyring, tenant: Tenant, row: Row):
   return { capture, sealedSad: blobOrNull(row, 'sad'), panIndex };
 }
 
-/** Returns rows of captures whose ttl has not ended, the newest first, behind a position in that order. */
-export const listActiveCaptures = (
+/** The place of a capture in the order of lists. */
+export interface ListPosition {
+  /** Undefined when the time was altered to one that no capture has. */
+  readonly createdAt: number | undefined;
+  readonly id: string;
+}
+
+/**
+ * Returns rows of captures whose ttl has not ended behind a position: the newest first, and last those with a time that
+ * no capture has.
+ */
+export async function listActiveCaptures(
   database: Database,
   { account, environment }: Tenant,
   now: number,
-  { createdAt, id }: { readonly createdAt: number; readonly id: string },
+  { createdAt, id }: ListPosition,
   limit: number,
-): Promise<Row[]> => database.read(LIST_ACTIVE, account, environment, now, createdAt, createdAt, id, limit);
+): Promise<Row[]> {
+  if (createdAt === undefined) return database.read(LIST_UNTIMED, account, environment, now, id, limit);
+  const rows = await database.read(LIST_ACTIVE, account, environment, now, createdAt, createdAt, id, limit);
+  if (rows.length === limit) return rows;
+  return [...rows, ...(await database.read(LIST_UNTIMED, account, environment, now, '', limit - rows.length))];
+}
 
 /** Returns no data when the capture has none, or its key does not exist. Throws `UnsealError`. */
 export async function unsealSad(sadKeys: SadKeys, tenant: Tenant, stored: StoredCapture): Promise<Capture['sad']> {

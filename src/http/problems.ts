@@ -1,6 +1,6 @@
 import type { StoredResponse } from '../idempotency/idempotency-keys.ts';
 import { Failure, type FailureCode } from '../kernel/failure.ts';
-import { StorageError } from '../storage/database.ts';
+import { isAlteration, StorageError } from '../storage/database.ts';
 import { ENVELOPES, type Family } from './envelopes.ts';
 import { FieldMismatch } from './fields.ts';
 
@@ -66,7 +66,8 @@ export function toFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof FieldMismatch)
     return new Failure('invalid_field', error.explanation, { field: error.path === '' ? 'body' : error.path });
-  if (error instanceof StorageError) return new Failure('unavailable', { cause: error });
+  // A repetition finds the altered row again, so it is not unavailable.
+  if (error instanceof StorageError && !isAlteration(error)) return new Failure('unavailable', { cause: error });
   return toFastifyFailure(error) ?? new Failure('internal', { cause: error });
 }
 

@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Keyring } from '../crypto/keyring.ts';
-import { UnsealError } from '../crypto/seal.ts';
 import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure, invalidField } from '../kernel/failure.ts';
 import { minIdAt, parseIdTime } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { Cache, costAwareTtl } from '../storage/cache.ts';
-import { type Database, integer, integerOrNull, type Row, text } from '../storage/database.ts';
+import { type Database, integer, isAlteration, type Row, text } from '../storage/database.ts';
 import { decodeCursor, encodeCursor, type Page, scanPage } from '../storage/pagination.ts';
+import { sanitizeInteger, sanitizeOptionalTime, sanitizeTime } from '../storage/sanitize-columns.ts';
 import type { Operation, Payment, PaymentType } from './payment.ts';
 import type { PaymentColumns, PaymentRow } from './payment-record.ts';
 import {
@@ -16,7 +16,6 @@ import {
   loadPayment,
   PAYMENT_COLUMNS,
   toPaymentColumns,
-  toReconciliationColumns,
   toTenant,
   unsealPayment,
 } from './payment-store.ts';
@@ -155,7 +154,7 @@ export class PaymentQueries {
 
   async #matching(tenant: Tenant, filter: PaymentFilter, row: Row): Promise<ListedPayment | undefined> {
     const columns = { status: text(row, 'status') as Status, processor: text(row, 'processor') };
-    if (!mayMatch(filter, { ...columns, inDoubtSince: integerOrNull(row, 'in_doubt_since') })) return undefined;
+    if (!mayMatch(filter, { ...columns, inDoubtSince: sanitizeOptionalTime(row['in_doubt_since']) })) return undefined;
     const listed = toListedPayment(row, await tryUnseal(this.#keyring, tenant, row));
     if (listed.payment === undefined) return needsUnsealing(filter) ? undefined : listed;
     return matches(filter, listed.payment) ? listed : undefined;
@@ -179,7 +178,7 @@ export async function listInDoubtPayments(database: Database, keyring: Keyring):
     rows.map(async (row) => {
       const tenant = toTenant(row);
       const stored = await tryUnseal(keyring, tenant, row);
-      const { attempts, dueAt } = toReconciliationColumns(row);
+      const [attempts, dueAt] = [sanitizeInteger(row['attempts']), sanitizeOptionalTime(row['due_at'])];
       const { lastProblem } = stored?.reconciliation ?? {};
       return { ...toListedPayment(row, stored), tenant, attempts, dueAt, lastProblem };
     }),
@@ -201,15 +200,15 @@ export const countPayments = async (database: Database, { account, environment }
 const toCount = ([row = {}]: readonly Row[]): number => integer(row, 'number');
 
 const toListedPayment = (row: Row, stored: PaymentRow | undefined): ListedPayment => ({
-  ...toPaymentColumns(row),
-  inDoubtSince: integerOrNull(row, 'in_doubt_since'),
+  ...toPaymentColumns({ ...row, created_at: sanitizeTime(row['created_at']) }),
+  inDoubtSince: sanitizeOptionalTime(row['in_doubt_since']),
   payment: stored?.payment,
 });
 
 /** Undefined when the row was altered in the database. */
 const tryUnseal = (keyring: Keyring, tenant: Tenant, row: Row): Promise<PaymentRow | undefined> =>
   unsealPayment(keyring, tenant, row).catch((error: unknown) => {
-    if (error instanceof UnsealError) return undefined;
+    if (isAlteration(error)) return undefined;
     throw error;
   });
 

@@ -7,6 +7,7 @@ import {
   integer,
   integerOrNull,
   type Row,
+  revision,
   text,
   textOrNull,
   type Value,
@@ -162,7 +163,7 @@ export async function loadPayment(
     const operation = await unsealOperation(keyring, tenant, row);
     const owner = await findPayment(database, keyring, tenant, 'id', operation.paymentId);
     if (owner === undefined) continue;
-    return { ...owner, operation, revisions: { ...owner.revisions, operation: integer(row, 'revision') } };
+    return { ...owner, operation, revisions: { ...owner.revisions, operation: revision(row) } };
   }
   return undefined;
 }
@@ -179,8 +180,8 @@ async function findPayment(
   const [row] = await database.read(sql, tenant.account, tenant.environment, id);
   if (row === undefined) return undefined;
   const stored = await unsealPayment(keyring, tenant, row);
-  const revision = integer(row, 'revision');
-  return { ...stored, tenant, operation: stored.initial, revisions: { payment: revision, operation: revision } };
+  const revisions = { payment: revision(row), operation: revision(row) };
+  return { ...stored, tenant, operation: stored.initial, revisions };
 }
 
 /** The operations of a payment, in the order of time. */
@@ -221,7 +222,7 @@ export const toPaymentColumns = (row: Row): PaymentColumns => ({
   createdAt: integer(row, 'created_at'),
 });
 
-export const toReconciliationColumns = (row: Row): ReconciliationColumns => ({
+const toReconciliationColumns = (row: Row): ReconciliationColumns => ({
   dueAt: integerOrNull(row, 'due_at'),
   attempts: integer(row, 'attempts'),
   inDoubtSince: integerOrNull(row, 'in_doubt_since'),

@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { UnsealError } from '../crypto/seal.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 
 /**
@@ -85,6 +86,10 @@ export class StorageError extends OperatorError {
 /** Thrown for a row that this service never writes: it was altered in the database, or is damaged. */
 export class MalformedRowError extends StorageError {}
 
+/** True when the error means that a record was altered in the database. */
+export const isAlteration = (error: unknown): boolean =>
+  error instanceof UnsealError || error instanceof MalformedRowError;
+
 /**
  * Checks that the rows of a write have the same number of values, all of a supported type; text has no U+0000, which
  * PostgreSQL rejects. A malformed unit is rejected before it joins the units of others.
@@ -120,6 +125,13 @@ export const textOrNull = (row: Row, column: string): string | undefined =>
 export const integer = (row: Row, column: string): number => {
   const value = row[column];
   if (typeof value !== 'number') throw new MalformedRowError(`column ${column}: expected an integer`);
+  return value;
+};
+
+/** Reads the number that the next change of a row compares: one that JavaScript cannot hold exactly is never written. */
+export const revision = (row: Row): number => {
+  const value = integer(row, 'revision');
+  if (!Number.isSafeInteger(value)) throw new MalformedRowError('column revision: the number is too large');
   return value;
 };
 

@@ -10,6 +10,9 @@ const MAX_TIME = 8.64e15;
 export const sanitizeText = (value: Value | undefined): string =>
   typeof value === 'string' ? escapeInvisible(value).slice(0, MAX_CHARACTERS) : '';
 
+export const sanitizeInteger = (value: Value | undefined): number =>
+  typeof value === 'number' && Number.isSafeInteger(value) ? value : 0;
+
 export const sanitizeTime = (value: Value | undefined): number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= MAX_TIME ? value : 0;
 

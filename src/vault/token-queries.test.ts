@@ -374,7 +374,7 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
         time,
       );
       const listed = (await allOf((cursor) => parts.listing.list(tenant, cursor))).map((each) => each.token);
-      assert.ok(listed.includes(intact), time);
+      assert.deepEqual(listed.toSorted(), [token, intact].toSorted(), time);
       for (const search of [
         { by: 'bin', text: '520082' },
         { by: 'last-four', text: pan.slice(-4) },
@@ -385,6 +385,30 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
       const tags = 'select slot from token_tags where account = ?account';
       assert.deepEqual(await parts.database.read(tags, tenant.account), [], time);
     }
+  });
+
+  test('list those whose time no token has at the end, page by page', async () => {
+    const tenant = await newTenant();
+    const cards = Array.from({ length: 3 * LIMITS.recordsPerPage - 5 }, () => ({
+      pan: luhnPan('411111') as Pan,
+      name: undefined,
+      expiry: undefined,
+    }));
+    const made = await inTransaction(service.core, (transaction) =>
+      parts.vault.tokenize(transaction, tenant, tokenization('', { cards, format: { scheme: 7, bin: 6 } })),
+    );
+    const some = `slot in (select slot from tokens where account = ?account limit ${2 * LIMITS.recordsPerPage})`;
+    await change(
+      `update tokens set created_at = 9000000000000000000 where account = ?account and ${some}`,
+      tenant.account,
+      tenant.account,
+    );
+    const listed = await allOf((cursor) => parts.listing.list(tenant, cursor));
+    assert.deepEqual(listed.map(({ token }) => token).sort(), made.map(({ token }) => token?.token).sort());
+    assert.deepEqual(
+      listed.map(({ details }) => details !== undefined),
+      cards.map((_, index) => index < cards.length - 2 * LIMITS.recordsPerPage),
+    );
   });
 
   test('reject values and cursors in another format, without repeating them', async () => {

@@ -4,7 +4,7 @@ import type { Expiry } from '../kernel/expiry.ts';
 import { invalidField } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { truncatePan } from '../kernel/pan.ts';
-import { blob, blobOrNull, type Database, integer, type Row, textOrNull, type Value } from '../storage/database.ts';
+import { blob, blobOrNull, type Database, integer, type Row, type Value } from '../storage/database.ts';
 import {
   decodeCursor,
   encodeCursor,
@@ -13,7 +13,7 @@ import {
   type PageScanResult,
   scanPage,
 } from '../storage/pagination.ts';
-import { sanitizeTime } from '../storage/sanitize-columns.ts';
+import { sanitizeInteger, sanitizeTime } from '../storage/sanitize-columns.ts';
 import { BIN_DIGITS, type BlindIndex } from './blind-index.ts';
 import { isScheme, SCHEMES, type Scheme } from './scheme.ts';
 import { fromSlot, rangesOfBin, type SlotRange, toSlot } from './slot.ts';
@@ -27,6 +27,9 @@ const AFTER_POSITION =
   'created_at between 0 and ? and (created_at < ? or slot < ?) order by created_at desc, slot desc limit ?';
 
 const NEWEST = `select ${COLUMNS} from tokens where ${LIVE} and ${AFTER_POSITION}`;
+/** The times that `NEWEST` cannot reach, which this service never writes. */
+const UNTIMED = `select ${COLUMNS} from tokens
+  where ${LIVE} and (created_at < 0 or created_at > ${Number.MAX_SAFE_INTEGER}) and slot > ? order by slot limit ?`;
 const BETWEEN = `select ${COLUMNS} from tokens where ${LIVE} and slot > ? and slot < ? order by slot limit ?`;
 const ONE = `select ${COLUMNS} from tokens where ${LIVE} and slot = ?`;
 
@@ -92,9 +95,19 @@ export class TokenQueries {
     this.#keyring = options.keyring;
   }
 
-  /** Returns the newest first. Throws `invalid_field` for an invalid cursor. */
+  /**
+   * Returns the newest first, and last those with a time that no token has: they were altered in the database. Throws
+   * `invalid_field` for an invalid cursor.
+   */
   list(tenant: Tenant, cursor?: string): Promise<Page<TokenView>> {
-    return this.#page(tenant, this.#newestFirst(tenant, NEWEST), cursor);
+    const newest = this.#newestFirst(tenant, NEWEST);
+    const read: SearchOrder['read'] = async (after, limit) => {
+      if (after.createdAt === NO_TIME) return this.#read(tenant, UNTIMED, after.slot, limit);
+      const rows = await newest.read(after, limit);
+      if (rows.length === limit) return rows;
+      return [...rows, ...(await this.#read(tenant, UNTIMED, NO_SLOT, limit - rows.length))];
+    };
+    return this.#page(tenant, { ...newest, read }, cursor);
   }
 
   /**
@@ -172,7 +185,7 @@ export class TokenQueries {
       return rows.map((row) => ({ ...row, [BY_SLOT_COLUMN]: 1 }));
     };
     return {
-      start: { createdAt: BY_SLOT, slot: new Uint8Array(0) },
+      start: { createdAt: BY_SLOT, slot: NO_SLOT },
       mayMatch: (row) => isBySlot(row) || (!keepsEnds(toScheme(row)) && hasBin?.(blobOrNull(row, 'search')) === true),
       read: async (after, limit) => {
         if (after.createdAt !== BY_SLOT) return list.read(after, limit);
@@ -198,18 +211,21 @@ export class TokenQueries {
 
 type BinTest = ReturnType<BlindIndex['binTest']>;
 
-/** A position in an order: of creation, or of slots with `BY_SLOT` in place of the time. */
+/** A position in an order: of creation, or of slots with `BY_SLOT` or `NO_TIME` in place of the time. */
 interface Position {
   readonly createdAt: number;
   readonly slot: Uint8Array;
 }
 
 const BY_SLOT = -1;
+/** The position of a token whose time was altered to one that no token has. */
+const NO_TIME = -2;
+const NO_SLOT = new Uint8Array(0);
 /** Marks rows that were read in the order of slots. */
 const BY_SLOT_COLUMN = 'by_slot';
 
 /** Before the newest token. */
-const FIRST_POSITION: Position = { createdAt: Number.MAX_SAFE_INTEGER, slot: new Uint8Array(0) };
+const FIRST_POSITION: Position = { createdAt: Number.MAX_SAFE_INTEGER, slot: NO_SLOT };
 
 /** Returns tokens in their order, from a position on. */
 interface SearchOrder {
@@ -222,16 +238,18 @@ interface SearchOrder {
 const isBySlot = (row: Row): boolean => row[BY_SLOT_COLUMN] !== undefined;
 
 const toPosition = (row: Row): Position => ({
-  createdAt: isBySlot(row) ? BY_SLOT : integer(row, 'created_at'),
+  createdAt: isBySlot(row) ? BY_SLOT : isSafeTime(row['created_at']) ? row['created_at'] : NO_TIME,
   slot: blob(row, 'slot'),
 });
+
+const isSafeTime = (value: Value | undefined): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
 function parsePosition(cursor: string): Position {
   const [createdAt, slot] = decodeCursor(cursor, 0, '');
   return { createdAt, slot: new Uint8Array(Buffer.from(slot, 'hex')) };
 }
 
-const toScheme = (row: Row): Scheme => integer(row, 'scheme') as Scheme;
+const toScheme = (row: Row): Scheme => sanitizeInteger(row['scheme']) as Scheme;
 
 /** The column is not sealed: it may hold a number that is no scheme, which must not fail the search. */
 const keepsEnds = (scheme: Scheme): boolean => isScheme(scheme) && SCHEMES[scheme].keepsEnds;
@@ -245,8 +263,8 @@ function toTokenView(row: Row, token: Token | undefined): TokenView {
   const { card, tags, createdBy } = token ?? {};
   return {
     ...toSchemeAndToken(row),
-    isPersistent: textOrNull(row, 'format') !== undefined,
-    createdAt: sanitizeTime(integer(row, 'created_at')),
+    isPersistent: row['format'] !== null,
+    createdAt: sanitizeTime(row['created_at']),
     details: card &&
       tags &&
       createdBy && { truncated: truncatePan(card.pan), name: card.name, expiry: card.expiry, tags, createdBy },

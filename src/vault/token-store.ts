@@ -4,7 +4,17 @@ import type { Keyring } from '../crypto/keyring.ts';
 import { type EncryptionContext, encryptionContext, type Sealer, UnsealError } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Pan } from '../kernel/pan.ts';
-import { blob, type Database, integer, type Row, text, type Value, type Write } from '../storage/database.ts';
+import {
+  blob,
+  type Database,
+  integer,
+  isAlteration,
+  type Row,
+  revision,
+  text,
+  type Value,
+  type Write,
+} from '../storage/database.ts';
 import type { Table } from '../storage/table.ts';
 import { BlindIndex } from './blind-index.ts';
 import { IssuableHalf } from './issuable-half.ts';
@@ -57,6 +67,9 @@ const UPDATE = `update tokens set record = ?, revision = revision + 1
   where account = ?account and environment = ?environment and slot = ? and revision = ? and ${LIVE}`;
 const DELETE = `update tokens set format = null, fingerprint = null, search = null, record = null, deleted_at = ?
   where account = ?account and environment = ?environment and slot = ? and revision = ? and ${LIVE}`;
+/** A token that was altered may have any revision. */
+const DELETE_ALTERED = `update tokens set format = null, fingerprint = null, search = null, record = null, deleted_at = ?
+  where account = ?account and environment = ?environment and slot = ? and ${LIVE}`;
 /** A tag that exists is written again, so that every run touches one row and many runs become one statement. */
 const INSERT_TAG = `insert into token_tags (account, environment, tag, created_at, slot) values (?account, ?environment, ?, ?, ?)
   on conflict (account, environment, tag, created_at, slot) do update set slot = excluded.slot`;
@@ -84,9 +97,8 @@ interface TaggedToken {
 
 interface DeletableToken {
   readonly value: string;
-  readonly revision: number;
-  /** Undefined when the record was altered. */
-  readonly token: Token | undefined;
+  /** Undefined when the row was altered. */
+  readonly stored: StoredToken | undefined;
 }
 
 /** The columns in clear that decide what a token is. */
@@ -164,8 +176,7 @@ export class TokenStore {
   async findDeletable(token: string): Promise<DeletableToken | undefined> {
     const [row] = await this.#database.read(FIND_BY_SLOT, ...this.#scope(), slotOrNone(token));
     if (row === undefined) return undefined;
-    const unsealed = await unsealIfAuthentic(this.#keyring, this.tenant, row);
-    return { value: token, revision: integer(row, 'revision'), token: unsealed };
+    return { value: token, stored: await ifAuthentic(this.#toStoredToken([row])) };
   }
 
   /** True for a token in use, or reserved after a deletion. */
@@ -214,16 +225,20 @@ export class TokenStore {
 
   /** Conflicts when a token was changed or deleted since it was read: it may have other tags now. */
   delete(tokens: readonly DeletableToken[], at: number): Write[] {
-    const rows = tokens.map(({ value, revision }) => [at, ...this.#scope(), slotOrNone(value), revision]);
-    const tags = this.#tagRows(tokens.flatMap(({ token }) => (token === undefined ? [] : { token })));
-    const altered = tokens.flatMap(({ value, token }) =>
-      token === undefined ? [[...this.#scope(), slotOrNone(value)]] : [],
-    );
-    return [
-      { sql: DELETE, rows, expectedRows: 1 },
-      ...(tags.length === 0 ? [] : [{ sql: DELETE_TAG, rows: tags }]),
-      ...(altered.length === 0 ? [] : [{ sql: DELETE_TAGS_OF_SLOT, rows: altered }]),
+    const authentic = tokens.flatMap(({ stored }) => stored ?? []);
+    const keyOf = (token: string): Value[] => [...this.#scope(), slotOrNone(token)];
+    const altered = tokens.filter(({ stored }) => stored === undefined).map(({ value }) => keyOf(value));
+    const writes: Write[] = [
+      {
+        sql: DELETE,
+        rows: authentic.map(({ token, revision }) => [at, ...keyOf(token.token), revision]),
+        expectedRows: 1,
+      },
+      { sql: DELETE_ALTERED, rows: altered.map((key) => [at, ...key]), expectedRows: 1 },
+      { sql: DELETE_TAG, rows: this.#tagRows(authentic) },
+      { sql: DELETE_TAGS_OF_SLOT, rows: altered },
     ];
+    return writes.filter(({ rows }) => rows.length > 0);
   }
 
   #tagRows(tokens: readonly TaggedToken[]): Value[][] {
@@ -247,9 +262,8 @@ export class TokenStore {
 
   async #toStoredToken([row]: Row[]): Promise<StoredToken | undefined> {
     if (row === undefined) return undefined;
-    const revision = integer(row, 'revision');
     const token = await unsealToken(this.#keyring, this.tenant, row);
-    return { token, revision };
+    return { token, revision: revision(row) };
   }
 
   #scope(): [string, string] {
@@ -277,8 +291,11 @@ async function unsealToken(keyring: Keyring, tenant: Tenant, row: Row): Promise<
 
 /** Undefined when the row was altered in the database. */
 export const unsealIfAuthentic = (keyring: Keyring, tenant: Tenant, row: Row): Promise<Token | undefined> =>
-  unsealToken(keyring, tenant, row).catch((error: unknown) => {
-    if (error instanceof UnsealError) return undefined;
+  ifAuthentic(unsealToken(keyring, tenant, row));
+
+const ifAuthentic = <Record>(unsealed: Promise<Record>): Promise<Record | undefined> =>
+  unsealed.catch((error: unknown) => {
+    if (isAlteration(error)) return undefined;
     throw error;
   });
 

@@ -12,6 +12,7 @@ import {
 import { tryPayload } from '../../console/wire/proxy.ts';
 import { deleteCapture, deleteToken, showCapture, showToken } from '../../console/wire/records.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
+import { write } from '../../src/storage/database.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { type Merchant, newMerchant, order, PAYMENTS, REJECTED, TIMES_OUT } from '../interface/payment-requests.ts';
 import { cards, newCaller, tokensIn, VISA } from '../interface/vault-requests.ts';
@@ -130,19 +131,31 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       const own = await newMerchant(service);
       const other = await newAccountUser(service, own.account);
       const id = await own.opened();
-      await service.core.database.commit({
-        writes: [
-          { sql: 'update payments set status = ? where account = ?account', rows: [['Collected', own.account]] },
-        ],
-      });
-      const [payment] = successData(await other.call(listPayments, { body: {} })).payments;
-      const { type, amount, currency, card, is_altered } = payment;
-      assert.deepEqual(
-        { type, amount, currency, card, is_altered },
-        { type: null, amount: '', currency: '', card: '', is_altered: true },
-      );
+      const change = async (sql: string): Promise<void> => {
+        const writes = [write(`update payments set ${sql} where account = ?account`, [own.account], 1)];
+        assert.ok((await service.core.database.commit({ writes })).committed);
+      };
+      for (const sql of ["status = 'Collected'", 'created_at = 9000000000000000000', "created_at = 'x'"]) {
+        await change(sql);
+        const [payment] = successData(await other.call(listPayments, { body: {} })).payments;
+        const { type, amount, currency, card, is_altered } = payment;
+        assert.deepEqual(
+          { type, amount, currency, card, is_altered },
+          { type: null, amount: '', currency: '', card: '', is_altered: true },
+          sql,
+        );
+        assertRefused(await other.call(showPayment, { params: { id } }), 'not_possible');
+        assertRefused(await other.call(listPayments, { body: { id } }), 'not_possible');
+      }
+    });
+
+    test('a record whose revision was changed to a number that is never written cannot be shown', async () => {
+      const own = await newMerchant(service);
+      const other = await newAccountUser(service, own.account);
+      const id = await own.opened();
+      const sql = 'update payments set revision = 9000000000000000000 where account = ?account';
+      assert.ok((await service.core.database.commit({ writes: [write(sql, [own.account], 1)] })).committed);
       assertRefused(await other.call(showPayment, { params: { id } }), 'not_possible');
-      assertRefused(await other.call(listPayments, { body: { id } }), 'not_possible');
     });
   });
 

@@ -112,7 +112,12 @@ describe('a database that was tampered with', () => {
 
   test('a token whose scheme or time was changed is not given out', async () => {
     const { secret: key } = await service.newKey(victim);
-    for (const change of ['scheme = 1', 'created_at = created_at + 1', 'created_at = 9000000000000000000']) {
+    for (const change of [
+      'scheme = 1',
+      'created_at = created_at + 1',
+      'created_at = 9000000000000000000',
+      "created_at = 'x'",
+    ]) {
       const body = { chd: [CARD], tags: [], scheme: 7 };
       const created = await service.call('POST', '/v1/tokenization/simple', { key, body });
       const { token } = created.json.data.tokens[0];
@@ -122,6 +127,22 @@ describe('a database that was tampered with', () => {
       const { status, text } = await service.call('GET', path, { key });
       assert.equal(status, 500, change);
       assert.ok(!text.includes(CARD.card));
+    }
+  });
+
+  test('a token whose revision was changed to a number that no service writes can only be deleted', async () => {
+    const { secret: key } = await service.newKey(victim);
+    for (const change of ['revision = 9000000000000000000', "revision = 'x'"]) {
+      const body = { chd: [{ ...CARD, card: luhnPan('455669') }], tags: ['one'], scheme: 7, type: 'persistent' };
+      const tokenize = (tags: string[]) =>
+        service.call('POST', '/v1/tokenization/simple', { key, body: { ...body, tags } });
+      const { token } = (await tokenize(['one'])).json.data.tokens[0];
+      tamper(`update tokens set ${change} where slot = ?`, slotOf(token));
+      assert.equal((await tokenize(['two'])).status, 500, change);
+      assert.equal((await service.call('GET', `/v1/tokens/${token}/inspect`, { key })).status, 500, change);
+      const deletion = await service.call('DELETE', '/v1/tokens', { key, body: { tokens: [token] } });
+      assert.equal(deletion.status, 200, change);
+      assert.equal((await service.call('GET', `/v1/tokens/${token}/inspect`, { key })).status, 400, change);
     }
   });
 
