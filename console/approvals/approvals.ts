@@ -60,6 +60,8 @@ interface Approvers {
   listApprovers(account: string): Promise<readonly string[]>;
   /** The same as `Team.memberWithFactorsSince`. */
   memberWithFactorsSince(account: string, person: string): Promise<number | undefined>;
+  /** The same as `Team.holdApprover`. */
+  holdApprover(transaction: Transaction, account: string, person: string): Promise<boolean>;
 }
 
 /** An approval that ends in the transaction, with the change that it permits. */
@@ -193,6 +195,7 @@ export class Approvals implements ApprovalService {
     this.#assertStatus('waiting', approval);
     if (!wasMemberBefore(approval, await this.#approvers.memberWithFactorsSince(account, person.id)))
       throw new Failure('not_allowed', explain('approverNotYetEligible'));
+    if (!(await this.#approvers.holdApprover(transaction, account, person.id))) throw new Failure('not_allowed');
     if (decision === 'approved' && approval.operator !== undefined)
       return this.#execute(transaction, approval, approval.operator, person);
     const decided = withStatus(approval, decision, person);
@@ -234,10 +237,13 @@ export class Approvals implements ApprovalService {
   }
 
   /**
-   * Ends an approval with the change that the transaction makes, so that only one caller can make it. Conflicts as
-   * `changed_meanwhile`.
+   * Ends an approval with the change that the transaction makes, so that only one caller can make it. Throws `not_possible`
+   * when the approver has lost the right, also until the commit. Conflicts as `changed_meanwhile`.
    */
   async redeemApproval(transaction: Transaction, approval: Approval): Promise<RedeemedApproval> {
+    const { account, decidedBy } = approval;
+    if (decidedBy === undefined || !(await this.#approvers.holdApprover(transaction, account, decidedBy)))
+      throw notPossible('approverRightLost');
     const call = await this.#call(approval);
     await this.#update(transaction, approval, withStatus(approval, 'done'));
     transaction.record(approvalEvent('approval.carried-out', approval));

@@ -6,6 +6,7 @@ import {
   findMembership,
   listMembershipsByAccount,
   listMembershipsByPerson,
+  lockMembership,
   type Membership,
   updateMembershipRole,
 } from './membership-store.ts';
@@ -66,6 +67,15 @@ export class Team {
   async listApprovers(account: string): Promise<string[]> {
     const members = (await this.members(account)).filter(({ role }) => can(role, 'approvals:decide'));
     return members.filter(({ signIn }) => signIn !== 'disabled' && signIn !== 'altered').map(({ person }) => person);
+  }
+
+  /** True for a member who may approve changes of others; the transaction is then committed only while they still may. */
+  async holdApprover(transaction: Transaction, account: string, person: string): Promise<boolean> {
+    const { database, keyring } = this.#dependencies;
+    const membership = await findMembership(database, keyring, account, person);
+    if (membership === undefined || !can(membership.role, 'approvals:decide')) return false;
+    transaction.write(lockMembership(membership));
+    return true;
   }
 
   /** Returns a member. Throws `unknown_record`. */

@@ -13,6 +13,7 @@ import {
 import { createKey, editKey, listKeys, revokeKey, rotateKey } from '../../console/wire/keys.ts';
 import type { Fill } from '../../src/idempotency/transaction.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
+import type { CommitResult, UnitOfWork } from '../../src/storage/database.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { joinAccount, newPerson, signIn, type UserClient } from './console-client.ts';
 
@@ -49,6 +50,24 @@ async function requestApproval(client: UserClient, body: object = TRAITS): Promi
   assert.equal(response.status, 200, response.text);
   assert.deepEqual([typeof response.json.approval, response.json.result], ['string', null]);
   return response.json.approval;
+}
+
+/** Commits what `first` fills just before the next unit that has this statement. */
+async function beforeCommitTo<T>(statement: string, first: Fill<void>, act: () => Promise<T>): Promise<T> {
+  const database = service.core.database as { commit(unit: UnitOfWork): Promise<CommitResult> };
+  const commit = database.commit.bind(database);
+  database.commit = async (unit) => {
+    if (unit.writes.some(({ sql }) => sql.startsWith(statement))) {
+      database.commit = commit;
+      await run(first);
+    }
+    return commit(unit);
+  };
+  try {
+    return await act();
+  } finally {
+    database.commit = commit;
+  }
 }
 
 const listed = async (client: UserClient) => (await client.call(listApprovals, { params: { account } })).json.approvals;
@@ -236,6 +255,17 @@ describe('a decision', () => {
     assert.deepEqual(responses.map(({ status }) => status).sort(), [200, 409]);
   });
 
+  test('is not made by a user who loses the right just before its commit', async () => {
+    const id = await requestApproval(ana);
+    const response = await beforeCommitTo(
+      'update approvals',
+      (transaction) => service.console.people.team.changeRole(transaction, account, ben.id, 'auditor'),
+      () => ben.call(approve, { params: of(id) }),
+    );
+    assert.deepEqual([response.status, response.json.code], [403, 'not_allowed'], response.text);
+    assert.equal((await listed(ana))[0].status, 'waiting');
+  });
+
   test('that declines is final', async () => {
     const id = await requestApproval(ana);
     await ben.call(decline, { params: of(id) });
@@ -283,6 +313,19 @@ describe('an execution', () => {
     await run((transaction) => service.console.people.team.changeRole(transaction, account, ben.id, 'auditor'));
     assert.equal((await ana.call(executeApproval, { params: of(id) })).json.code, 'not_possible');
     assert.equal(await keysMade(), 0);
+  });
+
+  test('has no effect when the approver loses the right just before its commit', async () => {
+    const id = await requestApproval(ana);
+    await ben.call(approve, { params: of(id) });
+    const response = await beforeCommitTo(
+      'update approvals',
+      (transaction) => service.console.people.team.changeRole(transaction, account, ben.id, 'auditor'),
+      () => ana.call(executeApproval, { params: of(id) }),
+    );
+    assert.deepEqual([response.status, response.json.code], [400, 'not_possible'], response.text);
+    assert.equal(await keysMade(), 0);
+    assert.equal((await listed(ana))[0].status, 'done');
   });
 
   test('that fails is reported and final', async () => {
