@@ -65,7 +65,7 @@ export async function computeDigest(
   ...texts: readonly string[]
 ): Promise<Uint8Array> {
   const key = await keyring.digestKey({ ...SERVICE, purpose: 'people-digests' });
-  return new Uint8Array(keyedDigest(key, JSON.stringify([purpose, ...texts])));
+  return keyedDigest(key, JSON.stringify([purpose, ...texts]));
 }
 
 const SECRET_BYTES = 32;

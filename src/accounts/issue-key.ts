@@ -71,6 +71,6 @@ export async function issueKey(
     revision: 1,
   };
   const digestKey = await loadKeyDigestKey(keyring, environment);
-  const digest = new Uint8Array(keyedDigest(digestKey, secret));
+  const digest = keyedDigest(digestKey, secret);
   return { key, secret, insert: insertKey(await rowMacKey(keyring), key, digest) };
 }

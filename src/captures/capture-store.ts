@@ -121,7 +121,7 @@ export const replaceSad = ({ account, environment }: Tenant, id: string, keyId: 
   write(REPLACE_SAD, [sad.bytes, sad.keyId, account, environment, id, keyId], 1);
 
 const computePanFingerprint = async (keyring: Keyring, tenant: Tenant, pan: string): Promise<Uint8Array> =>
-  new Uint8Array(fingerprint(await keyring.digestKey({ ...tenant, purpose: 'fingerprints' }), pan));
+  fingerprint(await keyring.digestKey({ ...tenant, purpose: 'fingerprints' }), pan);
 
 const toPanIndex = (bytes: Uint8Array | undefined): string | undefined =>
   bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');

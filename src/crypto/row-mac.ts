@@ -13,7 +13,7 @@ export function computeRowMac(key: KeyObject, table: string, columns: readonly C
   const encoded = columns.map((value) =>
     value instanceof Uint8Array ? { bytes: Buffer.from(value).toString('hex') } : value,
   );
-  return new Uint8Array(keyedDigest(key, JSON.stringify([table, ...encoded])));
+  return keyedDigest(key, JSON.stringify([table, ...encoded]));
 }
 
 /** False for a MAC of another row, and for a value that is missing or not of bytes. */

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import {
   type EncryptionContext,
   encryptionContext,
+  extendContext,
   KEY_ID_BYTES,
   NONCE_BYTES,
   parseKeyId,
@@ -221,7 +222,12 @@ describe('encryptionContext', () => {
     );
   });
 
+  it('is the same when it is extended', () => {
+    assert.equal(extendContext(encryptionContext('a', 'b'), 'c', ''), encryptionContext('a', 'b', 'c', ''));
+  });
+
   it('rejects a part that contains the separator', () => {
     assert.throws(() => encryptionContext('a', 'b\u001fc'), /separator/);
+    assert.throws(() => extendContext(encryptionContext('a'), 'b', '\u001fc'), /separator/);
   });
 });

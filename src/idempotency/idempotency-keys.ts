@@ -116,8 +116,8 @@ export class IdempotencyKeys {
   async claim(request: KeyedRequest): Promise<ClaimResult> {
     const { tenant } = request;
     const digestKey = await this.#keyring.digestKey({ ...tenant, purpose: 'idempotency' });
-    const id = new Uint8Array(keyedDigest(digestKey, `${request.method}\n${request.path}\n${request.key}`));
-    const content = new Uint8Array(keyedDigest(digestKey, request.content));
+    const id = keyedDigest(digestKey, `${request.method}\n${request.path}\n${request.key}`);
+    const content = keyedDigest(digestKey, request.content);
     const owner = Buffer.from(this.#random.bytes(16)).toString('hex');
     const trusted = this.#time.trustedNow();
     const claim = trusted === undefined ? CLAIM : CLAIM_EXPIRED;

@@ -91,6 +91,6 @@ export class ProcessorNotifications {
 
   async #digest(environment: Environment, secret: string): Promise<Uint8Array> {
     const key = await this.#services.keyring.digestKey({ account: '', environment, purpose: 'payments' });
-    return new Uint8Array(keyedDigest(key, secret));
+    return keyedDigest(key, secret);
   }
 }

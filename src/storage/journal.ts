@@ -94,7 +94,7 @@ export function appendRecord(head: Head, entry: JournalEntry): ChainedRecord {
  * sequence and hash.
  */
 export const sealHead = (key: KeyObject, { account, lane, sequence, hash: newest }: Head): Uint8Array =>
-  new Uint8Array(keyedDigest(key, `${account}\n${lane}\n${sequence}\n${newest}`));
+  keyedDigest(key, `${account}\n${lane}\n${sequence}\n${newest}`);
 
 export const isHeadSealValid = (key: KeyObject, head: Head, seal: Uint8Array): boolean =>
   isSameDigest(sealHead(key, head), seal);

@@ -33,8 +33,7 @@ const INSERT = 'insert into lane_register (account, lanes, seal) values (0, ?, ?
 export const REPLACE_REGISTER = 'update lane_register set lanes = ?, seal = ? where account = 0 and seal = ?';
 
 /** Returns HMAC-SHA-256 over the text; its first line is no account, so that it never equals the seal of a head. */
-const sealOf = (key: KeyObject, lanes: string): Uint8Array =>
-  new Uint8Array(keyedDigest(key, `lane register\n${lanes}`));
+const sealOf = (key: KeyObject, lanes: string): Uint8Array => keyedDigest(key, `lane register\n${lanes}`);
 
 /** Belongs in the unit of the journal's first record: an empty register is never valid. */
 export const insertRegister = (key: KeyObject): Write => write(INSERT, ['[]', sealOf(key, '[]')], 1);

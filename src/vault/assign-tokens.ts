@@ -14,7 +14,7 @@ import {
   tokenBodyAt,
 } from './scheme.ts';
 import { type Card, type Creator, mergeToken, type Token, toTokenRecord } from './token.ts';
-import type { StoredToken, TokenStore } from './token-store.ts';
+import type { StoredToken, TokenStore, TokenUpdate } from './token-store.ts';
 
 export interface Tokenization {
   readonly cards: readonly Card[];
@@ -40,11 +40,6 @@ interface CardEntry {
   /** The persistent token that the card has already. */
   stored: StoredToken | undefined;
   failure: TokenizationFailure | undefined;
-}
-
-/** A persistent token with what it was before this request. */
-interface TokenUpdate extends StoredToken {
-  readonly before: Token;
 }
 
 interface AssignedTokens {

@@ -15,7 +15,10 @@ const DIGITS_BYTES = 3;
 /** Bytes of the fingerprint, so that only few tokens of one BIN and last four share a `search`. */
 const FINGERPRINT_BYTES = 2;
 const SEARCH_BYTES = 2 * DIGITS_BYTES + FINGERPRINT_BYTES;
-const MAX_CACHED_BINS = 1000;
+/** Digests of a thousand BINs each, 4 kB, kept for one tenant. */
+const MAX_BIN_PAGES = 250;
+const BINS_PER_PAGE = 1000;
+const MAX_CACHED_TAGS = 1000;
 const LAST_BYTE = 0xff;
 
 /** The blind indexes of one tenant. */
@@ -23,7 +26,9 @@ export class BlindIndex {
   readonly #key: KeyObject;
   /** Digests by last four; zero until computed, and above 2^24 afterwards. */
   readonly #lastFours = new Uint32Array(10 ** LAST_DIGITS);
-  readonly #bins = new Map<string, number>();
+  /** Digests by first six, in pages by the first three of them. */
+  readonly #bins = new Map<number, Uint32Array>();
+  readonly #tags = new Map<string, Uint8Array>();
 
   constructor(key: KeyObject) {
     this.#key = key;
@@ -34,7 +39,8 @@ export class BlindIndex {
     const bytes = new Uint8Array(SEARCH_BYTES);
     writeDigits(bytes, 0, this.#lastFour(pan.slice(-LAST_DIGITS)));
     writeDigits(bytes, DIGITS_BYTES, this.#bin(pan.slice(0, BIN_DIGITS)));
-    bytes.set(panFingerprint.subarray(0, FINGERPRINT_BYTES), 2 * DIGITS_BYTES);
+    for (let index = 0; index < FINGERPRINT_BYTES; index++)
+      bytes[2 * DIGITS_BYTES + index] = panFingerprint[index] ?? 0;
     return bytes;
   }
 
@@ -52,43 +58,46 @@ export class BlindIndex {
   }
 
   tag(text: string): Uint8Array {
-    return new Uint8Array(fingerprint(this.#key, `tag:${text}`).subarray(0, TAG_BYTES));
+    const known = this.#tags.get(text);
+    if (known !== undefined) return known;
+    if (this.#tags.size >= MAX_CACHED_TAGS) this.#tags.clear();
+    const digest = fingerprint(this.#key, `tag:${text}`).slice(0, TAG_BYTES);
+    this.#tags.set(text, digest);
+    return digest;
   }
 
-  /**
-   * Returns the blind indexes of tags, each once: tags that differ only in what Unicode cannot express have one digest.
-   * `known` holds those that were computed before: tokens of one request share their tags.
-   */
-  tags(texts: readonly string[], known: Map<string, Uint8Array>): Uint8Array[] {
-    const distinct = new Map<string, Uint8Array>();
+  /** Returns the blind indexes of tags, each once: tags that differ only in what Unicode cannot express have one digest. */
+  tags(texts: readonly string[]): Uint8Array[] {
+    const distinct: Uint8Array[] = [];
     for (const text of texts) {
-      const tag = known.get(text) ?? this.tag(text);
-      known.set(text, tag);
-      distinct.set(Buffer.from(tag).toString('latin1'), tag);
+      const tag = this.tag(text);
+      if (!distinct.some((other) => Buffer.compare(other, tag) === 0)) distinct.push(tag);
     }
-    return [...distinct.values()];
+    return distinct;
   }
 
   #lastFour(digits: string): number {
-    const index = Number(digits);
-    const known = this.#lastFours[index] ?? 0;
-    if (known !== 0) return known % COMPUTED;
-    const digest = this.#digits(`last-four:${digits}`);
-    this.#lastFours[index] = digest + COMPUTED;
-    return digest;
+    return this.#cached(this.#lastFours, Number(digits), 'last-four', digits);
   }
 
   #bin(firstSix: string): number {
-    const known = this.#bins.get(firstSix);
-    if (known !== undefined) return known;
-    if (this.#bins.size >= MAX_CACHED_BINS) this.#bins.clear();
-    const digest = this.#digits(`bin:${firstSix}`);
-    this.#bins.set(firstSix, digest);
-    return digest;
+    const bin = Number(firstSix);
+    const number = Math.floor(bin / BINS_PER_PAGE);
+    let page = this.#bins.get(number);
+    if (page === undefined) {
+      if (this.#bins.size >= MAX_BIN_PAGES) this.#bins.clear();
+      page = new Uint32Array(BINS_PER_PAGE);
+      this.#bins.set(number, page);
+    }
+    return this.#cached(page, bin % BINS_PER_PAGE, 'bin', firstSix);
   }
 
-  #digits(text: string): number {
-    return readDigits(fingerprint(this.#key, text), 0);
+  #cached(digests: Uint32Array, index: number, name: string, digits: string): number {
+    const known = digests[index] ?? 0;
+    if (known !== 0) return known - COMPUTED;
+    const digest = readDigits(fingerprint(this.#key, `${name}:${digits}`), 0);
+    digests[index] = digest + COMPUTED;
+    return digest;
   }
 }
 

@@ -32,11 +32,6 @@ describe('a slot', () => {
     );
   });
 
-  it('has no unused memory after it', () => {
-    for (const token of ['4111112345671111', '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c'])
-      assert.equal(slotOf(token).buffer.byteLength, slotOf(token).length);
-  });
-
   it('exists only for texts that can be tokens', () => {
     for (const length of [0, 1, 11, 20, 99, 8192]) assert.equal(toSlot('x'.repeat(length)), undefined);
     for (const text of [

@@ -18,13 +18,10 @@ const LAST_CHARACTER = '~';
 const { min, max } = LIMITS.panDigits;
 const ASCII_TOKEN = new RegExp(`^[0-9A-Za-z]{${min},${max}}$`);
 
-/** Copies: small Buffers share memory, all of which would travel with them between threads. */
-const toBytes = (text: string, encoding: BufferEncoding): Uint8Array => new Uint8Array(Buffer.from(text, encoding));
-
 /** Returns undefined for a text that cannot be a token. */
 export function toSlot(token: string): Uint8Array | undefined {
-  if (isUuid(token)) return toBytes(token.replaceAll('-', ''), 'hex');
-  return ASCII_TOKEN.test(token) ? toBytes(reorder(token), 'latin1') : undefined;
+  if (isUuid(token)) return Buffer.from(token.replaceAll('-', ''), 'hex');
+  return ASCII_TOKEN.test(token) ? Buffer.from(reorder(token), 'latin1') : undefined;
 }
 
 const reorder = (token: string): string =>
@@ -47,8 +44,8 @@ const toUuid = (hex: string): string =>
 export type SlotRange = readonly [from: Uint8Array, to: Uint8Array];
 
 const rangeOf = (start: string): SlotRange => [
-  toBytes(start, 'latin1'),
-  toBytes(`${start}${LAST_CHARACTER}`, 'latin1'),
+  Buffer.from(start, 'latin1'),
+  Buffer.from(`${start}${LAST_CHARACTER}`, 'latin1'),
 ];
 
 /** Returns the range of the tokens with the length and last four of `token` and its first characters: six, or more. */

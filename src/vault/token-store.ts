@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { FINGERPRINT_VERSION, fingerprint } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
-import { type EncryptionContext, encryptionContext, type Sealer, UnsealError } from '../crypto/seal.ts';
+import { type EncryptionContext, encryptionContext, extendContext, type Sealer, UnsealError } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Pan } from '../kernel/pan.ts';
 import {
@@ -89,10 +89,9 @@ export interface StoredToken {
   readonly revision: number;
 }
 
-/** A token, with its earlier state when it existed. */
-interface TaggedToken {
-  readonly token: Token;
-  readonly before?: Token;
+/** A token as it shall be, with what it was. */
+export interface TokenUpdate extends StoredToken {
+  readonly before: Token;
 }
 
 interface DeletableToken {
@@ -104,13 +103,19 @@ interface DeletableToken {
 /** The columns in clear that decide what a token is. */
 type ClearColumns = Pick<Token, 'token' | 'scheme' | 'createdAt'>;
 
+/** The part of the context of a record that all tokens of a tenant share. */
+const tenantContext = ({ environment, account }: Tenant): EncryptionContext =>
+  encryptionContext(environment, account, 'tokens');
+
 /** Binds the ciphertext to the clear columns: a record with a changed scheme or time is not unsealed. */
-function recordContext(
-  { environment, account }: Tenant,
-  { token, scheme, createdAt }: ClearColumns,
-): EncryptionContext {
-  return encryptionContext(environment, account, 'tokens', token, 'record', String(scheme), String(createdAt));
-}
+const recordContext = (start: EncryptionContext, { token, scheme, createdAt }: ClearColumns): EncryptionContext =>
+  extendContext(start, token, 'record', String(scheme), String(createdAt));
+
+/**
+ * Follows the writes of the tokens in the same unit: a unit that has the row of a token may write its tags.
+ */
+const insertTags = (rows: readonly Value[][]): Write[] =>
+  rows.length === 0 ? [] : [{ sql: INSERT_TAG, rows, expectedRows: 1 }];
 
 /** Matches no token; used for texts that cannot be one. */
 const NO_SLOT = new Uint8Array(0);
@@ -124,6 +129,7 @@ export class TokenStore {
   readonly half: IssuableHalf;
   readonly #database: Database;
   readonly #keyring: Keyring;
+  readonly #context: EncryptionContext;
   readonly #fingerprintKey: KeyObject;
   readonly #blindIndex: BlindIndex;
 
@@ -136,6 +142,7 @@ export class TokenStore {
     this.#database = database;
     this.#keyring = keyring;
     this.tenant = tenant;
+    this.#context = tenantContext(tenant);
     this.#fingerprintKey = fingerprintKey;
     this.half = half;
     this.#blindIndex = blindIndex;
@@ -201,31 +208,37 @@ export class TokenStore {
   }
 
   /** Conflicts when the token exists, or the card has a persistent token. */
-  insert(tokens: readonly Token[], seal: Sealer, format: TokenFormat | undefined): Write {
-    return { sql: INSERT, rows: tokens.map((token) => this.#row(token, seal, format)), expectedRows: 1 };
+  insert(tokens: readonly Token[], seal: Sealer, format: TokenFormat | undefined): Write[] {
+    const rows: Value[][] = [];
+    const tags: Value[][] = [];
+    for (const token of tokens) {
+      const slot = slotOrNone(token.token);
+      rows.push(this.#row(token, slot, seal, format));
+      this.#addTags(tags, token, token.tags, slot);
+    }
+    return [{ sql: INSERT, rows, expectedRows: 1 }, ...insertTags(tags)];
   }
 
   /** Conflicts when the token was changed since it was read. */
-  update(changes: readonly StoredToken[], seal: Sealer): Write {
-    const rows = changes.map(({ token, revision }) => {
-      const record = seal(recordContext(this.tenant, token), toTokenRecord(token));
-      return [record, ...this.#scope(), slotOrNone(token.token), revision];
-    });
-    return { sql: UPDATE, rows, expectedRows: 1 };
-  }
-
-  /**
-   * Writes the tags that tokens did not have before. It has to follow the writes of the tokens in the same unit: a unit that
-   * has the row of a token may write its tags.
-   */
-  insertTags(tokens: readonly TaggedToken[]): Write[] {
-    const rows = this.#tagRows(tokens);
-    return rows.length === 0 ? [] : [{ sql: INSERT_TAG, rows, expectedRows: 1 }];
+  update(updates: readonly TokenUpdate[], seal: Sealer): Write[] {
+    const { account, environment } = this.tenant;
+    const rows: Value[][] = [];
+    const tags: Value[][] = [];
+    for (const { token, before, revision } of updates) {
+      const slot = slotOrNone(token.token);
+      const record = seal(recordContext(this.#context, token), toTokenRecord(token));
+      rows.push([record, account, environment, slot, revision]);
+      const added = token.tags.filter((tag) => !before.tags.includes(tag));
+      this.#addTags(tags, token, added, slot);
+    }
+    return [{ sql: UPDATE, rows, expectedRows: 1 }, ...insertTags(tags)];
   }
 
   /** Conflicts when a token was changed or deleted since it was read: it may have other tags now. */
   delete(tokens: readonly DeletableToken[], at: number): Write[] {
     const authentic = tokens.flatMap(({ stored }) => stored ?? []);
+    const tags: Value[][] = [];
+    for (const { token } of authentic) this.#addTags(tags, token, token.tags, slotOrNone(token.token));
     const keyOf = (token: string): Value[] => [...this.#scope(), slotOrNone(token)];
     const altered = tokens.filter(({ stored }) => stored === undefined).map(({ value }) => keyOf(value));
     const writes: Write[] = [
@@ -235,29 +248,27 @@ export class TokenStore {
         expectedRows: 1,
       },
       { sql: DELETE_ALTERED, rows: altered.map((key) => [at, ...key]), expectedRows: 1 },
-      { sql: DELETE_TAG, rows: this.#tagRows(authentic) },
+      { sql: DELETE_TAG, rows: tags },
       { sql: DELETE_TAGS_OF_SLOT, rows: altered },
     ];
     return writes.filter(({ rows }) => rows.length > 0);
   }
 
-  #tagRows(tokens: readonly TaggedToken[]): Value[][] {
-    const known = new Map<string, Uint8Array>();
-    return tokens.flatMap(({ token, before }) => {
-      const tags = before === undefined ? token.tags : token.tags.filter((tag) => !before.tags.includes(tag));
-      const slot = slotOrNone(token.token);
-      return this.#blindIndex.tags(tags, known).map((tag) => [...this.#scope(), tag, token.createdAt, slot]);
-    });
+  /** Adds the rows of these tags of a token. */
+  #addTags(rows: Value[][], { createdAt }: Token, tags: readonly string[], slot: Uint8Array): void {
+    const { account, environment } = this.tenant;
+    for (const tag of this.#blindIndex.tags(tags)) rows.push([account, environment, tag, createdAt, slot]);
   }
 
-  #row(token: Token, seal: Sealer, format: TokenFormat | undefined): Value[] {
-    const record = seal(recordContext(this.tenant, token), toTokenRecord(token));
+  #row(token: Token, slot: Uint8Array, seal: Sealer, format: TokenFormat | undefined): Value[] {
+    const { account, environment } = this.tenant;
+    const { createdAt, scheme } = token;
     const { pan } = token.card;
-    const panFingerprint = this.#fingerprint(pan);
+    const record = seal(recordContext(this.#context, token), toTokenRecord(token));
+    const panIndex = this.#fingerprint(pan);
+    const search = this.#blindIndex.search(pan, panIndex);
     const persistent = format === undefined ? null : persistentFormat(pan, format);
-    const search = this.#blindIndex.search(pan, panFingerprint);
-    const card = [token.scheme, persistent, panFingerprint, FINGERPRINT_VERSION, search, record];
-    return [...this.#scope(), token.createdAt, slotOrNone(token.token), ...card];
+    return [account, environment, createdAt, slot, scheme, persistent, panIndex, FINGERPRINT_VERSION, search, record];
   }
 
   async #toStoredToken([row]: Row[]): Promise<StoredToken | undefined> {
@@ -271,7 +282,7 @@ export class TokenStore {
   }
 
   #fingerprint(number: string): Uint8Array {
-    return new Uint8Array(fingerprint(this.#fingerprintKey, number));
+    return fingerprint(this.#fingerprintKey, number);
   }
 }
 
@@ -285,7 +296,8 @@ async function unsealToken(keyring: Keyring, tenant: Tenant, row: Row): Promise<
     scheme: integer(row, 'scheme') as Scheme,
     createdAt: integer(row, 'created_at'),
   };
-  const record = await keyring.unseal(tenant, 'tokens', recordContext(tenant, columns), blob(row, 'record'));
+  const context = recordContext(tenantContext(tenant), columns);
+  const record = await keyring.unseal(tenant, 'tokens', context, blob(row, 'record'));
   return fromTokenRecord(record.toString('utf8'), columns);
 }
 

@@ -54,10 +54,9 @@ export class Vault {
     const { results, inserts, updates } = await assignTokens(store, request, { random: this.#random, now, attempt });
     const seal = await this.#keyring.sealer(tenant, 'tokens', inserts.length + updates.length);
     if (inserts.length > 0)
-      transaction.write(store.insert(inserts, seal, request.persistent ? request.format : undefined));
-    if (updates.length > 0) transaction.write(store.update(updates, seal));
-    for (const write of store.insertTags([...inserts.map((token) => ({ token })), ...updates]))
-      transaction.write(write);
+      for (const write of store.insert(inserts, seal, request.persistent ? request.format : undefined))
+        transaction.write(write);
+    if (updates.length > 0) for (const write of store.update(updates, seal)) transaction.write(write);
     transaction.count(tenant, TOKENS_CREATED, inserts.length);
     return results;
   }
