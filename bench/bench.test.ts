@@ -1,46 +1,73 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { findPostgres } from '../test/fixtures/postgres-binaries.ts';
 import { inScope } from '../test/scope.ts';
-import { measure } from './measure.ts';
-import { ratios, resultsPage } from './report.ts';
-import { needsPostgres } from './scenario.ts';
-import { SCENARIOS } from './scenarios.ts';
+import type { DatabaseName, Matrix } from './figures.ts';
+import { measureMatrix } from './matrix.ts';
+import { resultsPage } from './report.ts';
+import { ECHO, panWriter, REQUESTS } from './requests.ts';
+import { conditionsNow, FILES, readResults, render } from './results.ts';
 
-/** One scenario of each kind on SQLite; `npm run test:long` measures all of them, also over PostgreSQL. */
-const USUAL = ['tokenize 1 card, durable', 'jose nested, audit record durable', 'envelopes'];
+/** One request of each kind; `npm run test:long` measures all of them, also over PostgreSQL and with the echo of the service. */
+const USUAL = ['tokenize 1 card, scheme 7', 'refund a payment', 'JOSE, plain'];
 
-test('the benchmark reports figures for every scenario', async () => {
+test('the benchmark reports figures for every request', async () => {
+  const only = inScope({ usual: USUAL, long: [] });
+  const databases: DatabaseName[] = inScope<DatabaseName[]>({ usual: ['SQLite'], long: ['SQLite', 'PostgreSQL'] });
   const settings = {
     rounds: 1,
     seconds: 0.05,
-    warmUpSeconds: 0.02,
-    connections: 8,
-    rows: 200,
-    // Each start of the service takes more than a second of a core.
-    starts: inScope({ usual: 0, long: 1 }),
-    only: inScope({ usual: USUAL, long: [] }),
+    connections: [64],
+    only,
+    databases,
+    openSeconds: 0.05,
+    settleSeconds: 0,
+    records: 100,
   };
-  const figures = await measure(settings, () => undefined);
-  const scenarios = SCENARIOS.filter(
-    ({ name }) => settings.only.length === 0 || settings.only.some((part) => name.includes(part)),
-  );
-  assert.equal(figures.results.length + figures.shortfalls.length, scenarios.length);
-  const skipped = findPostgres() === undefined ? scenarios.filter(needsPostgres) : [];
-  assert.deepEqual(
-    figures.shortfalls.map(({ scenario }) => scenario),
-    skipped,
-  );
-  for (const result of figures.results) {
-    assert.ok(ratios(result).median > 0);
-    for (const round of [...result.durable, ...result.comparison])
-      for (const [name, value] of Object.entries({ ...round, ...round.groups, groups: 1 }))
-        assert.ok(value > 0 && Number.isFinite(value), name);
+  const matrix: Matrix = await measureMatrix(settings, () => undefined);
+  const isWithout = databases.length > 1 && findPostgres() === undefined;
+  assert.deepEqual(matrix.problems, isWithout ? ['PostgreSQL: there is none on this machine'] : []);
+  const names = only.length > 0 ? only : REQUESTS.map(({ name }) => name);
+  const expected = names.length * (isWithout ? 1 : databases.length) + (only.length > 0 ? 0 : 1);
+  assert.equal(matrix.figures.length, expected);
+  for (const figure of matrix.figures) {
+    const { database, databaseCpu, signing = 1, open, ...numbers } = figure;
+    for (const [name, value] of Object.entries({ ...numbers, ...open, signing }))
+      assert.ok(typeof value === 'string' || value > 0, `${figure.request}: ${name}`);
+    assert.equal(databaseCpu > 0, database === 'PostgreSQL');
   }
-  assert.ok(figures.envelopes !== undefined);
-  for (const rounds of Object.values(figures.envelopes)) assert.ok(rounds.every((count) => count > 0));
-  assert.ok(figures.rss.loaded > 0);
-  assert.equal(figures.starts.length, settings.starts);
-  assert.ok(figures.starts.every(({ first, second }) => first > 0 && second > 0));
-  assert.match(resultsPage(figures, new Date(0)), /^1970-01-01; /m);
+  assert.ok(matrix.memory.every(({ idle, loaded, startMs }) => idle > 0 && loaded > 0 && startMs > 0));
+  const page = resultsPage({ matrix: { conditions: conditionsNow(new Date(0)), ...matrix } });
+  assert.match(page, /^1970-01-01; /m);
+  for (const name of names) assert.ok(page.includes(`| ${name} `), name);
+});
+
+test('card numbers pass the Luhn check and differ', () => {
+  const write = panWriter(7);
+  const bytes = Buffer.alloc(16);
+  const seen = new Set<string>();
+  for (let count = 0; count < 1000; count++) {
+    write(bytes, 0);
+    const pan = bytes.toString();
+    const sum = [...pan].reduce((total, digit, index) => {
+      const value = Number(digit) * (index % 2 === 0 ? 2 : 1);
+      return total + (value > 9 ? value - 9 : value);
+    }, 0);
+    assert.match(pan, /^[3-6][0-9]{15}$/);
+    assert.equal(sum % 10, 0);
+    seen.add(pan);
+  }
+  assert.ok(seen.size > 990);
+});
+
+test('pages and picture are those of the stored results', () => {
+  const { page, picture, capacity } = render(readResults());
+  assert.equal(readFileSync(FILES.page, 'utf8'), page);
+  assert.equal(readFileSync(FILES.picture, 'utf8'), picture);
+  assert.equal(readFileSync(FILES.capacity, 'utf8'), capacity);
+});
+
+test('every request has a name of its own', () => {
+  assert.equal(new Set([...REQUESTS, ECHO].map(({ name }) => name)).size, REQUESTS.length + 1);
 });

@@ -1,4 +1,4 @@
-import { type ChildProcess, type ForkOptions, fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
@@ -8,13 +8,13 @@ export class Child<Order extends object, Report extends object> {
   readonly #name: string;
   readonly #waiting: { resolve: (report: Report) => void; reject: (error: Error) => void }[] = [];
 
-  constructor(name: string, args: readonly string[], options: Pick<ForkOptions, 'execPath' | 'execArgv' | 'env'> = {}) {
+  constructor(name: string, env?: NodeJS.ProcessEnv) {
     this.#name = name;
-    this.#process = fork(join(import.meta.dirname, name), args, {
+    this.#process = fork(join(import.meta.dirname, name), [], {
       execArgv: [],
-      ...options,
-      // The log goes where it costs a write and no disk.
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      ...(env !== undefined && { env }),
+      // The log of a service goes where it costs a write and no disk.
+      stdio: ['ignore', 'ignore', env === undefined ? 'inherit' : 'ignore', 'ipc'],
     });
     this.#process.on('message', (report: Report | { error: string }) => {
       const waiting = this.#waiting.shift();
@@ -26,37 +26,33 @@ export class Child<Order extends object, Report extends object> {
     });
   }
 
-  /** The next report. */
-  report(): Promise<Report> {
-    return new Promise((resolve, reject) => {
-      if (this.#process.exitCode !== null) reject(new Error(`${this.#name} has ended`));
-      else this.#waiting.push({ resolve, reject });
-    });
+  get pid(): number {
+    return this.#process.pid ?? 0;
   }
 
   send(order: Order): Promise<Report> {
-    const report = this.report();
-    this.#process.send(order);
-    return report;
+    return new Promise((resolve, reject) => {
+      if (this.#process.exitCode !== null) return reject(new Error(`${this.#name} has ended`));
+      this.#waiting.push({ resolve, reject });
+      this.#process.send(order);
+    });
   }
 
-  async ended(): Promise<void> {
-    if (this.#process.exitCode === null && this.#process.signalCode === null) await once(this.#process, 'exit');
-  }
-
-  kill(): void {
-    this.#process.kill('SIGKILL');
+  async stop(): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    const ended = once(this.#process, 'exit');
+    this.#process.disconnect();
+    await ended;
   }
 }
 
-/** Settings of a service to measure: a folder of its own, free ports, no limits, the log as in production. */
-export const variables = (directory: string): NodeJS.ProcessEnv => ({
-  ...process.env,
-  CARDVAULT_DATA_DIR: directory,
-  CARDVAULT_PRODUCTION_PORT: '0',
-  CARDVAULT_SANDBOX_PORT: '0',
-  CARDVAULT_CONSOLE_PORT: '0',
-  CARDVAULT_RATE_LIMIT_PER_KEY: '0',
-  CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION: '0',
-  CARDVAULT_LOG_LEVEL: 'info',
-});
+/** Makes this process respond to each order with what the function returns, and end with its parent. */
+export function respond<Order>(follow: (order: Order) => Promise<object>): void {
+  process.on('message', (order: Order) => {
+    follow(order).then(
+      (report) => process.send?.(report),
+      (error: Error) => process.send?.({ error: error.stack ?? error.message }),
+    );
+  });
+  process.on('disconnect', () => process.exit(0));
+}

@@ -1,47 +1,35 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { type Postgres, startPostgres } from '../test/fixtures/postgres.ts';
 import { findPostgres } from '../test/fixtures/postgres-binaries.ts';
-
-/** Counters of PostgreSQL so far. */
-export interface DatabaseUsage {
-  /** CPU microseconds of all its processes; not known but on Linux. */
-  readonly cpu: number;
-  /** Groups of units that the nodes committed. */
-  readonly groups: number;
-}
+import { cpuOf } from './processes.ts';
 
 /** More than the tests' server has, so that hot pages stay in memory; what is durable is as it comes. */
 const SETTINGS = { shared_buffers: '256MB' };
-const NS_PER_US = 1000;
 
-const COUNT_GROUPS = 'select coalesce(sum(last_group), 0)::float8 as groups from writers';
-
-/** A PostgreSQL server of the benchmark's own, with a vault's database. */
+/** A PostgreSQL server of the benchmark's own. */
 export class DatabaseServer {
-  readonly address: string;
   readonly #postgres: Postgres;
-  readonly #client: Client;
 
-  private constructor(postgres: Postgres, address: string) {
+  private constructor(postgres: Postgres) {
     this.#postgres = postgres;
-    this.address = address;
-    this.#client = new Client({ connectionString: address });
   }
 
-  /** Returns the reason when PostgreSQL is missing. Nothing is installed. */
-  static async start(): Promise<DatabaseServer | { readonly why: string }> {
-    if (findPostgres() === undefined) return { why: 'no PostgreSQL on this machine' };
-    const postgres = await startPostgres({ settings: SETTINGS });
-    try {
-      const server = new DatabaseServer(postgres, await postgres.newDatabase('vault'));
-      await server.#client.connect();
-      return server;
-    } catch (error) {
-      await postgres.stop();
-      throw error;
-    }
+  /** Returns undefined when PostgreSQL is missing. Nothing is installed. */
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<DatabaseServer | undefined> {
+    if (findPostgres() === undefined) return undefined;
+    return new DatabaseServer(await startPostgres({ settings: { ...SETTINGS, ...settings } }));
+  }
+
+  /** Returns the address of a new database. */
+  newDatabase(name: string): Promise<string> {
+    return this.#postgres.newDatabase(name);
+  }
+
+  /** The address of the superuser. */
+  get superuser(): string {
+    return this.#postgres.ways.superuser;
   }
 
   /** Such as `15.18`. */
@@ -49,36 +37,34 @@ export class DatabaseServer {
     return this.#postgres.release;
   }
 
-  async usage(): Promise<DatabaseUsage> {
-    const { rows } = await this.#client.query<{ groups: number }>(COUNT_GROUPS);
-    return { cpu: cpuBelow(this.#pid()), groups: rows[0]?.groups ?? 0 };
+  /** CPU microseconds of all its processes so far. */
+  get cpu(): number {
+    return cpuOf(Number(readFileSync(join(this.#postgres.directory, 'data', 'postmaster.pid'), 'utf8').split('\n')[0]));
   }
 
-  async stop(): Promise<void> {
-    await this.#client.end().catch(() => undefined);
-    await this.#postgres.stop();
+  /** Returns the bytes of a database with its indexes. */
+  async bytesOf(address: string): Promise<number> {
+    const rows = await query(address, 'select pg_database_size(current_database()) as bytes');
+    return Number(rows[0]?.['bytes']);
   }
 
-  #pid(): number {
-    return Number(readFileSync(join(this.#postgres.directory, 'data', 'postmaster.pid'), 'utf8').split('\n')[0]);
+  /** Does what the server itself does some time after many writes, so that no figure contains it. */
+  async tidy(address: string): Promise<void> {
+    await query(address, 'vacuum analyze');
+    await query(this.superuser, 'checkpoint');
+  }
+
+  stop(): Promise<void> {
+    return this.#postgres.stop();
   }
 }
 
-/** Returns the CPU time of all children of a process in microseconds, the first number of schedstat. */
-function cpuBelow(parent: number): number {
-  if (!existsSync('/proc/self/schedstat')) return Number.NaN;
-  const children = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && parentOf(pid) === parent);
-  const nanoseconds = children.map((pid) => Number(readIfThere(`/proc/${pid}/schedstat`).split(' ')[0]));
-  return nanoseconds.reduce((sum, each) => sum + each, 0) / NS_PER_US;
-}
-
-/** The name in front of it can hold anything. */
-const parentOf = (pid: string): number => Number(/^.*\) \S (\d+) /s.exec(readIfThere(`/proc/${pid}/stat`))?.[1]);
-
-function readIfThere(path: string): string {
+async function query(address: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: address });
+  await client.connect();
   try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
   }
 }

@@ -1,65 +1,85 @@
+import { randomInt } from 'node:crypto';
 import type { OnReadOpts } from 'node:net';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
-import { type Plan, prepare } from './requests.ts';
+import { respond } from './child.ts';
+import { type Message, type Pool, panWriter, type Request, requestNamed, toMessage } from './requests.ts';
 
 /**
- * The load: a process of its own with keep-alive connections, each sending its next request when it has the answer to
- * the last. Requests are bytes built beforehand and responses are only measured, so that little of the machine goes here.
+ * The load: a process of its own with keep-alive connections. Requests are bytes built beforehand, in which only the card
+ * numbers change, and of responses it reads the head, so that little of the machine goes here.
  */
 export type LoadOrder =
-  | { readonly kind: 'prepare'; readonly plan: Plan }
-  | { readonly kind: 'connect'; readonly layouts: Readonly<Record<string, readonly Node[]>> }
-  | { readonly kind: 'run'; readonly layout: string; readonly name: string; readonly milliseconds: number }
-  | { readonly kind: 'disconnect' };
-
-/** Where connections go. */
-export interface Node {
-  readonly port: number;
-  readonly authority: string;
-  readonly connections: number;
-}
+  | { readonly kind: 'connect'; readonly target: string; readonly port: number; readonly connections: number }
+  | { readonly kind: 'disconnect' }
+  | {
+      readonly kind: 'run';
+      readonly target: string;
+      readonly secret: string;
+      readonly request: string;
+      readonly seconds: number;
+      /** Requests a second that arrive whether or not others are answered; absent: a connection sends when it has a response. */
+      readonly perSecond?: number;
+      /** The number of requests after which it ends; absent: only time counts. */
+      readonly atMost?: number;
+      /** Where the ids of the records that responses tell of are stored. */
+      readonly into?: Pool;
+    };
 
 export interface Load {
   readonly requests: number;
   readonly failures: number;
+  /** The first failed response. */
+  readonly failure: string | undefined;
   readonly seconds: number;
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
+  /** Records in the pool that was filled, or that were not used up. */
+  readonly records: number;
   /** CPU of the load itself, microseconds. */
   readonly cpu: number;
 }
 
-export type LoadReport = { readonly done: true; readonly load?: Load } | { readonly error: string };
+export type LoadReport = { readonly done: true } | Load;
+
+type Run = LoadOrder & { readonly kind: 'run' };
 
 const READ_BYTES = 65_536;
-const MOST_LATENCIES = 2 ** 22;
+const MOST_LATENCIES = 2 ** 21;
+/** Messages that are sent again and again; more than connections, because a message that is being sent must not change. */
+const MESSAGES = 1024;
+/** How long responses may take after the last arrival. */
+const PATIENCE_MS = 20_000;
 
-const prepared = new Map<string, Buffer[]>();
-const layouts = new Map<string, Connection[]>();
+/** A response of status 200 can tell of a failure: a declined payment, an unknown token. */
+const FAILED = /"status":"(fail|error)/i;
+
+const connections = new Map<string, Connection[]>();
+const pools = new Map<string, string[]>();
+const writePan = panWriter(randomInt(2 ** 31));
 
 class Connection {
   readonly socket: TLSSocket;
   readonly ready: Promise<void>;
-  answered: (status: string, milliseconds: number) => void = () => undefined;
-  lost: (error: Error) => void = () => undefined;
-  #head = '';
-  #left = 0;
-  #status = '';
-  #sentAt = 0;
+  onResponse: (connection: Connection, isGood: boolean, text: string) => void = () => undefined;
+  onLost: (error: Error) => void = () => undefined;
+  /** When the request arrived, in milliseconds. */
+  arrivedAt = 0;
+  keepsText = false;
+  #text = '';
+  #missing = 0;
+  #isGood = false;
 
-  constructor(port: number, authority: string) {
+  constructor(port: number) {
     const onread: OnReadOpts = {
       buffer: Buffer.alloc(READ_BYTES),
       callback: (bytes, buffer) => this.#read(bytes, Buffer.from(buffer.buffer, buffer.byteOffset)),
     };
     // The types leave out that a TLS socket takes it as any socket does.
     const options: ConnectionOptions & { onread: OnReadOpts } = {
-      host: '127.0.0.1',
-      port,
-      ca: authority,
-      servername: 'localhost',
-      onread,
+      ...{ host: '127.0.0.1', port, servername: 'localhost', onread },
+      // The certificates are those of the servers that the benchmark started itself.
+      rejectUnauthorized: false,
     };
     this.socket = connect(options);
     this.socket.setNoDelay(true);
@@ -69,107 +89,190 @@ class Connection {
       this.socket.on('close', () => {
         const error = new Error('the server closed a connection');
         reject(error);
-        this.lost(error);
+        this.onLost(error);
       });
     });
   }
 
-  send(request: Buffer): void {
-    this.#sentAt = performance.now();
-    this.socket.write(request);
-  }
-
   #read(bytes: number, buffer: Buffer): boolean {
-    if (this.#left > 0) this.#left -= bytes;
-    else if (!this.#readHead(buffer.toString('latin1', 0, bytes))) return true;
-    if (this.#left <= 0) this.answered(this.#status, performance.now() - this.#sentAt);
+    if (this.#missing > 0) {
+      this.#missing -= bytes;
+      if (this.keepsText) this.#text += buffer.toString('latin1', 0, bytes);
+    } else if (!this.#readHead(buffer.toString('latin1', 0, bytes))) return true;
+    if (this.#missing > 0) return true;
+    const text = this.#text;
+    this.#text = '';
+    this.onResponse(this, this.#isGood, text);
     return true;
   }
 
-  /** False when the head of the answer is not complete yet. */
+  /** Returns false when the head of the response is not complete yet. */
   #readHead(text: string): boolean {
-    this.#head += text;
-    const end = this.#head.indexOf('\r\n\r\n');
+    this.#text += text;
+    const end = this.#text.indexOf('\r\n\r\n');
     if (end < 0) return false;
-    const length = /\r\ncontent-length: ([0-9]+)/i.exec(this.#head)?.[1];
-    if (length === undefined) throw new Error('an answer without content-length');
-    this.#status = this.#head.slice(9, 12);
-    this.#left = Number(length) - (this.#head.length - end - 4);
-    this.#head = '';
+    const length = /\r\ncontent-length: ([0-9]+)/i.exec(this.#text)?.[1];
+    if (length === undefined) throw new Error('a response without content-length');
+    this.#isGood = this.#text.startsWith('200', 9) && !FAILED.test(this.#text);
+    this.#missing = Number(length) - (this.#text.length - end - 4);
     return true;
   }
 }
 
-function run(connections: readonly Connection[], name: string, milliseconds: number): Promise<Load> {
-  const requests = prepared.get(name) ?? [];
-  if (requests.length === 0) throw new Error(`nothing is prepared for ${name}`);
-  const latencies = new Float64Array(MOST_LATENCIES);
-  let count = 0;
-  let failures = 0;
-  let next = Math.floor(Math.random() * requests.length);
-  let open = connections.length;
-  const cpu = process.cpuUsage();
-  const start = performance.now();
-  const end = start + milliseconds;
-  return new Promise((resolve, reject) => {
-    const send = (connection: Connection): void => {
-      next = next + 1 < requests.length ? next + 1 : 0;
-      connection.send(requests[next] as Buffer);
-    };
-    const finish = (): void => {
-      const seconds = (performance.now() - start) / 1000;
-      const { user, system } = process.cpuUsage(cpu);
-      const sorted = latencies.subarray(0, Math.min(count, MOST_LATENCIES)).sort();
-      const at = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
-      resolve({ requests: count, failures, seconds, p50: at(0.5), p99: at(0.99), cpu: user + system });
-    };
-    for (const connection of connections) {
-      connection.answered = (status, took) => {
-        latencies[count++] = took;
-        if (status !== '200') failures++;
-        if (performance.now() < end) send(connection);
-        else if (--open === 0) finish();
+const poolOf = ({ target, secret }: Run, pool: Pool): string[] => {
+  const name = `${target} ${secret} ${pool}`;
+  const known = pools.get(name) ?? [];
+  pools.set(name, known);
+  return known;
+};
+
+/** Returns the messages of a run. Those that use up records are as many as there are records. */
+function prepare(request: Request, order: Run): Message[] {
+  const pool = request.uses ?? request.reads;
+  const ids = pool === undefined ? [''] : poolOf(order, pool);
+  if (ids.length === 0) throw new Error(`${request.name}: there are no records to send`);
+  const count = request.uses === undefined ? Math.max(MESSAGES, ids.length) : ids.length;
+  const { mix = [request] } = request;
+  return Array.from({ length: count }, (_, index) =>
+    toMessage(mix[index % mix.length] ?? request, order.secret, ids[index % ids.length] ?? ''),
+  );
+}
+
+/** Sends messages and counts responses. A round ends when its time is over, or its messages are used up, and all are answered. */
+class Round {
+  readonly #request: Request;
+  readonly #order: Run;
+  readonly #messages: Message[];
+  readonly #most: number;
+  readonly #end: number;
+  readonly #ids: string[] = [];
+  readonly #latencies = new Float64Array(MOST_LATENCIES);
+  readonly #start: number;
+  readonly #cpu = process.cpuUsage();
+  readonly #idle: Connection[];
+  #next = -1;
+  #sent = 0;
+  #answered = 0;
+  #failures = 0;
+  #failure: string | undefined;
+  /** The arrival of the next request of an open loop, in milliseconds. */
+  #due: number;
+  #finish: (load: Load) => void = () => undefined;
+
+  constructor(request: Request, order: Run, idle: readonly Connection[]) {
+    this.#request = request;
+    this.#order = order;
+    this.#messages = prepare(request, order);
+    this.#most = Math.min(
+      order.atMost ?? Number.POSITIVE_INFINITY,
+      request.uses === undefined ? Number.POSITIVE_INFINITY : this.#messages.length,
+    );
+    this.#idle = [...idle];
+    this.#start = performance.now();
+    this.#end = this.#start + order.seconds * 1000;
+    this.#due = this.#start;
+  }
+
+  run(): Promise<Load> {
+    return new Promise((resolve, reject) => {
+      const patience = setTimeout(
+        () => reject(new Error(`${this.#request.name}: responses are missing`)),
+        this.#order.seconds * 1000 + PATIENCE_MS,
+      );
+      const stop = (error?: Error): void => {
+        clearTimeout(patience);
+        clearInterval(clock);
+        for (const connection of this.#idle) connection.onLost = () => undefined;
+        if (error !== undefined) reject(error);
       };
-      connection.lost = reject;
-      send(connection);
+      // A millisecond is the finest that a timer can do. How late it comes counts as latency.
+      const clock = this.#order.perSecond === undefined ? undefined : setInterval(() => this.#sendDue(), 1);
+      this.#finish = (load) => {
+        stop();
+        resolve(load);
+      };
+      for (const connection of this.#idle) {
+        connection.keepsText = this.#order.into !== undefined;
+        connection.onResponse = (...response) => this.#onResponse(...response);
+        connection.onLost = stop;
+      }
+      this.#sendDue();
+    });
+  }
+
+  /** Sends what has arrived, as far as there are connections without a request. */
+  #sendDue(): void {
+    const now = performance.now();
+    const { perSecond } = this.#order;
+    while (this.#idle.length > 0 && !this.#isOver(now)) {
+      if (perSecond !== undefined && this.#due > now) return;
+      const connection = this.#idle.pop() as Connection;
+      connection.arrivedAt = perSecond === undefined ? performance.now() : this.#due;
+      this.#sent++;
+      this.#next = this.#next + 1 < this.#messages.length ? this.#next + 1 : 0;
+      const { bytes, pans } = this.#messages[this.#next] as Message;
+      for (const at of pans) writePan(bytes, at);
+      connection.socket.write(bytes);
+      // Arrivals are independent of one another, so the gaps between them are distributed exponentially.
+      if (perSecond !== undefined) this.#due -= (Math.log(1 - Math.random()) / perSecond) * 1000;
     }
-  });
+    if (this.#isOver(now) && this.#answered === this.#sent) this.#finish(this.#load());
+  }
+
+  #isOver(now: number): boolean {
+    return this.#sent >= this.#most || (this.#order.perSecond === undefined ? now : this.#due) >= this.#end;
+  }
+
+  #onResponse(connection: Connection, isGood: boolean, text: string): void {
+    this.#latencies[Math.min(this.#answered++, MOST_LATENCIES - 1)] = performance.now() - connection.arrivedAt;
+    if (!isGood) {
+      this.#failures++;
+      this.#failure ??= text.slice(0, 1000);
+    } else if (this.#order.into !== undefined) {
+      const response: unknown = JSON.parse(text.slice(text.indexOf('\r\n\r\n')));
+      this.#ids.push(...(this.#request.ids?.(response as never) ?? []));
+    }
+    this.#idle.push(connection);
+    this.#sendDue();
+  }
+
+  #load(): Load {
+    const seconds = (performance.now() - this.#start) / 1000;
+    const { user, system } = process.cpuUsage(this.#cpu);
+    const sorted = this.#latencies.subarray(0, Math.min(this.#answered, MOST_LATENCIES)).sort();
+    const at = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
+    return {
+      ...{ requests: this.#answered, failures: this.#failures, failure: this.#failure, seconds },
+      ...{ p50: at(0.5), p99: at(0.99), records: this.#updatePools(), cpu: user + system },
+    };
+  }
+
+  #updatePools(): number {
+    const { into } = this.#order;
+    const { uses } = this.#request;
+    if (into !== undefined) return poolOf(this.#order, into).push(...this.#ids);
+    if (uses === undefined) return 0;
+    const pool = poolOf(this.#order, uses);
+    pool.splice(0, this.#sent);
+    return pool.length;
+  }
+}
+
+async function open(port: number, count: number): Promise<Connection[]> {
+  const opened = Array.from({ length: count }, () => new Connection(port));
+  await Promise.all(opened.map(({ ready }) => ready));
+  return opened;
 }
 
 function disconnect(): void {
-  for (const { socket } of [...layouts.values()].flat()) socket.destroy();
-  layouts.clear();
+  for (const { socket } of [...connections.values()].flat()) socket.destroy();
+  connections.clear();
 }
 
-async function connected(nodes: readonly Node[]): Promise<Connection[]> {
-  const connections = nodes.flatMap(({ port, authority, connections: count }) =>
-    Array.from({ length: count }, () => new Connection(port, authority)),
-  );
-  await Promise.all(connections.map(({ ready }) => ready));
-  return connections;
-}
-
-async function follow(order: LoadOrder): Promise<LoadReport> {
-  switch (order.kind) {
-    case 'prepare':
-      prepared.set(order.plan.name, prepare(order.plan));
-      return { done: true };
-    case 'connect':
-      disconnect();
-      for (const [layout, nodes] of Object.entries(order.layouts)) layouts.set(layout, await connected(nodes));
-      return { done: true };
-    case 'run':
-      return { done: true, load: await run(layouts.get(order.layout) ?? [], order.name, order.milliseconds) };
-    case 'disconnect':
-      disconnect();
-      return { done: true };
-  }
-}
-
-process.on('message', (order: LoadOrder) => {
-  follow(order).then(
-    (report) => process.send?.(report),
-    (error: Error) => process.send?.({ error: error.message } satisfies LoadReport),
-  );
+respond(async (order: LoadOrder): Promise<LoadReport> => {
+  if (order.kind === 'run')
+    return new Round(requestNamed(order.request), order, connections.get(order.target) ?? []).run();
+  if (order.kind === 'connect') connections.set(order.target, await open(order.port, order.connections));
+  else disconnect();
+  return { done: true };
 });
-process.on('disconnect', () => process.exit(0));

@@ -1,245 +1,302 @@
-import { cpus, totalmem } from 'node:os';
-import type { Round } from './bench.ts';
-import type { Figures, Result } from './measure.ts';
+import type { Conditions, Figure, Growth, Matrix, PeerComparison, Results, Soak } from './figures.ts';
+import { REQUESTS } from './requests.ts';
+import { aligned, mebibytes, milliseconds, ratio, type Table, whole } from './table.ts';
 
-export interface Spread {
-  readonly median: number;
-  readonly min: number;
-  readonly max: number;
+/** The tables of `bench/RESULTS.md`. */
+const USUAL_CONNECTIONS = 64;
+const MEMORY_AIMS_MB = { idle: 130, loaded: 400 };
+const GROWTH_AIM = 0.8;
+/** Cards for each second of CPU beside the peer's, and the 99th percentile beside the peer's. */
+const PEER_AIMS: Readonly<Record<string, { readonly perCpuSecond: number; readonly p99: number }>> = {
+  'cardvault, SQLite': { perCpuSecond: 5, p99: 0.5 },
+  'cardvault, PostgreSQL': { perCpuSecond: 4, p99: 0.5 },
+};
+
+const verdict = (text: string, isMet: boolean): string => `${text}: ${isMet ? 'met' : '**missed**'}`;
+
+/** Aims hold for a node over SQLite. */
+function aimsOf({ request, database, cpuRatio, rate, p50, p99 }: Figure): string {
+  const { aims = {} } = REQUESTS.find(({ name }) => name === request) ?? {};
+  if (database !== 'SQLite') return '-';
+  const verdicts = [
+    ...(aims.cpu === undefined ? [] : [verdict(`CPU ≤ ${aims.cpu}`, cpuRatio <= aims.cpu)]),
+    ...(aims.rate === undefined ? [] : [verdict(`rate ≥ ${aims.rate}`, rate >= aims.rate)]),
+    ...(aims.spread === undefined ? [] : [verdict(`p99 ≤ ${aims.spread} p50`, p99 <= aims.spread * p50)]),
+  ];
+  return verdicts.length === 0 ? '-' : verdicts.join(', ');
 }
 
-export function spread(values: readonly number[]): Spread {
-  const sorted = [...values].sort((one, other) => one - other);
-  const middle = (sorted.length - 1) / 2;
-  const [low, high] = [sorted[Math.floor(middle)] ?? Number.NaN, sorted[Math.ceil(middle)] ?? Number.NaN];
-  return { median: (low + high) / 2, min: sorted[0] ?? Number.NaN, max: sorted.at(-1) ?? Number.NaN };
-}
-
-const median = (rounds: readonly Round[], value: (round: Round) => number): number => spread(rounds.map(value)).median;
-
-/** Each durable round against the comparison's round beside it. */
-export const ratios = ({ durable, comparison }: Result, value = (round: Round) => round.perSecond): Spread =>
-  spread(durable.map((round, index) => value(round) / value(comparison[index] as Round)));
-
-const thousands = (value: number): string => Math.round(value).toLocaleString('en-US');
-const withDigits = (value: number, digits: number): string => value.toFixed(digits);
-const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;
-
-export type Table = readonly (readonly string[])[];
-
-export const ratioTable = ({ results, shortfalls }: Figures): Table => [
-  ['scenario', 'against', 'durable/s', 'comparison/s', 'ratio', 'min-max', 'target', 'ratio of CPU', 'of main thread'],
-  ...results.map((result) => {
-    const { scenario, durable, comparison } = result;
-    const ratio = ratios(result);
-    const byCpu = ratios(result, ({ cpu, each }) => each / cpu);
-    const byMain = ratios(result, ({ main, each }) => each / main);
-    const perSecond = median(durable, (round) => round.perSecond);
-    return [
-      scenario.name,
-      scenario.against,
-      `${thousands(perSecond)} ${scenario.unit}${scenario.each > 1 ? ` (${thousands(perSecond / scenario.each)} requests)` : ''}`,
-      thousands(median(comparison, ({ perSecond }) => perSecond)),
-      withDigits(ratio.median, 2),
-      `${withDigits(ratio.min, 2)}-${withDigits(ratio.max, 2)}`,
-      scenario.target === undefined ? '-' : withDigits(scenario.target, 2),
-      withDigits(byCpu.median, 2),
-      // Bare signing leaves its main thread idle, and bare inserts are no requests.
-      comparison[0]?.load === undefined ? '-' : withDigits(byMain.median, 2),
-    ];
-  }),
-  ...shortfalls.map(({ scenario, why }) => [scenario.name, scenario.against, why, ...Array(6).fill('-')]),
+const besideEcho = (figures: readonly Figure[]): Table => [
+  [
+    'request',
+    'database',
+    'a second',
+    'rate',
+    'CPU us',
+    'of PostgreSQL',
+    'CPU',
+    'p50 ms',
+    'p99 ms',
+    'p50 at 70 %',
+    'p99 at 70 %',
+    'aims',
+  ],
+  ...figures.map((figure) => [
+    figure.request,
+    figure.database,
+    whole(figure.perSecond),
+    ratio(figure.rate),
+    whole(figure.cpu),
+    figure.database === 'PostgreSQL' ? whole(figure.databaseCpu) : '-',
+    ratio(figure.cpuRatio),
+    milliseconds(figure.p50),
+    milliseconds(figure.p99),
+    figure.open === undefined ? '-' : milliseconds(figure.open.p50),
+    figure.open === undefined ? '-' : milliseconds(figure.open.p99),
+    aimsOf(figure),
+  ]),
 ];
 
-export const latencyTable = ({ results }: Figures): Table => [
-  ['scenario', 'side', 'p50 ms', 'p99 ms', 'server CPU us', 'main thread us', 'requests per CPU-second', 'load CPU us'],
-  ...results.flatMap(({ scenario, durable, comparison }) =>
-    [
-      { side: 'durable', rounds: durable },
-      { side: scenario.against, rounds: comparison },
-    ].map(({ side, rounds }) => [
-      scenario.name,
-      side,
-      withDigits(
-        median(rounds, ({ p50 }) => p50),
-        2,
-      ),
-      withDigits(
-        median(rounds, ({ p99 }) => p99),
-        2,
-      ),
-      withDigits(
-        median(rounds, ({ cpu }) => cpu),
-        1,
-      ),
-      withDigits(
-        median(rounds, ({ main }) => main),
-        1,
-      ),
-      thousands(1e6 / median(rounds, ({ cpu }) => cpu)),
-      rounds[0]?.load === undefined
-        ? '-'
-        : withDigits(
-            median(rounds, ({ load = Number.NaN }) => load),
-            1,
-          ),
-    ]),
-  ),
-];
-
-/** Returns the table of groups sent to the database, and of the resources that PostgreSQL spent on them. */
-export function groupTable({ results }: Figures): Table {
-  const rows = results.flatMap(({ scenario, durable, comparison }) =>
-    [
-      { side: 'durable', rounds: durable },
-      { side: scenario.against, rounds: comparison },
-    ].flatMap(({ side, rounds }) =>
-      rounds.every(({ groups }) => groups === undefined) ? [] : [[scenario.name, side, ...groupCells(rounds)]],
-    ),
-  );
-  const head = ['scenario', 'side', 'groups/s', 'in each', 'PostgreSQL CPU us', 'node CPU us'];
-  return rows.length === 0 ? [] : [head, ...rows];
-}
-
-const groupCells = (rounds: readonly Round[]): string[] => [
-  thousands(median(rounds, ({ groups }) => groups?.perSecond ?? 0)),
-  withDigits(
-    median(rounds, ({ groups }) => groups?.size ?? 0),
-    1,
-  ),
-  rounds[0]?.database === undefined
-    ? '-'
-    : withDigits(
-        median(rounds, ({ database = Number.NaN }) => database),
-        1,
-      ),
-  withDigits(
-    median(rounds, ({ cpu }) => cpu),
-    1,
-  ),
-];
-
-/** Envelopes without a server, and what signatures alone come to on the same core. */
-export function envelopeTable({ envelopes }: Figures): Table {
-  if (envelopes === undefined) return [];
-  const signatures = envelopes['bare signatures'];
+function byConnections({ figures, settings: { connections } }: Matrix): Table {
+  const names = [...new Set(figures.map(({ request, database }) => `${request}\n${database}`))];
   return [
-    ['order', 'envelopes per core-second', 'min-max', 'target', 'bare signatures per core-second', 'ratio', 'min-max'],
-    ...(['encrypt-sign', 'sign-encrypt'] as const).map((order) => {
-      const spreadOf = spread(envelopes[order]);
-      const ratio = spread(envelopes[order].map((count, round) => count / (signatures[round] ?? Number.NaN)));
-      return [
-        order,
-        thousands(spreadOf.median),
-        `${thousands(spreadOf.min)}-${thousands(spreadOf.max)}`,
-        '1,900',
-        thousands(spread(signatures).median),
-        withDigits(ratio.median, 2),
-        `${withDigits(ratio.min, 2)}-${withDigits(ratio.max, 2)}`,
-      ];
+    ['request', 'database', ...connections.map((count) => String(count))],
+    ...names.map((name) => {
+      const [request = '', database = ''] = name.split('\n');
+      const cells = connections.map((count) => {
+        const found = figures.find(
+          (figure) => figure.request === request && figure.database === database && figure.connections === count,
+        );
+        return found === undefined ? '-' : `${whole(found.perSecond)} (${milliseconds(found.p99)})`;
+      });
+      return [request, database, ...cells];
     }),
   ];
 }
 
-export function otherTable({ rss, starts }: Figures): Table {
-  const first = spread(starts.map((times) => times.first));
-  const second = spread(starts.map((times) => times.second));
-  const times = ({ median, min, max }: Spread): string =>
-    `${Math.round(median)} ms (${Math.round(min)}-${Math.round(max)})`;
-  return [
-    ['figure', 'value'],
-    ['memory (RSS) before the load', mebibytes(rss.started)],
-    ['memory (RSS) after the load', mebibytes(rss.loaded)],
-    ...(starts.length === 0
-      ? []
-      : [
-          ['first start to first 200 of /healthz', times(first)],
-          ['second start to first 200 of /healthz', times(second)],
-        ]),
-  ];
+const echoTable = ({ echoes }: Matrix): Table => [
+  ['connections', 'a second', 'p50 ms', 'p99 ms', 'CPU us', 'load, of a core'],
+  ...echoes.map(({ connections, perSecond, p50, p99, cpu, loadShare }) => [
+    String(connections),
+    whole(perSecond),
+    milliseconds(p50),
+    milliseconds(p99),
+    cpu.toFixed(1),
+    `${whole(loadShare * 100)} %`,
+  ]),
+];
+
+const signingTable = (figures: readonly Figure[]): Table => [
+  ['request', 'database', 'a second', 'CPU us', 'of that signing alone'],
+  ...figures
+    .filter(({ signing }) => signing !== undefined)
+    .map(({ request, database, perSecond, cpu, signing = Number.NaN }) => [
+      request,
+      database,
+      whole(perSecond),
+      whole(cpu),
+      `${whole(signing * 100)} %`,
+    ]),
+];
+
+const MEGABYTE = 1e6;
+const memoryAim = (bytes: number, aim: number): string => verdict(`≤ ${aim} MB`, bytes <= aim * MEGABYTE);
+
+const memoryTable = ({ memory }: Matrix): Table => [
+  ['database', 'ready after ms', 'memory before', 'aim', 'memory after', 'aim'],
+  ...memory.map(({ database, startMs, idle, loaded }) => [
+    database,
+    whole(startMs),
+    `${whole(idle / MEGABYTE)} MB`,
+    memoryAim(idle, MEMORY_AIMS_MB.idle),
+    `${whole(loaded / MEGABYTE)} MB`,
+    memoryAim(loaded, MEMORY_AIMS_MB.loaded),
+  ]),
+];
+
+function conditionsLine(conditions: Conditions, postgres: string | undefined): string {
+  const { date, cores, processor, memoryGiB, node, version, settings } = conditions;
+  const set = Object.entries(settings).map(([name, value]) => `, ${name}=${value}`);
+  const database = postgres === undefined ? '' : `, PostgreSQL ${postgres}`;
+  return `${date}; ${cores} cores (${processor}), ${memoryGiB} GiB; cardvault ${version}, Node ${node}${database}${set.join('')}. Server, database and load share these cores.`;
 }
 
-/** Columns padded to one width, as Markdown reads tables. */
-export function aligned(table: Table): string {
-  const widths = (table[0] ?? []).map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]): string =>
-    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
-  const [head = [], ...rows] = table.map(line);
-  return [head, `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`, ...rows].join('\n');
-}
+function matrixSection(matrix: NonNullable<Results['matrix']>): string {
+  const { conditions, postgres, problems, settings } = matrix;
+  const usual = matrix.figures.filter(({ connections }) => connections === USUAL_CONNECTIONS);
+  const signing = signingTable(usual);
+  return `${conditionsLine(conditions, postgres)}
 
-export function tables(figures: Figures): string {
-  const all = [ratioTable, latencyTable, groupTable, envelopeTable, otherTable].map((table) => table(figures));
-  return all
-    .filter((table) => table.length > 0)
-    .map(aligned)
-    .join('\n\n');
-}
+![Requests a second with ${USUAL_CONNECTIONS} connections](results.svg)
 
-export function resultsPage(figures: Figures, date: Date): string {
-  const { settings, databaseRelease } = figures;
-  const database = databaseRelease === undefined ? 'there was none' : `PostgreSQL ${databaseRelease}`;
-  const machine = `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node} on ${process.platform}`;
-  return `# Benchmark results
+## Beside a bare echo
 
-${date.toISOString().slice(0, 10)}; ${machine}. Server and load share these cores.
+${USUAL_CONNECTIONS} connections. \`rate\`: requests a second beside those of \`node:https\` alone, which reads the body of a tokenization, parses
+it and sends a response of fixed bytes; with 100 cards, cards. \`CPU\`: microseconds of CPU of service and database, all threads, beside those of
+that echo. Both are the median of the ratios of neighboring rounds. "Echo of a tokenization" is the service with an echo in the place of
+its vault. "At 70 %": latency when requests arrive independently of one another, 70 % of those a second, counted from the arrival that the schedule
+intended. Aims are those for a node over SQLite.
 
-## Ratios
+${aligned(besideEcho(usual))}
 
-What the service reaches beside a comparison on the same server, in the same minutes. The echo reads and validates the
-same request and returns a record of the same shape, without cipher and database; "without storage" does everything but
-the commit. Ratios are the median over the rounds, each durable round against the comparison's round beside it. Ratio
-of CPU: requests for each CPU second of the server instead of each second of the clock, with all its threads, and of its
-main thread alone. "Bare RSA-2048 signing" is all the machine can do: asynchronous signatures and nothing else, in a process
-of its own, while the service waits. "Tokenize 1 card" is that request of the same service, durable as well. Nested JOSE makes two signatures for each request, plain JOSE and WS-Security one.
+## By connections
 
-"The same over SQLite" is the same request to a node over SQLite. "Bare inserts" is all the database can make of it: a
-process that does nothing but insert rows like tokens, into a table of the same columns and indexes, in groups as large as
-the service formed a moment before, each a durable transaction; over PostgreSQL with two connections and one statement
-for each group. "One node over it" serves the same requests as the two nodes do together, and all share these cores.
+Requests a second, and the 99th percentile of the latency in milliseconds.
 
-${aligned(ratioTable(figures))}
+${aligned(byConnections(matrix))}
 
-## Latency and CPU
+## The bare echo
 
-${settings.connections} connections, each with one request at a time; medians over the rounds. CPU is microseconds for
-each request.
-
-${aligned(latencyTable(figures))}
-
-## Groups
-
-Requests of a round share transactions. Groups that left for the database each second, how many requests or rows were in
-each, and CPU microseconds for each request or row: of all processes of PostgreSQL, and of the nodes or the inserting
-process.
-
-${aligned(groupTable(figures))}
-
-## WS-Security on one core
-
-Without a server: from the text of a request of 1.6 kB with 3 placeholders to its envelope, for each second of CPU of all
-threads, beside signatures alone in the same process.
-
-${aligned(envelopeTable(figures))}
-
+${aligned(echoTable(matrix))}
+${signing.length === 1 ? '' : `\n## Signatures\n\nCPU of a request, and the share of it that RSA-2048 signatures alone take, made in the same round in a process of their own: two for nested\nJOSE, else one.\n\n${aligned(signing)}\n`}
 ## Memory and start
 
-${aligned(otherTable(figures))}
+Resident memory of the service ${settings.settleSeconds} s after the start, and after all requests above.
 
+${aligned(memoryTable(matrix))}
+${problems.length === 0 ? '' : `\n## Not measured\n\n${problems.map((problem) => `- ${problem.split('\n')[0]}`).join('\n')}\n`}
 ## Method
 
-- The server is the service as it is served: TLS 1.3, authentication, request log at level info (written to the null
-  device), metrics, SQLite on disk with every answer durable before it is sent. Only rate limits are off. The
-  comparisons are further routes of the same server: the same endpoints, with fakes behind them.
-- PostgreSQL is a server of the benchmark's own on this machine (${database}): fsync, full_page_writes and
-  synchronous_commit are on, 256 MB of shared buffers, otherwise as it comes. Its nodes run with default settings.
-- The load is a process of its own on the same machine, with ${settings.connections} keep-alive connections. Card numbers are random and pass the Luhn
-  check; requests are made before the clock starts; every answer must be a 200.
-- Both sides of a scenario run in turns: ${settings.rounds} rounds of ${settings.seconds} s each, after ${settings.warmUpSeconds} s of warm-up. The database holds
-  ${thousands(settings.rows)} tokens at first and grows with every durable round; each database has as many.
-- CPU is what the operating system accounts to the server's process and to its main thread.
-
-Repeat with \`npm run bench\`; \`npm run bench -- --quick\` takes half a minute and writes nothing. \`--only PART\` runs
-scenarios by a part of their name, \`--rows N\` fills the database first, \`--profile DIRECTORY\` leaves CPU profiles.
+- The service runs as \`npm start\` runs it: TLS 1.3, authentication, request log at level info (written to the null device), metrics; every
+  response is sent after its commit is on the disk. Only rate limits are off. PostgreSQL is one on the same machine with fsync, full_page_writes
+  and synchronous_commit on.
+- The load is one process of Node with keep-alive connections. Every card number is another one and passes the Luhn check. A request whose response
+  is no success ends the measurement of its row.
+- Each round of ${settings.seconds} s at one database is beside one at the other and one of the bare echo, in changing order: ${settings.rounds} rounds after a warm-up.
+  Requests that use up a record, such as a refund, find records that were created before the round.
+- Times of a timer are exact to a millisecond, which limits the median at 70 %.
+- CPU is what Linux accounts to all threads of the service, of the echo, and of PostgreSQL.
 `;
+}
+
+function growthSection({ conditions, postgres, settings, fillings, figures }: NonNullable<Results['growth']>): string {
+  const filled: Table = [
+    ['database', 'tokens', 'cards a second', 'CPU us a card', 'bytes a card'],
+    ...fillings.map(({ database, tokens, cardsPerSecond, cpu, bytes }: Growth['fillings'][number]) => [
+      database,
+      whole(tokens),
+      whole(cardsPerSecond),
+      cpu.toFixed(1),
+      whole(bytes / tokens),
+    ]),
+  ];
+  const measured: Table = [
+    ['request', 'database', 'tokens', 'a second', 'beside empty', 'CPU beside empty', 'p50 ms', 'p99 ms', 'aim'],
+    ...figures.map(({ request, database, tokens, perSecond, rate, cpuRatio, p50, p99 }) => [
+      request,
+      database,
+      whole(tokens),
+      whole(perSecond),
+      ratio(rate),
+      ratio(cpuRatio),
+      milliseconds(p50),
+      milliseconds(p99),
+      tokens === 0 ? '-' : verdict(`≥ ${GROWTH_AIM}`, rate >= GROWTH_AIM),
+    ]),
+  ];
+  return `## Growth
+
+${conditionsLine(conditions, postgres)}
+
+Vaults of several sizes side by side: ${settings.rounds} rounds of ${settings.seconds} s at each in turns, 64 connections. The vaults were filled over their interface, 100 cards in a request:
+
+${aligned(filled)}
+
+${aligned(measured)}
+`;
+}
+
+function soakSection({
+  conditions,
+  postgres,
+  settings,
+  capacity,
+  intervals,
+}: Soak & { conditions: Conditions }): string {
+  const table: Table = [
+    ['minutes', 'a second', 'p50 ms', 'p99 ms', 'CPU us', 'memory', 'database', 'write-ahead log'],
+    ...intervals.map(({ seconds, perSecond, p50, p99, cpu, memory, databaseBytes, logBytes }) => [
+      (seconds / 60).toFixed(1),
+      whole(perSecond),
+      milliseconds(p50),
+      milliseconds(p99),
+      whole(cpu),
+      mebibytes(memory),
+      mebibytes(databaseBytes),
+      mebibytes(logBytes),
+    ]),
+  ];
+  return `## Soak
+
+${conditionsLine(conditions, postgres)}
+
+${settings.minutes} minutes over ${settings.database} at 70 % of ${whole(capacity)} requests a second, which arrive independently of one another: of ten, six tokenize a card, two
+create a capture that expires after a minute, two authorize a payment.
+
+${aligned(table)}
+`;
+}
+
+function peerSection({
+  conditions,
+  postgres,
+  rounds,
+  seconds,
+  figures,
+}: PeerComparison & { conditions: Conditions }): string {
+  const peer = figures.at(-1);
+  const table: Table = [
+    [
+      'service',
+      'cards a second',
+      'p50 ms',
+      'p99 ms',
+      'CPU us',
+      'of PostgreSQL',
+      'cards a CPU-second',
+      'beside the peer',
+      'aims',
+    ],
+    ...figures.map(({ name, perSecond, p50, p99, cpu, databaseCpu, perCpuSecond }) => {
+      const aims = PEER_AIMS[name];
+      const isFast = p99 <= (aims?.p99 ?? 0) * (peer?.p99 ?? 0);
+      return [
+        name,
+        whole(perSecond),
+        milliseconds(p50),
+        milliseconds(p99),
+        whole(cpu),
+        databaseCpu === 0 ? '-' : whole(databaseCpu),
+        whole(1e6 / (cpu + databaseCpu)),
+        ratio(perCpuSecond),
+        aims === undefined
+          ? '-'
+          : `${verdict(`≥ ${aims.perCpuSecond}`, perCpuSecond >= aims.perCpuSecond)}, ${verdict(`p99 ≤ ${aims.p99}`, isFast)}`,
+      ];
+    }),
+  ];
+  return `## Beside another vault
+
+${conditionsLine(conditions, postgres)}
+
+Adds of one card to hyperswitch-card-vault, which is written in Rust, over PostgreSQL, and to cardvault; TLS, every card another one, 64 connections,
+${rounds} rounds of ${seconds} s in turns. [How to repeat it](peer.md).
+
+${aligned(table)}
+`;
+}
+
+/** The page, without the sections of other commands. */
+export function resultsPage({ matrix, growth, soak, peer }: Results): string {
+  const sections = [
+    matrix === undefined ? [] : [matrixSection(matrix)],
+    growth === undefined ? [] : [growthSection(growth)],
+    soak === undefined ? [] : [soakSection(soak)],
+    peer === undefined ? [] : [peerSection(peer)],
+  ].flat();
+  return `# Benchmark results
+
+Written by \`npm run bench\`; how: [Benchmarks](README.md).
+
+${sections.join('\n')}`;
 }

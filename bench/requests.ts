@@ -1,43 +1,236 @@
-import { randomInt } from 'node:crypto';
 import { hashed, purchaseInJson, purchaseInXml } from './payloads.ts';
 
-/** The requests of a scenario: one body for each, or none. */
-export type Shape =
-  | 'card'
-  | 'hundred cards'
-  | 'capture'
-  | 'authorization'
-  | 'purchase in JSON'
-  | 'purchase in XML'
-  | 'hashed'
-  | 'hashed with placeholders'
-  | 'none';
+/** The requests that are measured, as they go over the wire. */
 
-export interface Plan {
-  readonly name: string;
-  readonly method: 'GET' | 'POST';
-  /** `{id}` stands for one id after the other. */
-  readonly path: string;
-  readonly shape: Shape;
-  /** In the path, or in the placeholders of the body. */
-  readonly ids: readonly string[];
-  /** The header of the API key. */
-  readonly keyHeader: 'x-api-key' | 'ft-access-key';
-  readonly secret: string;
+/** Records that responses leave behind: requests read them, or use each of them once. */
+export type Pool = 'tokens' | 'captures' | 'payments' | 'authorizations' | 'collected' | 'deletable';
+
+/** The account that sends a request: the proxy settings of the second one are not the defaults. */
+export type AccountName = 'usual' | 'plain';
+
+/** A maximum, or a minimum, that the project means to reach. */
+export interface Aims {
+  /** CPU microseconds beside those of the bare echo, at most. */
+  readonly cpu?: number;
+  /** Requests, or cards, a second beside those of the bare echo, at least. */
+  readonly rate?: number;
+  /** The 99th percentile of the latency beside the median, at most. */
+  readonly spread?: number;
 }
 
-const PREPARED: Readonly<Record<Shape, number>> = {
-  card: 20_000,
-  'hundred cards': 400,
-  capture: 20_000,
-  authorization: 20_000,
-  'purchase in JSON': 10_000,
-  'purchase in XML': 10_000,
-  hashed: 100,
-  'hashed with placeholders': 10_000,
-  none: 0,
+export interface Request {
+  readonly name: string;
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** `{id}` stands for a record of the pool. */
+  readonly path: string;
+  readonly body?: (id: string) => string;
+  /** The header of the API key; another service than ours has another header. */
+  readonly keyHeader?: string;
+  readonly media?: string;
+  /** Requests that are sent in turns instead of this one. */
+  readonly mix?: readonly Request[];
+  readonly account?: AccountName;
+  /** Records that it reads, one after the other. */
+  readonly reads?: Pool;
+  /** Records that it uses up: each is sent once. */
+  readonly uses?: Pool;
+  /** Cards in one request. */
+  readonly cards?: number;
+  /** RSA signatures that one request needs. */
+  readonly signatures?: number;
+  readonly aims?: Aims;
+  /** Returns the ids of the records that the response, parsed, tells of. */
+  readonly ids?: (response: never) => readonly string[];
+}
+
+/** Card numbers are written over this one in the moment of sending, so that all are different. */
+export const PAN = '0000000000000000';
+
+const MANY = 100;
+const card = { card: PAN, name: 'Ana Lopez', exp: '12/30' };
+const AMOUNT = { total_amount: 125.5, currency: 'USD' };
+
+const tokenization = (scheme: number, cards: number) => (): string =>
+  JSON.stringify({ chd: Array(cards).fill(card), tags: ['web'], scheme });
+
+const payment = (type: 'authorization' | 'payment') => (): string =>
+  JSON.stringify({
+    transaction_info: { type, reference_code: 'A-100001' },
+    card: { number: PAN, expiration_date: '12/30', security_code: '123', holder: 'Ana Lopez' },
+    order_info: { amount_details: AMOUNT },
+    bill_to: { first_name: 'Ana', last_name: 'Lopez', country: 'US', email: 'ana@example.com', postal_code: '94105' },
+  });
+
+const capture = (ttl: number) => (): string =>
+  JSON.stringify({
+    chd: { ...card, cvv: '123' },
+    amount: 12_500,
+    currency: 'USD',
+    additional_info: { order: 'A-100001' },
+    ttl,
+  });
+
+const operation = (type: string) => (): string =>
+  JSON.stringify({ transaction_info: { type, reference_code: 'A-100001' } });
+
+const tokenIds = (response: { data: { tokens: { token: string }[] } }) =>
+  response.data.tokens.map(({ token }) => token);
+const captureIds = (response: { data: { id: string } }) => [response.data.id];
+const paymentIds = (response: { status: string; data: { transaction_info: { transaction_id: string } } }) =>
+  response.status === 'success' ? [response.data.transaction_info.transaction_id] : [];
+
+const TOKENIZE = { method: 'POST', path: '/v1/tokenization/simple', ids: tokenIds } as const;
+const CAPTURE = '/transactions/requests';
+const PAY = { method: 'POST', path: '/v1/payments', ids: paymentIds } as const;
+const HASH = { method: 'POST', path: '/proxy/hash?type=SHA256', keyHeader: 'ft-access-key', reads: 'tokens' } as const;
+const JOSE = {
+  method: 'POST',
+  path: '/proxy/jose',
+  keyHeader: 'ft-access-key',
+  reads: 'tokens',
+  body: purchaseInJson,
+} as const;
+const WSSEC = {
+  method: 'POST',
+  path: '/proxy/wssec',
+  keyHeader: 'ft-access-key',
+  reads: 'tokens',
+  body: purchaseInXml,
+  media: 'text/xml',
+  signatures: 1,
+} as const;
+
+/** The request that the bare echo gets, and the echo of the service. */
+export const ECHO: Request = { ...TOKENIZE, name: 'echo of a tokenization', body: tokenization(1, 1) };
+
+const ONE_CARD = { cpu: 3.8, rate: 0.28 };
+const MANY_CARDS = { rate: 1 };
+
+export const REQUESTS: readonly Request[] = [
+  { ...HASH, name: 'hash without placeholders', body: () => hashed(undefined), aims: { cpu: 2.5 } },
+  { ...HASH, name: 'hash with 3 placeholders', body: hashed },
+  { ...TOKENIZE, name: 'tokenize 1 card, scheme 1', body: tokenization(1, 1), aims: ONE_CARD },
+  { ...TOKENIZE, name: 'tokenize 1 card, scheme 7', body: tokenization(7, 1), aims: ONE_CARD },
+  {
+    ...TOKENIZE,
+    ...{ name: 'tokenize 100 cards, scheme 1', body: tokenization(1, MANY), cards: MANY, aims: MANY_CARDS },
+  },
+  {
+    ...TOKENIZE,
+    ...{ name: 'tokenize 100 cards, scheme 7', body: tokenization(7, MANY), cards: MANY, aims: MANY_CARDS },
+  },
+  { name: 'inspect a token', method: 'GET', path: '/v1/tokens/{id}/inspect', reads: 'tokens', aims: { cpu: 3 } },
+  {
+    name: 'delete a token',
+    ...{ method: 'DELETE', path: '/v1/tokens', uses: 'deletable' },
+    body: (id) => JSON.stringify({ tokens: [id] }),
+  },
+  {
+    name: 'create a capture',
+    ...{ method: 'POST', path: CAPTURE, body: capture(1440), ids: captureIds },
+    aims: { cpu: 4.5, spread: 3 },
+  },
+  { name: 'retrieve a capture', method: 'GET', path: `${CAPTURE}/{id}`, reads: 'captures', aims: { cpu: 3.8 } },
+  { name: 'inspect a capture', method: 'GET', path: `${CAPTURE}/{id}/inspect`, reads: 'captures', aims: { cpu: 3 } },
+  {
+    name: 'tokenize a capture',
+    ...{ method: 'POST', path: `${CAPTURE}/{id}/tokenize`, reads: 'captures' },
+    body: () => JSON.stringify({ tags: ['web'], scheme: 7 }),
+  },
+  { ...PAY, name: 'authorize a payment', body: payment('authorization'), aims: { cpu: 6.5 } },
+  {
+    ...PAY,
+    name: 'capture a payment',
+    path: '/v1/payments/{id}/capture',
+    uses: 'authorizations',
+    body: operation('capture'),
+  },
+  {
+    ...PAY,
+    name: 'refund a payment',
+    path: '/v1/payments/{id}/refund',
+    uses: 'collected',
+    body: operation('payment_refund'),
+  },
+  {
+    ...PAY,
+    name: 'void a payment',
+    path: '/v1/payments/{id}/void',
+    uses: 'authorizations',
+    body: operation('authorization_void'),
+  },
+  { name: 'look up a payment', method: 'GET', path: '/v1/payments/transactions/{id}', reads: 'payments' },
+  { ...JOSE, name: 'JOSE, nested', signatures: 2 },
+  { ...JOSE, name: 'JOSE, plain', account: 'plain', signatures: 1 },
+  { ...WSSEC, name: 'WS-Security, encrypt-sign' },
+  { ...WSSEC, name: 'WS-Security, sign-encrypt', account: 'plain' },
+];
+
+/** How the records of a pool are made, and how many of those that are read. */
+export const FILLED_BY: Readonly<Record<Pool, Request>> = {
+  tokens: { ...TOKENIZE, name: 'tokens', body: tokenization(1, MANY), cards: MANY },
+  deletable: { ...TOKENIZE, name: 'deletable', body: tokenization(1, MANY), cards: MANY },
+  captures: { name: 'captures', method: 'POST', path: CAPTURE, body: capture(1440), ids: captureIds },
+  payments: { ...PAY, name: 'payments', body: payment('authorization') },
+  authorizations: { ...PAY, name: 'authorizations', body: payment('authorization') },
+  collected: { ...PAY, name: 'collected', body: payment('payment') },
 };
-const CARDS_AT_ONCE = 100;
+
+/** The load of a merchant: of ten requests six are tokenizations, two captures that soon expire, two authorizations. */
+export const MIX: Request = {
+  name: 'mix',
+  method: 'POST',
+  path: '',
+  mix: [
+    ...Array<Request>(6).fill({ ...TOKENIZE, name: 'token', body: tokenization(7, 1) }),
+    ...Array<Request>(2).fill({ name: 'capture', method: 'POST', path: CAPTURE, body: capture(1) }),
+    ...Array<Request>(2).fill({ ...PAY, name: 'payment', body: payment('authorization') }),
+  ],
+};
+
+/** The request of the peer that stores a card; each has a customer of its own. */
+export const PEER_ADD: Request = {
+  name: 'add a card',
+  method: 'POST',
+  path: '/data/add',
+  keyHeader: 'x-tenant-id',
+  body: () =>
+    JSON.stringify({
+      merchant_id: 'm1',
+      merchant_customer_id: `c${PAN}`,
+      card: { card_number: PAN, name_on_card: 'Ana Lopez', card_exp_month: '12', card_exp_year: '2030' },
+    }),
+};
+
+/** Throws for a name that no request has. */
+export function requestNamed(name: string): Request {
+  const all = [...REQUESTS, ...Object.values(FILLED_BY), ECHO, MIX, PEER_ADD];
+  const found = all.find((request) => request.name === name);
+  if (found === undefined) throw new Error(`there is no request ${name}`);
+  return found;
+}
+
+/** A request in bytes, and the places of its card numbers. */
+export interface Message {
+  readonly bytes: Buffer;
+  readonly pans: readonly number[];
+}
+
+export function toMessage(request: Request, secret: string, id: string): Message {
+  const { method, path, keyHeader = 'x-api-key', media = 'application/json' } = request;
+  const body = request.body?.(id);
+  const lines = [
+    `${method} ${path.replace('{id}', id)} HTTP/1.1`,
+    'host: localhost',
+    `${keyHeader}: ${secret}`,
+    'accept: */*',
+  ];
+  if (body !== undefined) lines.push(`content-type: ${media}`, `content-length: ${Buffer.byteLength(body)}`);
+  const bytes = Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
+  const pans: number[] = [];
+  for (let at = bytes.indexOf(PAN); at >= 0; at = bytes.indexOf(PAN, at + PAN.length)) pans.push(at);
+  return { bytes, pans };
+}
 
 /** BINs of large issuers of several networks, all with 16 digits. */
 const BINS = [
@@ -53,75 +246,25 @@ const BINS = [
   '555555',
   '601100',
 ];
-const NAMES = ['Ana Lopez', 'Luis Fernandez', 'Maria Camila Rojas', 'John Smith', 'Sofia Gomez', 'Andres Vargas'];
+const DIGIT_ZERO = 48;
 
-export function randomPan(): string {
-  const digits = BINS[randomInt(BINS.length)] + String(randomInt(10 ** 9)).padStart(9, '0');
-  let sum = 0;
-  // The check digit comes last, so every second digit from the right end of the others is doubled.
-  for (let index = 0; index < digits.length; index++) {
-    const digit = Number(digits[digits.length - 1 - index]) * (index % 2 === 0 ? 2 : 1);
-    sum += digit > 9 ? digit - 9 : digit;
-  }
-  return digits + ((10 - (sum % 10)) % 10);
-}
-
-const pick = (choices: readonly string[]): string => choices[randomInt(choices.length)] ?? '';
-
-const randomExpiry = (): string => `${String(randomInt(1, 13)).padStart(2, '0')}/${randomInt(28, 35)}`;
-
-const randomCard = () => ({ card: randomPan(), name: pick(NAMES), exp: randomExpiry() });
-
-const tokenization = (cards: number): object => ({
-  chd: Array.from({ length: cards }, randomCard),
-  tags: ['web', 'checkout'],
-  scheme: 1,
-});
-
-const capture = (): object => ({
-  chd: { ...randomCard(), cvv: String(randomInt(1000)).padStart(3, '0') },
-  amount: randomInt(100, 1_000_000),
-  currency: 'USD',
-  additional_info: { order: `A-${randomInt(100_000, 1_000_000)}` },
-  ttl: 1440,
-});
-
-const authorization = (): object => {
-  const { card: number, name: holder, exp } = randomCard();
-  return {
-    transaction_info: { type: 'authorization', reference_code: `A-${randomInt(100_000, 1_000_000)}` },
-    card: { number, expiration_date: exp, security_code: String(randomInt(1000)).padStart(3, '0'), holder },
-    order_info: { amount_details: { total_amount: randomInt(100, 500_000) / 100, currency: 'USD' } },
-    bill_to: { first_name: 'Ana', last_name: 'Lopez', country: 'US', email: 'ana@example.com', postal_code: '94105' },
+/** Returns a function that writes random card numbers that pass the Luhn check. The generator is a xorshift of 32 bits. */
+export function panWriter(seed: number): (bytes: Buffer, at: number) => void {
+  let state = seed | 1;
+  const next = (): number => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return state >>> 0;
   };
-};
-
-const BODIES: Readonly<Record<Shape, ((id: string) => string) | undefined>> = {
-  card: () => JSON.stringify(tokenization(1)),
-  'hundred cards': () => JSON.stringify(tokenization(CARDS_AT_ONCE)),
-  capture: () => JSON.stringify(capture()),
-  authorization: () => JSON.stringify(authorization()),
-  'purchase in JSON': purchaseInJson,
-  'purchase in XML': purchaseInXml,
-  hashed: () => hashed(undefined),
-  'hashed with placeholders': hashed,
-  none: undefined,
-};
-
-/** Requests of one kind as they go over the wire, made before the clock starts. */
-export function prepare(plan: Plan): Buffer[] {
-  const count = plan.shape === 'none' ? plan.ids.length : PREPARED[plan.shape];
-  return Array.from({ length: count }, (_, index) => {
-    const id = plan.ids[index % plan.ids.length] ?? '';
-    const body = BODIES[plan.shape]?.(id);
-    const media = plan.shape === 'purchase in XML' ? 'text/xml' : 'application/json';
-    const lines = [
-      `${plan.method} ${plan.path.replace('{id}', id)} HTTP/1.1`,
-      'host: localhost',
-      `${plan.keyHeader}: ${plan.secret}`,
-      'accept: */*',
-    ];
-    if (body !== undefined) lines.push(`content-type: ${media}`, `content-length: ${Buffer.byteLength(body)}`);
-    return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
-  });
+  return (bytes, at) => {
+    bytes.write(BINS[next() % BINS.length] ?? '', at, 'latin1');
+    let sum = 0;
+    for (let index = 0; index < PAN.length - 1; index++) {
+      if (index >= 6) bytes[at + index] = DIGIT_ZERO + (next() % 10);
+      const digit = ((bytes[at + index] ?? 0) - DIGIT_ZERO) * (index % 2 === 0 ? 2 : 1);
+      sum += digit > 9 ? digit - 9 : digit;
+    }
+    bytes[at + PAN.length - 1] = DIGIT_ZERO + ((10 - (sum % 10)) % 10);
+  };
 }

@@ -1,35 +1,121 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Settings } from './bench.ts';
-import { measure } from './measure.ts';
-import { resultsPage, tables } from './report.ts';
-import { withSectionsOf } from './sections.ts';
+import type { DatabaseName, MatrixSettings, Results } from './figures.ts';
+import { measureGrowth } from './growth.ts';
+import { estimateSeconds, measureMatrix } from './matrix.ts';
+import { measurePeer } from './peer.ts';
+import { resultsPage } from './report.ts';
+import { conditionsNow, readResults, writeResults } from './results.ts';
+import { measureSoak } from './soak.ts';
 
-/** `npm run bench`: prints the figures and keeps them in RESULTS.md. */
-const { values } = parseArgs({
-  options: {
-    quick: { type: 'boolean', default: false },
-    only: { type: 'string', multiple: true, default: [] },
-    rounds: { type: 'string' },
-    seconds: { type: 'string' },
-    rows: { type: 'string' },
-    profile: { type: 'string' },
+/** `npm run bench`: measures, prints the tables, and writes them at the end of a whole measurement. `bench/README.md` explains it. */
+const USAGE = `usage: npm run bench -- [--short] [--only PART] [--database sqlite|postgres] [--connections N,N] [--rounds N] [--seconds N]
+       npm run bench -- --growth [MILLIONS,MILLIONS] [--database …] [--rounds N] [--seconds N]
+       npm run bench -- --soak MINUTES [--database sqlite|postgres]
+       npm run bench -- --peer DIRECTORY [--rounds N] [--seconds N]
+--no-write prints the tables and writes no file.
+`;
+const DATABASES: Readonly<Record<string, DatabaseName>> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
+const DEFAULTS = {
+  full: {
+    rounds: 3,
+    seconds: 2,
+    connections: '1,16,64,256',
+    databases: ['sqlite', 'postgres'],
+    openSeconds: 5,
+    settleSeconds: 10,
   },
-});
-const { quick, only, rounds, seconds, rows, profile } = values;
-const settings: Settings = {
-  rounds: Number(rounds ?? (quick ? 2 : 6)),
-  seconds: Number(seconds ?? (quick ? 1 : 2)),
-  warmUpSeconds: quick ? 0.5 : 2,
-  connections: 64,
-  rows: Number(rows ?? 20_000),
-  starts: quick ? 1 : 3,
-  only,
-  profiles: profile,
+  short: { rounds: 2, seconds: 0.5, connections: '64', databases: ['sqlite'], openSeconds: 0.5, settleSeconds: 5 },
+  growth: { rounds: 6, seconds: 2 },
+  peer: { rounds: 6, seconds: 5 },
 };
-const figures = await measure(settings, (line) => process.stderr.write(`${line}\n`));
-process.stdout.write(`${tables(figures)}\n`);
-const isWhole = !quick && only.length === 0 && profile === undefined;
-const file = join(import.meta.dirname, 'RESULTS.md');
-if (isWhole) writeFileSync(file, withSectionsOf(resultsPage(figures, new Date()), readFileSync(file, 'utf8')));
+
+const RECORDS = 2000;
+
+function parse() {
+  try {
+    return parseArgs({
+      options: {
+        short: { type: 'boolean', default: false },
+        only: { type: 'string', multiple: true, default: [] },
+        database: { type: 'string', multiple: true },
+        connections: { type: 'string' },
+        rounds: { type: 'string' },
+        seconds: { type: 'string' },
+        growth: { type: 'boolean', default: false },
+        soak: { type: 'string' },
+        peer: { type: 'string' },
+        'no-write': { type: 'boolean', default: false },
+      },
+      allowPositionals: true,
+    });
+  } catch {
+    return fail();
+  }
+}
+
+function fail(): never {
+  process.stderr.write(USAGE);
+  process.exit(2);
+}
+
+const { values, positionals } = parse();
+const isPositive = (text: string | undefined): boolean => text === undefined || Number(text) > 0;
+if (![values.rounds, values.seconds, values.soak, ...positionals.flatMap((text) => text.split(','))].every(isPositive))
+  fail();
+
+const databasesOf = (fallback: readonly string[]): DatabaseName[] =>
+  (values.database ?? fallback).map((name) => DATABASES[name] ?? fail());
+const roundsOf = ({ rounds, seconds }: { rounds: number; seconds: number }) => ({
+  rounds: Number(values.rounds ?? rounds),
+  seconds: Number(values.seconds ?? seconds),
+});
+
+function matrixSettings(): MatrixSettings {
+  const defaults = values.short ? DEFAULTS.short : DEFAULTS.full;
+  return {
+    ...roundsOf(defaults),
+    connections: (values.connections ?? defaults.connections).split(',').map(Number),
+    only: values.only,
+    databases: databasesOf(defaults.databases),
+    openSeconds: defaults.openSeconds,
+    settleSeconds: defaults.settleSeconds,
+    records: RECORDS,
+  };
+}
+
+const startedAt = performance.now();
+const print = (line: string): void => {
+  process.stderr.write(`${((performance.now() - startedAt) / 1000).toFixed(0).padStart(5)} s  ${line}\n`);
+};
+
+async function measureAll(): Promise<Results> {
+  const conditions = conditionsNow(new Date());
+  if (values.growth) {
+    const sizes = (positionals[0] ?? '1,10').split(',').map((millions) => Number(millions) * 1e6);
+    const settings = { ...roundsOf(DEFAULTS.growth), sizes, databases: databasesOf(['sqlite', 'postgres']) };
+    return { growth: { conditions, ...(await measureGrowth(settings, print)) } };
+  }
+  if (values.soak !== undefined) {
+    const [database = 'SQLite'] = databasesOf(['sqlite']);
+    return { soak: { conditions, ...(await measureSoak({ minutes: Number(values.soak), database }, print)) } };
+  }
+  if (values.peer !== undefined) {
+    const settings = { ...roundsOf(DEFAULTS.peer), directory: values.peer };
+    return { peer: { conditions, ...(await measurePeer(settings, print)) } };
+  }
+  const settings = matrixSettings();
+  print(`this takes about ${Math.ceil(estimateSeconds(settings) / 60)} minutes`);
+  return { matrix: { conditions, ...(await measureMatrix(settings, print)) } };
+}
+
+// Services end when this process exits.
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => process.exit(1));
+const measured = await measureAll();
+process.stdout.write(`${resultsPage(measured)}\n`);
+const { short: isShort, only, connections, database } = values;
+const isPart =
+  measured.matrix !== undefined && (isShort || only.length > 0 || connections !== undefined || database !== undefined);
+if (!(values['no-write'] || isPart)) writeResults({ ...readResults(), ...measured });
+const problems = measured.matrix?.problems ?? [];
+for (const problem of problems) print(problem);
+process.exitCode = problems.length > 0 ? 1 : 0;

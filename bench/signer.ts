@@ -1,29 +1,20 @@
-import { createPrivateKey, generateKeyPairSync, randomBytes } from 'node:crypto';
-import { signature } from './bare-signature.ts';
+import { createPrivateKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
+import { respond } from './child.ts';
 
 /**
- * The bare machine: asynchronous RSA-2048 signatures and nothing else, in a process of its own, with enough on their
- * way to keep the thread pool at work on all cores.
+ * The bare machine: asynchronous RSA-2048 signatures and nothing else, in a process of its own, with enough in progress
+ * to keep the thread pool busy on all cores. It has none of the service's code.
  */
 export interface SignerOrder {
-  readonly milliseconds: number;
-}
-
-export interface Signatures {
-  readonly count: number;
   readonly seconds: number;
-  /** Milliseconds. */
-  readonly p50: number;
-  readonly p99: number;
-  /** CPU microseconds of all threads, and of the main thread alone. */
-  readonly cpu: number;
-  readonly main: number;
-  readonly rss: number;
 }
 
-export type SignerReport = { readonly signatures: Signatures } | { readonly error: string };
+export interface SignerReport {
+  readonly signatures: number;
+  readonly seconds: number;
+}
 
-const ON_THE_WAY = 16;
+const IN_PROGRESS = 16;
 /** About the size of a JOSE payload. */
 const DATA_BYTES = 1200;
 
@@ -35,39 +26,18 @@ const { privateKey } = generateKeyPairSync('rsa', {
 const key = createPrivateKey(privateKey);
 const data = randomBytes(DATA_BYTES);
 
-async function run(milliseconds: number): Promise<Signatures> {
-  const latencies: number[] = [];
-  const before = { all: process.cpuUsage(), main: process.threadCpuUsage() };
-  const start = performance.now();
-  const end = start + milliseconds;
-  const signOn = async (): Promise<void> => {
-    for (let at = performance.now(); at < end; ) {
-      await signature(data, key);
-      const now = performance.now();
-      latencies.push(now - at);
-      at = now;
-    }
-  };
-  await Promise.all(Array.from({ length: ON_THE_WAY }, signOn));
-  const seconds = (performance.now() - start) / 1000;
-  const [all, main] = [process.cpuUsage(before.all), process.threadCpuUsage(before.main)];
-  latencies.sort((one, other) => one - other);
-  const at = (share: number): number => latencies[Math.floor((latencies.length - 1) * share)] ?? Number.NaN;
-  return {
-    count: latencies.length,
-    seconds,
-    p50: at(0.5),
-    p99: at(0.99),
-    cpu: all.user + all.system,
-    main: main.user + main.system,
-    rss: process.memoryUsage.rss(),
-  };
-}
+const signOnce = (): Promise<void> =>
+  new Promise((resolve, reject) => {
+    sign('sha256', data, key, (error) => (error ? reject(error) : resolve()));
+  });
 
-process.on('message', ({ milliseconds }: SignerOrder) => {
-  run(milliseconds).then(
-    (signatures) => process.send?.({ signatures } satisfies SignerReport),
-    (error: Error) => process.send?.({ error: error.message } satisfies SignerReport),
-  );
+respond(async ({ seconds }: SignerOrder): Promise<SignerReport> => {
+  let signatures = 0;
+  const start = performance.now();
+  const end = start + seconds * 1000;
+  const signOn = async (): Promise<void> => {
+    for (; performance.now() < end; signatures++) await signOnce();
+  };
+  await Promise.all(Array.from({ length: IN_PROGRESS }, signOn));
+  return { signatures, seconds: (performance.now() - start) / 1000 };
 });
-process.on('disconnect', () => process.exit(0));

@@ -1,5 +1,5 @@
 import { cpus, totalmem } from 'node:os';
-import { aligned, type Table } from '../../bench/report.ts';
+import { aligned, type Table } from '../../bench/table.ts';
 import type { Injected, Outcome } from './chaos.ts';
 import type { Attempt } from './ledger.ts';
 

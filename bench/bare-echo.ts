@@ -1,0 +1,49 @@
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { respond } from './child.ts';
+
+/** `node:https` alone: it reads a body, parses it as JSON and sends a fixed response of the size of a token. */
+export interface EchoOrder {
+  /** Certificate and key, PEM: those of the service, so that the handshakes and records are the same. */
+  readonly pem: string;
+}
+
+export interface EchoReport {
+  readonly port: number;
+}
+
+const BODY = JSON.stringify({
+  status_code: 200,
+  status: 'success',
+  desc: 'Tokenization successful',
+  data: {
+    tokens: [
+      {
+        card: '411111******1111',
+        token: '4111118372951111',
+        tags: ['web'],
+        scheme: 1,
+        status: 1,
+        created_by: { user_id: 'key_9m2k4x7p1d8q3r', name: 'bench' },
+        createdAt: '2026-01-01T00:00:00.000Z',
+      },
+    ],
+  },
+});
+const HEADERS = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(BODY) };
+
+respond(async ({ pem }: EchoOrder): Promise<EchoReport> => {
+  const server = createServer({ key: pem, cert: pem, keepAliveTimeout: 65_000 }, (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      JSON.parse(Buffer.concat(chunks).toString());
+      response.writeHead(200, HEADERS);
+      response.end(BODY);
+    });
+  });
+  const port = await new Promise<number>((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+  });
+  return { port };
+});

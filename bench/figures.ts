@@ -1,0 +1,186 @@
+/** Figures as they are stored: measurements write them, pages and picture are made of them. CPU is microseconds. */
+
+/** Machine, date and versions of a measurement. */
+export interface Conditions {
+  /** Such as `2026-01-31`. */
+  readonly date: string;
+  readonly cores: number;
+  readonly processor: string;
+  readonly memoryGiB: number;
+  readonly node: string;
+  readonly version: string;
+  /** Settings from the environment that change how fast a node is. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+type Measured<Figures> = Figures & { readonly conditions: Conditions };
+
+/** The newest result of each measurement, as `bench/results.json` stores them. Pages and picture are made of it. */
+export interface Results {
+  readonly matrix?: Measured<Matrix>;
+  readonly growth?: Measured<Growth>;
+  readonly soak?: Measured<Soak>;
+  readonly peer?: Measured<PeerComparison>;
+}
+
+export type DatabaseName = 'SQLite' | 'PostgreSQL';
+
+export interface MatrixSettings {
+  readonly rounds: number;
+  /** Length of a round. */
+  readonly seconds: number;
+  readonly connections: readonly number[];
+  /** Parts of names of requests to measure; none is all. */
+  readonly only: readonly string[];
+  readonly databases: readonly DatabaseName[];
+  /** Seconds at 70 % load for each request; 0 is none. */
+  readonly openSeconds: number;
+  /** Seconds between the start and the first request. */
+  readonly settleSeconds: number;
+  /** Records to read, of each kind. */
+  readonly records: number;
+}
+
+/** One request, database and number of connections: medians over the rounds. CPU is for each request. */
+export interface Figure {
+  readonly request: string;
+  readonly database: DatabaseName | '-';
+  readonly connections: number;
+  readonly perSecond: number;
+  /** Requests, or cards, a second beside those of the bare echo in the same round. */
+  readonly rate: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly cpu: number;
+  readonly databaseCpu: number;
+  /** CPU of service and database beside that of the bare echo in the same round. */
+  readonly cpuRatio: number;
+  /** The fraction of a core that the load took. */
+  readonly loadShare: number;
+  /** CPU of the signatures of a request, made alone in the same round, beside the CPU of the service. */
+  readonly signing?: number;
+  /** Latency when requests arrive independently of one another at 70 % of the rate. */
+  readonly open?: { readonly perSecond: number; readonly p50: number; readonly p99: number };
+}
+
+/** The bare echo, medians over all rounds with this number of connections. */
+export interface EchoFigure {
+  readonly connections: number;
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly cpu: number;
+  readonly loadShare: number;
+}
+
+export interface Memory {
+  readonly database: DatabaseName;
+  /** Milliseconds from the start to the first 200 of /readyz. */
+  readonly startMs: number;
+  /** Bytes: before the first request, and after all of them. */
+  readonly idle: number;
+  readonly loaded: number;
+}
+
+export interface Matrix {
+  readonly settings: MatrixSettings;
+  readonly postgres?: string;
+  readonly figures: readonly Figure[];
+  readonly echoes: readonly EchoFigure[];
+  readonly memory: readonly Memory[];
+  /** Requests that could not be measured, each with the reason. */
+  readonly problems: readonly string[];
+}
+
+export interface GrowthSettings {
+  /** Tokens of each vault, beside the empty one. */
+  readonly sizes: readonly number[];
+  readonly databases: readonly DatabaseName[];
+  readonly rounds: number;
+  readonly seconds: number;
+}
+
+/** A vault that was filled. CPU is for each card, of service and database. */
+export interface Filling {
+  readonly database: DatabaseName;
+  readonly tokens: number;
+  readonly cardsPerSecond: number;
+  readonly cpu: number;
+  /** Bytes of the database with its indexes, less those of an empty vault. */
+  readonly bytes: number;
+}
+
+/** Medians over the rounds. */
+export interface GrowthFigure {
+  readonly database: DatabaseName;
+  readonly request: string;
+  readonly tokens: number;
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  /** Requests a second beside those of the empty vault in the same round. */
+  readonly rate: number;
+  /** CPU of service and database beside that of the empty vault in the same round. */
+  readonly cpuRatio: number;
+}
+
+export interface Growth {
+  readonly settings: GrowthSettings;
+  readonly postgres?: string;
+  readonly fillings: readonly Filling[];
+  readonly figures: readonly GrowthFigure[];
+}
+
+export interface SoakSettings {
+  readonly minutes: number;
+  readonly database: DatabaseName;
+}
+
+/** One interval of a long load. */
+export interface Interval {
+  /** Its end, in seconds since the begin. */
+  readonly seconds: number;
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  /** For each request, of service and database. */
+  readonly cpu: number;
+  /** Bytes. */
+  readonly memory: number;
+  readonly databaseBytes: number;
+  /** The write-ahead log of SQLite; 0 over PostgreSQL. */
+  readonly logBytes: number;
+}
+
+export interface Soak {
+  readonly settings: SoakSettings;
+  readonly postgres?: string;
+  /** Requests a second that the service can do. */
+  readonly capacity: number;
+  readonly intervals: readonly Interval[];
+}
+
+/** Medians over the rounds; CPU is for each card. */
+export interface PeerFigure {
+  readonly name: string;
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly cpu: number;
+  readonly databaseCpu: number;
+  /** Cards for each second of CPU, of service and database, beside those of the peer in the same round. */
+  readonly perCpuSecond: number;
+}
+
+export interface PeerComparison {
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly postgres: string;
+  readonly figures: readonly PeerFigure[];
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  const middle = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle)] ?? Number.NaN)) / 2;
+}

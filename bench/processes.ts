@@ -1,0 +1,53 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** Resources that the operating system accounts to processes. On other systems than Linux every figure is NaN. */
+const NS_PER_US = 1000;
+const BYTES_PER_KB = 1024;
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function list(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** The name of a process precedes its parent in the line and can hold anything. */
+const parentOf = (pid: number): number => Number(/^.*\) \S (\d+) /s.exec(readIfThere(`/proc/${pid}/stat`))?.[1]);
+
+/** Returns the process and everything that it started, directly or not. */
+function treeOf(root: number): number[] {
+  const parents = new Map(
+    list('/proc')
+      .map(Number)
+      .filter((pid) => pid > 0)
+      .map((pid) => [pid, parentOf(pid)] as const),
+  );
+  const tree = [root];
+  for (const known of tree) for (const [pid, parent] of parents) if (parent === known) tree.push(pid);
+  return tree;
+}
+
+/** Returns the CPU time of all threads of a process and of its children so far, in microseconds. */
+export function cpuOf(root: number): number {
+  if (process.platform !== 'linux') return Number.NaN;
+  let nanoseconds = 0;
+  for (const pid of treeOf(root))
+    for (const thread of list(`/proc/${pid}/task`))
+      nanoseconds += Number(readIfThere(`/proc/${pid}/task/${thread}/schedstat`).split(' ')[0]);
+  return nanoseconds / NS_PER_US;
+}
+
+/** Returns the resident memory of a process in bytes, without its children. */
+export function memoryOf(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readIfThere(`/proc/${pid}/status`))?.[1];
+  return Number(kilobytes ?? Number.NaN) * BYTES_PER_KB;
+}
