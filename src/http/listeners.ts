@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { createServer, type Server, type ServerOptions } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -136,7 +137,8 @@ function limitConnections(server: Server, limit: ConnectionLimit): void {
   const accept = server.listeners('connection') as ((socket: Socket) => void)[];
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {
-    const end = limit.admit(socket.remoteAddress ?? '');
+    const address = socket.remoteAddress ?? '';
+    const end = limit.admit(address);
     if (end === undefined) {
       // A reset frees the connection immediately. It can fail when the client was faster.
       socket.on('error', () => undefined);
@@ -144,18 +146,21 @@ function limitConnections(server: Server, limit: ConnectionLimit): void {
       return;
     }
     socket.once('close', end);
-    for (const each of accept) each.call(server, socket);
+    acceptedFrom.run(address, () => {
+      for (const each of accept) each.call(server, socket);
+    });
   });
 }
+
+/** The address of the connection below TLS, for what Node runs on behalf of that connection. */
+const acceptedFrom = new AsyncLocalStorage<string>();
 
 /**
  * Gives a connection the address that it was accepted from. The system no longer knows that of a client that has reset the connection
  * with its request, which would be recorded without an address.
  */
-function keepAddress(socket: TLSSocket & { readonly _parent?: Socket | null }): void {
-  // The connection below TLS, which has kept the address since `limitConnections` read it.
-  const value = socket._parent?.remoteAddress ?? socket.remoteAddress;
-  Object.defineProperty(socket, 'remoteAddress', { value });
+function keepAddress(socket: TLSSocket): void {
+  Object.defineProperty(socket, 'remoteAddress', { value: acceptedFrom.getStore() || socket.remoteAddress });
 }
 
 /** Makes the response that is on its way on a connection the last one. */
