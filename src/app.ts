@@ -1,25 +1,19 @@
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import type { OpenedConsole, VaultServices } from '../console/open.ts';
-import { Authentication } from './accounts/authentication.ts';
-import { AlteredRows } from './audit/altered-rows.ts';
-import { listVerifications } from './audit/verification-store.ts';
 import { createBackground, type Leases } from './background.ts';
-import { Captures } from './captures/captures.ts';
 import type { Core, RunningService } from './cli/context.ts';
 import type { Config } from './config.ts';
 import { type Clocks, type OpenCore, openCore } from './core.ts';
 import { mayDumpCore } from './crypto/core-dumps.ts';
-import { ApiDoor } from './http/api-door.ts';
-import { ConnectionLimit, exemptAddresses } from './http/connection-limit.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { ENDPOINTS } from './http/endpoints.ts';
-import { Listeners } from './http/listeners.ts';
+import { assertUnused, Listeners } from './http/listeners.ts';
 import { describeError, type Log } from './http/log.ts';
-import { Metrics } from './http/metrics.ts';
-import { notificationRoutes } from './http/notifications.ts';
-import { metricsRoute, operationalRoutes } from './http/operational-endpoints.ts';
+import { mergeMetrics } from './http/merged-metrics.ts';
+import { metricsRoute } from './http/operational-endpoints.ts';
 import { createBucketMemory } from './http/rate-limit.ts';
-import { addPublicRoutes, addRoutes, createBaseServer, type ServerOptions } from './http/server.ts';
+import { addPublicRoutes, addRoutes, createBaseServer, type HttpServer, type ServerOptions } from './http/server.ts';
 import {
   caFilePath,
   findCertificateExpiry,
@@ -29,24 +23,27 @@ import {
   type TlsOptions,
   tlsOptions,
 } from './http/tls.ts';
-import type { Clock } from './kernel/clock.ts';
-import { ENVIRONMENTS, type Environment } from './kernel/environment.ts';
-import { countInDoubt } from './payments/payment-queries.ts';
-import { createPaymentServices } from './payments/payment-services.ts';
-import { Placeholders } from './placeholders/placeholders.ts';
-import { PayloadProxy } from './proxy/payload-proxy.ts';
+import { type Clock, HOUR } from './kernel/clock.ts';
+import type { Environment } from './kernel/environment.ts';
+import { createApiServers, createConnectionLimit, createNode, type Node } from './node.ts';
 import { Lease } from './storage/lease.ts';
 import { waitForDatabase } from './storage/wait-for-database.ts';
-import { Vault } from './vault/vault.ts';
 import { VERSION } from './version.ts';
+import type { SharedTls } from './worker.ts';
+import { Workers, type WorkersOptions } from './workers.ts';
 
 const ID_BYTES = 16;
+const TICKET_KEY_BYTES = 48;
+const CERTIFICATE_RELOAD_MS = 12 * HOUR;
 
 /** The parts of a service besides its configuration. */
 interface ServiceParts {
   /** Opens the console; without it the vault serves its interface alone. */
   readonly openConsole?: ((vault: Core) => OpenedConsole) | undefined;
+  /** Replaces the endpoints of the product, in the main thread only. */
   readonly endpoints?: readonly Endpoint[];
+  /** Starts a request thread; a test keeps the threads in order to end them. */
+  readonly newThread?: WorkersOptions['newThread'];
 }
 
 interface StartedService extends RunningService {
@@ -61,14 +58,23 @@ export async function startService(
   parts: ServiceParts = {},
 ): Promise<StartedService> {
   const onRetry = (error: unknown): void => log.error('database unavailable, retrying', describeError(error));
-  const core = await waitForDatabase(() => openCore(config, clocks), { clock: clocks.monotonic, onRetry });
+  const own = shareConnections(config);
+  const core = await waitForDatabase(() => openCore(own, clocks), { clock: clocks.monotonic, onRetry });
   try {
-    return await runService(core, clocks, config, log, parts);
+    return await runService(core, clocks, own, log, parts);
   } catch (error) {
     // An open server would keep the process running.
     await core.close();
     throw error;
   }
+}
+
+/** Divides the connections to PostgreSQL among the main thread and the request threads. */
+function shareConnections(config: Config): Config {
+  const { database, workers } = config;
+  if (database.kind === 'sqlite' || workers === 1) return config;
+  const share = (connections: number): number => Math.max(1, Math.floor(connections / (workers + 1)));
+  return { ...config, database: { ...database, writers: share(database.writers), readers: share(database.readers) } };
 }
 
 /** Starts a service over an open vault. */
@@ -77,33 +83,44 @@ async function runService(
   clocks: Clocks,
   config: Config,
   log: Log,
-  { openConsole, endpoints = ENDPOINTS }: ServiceParts,
+  { openConsole, endpoints = ENDPOINTS, newThread = startThread }: ServiceParts,
 ): Promise<StartedService> {
-  const { opened, clock } = core;
   const webConsole = openConsole?.(core);
   const state = { draining: false };
-  const isReady = async (): Promise<boolean> => !state.draining && (await core.database.isAlive());
-  const services = createServices(core, log, isReady);
-  const coreDumps = mayDumpCore();
-  if (coreDumps === true) log.warn('core dumps allowed');
-  const serviceInfo = buildServiceInfo(config, clock(), opened.isShared, coreDumps, () => listeners.ports);
-  const parts = { core, clocks, config, log };
-  const apps = await createServers({ ...parts, services, endpoints, webConsole, serviceInfo, isReady });
-  const background = await createBackground({ ...parts, console: webConsole, ...services });
-  const notRenewed = (error: unknown): void => log.error('certificate reload failed', describeError(error));
-  const newLimit = (listener: string) => createConnectionLimit(listener, config, clock, log, services.metrics);
-  const listeners = new Listeners(apps, newLimit, () => loadTlsOptions(config, clock), notRenewed);
+  const bucketMemory = createBucketMemory(core.random);
+  const tls = await loadTlsOptions(config, core.clock);
+  const workers =
+    config.workers === 1 ? undefined : createWorkers({ core, clocks, config, log, bucketMemory, newThread }, tls);
+  const isReady = async (): Promise<boolean> =>
+    !state.draining && workers?.isServing !== false && (await core.database.isAlive());
+  const leases = createLeases(core);
+  const parts = { core, clocks, config, log, endpoints, bucketMemory, isReady };
+  const node = createNode({ ...parts, holdsPaymentsLease: leases.holdsLease('payments'), hasVaultMetrics: true });
+  const ports = (): Ports => ({ ...workers?.ports, ...listeners.ports }) as Ports;
+  const serviceInfo = buildServiceInfo(core, config, log, ports);
+  const apps: Readonly<Record<string, HttpServer>> = {
+    ...(workers === undefined && createApiServers(parts, node)),
+    console: await createConsoleServer({ ...parts, node, webConsole, serviceInfo, workers }),
+  };
+  const onTimeTrusted = (time: number): void => workers?.trustTime(time);
+  const background = await createBackground({ ...parts, ...node, leases, console: webConsole, onTimeTrusted });
+  const listeners = new Listeners(apps, (listener) => createConnectionLimit(parts, node, listener));
+  const renewal = renewCertificate({ core, config, log, listeners, workers });
   const stop = async (): Promise<void> => {
     state.draining = true;
-    await listeners.close(config.drainMs);
+    clearInterval(renewal);
+    await Promise.all([listeners.close(config.drainMs), workers?.stop()]);
     await background.stop();
     await core.close();
     log.info('stopped', {});
   };
   // A process that cannot write is of no use; its supervisor starts a new one.
-  opened.onBroken(crash);
+  core.opened.onBroken(crash);
   try {
-    await listeners.listen(config.ports, config.hosts);
+    const { production, sandbox } = config.ports;
+    if (workers !== undefined) await assertUnused([production, sandbox], config.hosts);
+    await workers?.start({ production, sandbox });
+    await listeners.listen(config.ports, { hosts: config.hosts, tls });
   } catch (error) {
     await stop();
     throw error;
@@ -111,8 +128,16 @@ async function runService(
   await background.start();
   log.info('started', {});
   const caFile = config.tlsFiles === undefined ? caFilePath(tlsFolder(config)) : undefined;
-  const { ports, addresses } = listeners;
-  return { core, ports, addresses, caFile, console: webConsole, firstOperator: webConsole?.firstOperator, stop };
+  const { addresses } = listeners;
+  return {
+    core,
+    ports: ports(),
+    addresses,
+    caFile,
+    console: webConsole,
+    firstOperator: webConsole?.firstOperator,
+    stop,
+  };
 }
 
 /** Ends the process with the error, whatever awaits it. */
@@ -122,60 +147,61 @@ function crash(error: Error): void {
   });
 }
 
-const createConnectionLimit = (
-  listener: string,
-  config: Config,
-  clock: Clock,
-  log: Log,
-  metrics: Metrics,
-): ConnectionLimit =>
-  new ConnectionLimit({
-    perAddress: config.connectionsPerAddress,
-    isExempt: exemptAddresses(config.trustedProxies),
-    clock,
-    onRefused: () => metrics.countRefusedConnection(listener),
-    onReport: (address, count) => log.warn('connections refused', { listener, address, count }),
-  });
+interface WorkerParts {
+  readonly core: OpenCore;
+  readonly clocks: Clocks;
+  readonly config: Config;
+  readonly log: Log;
+  readonly bucketMemory: SharedArrayBuffer;
+  readonly newThread: WorkersOptions['newThread'];
+}
 
-/** Builds the use cases, and the metrics that observe them. */
-function createServices(core: OpenCore, log: Log, isReady: () => Promise<boolean>) {
-  const { database, time, configurations } = core;
-  const leases = createLeases(core);
-  const vault = new Vault(core);
-  const captures = new Captures({
-    ...core,
-    vault,
-    onResealError: (error, { account }) => log.error('sad not sealed again', { ...describeError(error), account }),
-  });
-  const placeholders = new Placeholders({ vault, captures });
-  const proxy = new PayloadProxy({ ...core, placeholders });
-  const authentications = ENVIRONMENTS.map((environment) => new Authentication({ ...core, environment }));
-  const alteredRows = new AlteredRows(core);
-  const metrics = new Metrics({
-    countWaitingWrites: () => database.queuedUnits,
-    isReady,
-    isTimeTrusted: () => time.read().distrust === undefined,
-    listCertificateExpiries: () => configurations.listCertificateExpiries(),
-    countInDoubtPayments: () => countInDoubt(database),
-    listVerifications: () => listVerifications(database, core.journalKey),
-    countAlteredRows: () => alteredRows.countByTable(),
-    countMissingSadKeys: () => captures.countMissingSadKeys(),
-  });
-  core.onHostRefused(({ account, environment }, processor) => {
-    metrics.countRefusedHost(environment, processor);
-    log.error('processor host refused', { account, reason: processor });
-  });
-  const paymentParts = createPaymentServices({
-    ...core,
-    vault,
-    placeholders,
-    holdsLease: leases.holdsLease('payments'),
-    onOutcome: metrics.countOperation.bind(metrics),
-    failed: (task, error) => log.error('payment recovery failed', { ...describeError(error), task }),
-    onRecoveryError: (error, { tenant, id }) =>
-      log.error('payment deferred', { ...describeError(error), account: tenant.account, payment: id }),
-  });
-  return { vault, captures, proxy, ...paymentParts, leases, authentications, alteredRows, metrics };
+const startThread: WorkersOptions['newThread'] = (data, transferList) =>
+  new Worker(new URL('./worker.ts', import.meta.url), { workerData: data, transferList });
+
+/** Prepares the request threads. */
+function createWorkers({ core, clocks, config, log, bucketMemory, newThread }: WorkerParts, tls: TlsOptions): Workers {
+  const { root, time, opened } = core;
+  return new Workers(
+    {
+      count: config.workers,
+      log,
+      timers: time,
+      clock: clocks.monotonic,
+      newThread,
+      newData: () => {
+        const trustedTime = time.trustedNow();
+        return { config, root, writerPort: opened.connectWriter(), bucketMemory, trustedTime };
+      },
+      onFailing: crash,
+    },
+    withTicketKeys(core, tls),
+  );
+}
+
+/** New keys with each certificate: who gets hold of one learns the sessions of hours, not of years. */
+const withTicketKeys = ({ random }: OpenCore, tls: TlsOptions): SharedTls => ({
+  ...tls,
+  ticketKeys: random.bytes(TICKET_KEY_BYTES),
+});
+
+interface RenewalParts {
+  readonly core: OpenCore;
+  readonly config: Config;
+  readonly log: Log;
+  readonly listeners: Listeners<string>;
+  readonly workers: Workers | undefined;
+}
+
+/** Reads the certificate periodically, because it may have been renewed. */
+function renewCertificate({ core, config, log, listeners, workers }: RenewalParts): NodeJS.Timeout {
+  const renew = async (): Promise<void> => {
+    const tls = await loadTlsOptions(config, core.clock);
+    listeners.setCertificate(tls);
+    workers?.setCertificate(withTicketKeys(core, tls));
+  };
+  const onError = (error: unknown): void => log.error('certificate reload failed', describeError(error));
+  return setInterval(() => renew().catch(onError), CERTIFICATE_RELOAD_MS).unref();
 }
 
 /** Leases of the work that one node does for all. Over SQLite, a service is always that node. */
@@ -195,70 +221,59 @@ function createLeases({ database, opened, time, random }: OpenCore): Leases {
   };
 }
 
-interface ServerParts {
+interface ConsoleParts {
   readonly core: OpenCore;
-  readonly clocks: Clocks;
   readonly config: Config;
-  readonly log: Log;
-  readonly services: ReturnType<typeof createServices>;
-  readonly endpoints: readonly Endpoint[];
+  readonly node: Node;
   readonly webConsole: OpenedConsole | undefined;
   readonly serviceInfo: VaultServices['serviceInfo'];
-  readonly isReady: () => Promise<boolean>;
+  readonly workers: Workers | undefined;
 }
 
-/** Builds the servers of both environments and of the console, with all their routes. */
-async function createServers(parts: ServerParts) {
-  const { core, clocks, config, log, services, endpoints, webConsole, serviceInfo, isReady } = parts;
-  const { database, clock, time, random, accounts, transactions, usage } = core;
-  const { vault, captures, payments, proxy, metrics } = services;
-  const stopwatch = clocks.stopwatch ?? clocks.monotonic;
-  const buckets = { memory: createBucketMemory(random), clock: stopwatch };
-  const shared = { stopwatch, random, log, metrics, usage, trustedProxies: config.trustedProxies };
-  const distrust = () => time.read().distrust;
-  const operational = operationalRoutes(endpoints, { isReady, distrust }, VERSION);
-  const serviceOf = (environment: Environment) => {
-    const authentication = services.authentications[ENVIRONMENTS.indexOf(environment)] as Authentication;
-    const options = { ...shared, listener: environment };
-    const door = new ApiDoor({ authentication, transactions, clock, environment, rates: config.rates, buckets });
-    const app = createBaseServer(options);
-    const useCases = { database, accounts, vault, captures, payments, proxy };
-    addRoutes(app, endpoints, { ...options, clock, transactions, door, services: useCases });
-    addPublicRoutes(app, [...operational, ...notificationRoutes(environment, services.notifications)], options);
-    return app;
-  };
+/** Builds the server of the console, with the metrics of all threads. */
+async function createConsoleServer(parts: ConsoleParts): Promise<HttpServer> {
+  const { core, config, node, webConsole, serviceInfo, workers } = parts;
+  const { vault, captures, payments, proxy, metrics } = node;
+  // Separate from the memory of the threads, because only this one serves the console.
+  const buckets = { ...node.buckets, memory: createBucketMemory(core.random) };
   const vaultServices = { ...core, vault, captures, payments, proxy, serviceInfo };
   const limits = { consoleUrl: config.consoleUrl, attemptsPerMinute: config.rates.failedAuthentication, buckets };
   const served = await webConsole?.serve(vaultServices, limits);
-  const consoleOptions: ServerOptions = { ...shared, listener: 'console', ...(served && { headers: served.headers }) };
-  const apps = {
-    production: serviceOf('production'),
-    sandbox: serviceOf('sandbox'),
-    console: createBaseServer(consoleOptions),
+  const options: ServerOptions = {
+    ...node.reporting,
+    listener: 'console',
+    ...(served && { headers: served.headers }),
   };
-  if (served !== undefined)
-    addRoutes(apps.console, served.routes, { ...consoleOptions, clock, transactions, ...served });
-  const metricsOfService = metricsRoute(metrics, config.metricsAllow);
-  addPublicRoutes(apps.console, [...operational, metricsOfService, ...(served?.assets ?? [])], consoleOptions);
-  return apps;
+  const app = createBaseServer(options);
+  const { clock, transactions } = core;
+  if (served !== undefined) addRoutes(app, served.routes, { ...options, clock, transactions, ...served });
+  const { registry } = metrics;
+  const all = async (): Promise<string> =>
+    workers === undefined
+      ? registry.metrics()
+      : mergeMetrics(await registry.getMetricsAsJSON(), await workers.collectMetrics()).metrics();
+  const metricsOfService = metricsRoute({ contentType: registry.contentType, metrics: all }, config.metricsAllow);
+  addPublicRoutes(app, [...node.operational, metricsOfService, ...(served?.assets ?? [])], options);
+  return app;
 }
 
 type Ports = Readonly<Record<Environment | 'console', number>>;
 
 /** Facts about the service that the console shows; the addresses are known once it listens. */
 const buildServiceInfo = (
+  { clock, opened }: OpenCore,
   config: Config,
-  startedAt: number,
-  isShared: boolean,
-  coreDumps: boolean | undefined,
+  log: Log,
   ports: () => Ports,
 ): VaultServices['serviceInfo'] => {
   const { consoleUrl, tlsFiles } = config;
   const host = consoleUrl === undefined ? 'localhost' : new URL(consoleUrl).hostname;
+  const coreDumps = mayDumpCore();
+  if (coreDumps === true) log.warn('core dumps allowed');
   return {
     version: VERSION,
-    startedAt,
-    isShared,
+    startedAt: clock(),
+    isShared: opened.isShared,
     coreDumps,
     apiUrl: (environment) => `https://${host}:${ports()[environment]}`,
     caCertificate: () => (tlsFiles === undefined ? readCaCertificate(tlsFolder(config)) : undefined),

@@ -40,52 +40,93 @@ interface ConsoleTasks {
   flush(): Promise<void>;
 }
 
-interface BackgroundParts {
+interface ThreadParts {
   readonly core: OpenCore;
+  readonly log: Log;
+  readonly authentications: readonly Authentication[];
+}
+
+interface BackgroundParts extends ThreadParts {
   readonly clocks: Clocks;
   readonly config: Config;
-  readonly log: Log;
   readonly leases: Leases;
   readonly vault: Vault;
   readonly captures: Captures;
-  readonly authentications: readonly Authentication[];
   readonly alteredRows: AlteredRows;
   readonly metrics: Metrics;
   /** The periodic work of the console, if there is one. */
   readonly console: ConsoleTasks | undefined;
   /** Recovery of payments. */
   readonly scheduler: BackgroundTask;
+  /** Called with the time whenever time becomes trusted. */
+  onTimeTrusted(time: number): void;
 }
 
-/** The periodic work of a node. */
+/** Periodic work. */
 interface Background {
   start(): Promise<void>;
-  /** Stops all of it, and writes what this process still holds in memory. */
+  /** Stops all of it, and writes what this thread still holds in memory. */
   stop(): Promise<void>;
 }
 
-/** Builds the periodic work of a node. Time was compared once when this resolves. */
+type OnError = (task: string, error: unknown) => void;
+
+const logErrors =
+  (log: Log): OnError =>
+  (task, error) =>
+    log.error('task failed', { ...describeError(error), task });
+
+/** Builds the periodic work of a thread that serves requests: each thread has connections and counters of its own. */
+export function createThreadBackground(
+  { core, log, authentications }: ThreadParts,
+  more: readonly PeriodicWork[] = [],
+) {
+  const { database, opened, time, usage } = core;
+  const onError = logErrors(log);
+  const flushUses = async (): Promise<void> => {
+    for (const authentication of authentications) await authentication.flushLastUses();
+  };
+  const work: PeriodicWork[] = [
+    { kind: 'key usage', run: flushUses },
+    { kind: 'statistics', run: () => usage.flush() },
+    ...more,
+    { kind: 'scrub', run: () => database.scrub() },
+  ];
+  const onRemoved = (): void => undefined;
+  const tasks: readonly BackgroundTask[] = [
+    opened.maintenance(time, onError),
+    new PeriodicTask({ every: SWEEP_INTERVAL_MS, sweeps: [], work, time, onRemoved, onError }),
+  ];
+  return {
+    start: (): void => {
+      for (const task of tasks) task.start();
+    },
+    stop: async (): Promise<void> => {
+      for (const task of tasks) await task.stop();
+      await flushUses().catch((error: unknown) => log.error('key usage not saved', describeError(error)));
+      await usage.flush().catch((error: unknown) => log.error('usage not saved', describeError(error)));
+    },
+  };
+}
+
+/** Builds the periodic work of the main thread. Time was compared once when this resolves. */
 export async function createBackground(parts: BackgroundParts): Promise<Background> {
   const { core, log, leases, metrics } = parts;
-  const { opened, time, usage } = core;
-  const onError = (task: string, error: unknown): void => log.error('task failed', { ...describeError(error), task });
+  const { time } = core;
+  const onError = logErrors(log);
   const onRemoved = (kind: string, count: number): void => metrics.countSwept(kind, count);
   const sweeps = createSweeps(parts);
   const timeWatch = await startTimeWatch(parts, sweeps, onError);
   const { headRecorder, verification } = createAuditTasks(parts);
   const reportMissingSadKeys = createMissingKeyReport(parts);
-  const flushUses = async (): Promise<void> => {
-    for (const authentication of parts.authentications) await authentication.flushLastUses();
-  };
   const each = (every: number, work: readonly PeriodicWork[]): PeriodicTask =>
     new PeriodicTask({ every, sweeps: [], work, time, onRemoved, onError });
   const singleNodeTasks = createSingleNodeTasks(parts, reportMissingSadKeys);
   const holdsLease = leases.holdsLease('sweeper');
+  const ofThread = createThreadBackground(parts, parts.console?.tasks);
   const tasks: readonly BackgroundTask[] = [
-    opened.maintenance(time, onError),
     timeWatch,
     new PeriodicTask({ every: SWEEP_INTERVAL_MS, sweeps, work: singleNodeTasks, time, holdsLease, onRemoved, onError }),
-    each(SWEEP_INTERVAL_MS, listChores(parts, flushUses)),
     each(LIMITS.headNotesEveryMs, [{ kind: 'audit heads', run: () => headRecorder.record() }]),
     each(VERIFICATION_CHECK_MS, [{ kind: 'verification', run: () => verification.run() }]),
     parts.scheduler,
@@ -93,6 +134,7 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
   return {
     start: async () => {
       await reportMissingSadKeys().catch((error: unknown) => onError('missing sad keys', error));
+      ofThread.start();
       for (const round of tasks) round.start();
     },
     stop: async () => {
@@ -100,21 +142,12 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
       for (const round of tasks) await round.stop();
       const logError = (event: string) => (error: unknown) => log.error(event, describeError(error));
       await leases.release(logError('lease release failed'));
-      await flushUses().catch(logError('key usage not saved'));
-      await usage.flush().catch(logError('usage not saved'));
+      await ofThread.stop();
       await parts.console?.flush().catch(logError('throttled events not saved'));
       await headRecorder.record().catch(logError('audit heads not written'));
     },
   };
 }
-
-/** Work of each node beside the sweeps. */
-const listChores = ({ core, console }: BackgroundParts, flushUses: () => Promise<void>): PeriodicWork[] => [
-  { kind: 'key usage', run: flushUses },
-  { kind: 'statistics', run: () => core.usage.flush() },
-  ...(console?.tasks ?? []),
-  { kind: 'scrub', run: () => core.database.scrub() },
-];
 
 /** Builds what records the heads of the audit log, and what verifies the log. */
 function createAuditTasks({ core, config, log, leases }: BackgroundParts) {
@@ -164,9 +197,9 @@ function createSweeps({ core, console, log, captures, vault }: BackgroundParts):
 
 /** Compares time once and then periodically, and logs whenever it becomes trusted or untrusted. */
 async function startTimeWatch(
-  { core, clocks, log }: BackgroundParts,
+  { core, clocks, log, onTimeTrusted }: BackgroundParts,
   sweeps: readonly Sweep[],
-  onError: (task: string, error: unknown) => void,
+  onError: OnError,
 ): Promise<TimeWatch> {
   const { database, opened, time, clockRecords } = core;
   const isDestructionDue = async (now: number): Promise<boolean> => {
@@ -187,6 +220,7 @@ async function startTimeWatch(
   await checkTime();
   time.onChange((reading) => {
     logTimeTrust(log, reading);
+    if (reading.distrust === undefined) onTimeTrusted(reading.time);
     void checkTime();
   });
   return timeWatch;

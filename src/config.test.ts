@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { describe, it } from 'node:test';
 import { type Config, ConfigError, parseConfig, SETTINGS } from './config.ts';
@@ -37,6 +38,7 @@ const DEFAULTS: Config = {
   tlsMaxVersion: 'TLSv1.3',
   logLevel: 'info',
   drainMs: 30_000,
+  workers: Math.min(Math.max(1, availableParallelism() - 1), 8),
 };
 
 describe('defaults', () => {
@@ -87,6 +89,7 @@ describe('settings', () => {
       CARDVAULT_TLS_MAX_VERSION: '1.2',
       CARDVAULT_LOG_LEVEL: 'debug',
       CARDVAULT_DRAIN_SECONDS: '5',
+      CARDVAULT_WORKERS: '1',
     });
     assert.deepEqual(config, {
       dataDirectory: '/var/lib/cardvault',
@@ -111,6 +114,7 @@ describe('settings', () => {
       tlsMaxVersion: 'TLSv1.2',
       logLevel: 'debug',
       drainMs: 5000,
+      workers: 1,
     });
   });
 
@@ -186,6 +190,7 @@ describe('settings', () => {
       ],
       ['CARDVAULT_OPERATOR', 'x'.repeat(101), ' ana', 'ana ', 'a\u200bna', 'ana\n', 'ﬁona', 'card 4111 1111 1111 1111'],
       ['CARDVAULT_DRAIN_SECONDS', '601', '1.5', '30s', '-1'],
+      ['CARDVAULT_WORKERS', '0', '9', '1.5', 'all'],
       ['CARDVAULT_RATE_LIMIT_PER_KEY', '1000001', '-1', 'off'],
       ['CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION', '1000001', 'none'],
       ['CARDVAULT_CONNECTIONS_PER_ADDRESS', '20001', '-1', 'off'],

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { parseCidr } from './accounts/allow-list.ts';
 import type { Host } from './http/listeners.ts';
@@ -38,6 +39,8 @@ export interface Config {
   readonly tlsMaxVersion: 'TLSv1.2' | 'TLSv1.3';
   readonly logLevel: LogLevel;
   readonly drainMs: number;
+  /** Threads that serve the API; 1: the main thread. */
+  readonly workers: number;
 }
 
 /** A setting with the parser of its variable. The parser throws an Error that states the expected format. */
@@ -96,6 +99,17 @@ function parseOperatorName(text: string): string {
     expected(`1 to ${LIMITS.operatorNameCharacters} characters, without spaces around them`);
   assertUnambiguous(text, 'CARDVAULT_OPERATOR');
   return text;
+}
+
+/** The systems that distribute the connections to one port among several threads. */
+const canSharePorts = process.platform === 'linux' || process.platform === 'freebsd';
+
+function parseWorkers(text: string): number {
+  if (text !== '') {
+    const workers = parseInteger(text, 1, LIMITS.requestWorkers);
+    return workers === 1 || canSharePorts ? workers : expected('1: on this system several threads cannot share a port');
+  }
+  return canSharePorts ? Math.min(Math.max(1, availableParallelism() - 1), LIMITS.requestWorkers) : 1;
 }
 
 /** A number of 32 bits, or a name that `groupadd` accepts. */
@@ -202,6 +216,11 @@ export const SETTINGS = {
   CARDVAULT_DRAIN_SECONDS: setting('30', 'How long a stop waits for requests in progress', (text) =>
     parseInteger(text, 0, MAX_DRAIN_SECONDS),
   ),
+  CARDVAULT_WORKERS: setting(
+    '',
+    'Threads that serve the API; empty: one less than the cores, at least 1 and at most 8',
+    parseWorkers,
+  ),
 };
 
 type Settings = { readonly [K in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[K]['parse']> };
@@ -302,4 +321,5 @@ const configOf = (values: Settings): Config => ({
   tlsMaxVersion: `TLSv${values.CARDVAULT_TLS_MAX_VERSION}`,
   logLevel: values.CARDVAULT_LOG_LEVEL,
   drainMs: values.CARDVAULT_DRAIN_SECONDS * SECOND,
+  workers: values.CARDVAULT_WORKERS,
 });

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { MessagePort } from 'node:worker_threads';
 import { Accounts } from './accounts/accounts.ts';
 import { ChangeControl } from './accounts/change-control.ts';
 import { Usage } from './accounts/usage.ts';
@@ -42,6 +43,8 @@ const KEY_ENVIRONMENTS: readonly KeyEnvironment[] = ['service', ...ENVIRONMENTS]
 const JOURNAL_KEY: KeyOwner = { account: '', environment: 'service', purpose: 'journal' };
 
 export interface OpenCore extends Core {
+  /** The root key, for the threads that open the same vault. */
+  readonly root: KeyObject;
   readonly database: Driver;
   readonly opened: OpenedDatabase;
   readonly processors: Processors;
@@ -85,6 +88,26 @@ export async function openCore(config: Config, clocks: Clocks, { createIfMissing
   }
 }
 
+/** The part of the vault that the main thread has opened. */
+export interface OpenedByMain {
+  readonly root: KeyObject;
+  /** SQLite: a port to the writer thread. */
+  readonly writerPort: MessagePort | undefined;
+}
+
+/** Opens the vault once more, for a thread that serves requests: database connections, keys and caches of its own. */
+export async function joinCore(config: Config, clocks: Clocks, { root, writerPort }: OpenedByMain): Promise<OpenCore> {
+  const random = systemRandom();
+  const opened = openDatabase(config.database, clocks.clock, random, writerPort);
+  try {
+    await opened.connect();
+    return await buildCore(config, clocks, { opened, random, root, isNew: false });
+  } catch (error) {
+    await opened.database.close();
+    throw error;
+  }
+}
+
 /** Returns true for a database without a vault. */
 async function prepareDatabase(opened: OpenedDatabase, createIfMissing: boolean): Promise<boolean> {
   const { database, clock } = opened;
@@ -122,7 +145,7 @@ async function buildCore(
   const clockRecords = await ClockRecordStore.open(database, keyring);
   const known = await clockRecords.list();
   time.begin(known.trusted?.at, findKnownJump(known));
-  const parts = { opened, database, keyring, clock, time, clockRecords, journalKey, random };
+  const parts = { opened, database, root, keyring, clock, time, clockRecords, journalKey, random };
   const idempotency = new IdempotencyKeys(parts);
   const usage = new Usage(parts);
   const accounts = new Accounts(parts);

@@ -1,23 +1,15 @@
 import { existsSync, writeSync } from 'node:fs';
-import { uptime } from 'node:os';
 import { join } from 'node:path';
 import { isatty } from 'node:tty';
 import { runCommandLine } from './cli/command-line.ts';
 import { UsageError } from './cli/output.ts';
+import { clockOf, clocksOf, wallClock } from './clocks.ts';
 import { type Config, parseConfig } from './config.ts';
-import { type Clocks, openCore, unlockJournal } from './core.ts';
+import { openCore, unlockJournal } from './core.ts';
 import { systemRandom } from './crypto/random.ts';
 import { describeError, openLog } from './http/log.ts';
-import { type Clock, type MonotonicClock, SECOND } from './kernel/clock.ts';
 import { openDatabase } from './storage/open.ts';
 import { assertNoInterruptedRestore } from './storage/sqlite/restore.ts';
-
-const wallClock = (): number => Date.now();
-/** The wall clock as it was at the start, advanced by a monotonic one. */
-const steadyClock = (): number => performance.timeOrigin + performance.now();
-
-/** On Linux the time since the boot: unlike `performance.now` it advances while the machine is suspended. */
-const monotonicClock: MonotonicClock = process.platform === 'linux' ? () => uptime() * SECOND : () => performance.now();
 
 /** Read once, on first use: help and version need none. */
 let cachedConfig: Config | undefined;
@@ -28,15 +20,6 @@ const configuration = (): Config => {
 
 const configurationFor = (file: string | undefined): Config =>
   file === undefined ? configuration() : { ...configuration(), database: { kind: 'sqlite', file } };
-
-const clockOf = ({ database }: Config): Clock =>
-  database.kind === 'postgres' && database.clock === 'database' ? steadyClock : wallClock;
-
-const clocksOf = (config: Config): Clocks => ({
-  clock: clockOf(config),
-  monotonic: monotonicClock,
-  stopwatch: () => performance.now(),
-});
 
 const WRITE_RETRY_MS = 5;
 

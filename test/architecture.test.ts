@@ -30,7 +30,11 @@ const PLACES = [
   'console/open.ts',
   'src/config.ts',
   'src/core.ts',
+  'src/clocks.ts',
   'src/background.ts',
+  'src/node.ts',
+  'src/worker.ts',
+  'src/workers.ts',
   'src/app.ts',
   'src/main.ts',
 ] as const;
@@ -151,10 +155,10 @@ const ROOT = join(import.meta.dirname, '..');
 
 /** Calls that only one place may contain, and their replacement. */
 const BANNED: readonly { pattern: RegExp; home: string; instead: string }[] = [
-  { pattern: /\bDate\.now\b/, home: 'src/main.ts', instead: 'the clock that is passed in' },
+  { pattern: /\bDate\.now\b/, home: 'src/clocks.ts', instead: 'the clock that is passed in' },
   { pattern: /\bnew Date\(\s*\)/, home: '', instead: 'the clock that is passed in' },
   { pattern: /(?<!new )\bDate\(/, home: '', instead: 'the clock that is passed in' },
-  { pattern: /\bperformance\.now\b/, home: 'src/main.ts', instead: 'the clock that is passed in' },
+  { pattern: /\bperformance\.now\b/, home: 'src/clocks.ts', instead: 'the clock that is passed in' },
   { pattern: /\bMath\.random\b/, home: '', instead: 'the Random that is passed in' },
   {
     pattern: /\b(randomBytes|randomInt|randomUUID|randomFillSync|getRandomValues)\b/,

@@ -64,8 +64,7 @@ describe('docs/operations.md', () => {
   });
 
   test('has every metric, and none that does not exist', () => {
-    const { registry } = new Metrics({
-      countWaitingWrites: () => 0,
+    const { registry } = new Metrics(() => 0, {
       isReady: async () => true,
       isTimeTrusted: () => true,
       listCertificateExpiries: async () => [],

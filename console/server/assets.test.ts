@@ -23,8 +23,7 @@ describe('assets', () => {
 
   const serving = (assets: Assets | undefined) => {
     const log = openLog('error', () => Date.now(), { write: () => undefined });
-    const metrics = new Metrics({
-      countWaitingWrites: () => 0,
+    const metrics = new Metrics(() => 0, {
       isReady: async () => true,
       isTimeTrusted: () => true,
       listCertificateExpiries: async () => [],

@@ -43,9 +43,9 @@ describe('connections of one address at a listener', () => {
       limits.push(limit);
       return limit;
     };
-    const tls = async () => tlsOptions(await loadOrCreateLocalIdentity(join(folder, 'tls'), now), 'TLSv1.3');
-    listeners = new Listeners({ first: app(), second: app() }, newLimit, tls, (error) => assert.fail(String(error)));
-    await listeners.listen({ first: 0, second: 0 }, [{ address: '127.0.0.1', mayBeMissing: false }]);
+    const tls = tlsOptions(await loadOrCreateLocalIdentity(join(folder, 'tls'), now), 'TLSv1.3');
+    listeners = new Listeners({ first: app(), second: app() }, newLimit);
+    await listeners.listen({ first: 0, second: 0 }, { hosts: [{ address: '127.0.0.1', mayBeMissing: false }], tls });
   });
   after(async () => {
     await listeners.close(0);

@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { createServer, type Server, type ServerOptions } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, createServer as createConnectionServer, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
-import { HOUR, MINUTE, SECOND } from '../kernel/clock.ts';
+import { MINUTE, SECOND } from '../kernel/clock.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
@@ -39,6 +39,19 @@ export interface Host {
   readonly mayBeMissing: boolean;
 }
 
+interface ListenAddress {
+  readonly port: number;
+  readonly host: string;
+  readonly reusePort: boolean;
+}
+
+interface ListenOptions {
+  readonly hosts: readonly Host[];
+  readonly tls: ServerOptions;
+  /** True when several threads listen on the same ports, and the system distributes the connections. */
+  readonly reusePort?: boolean;
+}
+
 /** One TLS listener on all its addresses; a stop completes the requests in progress. */
 class Listener {
   readonly #app: FastifyInstance;
@@ -60,11 +73,12 @@ class Listener {
     return this.#servers.map((server) => (server.address() as AddressInfo).address);
   }
 
-  async listen(port: number, hosts: readonly Host[], tls: ServerOptions): Promise<void> {
+  async listen(port: number, { hosts, tls, reusePort = false }: ListenOptions): Promise<void> {
     await this.#app.ready();
     for (const host of hosts) {
       // With port 0 the first address picks one and the others follow.
-      const server = await this.#open(this.port === 0 ? port : this.port, host, tls);
+      const address = { port: this.port === 0 ? port : this.port, host: host.address, reusePort };
+      const server = await this.#open(address, host.mayBeMissing, tls);
       if (server !== undefined) this.#servers.push(server);
     }
     if (this.#servers.length === 0) throw new ListenError('none of the addresses to listen on exists on this machine');
@@ -95,7 +109,7 @@ class Listener {
     await this.#app.close();
   }
 
-  #open(port: number, host: Host, tls: ServerOptions): Promise<Server | undefined> {
+  #open(address: ListenAddress, mayBeMissing: boolean, tls: ServerOptions): Promise<Server | undefined> {
     const options = { ...tls, ...TIMEOUTS, maxHeaderSize: LIMITS.headerBytes, requireHostHeader: false };
     const routing = this.#app.routing as RequestListener;
     const serve: RequestListener = (request, response) => {
@@ -122,11 +136,10 @@ class Listener {
     server.on('tlsClientError', (_error, socket) => socket.destroy());
     return new Promise((resolve, reject) => {
       server.once('error', (error: NodeJS.ErrnoException) => {
-        const missing = error.code === 'EADDRNOTAVAIL' || error.code === 'EAFNOSUPPORT';
-        if (missing && host.mayBeMissing) resolve(undefined);
-        else reject(new ListenError(`cannot listen on ${host.address} port ${port}: ${describeListenError(error)}`));
+        if (isMissing(error) && mayBeMissing) resolve(undefined);
+        else reject(toListenError(error, address));
       });
-      server.listen(port, host.address, () => resolve(server));
+      server.listen(address, () => resolve(server));
     });
   }
 }
@@ -198,31 +211,43 @@ const MALFORMED_RESPONSE = [
   MALFORMED_BODY,
 ].join('\r\n');
 
+const isMissing = ({ code }: NodeJS.ErrnoException): boolean => code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT';
+
+const toListenError = (
+  error: NodeJS.ErrnoException,
+  { host, port }: Pick<ListenAddress, 'host' | 'port'>,
+): ListenError => new ListenError(`cannot listen on ${host} port ${port}: ${describeListenError(error)}`);
+
 function describeListenError({ code }: NodeJS.ErrnoException): string {
   if (code === 'EADDRINUSE') return 'EADDRINUSE, another process has it; the CARDVAULT_…_PORT settings choose another';
   if (code === 'EADDRNOTAVAIL') return 'EADDRNOTAVAIL, this machine has no such address; see CARDVAULT_HOST';
   return code ?? 'unknown';
 }
 
-const CERTIFICATE_RELOAD_MS = 12 * HOUR;
+/**
+ * Throws when another process listens on one of these ports. Ports that are shared by threads would be shared with it
+ * too, when it belongs to the same user, and it would get a part of the connections.
+ */
+export async function assertUnused(ports: readonly number[], hosts: readonly Host[]): Promise<void> {
+  for (const port of ports.filter((each) => each !== 0))
+    for (const { address: host } of hosts) {
+      const probe = createConnectionServer();
+      await new Promise<void>((resolve, reject) => {
+        probe.once('error', (error: NodeJS.ErrnoException) =>
+          isMissing(error) ? resolve() : reject(toListenError(error, { host, port })),
+        );
+        probe.listen({ port, host, exclusive: true }, () => probe.close(() => resolve()));
+      });
+    }
+}
 
-/** All listeners of the service, with one certificate, which is read periodically because it may have been renewed. */
+/** Several listeners with one certificate. */
 export class Listeners<Name extends string> {
   readonly #listeners: ReadonlyMap<Name, Listener>;
-  readonly #tls: () => Promise<ServerOptions>;
-  readonly #onReloadError: (error: unknown) => void;
-  #reloadTimer: NodeJS.Timeout | undefined;
 
-  constructor(
-    apps: Readonly<Record<Name, FastifyInstance>>,
-    newLimit: (name: string) => ConnectionLimit,
-    tls: () => Promise<ServerOptions>,
-    onReloadError: (error: unknown) => void,
-  ) {
+  constructor(apps: Readonly<Record<Name, FastifyInstance>>, newLimit: (name: string) => ConnectionLimit) {
     const names = Object.keys(apps) as Name[];
     this.#listeners = new Map(names.map((name) => [name, new Listener(apps[name], newLimit(name))]));
-    this.#tls = tls;
-    this.#onReloadError = onReloadError;
   }
 
   /** The port of each listener, 0 before it listens. */
@@ -234,20 +259,16 @@ export class Listeners<Name extends string> {
     return [...this.#listeners.values()][0]?.addresses ?? [];
   }
 
-  async listen(ports: Readonly<Record<Name, number>>, hosts: readonly Host[]): Promise<void> {
-    const tls = await this.#tls();
-    for (const [name, listener] of this.#listeners) await listener.listen(ports[name], hosts, tls);
-    this.#reloadTimer = setInterval(() => this.#reloadCertificate().catch(this.#onReloadError), CERTIFICATE_RELOAD_MS);
-    this.#reloadTimer.unref();
+  async listen(ports: Readonly<Record<Name, number>>, options: ListenOptions): Promise<void> {
+    for (const [name, listener] of this.#listeners) await listener.listen(ports[name], options);
+  }
+
+  /** Uses another certificate for new connections. */
+  setCertificate(tls: ServerOptions): void {
+    for (const listener of this.#listeners.values()) listener.setCertificate(tls);
   }
 
   async close(drainMs: number): Promise<void> {
-    clearInterval(this.#reloadTimer);
     await Promise.all([...this.#listeners.values()].map((listener) => listener.close(drainMs)));
-  }
-
-  async #reloadCertificate(): Promise<void> {
-    const tls = await this.#tls();
-    for (const listener of this.#listeners.values()) listener.setCertificate(tls);
   }
 }

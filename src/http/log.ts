@@ -59,11 +59,26 @@ export interface Log {
   info(event: string, fields?: LogFields): void;
   warn(event: string, fields?: LogFields): void;
   error(event: string, fields?: LogFields): void;
+  /** Adds lines that the log of another thread has written. */
+  append(lines: string): void;
   flush(): void;
 }
 
-/** Where lines are written: standard error, or a writer of a test. */
-type LogTarget = { write(line: string): void };
+/** The receiver of the lines. */
+interface LogTarget {
+  write(lines: string): void;
+  /** True to write many lines at a time. */
+  readonly isBuffered?: boolean;
+}
+
+/** The reader of the log may have closed it, or its disk may be full: serving requests has priority over lines. */
+const STANDARD_ERROR: LogTarget = {
+  write: (lines) => {
+    if (process.stderr.listenerCount('error') === 0) process.stderr.on('error', () => undefined);
+    process.stderr.write(lines, () => undefined);
+  },
+  isBuffered: true,
+};
 
 /** Number of lines that are written immediately, and milliseconds after which fewer are written. */
 const FLUSH_LINES = 256;
@@ -81,12 +96,17 @@ interface RequestLine {
  * request.
  */
 class LineBuffer {
+  readonly #target: LogTarget;
   #lines: (string | RequestLine)[] = [];
   #timer: NodeJS.Timeout | undefined;
 
+  constructor(target: LogTarget) {
+    this.#target = target;
+  }
+
   write(line: string | RequestLine): void {
     this.#lines.push(line);
-    if (this.#lines.length >= FLUSH_LINES) this.flush();
+    if (this.#target.isBuffered !== true || this.#lines.length >= FLUSH_LINES) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), FLUSH_DELAY_MS).unref();
   }
 
@@ -98,14 +118,12 @@ class LineBuffer {
     this.#lines = [];
     let text = '';
     for (const line of lines) text += typeof line === 'string' ? line : formatRequest(line);
-    // The reader of the log may have closed it, or its disk may be full: serving requests has priority over lines.
-    if (process.stderr.listenerCount('error') === 0) process.stderr.on('error', () => undefined);
-    process.stderr.write(text, () => undefined);
+    this.#target.write(text);
   }
 }
 
-export function openLog(level: LogLevel, clock: Clock, target?: LogTarget): Log {
-  const buffer = new LineBuffer();
+export function openLog(level: LogLevel, clock: Clock, target = STANDARD_ERROR): Log {
+  const buffer = new LineBuffer(target);
   const logger = pino(
     {
       level,
@@ -113,15 +131,14 @@ export function openLog(level: LogLevel, clock: Clock, target?: LogTarget): Log 
       timestamp: () => formatTime(clock()),
       formatters: { level: (label) => ({ level: label }) },
     },
-    target ?? buffer,
+    buffer,
   );
-  const writeRequest = (line: RequestLine): void =>
-    target === undefined ? buffer.write(line) : target.write(formatRequest(line));
   return {
-    request: logger.isLevelEnabled('info') ? (fields) => writeRequest({ time: clock(), fields }) : () => undefined,
+    request: logger.isLevelEnabled('info') ? (fields) => buffer.write({ time: clock(), fields }) : () => undefined,
     info: (event, fields = {}) => logger.info(pickAllowed(fields), event),
     warn: (event, fields = {}) => logger.warn(pickAllowed(fields), event),
     error: (event, fields = {}) => logger.error(pickAllowed(fields), event),
+    append: (lines) => buffer.write(lines),
     flush: () => buffer.flush(),
   };
 }

@@ -8,8 +8,7 @@ test('a gauge whose source fails has no value, and the others are served', async
     if (isAway) throw new Error('the database is away');
     return 3;
   };
-  const metrics = new Metrics({
-    countWaitingWrites: () => 1,
+  const metrics = new Metrics(() => 1, {
     isReady: async () => !isAway,
     isTimeTrusted: () => true,
     listCertificateExpiries: async () => [],

@@ -4,9 +4,8 @@ import type { StoredVerification } from '../audit/verification-store.ts';
 import type { CertificateExpiry } from '../proxy/proxy-configuration-store.ts';
 import { RequestDurations } from './request-durations.ts';
 
-/** Sources of the gauges. One that fails leaves its gauge without a value; the others are still served. */
-interface MetricSources {
-  readonly countWaitingWrites: () => number;
+/** Sources of the gauges of a vault. One that fails leaves its gauge without a value; the others are still served. */
+interface VaultSources {
   readonly isReady: () => Promise<boolean>;
   readonly isTimeTrusted: () => boolean;
   readonly listCertificateExpiries: () => Promise<readonly CertificateExpiry[]>;
@@ -30,7 +29,8 @@ export class Metrics {
   readonly #refusedConnections: Counter<'listener'>;
   readonly #refusedHosts: Counter<'environment' | 'processor'>;
 
-  constructor(sources: MetricSources) {
+  /** `vault`: absent in a thread that only serves requests. */
+  constructor(countWaitingWrites: () => number, vault?: VaultSources) {
     collectDefaultMetrics({ register: this.registry, prefix: 'cardvault_' });
     this.registry.registerMetric(this.#durations as unknown as Metric);
     this.#failures = this.#newCounter('cardvault_failures_total', 'Failed requests by failure code', [
@@ -55,9 +55,12 @@ export class Metrics {
       'Connections that were closed because their address had too many',
       ['listener'],
     );
-    addStateGauges(this.registry, sources);
-    addProtectionGauges(this.registry, sources);
-    addVerificationGauges(this.registry, sources);
+    const waitingHelp = 'Units of writes that wait for the next durable commit';
+    addGauge(this.registry, 'cardvault_waiting_writes', waitingHelp, [], async () => [[{}, countWaitingWrites()]]);
+    if (vault === undefined) return;
+    addStateGauges(this.registry, vault);
+    addProtectionGauges(this.registry, vault);
+    addVerificationGauges(this.registry, vault);
   }
 
   observeRequest(listener: string, method: string, route: string, status: number, milliseconds: number): void {
@@ -114,15 +117,8 @@ function addGauge(
   });
 }
 
-/** Adds gauges of queued writes, expiries and payments in doubt. */
-function addStateGauges(registry: Registry, sources: MetricSources): void {
-  addGauge(
-    registry,
-    'cardvault_waiting_writes',
-    'Units of writes that wait for the next durable commit',
-    [],
-    async () => [[{}, sources.countWaitingWrites()]],
-  );
+/** Adds gauges of expiries and payments in doubt. */
+function addStateGauges(registry: Registry, sources: VaultSources): void {
   const certificateLabels = ['account', 'environment', 'certificate'];
   const certificateHelp = 'When a certificate of an account’s proxy ends, Unix time';
   addGauge(registry, 'cardvault_proxy_certificate_end_seconds', certificateHelp, certificateLabels, async () =>
@@ -140,7 +136,7 @@ function addStateGauges(registry: Registry, sources: MetricSources): void {
 }
 
 /** Adds gauges of the safeguards of records: time, rows, keys. */
-function addProtectionGauges(registry: Registry, sources: MetricSources): void {
+function addProtectionGauges(registry: Registry, sources: VaultSources): void {
   const trustHelp = '1 while the clock agrees with the time that has passed; otherwise nothing expires or is deleted';
   addGauge(registry, 'cardvault_time_trusted', trustHelp, [], async () => [[{}, sources.isTimeTrusted() ? 1 : 0]]);
   const alteredHelp = 'Rows that were changed in the database itself, by table';
@@ -156,7 +152,7 @@ function addProtectionGauges(registry: Registry, sources: MetricSources): void {
 }
 
 /** Adds gauges of the verification of the audit log. */
-function addVerificationGauges(registry: Registry, sources: MetricSources): void {
+function addVerificationGauges(registry: Registry, sources: VaultSources): void {
   const verifications = (name: string, help: string, measure: (stored: StoredVerification) => number): void =>
     addGauge(registry, name, help, ['kind'], async () =>
       (await sources.listVerifications()).map((stored) => [{ kind: stored.kind }, measure(stored)]),

@@ -3,7 +3,6 @@ import { isAllowed } from '../accounts/allow-list.ts';
 import { Failure } from '../kernel/failure.ts';
 import { DISTRUST_TEXTS, type Distrust } from '../kernel/time-guard.ts';
 import type { Endpoint } from './endpoint.ts';
-import type { Metrics } from './metrics.ts';
 import { buildOpenApi } from './openapi.ts';
 import { REFERENCE_STYLE, renderReferencePage } from './reference-page.ts';
 import { type PublicRoute, sendInChunks } from './server.ts';
@@ -62,11 +61,17 @@ function listWarnings(health: Health): Warning[] {
   return [{ code: 'time_not_trusted', message }];
 }
 
+/** All metrics in the text format of Prometheus. */
+interface MetricsText {
+  readonly contentType: string;
+  metrics(): Promise<string>;
+}
+
 /** Prometheus reads here; there is a separate allow-list, because there is no key. */
-export const metricsRoute = (metrics: Metrics, allowed: readonly string[]): PublicRoute =>
+export const metricsRoute = (metrics: MetricsText, allowed: readonly string[]): PublicRoute =>
   toGetRoute('/metrics', async (request, reply) => {
     if (!isAllowed(allowed, request.ip)) throw new Failure('access_denied');
-    return reply.header('content-type', metrics.registry.contentType).send(await metrics.registry.metrics());
+    return reply.header('content-type', metrics.contentType).send(await metrics.metrics());
   });
 
 const toGetRoute = (path: string, handle: PublicRoute['handle']): PublicRoute => ({

@@ -40,8 +40,11 @@ export interface ServerOptions extends Reporting {
   readonly trustedProxies: readonly string[];
 }
 
+/** The server of a listener. */
+export type HttpServer = FastifyInstance;
+
 /** A server with what all listeners share: request ids, headers, failures in one shape, log and metrics. */
-export function createBaseServer(options: ServerOptions): FastifyInstance {
+export function createBaseServer(options: ServerOptions): HttpServer {
   const { trustedProxies } = options;
   const app = fastify({
     logger: false,

@@ -171,6 +171,8 @@ export const LIMITS = {
   rowsPerCommit: 2000,
   /** Writes that wait for the disk before new ones are rejected with 503. */
   queuedUnits: 20_000,
+  /** Threads of a process that serve the API. More would wait for the one that writes. */
+  requestWorkers: 8,
   /** Addresses whose failures are counted concurrently. */
   trackedAddresses: 100_000,
   /** Attempts of a unit that conflicts with others; each failed attempt is a success of another unit. */

@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { SadKeyStore } from '../crypto/sad-keys.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
@@ -33,6 +34,8 @@ export interface OpenedDatabase {
    * created the file.
    */
   connect(): Promise<boolean>;
+  /** SQLite: returns a port to the writer, for another thread that opens the database. */
+  connectWriter(): MessagePort | undefined;
   /** Calls the listener once when no later write can succeed in this process. */
   onBroken(listener: (error: Error) => void): void;
   /** Periodic tasks of a node that serves requests. */
@@ -44,10 +47,15 @@ export interface OpenedDatabase {
 
 const IDLE = { start: () => undefined, stop: () => Promise.resolve() };
 
-/** Opens no connection yet. */
-export function openDatabase(options: DatabaseOptions, clock: Clock, random: Random): OpenedDatabase {
+/** Opens no connection yet. `writerPort`: SQLite that another thread of this process has opened. */
+export function openDatabase(
+  options: DatabaseOptions,
+  clock: Clock,
+  random: Random,
+  writerPort?: MessagePort,
+): OpenedDatabase {
   if (options.kind === 'postgres') return openPostgres(options, clock, random);
-  const database = new SqliteDatabase(options.file);
+  const database = new SqliteDatabase(options.file, writerPort);
   return {
     database,
     clock,
@@ -55,6 +63,7 @@ export function openDatabase(options: DatabaseOptions, clock: Clock, random: Ran
     isShared: false,
     hasSharedClock: false,
     connect: () => Promise.resolve(true),
+    connectWriter: () => database.connectWriter(),
     onBroken: (listener) => database.onBroken(listener),
     maintenance: () => IDLE,
   };
@@ -85,6 +94,7 @@ function openPostgres(
     isShared: true,
     hasSharedClock: options.clock === 'database',
     connect,
+    connectWriter: () => undefined,
     // Lost connections are opened again.
     onBroken: () => undefined,
     maintenance: (trusted, onError) =>

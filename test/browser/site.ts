@@ -17,8 +17,7 @@ export async function startSite(
 ): Promise<{ port: number; stop(): void }> {
   const folder = mkdtempSync(join(tmpdir(), 'cardvault-site-'));
   const random = systemRandom();
-  const metrics = new Metrics({
-    countWaitingWrites: () => 0,
+  const metrics = new Metrics(() => 0, {
     isReady: async () => true,
     isTimeTrusted: () => true,
     listCertificateExpiries: async () => [],

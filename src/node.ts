@@ -1,0 +1,133 @@
+import { Authentication } from './accounts/authentication.ts';
+import { AlteredRows } from './audit/altered-rows.ts';
+import { listVerifications } from './audit/verification-store.ts';
+import { Captures } from './captures/captures.ts';
+import type { Config } from './config.ts';
+import type { Clocks, OpenCore } from './core.ts';
+import { ApiDoor } from './http/api-door.ts';
+import { ConnectionLimit, exemptAddresses } from './http/connection-limit.ts';
+import type { Endpoint } from './http/endpoint.ts';
+import { describeError, type Log } from './http/log.ts';
+import { Metrics } from './http/metrics.ts';
+import { notificationRoutes } from './http/notifications.ts';
+import { operationalRoutes } from './http/operational-endpoints.ts';
+import type { BucketSource } from './http/rate-limit.ts';
+import { addPublicRoutes, addRoutes, createBaseServer, type HttpServer } from './http/server.ts';
+import { ENVIRONMENTS, type Environment } from './kernel/environment.ts';
+import { countInDoubt } from './payments/payment-queries.ts';
+import { createPaymentServices } from './payments/payment-services.ts';
+import { Placeholders } from './placeholders/placeholders.ts';
+import { PayloadProxy } from './proxy/payload-proxy.ts';
+import { Vault } from './vault/vault.ts';
+import { VERSION } from './version.ts';
+
+interface NodeOptions {
+  readonly core: OpenCore;
+  readonly clocks: Clocks;
+  readonly config: Config;
+  readonly log: Log;
+  readonly endpoints: readonly Endpoint[];
+  /** Buckets of the rate limits, which all threads of the process share. */
+  readonly bucketMemory: SharedArrayBuffer;
+  isReady(): Promise<boolean>;
+  /** For the work that one node does for all; false in a thread that only serves requests. */
+  holdsPaymentsLease(): Promise<boolean>;
+  /** True to have the metrics of the vault beside those of this thread. */
+  readonly hasVaultMetrics: boolean;
+}
+
+/** The use cases over an opened vault, and what serves and observes them, in one thread. */
+export type Node = ReturnType<typeof createNode>;
+
+export function createNode(options: NodeOptions) {
+  const { core, clocks, config, log, endpoints, bucketMemory, isReady } = options;
+  const stopwatch = clocks.stopwatch ?? clocks.monotonic;
+  const services = createServices(options);
+  const { trustedProxies } = config;
+  const reporting = {
+    stopwatch,
+    random: core.random,
+    log,
+    metrics: services.metrics,
+    usage: core.usage,
+    trustedProxies,
+  };
+  const buckets: BucketSource = { memory: bucketMemory, clock: stopwatch };
+  const operational = operationalRoutes(endpoints, { isReady, distrust: () => core.time.read().distrust }, VERSION);
+  return { ...services, reporting, buckets, operational };
+}
+
+/** Builds the use cases, and the metrics that observe them. */
+function createServices({ core, log, isReady, holdsPaymentsLease, hasVaultMetrics }: NodeOptions) {
+  const { database, time, configurations } = core;
+  const vault = new Vault(core);
+  const captures = new Captures({
+    ...core,
+    vault,
+    onResealError: (error, { account }) => log.error('sad not sealed again', { ...describeError(error), account }),
+  });
+  const placeholders = new Placeholders({ vault, captures });
+  const proxy = new PayloadProxy({ ...core, placeholders });
+  const authentications = ENVIRONMENTS.map((environment) => new Authentication({ ...core, environment }));
+  const alteredRows = new AlteredRows(core);
+  const vaultSources = {
+    isReady,
+    isTimeTrusted: () => time.read().distrust === undefined,
+    listCertificateExpiries: () => configurations.listCertificateExpiries(),
+    countInDoubtPayments: () => countInDoubt(database),
+    listVerifications: () => listVerifications(database, core.journalKey),
+    countAlteredRows: () => alteredRows.countByTable(),
+    countMissingSadKeys: () => captures.countMissingSadKeys(),
+  };
+  const metrics = new Metrics(() => database.queuedUnits, hasVaultMetrics ? vaultSources : undefined);
+  core.onHostRefused(({ account, environment }, processor) => {
+    metrics.countRefusedHost(environment, processor);
+    log.error('processor host refused', { account, reason: processor });
+  });
+  const paymentParts = createPaymentServices({
+    ...core,
+    vault,
+    placeholders,
+    holdsLease: holdsPaymentsLease,
+    onOutcome: metrics.countOperation.bind(metrics),
+    failed: (task, error) => log.error('payment recovery failed', { ...describeError(error), task }),
+    onRecoveryError: (error, { tenant, id }) =>
+      log.error('payment deferred', { ...describeError(error), account: tenant.account, payment: id }),
+  });
+  return { vault, captures, proxy, ...paymentParts, authentications, alteredRows, metrics };
+}
+
+/** Builds the servers of both environments, with all their routes. */
+export function createApiServers(
+  { core, config, endpoints }: Pick<NodeOptions, 'core' | 'config' | 'endpoints'>,
+  node: Node,
+): Record<Environment, HttpServer> {
+  const { database, clock, accounts, transactions } = core;
+  const { vault, captures, payments, proxy, buckets, operational } = node;
+  const serviceOf = (environment: Environment): HttpServer => {
+    const authentication = node.authentications[ENVIRONMENTS.indexOf(environment)] as Authentication;
+    const options = { ...node.reporting, listener: environment };
+    const { rates } = config;
+    const door = new ApiDoor({ authentication, transactions, clock, environment, rates, buckets });
+    const app = createBaseServer(options);
+    const useCases = { database, accounts, vault, captures, payments, proxy };
+    addRoutes(app, endpoints, { ...options, clock, transactions, door, services: useCases });
+    addPublicRoutes(app, [...operational, ...notificationRoutes(environment, node.notifications)], options);
+    return app;
+  };
+  return { production: serviceOf('production'), sandbox: serviceOf('sandbox') };
+}
+
+/** Returns the limit of connections of a listener. */
+export const createConnectionLimit = (
+  { config, core, log }: Pick<NodeOptions, 'config' | 'core' | 'log'>,
+  { metrics }: Node,
+  listener: string,
+): ConnectionLimit =>
+  new ConnectionLimit({
+    perAddress: config.connectionsPerAddress,
+    isExempt: exemptAddresses(config.trustedProxies),
+    clock: core.clock,
+    onRefused: () => metrics.countRefusedConnection(listener),
+    onReport: (address, count) => log.warn('connections refused', { listener, address, count }),
+  });
