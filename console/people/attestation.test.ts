@@ -99,9 +99,9 @@ describe('a passkey registration that a browser sends', () => {
     SettingsService.setRootCertificates({ identifier, certificates: [authority] });
     try {
       await assertFails('not_possible', add(certified('apple', [certificate])));
-      const start = performance.now();
+      const start = process.cpuUsage();
       await assertFails('not_possible', add(certified('apple', new Array(1900).fill(certificate))));
-      assert.ok(performance.now() - start < 1000);
+      assert.ok(process.cpuUsage(start).user < 1_000_000);
     } finally {
       SettingsService.setRootCertificates({ identifier, certificates: before });
     }

@@ -7,6 +7,8 @@ import { isQuery, type Message, simpleQuery } from './wire-proxy.ts';
 
 const BEGIN = 'begin read write';
 const CONFLICT = { writes: [insert('counter', INSERT_NEW)] };
+/** A busy machine opens many connections in seconds. */
+const PATIENT = { connectTimeoutMs: 20_000, statementTimeoutMs: 20_000 };
 const LOST = { committed: false, write: 0, row: 0 };
 
 describe('PostgreSQL: a broken connection', { skip: whyNoPostgres(), timeout: 120_000 }, () => {
@@ -20,7 +22,7 @@ describe('PostgreSQL: a broken connection', { skip: whyNoPostgres(), timeout: 12
   for (const kind of ['at once', 'one by one', 'on a new connection'] as const) {
     /** The group, with a connection that breaks at one of its messages; returns how many there were. */
     const breakAt = async (verdict: 'cut' | 'last', position: number): Promise<number> => {
-      const { proxy, database } = await rig.throughProxy();
+      const { proxy, database } = await rig.throughProxy(PATIENT);
       const id = `${verdict} ${kind} ${position}`;
       if (kind !== 'on a new connection') await database.commit({ writes: [] });
       let messages = 0;
@@ -30,7 +32,7 @@ describe('PostgreSQL: a broken connection', { skip: whyNoPostgres(), timeout: 12
       if (first?.status === 'fulfilled') {
         assert.deepEqual(first.value, COMMITTED);
         done.push(id);
-      } else assert.equal(kind, 'on a new connection', 'where there was none yet, a unit may be refused');
+      } else assert.equal(kind, 'on a new connection', `only where there was none yet: ${first?.reason}`);
       if (second !== undefined) assert.deepEqual(second, { status: 'fulfilled', value: LOST });
       const sent = messages;
       await database.close();
@@ -54,7 +56,7 @@ describe('PostgreSQL: a broken connection', { skip: whyNoPostgres(), timeout: 12
 
   test('bytes of the old connection that arrive after the new one are rejected', async () => {
     for (const kind of ['at once', 'one by one', 'with a sign of life']) {
-      const { proxy, database } = await rig.throughProxy();
+      const { proxy, database } = await rig.throughProxy(PATIENT);
       await database.commit({ writes: [] });
       const id = `late ${kind}`;
       let begins = 0;
@@ -80,7 +82,7 @@ describe('PostgreSQL: a broken connection', { skip: whyNoPostgres(), timeout: 12
 
   test('heartbeats while a group is in doubt do not repeat it', async () => {
     for (let wait = 0; wait < 400; wait += 80) {
-      const { proxy, database } = await rig.throughProxy();
+      const { proxy, database } = await rig.throughProxy(PATIENT);
       await database.commit({ writes: [] });
       const id = `doubt ${wait}`;
       let commits = 0;
@@ -106,7 +108,7 @@ describe('PostgreSQL: a broken connection', { skip: whyNoPostgres(), timeout: 12
     for (const kind of ['at once', 'one by one']) {
       test(`${what}, ${kind}: committed once, and reported so`, async () => {
         const id = `${what} ${kind}`;
-        const { proxy, database } = await rig.throughProxy();
+        const { proxy, database } = await rig.throughProxy(PATIENT);
         // The writer has its lane from here on. Beginning one takes another sequence of transactions.
         assert.deepEqual(await database.commit(insertRow(`before ${id}`)), COMMITTED);
         done.push(`before ${id}`);
@@ -133,7 +135,7 @@ describe('PostgreSQL: a broken connection', { skip: whyNoPostgres(), timeout: 12
   }
 
   test('a writer whose row was removed reports an unknown result', async () => {
-    const { proxy, database } = await rig.throughProxy();
+    const { proxy, database } = await rig.throughProxy(PATIENT);
     await database.commit({ writes: [] });
     let commits = 0;
     proxy.onMessage = (message) => (isQuery(message, 'commit') && commits++ === 0 ? 'last' : 'pass');

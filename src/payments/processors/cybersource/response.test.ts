@@ -59,8 +59,8 @@ describe('amounts of responses', () => {
   });
 
   test('of any length are parsed in linear time', () => {
-    const began = performance.now();
+    const began = process.cpuUsage();
     assert.ok(contradicts(withTotal(`1.${'0'.repeat(500_000)}1`), expected));
-    assert.ok(performance.now() - began < 1000);
+    assert.ok(process.cpuUsage(began).user < 1_000_000);
   });
 });
