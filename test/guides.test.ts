@@ -22,7 +22,7 @@ import { startTestService, type TestService } from './fixtures/test-service.ts';
 import { selfSigned } from './receivers/certificates.ts';
 import { absent, onPath, python, type Tool } from './receivers/install.ts';
 import { javaCommand } from './receivers/java.ts';
-import { isLong } from './scope.ts';
+import { isLong, onlyLong } from './scope.ts';
 
 /** The programs and commands of the guides: shown as they are, and able to do what is said of them. */
 const DOCS = join(import.meta.dirname, '..', 'docs');
@@ -97,6 +97,8 @@ const SENDING: readonly Sender[] = [
 
 /** The others take long to start: in `npm test` they meet one attack only. */
 const isStartedOften = ({ tool }: Program): boolean => isLong || tool === undefined;
+/** A virtual machine takes a second to start: the claims that are not about security are left to `npm run test:long`. */
+const onlyLongInJava = (name: string): string | false => name.endsWith('.java') && onlyLong;
 
 /** Each one follows upon proxy.md, and upon no other. */
 const PROXY_GUIDES = ['jose.md', 'ws-security.md', 'placeholders.md'];
@@ -254,7 +256,7 @@ describe('guides', () => {
         assert.equal(opened.out, body.replace(/\{\{.*?\}\}/, VISA));
       });
 
-      test(`${sender.file} reports a rejection`, { skip }, async () => {
+      test(`${sender.file} reports a rejection`, { skip: skip || onlyLongInJava(sender.file) }, async () => {
         const ran = await send(sender, '{"cardData": 1}', service.authority);
         assertRefused(ran);
         assert.match(ran.err, /400 .*cardData: expected an object/);
@@ -381,18 +383,18 @@ describe('guides can be followed', { concurrency: 2 }, () => {
     .map(({ name, lacks }) => ({ name, lacks: lacks || (!isLong && name.endsWith('.java')) }));
   const isPossible = ({ text }: Block): boolean => !optional.some(({ name, lacks }) => lacks && text.includes(name));
 
-  // The many commands of the proxy cost seconds as processes.
-  for (const { guide, after: following, isQuick = false } of [
+  for (const { guide, after: following } of [
     { guide: 'tokens.md', after: [] },
     { guide: 'captures.md', after: [] },
     { guide: 'payments.md', after: [] },
-    { guide: 'proxy.md', after: PROXY_GUIDES, isQuick: !isLong },
+    { guide: 'proxy.md', after: PROXY_GUIDES },
   ]) {
     test([guide, ...following].join(', '), { skip, timeout: 120_000 }, async () => {
       const folder = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
       const serving = await serveInProcess(join(folder, 'data'), ['--json']);
       const { sandbox, demo_key: key } = JSON.parse(serving.printed);
-      const commands = isQuick ? await answerCommands(folder) : undefined;
+      // The many commands cost seconds as processes.
+      const commands = isLong ? undefined : await answerCommands(folder);
       try {
         const commandsOf = (name: string): string => {
           const blocks = blocksOf(name).filter(({ info }) => info === 'sh');

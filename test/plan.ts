@@ -33,8 +33,8 @@ const FAST =
 /** Files of one process share the loaded sources. A file that starts processes or measures has one of its own. */
 const SHARED_PROCESS = [
   { files: IN_BROWSER, atMost: 10 },
-  { files: /^(src|console|test\/(interface|console|processors))\//, atMost: 24 },
-  { files: /^test\/(whole|storage|contracts)\//, atMost: 3 },
+  { files: /^(src|console|test\/(interface|console|processors))\//, atMost: 48 },
+  { files: /^test\/(whole|storage|contracts)\//, atMost: 8 },
 ];
 
 /** Files that take longest begin first, so that the last minute has work for every core. */

@@ -4,6 +4,8 @@ import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
+  cpSync,
+  existsSync,
   mkdtempSync,
   readdirSync,
   rmSync,
@@ -31,6 +33,16 @@ const nodeAs = (user: number): string[] => [
   process.execPath,
 ];
 
+/** Gives a user what this run has compiled so far, in a folder whose name ends in the number of its user. */
+function giveCompiled(folder: string, user: number): void {
+  const own = process.env['NODE_COMPILE_CACHE'] ?? '';
+  for (const name of existsSync(own) ? readdirSync(own) : []) {
+    const given = join(folder, name.replace(/-0$/, `-${user}`));
+    cpSync(join(own, name), given, { recursive: true });
+    for (const path of [given, ...readdirSync(given).map((each) => join(given, each))]) chownSync(path, user, user);
+  }
+}
+
 const reaches = (): boolean =>
   spawnSync('setpriv', [...nodeAs(COLLEAGUE), BIN, '--version'], { env: withoutSettings(process.env) }).status === 0;
 
@@ -41,7 +53,7 @@ const skip =
 
 describe('users of a group, which may read the root key', { skip }, () => {
   let directory: string;
-  /** Users cannot write into that of the run. */
+  /** Users cannot read that of the run. */
   let compileCache: string;
   let service: ChildProcess | undefined;
   /** The account that the colleague created beside the running service. */
@@ -51,6 +63,7 @@ describe('users of a group, which may read the root key', { skip }, () => {
     chownSync(directory, SERVICE, SERVICE);
     compileCache = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
     chmodSync(compileCache, 0o777);
+    for (const user of [SERVICE, COLLEAGUE]) giveCompiled(compileCache, user);
   });
   after(() => {
     service?.kill('SIGKILL');
