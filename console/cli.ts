@@ -14,7 +14,7 @@ import { formatIso8601 } from '../src/kernel/clock.ts';
 import { notPossible } from '../src/kernel/failure.ts';
 import type { InvitationLink } from './people/invitations.ts';
 import type { Profile } from './people/people.ts';
-import { createPeopleServices, type PeopleServices } from './people/people-services.ts';
+import type { PeopleServices } from './people/people-services.ts';
 import { OPERATOR } from './people/roles.ts';
 import type { Member } from './people/team.ts';
 
@@ -123,4 +123,12 @@ const withPeople = (
   tools: CliContext,
   act: (people: PeopleServices, core: Core) => Promise<void>,
   opening?: OpenOptions,
-): Promise<void> => withCore(tools, (core) => act(createPeopleServices(core), core), opening);
+): Promise<void> =>
+  withCore(
+    tools,
+    async (core) => {
+      const { createPeopleServices } = await import('./people/people-services.ts');
+      await act(createPeopleServices(core), core);
+    },
+    opening,
+  );

@@ -3,12 +3,11 @@ import type { FastifyRequest } from 'fastify';
 import type { Core, FirstOperator } from '../src/cli/context.ts';
 import type { PublicRoute } from '../src/http/server.ts';
 import type { PeriodicWork, Sweep } from '../src/storage/periodic-task.ts';
-import { Approvals } from './approvals/approvals.ts';
+import type { Table } from '../src/storage/table.ts';
+import type { Approvals } from './approvals/approvals.ts';
 import { addOperatorCommands, formatJoinUrl } from './cli.ts';
-import { InactiveUsers } from './people/inactive-users.ts';
-import { createPeopleServices, type PeopleOptions, type PeopleServices } from './people/people-services.ts';
+import type { PeopleOptions, PeopleServices } from './people/people-services.ts';
 import type { ConsoleDependencies, ConsoleInterface, ConsoleLimits } from './server/console.ts';
-import { CONSOLE_TABLES } from './tables.ts';
 
 /** Services of the vault for the routes of the console. */
 export type VaultServices = Omit<ConsoleDependencies, 'people' | 'approvals'>;
@@ -37,15 +36,21 @@ export interface OpenedConsole {
 /** The commands of the console, for the command line of the vault. */
 export const operatorCommands = addOperatorCommands;
 
-export const consoleTables = CONSOLE_TABLES;
+export const listConsoleTables = async (): Promise<readonly Table[]> => (await import('./tables.ts')).CONSOLE_TABLES;
 
 const BUILT_FILES = join(import.meta.dirname, 'web', 'dist');
 
 /**
  * Opens the console over a vault, and gives the vault approvals for changes under dual control. The door of this folder:
- * nothing else of it is imported by the vault, which starts and serves its interface without it.
+ * nothing else of it is imported by the vault, which starts and serves its interface without it. It loads the rest of the
+ * folder when a vault is opened, so that the help of the command line does not wait for it.
  */
-export function openConsole(vault: Core, { derive }: Pick<PeopleOptions, 'derive'> = {}): OpenedConsole {
+export async function openConsole(vault: Core, { derive }: Pick<PeopleOptions, 'derive'> = {}): Promise<OpenedConsole> {
+  const [{ Approvals }, { createPeopleServices }, { InactiveUsers }] = await Promise.all([
+    import('./approvals/approvals.ts'),
+    import('./people/people-services.ts'),
+    import('./people/inactive-users.ts'),
+  ]);
   const people = createPeopleServices({ ...vault, ...(derive && { derive }) });
   const approvals = new Approvals({ ...vault, approvers: people.team });
   vault.changeControl.connectApprovals(approvals);

@@ -39,7 +39,7 @@ const CERTIFICATE_RELOAD_MS = 12 * HOUR;
 /** The parts of a service besides its configuration. */
 interface ServiceParts {
   /** Opens the console; without it the vault serves its interface alone. */
-  readonly openConsole?: ((vault: Core) => OpenedConsole) | undefined;
+  readonly openConsole?: ((vault: Core) => Promise<OpenedConsole>) | undefined;
   /** Replaces the endpoints of the product, in the main thread only. */
   readonly endpoints?: readonly Endpoint[];
   /** Starts a request thread; a test keeps the threads in order to end them. */
@@ -85,7 +85,7 @@ async function runService(
   log: Log,
   { openConsole, endpoints = ENDPOINTS, newThread = startThread }: ServiceParts,
 ): Promise<StartedService> {
-  const webConsole = openConsole?.(core);
+  const webConsole = await openConsole?.(core);
   const state = { draining: false };
   const bucketMemory = createBucketMemory(core.random);
   const tls = await loadTlsOptions(config, core.clock);

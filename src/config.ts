@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { parseCidr } from './accounts/allow-list.ts';
 import type { Host } from './http/listeners.ts';
-import { LOG_LEVELS, type LogLevel } from './http/log.ts';
+import type { LogLevel } from './http/log.ts';
 import type { TlsFiles } from './http/tls.ts';
 import { SECOND } from './kernel/clock.ts';
 import { assertUnambiguous } from './kernel/displayable.ts';
@@ -212,7 +212,11 @@ export const SETTINGS = {
   ),
   CARDVAULT_TLS_KEY: setting('', 'Private key of that certificate, PEM', (text) => text),
   CARDVAULT_TLS_MAX_VERSION: oneOf(['1.2', '1.3'], 'Newest TLS version that is spoken', '1.3'),
-  CARDVAULT_LOG_LEVEL: oneOf(LOG_LEVELS, 'Least important lines that are logged', 'info'),
+  CARDVAULT_LOG_LEVEL: oneOf<LogLevel>(
+    ['debug', 'info', 'warn', 'error', 'silent'],
+    'Least important lines that are logged',
+    'info',
+  ),
   CARDVAULT_DRAIN_SECONDS: setting('30', 'How long a stop waits for requests in progress', (text) =>
     parseInteger(text, 0, MAX_DRAIN_SECONDS),
   ),

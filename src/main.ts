@@ -5,11 +5,7 @@ import { runCommandLine } from './cli/command-line.ts';
 import { UsageError } from './cli/output.ts';
 import { clockOf, clocksOf, wallClock } from './clocks.ts';
 import { type Config, parseConfig } from './config.ts';
-import { openCore, unlockJournal } from './core.ts';
 import { systemRandom } from './crypto/random.ts';
-import { describeError, openLog } from './http/log.ts';
-import { openDatabase } from './storage/open.ts';
-import { assertNoInterruptedRestore } from './storage/sqlite/restore.ts';
 
 /** Read once, on first use: help and version need none. */
 let cachedConfig: Config | undefined;
@@ -72,10 +68,15 @@ const webConsole = existsSync(join(import.meta.dirname, '../console/open.ts'))
   ? await import('../console/open.ts')
   : undefined;
 
+// Most of the code opens a vault: it is loaded by the commands that need it.
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   clock: wallClock,
   paths: configuration,
   open: async ({ createIfMissing: make, databaseFile }) => {
+    const [{ openCore }, { assertNoInterruptedRestore }] = await Promise.all([
+      import('./core.ts'),
+      import('./storage/sqlite/restore.ts'),
+    ]);
     const config = configurationFor(databaseFile);
     const { database } = config;
     if (database.kind === 'sqlite') assertNoInterruptedRestore(database.file);
@@ -84,16 +85,18 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
       throw new UsageError(`there is no vault at ${database.file}; ${hint}`);
     }
     const core = await openCore(config, clocksOf(config), { createIfMissing: make === true });
-    webConsole?.openConsole(core);
+    await webConsole?.openConsole(core);
     return core;
   },
-  openDatabase: (address) => {
+  openDatabase: async (address) => {
+    const { openDatabase } = await import('./storage/open.ts');
     const config = parseConfig({ ...process.env, CARDVAULT_DATABASE_URL: address });
     return openDatabase(config.database, clockOf(config), systemRandom());
   },
-  unlockJournal: (opened) => unlockJournal(configuration(), opened),
+  unlockJournal: async (opened) => (await import('./core.ts')).unlockJournal(configuration(), opened),
   start: async () => {
     const config = configuration();
+    const { describeError, openLog } = await import('./http/log.ts');
     const log = openLog(config.logLevel, wallClock);
     process.on('exit', () => log.flush());
     // The message may quote data, so only type and source position are reported before the process ends.
@@ -101,7 +104,6 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
       log.error('crashed', describeError(error));
       process.exit(1);
     });
-    // The console is half of the loaded code; the other commands start without it.
     const { startService } = await import('./app.ts');
     return exitOnSignalDuring(() =>
       startService(config, clocksOf(config), log, { openConsole: webConsole?.openConsole }),
@@ -109,7 +111,7 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   },
   untilStopped,
   isTerminal: isatty(1),
-  consoleTables: webConsole?.consoleTables,
+  listConsoleTables: webConsole?.listConsoleTables,
   addConsoleCommands: webConsole?.operatorCommands,
   out: (text) => writeAll(1, text),
   err: (text) => writeAll(2, text),

@@ -1,10 +1,6 @@
 import type { Command } from 'commander';
-import { accessEvents } from '../audit/access-recorder.ts';
-import { digestChainHeads } from '../audit/chain-reader.ts';
-import { formatExportedRecord } from '../audit/export-format.ts';
-import { checkRecordedHeads, type RecordedHeadsCheck } from '../audit/recorded-heads.ts';
-import { describeResumption } from '../audit/resumption.ts';
-import { exportJournal, toVerificationView, type Verification, verifyJournal } from '../audit/verify-journal.ts';
+import type { RecordedHeadsCheck } from '../audit/recorded-heads.ts';
+import type { Verification } from '../audit/verify-journal.ts';
 import { formatIso8601 } from '../kernel/clock.ts';
 import type { Database } from '../storage/database.ts';
 import type { Head } from '../storage/journal.ts';
@@ -25,6 +21,9 @@ function verifyCommand(audit: Command, tools: CliContext, exit: (code: number) =
     .option('--json', 'print JSON')
     .action(({ json, heads: file }: { json?: boolean; heads?: string }) =>
       withCore(tools, async ({ database, journalKey, clock }) => {
+        const [{ digestChainHeads }, { describeResumption }, { toVerificationView, verifyJournal }] = await Promise.all(
+          [import('../audit/chain-reader.ts'), import('../audit/resumption.ts'), import('../audit/verify-journal.ts')],
+        );
         const time = formatIso8601(clock());
         const heads: Head[] = [];
         // The records are read before they are verified, so that everything printed was verified.
@@ -58,6 +57,10 @@ function exportCommand(audit: Command, tools: CliContext): void {
     .option('--json', 'print one JSON array')
     .action(({ account, json }: { account?: string; json?: boolean }) =>
       withCore(tools, async (core) => {
+        const [{ formatExportedRecord }, { exportJournal }] = await Promise.all([
+          import('../audit/export-format.ts'),
+          import('../audit/verify-journal.ts'),
+        ]);
         await recordExport(tools, core, account);
         const { database } = core;
         let count = 0;
@@ -71,11 +74,14 @@ function exportCommand(audit: Command, tools: CliContext): void {
     );
 }
 
-const checkHeadsFile = (
+async function checkHeadsFile(
   file: string,
   database: Database,
   { resumptions = [] }: Verification,
-): Promise<RecordedHeadsCheck> => checkRecordedHeads(database, file, resumptions);
+): Promise<RecordedHeadsCheck> {
+  const { checkRecordedHeads } = await import('../audit/recorded-heads.ts');
+  return checkRecordedHeads(database, file, resumptions);
+}
 
 const describeNoted = ({ found, replaced }: RecordedHeadsCheck): string[] => [
   `${formatCount(found, 'noted head')} found`,
@@ -87,6 +93,7 @@ const describeNoted = ({ found, replaced }: RecordedHeadsCheck): string[] => [
 /** Recorded before anything is printed (PCI DSS 10.2.1.3). */
 async function recordExport(tools: CliContext, core: Core, account: string | undefined): Promise<void> {
   if (account !== undefined && account !== '') await core.accounts.get(account);
+  const { accessEvents } = await import('../audit/access-recorder.ts');
   const scope = account === undefined ? 'everything' : { account };
   await asOperator(tools, core, async (transaction) => {
     for (const event of accessEvents('audit.exported', '', scope)) transaction.record(event);

@@ -7,7 +7,6 @@ import { accountCommands } from './account-commands.ts';
 import { auditCommands } from './audit-commands.ts';
 import { clockCommands } from './clock-commands.ts';
 import type { CliContext, CliEnvironment } from './context.ts';
-import { copyCommand } from './copy-command.ts';
 import { databaseCommands } from './database-commands.ts';
 import { keyCommands } from './key-commands.ts';
 import { keyringCommands } from './keyring-commands.ts';
@@ -62,7 +61,6 @@ function createProgram(tools: CliContext, json: boolean, exit: (code: number) =>
   proxyCommands(program, tools);
   auditCommands(program, tools, exit);
   databaseCommands(program, tools);
-  copyCommand(program, tools);
   keyringCommands(program, tools);
   clockCommands(program, tools);
   for (const command of listCommands(program)) command.copyInheritedSettings(program);

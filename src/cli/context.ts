@@ -82,7 +82,7 @@ export interface CliEnvironment {
   open(options: OpenOptions): Promise<Core>;
   start(): Promise<RunningService>;
   /** Parses an address as in `CARDVAULT_DATABASE_URL`. Throws a usage error when it is malformed. */
-  openDatabase(address: string): OpenedDatabase;
+  openDatabase(address: string): Promise<OpenedDatabase>;
   /**
    * Opens the audit log of a database for writing; false when the configured root key is missing or belongs to another
    * database.
@@ -92,8 +92,8 @@ export interface CliEnvironment {
   untilStopped(): Promise<void>;
   /** True when standard output is a terminal, so that no log stores it. */
   readonly isTerminal: boolean;
-  /** The tables of the console, for copies; undefined without the console. */
-  readonly consoleTables: readonly Table[] | undefined;
+  /** Returns the tables of the console, for copies; undefined without the console. */
+  readonly listConsoleTables: (() => Promise<readonly Table[]>) | undefined;
   /** Adds the commands of the console; undefined without the console. */
   readonly addConsoleCommands: ((program: Command, tools: CliContext) => void) | undefined;
   readonly clock: Clock;

@@ -2,13 +2,11 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
-import { recordBackup, recordResumption } from '../audit/resumption.ts';
-import { toVerificationView, type Verification, verifyJournal } from '../audit/verify-journal.ts';
+import type { Verification } from '../audit/verify-journal.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import { schemaVersion } from '../storage/migrate.ts';
 import { checkBackup, isInUse } from '../storage/sqlite/check-file.ts';
-import { discardStaged, promoteStaged, stageBackup } from '../storage/sqlite/restore.ts';
 import { type CliContext, CREATE_IF_MISSING, withCore } from './context.ts';
+import type { CopyOptions } from './copy.ts';
 import { printResult, UsageError } from './output.ts';
 
 const ID_BYTES = 16;
@@ -18,6 +16,7 @@ export function databaseCommands(program: Command, tools: CliContext): void {
   migrateCommand(program, tools);
   backupCommand(program, tools);
   restoreCommand(program, tools);
+  copyCommand(program, tools);
 }
 
 function migrateCommand(program: Command, tools: CliContext): void {
@@ -29,6 +28,7 @@ function migrateCommand(program: Command, tools: CliContext): void {
       withCore(
         tools,
         async ({ database }) => {
+          const { schemaVersion } = await import('../storage/migrate.ts');
           const schema = await schemaVersion(database);
           printResult(tools, json, { schema }, `the database has schema ${schema}`);
         },
@@ -47,7 +47,10 @@ function backupCommand(program: Command, tools: CliContext): void {
       withCore(tools, async (core) => {
         const { database } = core;
         if (existsSync(to)) throw new UsageError(`--to: ${to} exists already; give the name of a new file`);
-        if (tools.paths().database.kind === 'sqlite') await recordBackup(core, tools.operatorOrigin(), basename(to));
+        if (tools.paths().database.kind === 'sqlite') {
+          const { recordBackup } = await import('../audit/resumption.ts');
+          await recordBackup(core, tools.operatorOrigin(), basename(to));
+        }
         await database.backup(to);
         const reminder = `Keep the root key (${tools.paths().rootKeyFile}) too, apart from it: without that key the copy cannot be read.`;
         printResult(tools, json, { file: to }, `copied to ${to}\n${reminder}`);
@@ -75,6 +78,7 @@ function restoreCommand(program: Command, tools: CliContext): void {
       if (database.kind !== 'sqlite')
         throw new UsageError('PostgreSQL is restored with its own tools; a SQLite file goes in by: cardvault copy');
       const { database: file, kept, audit } = await restore(options, database.file, tools);
+      const { toVerificationView } = await import('../audit/verify-journal.ts');
       const lines = [
         `restored ${file}`,
         ...(kept === undefined ? [] : [`the old database is ${kept}`]),
@@ -104,6 +108,7 @@ async function restore(options: RestoreOptions, databaseFile: string, tools: Cli
   const isPresent = existsSync(databaseFile);
   if (isPresent && !force && keepOld === undefined)
     throw new UsageError(`${databaseFile} exists; --force removes it, --keep-old moves it to a folder`);
+  const { discardStaged, promoteStaged, stageBackup } = await import('../storage/sqlite/restore.ts');
   const staged = stageBackup(from, databaseFile);
   try {
     const fault = checkBackup(staged);
@@ -127,6 +132,10 @@ async function restore(options: RestoreOptions, databaseFile: string, tools: Cli
  */
 async function verifyStaged(staged: string, tools: CliContext, what: string): Promise<Verification> {
   let audit: Verification | undefined;
+  const [{ verifyJournal }, { recordResumption }] = await Promise.all([
+    import('../audit/verify-journal.ts'),
+    import('../audit/resumption.ts'),
+  ]);
   const detail = { sha256: await sha256OfFile(staged) };
   await withCore(
     tools,
@@ -150,4 +159,18 @@ async function sha256OfFile(path: string): Promise<string> {
 function assertNotInUse(databaseFile: string): void {
   if (existsSync(databaseFile) && isInUse(databaseFile))
     throw new UsageError(`${databaseFile} is in use; stop the service first`);
+}
+
+function copyCommand(program: Command, tools: CliContext): void {
+  program
+    .command('copy')
+    .description(
+      'move the vault to another database; stop the service first; repeat the command to resume an interrupted copy',
+    )
+    .requiredOption('--from <address>', 'address of the current database, as in CARDVAULT_DATABASE_URL')
+    .requiredOption('--to <address>', 'address of the new database, which must be empty')
+    .option('--force', 'skip the check that no PostgreSQL node was active within the last minute')
+    .option('--as-backup', 'leave out the keys of security codes and track data, as a backup does')
+    .option('--json', 'print JSON')
+    .action(async (options: CopyOptions) => (await import('./copy.ts')).copy(tools, options));
 }

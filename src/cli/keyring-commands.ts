@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { formatIso8601 } from '../kernel/clock.ts';
-import { listWrappedKeys } from '../storage/wrapped-key-store.ts';
 import { type CliContext, withCore } from './context.ts';
 import { formatTable, printResult } from './output.ts';
 
@@ -13,6 +12,7 @@ export function keyringCommands(program: Command, tools: CliContext): void {
     .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) =>
       withCore(tools, async ({ database }) => {
+        const { listWrappedKeys } = await import('../storage/wrapped-key-store.ts');
         const keys = (await listWrappedKeys(database)).map(
           ({ id, account, environment, purpose, version, reserved, createdAt }) => ({
             id,

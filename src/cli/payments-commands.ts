@@ -1,11 +1,9 @@
 import { type Command, Option } from 'commander';
-import { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import { formatIso8601, formatIso8601OrNull } from '../kernel/clock.ts';
 import { formatNumber } from '../kernel/money.ts';
-import { MANUAL_OUTCOMES, type ManualOutcome, resolveManually } from '../payments/manual-resolution.ts';
+import type { ManualOutcome } from '../payments/manual-resolution.ts';
 import type { ActivationView } from '../payments/payment-activations.ts';
-import { listInDoubtPayments } from '../payments/payment-queries.ts';
-import { PaymentRepository } from '../payments/payment-repository.ts';
+import type { InDoubtPayment } from '../payments/payment-queries.ts';
 import { asOperator, type CliContext, withCore } from './context.ts';
 import {
   collectSetting,
@@ -91,14 +89,13 @@ function inDoubtCommand(payments: Command, tools: CliContext): void {
     .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) =>
       withCore(tools, async ({ database, keyring }) => {
+        const { listInDoubtPayments } = await import('../payments/payment-queries.ts');
         const inDoubt = (await listInDoubtPayments(database, keyring)).map(toInDoubtView);
         const table = formatTable(IN_DOUBT_COLUMNS, inDoubt.map(toInDoubtRow));
         printResult(tools, json, inDoubt, inDoubt.length === 0 ? 'no payment has an unknown outcome' : table);
       }),
     );
 }
-
-type InDoubtPayment = Awaited<ReturnType<typeof listInDoubtPayments>>[number];
 
 const toInDoubtView = ({ tenant, payment, attempts, dueAt, lastProblem, ...columns }: InDoubtPayment) => ({
   ...tenant,
@@ -166,6 +163,11 @@ function resolveCommand(payments: Command, tools: CliContext): void {
     .action((options: ResolveOptions, command: Command) => {
       const outcome = options.outcome ?? options.as ?? command.error(MISSING_OUTCOME);
       return withCore(tools, async ({ accounts, activations, transactions, database, keyring, time, random }) => {
+        const [{ IdempotencyKeys }, { resolveManually }, { PaymentRepository }] = await Promise.all([
+          import('../idempotency/idempotency-keys.ts'),
+          import('../payments/manual-resolution.ts'),
+          import('../payments/payment-repository.ts'),
+        ]);
         const tenant = await resolveTenant(accounts, options);
         const repository = new PaymentRepository({ database, keyring, time, random, onOutcome: () => undefined });
         const idempotency = new IdempotencyKeys({ database, keyring, time, random });
@@ -185,6 +187,8 @@ function resolveCommand(payments: Command, tools: CliContext): void {
       });
     });
 }
+
+const MANUAL_OUTCOMES: readonly ManualOutcome[] = ['accepted', 'refused'];
 
 const parseOutcome = (text: string): ManualOutcome =>
   MANUAL_OUTCOMES.find((each) => each === text) ?? invalidOption(`expected ${MANUAL_OUTCOMES.join(' or ')}`);

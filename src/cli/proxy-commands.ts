@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type ConfigurationView, toConfigurationView } from '../proxy/configuration-view.ts';
+import type { ConfigurationView } from '../proxy/configuration-view.ts';
 import type { ProxyConfiguration } from '../proxy/proxy-configuration.ts';
 import type { ConfigurationChanges } from '../proxy/proxy-configurations.ts';
 import { SETTING_NAMES } from '../proxy/settings.ts';
@@ -35,7 +35,7 @@ export function proxyCommands(program: Command, tools: CliContext): void {
   ).action((options: TenantOptions) =>
     withCore(tools, async ({ accounts, configurations, clock }) => {
       const tenant = await resolveTenant(accounts, options);
-      printConfiguration(tools, options, await configurations.get(tenant), clock());
+      await printConfiguration(tools, options, await configurations.get(tenant), clock());
     }),
   );
   const remove = withTenantOptions(proxy.command('remove').description('delete all keys and settings permanently'));
@@ -48,7 +48,7 @@ export function proxyCommands(program: Command, tools: CliContext): void {
           throw new UsageError('this deletes the private key of the merchant permanently; repeat with --force');
         const tenant = await resolveTenant(accounts, options);
         await asOperator(tools, core, (transaction) => configurations.remove(transaction, tenant));
-        printConfiguration(tools, options, await configurations.get(tenant), clock());
+        await printConfiguration(tools, options, await configurations.get(tenant), clock());
       }),
     );
 }
@@ -80,7 +80,7 @@ function configureCommand(proxy: Command, tools: CliContext): void {
         const configured = await asOperator(tools, core, (transaction) =>
           configurations.configure(transaction, tenant, changes),
         );
-        printConfiguration(tools, options, configured, clock());
+        await printConfiguration(tools, options, configured, clock());
       }),
     );
 }
@@ -103,13 +103,14 @@ function toChanges(options: ConfigureOptions): ConfigurationChanges {
   };
 }
 
-function printConfiguration(
+async function printConfiguration(
   tools: CliContext,
   options: TenantOptions,
   configuration: ProxyConfiguration,
   now: number,
-): void {
+): Promise<void> {
   const { account, environment, json } = options;
+  const { toConfigurationView } = await import('../proxy/configuration-view.ts');
   const shown = toConfigurationView(configuration, now);
   printResult(tools, json, { account, environment, ...shown }, toText(shown));
 }

@@ -50,8 +50,7 @@ const pickAllowed = (fields: LogFields): LogFields => {
   return { ...request, failure, error, frames, reason, task, payment, difference_ms, count, digest } as LogFields;
 };
 
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
 export interface Log {
   /** The line of a finished request. */

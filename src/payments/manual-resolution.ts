@@ -9,8 +9,7 @@ import type { LoadedPayment } from './payment-store.ts';
 import { paymentAuditEvent } from './payments.ts';
 
 /** The outcome that an operator saw in the processor's own console. */
-export const MANUAL_OUTCOMES = ['accepted', 'refused'] as const;
-export type ManualOutcome = (typeof MANUAL_OUTCOMES)[number];
+export type ManualOutcome = 'accepted' | 'refused';
 
 interface Services {
   readonly activations: PaymentActivations;

@@ -30,7 +30,7 @@ export interface ListedPayment extends PaymentColumns {
 }
 
 /** A payment with an operation whose outcome is unknown. */
-interface InDoubtPayment extends ListedPayment {
+export interface InDoubtPayment extends ListedPayment {
   readonly tenant: Tenant;
   readonly attempts: number;
   readonly dueAt: number | undefined;

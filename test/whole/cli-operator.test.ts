@@ -30,7 +30,7 @@ describe('cardvault operator', () => {
     const settings = await databaseSettings(directory);
     const core = await openCore(parseConfig({ CARDVAULT_DATA_DIR: directory, ...settings }), steadyClocks(now));
     try {
-      return await act(openConsole(core, { derive: deriveQuickly }), core);
+      return await act(await openConsole(core, { derive: deriveQuickly }), core);
     } finally {
       await core.close();
     }

@@ -132,7 +132,7 @@ describe('serve', () => {
     );
     try {
       const enrollment = { secret: link.trim().split('#')[1] ?? '', name: 'Olga', language: 'en', password: PASSWORD };
-      const { people } = openConsole(core, { derive: deriveQuickly });
+      const { people } = await openConsole(core, { derive: deriveQuickly });
       const { session } = await core.transactions.run({ origin: BY_TEST }, (transaction) =>
         people.enrollment.begin(transaction, { ...enrollment, email: 'olga@example.com' }, VISITOR),
       );

@@ -222,13 +222,13 @@ describe('a vault with records of every kind', { timeout: 240_000 }, () => {
         clock,
         paths: () => config,
         open: () => Promise.reject(new Error('a copy opens no vault')),
-        openDatabase: (address) =>
+        openDatabase: async (address) =>
           openDatabase(parseConfig({ CARDVAULT_DATABASE_URL: address }).database, clock, systemRandom()),
         unlockJournal: () => Promise.resolve(false),
         start: () => Promise.reject(new Error('nothing serves')),
         untilStopped: () => Promise.resolve(),
         isTerminal: false,
-        consoleTables: CONSOLE_TABLES,
+        listConsoleTables: () => Promise.resolve(CONSOLE_TABLES),
         addConsoleCommands: undefined,
         out: (text) => {
           out += text;

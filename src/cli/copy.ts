@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
-import type { Command } from 'commander';
 import { recordResumption } from '../audit/resumption.ts';
 import { systemRandom } from '../crypto/random.ts';
 import { formatIso8601, SECOND } from '../kernel/clock.ts';
@@ -28,7 +27,7 @@ import { listCopiedTables } from '../tables.ts';
 import type { CliContext } from './context.ts';
 import { formatTable, printResult, UsageError } from './output.ts';
 
-interface CopyOptions {
+export interface CopyOptions {
   readonly from: string;
   readonly to: string;
   readonly force?: boolean;
@@ -51,23 +50,10 @@ interface OpenSide extends Side {
 const SAME_DATABASE = '--from and --to are the same database';
 const PROBE_BYTES = 16;
 
-export function copyCommand(program: Command, tools: CliContext): void {
-  program
-    .command('copy')
-    .description(
-      'move the vault to another database; stop the service first; repeat the command to resume an interrupted copy',
-    )
-    .requiredOption('--from <address>', 'address of the current database, as in CARDVAULT_DATABASE_URL')
-    .requiredOption('--to <address>', 'address of the new database, which must be empty')
-    .option('--force', 'skip the check that no PostgreSQL node was active within the last minute')
-    .option('--as-backup', 'leave out the keys of security codes and track data, as a backup does')
-    .option('--json', 'print JSON')
-    .action((options: CopyOptions) => copy(tools, options));
-}
-
-async function copy(tools: CliContext, options: CopyOptions): Promise<void> {
+/** Moves the vault to another database. */
+export async function copy(tools: CliContext, options: CopyOptions): Promise<void> {
   const startedAt = tools.clock();
-  const copied = listTables(tools);
+  const copied = await listTables(tools);
   const [from, to] = [parseSide(tools, 'source', options.from), parseSide(tools, 'target', options.to)];
   if (from.file === undefined ? from.address === to.address : from.file === to.file)
     throw new UsageError(SAME_DATABASE);
@@ -120,7 +106,7 @@ async function recordCopy(tools: CliContext, opened: OpenedDatabase, to: Side): 
 }
 
 async function withDatabase(tools: CliContext, side: Side, act: (side: OpenSide) => Promise<void>): Promise<void> {
-  const opened = tools.openDatabase(side.address);
+  const opened = await tools.openDatabase(side.address);
   try {
     await opened.connect();
     await act({ ...side, opened });
@@ -140,12 +126,12 @@ interface CopyRun {
 }
 
 /** The tables of the console belong to the vault: a copy without them would lose its users. */
-function listTables({ consoleTables }: CliContext): readonly Table[] {
-  if (consoleTables === undefined)
+async function listTables({ listConsoleTables }: CliContext): Promise<readonly Table[]> {
+  if (listConsoleTables === undefined)
     throw new UsageError(
       'the console is not installed, so its tables cannot be copied; install it, and run the command again',
     );
-  return listCopiedTables(consoleTables);
+  return listCopiedTables(await listConsoleTables());
 }
 
 async function moveRows(tools: CliContext, moving: CopyRun, { json }: CopyOptions): Promise<TableComparison[]> {
