@@ -158,6 +158,8 @@ export interface Soak {
   /** Requests a second that the service can do. */
   readonly capacity: number;
   readonly intervals: readonly Interval[];
+  /** The reason why it ended early. */
+  readonly problem?: string;
 }
 
 /** Medians over the rounds; CPU is for each card. */

@@ -62,9 +62,10 @@ class Connection {
   readonly socket: TLSSocket;
   readonly ready: Promise<void>;
   onResponse: (connection: Connection, isGood: boolean, text: string) => void = () => undefined;
+  /** Called when the server closes the connection while a request is in progress. */
   onLost: (error: Error) => void = () => undefined;
-  /** When the request arrived, in milliseconds. */
-  arrivedAt = 0;
+  /** When the request in progress arrived, in milliseconds; undefined while there is none. */
+  arrivedAt: number | undefined;
   keepsText = false;
   #text = '';
   #missing = 0;
@@ -89,7 +90,7 @@ class Connection {
       this.socket.on('close', () => {
         const error = new Error('the server closed a connection');
         reject(error);
-        this.onLost(error);
+        if (this.arrivedAt !== undefined) this.onLost(error);
       });
     });
   }
@@ -167,7 +168,8 @@ class Round {
       order.atMost ?? Number.POSITIVE_INFINITY,
       request.uses === undefined ? Number.POSITIVE_INFINITY : this.#messages.length,
     );
-    this.#idle = [...idle];
+    this.#idle = idle.filter(({ socket }) => socket.writable);
+    if (this.#idle.length === 0) throw new Error(`${request.name}: the server closed all connections`);
     this.#start = performance.now();
     this.#end = this.#start + order.seconds * 1000;
     this.#due = this.#start;
@@ -206,7 +208,9 @@ class Round {
     const { perSecond } = this.#order;
     while (this.#idle.length > 0 && !this.#isOver(now)) {
       if (perSecond !== undefined && this.#due > now) return;
-      const connection = this.#idle.pop() as Connection;
+      // The connection that has been idle longest, because a server closes idle ones.
+      const connection = this.#idle.shift() as Connection;
+      if (!connection.socket.writable) continue;
       connection.arrivedAt = perSecond === undefined ? performance.now() : this.#due;
       this.#sent++;
       this.#next = this.#next + 1 < this.#messages.length ? this.#next + 1 : 0;
@@ -224,7 +228,9 @@ class Round {
   }
 
   #onResponse(connection: Connection, isGood: boolean, text: string): void {
-    this.#latencies[Math.min(this.#answered++, MOST_LATENCIES - 1)] = performance.now() - connection.arrivedAt;
+    this.#latencies[Math.min(this.#answered++, MOST_LATENCIES - 1)] =
+      performance.now() - (connection.arrivedAt ?? Number.NaN);
+    connection.arrivedAt = undefined;
     if (!isGood) {
       this.#failures++;
       this.#failure ??= text.slice(0, 1000);
@@ -241,6 +247,7 @@ class Round {
     const { user, system } = process.cpuUsage(this.#cpu);
     const sorted = this.#latencies.subarray(0, Math.min(this.#answered, MOST_LATENCIES)).sort();
     const at = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
+    connections.set(this.#order.target, this.#idle);
     return {
       ...{ requests: this.#answered, failures: this.#failures, failure: this.#failure, seconds },
       ...{ p50: at(0.5), p99: at(0.99), records: this.#updatePools(), cpu: user + system },

@@ -212,6 +212,7 @@ function soakSection({
   settings,
   capacity,
   intervals,
+  problem,
 }: Soak & { conditions: Conditions }): string {
   const table: Table = [
     ['minutes', 'a second', 'p50 ms', 'p99 ms', 'CPU us', 'memory', 'database', 'write-ahead log'],
@@ -231,7 +232,7 @@ function soakSection({
 ${conditionsLine(conditions, postgres)}
 
 ${settings.minutes} minutes over ${settings.database} at 70 % of ${whole(capacity)} requests a second, which arrive independently of one another: of ten, six tokenize a card, two
-create a capture that expires after a minute, two authorize a payment.
+create a capture that expires after a minute, two authorize a payment.${problem === undefined ? '' : ` It ended early: ${problem.split('\n')[0]}.`}
 
 ${aligned(table)}
 `;

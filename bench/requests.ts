@@ -166,10 +166,17 @@ export const REQUESTS: readonly Request[] = [
   { ...WSSEC, name: 'WS-Security, sign-encrypt', account: 'plain' },
 ];
 
-/** How the records of a pool are made, and how many of those that are read. */
+/** Tokens of two schemes, so that those of either one lie among others. */
+const MANY_TOKENS: Omit<Request, 'name'> = {
+  ...TOKENIZE,
+  cards: MANY,
+  mix: [1, 7].map((scheme) => ({ ...TOKENIZE, name: `scheme ${scheme}`, body: tokenization(scheme, MANY) })),
+};
+
+/** How the records of a pool are created. */
 export const FILLED_BY: Readonly<Record<Pool, Request>> = {
-  tokens: { ...TOKENIZE, name: 'tokens', body: tokenization(1, MANY), cards: MANY },
-  deletable: { ...TOKENIZE, name: 'deletable', body: tokenization(1, MANY), cards: MANY },
+  tokens: { ...MANY_TOKENS, name: 'tokens' },
+  deletable: { ...MANY_TOKENS, name: 'deletable' },
   captures: { name: 'captures', method: 'POST', path: CAPTURE, body: capture(1440), ids: captureIds },
   payments: { ...PAY, name: 'payments', body: payment('authorization') },
   authorizations: { ...PAY, name: 'authorizations', body: payment('authorization') },

@@ -116,6 +116,6 @@ const { short: isShort, only, connections, database } = values;
 const isPart =
   measured.matrix !== undefined && (isShort || only.length > 0 || connections !== undefined || database !== undefined);
 if (!(values['no-write'] || isPart)) writeResults({ ...readResults(), ...measured });
-const problems = measured.matrix?.problems ?? [];
+const problems = measured.matrix?.problems ?? [measured.soak?.problem ?? []].flat();
 for (const problem of problems) print(problem);
 process.exitCode = problems.length > 0 ? 1 : 0;

@@ -27,6 +27,9 @@ async function measureInterval(
   };
 }
 
+const describe = (index: number, { perSecond, p99, memory }: Omit<Interval, 'seconds'>): string =>
+  `${index}/${INTERVALS}: ${Math.round(perSecond)}/s, p99 ${p99.toFixed(1)} ms, ${Math.round(memory / 2 ** 20)} MiB`;
+
 export async function measureSoak(settings: SoakSettings, print: (line: string) => void): Promise<Soak> {
   const testbed = new Testbed();
   try {
@@ -46,15 +49,19 @@ export async function measureSoak(settings: SoakSettings, print: (line: string) 
     print(`${Math.round(capacity)} requests a second; ${SHARE * 100} % of them for ${settings.minutes} minutes`);
     const intervals: Interval[] = [];
     const length = (settings.minutes * 60) / INTERVALS;
-    for (let index = 1; index <= INTERVALS; index++) {
-      const interval = await measureInterval(testbed, target, service, sizes, capacity * SHARE, length);
-      intervals.push({ seconds: index * length, ...interval });
-      const { perSecond, p99, memory } = interval;
-      print(
-        `${index}/${INTERVALS}: ${Math.round(perSecond)}/s, p99 ${p99.toFixed(1)} ms, ${Math.round(memory / 2 ** 20)} MiB`,
-      );
+    let problem: string | undefined;
+    try {
+      for (let index = 1; index <= INTERVALS; index++) {
+        const interval = await measureInterval(testbed, target, service, sizes, capacity * SHARE, length);
+        intervals.push({ seconds: index * length, ...interval });
+        print(describe(index, interval));
+      }
+    } catch (error) {
+      // The intervals before it are worth reading.
+      problem = (error as Error).message;
     }
-    return { settings, ...(server !== undefined && { postgres: server.release }), capacity, intervals };
+    const postgres = server && { postgres: server.release };
+    return { settings, ...postgres, capacity, intervals, ...(problem !== undefined && { problem }) };
   } finally {
     await testbed.stop();
   }
