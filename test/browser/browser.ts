@@ -82,6 +82,8 @@ const ARGUMENTS = [
   '--disable-sync',
   // Pages of one context share a process, which keeps the compiled files of the console.
   '--process-per-site',
+  // A page lives for seconds: to optimize its code costs more than it saves.
+  '--js-flags=--no-opt --no-maglev',
 ];
 /** Answered with an error, and without a script. */
 const EMPTY_PAGE = '/assets/nothing';

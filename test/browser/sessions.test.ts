@@ -115,7 +115,9 @@ describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
     await page.reload();
     await isInside(page);
     assert.equal(await link(page, 'API keys').getAttribute('href'), `/a/${account}/production/keys`);
-    const elsewhere = await newSession(ana, `/a/${account}/team`);
+    const elsewhere = await page.context().newPage();
+    await elsewhere.goto(`/a/${account}/team`);
+    await isInside(elsewhere);
     assert.equal(await link(elsewhere, 'API keys').getAttribute('href'), keysUrl());
   });
 
