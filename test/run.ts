@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -53,8 +53,13 @@ process.env['TMPDIR'] ??= memoryFolder() ?? tmpdir();
 process.env[SCOPE] = scope;
 const scratch = mkdtempSync(join(tmpdir(), 'cardvault-tests-'));
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
-/** Some hundred processes load the same sources: compiled once, each of them starts a second earlier. */
-process.env['NODE_COMPILE_CACHE'] = join(scratch, 'compiled');
+/** Some hundred processes load the same sources: compiled once on a machine, each of them starts a second earlier. */
+const COMPILED = join(root, 'node_modules', '.cache', 'cardvault-compiled');
+/** More than the sources have, because the groups of files have other names in each run. */
+const MOST_COMPILED = 6000;
+if (existsSync(COMPILED) && readdirSync(COMPILED, { recursive: true }).length > MOST_COMPILED)
+  rmSync(COMPILED, { recursive: true, force: true });
+process.env['NODE_COMPILE_CACHE'] = COMPILED;
 process.env[SHARED_KEYS] = scratch;
 
 /** Several threads of the compiler check some types twice, and the tests need the other cores. */

@@ -61,8 +61,10 @@ describe('a rolling upgrade', { timeout: 240_000 }, () => {
     for (const [index, sql] of migrations.entries())
       writeFileSync(join(copy.folder, 'src/storage/migrations', `${four(PRESENT + 1 + index)}_later.sql`), sql);
   }
+  /** The compiled sources of the copy are removed with it. */
+  const variables = () => ({ ...nodes.variables, NODE_COMPILE_CACHE: join(copy.folder, 'compiled') });
   const startNewer = async (): Promise<ServiceProcess> =>
-    nodes.keep(await copy.startProcess(nodes.newFolder(), nodes.variables));
+    nodes.keep(await copy.startProcess(nodes.newFolder(), variables()));
   const schema = async (): Promise<number> => schemaVersion((await nodes.core()).database);
   const columns = async (table: string): Promise<unknown[]> =>
     (await nodes.rows('select column_name as name from information_schema.columns where table_name = ?', table)).map(
@@ -87,7 +89,7 @@ describe('a rolling upgrade', { timeout: 240_000 }, () => {
 
   test('a start of the new version that fails or is killed midway leaves the old nodes and the schema unchanged', async () => {
     addMigrations(FAILS);
-    const { code, out, err } = await copy.runCommand(nodes.newFolder(), ['serve'], nodes.variables);
+    const { code, out, err } = await copy.runCommand(nodes.newFolder(), ['serve'], variables());
     assert.equal(code, 1);
     assert.equal(out, '');
     assert.match(err, /the schema could not be brought up to date: 42P01/);
@@ -140,7 +142,7 @@ describe('a rolling upgrade', { timeout: 240_000 }, () => {
       assert.equal(err, `cardvault: ${reason}\n`);
     }
     await worksBeside(old, newer);
-    const { out } = await copy.runCommand(nodes.folder, ['audit', 'verify', '--json'], nodes.variables);
+    const { out } = await copy.runCommand(nodes.folder, ['audit', 'verify', '--json'], variables());
     assert.equal(JSON.parse(out).ok, true);
   });
 });

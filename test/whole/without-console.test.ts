@@ -34,6 +34,8 @@ describe('a vault without the folder of the console', { timeout: 120_000 }, () =
   const data = join(folder, 'data');
   const env = {
     ...withoutSettings(process.env),
+    // The compiled sources of the copy are removed with it.
+    NODE_COMPILE_CACHE: join(folder, 'compiled'),
     CARDVAULT_DATA_DIR: data,
     CARDVAULT_PRODUCTION_PORT: '0',
     CARDVAULT_SANDBOX_PORT: '0',
