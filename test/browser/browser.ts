@@ -73,6 +73,9 @@ const SETTLES_WITHIN_MS = 3000;
 const SLOWNESS = Number(process.env['TEST_BROWSER_SLOWNESS'] ?? '1');
 const ARGUMENTS = [
   '--disable-gpu',
+  // Without a GPU there is nothing to isolate, and one thread draws what no one looks at.
+  '--in-process-gpu',
+  '--num-raster-threads=1',
   // With the font hinting of Windows; without it, letters are spaced unevenly in pictures.
   '--font-render-hinting=none',
   '--disable-quic',
