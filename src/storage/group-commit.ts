@@ -5,6 +5,13 @@ import { type CommitResult, StorageError } from './database.ts';
 /** The result of a unit in its group: a commit result, or the error in its place. */
 export type GroupResult = CommitResult | { readonly error: string };
 
+export const isCommitted = (result: GroupResult): boolean => 'committed' in result && result.committed;
+
+/** Sends units to the database. Resolves with their results, or with nothing when all of them are committed. */
+type Send = (units: StoredUnit[]) => Promise<readonly GroupResult[] | undefined>;
+
+const COMMITTED: CommitResult = { committed: true };
+
 interface QueuedUnit {
   readonly unit: StoredUnit;
   readonly resolve: (outcome: CommitResult) => void;
@@ -19,7 +26,7 @@ const MIN_ROWS_TO_SEND = 200;
  * Under load many requests share one flush; a single request does not wait for others.
  */
 export class GroupCommit {
-  readonly #send: (units: StoredUnit[]) => Promise<readonly GroupResult[]>;
+  readonly #send: Send;
   readonly #maxConcurrent: number;
   #queue: QueuedUnit[] = [];
   #queuedRows = 0;
@@ -28,7 +35,7 @@ export class GroupCommit {
   #idle: (() => void)[] = [];
 
   /** `maxConcurrent`: groups that are sent concurrently; while the disk writes one, the next is prepared. */
-  constructor(send: (units: StoredUnit[]) => Promise<readonly GroupResult[]>, maxConcurrent: number) {
+  constructor(send: Send, maxConcurrent: number) {
     this.#send = send;
     this.#maxConcurrent = maxConcurrent;
   }
@@ -78,7 +85,7 @@ export class GroupCommit {
     try {
       const results = await this.#send(group.map(({ unit }) => unit));
       for (const [index, { resolve, reject }] of group.entries()) {
-        const result = results[index];
+        const result = results === undefined ? COMMITTED : results[index];
         if (result !== undefined && 'committed' in result) resolve(result);
         else reject(new StorageError(result?.error ?? 'a write has no result'));
       }

@@ -9,7 +9,8 @@ import { readMigrations } from '../../src/storage/migrate.ts';
 import type { PostgresDatabase } from '../../src/storage/postgres/postgres.ts';
 import { applyMigrations } from '../../src/storage/sqlite/apply-migrations.ts';
 import { Connection } from '../../src/storage/sqlite/connection.ts';
-import { writeGroup } from '../../src/storage/sqlite/group-writer.ts';
+import { writeGroups } from '../../src/storage/sqlite/group-writer.ts';
+import { pack } from '../../src/storage/sqlite/packing.ts';
 import { whyNoPostgres } from '../fixtures/postgres-binaries.ts';
 import { inScope } from '../scope.ts';
 import { PostgresFixture } from './postgres-fixture.ts';
@@ -109,7 +110,8 @@ class Model {
   }
 
   run(units: readonly StoredUnit[]): readonly unknown[] {
-    return writeGroup(this.#connection, this.#key, units).map((result) => (isError(result) ? 'error' : result));
+    const [results = []] = writeGroups(this.#connection, this.#key, [pack(units)]);
+    return results.map((result) => (isError(result) ? 'error' : result));
   }
 
   state(): State {

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
-import { environmentNumber, SERVICE_NUMBER, type StoredEntry, type StoredUnit } from '../account-numbers.ts';
-import type { CommitResult, Row } from '../database.ts';
-import type { GroupResult } from '../group-commit.ts';
+import { environmentNumber, SERVICE_NUMBER, type StoredEntry } from '../account-numbers.ts';
+import type { Row, Value } from '../database.ts';
+import { type GroupResult, isCommitted } from '../group-commit.ts';
 import { extendChains, FIRST_LANE, type Head } from '../journal.ts';
 import {
   findRegisterWithout,
@@ -12,6 +12,7 @@ import {
 } from '../lane-register.ts';
 import type { Table } from '../table.ts';
 import type { Connection } from './connection.ts';
+import { type Packed, PackedReader } from './packing.ts';
 
 /** SQLite has one writer at a time, so all growing chains belong to one lane. */
 const LANE = FIRST_LANE;
@@ -40,19 +41,46 @@ const FAULT_CODES = new Set(Object.values(FILE_FAULTS));
 const isFileFault = (error: unknown): boolean => FAULT_CODES.has(((error as { errcode?: number }).errcode ?? 0) & 0xff);
 
 /**
- * Writes a group of units as one durable transaction. A unit that conflicts is rolled back alone. `committed: true` is
- * returned only after the commit is on disk.
+ * Writes groups of units as one durable transaction, and returns the results of each group. A unit that conflicts is
+ * rolled back alone. `committed: true` is returned only after the commit is on disk.
  */
-export function writeGroup(
+export function writeGroups(
   connection: Connection,
   journalKey: KeyObject | undefined,
-  units: readonly StoredUnit[],
-): GroupResult[] {
+  groups: readonly Packed[],
+): GroupResult[][] {
+  // Savepoints cost as much as the writes of a unit, and conflicts are rare.
+  return (
+    attemptGroups(connection, journalKey, groups, { savepoints: false }) ??
+    (attemptGroups(connection, journalKey, groups, { savepoints: true }) as GroupResult[][])
+  );
+}
+
+interface Attempt {
+  /** Each unit has a savepoint, to which it is rolled back alone. */
+  readonly savepoints: boolean;
+}
+
+/** Without savepoints: returns undefined, with nothing written, when a unit is not committed. */
+function attemptGroups(
+  connection: Connection,
+  journalKey: KeyObject | undefined,
+  groups: readonly Packed[],
+  attempt: Attempt,
+): GroupResult[][] | undefined {
   const { database } = connection;
   connection.statement('begin immediate').run();
   try {
-    const results = units.map((unit) => writeUnit(connection, unit));
-    const kept = units.flatMap((unit, index) => (isCommitted(results[index]) ? (unit.journal ?? []) : []));
+    const kept: StoredEntry[] = [];
+    const results: GroupResult[][] = [];
+    for (const packed of groups) {
+      const ofGroup = runGroup(connection, packed, attempt, kept);
+      if (ofGroup === undefined) {
+        database.exec('rollback');
+        return undefined;
+      }
+      results.push(ofGroup);
+    }
     if (kept.length > 0) appendToJournal(connection, journalKey, kept);
     connection.statement('commit').run();
     return results;
@@ -62,32 +90,68 @@ export function writeGroup(
   }
 }
 
-const isCommitted = (result: GroupResult | undefined): boolean =>
-  result !== undefined && 'committed' in result && result.committed;
-
-function writeUnit(connection: Connection, unit: StoredUnit): GroupResult {
-  connection.statement('savepoint unit').run();
-  let result: GroupResult;
-  try {
-    result = runWrites(connection, unit);
-  } catch (error) {
-    if (isFileFault(error)) throw error;
-    result = { error: `a write failed: ${(error as { code?: string }).code ?? 'unknown'}` };
+/** Adds the journal entries of committed units to `kept`. */
+function runGroup(
+  connection: Connection,
+  packed: Packed,
+  { savepoints }: Attempt,
+  kept: StoredEntry[],
+): GroupResult[] | undefined {
+  const reader = new PackedReader(packed);
+  const results: GroupResult[] = [];
+  while (!reader.isAtEnd) {
+    const result = (savepoints ? runUnitAlone : runUnit)(connection, packed.statements, reader);
+    const committed = isCommitted(result);
+    if (!committed && !savepoints) return undefined;
+    results.push(result);
+    for (let left = reader.count(); left > 0; left--) {
+      const entry = reader.entry();
+      if (committed) kept.push(entry);
+    }
   }
+  return results;
+}
+
+function runUnitAlone(connection: Connection, statements: readonly string[], reader: PackedReader): GroupResult {
+  connection.statement('savepoint unit').run();
+  const result = runUnit(connection, statements, reader);
   if (!isCommitted(result)) connection.statement('rollback to unit').run();
   connection.statement('release unit').run();
   return result;
 }
 
-function runWrites(connection: Connection, unit: StoredUnit): CommitResult {
-  for (const [write, { sql, rows, expectedRows }] of unit.writes.entries()) {
-    const statement = connection.statement(sql);
-    for (const [row, values] of rows.entries()) {
-      const { changes } = statement.run(...values);
-      if (expectedRows !== undefined && changes !== expectedRows) return { committed: false, write, row };
+const COMMITTED: GroupResult = { committed: true };
+
+/** Reads all writes of the unit, and executes them until one conflicts. */
+function runUnit(connection: Connection, statements: readonly string[], reader: PackedReader): GroupResult {
+  let result = COMMITTED;
+  const writes = reader.count();
+  for (let write = 0; write < writes; write++) {
+    const { statement, rows, columns, expectedRows } = reader.write();
+    const values = new Array<Value>(columns);
+    for (let row = 0; row < rows; row++) {
+      for (let column = 0; column < columns; column++) values[column] = reader.value();
+      if (result !== COMMITTED) continue;
+      const changes = runStatement(connection, statements[statement] ?? '', values);
+      if (typeof changes !== 'number') result = changes;
+      else if (expectedRows !== undefined && changes !== expectedRows) result = { committed: false, write, row };
     }
   }
-  return { committed: true };
+  return result;
+}
+
+/** Returns the number of rows that were touched. Throws when the file is at fault. */
+function runStatement(
+  connection: Connection,
+  sql: string,
+  values: readonly Value[],
+): number | { readonly error: string } {
+  try {
+    return Number(connection.statement(sql).run(...values).changes);
+  } catch (error) {
+    if (isFileFault(error)) throw error;
+    return { error: `a write failed: ${(error as { code?: string }).code ?? 'unknown'}` };
+  }
 }
 
 function appendToJournal(connection: Connection, key: KeyObject | undefined, entries: readonly StoredEntry[]): void {

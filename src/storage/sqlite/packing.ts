@@ -1,5 +1,5 @@
 import type { StoredEntry, StoredUnit } from '../account-numbers.ts';
-import type { Value, Write } from '../database.ts';
+import type { Value } from '../database.ts';
 
 /**
  * Units on their way to the writer thread. Copying between threads costs time per object, so a group is sent as a few
@@ -9,15 +9,16 @@ export interface Packed {
   /** Each distinct text once. */
   readonly statements: readonly string[];
   /**
-   * For each unit the number of its writes and journal entries, then for each write its statement, rows, columns and
-   * expected rows.
+   * For each unit the number of its writes, then for each write its statement, rows, columns and expected rows, and at last
+   * the number of its journal entries.
    */
   readonly shape: readonly number[];
   /** All values in order; `undefined` is a placeholder for the next bytes. */
   readonly values: readonly (Exclude<Value, Uint8Array> | undefined)[];
   readonly sizes: readonly number[];
   readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly journal: readonly StoredEntry[];
+  /** For each journal entry its account, the number of it, environment, time and record. */
+  readonly journal: readonly (string | number)[];
 }
 
 /** Represents the absence of a number of rows to touch. */
@@ -28,10 +29,9 @@ export function pack(units: readonly StoredUnit[]): Packed {
   const shape: number[] = [];
   const values: (Exclude<Value, Uint8Array> | undefined)[] = [];
   const blobs: Uint8Array[] = [];
-  const journal: StoredEntry[] = [];
+  const journal: (string | number)[] = [];
   for (const { writes, journal: entries = [] } of units) {
-    shape.push(writes.length, entries.length);
-    journal.push(...entries);
+    shape.push(writes.length);
     for (const { sql, rows, expectedRows = ANY_COUNT } of writes) {
       let statement = statements.indexOf(sql);
       if (statement < 0) statement = statements.push(sql) - 1;
@@ -43,6 +43,9 @@ export function pack(units: readonly StoredUnit[]): Packed {
         }
       }
     }
+    shape.push(entries.length);
+    for (const { account, number, environment, at, record } of entries)
+      journal.push(account, number, environment, at, record);
   }
   return { statements, shape, values, ...concatenate(blobs), journal };
 }
@@ -58,32 +61,55 @@ function concatenate(blobs: readonly Uint8Array[]): Pick<Packed, 'sizes' | 'byte
   return { sizes, bytes };
 }
 
-export function unpack(packed: Packed): StoredUnit[] {
-  const { statements, shape, values, sizes, bytes, journal } = packed;
-  const units: StoredUnit[] = [];
-  const at = { shape: 0, value: 0, size: 0, byte: 0, entry: 0 };
-  const number = (): number => shape[at.shape++] ?? 0;
-  const value = (): Value => {
-    const plain = values[at.value++];
-    if (plain !== undefined) return plain;
-    const size = sizes[at.size++] ?? 0;
-    at.byte += size;
-    return bytes.subarray(at.byte - size, at.byte);
-  };
-  while (at.shape < shape.length) {
-    const writeCount = number();
-    const entryCount = number();
-    const writes: Write[] = [];
-    for (let write = 0; write < writeCount; write++) {
-      const sql = statements[number()] ?? '';
-      const rowCount = number();
-      const columns = number();
-      const expectedRows = number();
-      const rows = Array.from({ length: rowCount }, () => Array.from({ length: columns }, value));
-      writes.push(expectedRows === ANY_COUNT ? { sql, rows } : { sql, rows, expectedRows });
-    }
-    units.push({ writes, journal: journal.slice(at.entry, at.entry + entryCount) });
-    at.entry += entryCount;
+/** The next write of a unit. Its rows are read one after the other. */
+interface PackedWrite {
+  /** The place of its text among the statements. */
+  readonly statement: number;
+  readonly rows: number;
+  readonly columns: number;
+  readonly expectedRows: number | undefined;
+}
+
+/** Reads a group in the order in which it was packed, without building its units. */
+export class PackedReader {
+  readonly #packed: Packed;
+  #shape = 0;
+  #value = 0;
+  #size = 0;
+  #byte = 0;
+  #entry = 0;
+
+  constructor(packed: Packed) {
+    this.#packed = packed;
   }
-  return units;
+
+  get isAtEnd(): boolean {
+    return this.#shape >= this.#packed.shape.length;
+  }
+
+  /** Returns the number of the writes of the next unit, or of its journal entries when its writes were read. */
+  count(): number {
+    return this.#packed.shape[this.#shape++] ?? 0;
+  }
+
+  write(): PackedWrite {
+    const [statement, rows, columns] = [this.count(), this.count(), this.count()];
+    const expectedRows = this.count();
+    return { statement, rows, columns, expectedRows: expectedRows === ANY_COUNT ? undefined : expectedRows };
+  }
+
+  value(): Value {
+    const { values, sizes, bytes } = this.#packed;
+    const plain = values[this.#value++];
+    if (plain !== undefined) return plain;
+    const start = this.#byte;
+    this.#byte += sizes[this.#size++] ?? 0;
+    return bytes.subarray(start, this.#byte);
+  }
+
+  entry(): StoredEntry {
+    const [account, number, environment, at, record] = this.#packed.journal.slice(this.#entry, this.#entry + 5);
+    this.#entry += 5;
+    return { account, number, environment, at, record } as StoredEntry;
+  }
 }

@@ -23,6 +23,12 @@ import type { Reply, Request } from './writer-thread.ts';
 
 const USER_ONLY_FILE = 0o600;
 const USER_ONLY_DIRECTORY = 0o700;
+/** A request to the writer that has no reply yet. Results are absent where all units are committed. */
+interface Pending {
+  readonly resolve: (results: readonly GroupResult[] | undefined) => void;
+  readonly reject: (error: Error) => void;
+}
+
 /** One group with the writer, one prepared behind it. */
 const CONCURRENT_GROUPS = 2;
 
@@ -37,7 +43,7 @@ export class SqliteDatabase implements Driver {
   readonly #port: MessagePort;
   readonly #group: GroupCommit;
   readonly #accounts = new AccountNumbers((sql, ...values) => this.readStored(sql, ...values));
-  readonly #pending: { resolve: (results: readonly GroupResult[]) => void; reject: (error: Error) => void }[] = [];
+  readonly #pending: Pending[] = [];
   #reader: Connection | undefined;
   #broken: StorageError | undefined;
   #onBroken: (error: StorageError) => void = () => undefined;
@@ -176,13 +182,13 @@ export class SqliteDatabase implements Driver {
     }
   }
 
-  #sendGroup(units: readonly StoredUnit[]): Promise<readonly GroupResult[]> {
+  #sendGroup(units: readonly StoredUnit[]): Promise<readonly GroupResult[] | undefined> {
     const packed = pack(units);
     return this.#send({ kind: 'group', packed }, [packed.bytes.buffer]);
   }
 
   // The writer responds in order, so the response belongs to the oldest request.
-  #send(request: Request, handedOver: ArrayBuffer[] = []): Promise<readonly GroupResult[]> {
+  #send(request: Request, handedOver: ArrayBuffer[] = []): Promise<readonly GroupResult[] | undefined> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
     return new Promise((resolve, reject) => {
       this.#port.postMessage(request, handedOver);
@@ -193,8 +199,8 @@ export class SqliteDatabase implements Driver {
 
   #settle(reply: Reply): void {
     const question = this.#pending.shift();
-    if ('results' in reply) question?.resolve(reply.results);
-    else question?.reject(new StorageError(reply.error));
+    if ('error' in reply) question?.reject(new StorageError(reply.error));
+    else question?.resolve(reply.results);
   }
 
   #breakDown(reason: string): void {

@@ -1,11 +1,11 @@
 import type { KeyObject } from 'node:crypto';
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import type { Migration } from '../database.ts';
-import type { GroupResult } from '../group-commit.ts';
+import { type GroupResult, isCommitted } from '../group-commit.ts';
 import { applyMigrations } from './apply-migrations.ts';
 import { BUSY_TIMEOUT_MS, Connection } from './connection.ts';
-import { PROBE_WRITE, writeGroup } from './group-writer.ts';
-import { type Packed, unpack } from './packing.ts';
+import { PROBE_WRITE, writeGroups } from './group-writer.ts';
+import type { Packed } from './packing.ts';
 
 /**
  * The writer thread: the only part of the process that writes to the file, so that nothing else waits for the disk. Each
@@ -19,15 +19,16 @@ export type Request =
   | { readonly kind: 'ping' }
   | { readonly kind: 'close' };
 
-/** The replies on a port have the order of its requests. */
-export type Reply = { readonly results: readonly GroupResult[] } | { readonly error: string };
+/** The replies on a port have the order of its requests. `results`: absent when all units are committed. */
+export type Reply = { readonly results?: readonly GroupResult[] | undefined } | { readonly error: string };
 
-interface Arrived {
+type Group = Extract<Request, { kind: 'group' }>;
+type Command = Exclude<Request, Group>;
+
+interface Arrived<Kind = Request> {
   readonly port: MessagePort;
-  readonly request: Request;
+  readonly request: Kind;
 }
-
-type Command = Exclude<Request, { kind: 'group' }>;
 
 const { path } = workerData as { path: string };
 const connection = new Connection(path, { readOnly: false });
@@ -51,52 +52,42 @@ function takeArrived(first: Arrived): Arrived[] {
 
 /** Groups that have arrived one after the other, on whatever ports, share one transaction and one flush. */
 function serve(arrived: readonly Arrived[]): void {
-  let groups: { readonly port: MessagePort; readonly packed: Packed }[] = [];
+  let groups: Arrived<Group>[] = [];
   const flush = (): void => {
-    if (groups.length > 0) writeGroups(groups);
+    if (groups.length > 0) reply(groups, () => write(groups.map(({ request }) => request.packed)));
     groups = [];
   };
   for (const { port, request } of arrived) {
-    if (request.kind === 'group') groups.push({ port, packed: request.packed });
+    if (request.kind === 'group') groups.push({ port, request });
     else {
       flush();
-      reply([port], () => [obey(request)]);
+      reply([{ port }], () => obey(request));
     }
   }
   flush();
 }
 
-function writeGroups(groups: readonly { readonly port: MessagePort; readonly packed: Packed }[]): void {
-  reply(
-    groups.map(({ port }) => port),
-    () => {
-      lastGroupFailed = true;
-      const units = groups.map(({ packed }) => unpack(packed));
-      const results = writeGroup(connection, journalKey, units.flat());
-      lastGroupFailed = false;
-      let end = 0;
-      return units.map(({ length }) => {
-        end += length;
-        return results.slice(end - length, end);
-      });
-    },
-  );
+function write(groups: readonly Packed[]): Reply[] {
+  lastGroupFailed = true;
+  const written = writeGroups(connection, journalKey, groups);
+  lastGroupFailed = false;
+  return written.map((results) => ({ results: results.every(isCommitted) ? undefined : results }));
 }
 
-/** Sends each port its results, or all of them the error. */
-function reply(receivers: readonly MessagePort[], act: () => readonly (readonly GroupResult[])[]): void {
+/** Sends each port its reply, or all of them the error. */
+function reply(receivers: readonly Pick<Arrived, 'port'>[], act: () => readonly Reply[]): void {
   let replies: readonly Reply[];
   try {
-    replies = act().map((results) => ({ results }));
+    replies = act();
   } catch (error) {
     // SQLite's messages name tables and files, never values.
     const text = error instanceof Error ? error.message : 'the writer failed';
     replies = receivers.map(() => ({ error: text }));
   }
-  for (const [index, port] of receivers.entries()) port.postMessage(replies[index]);
+  for (const [index, { port }] of receivers.entries()) port.postMessage(replies[index]);
 }
 
-function obey(command: Command): readonly GroupResult[] {
+function obey(command: Command): Reply[] {
   switch (command.kind) {
     case 'migrate':
       applyMigrations(connection.database, command.migrations, command.now);
@@ -116,7 +107,7 @@ function obey(command: Command): readonly GroupResult[] {
       parentPort?.close();
       break;
   }
-  return [];
+  return [{}];
 }
 
 const SCRUB_TIMEOUT_MS = 100;
