@@ -1,4 +1,4 @@
-// java OpenJose.java ANSWER PROCESSOR_PRIVATE_KEY MERCHANT_PUBLIC_KEY
+// java OpenJose.java RESPONSE PROCESSOR_PRIVATE_KEY MERCHANT_PUBLIC_KEY
 // Opens a response of POST /proxy/jose and prints the payload. Needs a JDK (17 or newer) and nothing else.
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
@@ -23,9 +23,9 @@ import javax.crypto.spec.SecretKeySpec;
 /** Accepts the algorithms agreed with the merchant alone: RS256, RSA-OAEP-256 and A256GCM. */
 public class OpenJose {
   public static void main(String[] files) throws Exception {
-    String answer = Files.readString(Path.of(files[0]));
-    String value = member(answer, "value");
-    String encryption = member(answer, "encryption");
+    String response = Files.readString(Path.of(files[0]));
+    String value = member(response, "value");
+    String encryption = member(response, "encryption");
     KeyFactory rsa = KeyFactory.getInstance("RSA");
     PrivateKey processor = rsa.generatePrivate(new PKCS8EncodedKeySpec(der(files[1])));
     PublicKey merchant = rsa.generatePublic(new X509EncodedKeySpec(der(files[2])));

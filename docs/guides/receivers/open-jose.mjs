@@ -1,4 +1,4 @@
-// node open-jose.mjs ANSWER PROCESSOR_PRIVATE_KEY MERCHANT_PUBLIC_KEY
+// node open-jose.mjs RESPONSE PROCESSOR_PRIVATE_KEY MERCHANT_PUBLIC_KEY
 // Opens a response of POST /proxy/jose and prints the payload. Needs the package jose.
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -8,8 +8,8 @@ import { compactDecrypt, compactVerify } from 'jose';
 const SIGNED = { algorithms: ['RS256'] };
 const ENCRYPTED = { keyManagementAlgorithms: ['RSA-OAEP-256'], contentEncryptionAlgorithms: ['A256GCM'] };
 
-const [answer, privateKey, publicKey] = process.argv.slice(2).map((file) => readFileSync(file, 'utf8'));
-const { value, encryption } = JSON.parse(answer).data;
+const [response, privateKey, publicKey] = process.argv.slice(2).map((file) => readFileSync(file, 'utf8'));
+const { value, encryption } = JSON.parse(response).data;
 const processor = createPrivateKey(privateKey);
 const merchant = createPublicKey(publicKey);
 

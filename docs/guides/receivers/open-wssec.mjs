@@ -96,7 +96,7 @@ require(Date.parse(validFrom) <= now && now < Date.parse(validTo), 'the certific
 require(timeOf('Created') <= now + CLOCK_SKEW_MS && now < timeOf('Expires'), 'the envelope is not of this time');
 
 // 4. Decrypt. The key is not signed: with another one the tag of the content is invalid.
-require(body.children.length === 1 && body.text === '', 'the Body holds more than its content');
+require(body.children.length === 1 && body.text === '', 'the Body contains more than its content');
 const cipherValue = [
   [XENC, 'CipherData'],
   [XENC, 'CipherValue'],

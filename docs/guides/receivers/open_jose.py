@@ -1,6 +1,6 @@
-"""python3 open_jose.py ANSWER PROCESSOR_PRIVATE_KEY MERCHANT_PUBLIC_KEY
+"""python3 open_jose.py RESPONSE PROCESSOR_PRIVATE_KEY MERCHANT_PUBLIC_KEY
 
-Opens an answer of POST /proxy/jose and prints the payload. Needs jwcrypto.
+Opens a response of POST /proxy/jose and prints the payload. Needs jwcrypto.
 """
 import json
 import sys
@@ -25,8 +25,8 @@ def decrypt(compact, key):
     return token.payload
 
 
-answer, private_key, public_key = (open(file, "rb").read() for file in sys.argv[1:])
-message = json.loads(answer)["data"]
+response, private_key, public_key = (open(file, "rb").read() for file in sys.argv[1:])
+message = json.loads(response)["data"]
 processor = jwk.JWK.from_pem(private_key)
 merchant = jwk.JWK.from_pem(public_key)
 

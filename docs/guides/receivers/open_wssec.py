@@ -113,7 +113,7 @@ fresh = time(only(timestamp, "wsu:Created")) <= now + CLOCK_SKEW and now < time(
 require(fresh, "the envelope is not of this time")
 
 # 4. Decrypt. The key is not signed: with another one the tag of the content is invalid.
-require(len(body) == 1 and not body.text and not body[0].tail, "the Body holds more than its content")
+require(len(body) == 1 and not body.text and not body[0].tail, "the Body contains more than its content")
 wrapped = content(only(security, "xenc:EncryptedKey/xenc:CipherData/xenc:CipherValue"))
 sealed = content(only(body, "xenc:EncryptedData/xenc:CipherData/xenc:CipherValue"))
 key = processor.decrypt(wrapped, padding.OAEP(padding.MGF1(hashes.SHA1()), hashes.SHA1(), None))

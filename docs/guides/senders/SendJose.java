@@ -23,10 +23,10 @@ public class SendJose {
             .POST(HttpRequest.BodyPublishers.ofFile(Path.of(args[1])))
             .build();
     HttpClient client = HttpClient.newBuilder().sslContext(trusting(Path.of(args[2]))).build();
-    HttpResponse<String> answer = client.send(request, HttpResponse.BodyHandlers.ofString());
+    HttpResponse<String> response = client.send(request, HttpResponse.BodyHandlers.ofString());
     // The text of an error names the field or the placeholder, and never a value.
-    if (answer.statusCode() != 200) throw new IllegalStateException(answer.statusCode() + " " + answer.body());
-    System.out.print(answer.body());
+    if (response.statusCode() != 200) throw new IllegalStateException(response.statusCode() + " " + response.body());
+    System.out.print(response.body());
   }
 
   /** Trusts this CA and no other. */

@@ -3,13 +3,13 @@
 import { readFileSync } from 'node:fs';
 
 const [url, payload] = process.argv.slice(2);
-const answer = await fetch(url, {
+const response = await fetch(url, {
   method: 'POST',
   headers: { 'ft-access-key': process.env.KEY, 'content-type': 'application/json' },
   body: readFileSync(payload),
   signal: AbortSignal.timeout(30_000),
 });
-const text = await answer.text();
+const text = await response.text();
 // The text of an error names the field or the placeholder, and never a value.
-if (!answer.ok) throw new Error(`${answer.status} ${text}`);
+if (!response.ok) throw new Error(`${response.status} ${text}`);
 process.stdout.write(text);

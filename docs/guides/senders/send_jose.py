@@ -13,8 +13,8 @@ with open(file, "rb") as payload:
     headers = {"ft-access-key": os.environ["KEY"], "content-type": "application/json"}
     request = Request(url, payload.read(), headers)
 try:
-    with urlopen(request, timeout=30, context=ssl.create_default_context(cafile=ca)) as answer:
-        sys.stdout.buffer.write(answer.read())
+    with urlopen(request, timeout=30, context=ssl.create_default_context(cafile=ca)) as response:
+        sys.stdout.buffer.write(response.read())
 except HTTPError as refusal:
     # Its text names the field or the placeholder, and never a value.
     sys.exit(f"{refusal.code} {refusal.read().decode()}")
