@@ -75,7 +75,7 @@ export function addOperatorCommands(program: Command, tools: CliContext): void {
       withPeople(tools, async (people) => {
         const all = (await people.team.members(OPERATOR.account)).map(toView);
         const rows = all.map(({ id, name, email, status, created_at }) => [id, status, created_at, email, name]);
-        printResult(tools, json, all, formatTable(['ID', 'STATUS', 'SINCE', 'E-MAIL', 'NAME'], rows));
+        printResult(tools, json, all, formatTable(['ID', 'STATUS', 'SINCE', 'EMAIL', 'NAME'], rows));
       }),
     );
 

@@ -29,7 +29,7 @@ describe('the removal of a user’s last membership', () => {
     (await fixture.parts.team.listMembershipsOf(id)).map((each) => each.account);
   const isKnown = async ({ id }: TestUser): Promise<boolean> =>
     (await fixture.parts.people.findProfile(id)) !== undefined;
-  /** Tables with a row that has the id of the person or their e-mail address in it. */
+  /** Tables with a row that has the id of the person or their email address in it. */
   async function tablesWith({ id, email }: TestUser): Promise<string[]> {
     const { database, keyring } = fixture.core;
     const digest = Buffer.from(await computeDigest(keyring, 'email', email)).toString('hex');

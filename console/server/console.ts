@@ -24,9 +24,9 @@ export type ConsoleDependencies = Omit<
   | 'requests'
   | 'totals'
   | 'usageOverview'
-  | 'tokenListing'
-  | 'captureListing'
-  | 'paymentListing'
+  | 'tokenQueries'
+  | 'captureQueries'
+  | 'paymentQueries'
   | 'auditReading'
 > & { readonly usage: Usage; readonly sadKeys: SadKeys };
 
@@ -41,17 +41,17 @@ export interface ConsoleInterface {
 
 export function createConsoleInterface(dependencies: ConsoleDependencies, limits: ConsoleLimits): ConsoleInterface {
   const { database, keyring, sadKeys, clock, usage } = dependencies;
-  const paymentListing = new PaymentQueries({ database, keyring, clock });
+  const paymentQueries = new PaymentQueries({ database, keyring, clock });
   const services: ConsoleServices = {
     ...dependencies,
     changes: listApprovableChanges(routes),
     dualControlQuestion: new DualControlQuestion(dependencies),
     requests: new ActivationRequests({ ...dependencies, processors: dependencies.activations.processors }),
     totals: new RecordTotals({ database, clock }),
-    tokenListing: new TokenQueries({ database, keyring }),
-    captureListing: new CaptureQueries({ database, keyring, sadKeys, clock }),
-    paymentListing,
-    usageOverview: new UsageOverview({ usage, paymentListing, clock }),
+    tokenQueries: new TokenQueries({ database, keyring }),
+    captureQueries: new CaptureQueries({ database, keyring, sadKeys, clock }),
+    paymentQueries,
+    usageOverview: new UsageOverview({ usage, paymentQueries, clock }),
     auditReading: new AuditLogQuery({ database }),
   };
   return { routes, door: new SessionDoor({ services, ...limits }), services };

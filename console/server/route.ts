@@ -64,9 +64,9 @@ export interface ConsoleServices {
   readonly transactions: Transactions;
   readonly usageOverview: UsageOverview;
   readonly totals: RecordTotals;
-  readonly tokenListing: TokenQueries;
-  readonly captureListing: CaptureQueries;
-  readonly paymentListing: PaymentQueries;
+  readonly tokenQueries: TokenQueries;
+  readonly captureQueries: CaptureQueries;
+  readonly paymentQueries: PaymentQueries;
   readonly auditReading: AuditLogQuery;
   readonly serviceInfo: ServiceInfo;
   /** Changes that can need approval, by their value of `dualControl`. */

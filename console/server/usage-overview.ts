@@ -31,9 +31,9 @@ export class UsageOverview {
   readonly #clock: Clock;
   readonly #cache: Cache<string, UsageReport>;
 
-  constructor(options: { usage: Usage; paymentListing: PaymentQueries; clock: Clock }) {
+  constructor(options: { usage: Usage; paymentQueries: PaymentQueries; clock: Clock }) {
     this.#usage = options.usage;
-    this.#payments = options.paymentListing;
+    this.#payments = options.paymentQueries;
     this.#clock = options.clock;
     this.#cache = new Cache({ clock: options.clock, max: MAX_REPORTS, ttlMs: costAwareTtl });
   }

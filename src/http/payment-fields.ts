@@ -102,7 +102,7 @@ const partyMembers = {
   city: partyText('City'),
   state: partyText('State or province'),
   postal_code: partyText('Postal code'),
-  email: partyText('E-mail address'),
+  email: partyText('Email address'),
   phone_number: partyText('Phone number'),
   phone_type: partyText('Type of the phone'),
   phone_area_code: partyText('Area code of the phone'),

@@ -96,7 +96,7 @@ describe('a card number is rejected', () => {
     });
 
   for (const [what, field, send] of EMAILS)
-    test(`as the e-mail address of ${what}`, async () => {
+    test(`as the email address of ${what}`, async () => {
       for (const card of CARDS) assertRefused(await send(emailOf(card)), 'invalid_field', field, card);
     });
 
@@ -134,7 +134,7 @@ describe('an invisible character is rejected', () => {
     });
 
   for (const [what, field, send] of EMAILS)
-    test(`in the e-mail address of ${what}`, async () => {
+    test(`in the email address of ${what}`, async () => {
       for (const text of UNSEEN) assertRefused(await send(emailOf(text)), 'invalid_field', field, text);
     });
 

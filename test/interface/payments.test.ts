@@ -113,7 +113,7 @@ describe('payment responses', () => {
       for (const [what, options] of [
         ['opened', { amount: OPENED }],
         ['without an answer in time', { amount: TIMES_OUT }],
-        ['opened by a word of the e-mail', { triggers: '_autoinprogress' }],
+        ['opened by a word of the email', { triggers: '_autoinprogress' }],
       ] as const) {
         test(what, async () => {
           const response = await byToken(options);

@@ -187,14 +187,14 @@ describe('the simulator decides', () => {
     const pan = '4000000000009995';
     const amount = money('20001');
     for (const [title, facts, expected] of [
-      ['expiry before e-mail', { ...expired, email: 'a_autoreject@x', pan, amount }, 'Declined / ExpiredCard'],
+      ['expiry before email', { ...expired, email: 'a_autoreject@x', pan, amount }, 'Declined / ExpiredCard'],
       [
         'rejecting before waiting words',
         { email: 'a_autoinprogress_autoreject@x', pan, amount },
         'Declined / Antifraud',
       ],
-      ['e-mail before card', { email: 'a_autoinprogress@x', pan, amount }, 'opened'],
-      ['e-mail before triggers', { email: 'a_late_accept_autoreject@x' }, 'Declined / Antifraud'],
+      ['email before card', { email: 'a_autoinprogress@x', pan, amount }, 'opened'],
+      ['email before triggers', { email: 'a_late_accept_autoreject@x' }, 'Declined / Antifraud'],
       ['card before triggers', { email: 'a_lost@x', pan, amount }, 'Declined / InsufficientFunds'],
       ['triggers before amount', { email: 'a_late_accept@x', amount }, 'late_accept'],
       ['card before amount', { pan, amount }, 'Declined / InsufficientFunds'],

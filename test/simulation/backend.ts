@@ -46,7 +46,7 @@ export interface Backend {
   /** Resolves when what goes over a real network has gone over it. */
   reach?(): Promise<void>;
   close?(): Promise<void>;
-  /** The e-mail of a new payment, and whole units of its amount. */
+  /** The email of a new payment, and whole units of its amount. */
   planned(seeded: SeededRandom): { readonly email: string; readonly units: number };
 }
 
@@ -134,7 +134,7 @@ const TRIGGERS = [
   ...['inquiry_timeout', 'reversal_timeout'],
 ];
 
-/** The simulator of the sandbox, by the words of e-mails and by amounts. */
+/** The simulator of the sandbox, by the words of emails and by amounts. */
 export function simulatorBackend({ time, tenant }: { time: VirtualTime; tenant: Tenant }): Backend {
   return {
     name: 'simulator',

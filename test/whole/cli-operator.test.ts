@@ -70,7 +70,7 @@ describe('cardvault operator', () => {
     assert.deepEqual(rest, { name: 'Olga', email: 'olga@example.com', locked: false, status: 'active' });
     assert.match(
       (await run('list')).out,
-      /^ID +STATUS +SINCE +E-MAIL +NAME\nperson_\w+ +active .* olga@example.com +Olga\n$/,
+      /^ID +STATUS +SINCE +EMAIL +NAME\nperson_\w+ +active .* olga@example.com +Olga\n$/,
     );
   });
 

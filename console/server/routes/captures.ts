@@ -5,13 +5,13 @@ import { deleteCapture, listCaptures, showCapture } from '../../wire/records.ts'
 import { type Route, route } from '../route.ts';
 
 export const captureRoutes: readonly Route[] = [
-  route(listCaptures, async ({ services: { captureListing }, tenant, query }) => {
-    const { items, cursor } = await captureListing.list(tenant, query.cursor);
+  route(listCaptures, async ({ services: { captureQueries }, tenant, query }) => {
+    const { items, cursor } = await captureQueries.list(tenant, query.cursor);
     return { captures: items.map(toCaptureView), next: cursor ?? null };
   }),
 
-  route(showCapture, async ({ services: { captureListing }, tenant, params }) => {
-    const found = await captureListing.findDetail(tenant, params['id'] ?? '');
+  route(showCapture, async ({ services: { captureQueries }, tenant, params }) => {
+    const found = await captureQueries.findDetail(tenant, params['id'] ?? '');
     if (found === undefined) throw new Failure('unknown_record');
     return { ...toCaptureView(found), additional_info: formatAdditionalInfo(found) };
   }),

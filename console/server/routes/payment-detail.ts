@@ -12,8 +12,8 @@ type PaymentLookup = Pick<AnyCall, 'services' | 'account' | 'tenant' | 'params'>
  */
 export async function getPaymentDetail(lookup: PaymentLookup): Promise<[PaymentDetail, Capabilities | undefined]> {
   const { services, tenant, params } = lookup;
-  const { activations, paymentListing } = services;
-  const found = await paymentListing.detail(tenant, params['id'] ?? '');
+  const { activations, paymentQueries } = services;
+  const found = await paymentQueries.detail(tenant, params['id'] ?? '');
   if ((await activations.enabledProcessor(tenant)) === undefined || (await isSuspended(lookup)))
     return [found, undefined];
   const { processor } = await activations.configuredProcessor(tenant, found.payment.processor);

@@ -19,7 +19,7 @@ export const paymentRoutes: readonly Route[] = [
     const { services, tenant, body } = call;
     if (body.id !== undefined)
       return { payments: (await findById(call, body.id)).map(toListedPayment), next: null, searched_back_to: null };
-    const { items, cursor, searchedUntil } = await services.paymentListing.list(tenant, parseFilter(body), body.cursor);
+    const { items, cursor, searchedUntil } = await services.paymentQueries.list(tenant, parseFilter(body), body.cursor);
     return {
       payments: items.map(toListedPayment),
       next: cursor ?? null,
@@ -36,7 +36,7 @@ async function findById(
 ): Promise<ListedPayment[]> {
   if (!isId(id)) return [];
   try {
-    const { payment, inDoubtSince } = await translateErrors({}, () => services.paymentListing.detail(tenant, id));
+    const { payment, inDoubtSince } = await translateErrors({}, () => services.paymentQueries.detail(tenant, id));
     return [{ ...payment, inDoubtSince, payment }];
   } catch (error) {
     if (error instanceof Failure && error.code === 'unknown_record') return [];

@@ -18,10 +18,10 @@ const SEARCHES: Readonly<Record<(typeof TOKEN_SEARCHES)[number], TokenSearch['by
 const FIELD_NAMES = { text: 'value' };
 
 export const tokenRoutes: readonly Route[] = [
-  route(listTokens, async ({ services: { tokenListing }, tenant, body }) => {
+  route(listTokens, async ({ services: { tokenQueries }, tenant, body }) => {
     const search = parseSearch(body);
     const { items, cursor } = await translateErrors(FIELD_NAMES, () =>
-      search === undefined ? tokenListing.list(tenant, body.cursor) : tokenListing.search(tenant, search, body.cursor),
+      search === undefined ? tokenQueries.list(tenant, body.cursor) : tokenQueries.search(tenant, search, body.cursor),
     );
     return { tokens: items.map(toTokenView), next: cursor ?? null };
   }),
@@ -45,11 +45,11 @@ export const tokenRoutes: readonly Route[] = [
 
 /** Returns the token of the path. Throws `unknown_record`. */
 async function getTokenOfPath({
-  services: { tokenListing },
+  services: { tokenQueries },
   tenant,
   params,
 }: Pick<AnyCall, 'services' | 'tenant' | 'params'>): Promise<TokenView> {
-  const { items } = await tokenListing.search(tenant, { by: 'token', text: params['token'] ?? '' });
+  const { items } = await tokenQueries.search(tenant, { by: 'token', text: params['token'] ?? '' });
   const [found] = items;
   if (found === undefined) throw new Failure('unknown_record');
   return found;
