@@ -27,7 +27,7 @@ const findConsoleUrl = ({ consoleUrl, ports }: PathSettings): string =>
   consoleUrl ?? (ports.console === 0 ? '' : `https://localhost:${ports.console}`);
 
 const UNKNOWN_PORT_NOTE =
-  'It goes behind the address of the console, which the service tells when it starts: CARDVAULT_CONSOLE_PORT is 0.';
+  'Put it after the address of the console, which the service prints when it starts: CARDVAULT_CONSOLE_PORT is 0.';
 
 /** Returns the link for the browser. The secret is behind the `#`, so that no server and no log receives it. */
 export const formatJoinUrl = (console: string, { secret }: Pick<InvitationLink, 'secret'>): string =>
@@ -43,11 +43,32 @@ const toView = ({ person, name, email, signIn, createdAt }: Member) => ({
 });
 
 export function addOperatorCommands(program: Command, tools: CliContext): void {
-  const group = program.command('operator').description('people who run this service, in the console');
+  const group = program.command('operator').description('manage the operators of this service, who use the console');
+  inviteCommand(group, tools);
+  listCommand(group, tools);
+  userCommand(
+    group,
+    tools,
+    'remove',
+    'remove the role of operator from a user',
+    async (transaction, { team }, { id }) => {
+      if ((await team.findRole(OPERATOR.account, id)) === undefined) throw notPossible('notOperator');
+      await team.remove(transaction, OPERATOR.account, id);
+    },
+  );
+  userCommand(
+    group,
+    tools,
+    'unlock',
+    'end the locks after failed sign-ins of a user',
+    (transaction, { people }, { id }) => people.unlock(transaction, id),
+  );
+}
 
+function inviteCommand(group: Command, tools: CliContext): void {
   group
     .command('invite')
-    .description('a link by which an operator joins, or with the address of one gets a new password and second factor')
+    .description('create a link by which an operator joins, or by which one replaces password and second factor')
     .option('--email <email>', 'email of the user; without it, the user enters one')
     .option('--json', 'print JSON')
     .action(({ email, json }: Options & { email?: string }) =>
@@ -58,7 +79,7 @@ export function addOperatorCommands(program: Command, tools: CliContext): void {
           const console = findConsoleUrl(tools.paths());
           const made = { invitation: formatJoinUrl(console, link), expires_at: formatIso8601(link.expiresAt) };
           const notes = [
-            'The link is good once. It is shown this one time.',
+            'The link is valid once, and is shown only now.',
             ...(console === '' ? [UNKNOWN_PORT_NOTE] : []),
           ];
           printResult(tools, json, made, `${formatDetails(Object.entries(made))}\n\n${notes.join('\n')}`);
@@ -66,7 +87,9 @@ export function addOperatorCommands(program: Command, tools: CliContext): void {
         CREATE_IF_MISSING,
       ),
     );
+}
 
+function listCommand(group: Command, tools: CliContext): void {
   group
     .command('list')
     .description('list all operators')
@@ -78,33 +101,29 @@ export function addOperatorCommands(program: Command, tools: CliContext): void {
         printResult(tools, json, all, formatTable(['ID', 'STATUS', 'SINCE', 'EMAIL', 'NAME'], rows));
       }),
     );
+}
 
-  const single = (
-    name: string,
-    about: string,
-    act: (transaction: Transaction, people: PeopleServices, person: Profile) => Promise<void>,
-  ): void => {
-    group
-      .command(`${name} <email>`)
-      .description(about)
-      .option('--json', 'print JSON')
-      .action((email: string, { json }: Options) =>
-        withPeople(tools, async (people, core) => {
-          const person = await people.people.findByEmail(email);
-          if (person === undefined) throw notPossible('emailUnknown');
-          await asOperator(tools, core, (transaction) => act(transaction, people, person));
-          const told = { id: person.id, name: person.name, email: person.email };
-          printResult(tools, json, told, formatDetails(Object.entries(told)));
-        }),
-      );
-  };
-  single('remove', 'take the role of operator away', async (transaction, { team }, { id }) => {
-    if ((await team.findRole(OPERATOR.account, id)) === undefined) throw notPossible('notOperator');
-    await team.remove(transaction, OPERATOR.account, id);
-  });
-  single('unlock', 'end the locks that follow failed sign-ins of a user', (transaction, { people }, { id }) =>
-    people.unlock(transaction, id),
-  );
+/** Adds a command that changes one user. */
+function userCommand(
+  group: Command,
+  tools: CliContext,
+  name: string,
+  description: string,
+  act: (transaction: Transaction, people: PeopleServices, person: Profile) => Promise<void>,
+): void {
+  group
+    .command(`${name} <email>`)
+    .description(description)
+    .option('--json', 'print JSON')
+    .action((email: string, { json }: Options) =>
+      withPeople(tools, async (people, core) => {
+        const person = await people.people.findByEmail(email);
+        if (person === undefined) throw notPossible('emailUnknown');
+        await asOperator(tools, core, (transaction) => act(transaction, people, person));
+        const view = { id: person.id, name: person.name, email: person.email };
+        printResult(tools, json, view, formatDetails(Object.entries(view)));
+      }),
+    );
 }
 
 async function invite(

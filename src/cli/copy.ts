@@ -50,7 +50,7 @@ interface OpenSide extends Side {
 const SAME_DATABASE = '--from and --to are the same database';
 const PROBE_BYTES = 16;
 
-/** Moves the vault to another database. */
+/** Copies the vault to another database. */
 export async function copy(tools: CliContext, options: CopyOptions): Promise<void> {
   const startedAt = tools.clock();
   const copied = await listTables(tools);

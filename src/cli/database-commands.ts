@@ -165,7 +165,7 @@ function copyCommand(program: Command, tools: CliContext): void {
   program
     .command('copy')
     .description(
-      'move the vault to another database; stop the service first; repeat the command to resume an interrupted copy',
+      'copy the vault to another database; stop the service first; repeat the command to resume an interrupted copy',
     )
     .requiredOption('--from <address>', 'address of the current database, as in CARDVAULT_DATABASE_URL')
     .requiredOption('--to <address>', 'address of the new database, which must be empty')

@@ -82,7 +82,7 @@ describe('cardvault operator', () => {
     };
     const { out } = await runWithSettings(variables, ...['operator', 'invite', '--email', 'port@example.com']);
     assert.match(out, /^invitation +\/join#[A-Za-z0-9_-]{43}$/m);
-    assert.match(out, /goes behind the address of the console/);
+    assert.match(out, /after the address of the console/);
     const named = await runWithSettings(
       { ...variables, CARDVAULT_CONSOLE_URL: 'https://vault.example.com' },
       ...['operator', 'invite', '--email', 'port@example.com', '--json'],
