@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
+import { HOUR, MINUTE } from '../../src/kernel/clock.ts';
 import { type Node, Nodes, withDeadline } from '../fixtures/nodes.ts';
 import type { ServiceProcess } from '../fixtures/service-process.ts';
 import { CAPTURES, capture } from '../interface/vault-requests.ts';
 
 const WRONG_BY_MS = 5 * HOUR;
-const CLOSE_MS = 5 * SECOND;
+/** A loaded machine may take seconds for what is compared with now; the clocks are wrong by hours. */
+const CLOSE_MS = MINUTE;
 
 /** Preloads what shifts both wall clocks of a process. Others of it measure only how time passes. */
 function shifted(milliseconds: number): { NODE_OPTIONS: string } {
@@ -89,7 +90,7 @@ describe('nodes whose system clocks are wrong by hours', { timeout: 240_000 }, (
     );
     for (const node of all) {
       const { found } = await withDeadline(
-        5000,
+        15_000,
         () => node.call('GET', '/v1/account', { key: caller.key }),
         ({ json }) => json.data.key.expires_at !== null,
       );
