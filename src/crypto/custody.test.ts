@@ -5,7 +5,7 @@ import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { CustodyError, createRootKey, deriveKey, readRootKey } from './custody.ts';
+import { CustodyError, createRootKey, deriveKey, expandKey, extractKey, readRootKey } from './custody.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'cardvault-custody-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -143,6 +143,7 @@ describe('deriveKey', () => {
     const extracted = mac(Buffer.alloc(32), root.export());
     const expanded = mac(extracted, Buffer.concat([Buffer.from('cardvault wrapping'), Uint8Array.of(1)]));
     assert.deepEqual(deriveKey(root, 'wrapping').export(), expanded);
+    assert.deepEqual(expandKey(extractKey(root), 'wrapping').export(), expanded);
   });
 
   it('returns unrelated keys for different purposes', () => {

@@ -1,4 +1,4 @@
-import { createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
+import { createHmac, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { OperatorError } from '../kernel/operator-error.ts';
@@ -92,3 +92,21 @@ export function createRootKey(path: string, group?: number): void {
 /** Derives a separate key for each use of a key (RFC 5869), so that no two uses share anything. */
 export const deriveKey = (key: KeyObject, use: string): KeyObject =>
   createSecretKey(Buffer.from(hkdfSync('sha256', key, '', `cardvault ${use}`, ROOT_KEY_BYTES)));
+
+/** Returns the part of `deriveKey` that all uses of a key share (extract, RFC 5869 2.2), for keys with many uses. */
+export function extractKey(key: KeyObject): KeyObject {
+  const material = key.export();
+  const extracted = createHmac('sha256', Buffer.alloc(ROOT_KEY_BYTES)).update(material).digest();
+  material.fill(0);
+  return toSecretKey(extracted);
+}
+
+/** Returns what `deriveKey` returns, from the extracted key (expand, RFC 5869 2.3; one block). */
+export const expandKey = (extracted: KeyObject, use: string): KeyObject =>
+  toSecretKey(createHmac('sha256', extracted).update(`cardvault ${use}\u0001`).digest());
+
+function toSecretKey(bytes: Buffer): KeyObject {
+  const key = createSecretKey(bytes);
+  bytes.fill(0);
+  return key;
+}

@@ -3,7 +3,7 @@ import { HOUR, type Random, SECOND } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
-import { deriveKey } from './custody.ts';
+import { expandKey, extractKey } from './custody.ts';
 import type { Keyring } from './keyring.ts';
 import {
   type EncryptionContext,
@@ -73,6 +73,7 @@ interface SadToSeal {
 
 interface UnwrappedKey {
   readonly id: string;
+  /** The extracted key, from which the keys of captures are expanded. */
   readonly key: KeyObject;
 }
 
@@ -110,7 +111,7 @@ export class SadKeys {
   /** The key of the period is durable before this resolves. */
   async seal({ environment, expiresAt, context, plaintext }: SadToSeal): Promise<SealedSad> {
     const { id, key, readAt } = await this.#currentKey(environment, periodOf(expiresAt));
-    const own = { id: Buffer.from(id, 'hex'), key: deriveKey(key, context) };
+    const own = { id: Buffer.from(id, 'hex'), key: expandKey(key, context) };
     const bytes = seal(own, this.#random.bytes(NONCE_BYTES), context, plaintext);
     return { bytes, keyId: id, keyOpenAt: readAt };
   }
@@ -118,7 +119,7 @@ export class SadKeys {
   /** Undefined when the key is missing: it was destroyed, or the database comes from a backup. Throws `UnsealError`. */
   async unseal(context: EncryptionContext, sealed: Uint8Array): Promise<Buffer | undefined> {
     const key = await this.#loadById(parseKeyId(sealed));
-    return key && unseal(deriveKey(key, context), context, sealed);
+    return key && unseal(expandKey(key, context), context, sealed);
   }
 
   /** True when the key that the sealed SAD names is present and intact. */
@@ -234,7 +235,7 @@ export class SadKeys {
   async #unwrap(stored: WrappedSadKey): Promise<KeyObject> {
     const { environment, id, wrapped } = stored;
     const material = await this.#keyring.unseal(scopeOf(environment), PURPOSE, keyContext(stored), wrapped);
-    const key = createSecretKey(material);
+    const key = extractKey(createSecretKey(material));
     material.fill(0);
     if (this.#unwrapped.size >= LIMITS.sadKeysInMemory) this.#unwrapped.clear();
     this.#unwrapped.set(id, key);

@@ -28,10 +28,17 @@ const WRITER_ONLY = [
  */
 const CACHE = { writer: -131_072, reader: -32_768 };
 
+/** A statement that reads lists of values, with the names of their columns. */
+interface Query {
+  readonly statement: StatementSync;
+  readonly columns: readonly string[];
+}
+
 /** A connection that caches its prepared statements. */
 export class Connection {
   readonly database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #queries = new Map<string, Query>();
 
   constructor(path: string, options: { readOnly: boolean }) {
     this.database = new DatabaseSync(path, { readOnly: options.readOnly });
@@ -55,27 +62,45 @@ export class Connection {
    * number: an altered row must not make the others unreadable.
    */
   read(sql: string, values: readonly Value[]): Row[] {
-    const statement = this.statement(sql);
+    const { statement, columns } = this.#query(sql);
     try {
-      return statement.all(...values) as Row[];
+      return toRows(columns, statement.all(...values));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ERR_OUT_OF_RANGE') throw error;
     }
     statement.setReadBigInts(true);
     try {
-      return statement.all(...values).map(toNumbers);
+      return toRows(columns, statement.all(...values));
     } finally {
       statement.setReadBigInts(false);
     }
   }
 
+  #query(sql: string): Query {
+    let query = this.#queries.get(sql);
+    if (query === undefined) {
+      const statement = this.database.prepare(sql);
+      statement.setReturnArrays(true);
+      query = { statement, columns: statement.columns().map(({ name }) => name) };
+      this.#queries.set(sql, query);
+    }
+    return query;
+  }
+
   close(): void {
     this.#statements.clear();
+    this.#queries.clear();
     this.database.close();
   }
 }
 
-const toNumbers = (row: Readonly<Record<string, SQLOutputValue>>): Row =>
-  Object.fromEntries(
-    Object.entries(row).map(([column, value]) => [column, typeof value === 'bigint' ? Number(value) : value]),
-  );
+/** `rows`: lists of values, which cost a third less to read than the objects that Node makes. */
+const toRows = (columns: readonly string[], rows: readonly unknown[]): Row[] =>
+  (rows as (readonly SQLOutputValue[])[]).map((values) => {
+    const row: Record<string, Value> = {};
+    for (let index = 0; index < columns.length; index++) {
+      const value = values[index] as SQLOutputValue;
+      row[columns[index] as string] = typeof value === 'bigint' ? Number(value) : value;
+    }
+    return row;
+  });
