@@ -147,7 +147,7 @@ export interface OperationRef {
   readonly amount: Money;
 }
 
-/** The earlier operations of the payment with an effect, the authorization or payment first. */
+/** The other operations of the payment with an effect, the authorization or payment first. */
 export interface PaymentHistory {
   readonly referenceCode: string | undefined;
   readonly operations: readonly OperationRef[];

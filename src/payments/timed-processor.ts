@@ -123,8 +123,8 @@ export const toOperationRef = (payment: Payment, operation: Operation): Operatio
   amount: { minor: operation.amount, currency: payment.currency },
 });
 
-/** Returns the operations before `operation` that had an effect. */
+/** Returns the operations other than `operation` that had an effect. */
 export function buildHistory(payment: Payment, operations: readonly Operation[], operation: Operation): PaymentHistory {
-  const earlier = operations.filter(({ id, state }) => id !== operation.id && state === 'accepted');
-  return { referenceCode: payment.referenceCode, operations: earlier.map((each) => toOperationRef(payment, each)) };
+  const others = operations.filter(({ id, state }) => id !== operation.id && state === 'accepted');
+  return { referenceCode: payment.referenceCode, operations: others.map((each) => toOperationRef(payment, each)) };
 }

@@ -84,6 +84,26 @@ describe('an inquiry at KOIN', () => {
   });
 });
 
+describe('a capture whose outcome is unknown', () => {
+  const lost = () => subject('capture', fixture.newKey(), ORDER.amount);
+
+  it('is the one that collected the order', async () => {
+    const first = await fixture.collected();
+    assert.equal(toSummary(await fixture.inquire(lost(), first)), 'approved');
+    assert.equal(toSummary(await fixture.abandon(lost(), first)), 'not-reversible');
+  });
+
+  it('has had no effect when another capture collected the order', async () => {
+    const first = await fixture.collected();
+    assert.equal(toSummary(await fixture.inquire(lost(), first, lost())), 'not-found');
+    assert.equal(toSummary(await fixture.abandon(lost(), first, lost())), 'not-found');
+    fake.inject({ on: 'get', do: 'wrong-amount' });
+    assert.equal(toSummary(await fixture.inquire(lost(), first, lost())), 'unknown');
+    const refund = subject('payment_refund', fixture.newKey(), money(1n));
+    assert.equal(toSummary(await fixture.inquire(lost(), first, refund)), 'approved', 'a refund collects nothing');
+  });
+});
+
 describe('a refund whose outcome is unknown', () => {
   const unknownRefund = (minor = 500n) => subject('payment_refund', fixture.newKey(), money(minor));
 

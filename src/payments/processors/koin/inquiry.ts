@@ -41,8 +41,18 @@ export async function inquire(
   const order = await client.findOrder(call, orderRef);
   // The order existed when the operation was sent, so its absence says nothing about the operation.
   if (isUnresolved(order)) return order.kind === 'not-found' ? unknown('order-not-found') : order;
-  if (subject.type === 'capture') return toCaptureResult(order, subject.amount);
+  if (subject.type === 'capture') return findCapture(order, history, subject);
   return subject.type === 'payment_refund' ? toRefundResult(order, history, subject) : toVoidResult(order);
+}
+
+/**
+ * KOIN captures an order once, and its record does not name the request. When another capture has taken effect, the
+ * collected amount is that of the other one, and this capture has had no effect.
+ */
+function findCapture(order: KoinOrder, { operations }: PaymentHistory, { amount }: OperationRef): InquiryResult {
+  const found = toCaptureResult(order, amount);
+  const isOfAnother = found.kind === 'approved' && operations.some(({ type }) => type === 'capture');
+  return isOfAnother ? { kind: 'not-found' } : found;
 }
 
 const REVERSED: ReversalResult = { kind: 'reversed' };
@@ -122,7 +132,7 @@ async function classifyCapture(
   if (orderRef === undefined) return unknown('no-payment');
   const order = await client.findOrder(call, orderRef);
   if (isUnresolved(order)) return order.kind === 'not-found' ? unknown('order-not-found') : order;
-  const finding = toCaptureResult(order, subject.amount);
+  const finding = findCapture(order, history, subject);
   if (finding.kind === 'refused' || finding.kind === 'reversed') return REVERSED_WITH_AUTHORIZATION;
   if (finding.kind === 'approved') return NOT_REVERSIBLE;
   return finding.kind === 'pending' ? unknown('pending') : finding;
