@@ -200,16 +200,21 @@ export class Recovery {
   async #recheck(job: RecoveryJob): Promise<void> {
     const { loaded, configured, processor } = job;
     const { tenant, payment, reconciliation } = loaded;
-    const operations = await this.#services.repository.listOperations(loaded);
     let isContradiction = false;
     for (const id of reconciliation.recheckIds) {
       const checked = await this.#services.repository.load(tenant, id);
-      if (checked === undefined) continue;
+      // The result may include the effect of an operation in progress, so the inquiry waits for its end.
+      if (checked === undefined || checked.payment.operationInProgress !== undefined) continue;
+      // Read again for each operation: the processor may have reported the effect of the previous one.
+      const operations = await this.#services.repository.listOperations(checked);
       const result = await recheckOutcome(processor, checked, operations);
-      // Another operation has started since: the result may include its effect, and the inquiry is repeated after it.
-      const isCurrent = ({ payment: { operationCount } }: LoadedPayment) => operationCount === payment.operationCount;
-      const after = await this.#apply(job, checked, { type: 'inquired', result }, isCurrent);
-      isContradiction ||= isCurrent(after) && needsManualResolution(after.operation, result);
+      // After any other change of the payment, the result may be about another operation, and the inquiry is repeated.
+      let isCurrent = false;
+      const after = await this.#apply(job, checked, { type: 'inquired', result }, ({ revisions }) => {
+        isCurrent = revisions.payment === checked.revisions.payment;
+        return isCurrent;
+      });
+      isContradiction ||= isCurrent && needsManualResolution(after.operation, result);
       await this.#captureLate(after, configured, result);
     }
     const left = await this.#services.repository.load(tenant, payment.id);

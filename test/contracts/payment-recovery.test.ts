@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { Captures } from '../../src/captures/captures.ts';
+import { parseConfig } from '../../src/config.ts';
+import { type OpenCore, openCore } from '../../src/core.ts';
+import { MINUTE, SECOND } from '../../src/kernel/clock.ts';
+import type { Tenant } from '../../src/kernel/environment.ts';
+import type { Command } from '../../src/payments/commands.ts';
+import type { PaymentSnapshot } from '../../src/payments/payment.ts';
+import { PaymentActivations } from '../../src/payments/payment-activations.ts';
+import { PaymentRepository } from '../../src/payments/payment-repository.ts';
+import { type Intent, Payments } from '../../src/payments/payments.ts';
+import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
+import { ProcessorNotifications } from '../../src/payments/processor-notifications.ts';
+import { Koin } from '../../src/payments/processors/koin/koin.ts';
+import { OutboundHttp } from '../../src/payments/processors/outbound-http.ts';
+import { Recovery } from '../../src/payments/recovery.ts';
+import { Placeholders } from '../../src/placeholders/placeholders.ts';
+import { Vault } from '../../src/vault/vault.ts';
+import { TestClock } from '../fixtures/clock.ts';
+import { FakeKoin } from '../processors/fake-koin.ts';
+import { CARD, ORDER } from '../processors/koin-fixture.ts';
+import type { OrderEntry } from '../processors/koin-ledger.ts';
+
+const ORIGIN = { actor: { type: 'operator', name: 'test' } } as const;
+const RECOVERY_MAX = 10 * MINUTE;
+
+describe('the recovery of payments at a processor that names no request in its records', () => {
+  const clocks = new TestClock();
+  const directory = mkdtempSync(join(tmpdir(), 'cardvault-recovery-'));
+  const outboundHttp = new OutboundHttp(new ProcessorHosts());
+  const fake = new FakeKoin();
+  let core: OpenCore;
+  let payments: Payments;
+  let recovery: Recovery;
+  let tenant: Tenant;
+
+  before(async () => {
+    const { url } = await fake.start();
+    clocks.stop();
+    core = await openCore(parseConfig({ CARDVAULT_DATA_DIR: directory, CARDVAULT_CLOCK: 'system' }), clocks);
+    core.time.accept(core.time.read());
+    const { transactions } = core;
+    const processors = { koin: new Koin({ outboundHttp }) };
+    const activations = new PaymentActivations({ ...core, processors, hosts: new ProcessorHosts() });
+    const repository = new PaymentRepository({ ...core, onOutcome: () => undefined });
+    const vault = new Vault(core);
+    const captures = new Captures({ ...core, vault });
+    const notifications = new ProcessorNotifications({ ...core, processors, activations, repository });
+    const placeholders = new Placeholders({ vault, captures });
+    payments = new Payments({ ...core, vault, placeholders, activations, repository, notifications });
+    const failed = (error: unknown) => assert.fail(String(error));
+    recovery = new Recovery({ ...core, activations, repository, payments, failed });
+    const { id: account } = await transactions.run({ origin: ORIGIN }, (transaction) =>
+      core.accounts.create(transaction, 'Shop'),
+    );
+    tenant = { account, environment: 'sandbox' };
+    const times = { 'timeout-ms': '20000', 'recovery-delay-ms': '1000', 'recovery-max': `${RECOVERY_MAX / SECOND}s` };
+    const settings = { ...times, 'base-url': url, 'private-key': 'sk_test', account: 'ACC' };
+    await transactions.run({ origin: ORIGIN }, (transaction) =>
+      activations.enable(transaction, tenant, { processor: 'koin', settings, force: false }),
+    );
+  });
+  after(async () => {
+    await core.close();
+    outboundHttp.close();
+    await fake.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  const conclude = async (intent: Intent): Promise<PaymentSnapshot> => {
+    const sent = await payments.send(intent);
+    return core.transactions.run({ origin: ORIGIN, account: tenant.account }, (transaction) =>
+      payments.conclude(transaction, intent, sent),
+    );
+  };
+  const operate = async (id: string, command: Command): Promise<PaymentSnapshot> =>
+    conclude(
+      await core.transactions.run({ origin: ORIGIN, account: tenant.account }, (transaction) =>
+        payments.intendOperation(transaction, tenant, id, command, undefined),
+      ),
+    );
+  async function authorize(): Promise<string> {
+    const { pan, ...card } = CARD;
+    const request = {
+      card: {
+        number: { literal: pan },
+        expiry: { literal: card.expiry },
+        securityCode: { literal: card.securityCode ?? '' },
+        holder: { literal: card.holder ?? '' },
+      },
+      order: ORDER,
+    };
+    const caller = { tenant, permissions: [], key: { id: 'key_1', name: 'shop' } };
+    const intent = await core.transactions.run({ origin: ORIGIN, account: tenant.account }, (transaction) =>
+      payments.intend(transaction, caller, request),
+    );
+    const { payment } = await conclude(intent);
+    assert.equal(payment.status, 'Authorized');
+    return payment.id;
+  }
+  const orderOf = (id: string): OrderEntry => fake.ledger.orders.get(id) ?? assert.fail('no order');
+  const watched = async (id: string): Promise<number> =>
+    (await payments.lookup(tenant, id)).reconciliation.recheckIds.length;
+  /** Recovery runs once a minute, until it has this result. */
+  async function recoverUntil(isReached: () => Promise<boolean>): Promise<void> {
+    for (let minutes = 0; !(await isReached()); minutes++) {
+      assert.ok(minutes < (4 * RECOVERY_MAX) / MINUTE, 'recovery reaches no result');
+      clocks.advance(MINUTE);
+      await recovery.runOnce();
+      await recovery.idle();
+    }
+  }
+  /** An operation whose request is lost, which recovery refuses in the end. */
+  async function lose(id: string, on: 'capture' | 'refund', command: Command): Promise<string> {
+    fake.inject({ on, do: 'drop-before' });
+    const { operation } = await operate(id, command);
+    assert.equal(operation.state, 'in_progress');
+    await recoverUntil(async () => (await payments.lookup(tenant, operation.id)).operation.state === 'refused');
+    return operation.id;
+  }
+  const CAPTURE: Command = { type: 'capture', amount: undefined };
+  const refundOf = (text: string): Command => ({ type: 'payment_refund', amount: { text, currency: undefined } });
+
+  test('ends for a lost capture after another one succeeded', async () => {
+    const id = await authorize();
+    const lost = await lose(id, 'capture', CAPTURE);
+    const { operation } = await operate(id, CAPTURE);
+    assert.deepEqual([operation.state, await watched(id)], ['accepted', 1]);
+    await recoverUntil(async () => (await watched(id)) === 0);
+    const after = await payments.lookup(tenant, lost);
+    assert.deepEqual([after.operation.state, after.payment.status], ['refused', 'Collected']);
+    assert.equal(after.reconciliation.inDoubtSince, undefined);
+    assert.equal(orderOf(id).captures, 1);
+  });
+
+  test('records a refund that arrives late once, when two of its amount are rechecked', async () => {
+    const id = await authorize();
+    await operate(id, CAPTURE);
+    const lost = [await lose(id, 'refund', refundOf('5')), await lose(id, 'refund', refundOf('5'))];
+    assert.equal(await watched(id), 2);
+    // The second request arrives, and the records of the processor do not show which of the two it was.
+    fake.ledger.refund(orderOf(id), lost[1] ?? '', 50_000n, 'Refunded');
+    await recoverUntil(async () => (await watched(id)) === 0);
+    const states = await Promise.all(lost.map(async (each) => (await payments.lookup(tenant, each)).operation.state));
+    assert.deepEqual(states.sort(), ['accepted', 'refused']);
+    assert.equal((await payments.lookup(tenant, id)).payment.refunded, 500n);
+  });
+});
