@@ -640,6 +640,27 @@ describe('a capture that was reversed', () => {
     assert.equal(needsManualResolution(after.operation, OUTCOMES.approved), true);
   });
 
+  it('took effect when the state of the payment reported it first, and no other capture did', () => {
+    const before: PaymentSnapshot = withCompleted(
+      { ...PAYMENT_STATES.Collected, refunded: 0n },
+      { type: 'capture', amount: 8000n, state: 'refused', failure: NEVER_CONFIRMED },
+      { attempts: 3, inDoubtSince: NOW, recheckIds: [NEXT] },
+    );
+    const find = (snapshot: PaymentSnapshot, hasOtherCapture: boolean) =>
+      apply(snapshot, { type: 'inquired', result: OUTCOMES.approved, hasOtherCapture });
+    const after = find(before, false);
+    assert.deepEqual(after?.payment, before.payment);
+    assert.deepEqual([after?.operation.state, after?.operation.failure], ['accepted', undefined]);
+    assert.deepEqual(after?.reconciliation, buildReconciliation());
+    assertUnchanged(find(before, true) ?? assert.fail(), before);
+    for (const amount of [7999n, 8001n]) {
+      const other = { ...before, operation: { ...before.operation, amount } };
+      assertUnchanged(find(other, false) ?? assert.fail(), other);
+    }
+    const declined = { ...before, payment: { ...before.payment, status: 'Declined' as const } };
+    assertUnchanged(find(declined, false) ?? assert.fail(), declined);
+  });
+
   it('that a notification reported first completes with the response, and not before', () => {
     const running = (status: 'Collected' | 'Declined'): PaymentSnapshot =>
       withOperation({ ...PAYMENT_STATES[status], collected: 8000n, refunded: 0n }, { type: 'capture', amount: 8000n });

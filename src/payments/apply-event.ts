@@ -38,8 +38,11 @@ export type PaymentEvent =
    * may mean that its record differs from ours.
    */
   | { readonly type: 'responded'; readonly outcome: Outcome; readonly state?: InquiryResult | undefined }
-  /** The result of an inquiry about the operation, in progress or completed. */
-  | { readonly type: 'inquired'; readonly result: InquiryResult }
+  /**
+   * The result of an inquiry about the operation, in progress or completed. `hasOtherCapture`: another operation has captured
+   * the payment; false only where this is known.
+   */
+  | { readonly type: 'inquired'; readonly result: InquiryResult; readonly hasOtherCapture?: boolean }
   /**
    * An attempt without a result. `notFound` sets or resets the count of not-found inquiries; undefined leaves it
    * unchanged.
@@ -59,6 +62,8 @@ export type PaymentEvent =
   /** A hint of the processor: recheck now. */
   | { readonly type: 'notified' }
   | { readonly type: 'resolved-manually'; readonly outcome: 'accepted' | 'refused' };
+
+type Inquired = Extract<PaymentEvent, { type: 'inquired' }>;
 
 export type RequestedPayment = Pick<
   Payment,
@@ -96,7 +101,7 @@ export function applyEvent(
     case 'inquired':
       return isInProgress
         ? applyInquiry(snapshot, event.result, now, rules)
-        : applyRecheck(snapshot, event.result, now, rules);
+        : applyRecheck(snapshot, event, now, rules);
     case 'unanswered':
       return countAttempt(snapshot, event, now);
     case 'taken-over':
@@ -147,11 +152,13 @@ interface Effect {
 }
 
 /**
- * The data that decides an effect, beside the payment: its operation, the trigger of a first operation, and the time.
+ * The data that decides an effect, beside the payment: its operation, the trigger of a first operation, whether another
+ * operation may have captured the payment, and the time.
  */
 interface EffectContext {
   readonly operation: Operation;
   readonly by: Trigger;
+  readonly hasOtherCapture: boolean;
   readonly now: number;
   readonly lifetimes: ExpiryTimes;
 }
@@ -180,11 +187,12 @@ const WITHOUT_EFFECT = {
   'not-sent': (payment, { failure = NEVER_RECEIVED }) => ({ state: 'refused', payment, failure }),
 } satisfies Effects;
 
-const CAPTURED = (payment: Payment, _: Result, { operation }: EffectContext): Effect => ({
+const CAPTURED = (payment: Payment, _: Result, { operation, hasOtherCapture }: EffectContext): Effect => ({
   state: 'accepted',
-  payment: isRecorded(payment, operation)
-    ? payment
-    : move({ ...payment, collected: operation.amount }, 'Collected', 'capture'),
+  payment:
+    !hasOtherCapture && isRecorded(payment, operation)
+      ? payment
+      : move({ ...payment, collected: operation.amount }, 'Collected', 'capture'),
 });
 
 /** More than was captured cannot be refunded: the operation then remains in doubt. */
@@ -230,19 +238,23 @@ const EFFECTS: Readonly<Record<Operation['type'], Effects>> = {
   expiry: { approved: EXPIRED, reversed: EXPIRED },
 };
 
-/** Completes the operation by a result; undefined when the result decides nothing. */
+/**
+ * Completes the operation by a result; undefined when the result decides nothing. A capture in progress is the only one,
+ * because it started on an authorized payment.
+ */
 function settleBy(
   snapshot: PaymentSnapshot,
   result: Result,
   by: Trigger,
   now: number,
   { lifetimes }: PaymentRules,
+  hasOtherCapture = snapshot.operation.state !== 'in_progress',
 ): PaymentSnapshot | undefined {
   const { payment, operation } = snapshot;
   const applyEffect = EFFECTS[operation.type][result.kind] as
     | ((payment: Payment, result: Result, context: EffectContext) => Effect)
     | undefined;
-  const effect = applyEffect?.(payment, result, { operation, by, now, lifetimes });
+  const effect = applyEffect?.(payment, result, { operation, by, hasOtherCapture, now, lifetimes });
   if (effect?.payment === undefined) return undefined;
   // The details of a reversal belong to the authorization, not to its capture.
   const isOfCapture = !(result.kind === 'reversed' && operation.type === 'capture');
@@ -299,13 +311,9 @@ function applyInquiry(
 }
 
 /** Applies the result of an inquiry about a completed operation, and decides whether the processor may report more. */
-function applyRecheck(
-  snapshot: PaymentSnapshot,
-  result: InquiryResult,
-  now: number,
-  rules: PaymentRules,
-): PaymentSnapshot {
-  const after = applyLateResult(snapshot, result, now, rules);
+function applyRecheck(snapshot: PaymentSnapshot, event: Inquired, now: number, rules: PaymentRules): PaymentSnapshot {
+  const { result } = event;
+  const after = applyLateResult(snapshot, event, now, rules);
   const isOpen =
     needsManualResolution(after.operation, result) ||
     lacksCapture(after.payment, rules.capabilities) ||
@@ -320,7 +328,7 @@ function applyRecheck(
 
 function applyLateResult(
   snapshot: PaymentSnapshot,
-  result: InquiryResult,
+  { result, hasOtherCapture }: Inquired,
   now: number,
   rules: PaymentRules,
 ): PaymentSnapshot {
@@ -341,7 +349,7 @@ function applyLateResult(
   if (!isDone) return snapshot;
   if (operation.state === 'accepted') return { ...snapshot, operation: withDetails(operation, result) };
   // The request arrived late. An operation that is in progress by now remains so.
-  const late = settleBy(snapshot, result, 'processor', now, rules);
+  const late = settleBy(snapshot, result, 'processor', now, rules, hasOtherCapture);
   if (late === undefined) return snapshot;
   const { operationInProgress } = payment;
   return { ...late, payment: { ...late.payment, operationInProgress }, reconciliation: snapshot.reconciliation };
@@ -438,9 +446,9 @@ const fail = (payment: Payment, failure: FailureStatus, by: Trigger): Effect => 
 const release = (payment: Payment, by: Trigger): Payment | undefined =>
   move(payment, payment.status === 'Opened' ? 'Cancelled' : 'Voided', by);
 
-/** True when a notification already recorded this capture while its own response was still on the way. */
-const isRecorded = (payment: Payment, operation: Operation): boolean =>
-  operation.state === 'in_progress' && payment.status === 'Collected' && payment.collected === operation.amount;
+/** True when the processor's state of the payment already reported this capture, before a response about the capture itself. */
+const isRecorded = ({ status, collected }: Payment, { amount }: Operation): boolean =>
+  status === 'Collected' && collected === amount;
 
 /** Completes an operation without the processor's result; a first one fails its payment. */
 function refuse(snapshot: PaymentSnapshot, by: Trigger, failure: FailureStatus): PaymentSnapshot | undefined {

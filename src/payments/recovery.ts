@@ -210,7 +210,9 @@ export class Recovery {
       const result = await recheckOutcome(processor, checked, operations);
       // After any other change of the payment, the result may be about another operation, and the inquiry is repeated.
       let isCurrent = false;
-      const after = await this.#apply(job, checked, { type: 'inquired', result }, ({ revisions }) => {
+      const hasOtherCapture = operations.some(({ type, state }) => type === 'capture' && state === 'accepted');
+      const event: PaymentEvent = { type: 'inquired', result, hasOtherCapture };
+      const after = await this.#apply(job, checked, event, ({ revisions }) => {
         isCurrent = revisions.payment === checked.revisions.payment;
         return isCurrent;
       });

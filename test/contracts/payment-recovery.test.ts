@@ -137,6 +137,19 @@ describe('the recovery of payments at a processor that names no request in its r
     assert.equal(orderOf(id).captures, 1);
   });
 
+  test('ends for a lost capture that arrives late, and that the refusal of a void reports first', async () => {
+    const id = await authorize();
+    const lost = await lose(id, 'capture', CAPTURE);
+    assert.ok(fake.ledger.capture(orderOf(id)));
+    const { operation, payment } = await operate(id, { type: 'authorization_void' });
+    assert.deepEqual([operation.state, payment.status], ['refused', 'Collected']);
+    await recoverUntil(async () => (await watched(id)) === 0);
+    const after = await payments.lookup(tenant, lost);
+    assert.deepEqual([after.operation.state, after.operation.failure], ['accepted', undefined]);
+    assert.deepEqual([after.payment.status, after.payment.collected], ['Collected', ORDER.amount.minor]);
+    assert.equal(after.reconciliation.inDoubtSince, undefined);
+  });
+
   test('records a refund that arrives late once, when two of its amount are rechecked', async () => {
     const id = await authorize();
     await operate(id, CAPTURE);
