@@ -40,7 +40,7 @@ export const EQUIVALENT: readonly Equivalent[] = [
   },
   {
     source: 'src/payments/apply-event.ts',
-    line: "const late = settleBy(snapshot, result, 'processor', now, rules);",
+    line: "const late = settleBy(snapshot, result, 'processor', now, rules, hasOtherCapture);",
     replacement: '""',
     why: 'The trigger decides about first operations only.',
   },

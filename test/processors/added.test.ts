@@ -7,13 +7,12 @@ import { pathToFileURL } from 'node:url';
 import { LANGUAGES } from '../../console/wire/session.ts';
 import { systemRandom } from '../../src/crypto/random.ts';
 import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
-import { OutboundHttp } from '../../src/payments/processors/outbound-http.ts';
 import { createProcessors } from '../../src/payments/processors.ts';
 import { COMMON_SETTINGS } from '../../src/payments/settings.ts';
 import { Toy } from '../fixtures/toy-processor/toy.ts';
 import { CARD, idOf, order, PAYMENTS } from '../interface/payment-requests.ts';
 import { type Backend, type BackendParts, SETTINGS, statesIn } from '../simulation/backend.ts';
-import { overWire, Wire } from '../simulation/fake-backends.ts';
+import { ObservedHttp, overWire, Wire } from '../simulation/fake-backends.ts';
 import { traceOf } from '../simulation/report.ts';
 import { SeededRandom } from '../simulation/seeded-random.ts';
 import { simulate } from '../simulation/simulation.ts';
@@ -26,11 +25,12 @@ const REGISTRY = 'src/payments/processors.ts';
 const FILES = ['toy.ts', 'mapping.ts'].map((name) => `src/payments/processors/toy/${name}`);
 
 async function toyBackend({ time, seeded, tenant, log }: BackendParts): Promise<Backend> {
-  const fake = new FakeToy({ seeded: seeded.branch(), now: () => time.now });
+  const outboundHttp = new ObservedHttp();
+  const { onUnanswered } = outboundHttp;
+  const fake = new FakeToy({ seeded: seeded.branch(), now: () => time.now, onUnanswered });
   const url = await fake.start();
-  const outboundHttp = new OutboundHttp(new ProcessorHosts());
   const toy = new Toy({ outboundHttp });
-  const wire = new Wire({ time, seeded, tenant, log }, () => {
+  const wire = new Wire({ time, seeded, tenant, log }, outboundHttp, () => {
     const fault = seeded.pick(TOY_FAULTS);
     fake.inject(fault);
     return fault;

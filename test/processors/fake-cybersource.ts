@@ -24,6 +24,8 @@ interface Options extends Keys {
   /** When present, authorizations, sales and captures must be encrypted for this key, under this name. */
   readonly encryption?: { readonly key: KeyObject; readonly kid: string };
   readonly clock?: () => number;
+  /** Called for a request that gets no response. */
+  readonly onUnanswered?: () => void;
 }
 
 interface Ask {
@@ -73,6 +75,8 @@ export class FakeCyberSource {
         outgoing.destroy();
       });
     });
+    // The clients close idle connections: a result must not depend on who is faster.
+    this.#server.keepAliveTimeout = 0;
   }
 
   async start(): Promise<{ url: string }> {
@@ -163,7 +167,7 @@ export class FakeCyberSource {
     this.#last.set(request.kind, response);
     if (fault?.fault === 'delay') await wait(fault.ms);
     if (kind === 'drop-after') return void outgoing.destroy();
-    if (kind === 'never-answer') return;
+    if (kind === 'never-answer') return void this.#options.onUnanswered?.();
     if (kind === '502-after') return send(outgoing, serverError('SERVICE_TIMEOUT'));
     if (kind === 'truncated') return cutOff(outgoing, response);
     if (kind === 'garbage') return send(outgoing, { status: response.status, body: '<html>Bad Gateway</html>' });

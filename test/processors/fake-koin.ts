@@ -39,6 +39,8 @@ interface Options {
   readonly spell?: (decimal: string) => string;
   /** Delivers a notification and returns the HTTP status. */
   readonly deliver?: (url: string, body: string) => Promise<number>;
+  /** Called for a request that gets no response. */
+  readonly onUnanswered?: () => void;
 }
 
 const ROUTES: readonly (readonly [KoinRequestKind, string, RegExp])[] = [
@@ -85,6 +87,8 @@ export class FakeKoin {
       // Clients may close their connections at any time.
       this.#serve(request, response).catch(() => request.socket.destroy());
     });
+    // The clients close idle connections: a result must not depend on who is faster.
+    server.keepAliveTimeout = 0;
     this.#server = server;
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
@@ -155,7 +159,7 @@ export class FakeKoin {
       await wait(fault.delay);
     }
     if (fault === 'drop-before') return void request.socket.destroy();
-    if (fault === 'hang-before') return this.#waits();
+    if (fault === 'hang-before') return this.#hangs();
     if (fault === 'error-before') return send(response, 500, errorBody(text));
     if (typeof fault === 'object' && 'status' in fault)
       return send(response, fault.status, fault.body ?? errorBody(text));
@@ -163,9 +167,14 @@ export class FakeKoin {
     const { headers } = request;
     const { status, body, isSilent } = this.#desk.respond({ headers, ...found, text, becoming });
     if (fault === 'drop-after') return void request.socket.destroy();
-    if (fault === 'hang-after' || isSilent) return this.#waits();
+    if (fault === 'hang-after' || isSilent) return this.#hangs();
     if (fault === 'error-after') return send(response, 500, errorBody(text));
     send(response, status, fault === 'garbage' ? '{"order_id": "0badc' : JSON.stringify(altered(body, fault)));
+  }
+
+  #hangs(): void {
+    this.#options.onUnanswered?.();
+    this.#waits();
   }
 
   #waits(): void {

@@ -14,6 +14,12 @@ interface ToyRequest {
   readonly capture?: boolean;
 }
 
+interface ToyOptions {
+  readonly seeded: SeededRandom;
+  readonly now: () => number;
+  readonly onUnanswered?: () => void;
+}
+
 const CODES = { approved: 'yes', refused: 'no', pending: 'later', reversed: 'undone', 'not-found': 'none' } as const;
 
 /** The server of the toy, over the books of an acquirer. */
@@ -24,7 +30,11 @@ export class FakeToy {
   readonly #server = createServer((incoming, outgoing) => this.#respond(incoming, outgoing));
   #fault: ToyFault | undefined;
 
-  constructor({ seeded, now }: { seeded: SeededRandom; now: () => number }) {
+  readonly #onUnanswered: () => void;
+
+  /** `onUnanswered` is called for a request that gets no response. */
+  constructor({ seeded, now, onUnanswered = () => undefined }: ToyOptions) {
+    this.#onUnanswered = onUnanswered;
     const habits = {
       absences: 1,
       sale: true,
@@ -37,6 +47,8 @@ export class FakeToy {
   }
 
   async start(): Promise<string> {
+    // The clients close idle connections: a result must not depend on who is faster.
+    this.#server.keepAliveTimeout = 0;
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
@@ -58,12 +70,12 @@ export class FakeToy {
     for await (const chunk of incoming) chunks.push(chunk);
     const fault = this.#fault;
     this.#fault = undefined;
-    if (fault === 'drop-before') incoming.socket.destroy();
-    if (fault === 'drop-before' || fault === 'hang-before') return;
+    if (fault === 'drop-before') return void incoming.socket.destroy();
+    if (fault === 'hang-before') return this.#onUnanswered();
     const [, name = '', key = ''] = (incoming.url ?? '').split('/');
     const result = this.#execute(name, key, JSON.parse(Buffer.concat(chunks).toString('utf8')));
-    if (fault === 'drop-after') incoming.socket.destroy();
-    if (fault === 'drop-after' || fault === 'hang-after') return;
+    if (fault === 'drop-after') return void incoming.socket.destroy();
+    if (fault === 'hang-after') return this.#onUnanswered();
     outgoing.writeHead(fault === 'error-after' ? 500 : 200);
     const captured =
       result.kind === 'approved' && result.captured !== undefined ? { captured: String(result.captured) } : {};

@@ -43,8 +43,8 @@ export interface Backend {
   nextTurn(): number | undefined;
   states(database: Database): Promise<Map<string, BackendState>>;
   violations(): readonly string[];
-  /** Resolves when what goes over a real network has gone over it. */
-  reach?(): Promise<void>;
+  /** Lets the next call go over a real network, until it has ended or hangs; resolves with false when there is none. */
+  reach?(): Promise<boolean>;
   close?(): Promise<void>;
   /** The email of a new payment, and whole units of its amount. */
   planned(seeded: SeededRandom): { readonly email: string; readonly units: number };

@@ -3,7 +3,7 @@ import type { Processor } from '../../src/payments/processor.ts';
 import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
 import { CyberSource } from '../../src/payments/processors/cybersource/cybersource.ts';
 import { Koin } from '../../src/payments/processors/koin/koin.ts';
-import { OutboundHttp } from '../../src/payments/processors/outbound-http.ts';
+import { type HttpResult, OutboundHttp, type ProcessorRequest } from '../../src/payments/processors/outbound-http.ts';
 import { type CyberSourceLedger, scaled, type Transaction } from '../processors/cybersource-ledger.ts';
 import { FakeCyberSource } from '../processors/fake-cybersource.ts';
 import { FakeKoin } from '../processors/fake-koin.ts';
@@ -11,23 +11,58 @@ import { type OrderEntry, refundedAmount } from '../processors/koin-ledger.ts';
 import { type Backend, type BackendParts, type BackendState, type Process, SETTINGS } from './backend.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
-/** Real milliseconds after which a request over loopback counts as one without a response. */
-const REACHES_WITHIN = 60;
+/** Real milliseconds within which a call over loopback must end, or reach a fake that does not answer it. */
+const PATIENCE = 60_000;
 /** Percentage of calls that meet a fault. */
 const FAULTS = 25;
 
 export type CallName = 'authorize' | 'capture' | 'refund' | 'void' | 'inquire' | 'reverse';
 
-/** Calls over a real network in virtual time: which are still on their way, and which hang. */
+/** Connections that know which of their requests wait for an answer in vain, without a look at the real time. */
+export class ObservedHttp extends OutboundHttp {
+  readonly #hanging = new Set<object>();
+  #latest: object = {};
+
+  constructor() {
+    super(new ProcessorHosts());
+  }
+
+  get hanging(): number {
+    return this.#hanging.size;
+  }
+
+  /** A fake reports that it will not answer the latest request: the wire starts no other one before. */
+  onUnanswered = (): void => {
+    this.#hanging.add(this.#latest);
+  };
+
+  override async send(request: ProcessorRequest): Promise<HttpResult> {
+    this.#latest = request;
+    const end = (): unknown => this.#hanging.delete(request);
+    request.signal.addEventListener('abort', end, { once: true });
+    try {
+      return await super.send(request);
+    } finally {
+      end();
+    }
+  }
+}
+
+/**
+ * Calls over a real network in virtual time. They go one after the other, so that a seed does the same again: each has ended,
+ * or waits for an answer in vain, before the next one starts.
+ */
 export class Wire {
   isCalm = false;
-  readonly #open = new Set<object>();
-  readonly #hanging = new Set<object>();
+  readonly #queue: (() => void)[] = [];
+  readonly #started = new Set<object>();
+  readonly #network: ObservedHttp;
   readonly #parts: BackendParts;
   readonly #spoil: (call: CallName) => string;
 
-  constructor(parts: BackendParts, spoil: (call: CallName) => string) {
+  constructor(parts: BackendParts, network: ObservedHttp, spoil: (call: CallName) => string) {
     this.#parts = parts;
+    this.#network = network;
     this.#spoil = spoil;
   }
 
@@ -56,13 +91,25 @@ export class Wire {
     };
   }
 
-  async reach(): Promise<void> {
-    const until = performance.now() + REACHES_WITHIN;
-    while (this.#open.size > this.#hanging.size && performance.now() < until) await wait(1);
-    for (const call of this.#open) this.#hanging.add(call);
+  /** Starts the next call, and returns false when there is none. */
+  async reach(): Promise<boolean> {
+    await this.#settle();
+    const start = this.#queue.shift();
+    start?.();
+    await this.#settle();
+    return start !== undefined;
   }
 
-  isBusy = (): boolean => this.#open.size > 0;
+  isBusy = (): boolean => this.#started.size + this.#queue.length > 0;
+
+  /** Resolves when all calls that have started have ended, or wait for an answer in vain. */
+  async #settle(): Promise<void> {
+    const until = performance.now() + PATIENCE;
+    while (this.#started.size > this.#network.hanging) {
+      if (performance.now() > until) throw new Error('a call neither ends nor reaches the fake');
+      await wait(1);
+    }
+  }
 
   #send<Word extends { readonly kind: string }>(
     name: CallName,
@@ -71,31 +118,29 @@ export class Wire {
     act: () => Promise<Word>,
   ): Promise<Word> {
     const { seeded, log } = this.#parts;
-    const fault = !this.isCalm && seeded.percent(FAULTS) ? this.#spoil(name) : '';
-    const call = {};
-    this.#open.add(call);
-    const ended = (): void => {
-      this.#open.delete(call);
-      this.#hanging.delete(call);
-    };
     return new Promise((resolve, reject) => {
-      const onChange = (change: Word): void => {
-        ended();
-        log(`wire: ${name} ${key} ${fault}: ${change.kind}`);
-        if (!isDead()) resolve(change);
-      };
-      act().then(onChange, (error: unknown) => {
-        ended();
-        reject(error);
+      this.#queue.push(() => {
+        const fault = !this.isCalm && seeded.percent(FAULTS) ? this.#spoil(name) : '';
+        const call = {};
+        this.#started.add(call);
+        const onChange = (change: Word): void => {
+          this.#started.delete(call);
+          log(`wire: ${name} ${key} ${fault}: ${change.kind}`);
+          if (!isDead()) resolve(change);
+        };
+        act().then(onChange, (error: unknown) => {
+          this.#started.delete(call);
+          reject(error);
+        });
       });
     });
   }
 }
 
 export async function koinBackend(parts: BackendParts): Promise<Backend> {
-  const fake = new FakeKoin({ now: () => parts.time.now });
+  const network = new ObservedHttp();
+  const fake = new FakeKoin({ now: () => parts.time.now, onUnanswered: network.onUnanswered });
   const { url } = await fake.start();
-  const connections = new OutboundHttp(new ProcessorHosts());
   const kinds = {
     authorize: ['tokenize', 'create'],
     capture: ['capture'],
@@ -124,8 +169,8 @@ export async function koinBackend(parts: BackendParts): Promise<Backend> {
     else fake.inject(fault);
     return isVerdict ? 'verdict' : `${fault.on} ${fault.do}`;
   };
-  const wire = new Wire(parts, spoil);
-  const koin = new Koin({ outboundHttp: connections });
+  const wire = new Wire(parts, network, spoil);
+  const koin = new Koin({ outboundHttp: network });
   const settings = { ...SETTINGS, 'base-url': url, 'private-key': 'sk_test', account: 'ACC', 'country-code': 'BR' };
   return {
     ...overWire(wire),
@@ -140,7 +185,7 @@ export async function koinBackend(parts: BackendParts): Promise<Backend> {
     states: async () => new Map([...fake.ledger.orders].map(([key, order]) => [key, stateOfOrder(order)])),
     violations: () => fake.violations,
     close: async () => {
-      connections.close();
+      network.close();
       await fake.stop();
     },
   };
@@ -169,9 +214,10 @@ const stateOfOrder = (order: OrderEntry): BackendState => ({
 export async function cyberSourceBackend(parts: BackendParts): Promise<Backend> {
   const keys = { merchantId: 'mymid', keyId: 'kid-1', sharedSecret: 'MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=' };
   const indexDelayMs = parts.seeded.pick([0, 4000]);
-  const fake = new FakeCyberSource({ ...keys, indexDelayMs, clock: () => parts.time.now });
+  const network = new ObservedHttp();
+  const { onUnanswered } = network;
+  const fake = new FakeCyberSource({ ...keys, indexDelayMs, clock: () => parts.time.now, onUnanswered });
   const { url } = await fake.start();
-  const connections = new OutboundHttp(new ProcessorHosts());
   const kinds = {
     authorize: ['payment'],
     capture: ['capture'],
@@ -200,9 +246,9 @@ export async function cyberSourceBackend(parts: BackendParts): Promise<Backend> 
     else fake.inject(fault);
     return isVerdict ? 'verdict' : `${fault.on} ${fault.fault}`;
   };
-  const wire = new Wire(parts, spoil);
+  const wire = new Wire(parts, network, spoil);
   const cybersource = new CyberSource({
-    outboundHttp: connections,
+    outboundHttp: network,
     clock: () => parts.time.now,
     random: parts.seeded.branch(),
   });
@@ -220,7 +266,7 @@ export async function cyberSourceBackend(parts: BackendParts): Promise<Backend> 
     states: async () => statesIn(fake.ledger),
     violations: () => fake.violations,
     close: async () => {
-      connections.close();
+      network.close();
       await fake.stop();
     },
   };

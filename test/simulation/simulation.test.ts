@@ -11,8 +11,8 @@ import { type Plan, simulate } from './simulation.ts';
  */
 const REQUESTS = 60;
 const PROCESSORS = ['acquirer', 'simulator'] as const;
-/** Over HTTP, which takes its real time. */
-const FAKES = ['koin', 'cybersource'] as const;
+/** Over HTTP, with the seeds that found a fault once. 49: a capture is lost, and the next one succeeds. */
+const FAKES = { koin: [49], cybersource: [] } as const;
 
 /** Seeds that found a fault once, some others, and a new one on every run. */
 const seedFromEnvironment = process.env['CARDVAULT_TEST_SEED'];
@@ -72,22 +72,24 @@ describe('payments over HTTP agree, after crashes, broken connections and malfor
   skip,
   timeout: 240_000,
 }, () => {
-  for (const processor of FAKES)
+  for (const [processor, known] of Object.entries(FAKES) as [keyof typeof FAKES, readonly number[]][])
     test(`${processor}`, async () => {
-      for (const seed of SEEDS.slice(inScope({ usual: -1, long: -2 })))
+      const fixed = seedFromEnvironment === undefined ? known : [];
+      for (const seed of [...fixed, ...SEEDS.slice(inScope({ usual: -1, long: -2 }))])
         assert.ok((await run({ seed, processor, requests: 30 })).payments > 0);
     });
 });
 
 describe('the simulation', { skip }, () => {
-  test('is reproducible with the same seed', async () => {
-    const [first, second] = [
-      await run({ seed: 7, processor: 'acquirer', requests: 20 }),
-      await simulate({ seed: 7, processor: 'acquirer', requests: 20 }),
-    ];
-    assert.ok(first.trace.length > 50);
-    assert.deepEqual(second.trace, first.trace);
-  });
+  for (const processor of ['acquirer', 'koin', 'cybersource'] as const)
+    test(`is reproducible with the same seed and the ${processor}`, async () => {
+      const [first, second] = [
+        await run({ seed: 7, processor, requests: 20 }),
+        await simulate({ seed: 7, processor, requests: 20 }),
+      ];
+      assert.ok(first.trace.length > 50);
+      assert.deepEqual(second.trace, first.trace);
+    });
 
   test('detects a processor that loses records', async () => {
     const { faults } = await simulate({

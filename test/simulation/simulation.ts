@@ -330,11 +330,12 @@ class Simulation {
     }
   }
 
-  /** Everything that needs no commit and no clock has happened. */
+  /** Everything that needs no commit and no clock has happened. Calls over a network go while all else is quiet. */
   async #quiet(): Promise<void> {
-    await this.#backend.reach?.();
-    for (let quiet = 0; quiet < QUIET_TURNS; quiet = this.#disk.reading > 0 ? 0 : quiet + 1)
-      await new Promise<void>((resolve) => laterInReality(resolve));
+    do
+      for (let quiet = 0; quiet < QUIET_TURNS; quiet = this.#disk.reading > 0 ? 0 : quiet + 1)
+        await new Promise<void>((resolve) => laterInReality(resolve));
+    while (await this.#backend.reach?.());
   }
 
   /** Commits one unit, or advances the time. */
