@@ -3,7 +3,7 @@
 // caller's when it is new enough. Plain JavaScript that every Node from 20 up understands.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import nodeModule, { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -51,12 +51,17 @@ if (node === undefined) {
 // Signatures are made by these threads, and Node has four however many cores there are. It reads the number once, early.
 process.env.UV_THREADPOOL_SIZE ??= String(Math.max(4, availableParallelism()));
 
+// Compiling the sources takes half a second of each start, and 30 MB. A user who can write to this folder can change the
+// sources beside it as well; where the user of the service cannot, Node compiles at each start.
+process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'cardvault-compiled');
+
 const isThisNode = realpathSync(node) === realpathSync(process.execPath);
 const needsShell = !isScript && mayDumpCore() && existsSync(SHELL);
 const command = [node, ...(isThisNode ? process.execArgv : []), script, ...args];
 
 if (isThisNode && !needsShell) {
   process.argv = [process.execPath, script, ...args];
+  nodeModule.enableCompileCache();
   await import(pathToFileURL(script).href);
 } else if (needsShell && process.execve !== undefined) {
   // The shell and then Node take the place of this process, with its id, its files and its signals.
