@@ -15,6 +15,7 @@ test('nodes and database are killed under load', { skip: isMissing && postgres.w
     database: 'postgres',
     diskMegabytes: undefined,
     seed,
+    workers: inScope({ usual: 1, long: 3 }),
     only: ['node-kill', 'primary-kill'],
     lasts: 0,
     enough: 6,

@@ -113,7 +113,7 @@ describe('the checker reports that', { timeout: 120_000 }, () => {
   let findings: readonly string[];
 
   before(async () => {
-    testbed = await Testbed.set({ database: 'sqlite', diskMegabytes: undefined, seed: 1 });
+    testbed = await Testbed.set({ database: 'sqlite', diskMegabytes: undefined, seed: 1, workers: 1 });
     const { nodes, ledger, retryingClient, expectedRecords, seeded } = testbed;
     const load = new Load(
       { nodes, ledger, retryingClient, expectedRecords, seeded },

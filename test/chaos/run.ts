@@ -25,6 +25,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     only: { type: 'string', multiple: true, default: [] },
     clients: { type: 'string', default: '12' },
+    workers: { type: 'string', default: '1' },
     sqlite: { type: 'boolean', default: false },
     'no-write': { type: 'boolean', default: false },
   },
@@ -33,10 +34,11 @@ const unknown = values.only.filter((name) => !FAULTS.some((fault) => fault.name 
 const minutes = Number(values.minutes ?? 0);
 const seed = Number(values.seed ?? Date.now() % 2 ** 31);
 const clients = Number(values.clients);
-if (unknown.length > 0 || !(minutes >= 0) || !Number.isInteger(seed) || !(clients >= 1)) {
+const workers = Number(values.workers);
+if (unknown.length > 0 || !(minutes >= 0) || !Number.isInteger(seed) || !(clients >= 1) || !(workers >= 1)) {
   const names = FAULTS.map(({ name, about }) => `  ${name.padEnd(14)}${about}`).join('\n');
   process.stderr.write(
-    `usage: npm run chaos -- [--minutes N] [--seed N] [--only FAULT] [--clients N] [--no-write]\n${names}\n`,
+    `usage: npm run chaos -- [--minutes N] [--seed N] [--only FAULT] [--clients N] [--workers N] [--no-write]\n${names}\n`,
   );
   process.exit(2);
 }
@@ -66,6 +68,7 @@ const outcome = await runChaos({
   database: values.sqlite ? 'sqlite' : 'postgres',
   diskMegabytes: isAlone ? 512 + Math.ceil(64 * minutes) : undefined,
   seed,
+  workers,
   only: values.only,
   lasts: minutes * MINUTE_MS,
   clients,
@@ -77,7 +80,8 @@ const outcome = await runChaos({
 for (const { name, why } of outcome.skipped) log(`left out: ${name}, because ${why}`);
 process.stdout.write(`${aligned(recoveryTable(outcome))}\n\n${aligned(errorTable(outcome))}\n\n${summary(outcome)}\n`);
 for (const finding of outcome.findings.slice(0, SHOWN_FINDINGS)) process.stdout.write(`FOUND ${finding}\n`);
-const isWhole = values.only.length === 0 && outcome.release !== undefined && outcome.findings.length === 0;
+const isWhole =
+  values.only.length === 0 && workers === 1 && outcome.release !== undefined && outcome.findings.length === 0;
 if (isWhole && !values['no-write'])
   writeFileSync(RESULTS, withSection(readFileSync(RESULTS, 'utf8'), 'chaos', section(outcome, new Date())));
 // A connection that was cut in half may still be open.

@@ -23,6 +23,8 @@ export interface TestbedOptions {
   readonly database: 'postgres' | 'sqlite';
   readonly diskMegabytes: number | undefined;
   readonly seed: number;
+  /** Request threads of each node. */
+  readonly workers: number;
 }
 
 /** Everything that a run needs, set up and whole. */
@@ -55,7 +57,7 @@ export class Testbed {
     this.retryingClient = new RetryingClient(this.nodes, this.ledger, this.key, this.seeded.branch());
   }
 
-  static async set({ database, diskMegabytes, seed }: TestbedOptions): Promise<Testbed> {
+  static async set({ database, diskMegabytes, seed, workers }: TestbedOptions): Promise<Testbed> {
     const directory = mkdtempSync(join(tmpdir(), 'cardvault-chaos-'));
     process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
     const cluster = database === 'sqlite' ? undefined : await Cluster.start({ diskMegabytes });
@@ -67,7 +69,7 @@ export class Testbed {
         const own = await Promise.all((cluster?.ports ?? []).map((port) => NetworkLink.to(port)));
         links.push(own);
         const url = cluster?.address(own.map(({ port }) => port)) ?? `sqlite:${join(directory, FILE)}`;
-        const variables = { ...rootKey, CARDVAULT_DATABASE_URL: url };
+        const variables = { ...rootKey, CARDVAULT_DATABASE_URL: url, CARDVAULT_WORKERS: String(workers) };
         nodes.push(new Node(number, join(directory, `node-${number}`), variables));
       }
       const key = await newKey(nodes[0] as Node);

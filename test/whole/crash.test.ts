@@ -28,6 +28,8 @@ import { inScope } from '../scope.ts';
 
 /** The process is ended at random moments while many clients write; what was acknowledged must be there, and whole. */
 const CRASHES = inScope({ usual: 2, long: 20 });
+/** Request threads of the processes, in turn. */
+const WORKERS = ['3', '1'];
 const CLIENTS = 32;
 /** Decisions, Idempotency: a key of a crashed process is free again within this time. */
 const FREE_WITHIN_MS = 10_000;
@@ -140,7 +142,7 @@ describe('after kill -9 in the middle of writes', { timeout: 180_000 }, () => {
     };
 
     for (let crash = 0; crash < CRASHES; crash++) {
-      const serving = await startProcess(directory);
+      const serving = await startProcess(directory, { CARDVAULT_WORKERS: WORKERS[crash % WORKERS.length] ?? '1' });
       starts(serving);
       demoKey ||= serving.demoKey ?? '';
       assert.match(demoKey, /^cv_sandbox_/);
