@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react';
+import { useLayoutEffect, useState } from 'react';
 
 /** Stored in the memory of the tab only, so that it survives a visit to the sign-in page and nothing else. */
 let storedSecret = '';
@@ -12,14 +12,15 @@ function decodeSecret(text: string): string {
   }
 }
 
+const isInAddress = (): boolean => window.location.hash.length > 1;
+
+/** Changes nothing: React may discard a render, and what that render took would be lost. */
+const readSecret = (): string => (isInAddress() ? decodeSecret(window.location.hash.slice(1)) : storedSecret);
+
 /** Removes the secret from the address immediately, so that no history and no screen shows it. */
-function takeFromAddress(): string {
-  const { hash, pathname } = window.location;
-  if (hash.length > 1) {
-    storedSecret = decodeSecret(hash.slice(1));
-    window.history.replaceState(window.history.state, '', pathname);
-  }
-  return storedSecret;
+function takeFromAddress(): void {
+  storedSecret = readSecret();
+  if (isInAddress()) window.history.replaceState(window.history.state, '', window.location.pathname);
 }
 
 export const forgetSecret = (): void => {
@@ -28,15 +29,18 @@ export const forgetSecret = (): void => {
 
 /** Returns the secret of the opened link; empty without one. */
 export function useInvitationSecret(): string {
-  const [secret, setSecret] = useState(takeFromAddress);
-  useEffect(() => {
-    // Opening another link in the same tab does not load the page again.
+  const [secret, setSecret] = useState(readSecret);
+  useLayoutEffect(() => {
+    const take = (): void => {
+      takeFromAddress();
+      setSecret(storedSecret);
+    };
+    // Opening a link again, or another one, in the same tab does not load the page again.
     const onHashChange = (): void => {
-      if (window.location.hash.length > 1) setSecret(takeFromAddress());
+      if (isInAddress()) take();
     };
     window.addEventListener('hashchange', onHashChange);
-    // It may have been opened before this listener was there.
-    onHashChange();
+    take();
     return () => window.removeEventListener('hashchange', onHashChange);
   }, []);
   return secret;
