@@ -41,13 +41,20 @@ export interface VisitorOptions {
   readonly height?: number;
 }
 
+export interface AccessibilityOptions {
+  /** A selector; the whole page without it. */
+  readonly part?: string;
+  /** How long a page may take until its findings are gone; milliseconds. */
+  readonly withinMs?: number;
+}
+
 export interface Visitor {
   readonly page: Page;
   readonly errors: BrowserErrors;
   /** Plugs in a device that holds passkeys. */
   newAuthenticator(): Promise<Authenticator>;
-  /** Fails with the accessibility findings of the present page. */
-  checkAccessibility(): Promise<void>;
+  /** Fails with the accessibility findings of the present page, or in `npm test` of the part that is checked. */
+  checkAccessibility(options?: AccessibilityOptions): Promise<void>;
   /** Writes docs/console/NAME-SCHEME.webp for each scheme, when UPDATE_SCREENSHOTS is set. */
   takePictures(name: string, schemes: readonly ColorScheme[]): Promise<void>;
 }
@@ -85,8 +92,8 @@ const ARGUMENTS = [
   '--disable-sync',
   // Pages of one context share a process, which keeps the compiled files of the console.
   '--process-per-site',
-  // A page lives for seconds: to optimize its code costs more than it saves.
-  '--js-flags=--no-opt --no-maglev',
+  // A page lives for seconds: to optimize its code costs more than it saves, and to collect its young objects often, too.
+  '--js-flags=--no-opt --no-maglev --min-semi-space-size=32',
 ];
 /** Answered with an error, and without a script. */
 const EMPTY_PAGE = '/assets/nothing';
@@ -151,7 +158,7 @@ async function newVisitor(context: BrowserContext, origin: string, options: Visi
     page,
     errors,
     newAuthenticator: () => addAuthenticator(session),
-    checkAccessibility: () => checkAccessibility(page, session),
+    checkAccessibility: (options) => checkAccessibility(page, session, options),
     takePictures: async (name, schemes) => {
       if ((process.env['UPDATE_SCREENSHOTS'] ?? '') === '') return;
       for (const scheme of schemes) await takePicture(page, session, name, scheme);
@@ -184,11 +191,15 @@ async function newContext(browser: Browser, origin: string, options: VisitorOpti
   return context;
 }
 
-async function checkAccessibility(page: Page, session: CDPSession): Promise<void> {
+async function checkAccessibility(
+  page: Page,
+  session: CDPSession,
+  { part = 'html', withinMs = SETTLES_WITHIN_MS }: AccessibilityOptions = {},
+): Promise<void> {
   await untilPasses(async () => {
-    const faults = await accessibilityViolations(session);
+    const faults = await accessibilityViolations(session, part);
     assert.equal(faults.join('\n\n'), '', `${new URL(page.url()).pathname} is not accessible`);
-  }, SETTLES_WITHIN_MS);
+  }, withinMs);
 }
 
 /** WebP shows a page in a quarter of the bytes of PNG. */
