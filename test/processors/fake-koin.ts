@@ -16,6 +16,8 @@ export type KoinFault =
   | 'garbage'
   /** Milliseconds until the request is processed. */
   | { readonly delay: number }
+  /** Milliseconds by the clock of the fake until the request arrives. It gets no response. */
+  | { readonly late: number }
   /** Answered immediately with this response, and not executed. */
   | { readonly status: number; readonly body?: string }
   | ForcedStatus
@@ -63,6 +65,7 @@ export class FakeKoin {
   readonly #options: Options;
   readonly #scribe: ResponseFormat;
   readonly #desk: FakeKoinApi;
+  readonly #late: { readonly at: number; readonly execute: () => unknown }[] = [];
   readonly #faults: { on: KoinRequestKind; do: KoinFault; left: number }[] = [];
   #server: Server | undefined;
   #waiters: (() => void)[] = [];
@@ -74,7 +77,9 @@ export class FakeKoin {
     this.#desk = new FakeKoinApi({ privateKey, account, byAmount }, this.#scribe);
   }
 
+  /** The records, with the requests that have arrived late by now. */
   get ledger(): KoinLedger {
+    this.#executeLate();
     return this.#desk.ledger;
   }
 
@@ -152,6 +157,7 @@ export class FakeKoin {
       this.violations.push(`path ${request.method} ${request.url}`);
       return send(response, 404, '<html>no such page</html>');
     }
+    this.#executeLate();
     this.requests.push(found.kind);
     const fault = this.#deedOf(found.kind);
     if (typeof fault === 'object' && 'delay' in fault) {
@@ -165,11 +171,27 @@ export class FakeKoin {
       return send(response, fault.status, fault.body ?? errorBody(text));
     const becoming = typeof fault === 'object' && 'becomes' in fault ? fault : undefined;
     const { headers } = request;
-    const { status, body, isSilent } = this.#desk.respond({ headers, ...found, text, becoming });
+    const execute = () => this.#desk.respond({ headers, ...found, text, becoming });
+    if (typeof fault === 'object' && 'late' in fault) {
+      this.#late.push({ at: this.#scribe.now() + fault.late, execute });
+      return this.#hangs();
+    }
+    const { status, body, isSilent } = execute();
     if (fault === 'drop-after') return void request.socket.destroy();
     if (fault === 'hang-after' || isSilent) return this.#hangs();
     if (fault === 'error-after') return send(response, 500, errorBody(text));
     send(response, status, fault === 'garbage' ? '{"order_id": "0badc' : JSON.stringify(altered(body, fault)));
+  }
+
+  #executeLate(): void {
+    const now = this.#scribe.now();
+    for (;;) {
+      const at = Math.min(...this.#late.map((each) => each.at));
+      const next = at <= now ? this.#late.find((each) => each.at === at) : undefined;
+      if (next === undefined) return;
+      this.#late.splice(this.#late.indexOf(next), 1);
+      next.execute();
+    }
   }
 
   #hangs(): void {

@@ -66,7 +66,7 @@ export const SETTINGS: ConfiguredSettings = {
   'authorization-expiry': '1h',
 };
 /** Twice `recovery-max`: unconfirmed operations are inquired about for that long. */
-const LATE_MOST = 110_000;
+export const LATE_MOST = 110_000;
 
 function habitsOf(seeded: SeededRandom): AcquirerBehavior {
   const absences = seeded.pick([1, 3, Number.POSITIVE_INFINITY]);

@@ -8,7 +8,7 @@ import { type CyberSourceLedger, scaled, type Transaction } from '../processors/
 import { FakeCyberSource } from '../processors/fake-cybersource.ts';
 import { FakeKoin } from '../processors/fake-koin.ts';
 import { type OrderEntry, refundedAmount } from '../processors/koin-ledger.ts';
-import { type Backend, type BackendParts, type BackendState, type Process, SETTINGS } from './backend.ts';
+import { type Backend, type BackendParts, type BackendState, LATE_MOST, type Process, SETTINGS } from './backend.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
 /** Real milliseconds within which a call over loopback must end, or reach a fake that does not answer it. */
@@ -157,17 +157,17 @@ export async function koinBackend(parts: BackendParts): Promise<Backend> {
     'error-before',
     'error-after',
     'garbage',
+    'late',
   ] as const;
   const spoil = (call: CallName): string => {
-    const fault = {
-      on: parts.seeded.pick<(typeof kinds)[CallName][number]>(kinds[call]),
-      do: parts.seeded.pick(faults),
-    };
+    const on = parts.seeded.pick<(typeof kinds)[CallName][number]>(kinds[call]);
+    const name = parts.seeded.pick(faults);
+    const fault = { on, do: name === 'late' ? { late: parts.seeded.between(1000, LATE_MOST) } : name };
     const isVerdict = call === 'authorize' && parts.seeded.percent(40);
     if (isVerdict)
       fake.inject({ on: 'create', do: { becomes: parts.seeded.pick(['Failed', 'Opened']), reason: 'Rejected' } });
     else fake.inject(fault);
-    return isVerdict ? 'verdict' : `${fault.on} ${fault.do}`;
+    return isVerdict ? 'verdict' : `${on} ${name}`;
   };
   const wire = new Wire(parts, network, spoil);
   const koin = new Koin({ outboundHttp: network });
