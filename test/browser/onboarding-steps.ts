@@ -11,13 +11,14 @@ import { button, saveSecret } from './sign-in-steps.ts';
 
 /** Actions of owners and operators from a new account to live payments. */
 
-export const goTo = (page: Page, name: string): Promise<void> =>
-  page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true }).click();
+const linkTo = (page: Page, name: string): Locator =>
+  page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name, exact: true });
+
+export const goTo = (page: Page, name: string): Promise<void> => linkTo(page, name).click();
 
 /** With the changes that happened outside of this browser. */
 export async function goToNews(page: Page, name: string): Promise<void> {
-  await goTo(page, name);
-  await page.reload();
+  await page.goto((await linkTo(page, name).getAttribute('href')) ?? '');
 }
 
 /** A line of the checklist. */
