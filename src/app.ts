@@ -109,7 +109,7 @@ async function runService(
   const stop = async (): Promise<void> => {
     state.draining = true;
     clearInterval(renewal);
-    await Promise.all([listeners.close(config.drainMs), workers?.stop()]);
+    await Promise.all([listeners.close(config.drainMs), workers?.stop(config.drainMs)]);
     await background.stop();
     await core.close();
     log.info('stopped', {});

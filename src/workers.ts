@@ -8,6 +8,8 @@ import type { SharedTls, ThreadData, ThreadOrder, ThreadReport } from './worker.
 /** How long a scrape waits for the metrics of a thread. */
 const METRICS_TIMEOUT_MS = SECOND;
 const REPLACE_AFTER_MS = 100;
+/** How long a stopping thread may take to write what it holds in memory, once its requests are completed. */
+const WRITE_TIMEOUT_MS = 5 * SECOND;
 /** Threads that end so often will also end the next time. */
 const MAX_ENDS = 3;
 const ENDS_WITHIN_MS = 10 * SECOND;
@@ -42,6 +44,8 @@ class RequestThread {
   isListening = false;
   readonly #worker: Worker;
   #onMetrics: () => void = () => undefined;
+  /** The request for metrics that has no response yet. */
+  #refresh: Promise<void> | undefined;
 
   /** `onEnd`: called once with the error that ended the thread, if there was one. */
   constructor(worker: Worker, log: Log, onEnd: (error: unknown) => void) {
@@ -82,14 +86,32 @@ class RequestThread {
   /** Asks for the metrics. Resolves when they have arrived, or when time is up. */
   refreshMetrics(timers: Timers): Promise<void> {
     if (!this.isListening) return Promise.resolve();
-    return new Promise((resolve) => {
+    this.#refresh ??= new Promise<void>((resolve) => {
       const cancel = timers.after(METRICS_TIMEOUT_MS, resolve);
       this.#onMetrics = () => {
         cancel();
         resolve();
       };
       this.send({ kind: 'report-metrics' });
+    }).finally(() => {
+      this.#refresh = undefined;
     });
+    return this.#refresh;
+  }
+
+  /**
+   * Lets the thread complete its requests and write what it holds in memory. One that does not end in time, or that
+   * serves no requests yet, is terminated. Resolves when it has ended.
+   */
+  async stop(timers: Timers, withinMs: number, onTimeout: () => void): Promise<void> {
+    if (this.isListening) this.send({ kind: 'stop' });
+    else void this.#worker.terminate();
+    const cancel = timers.after(withinMs, () => {
+      onTimeout();
+      void this.#worker.terminate();
+    });
+    await this.ended;
+    cancel();
   }
 
   #receive(metrics: readonly ReportedMetric[]): void {
@@ -106,7 +128,7 @@ export class Workers {
   #listening: Listening | undefined;
   /** Counts of the threads that have ended. */
   #endedCounts: ReportedMetric[] = [];
-  /** When threads ended unexpectedly. */
+  /** When threads ended unexpectedly, by the monotonic clock. */
   #ends: number[] = [];
   #stopping = false;
 
@@ -118,9 +140,9 @@ export class Workers {
   /** Resolves when all threads listen. Rejects with the error of a thread that does not. */
   async start(ports: ThreadData['ports']): Promise<void> {
     // With port 0 the first thread picks one and the others follow.
-    this.#listening = await this.#start(1, ports).listening;
+    this.#listening = await this.#startFirst(1, ports);
     const numbers = Array.from({ length: this.#options.count - 1 }, (_, index) => index + 2);
-    await Promise.all(numbers.map((number) => this.#start(number, this.ports).listening));
+    await Promise.all(numbers.map((number) => this.#startFirst(number, this.ports)));
   }
 
   /** The ports of the API, 0 before the first thread listens. */
@@ -154,31 +176,48 @@ export class Workers {
     return [...present, { thread: 'ended', metrics: this.#endedCounts }];
   }
 
-  /** Resolves when all threads have completed their requests and written what they held in memory. */
-  async stop(): Promise<void> {
+  /**
+   * Resolves when all threads have completed their requests, within `drainMs` milliseconds, and have written what they
+   * held in memory. A thread that does not respond is terminated, so that it cannot prevent the stop.
+   */
+  async stop(drainMs: number): Promise<void> {
     this.#stopping = true;
-    this.#sendToAll({ kind: 'stop' });
-    await Promise.all([...this.#threads.values()].map(({ ended }) => ended));
+    const { timers, log } = this.#options;
+    const withinMs = drainMs + WRITE_TIMEOUT_MS;
+    const onTimeout = (): void => log.error('request thread did not stop');
+    await Promise.all([...this.#threads.values()].map((thread) => thread.stop(timers, withinMs, onTimeout)));
   }
 
   #sendToAll(order: ThreadOrder): void {
     for (const thread of this.#threads.values()) thread.send(order);
   }
 
-  #start(number: number, ports: ThreadData['ports']): RequestThread {
+  /** Starts a thread of the start of the process, which reports one that never listens. */
+  async #startFirst(number: number, ports: ThreadData['ports']): Promise<Listening> {
+    let hasListened = false;
+    const thread = this.#start(number, ports, (cause) => {
+      if (hasListened) this.#replaceEnded(number, cause);
+    });
+    const listening = await thread.listening;
+    hasListened = true;
+    return listening;
+  }
+
+  #start(number: number, ports: ThreadData['ports'], onEnd: (cause: unknown) => void): RequestThread {
     const { newThread, newData, log } = this.#options;
     const data = { ...newData(), ports, tls: this.#tls };
     const worker = newThread(data, data.writerPort === undefined ? [] : [data.writerPort]);
-    const thread = new RequestThread(worker, log, (cause) => this.#end(number, thread, cause));
+    const thread = new RequestThread(worker, log, (cause) => {
+      this.#threads.delete(number);
+      this.#endedCounts = addCounts(this.#endedCounts, thread.metrics);
+      onEnd(cause);
+    });
     this.#threads.set(number, thread);
     return thread;
   }
 
-  #end(number: number, { metrics }: RequestThread, cause: unknown): void {
-    this.#threads.delete(number);
-    this.#endedCounts = addCounts(this.#endedCounts, metrics);
-    // A thread of the first start is reported by `start`.
-    if (this.#stopping || this.#listening === undefined) return;
+  #replaceEnded(number: number, cause: unknown): void {
+    if (this.#stopping) return;
     const { log, clock, timers, onFailing } = this.#options;
     log.error('request thread ended', cause === undefined ? {} : describeError(cause));
     const now = clock();
@@ -189,7 +228,7 @@ export class Workers {
 
   #replace(number: number): void {
     if (this.#stopping) return;
-    const { listening } = this.#start(number, this.ports);
+    const { listening } = this.#start(number, this.ports, (cause) => this.#replaceEnded(number, cause));
     listening.then(
       () => this.#options.log.info('request thread replaced'),
       () => undefined,

@@ -16,7 +16,7 @@ const REFUSED = `
   import { parseConfig } from '${from('config.ts')}';
   import { ENDPOINTS } from '${from('http/endpoints.ts')}';
   import { openLog } from '${from('http/log.ts')}';
-  const config = parseConfig({ CARDVAULT_DATA_DIR: ${JSON.stringify(directory)} });
+  const config = parseConfig({ CARDVAULT_DATA_DIR: ${JSON.stringify(directory)}, CARDVAULT_WORKERS: '1' });
   const start = startService(config, { clock: Date.now, monotonic: Date.now }, openLog('silent', Date.now), { endpoints: [...ENDPOINTS, ...ENDPOINTS] });
   process.exitCode = await start.then(() => 1, ({ message }) => (/already declared for route/.test(message) ? 7 : 1));`;
 
