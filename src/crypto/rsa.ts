@@ -8,13 +8,29 @@ export type SignatureAlgorithm = 'RS256' | 'RS384' | 'RS512' | 'PS256' | 'PS384'
 /** Runs off the event loop: a signature takes a quarter of a millisecond and more. */
 export function signRsa(algorithm: SignatureAlgorithm, key: KeyObject, data: Uint8Array): Promise<Buffer> {
   const hash = `sha${algorithm.slice(2)}`;
-  // RSASSA-PKCS1-v1_5 is Node's default, and stating it beside the key would make Node throw two errors internally.
+  // RSASSA-PKCS1-v1_5 is Node's default: the key needs no options.
   const input = algorithm.startsWith('PS')
     ? { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
     : key;
   return new Promise((resolve, reject) => {
-    sign(hash, data, input, (error, signature) => (error ? reject(error) : resolve(signature)));
+    withoutStackTraces(() =>
+      sign(hash, data, input, (error, signature) => (error ? reject(error) : resolve(signature))),
+    );
   });
+}
+
+/**
+ * Where a key is given with options, Node throws and catches two errors to find out what it was given. Their stack
+ * traces take as long as the encryption does.
+ */
+function withoutStackTraces<T>(call: () => T): T {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 0;
+  try {
+    return call();
+  } finally {
+    Error.stackTraceLimit = limit;
+  }
 }
 
 /** `oaep-sha1` and `oaep-sha256` name the digest and that of MGF1; `pkcs1` is RSAES-PKCS1-v1_5. */
@@ -35,8 +51,11 @@ export function plaintextLimit(padding: EncryptionPadding, bits: number): number
 }
 
 export function encryptRsa(padding: EncryptionPadding, key: KeyObject, data: Uint8Array): Buffer {
-  if (padding === 'pkcs1') return publicEncrypt({ key, padding: constants.RSA_PKCS1_PADDING }, data);
   // OAEP with SHA-1 is Node's default.
   if (padding === 'oaep-sha1') return publicEncrypt(key, data);
-  return publicEncrypt({ key, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha256' }, data);
+  const options =
+    padding === 'pkcs1'
+      ? { key, padding: constants.RSA_PKCS1_PADDING }
+      : { key, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha256' };
+  return withoutStackTraces(() => publicEncrypt(options, data));
 }
