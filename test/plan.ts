@@ -19,7 +19,7 @@ const STORAGE_SUITES = [
 STORAGE_SUITES.push('test/simulation/simulation.test.ts');
 
 /** Files whose subject is the same over either database: with `npm run test:long` all of them run over both. */
-const BOTH_DATABASES = /^test\/(interface|simulation)\//;
+const BOTH_DATABASES = /^test\/(interface\/|simulation\/|whole\/request-threads)/;
 
 const IN_BROWSER = /^test\/browser\//;
 
