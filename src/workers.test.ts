@@ -121,8 +121,15 @@ describe('request threads', { timeout: 60_000 }, () => {
 
 /** A thread that does only what the test tells it. */
 class ScriptedThread extends EventEmitter {
+  /** The certificate of its start. */
+  readonly tls: SharedTls;
   readonly orders: ThreadOrder[] = [];
   isTerminated = false;
+
+  constructor(tls: SharedTls) {
+    super();
+    this.tls = tls;
+  }
 
   postMessage(order: ThreadOrder): void {
     this.orders.push(order);
@@ -170,8 +177,8 @@ function newWorkers(count: number) {
     log: openLog('debug', () => 0, { write: (line) => lines.push(line) }),
     timers: clock.timers,
     clock: clock.monotonic,
-    newThread: () => {
-      const thread = new ScriptedThread();
+    newThread: ({ tls }: { tls: SharedTls }) => {
+      const thread = new ScriptedThread(tls);
       threads.push(thread);
       return thread as unknown as Worker;
     },
@@ -242,11 +249,22 @@ describe('request threads, by the clock', () => {
     const { clock, threads, thread, failures } = await startWorkers(2);
     for (let end = 0; end < 5; end++) {
       thread(threads.length - 1).exit();
-      clock.advance(5000);
+      clock.advance(5001);
       thread(threads.length - 1).listen();
     }
     assert.deepEqual(failures, []);
     assert.equal(threads.length, 7);
+  });
+
+  test('all get a renewed certificate, also those that are started later', async () => {
+    const { workers, clock, threads, thread } = await startWorkers(2);
+    const renewed = { ...TLS, ticketKeys: new Uint8Array(48) };
+    workers.setCertificate(renewed);
+    for (const { orders } of threads) assert.deepEqual(orders, [{ kind: 'certificate', tls: renewed }]);
+    thread(0).exit();
+    clock.advance(100);
+    assert.equal(thread(2).tls, renewed);
+    assert.deepEqual(workers.ports, LISTENING.ports);
   });
 
   test('that do not respond are terminated after the drain time and 5 seconds', async () => {
