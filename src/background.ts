@@ -81,7 +81,7 @@ export function createThreadBackground(
   { core, log, authentications }: ThreadParts,
   more: readonly PeriodicWork[] = [],
 ) {
-  const { database, opened, time, usage } = core;
+  const { database, opened, sadKeys, time, usage } = core;
   const onError = logErrors(log);
   const flushUses = async (): Promise<void> => {
     for (const authentication of authentications) await authentication.flushLastUses();
@@ -89,6 +89,7 @@ export function createThreadBackground(
   const work: PeriodicWork[] = [
     { kind: 'key usage', run: flushUses },
     { kind: 'statistics', run: () => usage.flush() },
+    { kind: 'destroyed sad keys', run: () => sadKeys.forgetDestroyed() },
     ...more,
     { kind: 'scrub', run: () => database.scrub() },
   ];

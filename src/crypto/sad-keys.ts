@@ -173,6 +173,16 @@ export class SadKeys {
     return [...ids].filter((id) => !present.has(id)).length;
   }
 
+  /**
+   * Forgets keys that another thread or node has destroyed. Call it every few seconds, or this process can still unseal what
+   * the others no longer can.
+   */
+  async forgetDestroyed(): Promise<void> {
+    if (this.#unwrapped.size === 0) return;
+    const present = new Set((await this.#store.list()).map(({ id }) => id));
+    for (const id of this.#unwrapped.keys()) if (!present.has(id)) this.#unwrapped.delete(id);
+  }
+
   #forget({ environment, period, id }: WrappedSadKey): void {
     this.#current.delete(nameOf(environment, period));
     this.#unwrapped.delete(id);

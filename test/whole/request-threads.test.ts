@@ -5,7 +5,8 @@ import { request } from 'node:https';
 import { after, before, describe, test } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
 import { verifyJournal } from '../../src/audit/verify-journal.ts';
-import { SECOND } from '../../src/kernel/clock.ts';
+import { MINUTE, SECOND } from '../../src/kernel/clock.ts';
+import { write } from '../../src/storage/database.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { luhnPan, type TestResponse } from '../fixtures/test-service.ts';
 import { startThreadedService, type ThreadClient, type ThreadedService } from '../fixtures/threaded-service.ts';
@@ -121,6 +122,30 @@ describe('three request threads', { timeout: 240_000 }, () => {
     for (const { json } of created)
       for (const { json: found } of await toAll('GET', `${CAPTURES}/${json.data.id}`, secret))
         assert.equal(found.data.cvv, '123', JSON.stringify(found));
+  });
+
+  test('cannot read a security code whose key another thread has destroyed', async () => {
+    const { secret } = await newKey();
+    // No other capture of this test expires in the same hour.
+    const created = await clients[0]?.call('POST', CAPTURES, { key: secret, body: capture({ ttl: 5 * 24 * 60 }) });
+    const id: string = created?.json.data.id;
+    const codes = async (): Promise<unknown[]> =>
+      (await toAll('GET', `${CAPTURES}/${id}`, secret)).map(({ json }) => json.data?.cvv ?? 'none');
+    assert.deepEqual(await codes(), ['123', '123', '123']);
+    const { database, sadKeys, time } = service.core;
+    const [row = {}] = await database.read('select * from captures where id = ?', id);
+    await clients[0]?.call('DELETE', `${CAPTURES}/${id}`, { key: secret });
+    // The sweep of a service does this after the grace period of half a minute.
+    const unused = async (): Promise<ReadonlySet<string>> => {
+      const rows = await database.read('select distinct sad_key from captures where sad_key is not null');
+      return new Set(rows.map((each) => String(each['sad_key'])));
+    };
+    await sadKeys.destroyUnused(time.steadyNow(), unused);
+    assert.ok((await sadKeys.destroyUnused(time.steadyNow() + MINUTE, unused)) > 0);
+    const columns = Object.keys(row);
+    const sql = `insert into captures (${columns.join()}) values (${columns.map(() => '?').join()})`;
+    await database.commit({ writes: [write(sql, Object.values(row))] });
+    await eventually(async () => (await codes()).every((code) => code === 'none'), 2 * EVERYWHERE_MS);
   });
 
   test('reject a key within 5 seconds of its revocation', async () => {
