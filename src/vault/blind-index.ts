@@ -15,18 +15,21 @@ const DIGITS_BYTES = 3;
 /** Bytes of the fingerprint, so that only few tokens of one BIN and last four share a `search`. */
 const FINGERPRINT_BYTES = 2;
 const SEARCH_BYTES = 2 * DIGITS_BYTES + FINGERPRINT_BYTES;
-/** Digests of a thousand BINs each, 4 kB, kept for one tenant. */
-const MAX_BIN_PAGES = 250;
-const BINS_PER_PAGE = 1000;
-const MAX_CACHED_TAGS = 1000;
+/**
+ * Digests are kept in pages of 100 neighbours, 400 bytes each, so that the memory of a tenant follows its cards. All
+ * caches of one tenant take at most 200 kB: 40 for last four, 60 for BINs and some 80 for tags of the greatest length.
+ */
+const DIGESTS_PER_PAGE = 100;
+const MAX_PAGES = 150;
+const MAX_CACHED_TAGS = 100;
 const LAST_BYTE = 0xff;
 
 /** The blind indexes of one tenant. */
 export class BlindIndex {
   readonly #key: KeyObject;
-  /** Digests by last four; zero until computed, and above 2^24 afterwards. */
-  readonly #lastFours = new Uint32Array(10 ** LAST_DIGITS);
-  /** Digests by first six, in pages by the first three of them. */
+  /** Pages of digests by last four; zero until computed, and above 2^24 afterwards. */
+  readonly #lastFours = new Map<number, Uint32Array>();
+  /** The same by first six. */
   readonly #bins = new Map<number, Uint32Array>();
   readonly #tags = new Map<string, Uint8Array>();
 
@@ -77,26 +80,27 @@ export class BlindIndex {
   }
 
   #lastFour(digits: string): number {
-    return this.#cached(this.#lastFours, Number(digits), 'last-four', digits);
+    return this.#cached(this.#lastFours, 'last-four', digits);
   }
 
   #bin(firstSix: string): number {
-    const bin = Number(firstSix);
-    const number = Math.floor(bin / BINS_PER_PAGE);
-    let page = this.#bins.get(number);
-    if (page === undefined) {
-      if (this.#bins.size >= MAX_BIN_PAGES) this.#bins.clear();
-      page = new Uint32Array(BINS_PER_PAGE);
-      this.#bins.set(number, page);
-    }
-    return this.#cached(page, bin % BINS_PER_PAGE, 'bin', firstSix);
+    return this.#cached(this.#bins, 'bin', firstSix);
   }
 
-  #cached(digests: Uint32Array, index: number, name: string, digits: string): number {
-    const known = digests[index] ?? 0;
+  #cached(pages: Map<number, Uint32Array>, name: string, digits: string): number {
+    const value = Number(digits);
+    const number = Math.floor(value / DIGESTS_PER_PAGE);
+    let page = pages.get(number);
+    if (page === undefined) {
+      if (pages.size >= MAX_PAGES) pages.clear();
+      page = new Uint32Array(DIGESTS_PER_PAGE);
+      pages.set(number, page);
+    }
+    const index = value % DIGESTS_PER_PAGE;
+    const known = page[index] ?? 0;
     if (known !== 0) return known - COMPUTED;
     const digest = readDigits(fingerprint(this.#key, `${name}:${digits}`), 0);
-    digests[index] = digest + COMPUTED;
+    page[index] = digest + COMPUTED;
     return digest;
   }
 }

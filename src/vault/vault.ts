@@ -5,7 +5,7 @@ import { type Tenant, tenantKey } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
-import { Cache, MAX_CACHED_TENANTS } from '../storage/cache.ts';
+import { Cache } from '../storage/cache.ts';
 import type { Database } from '../storage/database.ts';
 import { assignTokens, type Tokenization, type TokenizationResult } from './assign-tokens.ts';
 import type { Token } from './token.ts';
@@ -16,6 +16,8 @@ export const TOKENS_CREATED = 'tokens';
 
 /** How long the value of a deleted token is not issued again. */
 const RESERVED_AFTER_DELETION_MS = 30 * DAY;
+/** Each takes up to 200 kB for the digests of a busy tenant. Reading its keys again costs less than a request. */
+const MAX_CACHED_STORES = 2000;
 
 export interface Deletion {
   readonly token: string;
@@ -37,7 +39,7 @@ export class Vault {
     random: Random;
   }) {
     const clock = (): number => options.time.steadyNow();
-    this.#stores = new Cache({ clock, max: MAX_CACHED_TENANTS, ttlMs: Number.POSITIVE_INFINITY });
+    this.#stores = new Cache({ clock, max: MAX_CACHED_STORES, ttlMs: Number.POSITIVE_INFINITY });
     this.#database = options.database;
     this.#keyring = options.keyring;
     this.#time = options.time;
