@@ -16,7 +16,7 @@ const DIGITS_BYTES = 3;
 const FINGERPRINT_BYTES = 2;
 const SEARCH_BYTES = 2 * DIGITS_BYTES + FINGERPRINT_BYTES;
 /**
- * Digests are kept in pages of 100 neighbours, 400 bytes each, so that the memory of a tenant follows its cards. All
+ * Digests are kept in pages of 100 adjacent values, 400 bytes each, so that the memory of a tenant follows its cards. All
  * caches of one tenant take at most 200 kB: 40 for last four, 60 for BINs and some 80 for tags of the greatest length.
  */
 const DIGESTS_PER_PAGE = 100;

@@ -130,7 +130,10 @@ describe('three request threads', { timeout: 240_000 }, () => {
     const created = await clients[0]?.call('POST', CAPTURES, { key: secret, body: capture({ ttl: 5 * 24 * 60 }) });
     const id: string = created?.json.data.id;
     const codes = async (): Promise<unknown[]> =>
-      (await toAll('GET', `${CAPTURES}/${id}`, secret)).map(({ json }) => json.data?.cvv ?? 'none');
+      (await toAll('GET', `${CAPTURES}/${id}`, secret)).map(({ status, json, text }) => {
+        assert.equal(status, 200, text);
+        return json.data.cvv ?? 'none';
+      });
     assert.deepEqual(await codes(), ['123', '123', '123']);
     const { database, sadKeys, time } = service.core;
     const [row = {}] = await database.read('select * from captures where id = ?', id);
@@ -143,8 +146,9 @@ describe('three request threads', { timeout: 240_000 }, () => {
     await sadKeys.destroyUnused(time.steadyNow(), unused);
     assert.ok((await sadKeys.destroyUnused(time.steadyNow() + MINUTE, unused)) > 0);
     const columns = Object.keys(row);
-    const sql = `insert into captures (${columns.join()}) values (${columns.map(() => '?').join()})`;
-    await database.commit({ writes: [write(sql, Object.values(row))] });
+    const values = columns.map((column) => (['account', 'environment'].includes(column) ? `?${column}` : '?'));
+    const sql = `insert into captures (${columns.join()}) values (${values.join()})`;
+    assert.deepEqual(await database.commit({ writes: [write(sql, Object.values(row), 1)] }), { committed: true });
     await eventually(async () => (await codes()).every((code) => code === 'none'), 2 * EVERYWHERE_MS);
   });
 
