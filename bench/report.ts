@@ -14,6 +14,9 @@ const PEER_AIMS: Readonly<Record<string, { readonly perCpuSecond: number; readon
 
 const verdict = (text: string, isMet: boolean): string => `${text}: ${isMet ? 'met' : '**missed**'}`;
 
+/** Marks a rate that the load limited: it is one process, and had no more to give. */
+const limitOf = (loadShare: number): string => (loadShare > 0.9 ? ' †' : '');
+
 /** Aims hold for a node over SQLite. */
 function aimsOf({ request, database, cpuRatio, rate, p50, p99 }: Figure): string {
   const { aims = {} } = REQUESTS.find(({ name }) => name === request) ?? {};
@@ -44,7 +47,7 @@ const besideEcho = (figures: readonly Figure[]): Table => [
   ...figures.map((figure) => [
     figure.request,
     figure.database,
-    whole(figure.perSecond),
+    whole(figure.perSecond) + limitOf(figure.loadShare),
     ratio(figure.rate),
     whole(figure.cpu),
     figure.database === 'PostgreSQL' ? whole(figure.databaseCpu) : '-',
@@ -78,7 +81,7 @@ const echoTable = ({ echoes }: Matrix): Table => [
   ['connections', 'a second', 'p50 ms', 'p99 ms', 'CPU us', 'load, of a core'],
   ...echoes.map(({ connections, perSecond, p50, p99, cpu, loadShare }) => [
     String(connections),
-    whole(perSecond),
+    whole(perSecond) + limitOf(loadShare),
     milliseconds(p50),
     milliseconds(p99),
     cpu.toFixed(1),
@@ -135,7 +138,7 @@ ${USUAL_CONNECTIONS} connections. \`rate\`: requests a second beside those of \`
 it and sends a response of fixed bytes; with 100 cards, cards. \`CPU\`: microseconds of CPU of service and database, all threads, beside those of
 that echo. Both are the median of the ratios of neighboring rounds. "Echo of a tokenization" is the service with an echo in the place of
 its vault. "At 70 %": latency when requests arrive independently of one another, 70 % of those a second, counted from the arrival that the schedule
-intended. Aims are those for a node over SQLite.
+intended. Aims are those for a node over SQLite. †: the load was the limit.
 
 ${aligned(besideEcho(usual))}
 

@@ -89,7 +89,8 @@ export class Testbed {
   }
 
   async startServiceEcho(): Promise<Target> {
-    const settings = settingsFor(join(this.directory, 'service echo'), '');
+    // Other threads than the main one have the endpoints of the product.
+    const settings = { ...settingsFor(join(this.directory, 'service echo'), ''), CARDVAULT_WORKERS: '1' };
     const secrets = await createVault(settings);
     const child = new Child<object, EchoReport>('service-echo.ts', settings);
     this.#children.push(child as Child<object, object>);
