@@ -44,6 +44,7 @@ interface RunOptions {
 export const NO_SECRETS: Secrets = { usual: '', plain: '' };
 /** Enough time for any number of records: filling ends by their number. */
 const FILLING_SECONDS = 600;
+const TOLERATED_SHARE = 0.02;
 
 /** All processes of a measurement, and a folder that is removed with them. */
 export class Testbed {
@@ -150,7 +151,9 @@ export class Testbed {
     if (!('requests' in load)) throw new Error('the load did not run');
     const pool = options.into ?? request.uses;
     if (pool !== undefined) this.#records.set(`${target.name} ${account} ${pool}`, load.records);
-    if (load.failures > 0)
+    // Records that are only read or used up later need not all exist.
+    const tolerated = options.into === undefined ? 0 : load.requests * TOLERATED_SHARE;
+    if (load.failures > tolerated)
       throw new Error(
         `${request.name}: ${load.failures} of ${load.requests} requests failed; the first: ${load.failure}`,
       );
