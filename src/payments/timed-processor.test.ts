@@ -44,7 +44,7 @@ interface Sent {
 /** A processor with these responses, and the calls that it received. */
 function asking(
   responses: Responses,
-  { sale = true, now = NOW } = {},
+  { sale = true, now = NOW, timeout = TIMEOUT } = {},
 ): { readonly asking: TimedProcessor; readonly sent: Sent[] } {
   const sent: Sent[] = [];
   const method =
@@ -58,7 +58,7 @@ function asking(
   );
   const capabilities = { sale, partialCapture: true, notFoundThreshold: 2 };
   const processor = { ...methods, capabilities, settings: {}, check: () => undefined } as unknown as Processor;
-  const configured = { name: 'any', processor, settings: SETTINGS };
+  const configured = { name: 'any', processor, settings: { ...SETTINGS, 'timeout-ms': String(timeout) } };
   return { asking: new TimedProcessor({ tenant: TENANT, configured, clock: () => now }), sent };
 }
 
@@ -226,17 +226,21 @@ describe('an error of a processor', () => {
 });
 
 describe('the deadline of a processor', () => {
-  it('does not send an operation that started too long ago, or in the future', async () => {
-    for (const [age, isSent] of [
-      [0, true],
-      [TIMEOUT - 1, true],
-      [TIMEOUT, false],
-      [-1, false],
+  it('does not send an operation that started too long ago, or in the future by more than a correction of the clock', async () => {
+    for (const [age, timeout, isSent] of [
+      [0, TIMEOUT, true],
+      [TIMEOUT - 1, TIMEOUT, true],
+      [TIMEOUT, TIMEOUT, false],
+      [-1, TIMEOUT, true],
+      [1 - TIMEOUT, TIMEOUT, true],
+      [-TIMEOUT, TIMEOUT, false],
+      [-1000, 2 * TIMEOUT, true],
+      [-1001, 2 * TIMEOUT, false],
     ] as const) {
-      const { asking: at, sent } = asking({
-        authorize: respondsWith(OUTCOMES.approved),
-        capture: respondsWith(OUTCOMES.approved),
-      });
+      const { asking: at, sent } = asking(
+        { authorize: respondsWith(OUTCOMES.approved), capture: respondsWith(OUTCOMES.approved) },
+        { timeout },
+      );
       const created = { createdAt: NOW - age };
       const outcomes = [
         await at.authorize(buildOperation(created), order(false), card),

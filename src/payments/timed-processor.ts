@@ -1,4 +1,4 @@
-import type { Clock } from '../kernel/clock.ts';
+import { type Clock, SECOND } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Operation, Payment } from './payment.ts';
 import type { ConfiguredProcessor } from './payment-activations.ts';
@@ -16,6 +16,9 @@ import {
   unknown,
 } from './processor.ts';
 import { recoveryTimes } from './reconciliation.ts';
+
+/** The clock of a database is corrected each second, by less than this. */
+const CLOCK_STEP_MS = SECOND;
 
 /** Calls a processor with a deadline (`timeout-ms`). A timeout or a thrown error becomes `unknown`. */
 export class TimedProcessor {
@@ -82,12 +85,13 @@ export class TimedProcessor {
 
   /**
    * A process that was delayed between the intent and now must not send an operation that recovery may have reversed
-   * already, nor exceed the time at which recovery starts.
+   * already, nor exceed the time at which recovery starts. An intent from the near future shows that the clock was set
+   * back since; the operation is at least as old as that difference.
    */
   #send(operation: Operation, act: (call: ProcessorCall) => Promise<Outcome>): Promise<Outcome> {
     const age = this.#clock() - operation.createdAt;
-    if (age < 0 || age >= this.#timeout) return Promise.resolve({ kind: 'not-sent' });
-    return this.#within(operation.id, act, this.#timeout - age);
+    if (age < -CLOCK_STEP_MS || Math.abs(age) >= this.#timeout) return Promise.resolve({ kind: 'not-sent' });
+    return this.#within(operation.id, act, this.#timeout - Math.abs(age));
   }
 
   async #within<T extends Outcome | InquiryResult | ReversalResult>(
