@@ -32,7 +32,7 @@ const selected = options.filter((option) => option !== '--fast');
 const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 /** Half of the processes wait: for a browser, a database or a time. */
-const CONCURRENCY = Math.max(3, availableParallelism() + 2);
+const CONCURRENCY = Math.max(4, availableParallelism() + 3);
 const WITHIN_MS = 600_000;
 /** A process that is over this time, too, is killed. */
 const KILLED_AFTER_MS = WITHIN_MS + 20_000;

@@ -5,7 +5,7 @@ import { formatJoinUrl } from '../../console/cli.ts';
 import { OPERATOR } from '../../console/people/roles.ts';
 import { editProfile } from '../../console/wire/profile.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
-import { inScope, isLong } from '../scope.ts';
+import { inScope, isLong, onlyLong } from '../scope.ts';
 import type { TestBrowser, Visitor } from './browser.ts';
 import type { SeededService } from './seeded-service.ts';
 import { shareService } from './shared-service.ts';
@@ -184,7 +184,7 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
       }
     });
 
-  it('sign-in pages, in Spanish, on a phone', async () => {
+  it('sign-in pages, in Spanish, on a phone', { skip: onlyLong }, async () => {
     const { service, harbour } = filled;
     const phone = { colorScheme: 'dark', locale: 'es-ES', width: 360, height: 740 } as const;
     const visitor = await harbour.analyst.visit(browser, phone);

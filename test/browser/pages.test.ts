@@ -7,6 +7,7 @@ import { createKey } from '../../console/wire/keys.ts';
 import { keyFingerprint } from '../../src/crypto/rsa-keys.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { newKeyPair, privatePem, publicPem } from '../fixtures/rsa-key-pairs.ts';
+import { onlyLong } from '../scope.ts';
 import { dialogOf, notice, press } from './actions.ts';
 import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import { fillKey, keyForm } from './key-form.ts';
@@ -262,7 +263,9 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
     assert.ok(!(await page.content()).includes(link));
   });
 
-  it('two users change production: one requests, another approves, the first executes', async () => {
+  it('two users change production: one requests, another approves, the first executes', {
+    skip: onlyLong,
+  }, async () => {
     const [owner, developer] = [of('owner'), of('developer')];
     const title = 'Create an API key';
     await filled.harbour.owner.stepUp();
@@ -289,7 +292,7 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
     await developer.getByRole('row').filter({ hasText: 'Till 4' }).waitFor();
   });
 
-  it('an approver sees every address, also those that the list omits', async () => {
+  it('an approver sees every address, also those that the list omits', { skip: onlyLong }, async () => {
     const { developer, account: id } = filled.harbour;
     await developer.stepUp();
     await filled.harbour.owner.stepUp();

@@ -5,6 +5,7 @@ import { MINUTE } from '../../src/kernel/clock.ts';
 import { newPerson, type UserClient } from '../console/console-client.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import type { TestService } from '../fixtures/test-service.ts';
+import { onlyLong } from '../scope.ts';
 import type { TestBrowser, Visitor } from './browser.ts';
 import { askForKey, fillKey, keyForm } from './key-form.ts';
 import { visitAs } from './member.ts';
@@ -135,7 +136,9 @@ describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
     errors.expect(/CONNECTION_REFUSED|console: CallError/);
   });
 
-  it('data stays visible while the service is unavailable, and is loaded again afterwards', async () => {
+  it('data stays visible while the service is unavailable, and is loaded again afterwards', {
+    skip: onlyLong,
+  }, async () => {
     const ana = await newPerson(service, account, 'owner');
     await service.newKey(account);
     const { page, errors } = await newVisit(ana, keysUrl());

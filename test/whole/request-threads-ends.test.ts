@@ -12,6 +12,7 @@ import { luhnPan } from '../fixtures/test-service.ts';
 import { startThreadedService } from '../fixtures/threaded-service.ts';
 import { order, PAYMENTS } from '../interface/payment-requests.ts';
 import { cards, newCaller, TOKENIZE, VISA } from '../interface/vault-requests.ts';
+import { onlyLong } from '../scope.ts';
 
 const THREADS = 3;
 const EVERYWHERE_MS = 5000;
@@ -104,7 +105,7 @@ describe('a request thread', { timeout: 120_000 }, () => {
     for (const secret of [...pans, merchant.key]) assert.ok(!log.includes(secret));
   });
 
-  test('serves over PostgreSQL beside another one', async (t) => {
+  test('serves over PostgreSQL beside another one', { skip: onlyLong }, async (t) => {
     const databases = await sharedPostgres();
     const address = await databases.newDatabase();
     const service = await startThreadedService(2, { CARDVAULT_DATABASE_URL: address });
