@@ -169,7 +169,7 @@ export class SadKeys {
   /** Returns how many of these ids name a missing key. */
   async countMissing(ids: ReadonlySet<string>): Promise<number> {
     if (ids.size === 0) return 0;
-    const present = new Set((await this.#store.list()).map(({ id }) => id));
+    const present = await this.#listIds();
     return [...ids].filter((id) => !present.has(id)).length;
   }
 
@@ -179,8 +179,15 @@ export class SadKeys {
    */
   async forgetDestroyed(): Promise<void> {
     if (this.#unwrapped.size === 0) return;
-    const present = new Set((await this.#store.list()).map(({ id }) => id));
-    for (const id of this.#unwrapped.keys()) if (!present.has(id)) this.#unwrapped.delete(id);
+    const present = await this.#listIds();
+    const destroyed = [...this.#unwrapped.keys()].filter((id) => !present.has(id));
+    for (const id of destroyed) this.#unwrapped.delete(id);
+    // The current keys hold them, too; the others are read again within seconds in any case.
+    if (destroyed.length > 0) this.#current.clear();
+  }
+
+  async #listIds(): Promise<ReadonlySet<string>> {
+    return new Set((await this.#store.list()).map(({ id }) => id));
   }
 
   #forget({ environment, period, id }: WrappedSadKey): void {
