@@ -10,8 +10,8 @@ export const SETTINGS = { 'timeout-ms': '400', 'recovery-delay-ms': '400', 'reco
 /** The setting `payment-scheme`, as it is without one. */
 const SCHEME = 7;
 
-/** Faults of the processor beside our own. */
-const TRIGGERS = [
+/** Faults of the simulator, beside those of the test. */
+export const TRIGGERS = [
   '+capture_timeout',
   '+capture_lost',
   '+refund_timeout',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { PAYMENTS, TRIGGERS } from '../chaos/payment-requests.ts';
 import { runInProcess } from '../fixtures/command.ts';
 import {
   newDirectory,
@@ -17,21 +18,10 @@ import { SeededRandom } from '../simulation/seeded-random.ts';
 /** The service is ended at random moments while clients pay: afterwards it, its clients and the processor agree. */
 const CRASHES = inScope({ usual: 2, long: 20 });
 const CLIENTS = 24;
-const PATH = '/v1/payments';
 /** A crashed process keeps its keys for ten seconds at most; what it had sent is found out a second later. */
 const RESOLVED_WITHIN_MS = 25_000;
 
 const SETTINGS = { 'timeout-ms': '400', 'recovery-delay-ms': '400', 'recovery-max': '10s' };
-
-/** Faults of the processor beside those of the crashes. */
-const TRIGGERS = [
-  '+capture_timeout',
-  '+capture_lost',
-  '+refund_timeout',
-  '+refund_lost',
-  '+void_timeout',
-  '+delay_300',
-];
 
 type Kind = 'authorization' | 'payment' | 'capture' | 'payment_refund' | 'authorization_void';
 
@@ -92,7 +82,7 @@ class Client {
 
   heard(sent: Sent, response: ProcessResponse): void {
     sent.response = response;
-    if (sent.path === PATH) this.#payments.push(infoOf(response).transaction_id);
+    if (sent.path === PAYMENTS) this.#payments.push(infoOf(response).transaction_id);
   }
 
   #request(reference: string): Pick<Sent, 'kind' | 'path' | 'body'> {
@@ -102,12 +92,12 @@ class Client {
     const kind = payment === undefined ? this.#seeded.pick(kinds.slice(-2)) : this.#seeded.pick(kinds);
     const transaction_info = { type: kind, reference_code: reference };
     if (kind === 'authorization' || kind === 'payment')
-      return { kind, path: PATH, body: this.#payment(transaction_info) };
-    if (kind === 'authorization_void') return { kind, path: `${PATH}/${payment}/void`, body: { transaction_info } };
+      return { kind, path: PAYMENTS, body: this.#payment(transaction_info) };
+    if (kind === 'authorization_void') return { kind, path: `${PAYMENTS}/${payment}/void`, body: { transaction_info } };
     const part = this.#seeded.percent(50) ? { amount_details: { total_amount: this.#seeded.between(1, 40) } } : {};
     if (kind === 'capture')
-      return { kind, path: `${PATH}/${payment}/capture`, body: { transaction_info, capture_info: part } };
-    return { kind, path: `${PATH}/${payment}/refund`, body: { transaction_info, refund_info: part } };
+      return { kind, path: `${PAYMENTS}/${payment}/capture`, body: { transaction_info, capture_info: part } };
+    return { kind, path: `${PAYMENTS}/${payment}/refund`, body: { transaction_info, refund_info: part } };
   }
 
   #payment(transaction_info: object): object {
@@ -252,7 +242,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
     await eachOf(acknowledged, async ({ response, reference }) => {
       assert.ok(response !== undefined);
       const { transaction_id: id, status: reportedStatus } = infoOf(response);
-      const { json } = await serving.call('GET', `${PATH}/transactions/${id}`, { key });
+      const { json } = await serving.call('GET', `${PAYMENTS}/transactions/${id}`, { key });
       const { status, operation_status: ended, reference_code } = json.data.transaction_info;
       assert.equal(reference_code, reference);
       assert.notEqual(ended, 'in_progress');
@@ -269,7 +259,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
     await eachOf(
       rowsOf(directory, 'select id from payments union all select id from payment_operations'),
       async ({ id }) => {
-        const { json } = await serving.call('GET', `${PATH}/transactions/${id}`, { key });
+        const { json } = await serving.call('GET', `${PAYMENTS}/transactions/${id}`, { key });
         const reference: string = json.data.transaction_info.reference_code;
         assert.equal(created.get(reference), undefined, `${reference} made ${id}, too`);
         created.set(reference, String(id));
@@ -287,7 +277,7 @@ describe('payments after kill -9', { timeout: 180_000 }, () => {
     assert.ok(payments.length > 10 * CRASHES);
     const seen = new Set<string>();
     await eachOf(payments, async ({ id }) => {
-      const { json } = await serving.call('GET', `${PATH}/transactions/${id}`, { key });
+      const { json } = await serving.call('GET', `${PAYMENTS}/transactions/${id}`, { key });
       const { authorized_amount, collected_amount, refunded_amount } = json.data.order_info.amount_details;
       const { status } = json.data.transaction_info;
       const ours = [status, authorized_amount, collected_amount, refunded_amount].join(' ');

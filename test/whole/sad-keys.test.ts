@@ -72,6 +72,11 @@ describe('keys of periods of expiry', () => {
   ): Captures => new Captures({ ...core, database, sadKeys: newSadKeys(), vault: new Vault(core), onResealError });
   const create = (ttlMinutes?: number, tenant = TENANT): Promise<string> =>
     inTransaction(core, (transaction) => captures.create(transaction, tenant, request(ttlMinutes)));
+  /** Creates a capture on a node of its own, which uses this database. */
+  const createThrough = (database: Database, onResealError?: (error: unknown) => void): Promise<string> =>
+    inTransaction({ ...core, database }, (transaction) =>
+      newCaptures(database, onResealError).create(transaction, TENANT, request()),
+    );
   const codeOf = async (id: string, tenant = TENANT, by = newCaptures()): Promise<string | undefined> =>
     (await inTransaction(core, (transaction) => by.retrieve(transaction, tenant, id))).capture.sad.cvv;
   const names = (): string[] => readdirSync(keys).sort();
@@ -178,10 +183,7 @@ describe('keys of periods of expiry', () => {
     // The key is there before.
     await erase(await create());
     const slow = slowDatabase();
-    const slowCaptures = newCaptures(slow);
-    const id = await inTransaction({ ...core, database: slow }, (transaction) =>
-      slowCaptures.create(transaction, TENANT, request()),
-    );
+    const id = await createThrough(slow);
     assert.equal(await codeOf(id), '737');
     assert.equal(names().length, 1);
     assert.deepEqual(delayed, []);
@@ -195,10 +197,7 @@ describe('keys of periods of expiry', () => {
       return core.database.commit(unit);
     });
     const reported: unknown[] = [];
-    const slowCaptures = newCaptures(slow, (error) => reported.push((error as Error).message));
-    const id = await inTransaction({ ...core, database: slow }, (transaction) =>
-      slowCaptures.create(transaction, TENANT, request()),
-    );
+    const id = await createThrough(slow, (error) => reported.push((error as Error).message));
     assert.equal(await codeOf(id), undefined);
     for (const reports of [1, 2]) {
       assert.deepEqual(reported, Array(reports).fill('no space'));
@@ -229,10 +228,7 @@ describe('keys of periods of expiry', () => {
       return core.database.commit(unit);
     });
     const reported: unknown[] = [];
-    const slowCaptures = newCaptures(slow, (error) => reported.push((error as Error).message));
-    const id = await inTransaction({ ...core, database: slow }, (transaction) =>
-      slowCaptures.create(transaction, TENANT, request()),
-    );
+    const id = await createThrough(slow, (error) => reported.push((error as Error).message));
     assert.equal(await codeOf(id), undefined);
     assert.deepEqual(reported, ['unreachable']);
     for (const retry of delayed.splice(0)) retry();
@@ -252,10 +248,7 @@ describe('keys of periods of expiry', () => {
       throw new StorageError('no answer');
     });
     const reported: unknown[] = [];
-    const slowCaptures = newCaptures(slow, (error) => reported.push((error as Error).message));
-    const id = await inTransaction({ ...core, database: slow }, (transaction) =>
-      slowCaptures.create(transaction, TENANT, request()),
-    );
+    const id = await createThrough(slow, (error) => reported.push((error as Error).message));
     assert.equal(await codeOf(id), undefined);
     assert.deepEqual(reported, ['no answer']);
     for (const retry of delayed.splice(0)) retry();
@@ -275,10 +268,7 @@ describe('keys of periods of expiry', () => {
       outcomes.push(outcome.committed);
       return outcome;
     });
-    const slowCaptures = newCaptures(slow, () => undefined);
-    const id = await inTransaction({ ...core, database: slow }, (transaction) =>
-      slowCaptures.create(transaction, TENANT, request()),
-    );
+    const id = await createThrough(slow, () => undefined);
     for (const retry of delayed.splice(0)) retry();
     await eventually(async () => outcomes.length === 2, 2000);
     assert.deepEqual(outcomes, [false, true]);
@@ -290,10 +280,7 @@ describe('keys of periods of expiry', () => {
     await erase(await create());
     const failing = slowDatabase(() => Promise.reject(new StorageError('no space')));
     const reported: unknown[] = [];
-    const slowCaptures = newCaptures(failing, (error) => reported.push((error as Error).message));
-    const id = await inTransaction({ ...core, database: failing }, (transaction) =>
-      slowCaptures.create(transaction, TENANT, request()),
-    );
+    const id = await createThrough(failing, (error) => reported.push((error as Error).message));
     await erase(id);
     const asked = Promise.withResolvers<void>();
     failing.read = (sql, ...values) => {
