@@ -81,6 +81,8 @@ export const PAYMENT_COLUMNS =
   'id, processor, status, operation_in_progress, record, revision, attempts, created_at, due_at, in_doubt_since';
 const OPERATION_COLUMNS = 'payment, id, type, state, record, revision, created_at';
 const OF_TENANT = 'where account = ?account and environment = ?environment';
+/** Phrased so that an index finds the rows, of which there are few. In the order of `id`, all rows of the account would be read. */
+const BY_ID = `order by id || ''`;
 
 const INSERT_PAYMENT = `insert into payments (account, environment, id, processor, status, operation_in_progress, record, revision,
   attempts, notification_digest, created_at, due_at, in_doubt_since) values (?account, ?environment, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`;
@@ -157,7 +159,7 @@ export async function loadPayment(
   for (const column of ['id', 'processor_id'] as const) {
     const stored = await findPayment(database, keyring, tenant, column, id);
     if (stored !== undefined) return stored;
-    const sql = `select ${OPERATION_COLUMNS} from payment_operations ${OF_TENANT} and ${column} = ? order by id limit 1`;
+    const sql = `select ${OPERATION_COLUMNS} from payment_operations ${OF_TENANT} and ${column} = ? ${BY_ID} limit 1`;
     const [row] = await database.read(sql, tenant.account, tenant.environment, id);
     if (row === undefined) continue;
     const operation = await unsealOperation(keyring, tenant, row);
@@ -176,7 +178,7 @@ async function findPayment(
   column: 'id' | 'processor_id',
   id: string,
 ): Promise<LoadedPayment | undefined> {
-  const sql = `select ${PAYMENT_COLUMNS} from payments ${OF_TENANT} and ${column} = ? order by id limit 1`;
+  const sql = `select ${PAYMENT_COLUMNS} from payments ${OF_TENANT} and ${column} = ? ${BY_ID} limit 1`;
   const [row] = await database.read(sql, tenant.account, tenant.environment, id);
   if (row === undefined) return undefined;
   const stored = await unsealPayment(keyring, tenant, row);
@@ -190,7 +192,7 @@ export async function listOperations(
   keyring: Keyring,
   { tenant, payment, initial }: LoadedPayment,
 ): Promise<Operation[]> {
-  const sql = `select ${OPERATION_COLUMNS} from payment_operations ${OF_TENANT} and payment = ? order by id`;
+  const sql = `select ${OPERATION_COLUMNS} from payment_operations ${OF_TENANT} and payment = ? ${BY_ID}`;
   const rows = await database.read(sql, tenant.account, tenant.environment, payment.id);
   return [initial, ...(await Promise.all(rows.map((row) => unsealOperation(keyring, tenant, row))))];
 }
