@@ -9,11 +9,12 @@ import { whyNoChromium } from '../fixtures/chromium.ts';
 import { newKeyPair, privatePem, publicPem } from '../fixtures/rsa-key-pairs.ts';
 import { onlyLong } from '../scope.ts';
 import { dialogOf, notice, press } from './actions.ts';
-import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import type { TestBrowser, Visitor } from './browser.ts';
 import { fillKey, keyForm } from './key-form.ts';
 import { Memory } from './memory.ts';
 import { CARDS } from './seed-data.ts';
-import { type SeededService, startSeededService } from './seeded-service.ts';
+import type { SeededService } from './seeded-service.ts';
+import { shareService } from './shared-service.ts';
 import { saveSecret } from './sign-in-steps.ts';
 import { headed, seededUsers, settled, visit, visitWithin, type Who } from './tour.ts';
 import { untilPasses } from './until-passes.ts';
@@ -24,13 +25,13 @@ const fingerprintOf = ({ publicKey }: ReturnType<typeof newKeyPair>): string =>
 
 /** The main task of each page, executed once by a user of the role concerned. */
 describe('the pages of the console', { skip: whyNoChromium() }, () => {
+  const shared = shareService();
   let filled: SeededService;
   let browser: TestBrowser;
   const visitors = new Map<Who, Visitor>();
   const memories: Memory[] = [];
   before(async () => {
-    filled = await startSeededService();
-    browser = await openBrowser(filled.service.ports.console);
+    ({ seeded: filled, browser } = await shared.open());
     for (const who of ['owner', 'developer', 'analyst'] as const) {
       const visitor = await seededUsers(filled)[who].visit(browser);
       visitors.set(who, visitor);
@@ -41,10 +42,7 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
     for (const memory of memories) await memory.readMemory();
     browser.check();
   });
-  after(async () => {
-    await browser?.close();
-    await filled?.service.stop();
-  });
+  after(() => shared.close());
 
   const of = (who: Who): Page => (visitors.get(who) as Visitor).page;
   const account = (): string => `/a/${filled.harbour.account}`;

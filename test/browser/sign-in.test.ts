@@ -65,13 +65,12 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
   it('a wrong address, password and code have the same result', async () => {
     const ana = await newPerson(service, account, 'owner');
     const { page } = await browser.newVisitor();
-    await page.goto('/');
     const messages: string[] = [];
     for (const input of [
       { email: 'unknown@example.com', password: ana.password },
       { email: ana.email, password: 'not the password at all' },
     ]) {
-      await page.reload();
+      await page.goto('/');
       await enterPassword(page, input);
       messages.push(await refusal(page));
     }
@@ -116,7 +115,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
       await page.getByLabel('Recovery code').fill(code);
       await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     };
-    await page.goto('/');
+    await page.goto('/profile');
     await useCode();
     await isInside(page);
     await signOut(page);
@@ -161,7 +160,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
   it('uses the language of the user on every machine', async () => {
     const ana = await newPerson(service, account, 'owner');
     const { page } = await browser.newVisitor();
-    await page.goto('/sign-in');
+    await page.goto('/profile');
     await page.getByRole('button', { name: 'Español' }).click();
     await page.getByRole('heading', { name: 'Iniciar sesión' }).waitFor();
     assert.equal(await page.locator('html').getAttribute('lang'), 'es');
@@ -173,7 +172,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
     await page.reload();
     await page.getByRole('navigation', { name: 'Principal' }).waitFor();
     const { page: elsewhere } = await browser.newVisitor();
-    await elsewhere.goto('/');
+    await elsewhere.goto('/profile');
     await enterPassword(elsewhere, ana);
     await enterCode(elsewhere, newCode(service, ana.totpSecret));
     await elsewhere.getByRole('navigation', { name: 'Principal' }).waitFor();
@@ -234,7 +233,7 @@ describe('signing in, in the browser', { skip: whyNoChromium() }, () => {
 
   it('a page with the token of another session loads it again, and signs out', async () => {
     const { page } = await browser.newVisitor();
-    await page.goto('/');
+    await page.goto('/profile');
     await signIn(page, service, await newPerson(service, account, 'owner'));
     const other = { 'x-csrf-token': 'A'.repeat(43) };
     await page.route(

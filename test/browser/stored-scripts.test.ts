@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { whyNoChromium } from '../fixtures/chromium.ts';
+import { isLong } from '../scope.ts';
 import type { TestBrowser, Visitor } from './browser.ts';
+import { checkLooks } from './looks.ts';
 import { type AccountWithScripts, displayedCanary, newAccountWithScripts, scriptCanary } from './script-canaries.ts';
 import { shareService } from './shared-service.ts';
 import { moveTo, visit } from './tour.ts';
@@ -15,6 +17,9 @@ describe('texts of other users are shown as text on every page', { skip: whyNoCh
   let seeded: AccountWithScripts;
   let browser: TestBrowser;
   const ran: string[] = [];
+  /** The paths whose looks were checked, and what was found; `accessibility.test.ts` checks all pages in the long tests. */
+  const checked = new Set<string>();
+  const faults: string[] = [];
   const visitors = new Map<string, Visitor>();
 
   before(async () => {
@@ -50,6 +55,13 @@ describe('texts of other users are shown as text on every page', { skip: whyNoCh
     if (page.url() === 'about:blank') await visit(page, path);
     else await moveTo(page, path);
     await assertText(page, names);
+    if (isLong || path === '/' || checked.has(path)) return page;
+    // The frame around the pages of an operator differs from that of an account.
+    const part = who === 'operator' && ![...checked].some((each) => each.startsWith('/operator')) ? 'html' : 'main';
+    checked.add(path);
+    await checkLooks(visitors.get(who) as Visitor, part).catch((error: Error) =>
+      faults.push(`${path}: ${error.message}`),
+    );
     return page;
   };
 
@@ -118,6 +130,13 @@ describe('texts of other users are shown as text on every page', { skip: whyNoCh
     await show('operator', '/operator/accounts', 'account');
     await show('operator', `/operator/accounts/${seeded.account}`, 'account', 'asked-again', 'owner', 'invited');
     for (const path of ['processors', 'keyring', 'health']) await show('operator', `/operator/${path}`);
+  });
+
+  it('these pages have an outline, are accessible and do not overflow', {
+    skip: isLong && 'accessibility.test.ts',
+  }, () => {
+    assert.ok(checked.size > 20);
+    assert.equal(faults.join('\n\n'), '');
   });
 
   it('search input, and parts of the address', async () => {
