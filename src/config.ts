@@ -30,7 +30,7 @@ export interface Config {
   readonly hosts: readonly Host[];
   readonly trustedProxies: readonly string[];
   readonly rates: { readonly perKey: number; readonly failedAuthentication: number };
-  /** Concurrent connections of one address, for each listener; 0 is no limit. */
+  /** Concurrent connections of one address, for each listener and request thread; 0 is no limit. */
   readonly connectionsPerAddress: number;
   readonly metricsAllow: readonly string[];
   /** `host:port` that live cards may be sent to in addition to the documented hosts of processors. */
@@ -192,7 +192,7 @@ export const SETTINGS = {
   ),
   CARDVAULT_CONNECTIONS_PER_ADDRESS: setting(
     '1024',
-    'Connections of one address at the same time, for each listener; 0 is no limit',
+    'Connections of one address at the same time, for each listener and request thread; 0 is no limit',
     (text) => parseInteger(text, 0, LIMITS.connections),
   ),
   CARDVAULT_METRICS_ALLOW: networks('127.0.0.0/8,::1', 'Who may read /metrics, addresses or CIDR'),

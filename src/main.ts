@@ -69,7 +69,7 @@ const webConsole = existsSync(join(import.meta.dirname, '../console/open.ts'))
   : undefined;
 
 // Most of the code opens a vault: it is loaded by the commands that need it.
-process.exitCode = await runCommandLine(process.argv.slice(2), {
+const exitCode = await runCommandLine(process.argv.slice(2), {
   clock: wallClock,
   paths: configuration,
   open: async ({ createIfMissing: make, databaseFile }) => {
@@ -116,3 +116,6 @@ process.exitCode = await runCommandLine(process.argv.slice(2), {
   out: (text) => writeAll(1, text),
   err: (text) => writeAll(2, text),
 });
+// Without this, Node gives signals back to the system while it takes its heap apart: another SIGTERM would then end the process as
+// one that was killed.
+process.exit(exitCode);

@@ -8,6 +8,7 @@ import { Listeners } from './http/listeners.ts';
 import { describeError, openLog } from './http/log.ts';
 import type { ReportedMetric } from './http/merged-metrics.ts';
 import type { TlsOptions } from './http/tls.ts';
+import { SECOND } from './kernel/clock.ts';
 import type { Environment } from './kernel/environment.ts';
 import { LIMITS } from './kernel/limits.ts';
 import { OperatorError } from './kernel/operator-error.ts';
@@ -33,6 +34,8 @@ export interface ThreadData extends OpenedByMain {
   readonly tls: SharedTls;
   /** The time of the main thread while it trusts its clock. */
   readonly trustedTime: number | undefined;
+  /** A counter of 32 bits, which the thread increases while its event loop runs. */
+  readonly beats: SharedArrayBuffer;
 }
 
 /** A message of the main thread. */
@@ -49,6 +52,9 @@ export type ThreadReport =
   | { readonly kind: 'log'; readonly lines: string }
   | { readonly kind: 'metrics'; readonly metrics: readonly ReportedMetric[] }
   | { readonly kind: 'stopped' };
+
+/** Much shorter than the time after which the main thread replaces a thread that hangs. */
+const BEAT_MS = SECOND;
 
 const data = workerData as ThreadData;
 const { config } = data;
@@ -97,6 +103,8 @@ async function serve(core: OpenCore): Promise<void> {
 }
 
 process.on('exit', () => log.flush());
+const beats = new Int32Array(data.beats);
+setInterval(() => Atomics.add(beats, 0, 1), BEAT_MS).unref();
 try {
   const onRetry = (error: unknown): void => log.error('database unavailable, retrying', describeError(error));
   const core = await waitForDatabase(() => joinCore(config, clocks, data), { clock: clocks.monotonic, onRetry });

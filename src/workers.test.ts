@@ -6,8 +6,7 @@ import { TestClock } from '../test/fixtures/clock.ts';
 import { openLog } from './http/log.ts';
 import type { ReportedMetric } from './http/merged-metrics.ts';
 import { SECOND } from './kernel/clock.ts';
-import { systemTimers } from './kernel/time-guard.ts';
-import type { SharedTls, ThreadOrder, ThreadReport } from './worker.ts';
+import type { SharedTls, ThreadData, ThreadOrder, ThreadReport } from './worker.ts';
 import { Workers, type WorkersOptions } from './workers.ts';
 
 const LISTENING = { kind: 'listening', ports: { production: 1, sandbox: 2 }, addresses: ['127.0.0.1'] };
@@ -18,6 +17,7 @@ const LISTEN = `main.postMessage(${JSON.stringify(LISTENING)});`;
 
 interface Started {
   readonly workers: Workers;
+  readonly clock: TestClock;
   readonly threads: Worker[];
   readonly log: string[];
   readonly failures: Error[];
@@ -25,14 +25,15 @@ interface Started {
 
 /** Prepares threads that run these scripts, one after the other, and the last one from then on. */
 function prepare(count: number, ...scripts: string[]): Started {
+  const clock = new TestClock();
   const threads: Worker[] = [];
   const log: string[] = [];
   const failures: Error[] = [];
   const options: WorkersOptions = {
     count,
     log: openLog('info', () => 0, { write: (line) => log.push(line) }),
-    timers: systemTimers,
-    clock: () => performance.now(),
+    timers: clock.timers,
+    clock: clock.monotonic,
     newThread: () => {
       const script = scripts[Math.min(threads.length, scripts.length - 1)];
       const code = `const { parentPort: main } = require('node:worker_threads'); ${script}`;
@@ -43,7 +44,7 @@ function prepare(count: number, ...scripts: string[]): Started {
     newData: () => ({}) as ReturnType<WorkersOptions['newData']>,
     onFailing: (error) => failures.push(error),
   };
-  return { workers: new Workers(options, TLS), threads, log, failures };
+  return { workers: new Workers(options, TLS), clock, threads, log, failures };
 }
 
 const until = async (isTrue: () => boolean): Promise<void> => {
@@ -102,6 +103,17 @@ describe('request threads', { timeout: 60_000 }, () => {
     await workers.stop(DRAIN_MS);
   });
 
+  test('that hang in a loop without an end are terminated and replaced', async () => {
+    const { workers, clock, threads, log } = prepare(1, `${LISTEN} for (;;);`, SERVE + LISTEN);
+    await workers.start(PORTS);
+    for (let check = 0; check < 6; check++) clock.advance(5 * SECOND);
+    await until(() => log.some((line) => line.includes('request thread ended')));
+    clock.advance(SECOND);
+    await until(() => log.some((line) => line.includes('request thread replaced')));
+    assert.equal(threads.length, 2);
+    await workers.stop(DRAIN_MS);
+  });
+
   test('report metrics; a thread that does not respond is counted as before, and so is one that has ended', async () => {
     const metric = `{ name: 'cardvault_failures_total', type: 'counter', help: '', values: [{ labels: {}, value: 5 }] }`;
     const respond = `let asked = 0; main.on('message', ({ kind }) => {
@@ -123,12 +135,18 @@ describe('request threads', { timeout: 60_000 }, () => {
 class ScriptedThread extends EventEmitter {
   /** The certificate of its start. */
   readonly tls: SharedTls;
+  readonly #beats: Int32Array;
   readonly orders: ThreadOrder[] = [];
   isTerminated = false;
 
-  constructor(tls: SharedTls) {
+  constructor({ tls, beats }: ThreadData) {
     super();
     this.tls = tls;
+    this.#beats = new Int32Array(beats);
+  }
+
+  beat(): void {
+    Atomics.add(this.#beats, 0, 1);
   }
 
   postMessage(order: ThreadOrder): void {
@@ -177,8 +195,8 @@ function newWorkers(count: number) {
     log: openLog('debug', () => 0, { write: (line) => lines.push(line) }),
     timers: clock.timers,
     clock: clock.monotonic,
-    newThread: ({ tls }: { tls: SharedTls }) => {
-      const thread = new ScriptedThread(tls);
+    newThread: (data: ThreadData) => {
+      const thread = new ScriptedThread(data);
       threads.push(thread);
       return thread as unknown as Worker;
     },
@@ -254,6 +272,26 @@ describe('request threads, by the clock', () => {
     }
     assert.deepEqual(failures, []);
     assert.equal(threads.length, 7);
+  });
+
+  test('are terminated without a beat for 30 seconds, when they listen', async () => {
+    const { workers, clock, threads, thread, messages } = await startWorkers(2);
+    const check = (beating: readonly number[]): void => {
+      for (const index of beating) thread(index).beat();
+      clock.advance(5 * SECOND);
+    };
+    for (let count = 0; count < 5; count++) check([0]);
+    check([0, 1]);
+    for (let count = 0; count < 5; count++) check([0]);
+    assert.deepEqual(messages(), []);
+    check([0]);
+    assert.deepEqual([thread(0).isTerminated, thread(1).isTerminated], [false, true]);
+    assert.deepEqual(messages(), ['request thread ended', 'request thread hangs']);
+    clock.advance(100);
+    for (let count = 0; count < 12; count++) check([0]);
+    assert.equal(thread(2).isTerminated, false, 'it may wait for the database');
+    assert.equal(threads.length, 3);
+    assert.equal(workers.isServing, true);
   });
 
   test('all get a renewed certificate, also those that are started later', async () => {

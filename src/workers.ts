@@ -14,6 +14,10 @@ const WRITE_TIMEOUT_MS = 5 * SECOND;
 const MAX_ENDS = 3;
 const ENDS_WITHIN_MS = 10 * SECOND;
 
+/** How often the main thread looks for a new beat of each thread, and how many times in a row it finds none before it replaces the thread. */
+const BEAT_CHECK_MS = 5 * SECOND;
+const MAX_MISSED_BEATS = 6;
+
 /** The ports and addresses on which a thread listens. */
 type Listening = Extract<ThreadReport, { kind: 'listening' }>;
 
@@ -29,7 +33,7 @@ export interface WorkersOptions {
   /** Starts a thread. */
   newThread(data: ThreadData, transfer: TransferListItem[]): Worker;
   /** Returns the dependencies of a new thread. */
-  newData(): Omit<ThreadData, 'ports' | 'tls'>;
+  newData(): Omit<ThreadData, 'ports' | 'tls' | 'beats'>;
   /** Called once when threads end again and again. */
   onFailing(error: Error): void;
 }
@@ -43,13 +47,18 @@ class RequestThread {
   metrics: readonly ReportedMetric[] = [];
   isListening = false;
   readonly #worker: Worker;
+  readonly #beats: Int32Array;
+  /** The beats at the last check, and the number of checks since a new one. */
+  #knownBeats = 0;
+  #missedBeats = 0;
   #onMetrics: () => void = () => undefined;
   /** The request for metrics that has no response yet. */
   #refresh: Promise<void> | undefined;
 
   /** `onEnd`: called once with the error that ended the thread, if there was one. */
-  constructor(worker: Worker, log: Log, onEnd: (error: unknown) => void) {
+  constructor(worker: Worker, beats: SharedArrayBuffer, log: Log, onEnd: (error: unknown) => void) {
     this.#worker = worker;
+    this.#beats = new Int32Array(beats);
     const listening = Promise.withResolvers<Listening>();
     this.listening = listening.promise;
     let cause: unknown;
@@ -114,13 +123,27 @@ class RequestThread {
     cancel();
   }
 
+  /**
+   * Called periodically. Terminates a thread that listens and has had no beat for too many calls, and returns true.
+   * Calls are counted, and not time, in which the process may have been suspended.
+   */
+  endIfHanging(): boolean {
+    const beats = Atomics.load(this.#beats, 0);
+    this.#missedBeats = this.isListening && beats === this.#knownBeats ? this.#missedBeats + 1 : 0;
+    this.#knownBeats = beats;
+    if (this.#missedBeats < MAX_MISSED_BEATS) return false;
+    this.#missedBeats = 0;
+    void this.#worker.terminate();
+    return true;
+  }
+
   #receive(metrics: readonly ReportedMetric[]): void {
     this.metrics = metrics;
     this.#onMetrics();
   }
 }
 
-/** The request threads of a process. One that ends unexpectedly is replaced. */
+/** The request threads of a process. One that ends unexpectedly, or hangs, is replaced. */
 export class Workers {
   readonly #options: WorkersOptions;
   readonly #threads = new Map<number, RequestThread>();
@@ -143,6 +166,7 @@ export class Workers {
     this.#listening = await this.#startFirst(1, ports);
     const numbers = Array.from({ length: this.#options.count - 1 }, (_, index) => index + 2);
     await Promise.all(numbers.map((number) => this.#startFirst(number, this.ports)));
+    this.#checkBeats();
   }
 
   /** The ports of the API, 0 before the first thread listens. */
@@ -188,6 +212,15 @@ export class Workers {
     await Promise.all([...this.#threads.values()].map((thread) => thread.stop(timers, withinMs, onTimeout)));
   }
 
+  #checkBeats(): void {
+    const { timers, log } = this.#options;
+    timers.after(BEAT_CHECK_MS, () => {
+      if (this.#stopping) return;
+      for (const thread of this.#threads.values()) if (thread.endIfHanging()) log.error('request thread hangs');
+      this.#checkBeats();
+    });
+  }
+
   #sendToAll(order: ThreadOrder): void {
     for (const thread of this.#threads.values()) thread.send(order);
   }
@@ -205,9 +238,10 @@ export class Workers {
 
   #start(number: number, ports: ThreadData['ports'], onEnd: (cause: unknown) => void): RequestThread {
     const { newThread, newData, log } = this.#options;
-    const data = { ...newData(), ports, tls: this.#tls };
+    const beats = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+    const data = { ...newData(), ports, tls: this.#tls, beats };
     const worker = newThread(data, data.writerPort === undefined ? [] : [data.writerPort]);
-    const thread = new RequestThread(worker, log, (cause) => {
+    const thread = new RequestThread(worker, beats, log, (cause) => {
       this.#threads.delete(number);
       this.#endedCounts = addCounts(this.#endedCounts, thread.metrics);
       onEnd(cause);

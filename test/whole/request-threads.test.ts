@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { request } from 'node:https';
+import { connect as dialPlainly } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
 import { verifyJournal } from '../../src/audit/verify-journal.ts';
@@ -204,6 +205,10 @@ describe('three request threads', { timeout: 240_000 }, () => {
     assert.ok(Number(used[0]?.['last_used_at']) > 0);
   });
 
+  test('show that they do not hang', async () => {
+    for (const { thread } of clients) await eventually(async () => service.beatsOf(thread) > 1);
+  });
+
   test('are replaced when they end, while the others serve and no record is lost', async () => {
     const own = await service.newAccount();
     const { secret } = await service.newKey(own);
@@ -236,6 +241,32 @@ describe('three request threads', { timeout: 240_000 }, () => {
   });
 });
 
+/** Begins a request for the readiness on a connection of its own, up to the last line of its head. */
+async function beginReadiness({ ports, authority }: ThreadedService) {
+  const socket = connect({ host: '127.0.0.1', servername: 'localhost', port: ports.sandbox, ca: authority });
+  await once(socket, 'secureConnect');
+  // The response to the first request shows that the thread has read the beginning of the second, which arrived with it.
+  socket.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\nGET /readyz HTTP/1.1\r\nhost: localhost\r\n');
+  await once(socket, 'data');
+  const response = async (): Promise<string> => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of socket) chunks.push(chunk as Buffer);
+    return Buffer.concat(chunks).toString();
+  };
+  return { socket, response };
+}
+
+const canConnect = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = dialPlainly({ host: '127.0.0.1', port });
+    const finish = (isConnected: boolean): void => {
+      socket.destroy();
+      resolve(isConnected);
+    };
+    socket.on('connect', () => finish(true));
+    socket.on('error', () => finish(false));
+  });
+
 describe('a stop', { timeout: 60_000 }, () => {
   test('completes the requests in progress of all threads', async () => {
     const service = await startThreadedService(THREADS, { CARDVAULT_DRAIN_SECONDS: '30' });
@@ -254,6 +285,8 @@ describe('a stop', { timeout: 60_000 }, () => {
     };
     const requests = await Promise.all(clients.map(begin));
     const responses = requests.map(async (outgoing) => ((await once(outgoing, 'response')) as [IncomingMessage])[0]);
+    // So many connections meet every thread.
+    const unfinished = await Promise.all(Array.from({ length: 8 * THREADS }, () => beginReadiness(service)));
     let isStopped = false;
     const stopped = service.stop().then(() => {
       isStopped = true;
@@ -265,6 +298,11 @@ describe('a stop', { timeout: 60_000 }, () => {
       ),
     );
     assert.equal(isStopped, false, 'the stop waits for the requests');
+    await eventually(async () => !(await canConnect(service.ports.sandbox)));
+    for (const { socket, response } of unfinished) {
+      socket.write('\r\n');
+      assert.match(await response(), /^HTTP\/1\.1 503 .*\r\nconnection: close\r\n.*\{"status":"unavailable"\}$/is);
+    }
     for (const outgoing of requests) outgoing.end(body);
     for (const incoming of await Promise.all(responses)) {
       assert.equal(incoming.statusCode, 200);
