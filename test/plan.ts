@@ -22,6 +22,7 @@ STORAGE_SUITES.push('test/simulation/simulation.test.ts');
 const BOTH_DATABASES = /^test\/(interface\/|simulation\/|whole\/request-threads)/;
 
 const IN_BROWSER = /^test\/browser\//;
+const STARTS_JAVA = /^test\/(interop|receivers)\/|^test\/guides\.test\.ts$/;
 
 /** Suites about bytes on the connection, headers and the order of checks. */
 const WIRE =
@@ -58,6 +59,7 @@ const SLOWEST = [
 ];
 
 export const isInBrowser = (file: string): boolean => IN_BROWSER.test(file);
+export const startsJava = (file: string): boolean => STARTS_JAVA.test(file);
 
 export const isInScope = (file: string, scope: Scope): boolean =>
   scope !== 'fast' || FAST.test(file) || WIRE.test(file);

@@ -11,12 +11,13 @@ import { inspect } from 'node:util';
 import { killOverdueChildren } from './child-timeout.ts';
 import { whyNoChromium } from './fixtures/chromium.ts';
 import { isPostgres } from './fixtures/database.ts';
-import { type Postgres, SHARED, startPostgres } from './fixtures/postgres.ts';
+import { SHARED, startPostgres } from './fixtures/postgres.ts';
 import { whyNoPostgres } from './fixtures/postgres-binaries.ts';
 import { memoryFolder } from './fixtures/postgres-server.ts';
 import { SHARED_KEYS } from './fixtures/rsa-key-pairs.ts';
-import { isInBrowser, isInScope, isSecondPass, toProcesses } from './plan.ts';
+import { isInBrowser, isInScope, isSecondPass, startsJava, toProcesses } from './plan.ts';
 import { installReceivers } from './receivers/install.ts';
+import { compileJava } from './receivers/java.ts';
 import { scope as inherited, SCOPE, type Scope } from './scope.ts';
 
 /**
@@ -146,7 +147,10 @@ async function runFiles(files: readonly string[]): Promise<void> {
   const again = files.filter((file) => !isPostgres && isSecondPass(file, scope));
   const needsPostgres = scope !== 'fast' && (isPostgres || again.length > 0 || selected.length === 0);
   const why = needsPostgres ? whyNoPostgres() : 'no file needs it';
-  const postgres: Postgres | undefined = why === false ? await startPostgres({ isCareless: true }) : undefined;
+  // Else each of the processes that run side by side would compile.
+  const compiling = files.some(startsJava) ? compileJava() : undefined;
+  const starting = why === false ? startPostgres({ isCareless: true }) : undefined;
+  const [postgres] = await Promise.all([starting, compiling]);
   try {
     const first = toProcesses(files).map((group, index) => writeOrName(group, `group-${index + 1}`));
     const second = postgres === undefined ? [] : toProcesses(again);

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { jarsOf, type Tool } from './install.ts';
+import { absent, jarsOf, type Tool } from './install.ts';
 import { LineProcess, Lines } from './lines.ts';
 
 export interface Program {
@@ -15,13 +15,31 @@ export interface Program {
 }
 
 /** In the cache folder of other tools, and outside of the sources. */
-const CACHE = join(import.meta.dirname, '..', '..', 'node_modules', '.cache', 'cardvault-receivers');
+const ROOT = join(import.meta.dirname, '..', '..');
+const CACHE = join(ROOT, 'node_modules', '.cache', 'cardvault-receivers');
 const run = promisify(execFile);
+
+/** With the libraries of this tool all programs compile. */
+const EVERYTHING: Tool = 'java-wss4j';
+
+/**
+ * Compiles all programs at once, because the compiler takes longer to start than to compile one more of them. Returns the
+ * folder of the classes; undefined where a library is missing.
+ */
+export async function compileJava(): Promise<string | undefined> {
+  if (absent(EVERYTHING) !== false) return undefined;
+  const sources = globSync('{test/receivers,docs/guides/{receivers,senders}}/*.java', { cwd: ROOT });
+  return compile(
+    EVERYTHING,
+    sources.sort().map((source) => join(ROOT, source)),
+  );
+}
 
 /** Starts the first class, up to its arguments. */
 export async function javaCommand({ tool, classes, folder = import.meta.dirname }: Program): Promise<string[]> {
-  const sources = classes.map((name) => join(folder, `${name}.java`));
-  const path = [await compile(tool, sources), ...jarsOf(tool)].join(delimiter);
+  const own = classes.map((name) => join(folder, `${name}.java`));
+  const compiled = (await compileJava()) ?? (await compile(tool, own));
+  const path = [compiled, ...jarsOf(tool)].join(delimiter);
   // No quicker compiler: RSA takes ten times as long without the intrinsics of the full one.
   return ['java', '-XX:+UseSerialGC', '-Xshare:auto', '-cp', path, classes[0]];
 }

@@ -29,7 +29,7 @@ import { inScope } from '../scope.ts';
 /** The process is ended at random moments while many clients write; what was acknowledged must be there, and whole. */
 const CRASHES = inScope({ usual: 2, long: 20 });
 /** Request threads of the processes, in turn. */
-const WORKERS = ['3', '1'];
+const WORKERS = [inScope({ usual: '2', long: '3' }), '1'];
 const CLIENTS = 32;
 /** Decisions, Idempotency: a key of a crashed process is free again within this time. */
 const FREE_WITHIN_MS = 10_000;

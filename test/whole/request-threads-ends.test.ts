@@ -14,9 +14,10 @@ import { luhnPan } from '../fixtures/test-service.ts';
 import { startThreadedService } from '../fixtures/threaded-service.ts';
 import { order, PAYMENTS } from '../interface/payment-requests.ts';
 import { cards, newCaller, TOKENIZE, VISA } from '../interface/vault-requests.ts';
-import { onlyLong } from '../scope.ts';
+import { inScope, onlyLong } from '../scope.ts';
 
-const THREADS = 3;
+/** Each takes half a second of a core to start. */
+const THREADS = inScope({ usual: 2, long: 3 });
 const EVERYWHERE_MS = 5000;
 
 /** The error of a handshake with this authority; undefined when it succeeds. */
@@ -44,7 +45,8 @@ describe('a request thread', { timeout: 120_000 }, () => {
         assert.equal((await call('POST', TOKENIZE, { key, body: cards([VISA]) })).status, 200);
       const { status, text } = await service.call('GET', '/metrics', { environment: 'console' });
       assert.equal(status, 200);
-      const counted = /^cardvault_http_request_duration_seconds_count\{.*route="\/v1\/tokenization\/simple".* 2$/m;
+      const name = 'cardvault_http_request_duration_seconds_count';
+      const counted = new RegExp(`^${name}\\{.*route="${TOKENIZE}".* ${others.length}$`, 'm');
       // A scrape may have a thread report before the last request is counted.
       if (!counted.test(text))
         await eventually(async () =>
@@ -90,7 +92,7 @@ describe('a request thread', { timeout: 120_000 }, () => {
         ({ status }) => status,
       );
     };
-    assert.deepEqual(await pay(), [200, 200, 200]);
+    assert.deepEqual(new Set(await pay()), new Set([200]));
     const { activations, transactions } = service.core;
     const origin = { actor: { type: 'operator' as const, name: 'test' } };
     const tenant = { account: merchant.account, environment: 'sandbox' } as const;

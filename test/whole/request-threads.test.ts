@@ -15,7 +15,8 @@ import { order, PAYMENTS } from '../interface/payment-requests.ts';
 import { CAPTURES, capture, cards, TOKENIZE } from '../interface/vault-requests.ts';
 import { inScope } from '../scope.ts';
 
-const THREADS = 3;
+/** Each takes half a second of a core to start. */
+const THREADS = inScope({ usual: 2, long: 3 });
 const ROUNDS = inScope({ usual: 5, long: 50 });
 /** The time within which a change applies in every thread. */
 const EVERYWHERE_MS = 5 * SECOND;
@@ -26,7 +27,7 @@ const countOf = (text: string, metric: string, labels: RegExp): number => {
   return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 };
 
-describe('three request threads', { timeout: 240_000 }, () => {
+describe(`${THREADS} request threads`, { timeout: 240_000 }, () => {
   let service: ThreadedService;
   let clients: ThreadClient[];
   let account: string;
@@ -135,7 +136,7 @@ describe('three request threads', { timeout: 240_000 }, () => {
         assert.equal(status, 200, text);
         return json.data.cvv ?? 'none';
       });
-    assert.deepEqual(await codes(), ['123', '123', '123']);
+    assert.deepEqual(new Set(await codes()), new Set(['123']));
     const { database, sadKeys, time } = service.core;
     const [row = {}] = await database.read('select * from captures where id = ?', id);
     await clients[0]?.call('DELETE', `${CAPTURES}/${id}`, { key: secret });
@@ -157,7 +158,7 @@ describe('three request threads', { timeout: 240_000 }, () => {
     const { id, secret } = await newKey();
     const states = async (): Promise<number[]> =>
       (await toAll('GET', '/v1/account', secret)).map(({ status }) => status);
-    assert.deepEqual(await states(), [200, 200, 200]);
+    assert.deepEqual(new Set(await states()), new Set([200]));
     const { accounts, transactions } = service.core;
     const origin = { actor: { type: 'operator' as const, name: 'test' } };
     await transactions.run({ origin }, (transaction) => accounts.revokeKey(transaction, id));
@@ -185,7 +186,7 @@ describe('three request threads', { timeout: 240_000 }, () => {
     for (let round = 0; round < 4; round++) await toAll('GET', '/v1/tokens/unknown/inspect', secret);
     const text = await metrics();
     assert.equal(countOf(text, name, labels), earlier + 4 * THREADS);
-    for (const thread of ['main', '1', '2', '3'])
+    for (const thread of ['main', ...clients.map((_, index) => index + 1)])
       assert.match(text, new RegExp(`^cardvault_nodejs_eventloop_lag_p99_seconds\\{thread="${thread}"\\} `, 'm'));
     assert.equal(text.match(/^cardvault_process_resident_memory_bytes /gm)?.length, 1);
     assert.match(text, /^cardvault_ready 1$/m);
