@@ -58,8 +58,9 @@ process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
 const COMPILED = join(root, 'node_modules', '.cache', 'cardvault-compiled');
 /** More than the sources have, because the groups of files have other names in each run. */
 const MOST_COMPILED = 6000;
+// Processes of another run may be writing there.
 if (existsSync(COMPILED) && readdirSync(COMPILED, { recursive: true }).length > MOST_COMPILED)
-  rmSync(COMPILED, { recursive: true, force: true });
+  rmSync(COMPILED, { recursive: true, force: true, maxRetries: 10 });
 process.env['NODE_COMPILE_CACHE'] = COMPILED;
 process.env[SHARED_KEYS] = scratch;
 
