@@ -61,13 +61,20 @@ export interface Visitor {
 
 /** A visitor whose context the next visitor with the same options takes over. */
 interface OpenVisitor extends Visitor {
-  /** Leaves no cookie, nothing stored, and a page without scripts: the process of that page has compiled the console. */
+  /** Leaves no cookie, nothing stored, and a page without scripts. */
   leave(): Promise<EmptyContext>;
 }
 
 interface EmptyContext {
   readonly options: string;
   readonly context: BrowserContext;
+  readonly keeper: Keeper;
+}
+
+/** The page of the first visitor of a context, without scripts: as long as it is open, the process keeps what it compiled. */
+interface Keeper {
+  readonly page: Page;
+  readonly session: CDPSession;
 }
 
 const PICTURES = join(import.meta.dirname, '..', '..', 'docs', 'console');
@@ -119,9 +126,9 @@ export async function openBrowser(port: number): Promise<TestBrowser> {
     newVisitor: async (options = {}) => {
       const key = JSON.stringify(options);
       const found = empty.findIndex((each) => each.options === key);
-      const context =
-        empty.splice(found, found === -1 ? 0 : 1)[0]?.context ?? (await newContext(browser, origin, options));
-      const visitor = await newVisitor(context, origin, options);
+      const [left] = empty.splice(found, found === -1 ? 0 : 1);
+      const context = left?.context ?? (await newContext(browser, origin, options));
+      const visitor = await newVisitor(context, origin, options, left?.keeper);
       visitors.push(visitor);
       return visitor;
     },
@@ -149,7 +156,12 @@ function keyDigest(port: number): Promise<string> {
   });
 }
 
-async function newVisitor(context: BrowserContext, origin: string, options: VisitorOptions): Promise<OpenVisitor> {
+async function newVisitor(
+  context: BrowserContext,
+  origin: string,
+  options: VisitorOptions,
+  left: Keeper | undefined,
+): Promise<OpenVisitor> {
   const errors = new BrowserErrors(context);
   const page = await context.newPage();
   const session = await context.newCDPSession(page);
@@ -166,12 +178,13 @@ async function newVisitor(context: BrowserContext, origin: string, options: Visi
     },
     leave: async () => {
       errors.stop();
-      for (const each of context.pages()) if (each !== page) await each.close();
-      await page.goto(EMPTY_PAGE);
+      const keeper = left ?? { page, session };
+      for (const each of context.pages()) if (each !== keeper.page) await each.close();
+      if (left === undefined) await page.goto(EMPTY_PAGE);
       await context.clearCookies();
       await context.clearPermissions();
-      await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
-      return { options: JSON.stringify(options), context };
+      await keeper.session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
+      return { options: JSON.stringify(options), context, keeper };
     },
   };
 }

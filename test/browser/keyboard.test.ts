@@ -30,7 +30,7 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
   it('a user signs in with the keyboard only', async () => {
     const { auditor } = filled.harbour;
     const { page } = await browser.newVisitor();
-    await visit(page, '/sign-in');
+    await visit(page, '/profile');
     // The first field has the focus already.
     await page.keyboard.type(auditor.email);
     await page.keyboard.press('Tab');
@@ -38,14 +38,14 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
     await page.keyboard.press('Enter');
     await page.getByLabel('Code', { exact: true }).waitFor();
     await page.keyboard.type(auditor.code());
-    await headed(page, 'Overview');
+    await headed(page, 'Profile');
     await settled(page);
     await page.reload();
     await settled(page);
     await page.keyboard.press('Tab');
     assert.equal(await focused(page), 'Skip to content');
     await page.keyboard.press('Enter');
-    await tabTo(page, /^24 hours|^7 days|^Show/);
+    await tabTo(page, 'Name');
   });
 
   it('a key is created with the keyboard only, and a dialog keeps and returns the focus', async () => {
@@ -57,7 +57,9 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
     await dialog.waitFor();
     await owner.checkAccessibility();
     await page.evaluate(COUNT_ESCAPES);
-    for (let step = 0; step < 60; step++) await page.keyboard.press('Tab');
+    // Around once, and some more.
+    const stops = await dialog.locator('button, input, textarea, select, a').count();
+    for (let step = 0; step < stops + 3; step++) await page.keyboard.press('Tab');
     assert.ok(await dialog.evaluate(HAS_FOCUS));
     assert.equal(await page.evaluate('escapes'), 0, 'how often the focus was elsewhere');
     await page.keyboard.press('Escape');
