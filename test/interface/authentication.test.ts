@@ -6,8 +6,11 @@ import { exportJournal } from '../../src/audit/verify-journal.ts';
 import { ENDPOINTS } from '../../src/http/endpoints.ts';
 import { SECOND } from '../../src/kernel/clock.ts';
 import { storedBytes } from '../fixtures/database.ts';
+import { shareService } from '../fixtures/shared-service.ts';
 import { type CallOptions, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import { LINES, patternOf } from './request-lines.ts';
+
+const shared = shareService();
 
 const OPERATOR = { actor: { type: 'operator' as const } };
 const DENIED = '{"status_code":403,"status":"fail","desc":"Access denied.","data":""}';
@@ -17,11 +20,11 @@ describe('authentication', () => {
   let account: string;
   let good: { id: string; secret: string };
   before(async () => {
-    service = await startTestService();
+    service = await shared.open();
     account = await service.newAccount();
     good = await service.newKey(account);
   });
-  after(() => service.stop());
+  after(() => shared.close());
 
   const show = (options: CallOptions): Promise<TestResponse> => service.call('GET', '/v1/account', options);
 

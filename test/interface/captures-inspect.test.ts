@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import { luhnPan, type TestService } from '../fixtures/test-service.ts';
 import {
   assertForbidden,
   assertRefused,
@@ -12,16 +13,18 @@ import {
   VISA,
 } from './vault-requests.ts';
 
+const shared = shareService();
+
 const MASKED = '411111******1111';
 const TRACK = `${VISA}=31011010000012345678`;
 
 let service: TestService;
 let me: Caller;
 before(async () => {
-  service = await startTestService();
+  service = await shared.open();
   me = await newCaller(service);
 });
-after(() => service.stop());
+after(() => shared.close());
 
 /** The texts of both answers for a capture whose additional_info is written as here. */
 async function informed(info: string): Promise<{ retrieved: string; inspected: string }> {

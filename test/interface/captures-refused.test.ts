@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import type { TestService } from '../fixtures/test-service.ts';
 import { assertRefused, CAPTURES, type Caller, capture, dataOf, newCaller, VISA } from './vault-requests.ts';
+
+const shared = shareService();
 
 const OTHER = '5555555555554444';
 const TRACK = `${VISA}=31011010000012345678`;
@@ -136,10 +139,10 @@ describe('POST /transactions/requests', () => {
   let service: TestService;
   let me: Caller;
   before(async () => {
-    service = await startTestService();
+    service = await shared.open();
     me = await newCaller(service);
   });
-  after(() => service.stop());
+  after(() => shared.close());
 
   const create = (body: unknown) => me.send('POST', CAPTURES, body);
   /** A good request with one value replaced by raw text. */

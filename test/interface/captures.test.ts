@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import { luhnPan, type TestService } from '../fixtures/test-service.ts';
 import {
   assertForbidden,
   assertRefused,
@@ -13,16 +14,18 @@ import {
   VISA,
 } from './vault-requests.ts';
 
+const shared = shareService();
+
 const GONE = 'id: no such capture, or its ttl has ended';
 const TRACK = `${VISA}=31011010000012345678`;
 
 let service: TestService;
 let me: Caller;
 before(async () => {
-  service = await startTestService();
+  service = await shared.open();
   me = await newCaller(service);
 });
-after(() => service.stop());
+after(() => shared.close());
 
 const create = (body: unknown) => me.send('POST', CAPTURES, body);
 const retrieve = async (id: string) => dataOf(await me.send('GET', `${CAPTURES}/${id}`));

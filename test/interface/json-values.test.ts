@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ENDPOINTS as ALL } from '../../src/http/endpoints.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import type { TestService } from '../fixtures/test-service.ts';
 import { JOSE, newSender, openJose, proxied, type Sender } from './proxy-requests.ts';
 import { LINES, PAYMENT_LINES, patternOf } from './request-lines.ts';
+
+const shared = shareService();
 
 const most = LIMITS.jsonValues;
 
@@ -12,11 +15,11 @@ describe('more JSON values than the limit', () => {
   let service: TestService;
   let me: Sender;
   before(async () => {
-    service = await startTestService();
+    service = await shared.open();
     me = await newSender(service);
     await service.enablePayments(me.account);
   });
-  after(() => service.stop());
+  after(() => shared.close());
 
   /** The body with a member of so many values that it has this many in all. */
   const filled = (body: object, values: number): string => {

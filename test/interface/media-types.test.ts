@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import type { TestService } from '../fixtures/test-service.ts';
 import { exchange, requestText } from '../fixtures/wire.ts';
 import { LINES } from './request-lines.ts';
+
+const shared = shareService();
 
 const MIB = 1024 * 1024;
 
@@ -11,10 +14,10 @@ describe('media types and sizes', () => {
   let service: TestService;
   let key: string;
   before(async () => {
-    service = await startTestService();
+    service = await shared.open();
     key = (await service.newKey(await service.newAccount())).secret;
   });
-  after(() => service.stop());
+  after(() => shared.close());
 
   const path = '/v1/tokenization/simple';
   const body = LINES.find((line) => line.path === path)?.body;

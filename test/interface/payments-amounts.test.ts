@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
 import { type Currency, minorUnitDigits, parseCurrency } from '../../src/kernel/currency.ts';
-import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import type { TestResponse, TestService } from '../fixtures/test-service.ts';
 import { inScope } from '../scope.ts';
 import {
   assertRefused,
@@ -14,6 +15,8 @@ import {
   PAYMENTS,
   processed,
 } from './payment-requests.ts';
+
+const shared = shareService();
 
 const LETTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
 const CURRENCIES = LETTERS.flatMap((one) => LETTERS.flatMap((two) => LETTERS.map((three) => one + two + three)))
@@ -47,10 +50,10 @@ describe('amounts', () => {
   let service: TestService;
   let me: Merchant;
   before(async () => {
-    service = await startTestService();
+    service = await shared.open();
     me = await newMerchant(service);
   });
-  after(() => service.stop());
+  after(() => shared.close());
 
   /** With the amount as exactly these characters of JSON. */
   const send = (path: string, body: object, json: string): Promise<TestResponse> =>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import type { TestService } from '../fixtures/test-service.ts';
 import {
   assertRefused,
   FAILED,
@@ -20,6 +21,8 @@ import {
 } from './payment-requests.ts';
 import { newCaller } from './vault-requests.ts';
 
+const shared = shareService();
+
 const amounts = (authorized: number, collected: number, refunded: number, currency = 'USD') => ({
   authorized_amount: authorized,
   collected_amount: collected,
@@ -31,10 +34,10 @@ describe('follow-on operations of a payment', () => {
   let service: TestService;
   let me: Merchant;
   before(async () => {
-    service = await startTestService();
+    service = await shared.open();
     me = await newMerchant(service, { 'timeout-ms': '400' });
   });
-  after(() => service.stop());
+  after(() => shared.close());
 
   const assertRest = async (id: string, status: string, expected: object): Promise<void> =>
     assert.deepEqual(await me.standing(id), { status, amounts: expected });

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import type { TestResponse, TestService } from '../fixtures/test-service.ts';
 import { inScope } from '../scope.ts';
 import { assertRefused, infoOf, type Merchant, newMerchant, processed } from './payment-requests.ts';
+
+const shared = shareService();
 
 const ROUNDS = inScope({ usual: 3, long: 8 });
 const MANY = 10;
@@ -11,10 +14,10 @@ describe('concurrent operations on one payment', () => {
   let service: TestService;
   let me: Merchant;
   before(async () => {
-    service = await startTestService();
+    service = await shared.open();
     me = await newMerchant(service, { 'timeout-ms': '5000' });
   });
-  after(() => service.stop());
+  after(() => shared.close());
 
   const won = (responses: readonly TestResponse[]): TestResponse[] => {
     for (const response of responses.filter(({ status }) => status !== 200)) {

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import type { TestService } from '../fixtures/test-service.ts';
 import { assertRefused, type Merchant, newMerchant, order, PAYMENTS, processed } from './payment-requests.ts';
+
+const shared = shareService();
 
 type Path = readonly (string | number)[];
 
@@ -75,12 +78,12 @@ describe('an invalid payment request', () => {
   let authorized: string;
   let collected: string;
   before(async () => {
-    service = await startTestService();
+    service = await shared.open();
     me = await newMerchant(service);
     authorized = await me.opened();
     collected = await me.opened('payment');
   });
-  after(() => service.stop());
+  after(() => shared.close());
 
   /** Nothing was made: no operation, no token, no kept answer. */
   const assertNothingMade = async (act: () => Promise<void>): Promise<void> => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { luhnPan, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import { luhnPan, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import {
   assertRefused,
   CARD,
@@ -13,6 +14,8 @@ import {
 } from './payment-requests.ts';
 import { dataOf, passesLuhn, UUID } from './vault-requests.ts';
 
+const shared = shareService();
+
 const FORMS: Readonly<Record<string, RegExp>> = {
   1: /^[0-9]{16}$/,
   3: /^[0-9]{6}[A-Za-z0-9]{6}[0-9]{4}$/,
@@ -24,10 +27,10 @@ describe('the token of a payment', () => {
   let service: TestService;
   let me: Merchant;
   before(async () => {
-    service = await startTestService();
+    service = await shared.open();
     me = await newMerchant(service, { 'timeout-ms': '400' });
   });
-  after(() => service.stop());
+  after(() => shared.close());
 
   const cardIn = ({ json, text }: TestResponse) => {
     assert.equal(json.data.transaction_info.type, 'payment_response', text);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import type { TestResponse, TestService } from '../fixtures/test-service.ts';
 import {
   FAILED,
   type FirstType,
@@ -19,6 +20,8 @@ import {
   UNKNOWN,
 } from './payment-requests.ts';
 import { TIME, UUID } from './vault-requests.ts';
+
+const shared = shareService();
 
 /** Texts that differ from answer to answer. */
 const FORMS = {
@@ -58,10 +61,10 @@ describe('payment responses', () => {
   let service: TestService;
   let me: Merchant;
   before(async () => {
-    service = await startTestService();
+    service = await shared.open();
     me = await newMerchant(service, { 'timeout-ms': '400' });
   });
-  after(() => service.stop());
+  after(() => shared.close());
 
   const FIRST: Readonly<Record<FirstType, { name: string; approved: string }>> = {
     authorization: { name: 'Authorization', approved: 'Authorized' },

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { PERMISSIONS, type Permission } from '../../src/accounts/permission.ts';
-import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import type { TestResponse, TestService } from '../fixtures/test-service.ts';
 import {
   assertRefused,
   ENDPOINTS,
@@ -15,6 +16,8 @@ import {
   withKey,
 } from './proxy-requests.ts';
 
+const shared = shareService();
+
 const PAN = '4111111111111111';
 const DENIED = JSON.stringify({ status_code: 403, status: 'fail', description: 'Access denied.', data: '' });
 const MIB = 1024 * 1024;
@@ -24,12 +27,12 @@ let me: Sender;
 let token: string;
 let capture: string;
 before(async () => {
-  service = await startTestService();
+  service = await shared.open();
   me = await newSender(service);
   token = await me.token(PAN);
   capture = await me.capture({ card: PAN, cvv: '123' });
 });
-after(() => service.stop());
+after(() => shared.close());
 
 for (const { name, path, type, around } of ENDPOINTS) {
   const post = (key: string, body: unknown, headers: Headers = {}): Promise<TestResponse> =>

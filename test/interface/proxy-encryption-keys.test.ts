@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { createPublicKey } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { newKeyPair, publicPem } from '../fixtures/rsa-key-pairs.ts';
-import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import type { TestService } from '../fixtures/test-service.ts';
 import { assertRefused, ENDPOINTS, newSender, proxied, type Sender } from './proxy-requests.ts';
+
+const shared = shareService();
 
 const PAN = '4111111111111111';
 const OTHER = newKeyPair();
@@ -25,11 +28,11 @@ describe('the header ft-encryption', () => {
   let me: Sender;
   let token: string;
   before(async () => {
-    service = await startTestService();
+    service = await shared.open();
     me = await newSender(service);
     token = await me.token(PAN);
   });
-  after(() => service.stop());
+  after(() => shared.close());
 
   const marked = (): string => `{{${token}:detokenize | encrypt}}`;
   const header = (value: unknown) => ({ 'ft-encryption': typeof value === 'string' ? value : JSON.stringify(value) });

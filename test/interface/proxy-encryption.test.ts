@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { constants, createHash, generateKeyPairSync, type KeyObject, privateDecrypt } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { newKeyPair, privatePem, publicPem, type RsaKeyPair } from '../fixtures/rsa-key-pairs.ts';
-import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import { luhnPan, type TestService } from '../fixtures/test-service.ts';
 import {
   assertRefused,
   ENDPOINTS,
@@ -13,6 +14,8 @@ import {
   proxied,
   type Sender,
 } from './proxy-requests.ts';
+
+const shared = shareService();
 
 const PAN = '4111111111111111';
 const OTHER = newKeyPair();
@@ -34,11 +37,11 @@ describe('the filter encrypt', () => {
   let me: Sender;
   let token: string;
   before(async () => {
-    service = await startTestService();
+    service = await shared.open();
     me = await newSender(service);
     token = await me.token(PAN, { name: 'Zoë', exp: '03/31' });
   });
-  after(() => service.stop());
+  after(() => shared.close());
 
   const marked = (filters = ''): string => `{{${token}:detokenize${filters} | encrypt}}`;
   const members = async (body: object, headers = {}): Promise<Record<string, string>> =>

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { createHash, verify } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import type { TestService } from '../fixtures/test-service.ts';
 import { MERCHANT, newSender, PROCESSOR, proxied, type Sender } from './proxy-requests.ts';
+
+const shared = shareService();
 
 /**
  * A client that sends a payload knows all of it but the hidden digits of the card. If any part of the response were a
@@ -41,9 +44,9 @@ function found(shown: string, plaintexts: readonly string[]): string[] {
 
 let service: TestService;
 before(async () => {
-  service = await startTestService();
+  service = await shared.open();
 });
-after(() => service.stop());
+after(() => shared.close());
 
 const senderWith = (settings: Record<string, string>): Promise<Sender> =>
   newSender(service, { setup: { processor: PROCESSOR, merchant: MERCHANT, settings } });

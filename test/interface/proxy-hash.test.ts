@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import type { TestService } from '../fixtures/test-service.ts';
 import { exchange, requestText } from '../fixtures/wire.ts';
 import { assertRefused, HASH, type Headers, newSender, proxied, type Sender, withKey } from './proxy-requests.ts';
+
+const shared = shareService();
 
 const PAN = '4111111111111111';
 const AWKWARD = `O'Brien "X" <&> \\ / é 日本 😀`;
@@ -15,13 +18,13 @@ describe('POST /proxy/hash', () => {
   let token: string;
   let capture: string;
   before(async () => {
-    service = await startTestService();
+    service = await shared.open();
     // No keys are needed to hash.
     me = await newSender(service, { setup: false });
     token = await me.token(PAN, { name: AWKWARD, exp: '03/31' });
     capture = await me.capture({ card: '5200828282828210', name: 'Bo', exp: '11/28', cvv: '0123' });
   });
-  after(() => service.stop());
+  after(() => shared.close());
 
   const digest = (text: string | Uint8Array, type: keyof typeof TYPES = 'SHA256'): string =>
     createHash(TYPES[type]).update(text).digest('base64');

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { calculateJwkThumbprint } from 'jose';
-import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import { luhnPan, type TestService } from '../fixtures/test-service.ts';
 import type { Sender } from './proxy-requests.ts';
 import {
   assertRefused,
@@ -14,6 +15,8 @@ import {
   proxied,
 } from './proxy-requests.ts';
 
+const shared = shareService();
+
 const PAN = '4111111111111111';
 const AWKWARD = `O'Brien "X" <&> \\ / é 日本 😀`;
 
@@ -23,12 +26,12 @@ describe('POST /proxy/jose', () => {
   let token: string;
   let capture: string;
   before(async () => {
-    service = await startTestService();
+    service = await shared.open();
     me = await newSender(service);
     token = await me.token(PAN, { name: AWKWARD, exp: '03/31' });
     capture = await me.capture({ card: '5200828282828210', name: 'Bo', exp: '11/28', cvv: '0123' });
   });
-  after(() => service.stop());
+  after(() => shared.close());
 
   /** Returns what the processor decrypts when this is sent. */
   const received = async (body: string, headers?: Headers): Promise<string> =>

@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import type { TestResponse, TestService } from '../fixtures/test-service.ts';
 import { exchange, requestText } from '../fixtures/wire.ts';
 import { assertRefused, JOSE, newSender, proxied, type Sender, WSSEC } from './proxy-requests.ts';
+
+const shared = shareService();
 
 let service: TestService;
 let me: Sender;
 before(async () => {
-  service = await startTestService();
+  service = await shared.open();
   me = await newSender(service);
 });
-after(() => service.stop());
+after(() => shared.close());
 
 describe('media types of the proxy', () => {
   const jose = (type: string): Promise<TestResponse> => me.jose('{}', { 'content-type': type });

@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { newKeyPair } from '../fixtures/rsa-key-pairs.ts';
-import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import { luhnPan, type TestService } from '../fixtures/test-service.ts';
 import { inScope } from '../scope.ts';
 import { newSender, openJose, openWssec, proxied, type Sender } from './proxy-requests.ts';
+
+const shared = shareService();
 
 const COUNT = inScope({ usual: 24, long: 64 });
 
@@ -20,11 +23,11 @@ let service: TestService;
 let me: Sender;
 let cards: Card[];
 before(async () => {
-  service = await startTestService();
+  service = await shared.open();
   me = await newSender(service);
   cards = await Promise.all(Array.from({ length: COUNT }, (_, index) => newCard(me, index)));
 });
-after(() => service.stop());
+after(() => shared.close());
 
 async function newCard(sender: Sender, index: number): Promise<Card> {
   const pan = luhnPan('411111');

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import type { TestService } from '../fixtures/test-service.ts';
 import { assertRefused, newSender, proxied, type Sender } from './proxy-requests.ts';
+
+const shared = shareService();
 
 const NOBODY = '0f4e2c9a-5d1b-4b7e-9c3a-8a1d2e3f4b5c';
 
@@ -9,11 +12,11 @@ let service: TestService;
 let me: Sender;
 let token: string;
 before(async () => {
-  service = await startTestService();
+  service = await shared.open();
   me = await newSender(service);
   token = await me.token('4111111111111111');
 });
-after(() => service.stop());
+after(() => shared.close());
 
 describe('the location of a placeholder', () => {
   const bad = '{{x';

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import type { TestService } from '../fixtures/test-service.ts';
 import { assertRefused, newSender, openWssec, proxied, type Sender } from './proxy-requests.ts';
+
+const shared = shareService();
 
 const CANARY = 'CanaryOfTheDocument';
 
@@ -9,10 +12,10 @@ describe('POST /proxy/wssec', () => {
   let service: TestService;
   let me: Sender;
   before(async () => {
-    service = await startTestService();
+    service = await shared.open();
     me = await newSender(service);
   });
-  after(() => service.stop());
+  after(() => shared.close());
 
   const laughs = Array.from({ length: 30 }, (_, index) => `<!ENTITY l${index + 1} "${`&l${index};`.repeat(10)}">`).join(
     '',

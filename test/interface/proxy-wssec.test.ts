@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import type { TestService } from '../fixtures/test-service.ts';
 import { type Headers, newSender, openWssec, proxied, type Sender } from './proxy-requests.ts';
+
+const shared = shareService();
 
 const PAN = '4111111111111111';
 const AWKWARD = `O'Brien "X" <&> ]]> é 日本 😀`;
@@ -14,12 +17,12 @@ describe('POST /proxy/wssec', () => {
   let token: string;
   let capture: string;
   before(async () => {
-    service = await startTestService();
+    service = await shared.open();
     me = await newSender(service);
     token = await me.token(PAN, { name: AWKWARD, exp: '03/31' });
     capture = await me.capture({ card: '5200828282828210', name: 'Bo', exp: '11/28', cvv: '0123' });
   });
-  after(() => service.stop());
+  after(() => shared.close());
 
   /** Returns the Body that the processor decrypts when this is sent. */
   const received = async (document: string | Uint8Array, headers?: Headers): Promise<string> =>

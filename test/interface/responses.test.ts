@@ -3,8 +3,11 @@ import { after, before, describe, test } from 'node:test';
 import { Authentication } from '../../src/accounts/authentication.ts';
 import { PERMISSIONS } from '../../src/accounts/permission.ts';
 import { SECOND } from '../../src/kernel/clock.ts';
-import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import type { TestResponse, TestService } from '../fixtures/test-service.ts';
 import { LINES } from './request-lines.ts';
+
+const shared = shareService();
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -13,11 +16,11 @@ describe('responses', () => {
   let account: string;
   let key: string;
   before(async () => {
-    service = await startTestService();
+    service = await shared.open();
     account = await service.newAccount('Käse & Co');
     key = (await service.newKey(account)).secret;
   });
-  after(() => service.stop());
+  after(() => shared.close());
 
   const every = async (options: { key?: string }): Promise<[string, TestResponse][]> => {
     const responses: [string, TestResponse][] = [];

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import { luhnPan, type TestService } from '../fixtures/test-service.ts';
 import {
   assertForbidden,
   assertRefused,
@@ -16,16 +17,18 @@ import {
   VISA,
 } from './vault-requests.ts';
 
+const shared = shareService();
+
 const UNKNOWN = 'token: no such token';
 const inspection = (token: string) => `${TOKENS}/${encodeURIComponent(token)}/inspect`;
 
 let service: TestService;
 let me: Caller;
 before(async () => {
-  service = await startTestService();
+  service = await shared.open();
   me = await newCaller(service, { name: 'checkout' });
 });
-after(() => service.stop());
+after(() => shared.close());
 
 /** Texts that are no token: other forms, lengths, alphabets and a card number. */
 const STRANGERS = [

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
+import { shareService } from '../fixtures/shared-service.ts';
+import { luhnPan, type TestService } from '../fixtures/test-service.ts';
 import {
   assertForbidden,
   type Caller,
@@ -15,6 +16,8 @@ import {
   UUID,
   VISA,
 } from './vault-requests.ts';
+
+const shared = shareService();
 
 const LENGTHS = [12, 13, 14, 15, 16, 17, 18, 19];
 
@@ -42,10 +45,10 @@ describe('POST /v1/tokenization/simple', () => {
   let service: TestService;
   let me: Caller;
   before(async () => {
-    service = await startTestService();
+    service = await shared.open();
     me = await newCaller(service, { name: 'checkout' });
   });
-  after(() => service.stop());
+  after(() => shared.close());
 
   describe('200', () => {
     for (const scheme of [1, 3, 7, 8]) {
@@ -110,7 +113,7 @@ describe('POST /v1/tokenization/simple', () => {
     });
 
     test('the record of a token', async () => {
-      const sentAt = Date.now();
+      const sentAt = service.now();
       const response = await me.tokenize(cards([VISA], { tags: ['web', 'Ñandú', 'web'], scheme: 3 }));
       const [{ token, createdAt, ...record }] = dataOf(response).tokens;
       assert.deepEqual(record, {
