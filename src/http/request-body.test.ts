@@ -39,6 +39,23 @@ describe('reading a body', () => {
     assert.deepEqual(outcomes, [{ error: undefined, body: 'abcdefghij' }]);
   });
 
+  it('that has arrived as a whole is read at once, up to the limit', () => {
+    const read = (body: string): Outcome => {
+      const outcomes: Outcome[] = [];
+      const stream = new PassThrough();
+      stream.end(body);
+      const arrived = { method: 'POST', headers: { 'transfer-encoding': 'chunked' }, complete: true };
+      readBody(Object.assign(stream, arrived) as unknown as IncomingMessage, LIMIT, (error, bytes) =>
+        outcomes.push({ error, body: bytes.toString('latin1') }),
+      );
+      assert.equal(outcomes.length, 1);
+      return outcomes[0] as Outcome;
+    };
+    assert.deepEqual(read('abcdefghij'), { error: undefined, body: 'abcdefghij' });
+    assert.deepEqual(read(''), { error: undefined, body: '' });
+    assert.ok(isTooLarge(read('abcdefghijk')));
+  });
+
   it('completes immediately without a body', () => {
     for (const headers of [{}, { 'content-length': '0' }])
       assert.deepEqual(open('POST', headers).outcomes, [{ error: undefined, body: '' }]);

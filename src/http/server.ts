@@ -7,7 +7,7 @@ import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { ScanQueue } from '../storage/pagination.ts';
 import type { Family } from './envelopes.ts';
-import { Exchange } from './exchange.ts';
+import { Exchange, ExchangeRound } from './exchange.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
 import { chooseRequestId } from './request-id.ts';
 import type { Route } from './route.ts';
@@ -95,6 +95,7 @@ export function addRoutes(
   options: Reporting & Omit<PipelineOptions, 'turns'>,
 ): void {
   const turns = new ScanQueue();
+  const round = new ExchangeRound();
   for (const route of routes) {
     const pipeline = new Pipeline(route, { ...options, turns });
     app.servedPaths.add(route);
@@ -102,7 +103,7 @@ export function addRoutes(
       method: route.method,
       url: route.path,
       // Calls nothing back: the exchange writes the response.
-      onRequest: (request, reply) => new Exchange(pipeline, options, request, reply).serve(),
+      onRequest: (request, reply) => round.add(new Exchange(pipeline, options, request, reply)),
       handler: () => undefined,
     });
   }
