@@ -38,24 +38,29 @@ const SHARED_PROCESS = [
   { files: /^test\/(whole|storage|contracts)\//, atMost: 8 },
 ];
 
-/** Files that take longest begin first, so that the last minute has work for every core. */
+/**
+ * Files that take longest begin first, so that the last minute has work for every core; before them those that wait for
+ * half a minute with hardly any work, which would be alone at the end.
+ */
 const SLOWEST = [
-  'test/guides.test.ts',
+  'test/interface/unused-connections.test.ts',
   'test/whole/nodes-leases.test.ts',
-  'test/chaos/chaos.test.ts',
-  'test/whole/nodes-unavailable.test.ts',
-  'test/interop/wssec.test.ts',
-  'test/whole/starters.test.ts',
-  'test/whole/copy.test.ts',
+  'test/guides.test.ts',
   'test/simulation/simulation.test.ts',
-  'test/chaos/checks.test.ts',
+  'test/whole/copy.test.ts',
   'test/receivers/receivers.test.ts',
+  'test/interop/wssec.test.ts',
+  'test/postgres.test.ts',
+  'test/contracts/database-postgres-sharded.test.ts',
+  'test/whole/starters.test.ts',
+  'test/whole/nodes-unavailable.test.ts',
+  'test/contracts/database-postgres.test.ts',
   'bench/bench.test.ts',
   'test/interop/jose.test.ts',
-  'test/contracts/database-postgres-sharded.test.ts',
-  'test/postgres.test.ts',
-  'test/contracts/database-postgres.test.ts',
-  'test/interface/unused-connections.test.ts',
+  'test/chaos/checks.test.ts',
+  'test/deadline.test.ts',
+  'test/receivers/jose-receivers.test.ts',
+  'test/chaos/chaos.test.ts',
 ];
 
 export const isInBrowser = (file: string): boolean => IN_BROWSER.test(file);
