@@ -396,6 +396,17 @@ describe('architecture', () => {
     }
   });
 
+  test('node:http is imported for its types alone', () => {
+    // An import of its values, even by way of a list of types, loads the WebSocket client and fetch of Node: 80 ms of each start.
+    const importers = sources.filter(({ imports }) =>
+      imports.some(({ from, isType }) => from === 'node:http' && !isType),
+    );
+    assert.deepEqual(
+      importers.map(({ path }) => path),
+      [],
+    );
+  });
+
   test('every package that is imported is a declared dependency, and every dependency is imported', () => {
     const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
     const declared = Object.keys(manifest.dependencies);

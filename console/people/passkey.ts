@@ -1,14 +1,10 @@
-import {
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  type PublicKeyCredentialCreationOptionsJSON,
-  type PublicKeyCredentialRequestOptionsJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
+import type {
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
 } from '@simplewebauthn/server';
 import { MINUTE, type Random } from '../../src/kernel/clock.ts';
 import type { RelyingParty } from './client-context.ts';
-import { parseAssertion, parseRegistration } from './credential.ts';
+import { loadWebAuthn, parseAssertion, parseRegistration } from './credential.ts';
 
 /** WebAuthn credentials (W3C WebAuthn Level 3), always with verification of the user: a finger, a face or a PIN. */
 
@@ -29,12 +25,13 @@ const TIMEOUT_MS = 5 * MINUTE;
 const toDescriptor = ({ credential, transports }: Passkey) => ({ id: credential, transports: [...transports] });
 
 /** Returns the options to create a passkey. The caller stores the challenge. */
-export function buildCreationOptions(
+export async function buildCreationOptions(
   random: Random,
   relyingParty: RelyingParty,
   person: { readonly id: string; readonly email: string; readonly name: string },
   existing: readonly Passkey[],
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
+  const { generateRegistrationOptions } = await loadWebAuthn();
   return generateRegistrationOptions({
     rpName: relyingParty.name,
     rpID: relyingParty.id,
@@ -59,11 +56,12 @@ export const newRequestOptions = (
   buildRequestOptions(new Uint8Array(random.bytes(CHALLENGE_BYTES)), relyingParty, passkeys);
 
 /** Without passkeys the browser offers those that it finds for this site. */
-export function buildRequestOptions(
+export async function buildRequestOptions(
   challenge: Uint8Array,
   relyingParty: RelyingParty,
   passkeys: readonly Passkey[],
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
+  const { generateAuthenticationOptions } = await loadWebAuthn();
   return generateAuthenticationOptions({
     rpID: relyingParty.id,
     challenge: new Uint8Array(challenge),
@@ -82,8 +80,9 @@ export async function verifyRegistration(
   { challenge, relyingParty, label }: { challenge: string; relyingParty: RelyingParty; label: string },
 ): Promise<{ passkey: Passkey; counter: number } | undefined> {
   try {
+    const { verifyRegistrationResponse } = await loadWebAuthn();
     const { verified, registrationInfo } = await verifyRegistrationResponse({
-      response: parseRegistration(response),
+      response: await parseRegistration(response),
       expectedChallenge: challenge,
       expectedOrigin: relyingParty.origin,
       expectedRPID: relyingParty.id,
@@ -117,6 +116,7 @@ export async function verifyAssertion(
   const { passkey, counter, challenge, relyingParty } = expected;
   const publicKey = new Uint8Array(Buffer.from(passkey.publicKey, 'base64url'));
   try {
+    const { verifyAuthenticationResponse } = await loadWebAuthn();
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response: parseAssertion(response),
       expectedChallenge: challenge,

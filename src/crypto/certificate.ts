@@ -1,18 +1,5 @@
-import 'reflect-metadata';
-import { type KeyObject, webcrypto, X509Certificate as X509 } from 'node:crypto';
-import {
-  AuthorityKeyIdentifierExtension,
-  BasicConstraintsExtension,
-  cryptoProvider,
-  ExtendedKeyUsage,
-  ExtendedKeyUsageExtension,
-  KeyUsageFlags,
-  KeyUsagesExtension,
-  SubjectAlternativeNameExtension,
-  SubjectKeyIdentifierExtension,
-  X509Certificate,
-  X509CertificateGenerator,
-} from '@peculiar/x509';
+import { type KeyObject, webcrypto, X509Certificate } from 'node:crypto';
+import { createRequire } from 'node:module';
 import { DAY } from '../kernel/clock.ts';
 import { toPublicKey } from './rsa-keys.ts';
 
@@ -26,7 +13,15 @@ const SERIAL_BYTES = 16;
 const SIGNING = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
 const SIGNING_DAYS = 1095;
 
-cryptoProvider.set(webcrypto as never);
+const require = createRequire(import.meta.url);
+
+/** Returns the library, loaded on first use: few processes create a certificate, and loading takes 90 ms and 4 MB. */
+function x509(): typeof import('@peculiar/x509') {
+  require('reflect-metadata');
+  const library = require('@peculiar/x509');
+  library.cryptoProvider.set(webcrypto);
+  return library;
+}
 
 /** Certificate and private key, both PEM. */
 export interface CertificateAndKey {
@@ -36,6 +31,13 @@ export interface CertificateAndKey {
 
 /** Creates a certification authority (CA) of this installation, which clients can trust. */
 export async function createCa(now: number): Promise<CertificateAndKey> {
+  const {
+    BasicConstraintsExtension,
+    KeyUsageFlags,
+    KeyUsagesExtension,
+    SubjectKeyIdentifierExtension,
+    X509CertificateGenerator,
+  } = x509();
   const keys = await generateKeys();
   const certificate = await X509CertificateGenerator.createSelfSigned({
     serialNumber: newSerial(),
@@ -58,8 +60,20 @@ export async function createServerCertificate(
   names: readonly { type: 'dns' | 'ip'; value: string }[],
   now: number,
 ): Promise<CertificateAndKey> {
+  const {
+    AuthorityKeyIdentifierExtension,
+    BasicConstraintsExtension,
+    ExtendedKeyUsage,
+    ExtendedKeyUsageExtension,
+    KeyUsageFlags,
+    KeyUsagesExtension,
+    SubjectAlternativeNameExtension,
+    SubjectKeyIdentifierExtension,
+    X509Certificate: Certificate,
+    X509CertificateGenerator,
+  } = x509();
   const keys = await generateKeys();
-  const issuer = new X509Certificate(ca.certificate);
+  const issuer = new Certificate(ca.certificate);
   const certificate = await X509CertificateGenerator.create({
     serialNumber: newSerial(),
     subject: 'CN=cardvault',
@@ -83,6 +97,13 @@ export async function createServerCertificate(
 
 /** Creates a certificate that states an RSA key and nothing more; returns its DER. */
 export async function createSelfSigned(privateKey: KeyObject, commonName: string, now: number): Promise<Uint8Array> {
+  const {
+    BasicConstraintsExtension,
+    KeyUsageFlags,
+    KeyUsagesExtension,
+    SubjectKeyIdentifierExtension,
+    X509CertificateGenerator,
+  } = x509();
   const { privateKey: signingKey, publicKey } = await importPair(privateKey);
   const certificate = await X509CertificateGenerator.createSelfSigned({
     serialNumber: newSerial(),
@@ -103,17 +124,18 @@ export async function createSelfSigned(privateKey: KeyObject, commonName: string
  * Returns the value of the extension that names the key, base64; undefined when the certificate has no such extension.
  */
 export function namedKeyIdentifier(der: Uint8Array): string | undefined {
-  const extension = new X509Certificate(der as Uint8Array<ArrayBuffer>).getExtension(SubjectKeyIdentifierExtension);
+  const { SubjectKeyIdentifierExtension, X509Certificate: Certificate } = x509();
+  const extension = new Certificate(der as Uint8Array<ArrayBuffer>).getExtension(SubjectKeyIdentifierExtension);
   return extension === null ? undefined : Buffer.from(extension.keyId, 'hex').toString('base64');
 }
 
 /** True when the certificate was signed with the key of the CA. */
 export const isSignedBy = (certificate: string, ca: string): boolean =>
-  new X509(certificate).verify(new X509(ca).publicKey);
+  new X509Certificate(certificate).verify(new X509Certificate(ca).publicKey);
 
 /** Returns the milliseconds until the certificate expires; negative when it has expired. */
 export const remainingValidityMs = (certificate: string, now: number): number =>
-  new X509Certificate(certificate).notAfter.getTime() - now;
+  new X509Certificate(certificate).validToDate.getTime() - now;
 
 // One day earlier, for clients with a slow clock.
 const validity = (now: number, days: number): { notBefore: Date; notAfter: Date } => ({

@@ -1,10 +1,13 @@
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import type { IncomingMessage, RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Tenant } from '../../kernel/environment.ts';
 import { LIMITS } from '../../kernel/limits.ts';
 import type { NotSent } from '../processor.ts';
 import type { ProcessorHosts } from '../processor-hosts.ts';
 import { toFailureStatus } from '../transitions.ts';
+
+// An import of the module would load the WebSocket client and `fetch` of Node as well.
+const { Agent: HttpAgent, request: httpRequest } = process.getBuiltinModule('node:http');
 
 /** The name of a processor, with the `https:` origins that its documentation names for production. */
 export interface Destination {

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
+import type { Client, ClientConfig, CustomTypesConfig, types } from 'pg';
 import { type Row, StorageError } from '../database.ts';
 import { buildTlsOptions, type PostgresAddress, readPassword } from './address.ts';
+import { pg } from './pg.ts';
 import {
   breaksConnection,
   describe,
@@ -40,26 +41,24 @@ export class ConnectionLost extends StorageError {
   override readonly name = 'StorageError';
 }
 
-const { builtins } = pg.types;
-
 /**
  * Parses integers as numbers: ours are below 2^53, and a greater one that someone else wrote becomes the nearest number. All
  * other types use the parsers of pg.
  */
-const types: pg.CustomTypesConfig = {
+const parsers = ({ builtins, getTypeParser }: typeof types): CustomTypesConfig => ({
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
-    oid === builtins.INT8 ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser,
-};
+    oid === builtins.INT8 ? Number : getTypeParser(oid, format as 'text')) as typeof getTypeParser,
+});
 
 /** One connection, on which statements are sent without waiting for the responses to earlier ones. */
 export class Connection {
-  readonly #client: pg.Client;
+  readonly #client: Client;
   #lost: ConnectionLost | undefined;
   #pending = 0;
   #timeline = 0;
   #warned = false;
 
-  private constructor(client: pg.Client) {
+  private constructor(client: Client) {
     this.#client = client;
     client.on('error', (error) => this.#lose(describe(error)));
     client.on('end', () => this.#lose('it was closed'));
@@ -95,7 +94,8 @@ export class Connection {
 
   static async #openAt(options: PostgresOptions, host: string, port: number): Promise<Connection> {
     const { address, connectTimeoutMs, statementTimeoutMs } = options;
-    const client = new pg.Client({
+    const { Client: PgClient, types: typesOfPg } = pg();
+    const client = new PgClient({
       host,
       port,
       database: address.database,
@@ -107,8 +107,8 @@ export class Connection {
       query_timeout: statementTimeoutMs + OVERDUE_MS,
       keepAlive: true,
       pipeline: true,
-      types,
-    } as pg.ClientConfig);
+      types: parsers(typesOfPg),
+    } as ClientConfig);
     const connection = new Connection(client);
     try {
       await client.connect();

@@ -1,10 +1,11 @@
-import pg from 'pg';
+import type { DatabaseError } from 'pg';
 import { StorageError } from '../database.ts';
+import { pg } from './pg.ts';
 
 /** Returns the SQLSTATE of a server's error; undefined for any other error. */
 export const sqlState = (error: unknown): string | undefined => {
   const { code } = error as { code?: unknown };
-  return error instanceof pg.DatabaseError && typeof code === 'string' ? code : undefined;
+  return error instanceof pg().DatabaseError && typeof code === 'string' ? code : undefined;
 };
 
 /** serialization_failure and deadlock_detected: nothing was committed, and the next attempt may succeed. */
@@ -29,7 +30,7 @@ export const breaksConnection = (error: unknown): boolean => {
 
 /** The tables were changed, so that a prepared statement would return other columns. */
 export const isPlanOutdated = (error: unknown): boolean =>
-  sqlState(error) === '0A000' && (error as pg.DatabaseError).routine === 'RevalidateCachedQuery';
+  sqlState(error) === '0A000' && (error as DatabaseError).routine === 'RevalidateCachedQuery';
 
 /**
  * True for a warning that a commit may be less durable than configured. Warnings are recognized by their code, because
