@@ -2,7 +2,7 @@ import { flushCompileCache } from 'node:module';
 import { startMeasuring } from './measure.ts';
 
 /**
- * Loaded before a test file (`--import`): a process that something keeps alive for the milliseconds of this module's
+ * Imported before the tests of a process: a process that something keeps alive for the milliseconds of this module's
  * `?ms=` says what it is, and ends as failed. The time-out of node's runner ends tests, never processes.
  */
 const MILLISECONDS = Number(new URL(import.meta.url).searchParams.get('ms'));

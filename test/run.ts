@@ -38,7 +38,6 @@ const WITHIN_MS = 600_000;
 /** A process that is over this time, too, is killed. */
 const KILLED_AFTER_MS = WITHIN_MS + 20_000;
 const urlOf = (file: string): string => pathToFileURL(join(root, file)).href;
-const DEADLINE = urlOf('test/deadline.ts');
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 /** Repeated at the end: thousands of lines may follow them. */
@@ -94,14 +93,20 @@ function writeProcess(files: readonly string[], name: string, { overPostgres = f
   const path = join(scratch, `${name}.test.mjs`);
   const suites = files.map((file) => {
     const title = JSON.stringify(overPostgres ? `PostgreSQL: ${file}` : file);
-    return `describe(${title}, () => { measure(${title}); return import(${JSON.stringify(urlOf(file))}); });`;
+    return `describe(${title}, () => { measure(${title}); return load(${JSON.stringify(urlOf(file))}); });`;
   });
   const lines = [
+    `import ${JSON.stringify(`${urlOf('test/deadline.ts')}?ms=${WITHIN_MS}`)};`,
+    `import { stopTracking } from ${JSON.stringify(urlOf('test/async-tracking.ts'))};`,
     "import { after, before, describe } from 'node:test';",
     ...(overPostgres ? ["process.env.TEST_DATABASE = 'postgres';"] : []),
     `const { startMeasuring } = await import(${JSON.stringify(urlOf('test/measure.ts'))});`,
     'const measure = (name) => { let end; before(() => { end = startMeasuring(name); }); after(() => end()); };',
+    'const loaded = [];',
+    'const load = (url) => { const file = import(url); loaded.push(file); return file; };',
     ...suites,
+    'await Promise.allSettled(loaded);',
+    'stopTracking();',
   ];
   writeFileSync(path, `${lines.join('\n')}\n`);
   return path;
@@ -112,8 +117,7 @@ const failureTypeOf = (error: unknown): unknown => (error as { readonly failureT
 async function runProcesses(files: string[], environment: Readonly<Record<string, string>>): Promise<void> {
   if (files.length === 0) return;
   const env = { ...process.env, ...environment };
-  const execArgv = ['--import', `${DEADLINE}?ms=${WITHIN_MS}`];
-  const stream = run({ files, concurrency: CONCURRENCY, execArgv, cwd: root, env });
+  const stream = run({ files, concurrency: CONCURRENCY, cwd: root, env });
   stream.on('test:pass', ({ details, skip }) => {
     // A suite that is skipped reports none of its tests.
     if (skip !== undefined && skip !== false) counts.skipped++;
@@ -124,6 +128,10 @@ async function runProcesses(files: string[], environment: Readonly<Record<string
     if (details.type === 'suite' && failureTypeOf(details.error) === 'subtestsFailed') return;
     counts.failed++;
     failures.push(`${name}\n${inspect(details.error.cause ?? details.error)}`);
+  });
+  // An exception that no test catches ends its process, and no test reports it.
+  stream.on('test:diagnostic', ({ message }) => {
+    if (/(uncaughtException|unhandledRejection) event/.test(message)) failures.push(message);
   });
   for await (const text of Readable.from(stream).pipe(spec())) process.stdout.write(text as string);
 }
@@ -153,7 +161,7 @@ async function runFiles(files: readonly string[]): Promise<void> {
   const starting = why === false ? startPostgres({ isCareless: true }) : undefined;
   const [postgres] = await Promise.all([starting, compiling]);
   try {
-    const first = toProcesses(files).map((group, index) => writeOrName(group, `group-${index + 1}`));
+    const first = toProcesses(files).map((group, index) => writeProcess(group, `group-${index + 1}`));
     const second = postgres === undefined ? [] : toProcesses(again);
     if (postgres === undefined) {
       for (const file of again) print(`skipped over PostgreSQL: ${file}: ${why}`);
@@ -171,10 +179,7 @@ async function runFiles(files: readonly string[]): Promise<void> {
   }
 }
 
-const writeOrName = (files: readonly string[], name: string): string =>
-  files.length === 1 ? join(root, files[0] as string) : writeProcess(files, name);
-
-killOverdueChildren(DEADLINE, KILLED_AFTER_MS);
+killOverdueChildren(scratch, KILLED_AFTER_MS);
 // Installed before files run side by side; tests of what is missing skip with that reason.
 if (scope !== 'fast') for (const tool of installReceivers()) print(`not on this machine: ${tool}`);
 await Promise.all([runFiles(findFiles()), selected.length > 0 ? undefined : checkTypesAndStyle()]);
