@@ -6,6 +6,7 @@ import { UsageError } from './cli/output.ts';
 import { clockOf, clocksOf, wallClock } from './clocks.ts';
 import { type Config, parseConfig } from './config.ts';
 import { systemRandom } from './crypto/random.ts';
+import { releaseStartMemory } from './start-memory.ts';
 
 /** Read once, on first use: help and version need none. */
 let cachedConfig: Config | undefined;
@@ -105,9 +106,11 @@ const exitCode = await runCommandLine(process.argv.slice(2), {
       process.exit(1);
     });
     const { startService } = await import('./app.ts');
-    return exitOnSignalDuring(() =>
+    const running = await exitOnSignalDuring(() =>
       startService(config, clocksOf(config), log, { openConsole: webConsole?.openConsole }),
     );
+    releaseStartMemory(running.core.time);
+    return running;
   },
   untilStopped,
   isTerminal: isatty(1),

@@ -13,6 +13,7 @@ import type { Environment } from './kernel/environment.ts';
 import { LIMITS } from './kernel/limits.ts';
 import { OperatorError } from './kernel/operator-error.ts';
 import { createApiServers, createConnectionLimit, createNode } from './node.ts';
+import { releaseStartMemory } from './start-memory.ts';
 import { waitForDatabase } from './storage/wait-for-database.ts';
 
 /**
@@ -100,6 +101,7 @@ async function serve(core: OpenCore): Promise<void> {
   background.start();
   main.on('message', (order: ThreadOrder) => obey(order));
   send({ kind: 'listening', ports: listeners.ports, addresses: listeners.addresses });
+  releaseStartMemory(core.time);
 }
 
 process.on('exit', () => log.flush());

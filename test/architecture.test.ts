@@ -31,6 +31,7 @@ const PLACES = [
   'src/config.ts',
   'src/core.ts',
   'src/clocks.ts',
+  'src/start-memory.ts',
   'src/background.ts',
   'src/node.ts',
   'src/worker.ts',
