@@ -502,6 +502,7 @@ function withDetails(operation: Operation, result: InquiryResult): Operation {
 
 /** Later results often report less: details that they lack remain. */
 function mergeDetails(earlier: ProcessorDetails, later: ProcessorDetails): ProcessorDetails {
-  const reported = Object.entries(later).filter(([, value]) => value !== undefined);
-  return { ...earlier, ...Object.fromEntries(reported) };
+  const merged: Record<string, unknown> = { ...earlier };
+  for (const [name, value] of Object.entries(later)) if (value !== undefined) merged[name] = value;
+  return merged;
 }

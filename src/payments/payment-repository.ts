@@ -4,7 +4,7 @@ import type { Transaction } from '../idempotency/transaction.ts';
 import type { Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
-import { aheadOfSteady, type TrustedTime } from '../kernel/time-guard.ts';
+import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Database } from '../storage/database.ts';
 import { applyEvent, type PaymentEvent, type PaymentRules, type RequestedPayment } from './apply-event.ts';
 import type { Operation, PaymentSnapshot } from './payment.ts';
@@ -38,8 +38,9 @@ const IS_AUTHORIZATION_COMPLETE: Readonly<Record<Status, boolean>> = {
   ProcessorError: false,
 };
 
-export const rulesOf = ({ settings, processor }: ConfiguredProcessor, time: TrustedTime): PaymentRules => {
-  const { lifetimes, recoveryMax } = recoveryTimes(settings, aheadOfSteady(time));
+/** `ahead`: by how much the deciding clock is ahead of the time of the schedules. */
+export const rulesOf = ({ settings, processor }: ConfiguredProcessor, ahead: number): PaymentRules => {
+  const { lifetimes, recoveryMax } = recoveryTimes(settings, ahead);
   return { lifetimes, recoveryMax, capabilities: processor.capabilities };
 };
 
@@ -94,10 +95,11 @@ export class PaymentRepository {
     configured: ConfiguredProcessor,
     notificationDigest: Uint8Array | undefined,
   ): Promise<LoadedPayment> {
-    const now = this.#time.steadyNow();
-    const snapshot = applyEvent(undefined, { type: 'requested', order }, now, rulesOf(configured, this.#time));
+    const { steady, latest } = this.#time.timesNow();
+    const rules = rulesOf(configured, latest - steady);
+    const snapshot = applyEvent(undefined, { type: 'requested', order }, steady, rules);
     if (snapshot === undefined) throw new Failure('internal');
-    const dueAt = this.#nextDueAt('requested', undefined, snapshot, configured);
+    const dueAt = this.#nextDueAt('requested', undefined, snapshot, configured, steady);
     const { payment, operation: initial } = snapshot;
     const reconciliation = { ...snapshot.reconciliation, dueAt };
     const seal = await this.#keyring.sealer(tenant, 'payments', 1);
@@ -114,13 +116,14 @@ export class PaymentRepository {
     loaded: LoadedPayment,
     event: PaymentEvent,
     configured: ConfiguredProcessor,
-    now = this.#time.steadyNow(),
+    now?: number,
   ): Promise<LoadedPayment | undefined> {
-    const changed = applyEvent(loaded, event, now, rulesOf(configured, this.#time));
+    const { steady, latest } = this.#time.timesNow();
+    const changed = applyEvent(loaded, event, now ?? steady, rulesOf(configured, latest - steady));
     if (changed === undefined) return undefined;
     const { tenant, revisions } = loaded;
     const { payment, operation } = this.#eraseSad(transaction, tenant, changed, configured);
-    const dueAt = this.#nextDueAt(event.type, loaded, changed, configured);
+    const dueAt = this.#nextDueAt(event.type, loaded, changed, configured, steady);
     const reconciliation = { ...changed.reconciliation, dueAt };
     const initial = operation.id === payment.id ? operation : loaded.initial;
     const seal = await this.#keyring.sealer(tenant, 'payments', 2);
@@ -165,9 +168,10 @@ export class PaymentRepository {
     before: PaymentSnapshot | undefined,
     after: PaymentSnapshot,
     { settings }: ConfiguredProcessor,
+    now: number,
   ): number | undefined {
     const times = recoveryTimes(settings);
-    return nextDueAt({ event, before, after, now: this.#time.steadyNow(), times, random: this.#random });
+    return nextDueAt({ event, before, after, now, times, random: this.#random });
   }
 
   #report(

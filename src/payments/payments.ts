@@ -132,7 +132,9 @@ export class Payments {
     const processor = new TimedProcessor({ tenant, configured, clock: () => this.#time.steadyNow() });
     if (authorization !== undefined)
       return { outcome: await processor.authorize(operation, authorization.order, authorization.card) };
-    const operations = await this.#repository.listOperations(loaded);
+    // While it is in progress no other operation starts, so there is nothing to read when only the first one precedes it.
+    const isSecond = payment.operationCount === 2;
+    const operations = isSecond ? [loaded.initial, operation] : await this.#repository.listOperations(loaded);
     const history = buildHistory(payment, operations, operation);
     const outcome = await processor.operate(payment, operation, history);
     // A refusal may mean that the processor's record of the payment differs from ours.

@@ -118,8 +118,12 @@ export type Party = { readonly [F in (typeof PARTY_FIELDS)[number]]?: string | u
 
 /** The payer: the cardholder, with missing members taken from the billing party. */
 export function resolvePayer({ cardholder, billTo }: Order): Party {
-  const values = PARTY_FIELDS.map((field) => [field, cardholder?.[field] ?? billTo?.[field]] as const);
-  return Object.fromEntries(values.filter(([, value]) => value !== undefined));
+  const payer: { -readonly [F in keyof Party]: Party[F] } = {};
+  for (const field of PARTY_FIELDS) {
+    const value = cardholder?.[field] ?? billTo?.[field];
+    if (value !== undefined) payer[field] = value;
+  }
+  return payer;
 }
 
 export type OperationType =

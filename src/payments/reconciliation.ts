@@ -18,14 +18,28 @@ export interface RecoveryTimes {
   readonly lifetimes: ExpiryTimes;
 }
 
+/** Settings are read once for many payments, and each payment needs their times several times. */
+const PARSED_TIMES = new WeakMap<ProcessorSettings, RecoveryTimes>();
+
 /** `ahead`: by how much the deciding clock is ahead of the time of the schedules; lifetimes are longer by it. */
-export const recoveryTimes = (settings: ProcessorSettings, ahead = 0): RecoveryTimes => ({
+export function recoveryTimes(settings: ProcessorSettings, ahead = 0): RecoveryTimes {
+  let times = PARSED_TIMES.get(settings);
+  if (times === undefined) {
+    times = parseTimes(settings);
+    PARSED_TIMES.set(settings, times);
+  }
+  const { opened, authorization } = times.lifetimes;
+  if (ahead === 0) return times;
+  return { ...times, lifetimes: { opened: opened + ahead, authorization: authorization + ahead } };
+}
+
+const parseTimes = (settings: ProcessorSettings): RecoveryTimes => ({
   timeout: Number(settings['timeout-ms']),
   recoveryDelay: Number(settings['recovery-delay-ms']),
   recoveryMax: parseDuration(settings['recovery-max'] ?? ''),
   lifetimes: {
-    opened: parseDuration(settings['opened-expiry'] ?? '') + ahead,
-    authorization: parseDuration(settings['authorization-expiry'] ?? '') + ahead,
+    opened: parseDuration(settings['opened-expiry'] ?? ''),
+    authorization: parseDuration(settings['authorization-expiry'] ?? ''),
   },
 });
 

@@ -3,7 +3,7 @@ import type { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import type { Fill, Transactions } from '../idempotency/transaction.ts';
 import { MINUTE, SECOND } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
-import type { TrustedTime } from '../kernel/time-guard.ts';
+import { aheadOfSteady, type TrustedTime } from '../kernel/time-guard.ts';
 import type { Database } from '../storage/database.ts';
 import type { PaymentEvent } from './apply-event.ts';
 import type { Operation, PaymentSnapshot } from './payment.ts';
@@ -178,7 +178,7 @@ export class Recovery {
   #inquire(job: RecoveryJob, snapshot: LoadedPayment, operations: readonly Operation[]): Promise<PaymentEvent> {
     const { configured, processor, now, isTimeTrusted } = job;
     const { capabilities } = configured.processor;
-    const rules = rulesOf(configured, this.#services.time);
+    const rules = rulesOf(configured, aheadOfSteady(this.#services.time));
     return resolveOutcome({ snapshot, operations, processor, capabilities, rules, now, isTimeTrusted });
   }
 

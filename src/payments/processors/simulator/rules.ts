@@ -108,10 +108,12 @@ export interface RuleInput {
   readonly amount: Money;
 }
 
-export const decide = (input: RuleInput): SimulatedOutcome =>
-  RULES.find(({ when }) => matches(when, input))?.outcome ?? APPROVED;
+export function decide(input: RuleInput): SimulatedOutcome {
+  const units = toWholeUnits(input.amount);
+  return RULES.find(({ when }) => matches(when, input, units))?.outcome ?? APPROVED;
+}
 
-function matches(when: Condition, { now, triggers, pan, expiry, amount }: RuleInput): boolean {
+function matches(when: Condition, { now, triggers, pan, expiry }: RuleInput, units: bigint): boolean {
   switch (when.by) {
     case 'expiry':
       return now >= expiryEnd(expiry);
@@ -119,10 +121,8 @@ function matches(when: Condition, { now, triggers, pan, expiry, amount }: RuleIn
       return triggers.length > 0 && when.triggers.some((each) => triggers.includes(each));
     case 'card':
       return pan === when.card;
-    case 'amount': {
-      const units = toWholeUnits(amount);
+    case 'amount':
       return units >= when.from && units <= when.to;
-    }
     case 'default':
       return true;
   }
