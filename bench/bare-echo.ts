@@ -1,9 +1,14 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { respond } from './child.ts';
 
-/** `node:https` alone: it reads a body, parses it as JSON and sends a fixed response of the size of a token. */
+/**
+ * `node:https` alone: it reads a body, parses it as JSON and sends a fixed response of the size of a token. With `signs`
+ * it signs the body before: the least that a server takes for a request with a signature.
+ */
 export interface EchoOrder {
+  readonly signs: boolean;
   /** Certificate and key, PEM: those of the service, so that the handshakes and records are the same. */
   readonly pem: string;
 }
@@ -32,14 +37,21 @@ const BODY = JSON.stringify({
 });
 const HEADERS = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(BODY) };
 
-respond(async ({ pem }: EchoOrder): Promise<EchoReport> => {
+const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+
+respond(async ({ pem, signs }: EchoOrder): Promise<EchoReport> => {
   const server = createServer({ key: pem, cert: pem, keepAliveTimeout: 65_000 }, (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      JSON.parse(Buffer.concat(chunks).toString());
-      response.writeHead(200, HEADERS);
-      response.end(BODY);
+      const body = Buffer.concat(chunks);
+      JSON.parse(body.toString());
+      const send = (): void => {
+        response.writeHead(200, HEADERS);
+        response.end(BODY);
+      };
+      if (signs) sign('sha256', body, privateKey, send);
+      else send();
     });
   });
   const port = await new Promise<number>((resolve) => {

@@ -21,6 +21,7 @@ test('the benchmark reports figures for every request', async () => {
     connections: [64],
     only,
     databases,
+    warmRequests: 0,
     openSeconds: 0.05,
     settleSeconds: 0,
     records: 100,
@@ -32,8 +33,8 @@ test('the benchmark reports figures for every request', async () => {
   const expected = names.length * (isWithout ? 1 : databases.length) + (only.length > 0 ? 0 : 1);
   assert.equal(matrix.figures.length, expected);
   for (const figure of matrix.figures) {
-    const { database, databaseCpu, signing = 1, open, ...numbers } = figure;
-    for (const [name, value] of Object.entries({ ...numbers, ...open, signing }))
+    const { database, databaseCpu, signing = 1, bareSigning = 1, open, ...numbers } = figure;
+    for (const [name, value] of Object.entries({ ...numbers, ...open, signing, bareSigning }))
       assert.ok(typeof value === 'string' || value > 0, `${figure.request}: ${name}`);
     assert.equal(databaseCpu > 0, database === 'PostgreSQL');
   }

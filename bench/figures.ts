@@ -33,6 +33,8 @@ export interface MatrixSettings {
   /** Parts of names of requests to measure; none is all. */
   readonly only: readonly string[];
   readonly databases: readonly DatabaseName[];
+  /** Requests of each kind before the first round, as far as they take no longer than three seconds: code has to be compiled. */
+  readonly warmRequests: number;
   /** Seconds at 70 % load for each request; 0 is none. */
   readonly openSeconds: number;
   /** Seconds between the start and the first request. */
@@ -59,6 +61,8 @@ export interface Figure {
   readonly loadShare: number;
   /** CPU of the signatures of a request, made alone in the same round, beside the CPU of the service. */
   readonly signing?: number;
+  /** CPU of a bare server that makes the same signatures, beside the CPU of the service. */
+  readonly bareSigning?: number;
   /** Latency when requests arrive independently of one another at 70 % of the rate. */
   readonly open?: { readonly perSecond: number; readonly p50: number; readonly p99: number };
 }

@@ -18,6 +18,7 @@ const OPEN_SHARE = 0.7;
 /** Records that are made before a round that uses them up, beside the number of the round before. */
 const RESERVE = 1.4;
 const FIRST_PER_SECOND = 1500;
+const WARM_SECONDS = 3;
 interface Node {
   readonly database: DatabaseName;
   readonly target: Target;
@@ -29,6 +30,12 @@ interface Side {
   readonly database: DatabaseName | '-';
   readonly target: Target;
   readonly rounds: Round[];
+}
+
+/** CPU microseconds of the signatures of a request in one round: alone, and in a bare server. */
+interface SigningRound {
+  readonly alone: number;
+  readonly server: number;
 }
 
 export function selected(settings: MatrixSettings): { requests: readonly Request[]; isEchoed: boolean } {
@@ -47,7 +54,8 @@ export function estimateSeconds(settings: MatrixSettings): number {
   const weights = requests.map(({ uses }) => 1 + sides * (uses === undefined ? 1 : 2));
   const open = connections.includes(USUAL_CONNECTIONS) ? openSeconds * sides * requests.length : 0;
   const echo = isEchoed ? inRounds * 2 : 0;
-  return 30 + weights.reduce((sum, weight) => sum + weight, 0) * inRounds + echo + open;
+  const warm = settings.warmRequests > 0 ? (WARM_SECONDS / 2) * sides * requests.length : 0;
+  return 30 + weights.reduce((sum, weight) => sum + weight, 0) * inRounds + echo + open + warm;
 }
 
 /** Runs the matrix, and is done with one number of connections before it begins with the next. */
@@ -58,8 +66,11 @@ class MatrixRun {
   readonly #figures: Figure[] = [];
   readonly #problems: string[] = [];
   readonly #echoes = new Map<number, Round[]>();
+  /** Names of requests, with their targets, whose code is compiled. */
+  readonly #warmed = new Set<string>();
   #echo: Target | undefined;
-  #signer: ReturnType<Testbed['startSigner']> | undefined;
+  /** Signatures alone, and a bare server that makes one for each request. */
+  #signing: { readonly alone: ReturnType<Testbed['startSigner']>; readonly server: Target } | undefined;
 
   constructor(settings: MatrixSettings, testbed: Testbed, print: (line: string) => void) {
     this.#settings = settings;
@@ -82,7 +93,8 @@ class MatrixRun {
     if (first === undefined) throw new Error('there is no database to measure');
     this.#echo = await testbed.startBareEcho(first.service.pem);
     const serviceEcho = isEchoed ? await testbed.startServiceEcho() : undefined;
-    if (requests.some(({ signatures }) => signatures !== undefined)) this.#signer = testbed.startSigner();
+    if (requests.some(({ signatures }) => signatures !== undefined))
+      this.#signing = { alone: testbed.startSigner(), server: await testbed.startBareEcho(first.service.pem, true) };
     await new Promise((resolve) => setTimeout(resolve, this.#settings.settleSeconds * 1000));
     const idle = nodes.map(({ service }) => service.memory);
     await this.#fill(
@@ -126,16 +138,15 @@ class MatrixRun {
   async #measure(request: Request, connections: number, at: readonly Omit<Side, 'rounds'>[]): Promise<void> {
     const echo: Side = { database: '-', target: this.#echo as Target, rounds: [] };
     const sides = at.map((side): Side => ({ ...side, rounds: [] }));
-    await this.#testbed.connect(
-      [echo, ...sides].map(({ target }) => target),
-      connections,
-    );
+    const signing = connections === USUAL_CONNECTIONS && request.signatures !== undefined ? this.#signing : undefined;
+    const targets = [echo, ...sides].map(({ target }) => target);
+    await this.#testbed.connect(signing === undefined ? targets : [...targets, signing.server], connections);
     const { seconds, rounds, openSeconds } = this.#settings;
     await this.#testbed.run(echo.target, ECHO, { seconds });
-    for (const side of sides) await this.#round(side, request, connections, seconds);
+    if (signing !== undefined) await this.#testbed.run(signing.server, ECHO, { seconds });
+    for (const side of sides) await this.#warm(side, request, connections);
     for (const side of sides) side.rounds.length = 0;
-    const signer = connections === USUAL_CONNECTIONS && request.signatures !== undefined ? this.#signer : undefined;
-    const signing: number[] = [];
+    const signatures: SigningRound[] = [];
     for (let round = 0; round < rounds; round++) {
       const turns = [
         async () => void echo.rounds.push(await this.#testbed.run(echo.target, ECHO, { seconds })),
@@ -143,15 +154,30 @@ class MatrixRun {
       ];
       // Another side begins in each round.
       for (let turn = 0; turn < turns.length; turn++) await turns[(turn + round) % turns.length]?.();
-      if (signer !== undefined) signing.push((await signer(seconds)).cpu * (request.signatures ?? 0));
+      if (signing === undefined) continue;
+      const { cpu: one } = await signing.alone(seconds);
+      const { cpu: server } = await this.#testbed.run(signing.server, ECHO, { seconds });
+      const more = (request.signatures ?? 1) - 1;
+      signatures.push({ alone: one + more * one, server: server + more * one });
     }
     this.#echoes.set(connections, [...(this.#echoes.get(connections) ?? []), ...echo.rounds]);
     const isOpen = openSeconds > 0 && connections === USUAL_CONNECTIONS;
     for (const side of sides) {
-      const figure = toFigure(request, connections, side, echo.rounds, signing);
+      const figure = toFigure(request, connections, side, echo.rounds, signatures);
       const open = isOpen ? await this.#openRound(side, request, figure.perSecond * OPEN_SHARE) : undefined;
       this.#figures.push({ ...figure, ...(open !== undefined && { open }) });
     }
+  }
+
+  /** Sends requests until their code is compiled: the first thousand cost half as much again as those of a node in use. */
+  async #warm(side: Side, request: Request, connections: number): Promise<void> {
+    const { seconds } = this.#settings;
+    const name = `${side.target.name} ${request.name}`;
+    const missing = this.#warmed.has(name) ? 0 : this.#settings.warmRequests;
+    for (let sent = 0, took = 0; took === 0 || (took < WARM_SECONDS && sent < missing); took += seconds) {
+      sent += (await this.#round(side, request, connections, seconds)).perSecond * seconds;
+    }
+    this.#warmed.add(name);
   }
 
   /** Runs a round, and creates the records before it that it uses up. */
@@ -191,7 +217,7 @@ function toFigure(
   connections: number,
   { database, rounds }: Side,
   echoes: readonly Round[],
-  signing: readonly number[],
+  signatures: readonly SigningRound[],
 ): Figure {
   const beside = (value: (round: Round, echo: Round) => number): number =>
     median(rounds.map((round, index) => value(round, echoes[index] as Round)));
@@ -201,8 +227,9 @@ function toFigure(
     ...mediansOf(rounds),
     rate: beside((round, echo) => (round.perSecond * cards) / echo.perSecond),
     cpuRatio: beside((round, echo) => (round.cpu + round.databaseCpu) / echo.cpu),
-    ...(signing.length > 0 && {
-      signing: median(rounds.map((round, index) => (signing[index] ?? Number.NaN) / round.cpu)),
+    ...(signatures.length > 0 && {
+      signing: median(rounds.map(({ cpu }, index) => (signatures[index]?.alone ?? Number.NaN) / cpu)),
+      bareSigning: median(rounds.map(({ cpu }, index) => (signatures[index]?.server ?? Number.NaN) / cpu)),
     }),
   };
 }

@@ -90,15 +90,16 @@ const echoTable = ({ echoes }: Matrix): Table => [
 ];
 
 const signingTable = (figures: readonly Figure[]): Table => [
-  ['request', 'database', 'a second', 'CPU us', 'of that signing alone'],
+  ['request', 'database', 'a second', 'CPU us', 'of that signing alone', 'of that a bare server that signs'],
   ...figures
     .filter(({ signing }) => signing !== undefined)
-    .map(({ request, database, perSecond, cpu, signing = Number.NaN }) => [
+    .map(({ request, database, perSecond, cpu, signing = Number.NaN, bareSigning = Number.NaN }) => [
       request,
       database,
       whole(perSecond),
       whole(cpu),
       `${whole(signing * 100)} %`,
+      `${whole(bareSigning * 100)} %`,
     ]),
 ];
 
@@ -151,7 +152,7 @@ ${aligned(byConnections(matrix))}
 ## The bare echo
 
 ${aligned(echoTable(matrix))}
-${signing.length === 1 ? '' : `\n## Signatures\n\nCPU of a request, and the share of it that RSA-2048 signatures alone take, made in the same round in a process of their own: two for nested\nJOSE, else one.\n\n${aligned(signing)}\n`}
+${signing.length === 1 ? '' : `\n## Signatures\n\nCPU of a request, and the share of it that RSA-2048 signatures alone take, made in the same round in a process of their own: two for nested\nJOSE, else one. The last column is the share that a bare \`node:https\` server takes for one request with these signatures: what is beyond it is the work\nof the vault. [Capacity](../docs/capacity.md) has the parts of it.\n\n${aligned(signing)}\n`}
 ## Memory and start
 
 Resident memory of the service ${settings.settleSeconds} s after the start, and after all requests above.

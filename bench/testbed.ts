@@ -81,12 +81,12 @@ export class Testbed {
     return server;
   }
 
-  /** Starts `node:https` alone, with a certificate of a service. */
-  async startBareEcho(pem: string): Promise<Target> {
+  /** Starts `node:https` alone, with a certificate of a service; with `signs` it signs each body before it responds. */
+  async startBareEcho(pem: string, signs = false): Promise<Target> {
     const child = new Child<EchoOrder, EchoReport>('bare-echo.ts');
     this.#children.push(child as Child<object, object>);
-    const { port } = await child.send({ pem });
-    return this.#targetOf('bare echo', port, NO_SECRETS, child.pid);
+    const { port } = await child.send({ pem, signs });
+    return this.#targetOf(signs ? 'bare signing' : 'bare echo', port, NO_SECRETS, child.pid);
   }
 
   async startServiceEcho(): Promise<Target> {
