@@ -11,7 +11,7 @@ import { ENDPOINTS } from './http/endpoints.ts';
 import { assertUnused, Listeners } from './http/listeners.ts';
 import { describeError, type Log } from './http/log.ts';
 import { mergeMetrics } from './http/merged-metrics.ts';
-import { metricsRoute } from './http/operational-endpoints.ts';
+import { type MetricsText, metricsRoute } from './http/operational-endpoints.ts';
 import { createBucketMemory } from './http/rate-limit.ts';
 import { addPublicRoutes, addRoutes, createBaseServer, type HttpServer, type ServerOptions } from './http/server.ts';
 import {
@@ -247,12 +247,13 @@ async function createConsoleServer(parts: ConsoleParts): Promise<HttpServer> {
   const app = createBaseServer(options);
   const { clock, transactions } = core;
   if (served !== undefined) addRoutes(app, served.routes, { ...options, clock, transactions, ...served });
-  const { registry } = metrics;
-  const all = async (): Promise<string> =>
-    workers === undefined
-      ? registry.metrics()
-      : mergeMetrics(await registry.getMetricsAsJSON(), await workers.collectMetrics()).metrics();
-  const metricsOfService = metricsRoute({ contentType: registry.contentType, metrics: all }, config.metricsAllow);
+  const collect = async (): Promise<MetricsText> => {
+    const registry = await metrics.registry();
+    return workers === undefined
+      ? registry
+      : mergeMetrics(await registry.getMetricsAsJSON(), await workers.collectMetrics());
+  };
+  const metricsOfService = metricsRoute(collect, config.metricsAllow);
   addPublicRoutes(app, [...node.operational, metricsOfService, ...(served?.assets ?? [])], options);
   return app;
 }

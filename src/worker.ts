@@ -93,7 +93,7 @@ async function serve(core: OpenCore): Promise<void> {
     if (order.kind === 'certificate') listeners.setCertificate(toServerOptions(order.tls));
     else if (order.kind === 'time-trusted') trustTime(core, order.time);
     else if (order.kind === 'report-metrics')
-      send({ kind: 'metrics', metrics: await node.metrics.registry.getMetricsAsJSON() });
+      send({ kind: 'metrics', metrics: await (await node.metrics.registry()).getMetricsAsJSON() });
     else await stop();
   };
   if (data.trustedTime !== undefined) trustTime(core, data.trustedTime);

@@ -379,7 +379,7 @@ describe('architecture', () => {
         'console/open.ts',
       ],
       [/^(node:)?https?$/, 'src/http/', 'src/payments/processors/outbound-http.ts'],
-      [/^(pino|prom-client)/, 'src/http/'],
+      [/^prom-client$/, 'src/http/'],
       [/^(node:)?sqlite$/, 'src/storage/sqlite/'],
       [/^commander$/, 'src/cli/', 'console/cli.ts'],
       [/^saxes$/, 'src/proxy/wssec/'],

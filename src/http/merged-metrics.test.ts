@@ -10,7 +10,7 @@ const counted = async (failures: number): Promise<readonly ReportedMetric[]> => 
     metrics.observeRequest('sandbox', 'GET', '/v1/account', 429, 3);
   }
   if (failures > 2) metrics.countFailure('production', 'internal');
-  return (await metrics.registry.getMetricsAsJSON()) as readonly ReportedMetric[];
+  return (await (await metrics.registry()).getMetricsAsJSON()) as readonly ReportedMetric[];
 };
 const linesOf = (text: string, start: string): string[] => text.split('\n').filter((line) => line.startsWith(start));
 
@@ -19,7 +19,7 @@ test('counters, histograms and gauges of threads are added up by labels', async 
     { thread: '1', metrics: await counted(3) },
     { thread: '2', metrics: await counted(4) },
   ];
-  const text = await mergeMetrics(await counted(1), threads).metrics();
+  const text = await (await mergeMetrics(await counted(1), threads)).metrics();
   assert.deepEqual(linesOf(text, 'cardvault_failures_total'), [
     'cardvault_failures_total{listener="sandbox",failure="rate_limited"} 8',
     'cardvault_failures_total{listener="production",failure="internal"} 2',
@@ -34,7 +34,7 @@ test('counters, histograms and gauges of threads are added up by labels', async 
 
 test('metrics of the process are counted once, and delays of the event loop have the name of their thread', async () => {
   const main = await counted(0);
-  const text = await mergeMetrics(main, [{ thread: '1', metrics: await counted(0) }]).metrics();
+  const text = await (await mergeMetrics(main, [{ thread: '1', metrics: await counted(0) }])).metrics();
   assert.equal(linesOf(text, 'cardvault_process_start_time_seconds').length, 1);
   const started = main.find(({ name }) => name === 'cardvault_process_start_time_seconds')?.values[0]?.value;
   assert.deepEqual(linesOf(text, 'cardvault_process_start_time_seconds'), [

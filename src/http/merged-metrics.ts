@@ -1,4 +1,4 @@
-import { type Metric, type MetricObjectWithValues, type MetricValue, Registry } from 'prom-client';
+import type { Metric, MetricObjectWithValues, MetricValue, Registry } from 'prom-client';
 
 /** A metric with its values, as a registry reports it. */
 export type ReportedMetric = MetricObjectWithValues<Value>;
@@ -20,8 +20,11 @@ const BY_THREAD = /^cardvault_nodejs_eventloop_lag_/;
 const MAIN = 'main';
 
 /** Returns the metrics of the process: those of the main thread, with the values of the others added. */
-export function mergeMetrics(main: readonly ReportedMetric[], threads: readonly ThreadMetrics[]): Registry {
-  const merged = new Registry();
+export async function mergeMetrics(
+  main: readonly ReportedMetric[],
+  threads: readonly ThreadMetrics[],
+): Promise<Registry> {
+  const merged = new (await import('prom-client')).Registry();
   for (const metric of main) {
     const { name } = metric;
     const others = OF_PROCESS.test(name)

@@ -18,7 +18,7 @@ test('a gauge whose source fails has no value, and the others are served', async
     countMissingSadKeys: count,
   });
   const samples = async (): Promise<string[]> =>
-    (await metrics.registry.metrics())
+    (await (await metrics.registry()).metrics())
       .split('\n')
       .filter((line) => /^cardvault_(waiting|ready|payments_doubtful|altered|sad_keys)/.test(line));
   const own = (lines: readonly string[]): string[] =>

@@ -62,16 +62,17 @@ function listWarnings(health: Health): Warning[] {
 }
 
 /** All metrics in the text format of Prometheus. */
-interface MetricsText {
+export interface MetricsText {
   readonly contentType: string;
   metrics(): Promise<string>;
 }
 
 /** Prometheus reads here; there is a separate allow-list, because there is no key. */
-export const metricsRoute = (metrics: MetricsText, allowed: readonly string[]): PublicRoute =>
+export const metricsRoute = (collect: () => Promise<MetricsText>, allowed: readonly string[]): PublicRoute =>
   toGetRoute('/metrics', async (request, reply) => {
     if (!isAllowed(allowed, request.ip)) throw new Failure('access_denied');
-    return reply.header('content-type', metrics.contentType).send(await metrics.metrics());
+    const collected = await collect();
+    return reply.header('content-type', collected.contentType).send(await collected.metrics());
   });
 
 const toGetRoute = (path: string, handle: PublicRoute['handle']): PublicRoute => ({
