@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { NON_PAGE_HEADERS } from '../../src/http/browser-headers.ts';
@@ -119,7 +119,7 @@ export function loadAssets(folder: string): Assets | undefined {
 
 const readFolder = (folder: string): Map<string, Asset> =>
   new Map(
-    globSync('*', { cwd: folder })
+    readdirSync(folder)
       .filter((name) => TYPES[extname(name)] !== undefined)
       .map((name) => [name, readAsset(join(folder, name))]),
   );

@@ -24,10 +24,11 @@ const PAGE_HEADERS = {
 };
 
 export function operationalRoutes(endpoints: readonly Endpoint[], health: Health, version: string): PublicRoute[] {
-  const document = buildOpenApi(endpoints, version);
-  const json = Buffer.from(JSON.stringify(document, null, 2));
-  const page = Buffer.from(renderReferencePage(document));
-  const style = Buffer.from(REFERENCE_STYLE);
+  let rendered: Reference | undefined;
+  const reference = (): Reference => {
+    rendered ??= renderReference(endpoints, version);
+    return rendered;
+  };
   const send = (reply: FastifyReply, type: string, body: Buffer): FastifyReply =>
     sendInChunks(reply.headers(PAGE_HEADERS).header('content-type', `${type}; charset=utf-8`), body);
   const sendState = (reply: FastifyReply, status: string, warnings: readonly Warning[] = []): FastifyReply => {
@@ -42,10 +43,18 @@ export function operationalRoutes(endpoints: readonly Endpoint[], health: Health
       if (!ready) reply.code(503).header('retry-after', '2');
       return sendState(reply, ready ? 'ok' : 'unavailable', listWarnings(health));
     }),
-    toGetRoute('/openapi.json', (_request, reply) => send(reply, 'application/json', json)),
-    toGetRoute('/docs', (_request, reply) => send(reply, 'text/html', page)),
-    toGetRoute('/docs/style.css', (_request, reply) => send(reply, 'text/css', style)),
+    toGetRoute('/openapi.json', (_request, reply) => send(reply, 'application/json', reference().json)),
+    toGetRoute('/docs', (_request, reply) => send(reply, 'text/html', reference().page)),
+    toGetRoute('/docs/style.css', (_request, reply) => send(reply, 'text/css', Buffer.from(REFERENCE_STYLE))),
   ];
+}
+
+type Reference = ReturnType<typeof renderReference>;
+
+/** Called for the first reader, because few threads have one. */
+function renderReference(endpoints: readonly Endpoint[], version: string) {
+  const document = buildOpenApi(endpoints, version);
+  return { json: Buffer.from(JSON.stringify(document, null, 2)), page: Buffer.from(renderReferencePage(document)) };
 }
 
 /** Conditions that need an operator while the service continues to run. */
