@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { canonicalise } from '../../../test/receivers/exclusive-c14n.ts';
+import { parseXml } from '../../../test/receivers/xml-tree.ts';
 import { canonicalElement } from './canonical.ts';
 
 const is = (document: string, canonical: string): void => assert.equal(canonicalElement(document), canonical);
@@ -182,6 +184,16 @@ describe('attributes', () => {
   });
 });
 
+describe('names', () => {
+  it('may contain characters that are blanks in JavaScript and not in XML', () => {
+    is('<a\u1680 b\u1680="1"><c\u1680/></a\u1680>', '<a\u1680 b\u1680="1"><c\u1680></c\u1680></a\u1680>');
+  });
+
+  it('end where blanks, a slash or the tag end', () => {
+    is('<a\n><a.b/><a-b\t/><c\rd="/>"\r\n></c\n></a >', '<a><a.b></a.b><a-b></a-b><c d="/>"></c></a>');
+  });
+});
+
 describe('text', () => {
   it('has line feeds for line ends, and keeps carriage returns that were references', () => {
     is('<a>1\r\n2\r3\n4\r\r\n5&#13;\n&#xD;&#10;</a>', '<a>1\n2\n3\n4\n\n5&#xD;\n&#xD;\n</a>');
@@ -254,6 +266,14 @@ describe('generated documents', () => {
     );
   });
 
+  it('have the canonical form that the receiver of the tests computes', () => {
+    fc.assert(
+      fc.property(document, (written) => {
+        assert.equal(canonicalElement(written), canonicalise(parseXml(written)));
+      }),
+    );
+  });
+
   it('have the same canonical form in every context', () => {
     fc.assert(
       fc.property(document, (written) => {
@@ -266,7 +286,24 @@ describe('generated documents', () => {
 
 describe('a text that is not an element', () => {
   it('is rejected without quoting it', () => {
-    for (const text of ['', 'secret', '<secret>', '<secret:a/>', '<a>&secret;</a>']) {
+    for (const text of [
+      '',
+      'secret',
+      '<secret>',
+      '<secret:a/>',
+      '<a secret:b=""/>',
+      '<a>&secret;</a>',
+      '<a b="&secret;"/>',
+      '<a>1 & 2</a>',
+      '<a></secret>',
+      '<a></as>',
+      '<a/>secret',
+      '<a/><b/>',
+      '<a',
+      '<a b=secret/>',
+      '<!-- secret',
+      '<a><![CDATA[secret</a>',
+    ]) {
       assert.throws(() => canonicalElement(text), { message: 'a canonical form was asked for of what is no element' });
     }
   });
