@@ -80,7 +80,7 @@ class Parser {
 
   placeholder(): Placeholder {
     this.#expect('{{');
-    const token = this.#match(TOKEN, explain('placeholderToken', { begin: '{{' }));
+    const token = this.#match(TOKEN, () => explain('placeholderToken', { begin: '{{' }));
     this.#expect(':');
     const source = this.#oneOf(SOURCES);
     let part: ExtractPart | undefined;
@@ -115,10 +115,10 @@ class Parser {
     if (part !== 'expiration') throw this.#error(explain('dateOfExpiration'), filterAt);
     this.#skipBlanks();
     const at = this.at;
-    const expectation = explain('placeholderWord', { words: DATE_FORMATS.join(', ') });
+    const expectation = () => explain('placeholderWord', { words: DATE_FORMATS.join(', ') });
     const format = this.#match(DATE, expectation);
     const known = DATE_FORMATS.find((each) => each === format);
-    if (known === undefined) throw this.#error(expectation, at);
+    if (known === undefined) throw this.#error(expectation(), at);
     return known;
   }
 
@@ -126,18 +126,19 @@ class Parser {
   #oneOf<W extends string>(words: readonly W[], listed: readonly W[] = words): W {
     this.#skipBlanks();
     const at = this.at;
-    const expectation = explain('placeholderWord', { words: listed.join(', ') });
+    const expectation = () => explain('placeholderWord', { words: listed.join(', ') });
     const word = this.#match(WORD, expectation);
     const known = words.find((each) => each === word);
-    if (known === undefined) throw this.#error(expectation, at);
+    if (known === undefined) throw this.#error(expectation(), at);
     return known;
   }
 
-  #match(pattern: RegExp, expectation: Explanation): string {
+  /** `expectation` is for the error, which few payloads cause. */
+  #match(pattern: RegExp, expectation: () => Explanation): string {
     this.#skipBlanks();
     pattern.lastIndex = this.at;
     const [match] = pattern.exec(this.#text) ?? [];
-    if (match === undefined) throw this.#error(expectation, this.at);
+    if (match === undefined) throw this.#error(expectation(), this.at);
     this.at += match.length;
     return match;
   }
