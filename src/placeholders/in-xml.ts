@@ -10,7 +10,9 @@ export function locateInXml(text: string, positionAt: (offset: number) => TextPo
   const located: LocatedPlaceholder[] = [];
   const hasBraces = createFinder(text, '{{');
   const hasReference = createFinder(text, '&#');
+  const last = Math.max(text.lastIndexOf('{{'), text.lastIndexOf('&#'));
   for (const { start, end, write, isLiteral } of findSpans(text)) {
+    if (start > last) break;
     if (!hasBraces(start, end) && (isLiteral || !hasReference(start, end))) continue;
     const raw = text.slice(start, end);
     const decoded = isLiteral || !raw.includes('&') ? undefined : decode(raw);
