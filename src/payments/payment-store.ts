@@ -15,7 +15,7 @@ import {
   write,
 } from '../storage/database.ts';
 import type { Table } from '../storage/table.ts';
-import type { Operation, OperationState, Payment, PaymentSnapshot } from './payment.ts';
+import type { Operation, OperationState, PaymentSnapshot } from './payment.ts';
 import {
   formatOperationRecord,
   formatPaymentRecord,
@@ -93,18 +93,24 @@ const INSERT_OPERATION = `insert into payment_operations (account, environment, 
 const UPDATE_OPERATION = `update payment_operations set state = ?, processor_id = ?, record = ?, revision = revision + 1
   ${OF_TENANT} and id = ? and revision = ?`;
 
-/** The encryption contexts include the columns in clear. */
+/** The encryption contexts include the columns in clear that decide. Not `due_at`: a claim moves it without the record. */
 const paymentContext = (
   { environment, account }: Tenant,
-  payment: Pick<Payment, 'id' | 'processor' | 'status'>,
-): EncryptionContext =>
-  encryptionContext(environment, account, 'payments', payment.id, 'record', payment.processor, payment.status);
+  { id, processor, status, operationInProgress = '', createdAt }: PaymentColumns,
+  { attempts, inDoubtSince }: ReconciliationColumns,
+): EncryptionContext => {
+  const columns = [processor, status, operationInProgress, `${createdAt}`, `${attempts}`, `${inDoubtSince ?? ''}`];
+  return encryptionContext(environment, account, 'payments', id, 'record', ...columns);
+};
 
 const operationContext = (
   { environment, account }: Tenant,
-  { paymentId, id, type, state }: Pick<Operation, 'paymentId' | 'id' | 'type' | 'state'>,
+  { paymentId, id, type, state, createdAt }: OperationColumns,
 ): EncryptionContext =>
-  encryptionContext(environment, account, 'payment-operations', paymentId, id, type, state, 'record');
+  encryptionContext(environment, account, 'payment-operations', paymentId, id, type, state, `${createdAt}`, 'record');
+
+const sealPayment = (seal: Sealer, tenant: Tenant, row: PaymentRow): Uint8Array =>
+  seal(paymentContext(tenant, row.payment, row.reconciliation), formatPaymentRecord(row));
 
 export function insertPayment(
   seal: Sealer,
@@ -114,7 +120,7 @@ export function insertPayment(
 ): Write {
   const { id, processor, status, operationInProgress = null, createdAt } = row.payment;
   const { attempts, dueAt = null, inDoubtSince = null } = row.reconciliation;
-  const record = seal(paymentContext({ account, environment }, row.payment), formatPaymentRecord(row));
+  const record = sealPayment(seal, { account, environment }, row);
   const values = [account, environment, id, processor, status, operationInProgress, record, attempts];
   return write(INSERT_PAYMENT, [...values, notificationDigest ?? null, createdAt, dueAt, inDoubtSince], 1);
 }
@@ -129,7 +135,7 @@ export function updatePayment(
   const { id, status, operationInProgress = null } = row.payment;
   const { attempts, dueAt = null, inDoubtSince = null } = row.reconciliation;
   const { processorId = null } = row.initial.details;
-  const record = seal(paymentContext({ account, environment }, row.payment), formatPaymentRecord(row));
+  const record = sealPayment(seal, { account, environment }, row);
   const values: Value[] = [status, operationInProgress, processorId, record, attempts, dueAt, inDoubtSince];
   return write(UPDATE_PAYMENT, [...values, account, environment, id, revision], 1);
 }
@@ -199,9 +205,10 @@ export async function listOperations(
 
 /** Throws `UnsealError` for a row that was altered in the database. */
 export async function unsealPayment(keyring: Keyring, tenant: Tenant, row: Row): Promise<PaymentRow> {
-  const columns = toPaymentColumns(row);
-  const record = await keyring.unseal(tenant, 'payments', paymentContext(tenant, columns), blob(row, 'record'));
-  return parsePaymentRecord(record.toString('utf8'), columns, toReconciliationColumns(row));
+  const [columns, reconciliation] = [toPaymentColumns(row), toReconciliationColumns(row)];
+  const context = paymentContext(tenant, columns, reconciliation);
+  const record = await keyring.unseal(tenant, 'payments', context, blob(row, 'record'));
+  return parsePaymentRecord(record.toString('utf8'), columns, reconciliation);
 }
 
 async function unsealOperation(keyring: Keyring, tenant: Tenant, row: Row): Promise<Operation> {

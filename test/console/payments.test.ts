@@ -12,7 +12,7 @@ import {
 import { tryPayload } from '../../console/wire/proxy.ts';
 import { deleteCapture, deleteToken, showCapture, showToken } from '../../console/wire/records.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
-import { write } from '../../src/storage/database.ts';
+import { type Value, write } from '../../src/storage/database.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { type Merchant, newMerchant, order, PAYMENTS, REJECTED, TIMES_OUT } from '../interface/payment-requests.ts';
 import { cards, newCaller, tokensIn, VISA } from '../interface/vault-requests.ts';
@@ -131,22 +131,35 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       const own = await newMerchant(service);
       const other = await newAccountUser(service, own.account);
       const id = await own.opened();
-      const change = async (sql: string): Promise<void> => {
-        const writes = [write(`update payments set ${sql} where account = ?account`, [own.account], 1)];
-        assert.ok((await service.core.database.commit({ writes })).committed);
+      const { database } = service.core;
+      const [row = {}] = await database.read('select * from payments where account = ?account', own.account);
+      const change = async (column: string, to: string, ...values: Value[]): Promise<void> => {
+        const sql = `update payments set ${column} = ${to} where account = ?account`;
+        assert.ok((await database.commit({ writes: [write(sql, [...values, own.account], 1)] })).committed);
       };
-      for (const sql of ["status = 'Collected'", 'created_at = 9000000000000000000', "created_at = 'x'"]) {
-        await change(sql);
+      const changes = [
+        ['status', "'Collected'"],
+        ['operation_in_progress', "'x'"],
+        ['attempts', '1'],
+        ['in_doubt_since', '1'],
+        ['created_at', 'created_at + 1'],
+        ['created_at', '9000000000000000000'],
+        ['created_at', "'x'"],
+      ] as const;
+      for (const [column, to] of changes) {
+        await change(column, to);
         const [payment] = successData(await other.call(listPayments, { body: {} })).payments;
         const { type, amount, currency, card, is_altered } = payment;
         assert.deepEqual(
           { type, amount, currency, card, is_altered },
           { type: null, amount: '', currency: '', card: '', is_altered: true },
-          sql,
+          `${column} = ${to}`,
         );
         assertRefused(await other.call(showPayment, { params: { id } }), 'not_possible');
         assertRefused(await other.call(listPayments, { body: { id } }), 'not_possible');
+        await change(column, '?', row[column] ?? null);
       }
+      successData(await other.call(showPayment, { params: { id } }));
     });
 
     test('a record whose revision was changed to a number that is never written cannot be shown', async () => {
