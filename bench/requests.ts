@@ -159,7 +159,11 @@ export const REQUESTS: readonly Request[] = [
     uses: 'authorizations',
     body: operation('authorization_void'),
   },
-  { name: 'look up a payment', method: 'GET', path: '/v1/payments/transactions/{id}', reads: 'payments' },
+  {
+    name: 'look up a payment',
+    ...{ method: 'GET', path: '/v1/payments/transactions/{id}', reads: 'payments' },
+    aims: { cpu: 3 },
+  },
   { ...JOSE, name: 'JOSE, nested', signatures: 2 },
   { ...JOSE, name: 'JOSE, plain', account: 'plain', signatures: 1 },
   { ...WSSEC, name: 'WS-Security, encrypt-sign' },
