@@ -8,12 +8,11 @@ import type { SeededService } from './seeded-service.ts';
 import { shareService } from './shared-service.ts';
 import { headed, seededUsers, stopsIn, visit, visitWithin } from './tour.ts';
 
-/** Pages that `stored-scripts.test.ts` does not show, or not with as many records. */
+/** Pages that `stored-scripts.test.ts` does not show, or not with as many records; among them is one of each kind. */
 const NOT_SHOWN_ELSEWHERE = [
   'overview',
   'payments',
   'payment-doubtful',
-  'keys-production',
   'proxy',
   'workbench',
   'onboarding-new',
@@ -47,7 +46,7 @@ describe('the accessibility of every page', { skip: whyNoChromium() }, () => {
         // The frame around the pages of a user is the same on all of them.
         const part = index === 0 ? 'html' : 'main';
         await headed(page, heading)
-          .then(() => checkLooks(visitor, part))
+          .then(() => checkLooks(visitor, { part }))
           .catch((error: Error) => faults.push(`${name}: ${error.message}`));
       }
       assert.ok(stops.length > 2);

@@ -1,6 +1,6 @@
 import axe, { type AxeResults } from 'axe-core';
 import type { CDPSession } from 'playwright-core';
-import { inScope } from '../scope.ts';
+import { inScope, isLong } from '../scope.ts';
 
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
@@ -17,12 +17,23 @@ const toCheck = (part: string): object =>
  */
 const onlyLongRules = inScope<object>({ usual: { 'avoid-inline-spacing': { enabled: false } }, long: {} });
 
-/**
- * Returns axe-core's findings on the present page, one readable text for each rule. `npm test` checks the part that the
- * selector names; rules about a whole page need `html`.
- */
-export async function accessibilityViolations(session: CDPSession, part: string): Promise<string[]> {
-  const options = { runOnly: TAGS, resultTypes: ['violations'], rules: onlyLongRules, preload: false };
+/** They look at where elements are drawn, and take as long as all other rules together. */
+const rulesAboutDrawing = { 'color-contrast': { enabled: false }, 'target-size': { enabled: false } };
+
+export interface Checked {
+  /** A selector of what `npm test` checks; rules about a whole page need `html`. */
+  readonly part: string;
+  /** Without contrasts and the sizes of targets, in `npm test`: for components that another check has seen. */
+  readonly isSeenElsewhere: boolean;
+}
+
+/** Returns axe-core's findings on the present page, one readable text for each rule. */
+export async function accessibilityViolations(
+  session: CDPSession,
+  { part, isSeenElsewhere }: Checked,
+): Promise<string[]> {
+  const rules = { ...onlyLongRules, ...(isSeenElsewhere && !isLong && rulesAboutDrawing) };
+  const options = { runOnly: TAGS, resultTypes: ['violations'], rules, preload: false };
   const run = `axe.run(${JSON.stringify(toCheck(part))}, ${JSON.stringify(options)})`;
   // Injected as by a debugger: the content security policy of the page blocks foreign scripts.
   if ((await evaluate(session, 'typeof axe')) === 'undefined') await evaluate(session, `(() => { ${axe.source} })()`);

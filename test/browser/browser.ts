@@ -39,11 +39,17 @@ export interface VisitorOptions {
   readonly locale?: string;
   readonly width?: number;
   readonly height?: number;
+  /** Another service that shows the same key, as `https://localhost:PORT`. */
+  readonly origin?: string;
 }
+
+type ContextOptions = VisitorOptions & { readonly origin: string };
 
 export interface AccessibilityOptions {
   /** A selector; the whole page without it. */
   readonly part?: string;
+  /** See `axe.ts`. */
+  readonly isSeenElsewhere?: boolean;
   /** How long a page may take until its findings are gone; milliseconds. */
   readonly withinMs?: number;
 }
@@ -123,12 +129,13 @@ export async function openBrowser(port: number): Promise<TestBrowser> {
   let visitors: OpenVisitor[] = [];
   return {
     origin,
-    newVisitor: async (options = {}) => {
+    newVisitor: async (given = {}) => {
+      const options = { origin, ...given };
       const key = JSON.stringify(options);
       const found = empty.findIndex((each) => each.options === key);
       const [left] = empty.splice(found, found === -1 ? 0 : 1);
-      const context = left?.context ?? (await newContext(browser, origin, options));
-      const visitor = await newVisitor(context, origin, options, left?.keeper);
+      const context = left?.context ?? (await newContext(browser, options));
+      const visitor = await newVisitor(context, options, left?.keeper);
       visitors.push(visitor);
       return visitor;
     },
@@ -158,8 +165,7 @@ function keyDigest(port: number): Promise<string> {
 
 async function newVisitor(
   context: BrowserContext,
-  origin: string,
-  options: VisitorOptions,
+  options: ContextOptions,
   left: Keeper | undefined,
 ): Promise<OpenVisitor> {
   const errors = new BrowserErrors(context);
@@ -183,14 +189,14 @@ async function newVisitor(
       if (left === undefined) await page.goto(EMPTY_PAGE);
       await context.clearCookies();
       await context.clearPermissions();
-      await keeper.session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
+      await keeper.session.send('Storage.clearDataForOrigin', { origin: options.origin, storageTypes: 'all' });
       return { options: JSON.stringify(options), context, keeper };
     },
   };
 }
 
-async function newContext(browser: Browser, origin: string, options: VisitorOptions): Promise<BrowserContext> {
-  const { colorScheme = 'light', locale = 'en-US', width = SIZE.width, height = SIZE.height } = options;
+async function newContext(browser: Browser, options: ContextOptions): Promise<BrowserContext> {
+  const { origin, colorScheme = 'light', locale = 'en-US', width = SIZE.width, height = SIZE.height } = options;
   const context = await browser.newContext({
     baseURL: origin,
     viewport: { width, height },
@@ -207,10 +213,10 @@ async function newContext(browser: Browser, origin: string, options: VisitorOpti
 async function checkAccessibility(
   page: Page,
   session: CDPSession,
-  { part = 'html', withinMs = SETTLES_WITHIN_MS }: AccessibilityOptions = {},
+  { part = 'html', isSeenElsewhere = false, withinMs = SETTLES_WITHIN_MS }: AccessibilityOptions = {},
 ): Promise<void> {
   await untilPasses(async () => {
-    const faults = await accessibilityViolations(session, part);
+    const faults = await accessibilityViolations(session, { part, isSeenElsewhere });
     assert.equal(faults.join('\n\n'), '', `${new URL(page.url()).pathname} is not accessible`);
   }, withinMs);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { inScope } from '../scope.ts';
-import type { Visitor } from './browser.ts';
+import type { AccessibilityOptions, Visitor } from './browser.ts';
 import { settled } from './tour.ts';
 import { untilPasses } from './until-passes.ts';
 
@@ -16,9 +16,11 @@ export interface Appearance {
   readonly size: { readonly width: number; readonly height: number };
 }
 
+const FIRST: Appearance = { colorScheme: 'light', size: SIZES.wide };
+
 /** Each page is checked once in `npm test`, and in every color scheme and width in `npm run test:long`. */
 export const LOOKS = inScope<readonly Appearance[]>({
-  usual: [{ colorScheme: 'light', size: SIZES.wide }],
+  usual: [FIRST],
   long: (['light', 'dark'] as const).flatMap((colorScheme) =>
     Object.values(SIZES).map((size) => ({ colorScheme, size })),
   ),
@@ -26,7 +28,6 @@ export const LOOKS = inScope<readonly Appearance[]>({
 
 /** Throws when a page is wider than the screen. */
 export async function assertNoSideways(page: Page): Promise<void> {
-  await settled(page);
   await untilPasses(async () => {
     const { wide, shown } = await page.evaluate<{ wide: number; shown: number }>(
       '({ wide: document.documentElement.scrollWidth, shown: document.documentElement.clientWidth })',
@@ -35,27 +36,43 @@ export async function assertNoSideways(page: Page): Promise<void> {
   });
 }
 
-/** Throws unless the present page has the outline of every page, and its part is accessible in every look. */
-export async function checkLooks({ page, checkAccessibility }: Visitor, part: string): Promise<void> {
-  await page.setViewportSize(SIZES.wide);
-  await page.emulateMedia({ colorScheme: 'light' });
+/**
+ * Throws unless the present page has the outline of every page, and what the options name is accessible in every look. The
+ * visitor has the first of these looks.
+ */
+export async function checkLooks(visitor: Visitor, options: AccessibilityOptions): Promise<void> {
+  const { page, checkAccessibility } = visitor;
+  await settled(page);
   await assertOutline(page);
-  for (const { colorScheme, size } of LOOKS) {
-    await page.emulateMedia({ colorScheme });
-    await page.setViewportSize(size);
+  for (const look of LOOKS) {
+    await lookAt(page, look);
     await assertNoSideways(page);
-    await checkAccessibility({ part });
+    await checkAccessibility(options);
   }
+  await lookAt(page);
+}
+
+/** The only look is the one that pages have already. */
+export async function lookAt(page: Page, { colorScheme, size } = FIRST): Promise<void> {
+  if (LOOKS.length === 1) return;
+  await page.emulateMedia({ colorScheme });
+  await page.setViewportSize(size);
+  await settled(page);
 }
 
 /** The names that a screen reader uses. */
 async function assertOutline(page: Page): Promise<void> {
-  await settled(page);
   await page.getByRole('navigation', { name: 'Main' }).waitFor({ state: 'attached' });
   await untilPasses(async () => {
-    assert.equal(await page.locator('h1').count(), 1, 'one heading of the first level');
-    assert.equal(await page.getByRole('main').count(), 1, 'one main part');
-    assert.match(await page.title(), / · cardvault$/);
-    assert.equal(await page.locator('table:not(:has(caption))').count(), 0, 'a table without a caption');
+    const { headings, mains, title, tables } = await page.evaluate<
+      Record<'headings' | 'mains' | 'tables', number> & { title: string }
+    >(`{
+      const count = (selector) => document.querySelectorAll(selector).length;
+      ({ headings: count('h1'), mains: count('main'), title: document.title, tables: count('table:not(:has(caption))') });
+    }`);
+    assert.equal(headings, 1, 'one heading of the first level');
+    assert.equal(mains, 1, 'one main part');
+    assert.match(title, / · cardvault$/);
+    assert.equal(tables, 0, 'a table without a caption');
   });
 }

@@ -18,8 +18,20 @@ export const goTo = (page: Page, name: string): Promise<void> => linkTo(page, na
 
 /** With the changes that happened outside of this browser. */
 export async function goToNews(page: Page, name: string): Promise<void> {
-  await page.goto((await linkTo(page, name).getAttribute('href')) ?? '');
+  await page.evaluate(LATER);
+  await goTo(page, name);
+  await page.evaluate(COME_BACK);
 }
+
+/** The user comes back to a window that was in the background for a while: its page loads its data again. */
+export async function comeBack(page: Page): Promise<void> {
+  await page.evaluate(LATER);
+  await page.evaluate(COME_BACK);
+}
+
+/** Data of a page is loaded again when it is older than 15 seconds: the clock of the page goes forward. */
+const LATER = '{ const now = Date.now; Date.now = () => now() + 16_000; }';
+const COME_BACK = "document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))";
 
 /** A line of the checklist. */
 export const stepOf = (page: Page, title: string): Locator =>
@@ -90,7 +102,8 @@ export async function approve(page: Page, { note, decisionNote, isForced }: Appr
   }
   await confirm.click();
   await dialog.waitFor({ state: 'hidden' });
-  await page.getByText('Payments enabled.').waitFor();
+  // The notice of an earlier approval may still be shown.
+  await page.getByText('Payments enabled.').last().waitFor();
 }
 
 /** In a folder with the file that the page gives out beside it, and nothing else. */

@@ -6,10 +6,11 @@ import { MINUTE } from '../../src/kernel/clock.ts';
 import { pathOf } from '../console/console-client.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { luhnPan, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
-import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
+import { luhnPan, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import type { TestBrowser, Visitor } from './browser.ts';
 import { Memory } from './memory.ts';
-import { approve, askFor, goTo, goToNews, makeKey, step, stepOf } from './onboarding-steps.ts';
+import { approve, askFor, comeBack, goTo, goToNews, makeKey, step, stepOf } from './onboarding-steps.ts';
+import { shareService, startEmptyService } from './shared-service.ts';
 import { button, followLink, saveRecoveryCodes, saveSecret, setUpAuthenticatorApp } from './sign-in-steps.ts';
 import { untilPasses } from './until-passes.ts';
 
@@ -25,7 +26,9 @@ const EXPECTED_REFUSAL = /^400: POST .*\/approve$/;
 
 /** One scenario in order: from an empty service to the first call with a real card. */
 describe('from an empty service to live, in the browser', { skip: whyNoChromium() }, () => {
+  const shared = shareService();
   let service: TestService;
+  let origin: string;
   let browser: TestBrowser;
   let operator: Visitor;
   let owner: Visitor;
@@ -34,10 +37,12 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
   let link = '';
 
   before(async () => {
-    service = await startTestService();
-    browser = await openBrowser(service.ports.console);
-    operator = await browser.newVisitor();
-    owner = await browser.newVisitor();
+    const { service: seeded, browser: started } = await shared.open();
+    browser = started;
+    service = await startEmptyService(seeded);
+    origin = `https://localhost:${service.ports.console}`;
+    operator = await browser.newVisitor({ origin });
+    owner = await browser.newVisitor({ origin });
     seen = [operator, owner].map(({ page }) => new Memory(page));
   });
   afterEach(async () => {
@@ -46,7 +51,7 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     for (const { errors } of [operator, owner]) errors.checkRefusals(EXPECTED_REFUSAL);
   });
   after(async () => {
-    await browser?.close();
+    await shared.close();
     await service?.stop();
   });
 
@@ -91,7 +96,7 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     );
     assert.ok(first);
     const { page } = operator;
-    await followLink(page, formatJoinUrl(browser.origin, first), {
+    await followLink(page, formatJoinUrl(origin, first), {
       name: 'Otto',
       email: 'otto@service.example',
       password: PASSWORD,
@@ -167,13 +172,13 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     await askFor(owner.page, 'Sandbox', 'contract 7, to try things out');
     await step(owner.page, 'Request payments', 'Waiting for the operator');
     await approve(operator.page, { note: 'contract 7', decisionNote: 'Have fun.', isForced: false });
-    await owner.page.reload();
+    await comeBack(owner.page);
     await step(owner.page, 'Request payments', 'Done');
     // A request for the sandbox alone is not sufficient to go live.
     await stepOf(owner.page, 'Go live').getByText('Production payments: not requested yet').waitFor();
     await askFor(owner.page, 'Production', 'contract 8, for the shop');
     await approve(operator.page, { note: 'contract 8', decisionNote: 'Welcome to production.', isForced: true });
-    await owner.page.reload();
+    await comeBack(owner.page);
     await step(owner.page, 'Request payments', 'Done');
     await owner.page.getByText('Welcome to production.').waitFor();
     await owner.page.getByText('Enabled with simulator').nth(1).waitFor();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { MINUTE } from '../../src/kernel/clock.ts';
-import { newPerson, type UserClient } from '../console/console-client.ts';
+import { newPerson, signIn as signInElsewhere, type UserClient } from '../console/console-client.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import type { TestService } from '../fixtures/test-service.ts';
 import { onlyLong } from '../scope.ts';
@@ -44,9 +44,9 @@ describe('sessions, in the browser', { skip: whyNoChromium() }, () => {
 
   it('a session that is revoked from the list ends immediately on the other machine', async () => {
     const ana = await newPerson(service, account, 'owner');
-    const { page: lost } = await browser.newVisitor();
+    const { page: lost } = await visitAs(await signInElsewhere(ana), browser);
     await lost.goto('/profile');
-    await signIn(lost, service, ana);
+    await isInside(lost);
     const page = await newSession(ana, '/profile');
     const sessions = page.getByRole('table', { name: 'Sessions' });
     const others = sessions.getByRole('button', { name: /^Revoke the session / });

@@ -1,3 +1,8 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { dropDatabase } from '../fixtures/database.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { openBrowser, type TestBrowser } from './browser.ts';
 import { type SeededService, startSeededService } from './seeded-service.ts';
 
@@ -46,4 +51,17 @@ async function start(): Promise<SharedService> {
   const seeded = await startSeededService();
   const { service } = seeded;
   return { seeded, service, browser: await openBrowser(service.ports.console) };
+}
+
+/** Starts a service without any record, with the key that the shared browser trusts. */
+export async function startEmptyService(shared: TestService): Promise<TestService> {
+  const directory = mkdtempSync(join(tmpdir(), 'cardvault-empty-'));
+  cpSync(join(shared.directory, 'tls'), join(directory, 'tls'), { recursive: true });
+  const service = await startTestService({ directory });
+  const stop = async (): Promise<void> => {
+    await service.stop();
+    rmSync(directory, { recursive: true, force: true });
+    await dropDatabase(directory);
+  };
+  return { ...service, stop };
 }

@@ -9,7 +9,7 @@ import { whyNoChromium } from '../fixtures/chromium.ts';
 import { isLong } from '../scope.ts';
 import { dialogOf, press } from './actions.ts';
 import type { TestBrowser, Visitor } from './browser.ts';
-import { assertNoSideways, LOOKS, SIZES } from './looks.ts';
+import { assertNoSideways, LOOKS, lookAt } from './looks.ts';
 import type { SeededService } from './seeded-service.ts';
 import { shareService } from './shared-service.ts';
 import { moveTo, seededUsers, stopsIn, visit, type Who } from './tour.ts';
@@ -114,12 +114,11 @@ describe('the console in Spanish, in a browser that speaks English', { skip: why
     for (const { name, who, path } of stops) {
       const page = await open(who, path);
       for (const text of await englishOn(page)) faults.push(`${name}: ${text}`);
-      for (const { colorScheme, size } of LOOKS) {
-        await page.emulateMedia({ colorScheme });
-        await page.setViewportSize(size);
+      for (const look of LOOKS) {
+        await lookAt(page, look);
         await assertNoSideways(page).catch((error: Error) => faults.push(`${name}: ${error.message}`));
       }
-      await page.setViewportSize(SIZES.wide);
+      await lookAt(page);
     }
     assert.deepEqual(faults, []);
   });
