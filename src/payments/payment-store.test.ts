@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { isPostgres } from '../../test/fixtures/database.ts';
 import { startTestService, type TestService } from '../../test/fixtures/test-service.ts';
 import { type Merchant, newMerchant } from '../../test/interface/payment-requests.ts';
 import type { Database, Value } from '../storage/database.ts';
@@ -9,7 +10,9 @@ import { listOperations, loadPayment } from './payment-store.ts';
 const BY_INDEX =
   /^SEARCH (?:payments|payment_operations) USING INDEX \w+ \(account=\? AND environment=\? AND \w+=\?\)$/;
 
-describe('the reading of payments', () => {
+const skip = isPostgres && 'PostgreSQL explains plans in another form, and by statistics';
+
+describe('the reading of payments', { skip }, () => {
   let service: TestService;
   let me: Merchant;
   before(async () => {

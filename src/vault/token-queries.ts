@@ -41,8 +41,10 @@ const tokensOf = (entries: string): string =>
   join tokens t on t.account = e.account and t.environment = e.environment and t.created_at = e.created_at
     and t.slot = e.slot
   where t.record is not null order by e.created_at desc, e.slot desc`;
+/** Phrased so that the index of the search is used: in the order of the list, all tokens of the account would be read. */
 const LAST_FOUR = tokensOf(`select account, environment, created_at, slot from tokens
-  where account = ?account and environment = ?environment and search >= ? and search <= ? and ${AFTER_POSITION}`);
+  where account = ?account and environment = ?environment and search >= ? and search <= ?
+  and ${AFTER_POSITION.replaceAll('created_at', '+created_at')}`);
 const BY_TAG = tokensOf(`select account, environment, created_at, slot from token_tags
   where account = ?account and environment = ?environment and tag = ? and ${AFTER_POSITION}`);
 
