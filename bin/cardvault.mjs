@@ -58,16 +58,16 @@ process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'cardvau
 const isThisNode = realpathSync(node) === realpathSync(process.execPath);
 const needsShell = !isScript && mayDumpCore() && existsSync(SHELL);
 const command = [node, ...(isThisNode ? process.execArgv : []), script, ...args];
+const [program, ...options] = needsShell ? [SHELL, '-c', WITHOUT_CORE_DUMPS, ...command] : command;
 
 if (isThisNode && !needsShell) {
   process.argv = [process.execPath, script, ...args];
   nodeModule.enableCompileCache();
   await import(pathToFileURL(script).href);
-} else if (needsShell && process.execve !== undefined) {
-  // The shell and then Node take the place of this process, with its id, its files and its signals.
-  process.execve(SHELL, ['sh', '-c', WITHOUT_CORE_DUMPS, ...command]);
+} else if (process.execve !== undefined) {
+  // The shell, where it is needed, and then Node take the place of this process, with its id, its files and its signals.
+  process.execve(program, [program, ...options]);
 } else {
-  const [program, ...options] = needsShell ? [SHELL, '-c', WITHOUT_CORE_DUMPS, ...command] : command;
   // The channel closes when this process dies in any way, and the child ends with it.
   const child = spawn(program, options, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal));
