@@ -13,7 +13,9 @@ test('the young generation of a start is returned to the system', () => {
   releaseStartMemory(clock.timers);
   // Objects that survive make the young generation grow.
   const kept: object[] = [];
-  while (youngBytes() < 16e6) kept.push({ bytes: [kept.length] });
+  // In a process that other tests share, the young generation may have grown before.
+  do kept.push({ bytes: [kept.length] });
+  while (youngBytes() < 16e6);
   clock.advance(3 * SECOND);
   assert.ok(youngBytes() < 4e6, `${youngBytes()} bytes`);
   assert.ok(kept.length > 0);
