@@ -15,6 +15,7 @@ import { PERMISSIONS } from '../src/accounts/permission.ts';
 /** The computations of the pages of keys, tokens, captures and onboarding. */
 
 const NOW = Date.parse('2026-11-22T10:00:00.000Z');
+const CONTEXT = { now: NOW, timeZone: 'America/Bogota', current: null };
 
 describe('an allow-list that a user enters', () => {
   it('accepts the networks that the service accepts, and no others', () => {
@@ -127,21 +128,21 @@ describe('the form of a key', () => {
   } as const;
 
   it('sends unchanged values as they were', () => {
-    assert.deepEqual(toKeyAttributes(toFormValues(key), NOW, key.expires_at), {
+    assert.deepEqual(toKeyAttributes(toFormValues(key), { ...CONTEXT, current: key.expires_at }), {
       name: 'shop',
       description: '',
       permissions: ['tokens:create'],
       allow_list: [{ cidr: '::1', note: 'here' }],
       expires_at: '2027-01-01T00:00:00.000Z',
     });
-    assert.equal(toKeyAttributes(toFormValues({ ...key, expires_at: null }), NOW, null).expires_at, undefined);
+    assert.equal(toKeyAttributes(toFormValues({ ...key, expires_at: null }), CONTEXT).expires_at, undefined);
   });
 
-  it('counts days from now, and expires at the end of the local day of the user', () => {
+  it('counts days from now, and expires at the end of the day in the time zone of the user', () => {
     const ends = (expiry: 'd30' | 'date', date = '') =>
-      toKeyAttributes({ ...NEW_KEY, expiry, date }, NOW, null).expires_at;
+      toKeyAttributes({ ...NEW_KEY, expiry, date }, CONTEXT).expires_at;
     assert.equal(ends('d30'), '2026-12-22T10:00:00.000Z');
-    assert.equal(ends('date', '2026-12-31'), new Date(2026, 11, 31, 23, 59, 59, 999).toISOString());
+    assert.equal(ends('date', '2026-12-31'), '2027-01-01T04:59:59.999Z');
   });
 
   it('has every permission in one group, and distinct presets', () => {

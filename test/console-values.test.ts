@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { computeScale } from '../console/web/src/pages/overview/series.ts';
 import { countDecimals, parseAmount } from '../console/web/src/pages/payments/amount.ts';
 import { findFaultySetting, toSettings, withChange } from '../console/web/src/parts/setting-changes.ts';
+import { startOfDay } from '../console/web/src/parts/start-of-day.ts';
 
 describe('an amount that a user enters', () => {
   it('is accepted with point or comma, and gets all decimals of the currency', () => {
@@ -48,6 +49,32 @@ describe('the scale of a chart', () => {
     assert.deepEqual(computeScale(3), [0, 1, 2, 3]);
     assert.deepEqual(computeScale(0), [0, 1]);
     for (const most of [1, 2, 7, 9, 10]) assert.ok(computeScale(most).every(Number.isInteger));
+  });
+});
+
+describe('the start of a day', () => {
+  const starts = (day: string, timeZone: string, daysLater?: number) => startOfDay(day, timeZone, daysLater);
+
+  it('is midnight in the time zone, a number of days later', () => {
+    assert.equal(starts('2026-07-01', 'UTC'), '2026-07-01T00:00:00.000Z');
+    assert.equal(starts('2026-07-01', 'America/Bogota'), '2026-07-01T05:00:00.000Z');
+    assert.equal(starts('2026-07-01', 'Asia/Kathmandu'), '2026-06-30T18:15:00.000Z');
+    assert.equal(starts('2026-12-31', 'Pacific/Kiritimati', 1), '2026-12-31T10:00:00.000Z');
+    assert.equal(starts('2026-02-28', 'America/New_York', 1), '2026-03-01T05:00:00.000Z');
+  });
+
+  it('follows daylight saving time, on the days of the change too', () => {
+    assert.equal(starts('2026-03-29', 'Europe/Madrid'), '2026-03-28T23:00:00.000Z');
+    assert.equal(starts('2026-03-29', 'Europe/Madrid', 1), '2026-03-29T22:00:00.000Z');
+    assert.equal(starts('2026-10-25', 'Europe/Madrid', 1), '2026-10-25T23:00:00.000Z');
+    // There the clock changes at midnight: it skips that hour in spring, and shows it twice in autumn.
+    assert.equal(starts('2026-09-06', 'America/Santiago'), '2026-09-06T04:00:00.000Z');
+    assert.equal(starts('2026-04-05', 'America/Santiago'), '2026-04-05T04:00:00.000Z');
+    assert.equal(starts('2026-11-01', 'America/Havana'), '2026-11-01T04:00:00.000Z');
+  });
+
+  it('is undefined without a date', () => {
+    for (const day of ['', 'soon', '2026-13-01']) assert.equal(starts(day, 'UTC'), undefined);
   });
 });
 

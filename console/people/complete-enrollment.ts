@@ -18,6 +18,7 @@ import { deleteSession, deleteSessionsByPerson } from './session-store.ts';
 import { buildSession, type IssuedSession } from './sessions.ts';
 import { newSignInState } from './sign-in-state.ts';
 import { replaceSignInState } from './sign-in-state-store.ts';
+import { BROWSER_TIME_ZONE } from './time-zone.ts';
 
 /** A session signed in for the first time, with its user and the recovery codes, which are shown once. */
 export interface CompletedEnrollment extends IssuedSession {
@@ -87,7 +88,8 @@ async function buildNewPerson(
   to: Authority & { role: Role },
 ): Promise<EnrolledUser> {
   const createdAt = clock();
-  const person: Person = { id: session.person, email, name, language, password, revision: 1, createdAt };
+  const settings = { language, timeZone: BROWSER_TIME_ZONE };
+  const person: Person = { id: session.person, email, name, ...settings, password, revision: 1, createdAt };
   const membership = { ...to, person: person.id, createdAt };
   return {
     person,

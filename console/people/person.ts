@@ -1,6 +1,7 @@
 import { assertDisplayable, assertUnambiguous } from '../../src/kernel/displayable.ts';
 import { invalidField } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
+import { BROWSER_TIME_ZONE, isTimeZone } from './time-zone.ts';
 
 const LANGUAGES = ['en', 'es'] as const;
 
@@ -20,6 +21,8 @@ export interface Person {
   readonly email: string;
   readonly name: string;
   readonly language: Language;
+  /** Name of the IANA database, such as `America/Bogota`, or `BROWSER_TIME_ZONE`. */
+  readonly timeZone: string;
   readonly password: PasswordHash;
   /** Increases with every change, for optimistic locking. */
   readonly revision: number;
@@ -55,6 +58,11 @@ export function parseLanguage(text: string): Language {
   const language = LANGUAGES.find((each) => each === text);
   if (language === undefined) throw invalidField('language', 'choice', { words: LANGUAGES.join(', ') });
   return language;
+}
+
+export function parseTimeZone(text: string): string {
+  if (text !== BROWSER_TIME_ZONE && !isTimeZone(text)) throw invalidField('time_zone', 'timeZone');
+  return text;
 }
 
 function parseLine(text: string, field: string, max: number): string {

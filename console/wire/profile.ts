@@ -39,7 +39,11 @@ export const editProfile = define({
   method: 'POST',
   path: '/api/profile',
   access: 'person',
-  body: object({ name: optional(plainText(LIMITS.nameCharacters, 'Name')), language: optional(language) }),
+  body: object({
+    name: optional(plainText(LIMITS.nameCharacters, 'Name')),
+    language: optional(language),
+    time_zone: optional(plainText(LIMITS.timeZoneCharacters, 'Name of the IANA database, or browser')),
+  }),
   data: session,
 });
 

@@ -36,6 +36,7 @@ export const session = object({
     name: output.text('Name'),
     email: output.text('Email address'),
     language: output.oneOf(LANGUAGES, 'Language of the console'),
+    time_zone: output.text('Name of the IANA database; browser: that of the browser'),
   }),
   is_operator: output.bool('The user is an operator'),
   memberships: output.list(membership, 'Memberships'),

@@ -57,6 +57,8 @@ export const LIMITS = {
   emailCharacters: 254,
   factorLabelCharacters: 64,
   personNameCharacters: 100,
+  /** The longest name of the IANA database has 32. */
+  timeZoneCharacters: 64,
   /** Name of the operator who runs a command, given by a setting. */
   operatorNameCharacters: 100,
   /** Browser name that a session shows; the rest is cut off. */

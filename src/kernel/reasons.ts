@@ -140,6 +140,7 @@ export const REASONS = {
   noCard: 'expected no card number',
   plainLetters: 'expected letters in their plain form',
   oneScript: 'expected letters of one script',
+  timeZone: 'expected a time zone of the IANA database, as America/Bogota, or browser',
   role: 'Choose a role of this account.',
   samePassword: 'This is the current password. Choose a different one.',
   signInAltered: 'The sign-in record was altered in the database. Reset the sign-in.',

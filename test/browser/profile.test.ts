@@ -72,6 +72,31 @@ describe('a profile, in the browser', { skip: whyNoChromium() }, () => {
     assert.equal(await rows.getByRole('button', { name: /^Rename/ }).count(), 1, 'the app needs no name');
   });
 
+  it('times are shown in the time zone of the profile, with its name', async () => {
+    const since = page.getByRole('table', { name: 'Sessions' }).locator('time').first();
+    const at = (await since.getAttribute('datetime')) ?? '';
+    const shown = (timeZone: string) => {
+      const when = { day: 'numeric', month: 'short', hour: 'numeric', minute: '2-digit', timeZone } as const;
+      return new Intl.DateTimeFormat('en-US', when).format(new Date(at));
+    };
+    await since.getByText(shown('UTC')).waitFor();
+    const zone = page.getByLabel('Time zone');
+    assert.equal(await zone.locator('option:checked').textContent(), 'As in this browser (UTC)');
+    await zone.selectOption('Asia/Tehran');
+    await button(page, 'Save changes').click();
+    await since.getByText(shown('Asia/Tehran')).waitFor();
+    await visitWithin(page, `/a/${account}/audit`);
+    await page.getByText('Times in Asia/Tehran.').waitFor();
+    // The order of records within a minute matters.
+    await page
+      .getByRole('row')
+      .locator('time')
+      .first()
+      .getByText(/:\d\d:\d\d/)
+      .waitFor();
+    await toProfile();
+  });
+
   it('another app replaces the previous one', async () => {
     await button(page, 'Replace app').click();
     const secret =

@@ -55,6 +55,22 @@ describe('a profile', () => {
     const wrong = await ana.call(editProfile, { body: { language: 'klingon' } });
     assert.deepEqual([wrong.status, wrong.json.field, wrong.text.includes('klingon')], [400, 'language', false]);
   });
+
+  test('has a time zone: that of the browser at first, then one of the IANA database', async () => {
+    const zone = async () => (await ana.call(showSession)).json.session.person.time_zone;
+    assert.equal(await zone(), 'browser');
+    for (const name of ['America/Argentina/Buenos_Aires', 'UTC', 'browser', 'America/Bogota']) {
+      const edited = await ana.call(editProfile, { body: { time_zone: name } });
+      assert.deepEqual([edited.json.person.time_zone, await zone()], [name, name], edited.text);
+    }
+    for (const name of ['Mars/Olympus', '+05:00', 'x'.repeat(65), 'America/Bogota ', '../etc']) {
+      const refused = await ana.call(editProfile, { body: { time_zone: name } });
+      assert.deepEqual([refused.status, refused.json.field], [400, 'time_zone'], name);
+      assert.ok(!refused.text.includes(name));
+    }
+    assert.equal(await zone(), 'America/Bogota');
+    assert.equal((await ana.call(editProfile, { body: { name: 'Ana' } })).json.person.time_zone, 'America/Bogota');
+  });
 });
 
 describe('a password', () => {

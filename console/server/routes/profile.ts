@@ -34,8 +34,12 @@ export const profileRoutes: readonly Route[] = [
   }),
 
   route(editProfile, async (call) => {
-    const { name, language } = call.body;
-    const changes = { ...(name !== undefined && { name }), ...(language !== undefined && { language }) };
+    const { name, language, time_zone: timeZone } = call.body;
+    const changes = {
+      ...(name !== undefined && { name }),
+      ...(language !== undefined && { language }),
+      ...(timeZone !== undefined && { timeZone }),
+    };
     return toView(call, await call.services.people.people.edit(call.transaction, call.session, changes));
   }),
 

@@ -157,7 +157,13 @@ export async function toSessionView(
   };
 }
 
-const toPersonView = ({ id, name, email, language }: Profile) => ({ id, name, email, language });
+const toPersonView = ({ id, name, email, language, timeZone }: Profile) => ({
+  id,
+  name,
+  email,
+  language,
+  time_zone: timeZone,
+});
 
 async function listMembershipViews({ accounts, database }: ConsoleServices, memberships: readonly Membership[]) {
   const views = memberships.map(async ({ account: id, role }) => {

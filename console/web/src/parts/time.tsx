@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { resolveLocale } from './locale.ts';
 import classes from './time.module.css';
+import { useTimeZone } from './time-zone.tsx';
 
 interface TimeProps {
   /** ISO 8601 text of the service. */
@@ -11,13 +12,16 @@ interface TimeProps {
   readonly isRelative?: boolean;
   /** Shows the day only. */
   readonly isDay?: boolean;
+  /** Shows seconds, where the order of events matters. */
+  readonly hasSeconds?: boolean;
   /** Shown instead of null. */
   readonly none?: ReactNode;
 }
 
 /** Shows a time in the user's language and time zone, with the exact time as its title. */
-export function Time({ value, isRelative = false, isDay = false, none = '–' }: TimeProps) {
+export function Time({ value, isRelative = false, isDay = false, hasSeconds = false, none = '–' }: TimeProps) {
   const { i18n } = useTranslation();
+  const formatTime = useFormatTime();
   if (value === null)
     return (
       <Text span inherit c="dimmed">
@@ -26,21 +30,39 @@ export function Time({ value, isRelative = false, isDay = false, none = '–' }:
     );
   return (
     <time dateTime={value} title={value} className={classes['time']}>
-      <span className={classes['words']}>{formatTime(value, i18n.language, isDay)}</span>{' '}
+      <span className={classes['words']}>{formatTime(value, isDay ? 'day' : hasSeconds ? 'second' : 'minute')}</span>{' '}
       {isRelative && <Relative value={value} language={i18n.language} />}
     </time>
   );
 }
 
+type Precision = 'day' | 'minute' | 'second';
+
+/** Returns the format of times in the user's language and time zone. */
+export function useFormatTime(): (value: string, precision?: Precision) => string {
+  const { i18n } = useTranslation();
+  const timeZone = useTimeZone();
+  return (value, precision = 'minute') => formatTime(value, { language: i18n.language, timeZone, precision });
+}
+
+interface TimeFormat {
+  readonly language: string;
+  readonly timeZone: string;
+  readonly precision: Precision;
+}
+
 /** Formats a time; the current year is omitted unless only the day is shown. */
-export function formatTime(value: string, language: string, isDay = false): string {
+function formatTime(value: string, { language, timeZone, precision }: TimeFormat): string {
   const time = new Date(value);
-  const isThisYear = time.getFullYear() === new Date().getFullYear();
+  const year = new Intl.DateTimeFormat('en', { timeZone, year: 'numeric' });
+  const isThisYear = year.format(time) === year.format(new Date());
   return new Intl.DateTimeFormat(resolveLocale(language), {
+    timeZone,
     day: 'numeric',
     month: 'short',
-    ...((isDay || !isThisYear) && { year: 'numeric' }),
-    ...(!isDay && { hour: 'numeric', minute: '2-digit' }),
+    ...((precision === 'day' || !isThisYear) && { year: 'numeric' }),
+    ...(precision !== 'day' && { hour: 'numeric', minute: '2-digit' }),
+    ...(precision === 'second' && { second: '2-digit' }),
   }).format(time);
 }
 

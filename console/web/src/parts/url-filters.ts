@@ -52,10 +52,3 @@ export const trimFilters = <F extends Readonly<Record<string, string>>>(filters:
 /** Removes empty filters for a call. */
 export const omitEmpty = (filters: Readonly<Record<string, string | undefined>>): Record<string, string> =>
   Object.fromEntries(Object.entries(filters).filter((each): each is [string, string] => Boolean(each[1])));
-
-/** Returns the start of a day (`2026-07-01`, as in date fields) in the user's time zone, `daysLater` days after it. */
-export function startOfDay(day: string, daysLater = 0): string | undefined {
-  const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
-  const time = new Date(year, month - 1, date + daysLater);
-  return day === '' || Number.isNaN(time.getTime()) ? undefined : time.toISOString();
-}

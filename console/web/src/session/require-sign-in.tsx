@@ -1,6 +1,7 @@
 import { Center, Loader } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { Navigate, Outlet, useLocation } from 'react-router';
+import { resolveTimeZone, TimeZoneContext } from '../parts/time-zone.tsx';
 import { Unreachable } from '../parts/unreachable.tsx';
 import { IdleWarning } from './idle-warning.tsx';
 import { useSessionControls } from './session.tsx';
@@ -16,11 +17,11 @@ export function RequireSignIn() {
     return <Navigate to="/sign-in" replace state={{ back }} />;
   }
   return (
-    <>
+    <TimeZoneContext value={resolveTimeZone(visit.session.person.time_zone)}>
       <UserLanguage />
       <IdleWarning />
       <Outlet />
-    </>
+    </TimeZoneContext>
   );
 }
 

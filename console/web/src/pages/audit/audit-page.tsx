@@ -3,6 +3,7 @@ import { exportAudit, listAudit, verifyAudit } from '../../../../wire/audit.ts';
 import { buildPath } from '../../api/call.ts';
 import { useChange } from '../../api/hooks.ts';
 import { useReadPages } from '../../api/pages.ts';
+import { useTimeZone } from '../../parts/time-zone.tsx';
 import { useMembership } from '../../session/tenant.ts';
 import { AuditLog } from './audit-log.tsx';
 import { toAuditQuery, useAuditFilters } from './filters.ts';
@@ -12,7 +13,10 @@ export function AuditPage() {
   const { account } = useMembership();
   const filters = useAuditFilters();
   const params = { account };
-  const list = useReadPages(listAudit, { params, body: toAuditQuery({ ...filters.values, account: '' }) });
+  const list = useReadPages(listAudit, {
+    params,
+    body: toAuditQuery({ ...filters.values, account: '' }, useTimeZone()),
+  });
   const verify = useChange(verifyAudit);
   return (
     <AuditLog

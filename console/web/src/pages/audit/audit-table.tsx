@@ -111,7 +111,7 @@ function Opener({ record, action, isOpen, onClick }: OpenerProps) {
       >
         <Chevron size={16} aria-hidden />
       </UnstyledButton>
-      <Time value={record.at} />
+      <Time value={record.at} hasSeconds />
     </Group>
   );
 }

@@ -1,6 +1,7 @@
 import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { listServiceAudit } from '../../../../wire/audit.ts';
-import { omitEmpty, startOfDay, useFilters } from '../../parts/url-filters.ts';
+import { startOfDay } from '../../parts/start-of-day.ts';
+import { omitEmpty, useFilters } from '../../parts/url-filters.ts';
 
 /** Filters of audit records. Dates are days, not times. */
 const CODE_FILTERS = ['action', 'environment', 'from', 'to', 'account'] as const;
@@ -10,6 +11,6 @@ type AuditQuery = ValueOf<NonNullable<typeof listServiceAudit.body>>;
 
 export const useAuditFilters = () => useFilters(CODE_FILTERS, TEXT_FILTERS);
 
-export const toAuditQuery = ({ from, to, ...same }: AuditFilters): AuditQuery =>
+export const toAuditQuery = ({ from, to, ...same }: AuditFilters, timeZone: string): AuditQuery =>
   // The last day is included.
-  omitEmpty({ ...same, from: startOfDay(from), to: startOfDay(to, 1) }) as AuditQuery;
+  omitEmpty({ ...same, from: startOfDay(from, timeZone), to: startOfDay(to, timeZone, 1) }) as AuditQuery;

@@ -1,10 +1,11 @@
 import { useTranslation } from 'react-i18next';
-import { formatTime } from '../../parts/time.tsx';
+import { useFormatTime } from '../../parts/time.tsx';
 import type { InvitationView } from './enrollment.ts';
 
 /** Returns the texts of an invitation. */
 export function useInvitationText(invitation: InvitationView) {
-  const { t, i18n } = useTranslation('join');
+  const { t } = useTranslation('join');
+  const formatTime = useFormatTime();
   const account = invitation.account_name ?? t('operators');
   const isReset = invitation.kind === 'reset';
   const lines = [
@@ -16,6 +17,6 @@ export function useInvitationText(invitation: InvitationView) {
     isReset,
     title: isReset ? t('resetTitle') : t('title', { account }),
     recipient: lines.join(', '),
-    endsAt: t('endsAt', { time: formatTime(invitation.expires_at, i18n.language) }),
+    endsAt: t('endsAt', { time: formatTime(invitation.expires_at) }),
   };
 }

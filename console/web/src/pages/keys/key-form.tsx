@@ -10,6 +10,7 @@ import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { useFieldErrors } from '../../parts/field-errors.ts';
 import { useFocusFirstError } from '../../parts/focus-first-error.ts';
 import { FormButtons } from '../../parts/form-dialog.tsx';
+import { useTimeZone } from '../../parts/time-zone.tsx';
 import { hasWideNetwork, mergeEntries, parseList } from './allow-list.ts';
 import { AllowListEditor } from './allow-list-editor.tsx';
 import type { KeyForm } from './key-form-state.ts';
@@ -46,6 +47,7 @@ const hasWideNetworks = ({ allow_list, pasted }: KeyValues): boolean =>
 function useKeyForm(initial: KeyValues, environment: Environment): KeyForm {
   const { t } = useTranslation('keys');
   const invalidLines = useInvalidLines();
+  const timeZone = useTimeZone();
   const tooLong = (text: string, max: number): string | null =>
     [...text].length > max ? t('form.fault.long', { max }) : null;
   return useForm<KeyValues>({
@@ -54,7 +56,8 @@ function useKeyForm(initial: KeyValues, environment: Environment): KeyForm {
       name: (name) => (name.trim() === '' ? t('form.fault.name') : tooLong(name, LIMITS.apiKeyNameCharacters)),
       description: (text) => tooLong(text, LIMITS.apiKeyDescriptionCharacters),
       permissions: (chosen) => (chosen.length === 0 ? t('form.fault.permissions') : null),
-      date: (date, { expiry }) => (expiry === 'date' && !(endOfDay(date) > Date.now()) ? t('form.fault.date') : null),
+      date: (date, { expiry }) =>
+        expiry === 'date' && !(endOfDay(date, timeZone) > Date.now()) ? t('form.fault.date') : null,
       pasted: invalidLines,
       isWideIntended: (isMeant, values) =>
         environment === 'production' && hasWideNetworks(values) && !isMeant ? t('form.fault.wide') : null,
@@ -75,6 +78,7 @@ export function KeyFields(props: KeyFormProps) {
   const { t } = useTranslation('keys');
   const { t: tParts } = useTranslation('parts');
   const needsApproval = useDualControl();
+  const timeZone = useTimeZone();
   const form = useKeyForm(initial, environment);
   const { rest, onError, clear } = useFieldErrors(form, { expires_at: 'expiry' });
   const { form: element, onSubmitted } = useFocusFirstError(isBusy);
@@ -84,7 +88,10 @@ export function KeyFields(props: KeyFormProps) {
     // A pasted list is saved even if the user did not press its button.
     const merged = { allow_list: mergeEntries(values.allow_list, parseList(values.pasted).rows), pasted: '' };
     form.setValues(merged);
-    props.onSubmit(toKeyAttributes({ ...values, ...merged }, Date.now(), expiresAt), onError);
+    props.onSubmit(
+      toKeyAttributes({ ...values, ...merged }, { now: Date.now(), timeZone, current: expiresAt }),
+      onError,
+    );
   });
   return (
     <form

@@ -1,6 +1,7 @@
 import type { Permission } from '../../../../../src/accounts/permission.ts';
 import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { createKey, listKeys, showKey } from '../../../../wire/keys.ts';
+import { startOfDay } from '../../parts/start-of-day.ts';
 import { type AllowListEntry, isSameNetwork } from './allow-list.ts';
 import { isNetwork } from './network.ts';
 
@@ -51,25 +52,33 @@ export const toFormValues = (key: Key): KeyValues => ({
 const DAY = 86_400_000;
 const DAYS: Partial<Record<Expiry, number>> = { d30: 30, d90: 90, d365: 365 };
 
-/** Returns the end of the day in the user's time zone, in milliseconds. */
-export const endOfDay = (date: string): number => new Date(`${date}T23:59:59.999`).getTime();
+/** Returns the end of the day in the time zone, in milliseconds; not a number without a date. */
+export const endOfDay = (date: string, timeZone: string): number => Date.parse(startOfDay(date, timeZone, 1) ?? '') - 1;
 
-function toExpiry({ expiry, date }: KeyValues, now: number, current: string | null): string | undefined {
+/** The state beside the form that the expiry depends on. */
+interface ExpiryContext {
+  readonly now: number;
+  readonly timeZone: string;
+  /** Current expiry of the key. */
+  readonly current: string | null;
+}
+
+function toExpiry({ expiry, date }: KeyValues, { now, timeZone, current }: ExpiryContext): string | undefined {
   if (expiry === 'kept') return current ?? undefined;
-  if (expiry === 'date') return new Date(endOfDay(date)).toISOString();
+  if (expiry === 'date') return new Date(endOfDay(date, timeZone)).toISOString();
   const days = DAYS[expiry];
   return days === undefined ? undefined : new Date(now + days * DAY).toISOString();
 }
 
-/** Converts form values for the service. `current`: the current expiry. */
-export const toKeyAttributes = (values: KeyValues, now: number, current: string | null): KeyAttributes => ({
+/** Converts form values for the service. */
+export const toKeyAttributes = (values: KeyValues, context: ExpiryContext): KeyAttributes => ({
   name: values.name.trim(),
   description: values.description.trim(),
   permissions: values.permissions,
   allow_list: values.allow_list
     .filter(({ cidr }) => cidr.trim() !== '')
     .map(({ cidr, note }) => ({ cidr: cidr.trim(), note: note.trim() })),
-  expires_at: toExpiry(values, now, current),
+  expires_at: toExpiry(values, context),
 });
 
 type AddressFault = 'address' | 'twice';

@@ -5,6 +5,7 @@ import { listAccounts } from '../../../../wire/operator.ts';
 import { buildPath } from '../../api/call.ts';
 import { useChange, useRead } from '../../api/hooks.ts';
 import { useReadPages } from '../../api/pages.ts';
+import { useTimeZone } from '../../parts/time-zone.tsx';
 import { AuditLog } from '../audit/audit-log.tsx';
 import { toAuditQuery, useAuditFilters } from '../audit/filters.ts';
 
@@ -12,7 +13,7 @@ export function OperatorAuditPage() {
   const { t } = useTranslation('audit');
   const filters = useAuditFilters();
   const { values, apply } = filters;
-  const list = useReadPages(listServiceAudit, { body: toAuditQuery(values) });
+  const list = useReadPages(listServiceAudit, { body: toAuditQuery(values, useTimeZone()) });
   const verify = useChange(verifyServiceAudit);
   const accounts = useRead(listAccounts);
   const { account } = values;

@@ -2,7 +2,7 @@ import { Group, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { formatNumber } from '../../parts/number.ts';
 import { StatusBadge } from '../../parts/status-badge.tsx';
-import { formatTime } from '../../parts/time.tsx';
+import { useFormatTime } from '../../parts/time.tsx';
 import classes from './checks.module.css';
 import type { Health } from './health.ts';
 
@@ -39,13 +39,14 @@ export function Checks({ checks }: { readonly checks: Health['checks'] }) {
 function useCheckText(): (check: Check) => { readonly title: string; readonly result: string } {
   const { t, i18n } = useTranslation('health');
   const { language } = i18n;
+  const formatTime = useFormatTime();
   return ({ finding, count, limit, expires_at }) => {
     const [about = ''] = finding.split('-');
     const values = {
       count,
       number: formatNumber(count, language),
       limit: formatNumber(limit, language),
-      when: expires_at === null ? '' : formatTime(expires_at, language, true),
+      when: expires_at === null ? '' : formatTime(expires_at, 'day'),
     };
     return { title: t(`about.${about as 'database'}`), result: t(`findings.${finding as 'database-works'}`, values) };
   };

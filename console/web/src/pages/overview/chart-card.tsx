@@ -2,7 +2,7 @@ import { ActionIcon, ColorSwatch, Group, Paper, Skeleton, Table, Text, Title, To
 import { ChartColumn, Table2 } from 'lucide-react';
 import { type ReactNode, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { localTimeZone } from '../../parts/time-zone.tsx';
+import { useTimeZone } from '../../parts/time-zone.tsx';
 import { useNumberFormats } from './number-formats.ts';
 import classes from './overview.module.css';
 import { type ChartPoint, isEmptySeries, type SeriesName } from './series.ts';
@@ -93,6 +93,7 @@ type FiguresTableProps = Pick<ChartCardProps, 'series' | 'points' | 'isHourly' |
 function FiguresTable({ series, points, isHourly, textOf, labelledBy }: FiguresTableProps) {
   const { t } = useTranslation('overview');
   const { moment } = useNumberFormats();
+  const zone = useTimeZone();
   return (
     // The element scrolls, so the keyboard has to reach it.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the region scrolls
@@ -100,7 +101,7 @@ function FiguresTable({ series, points, isHourly, textOf, labelledBy }: FiguresT
       <Table aria-labelledby={labelledBy}>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th scope="col">{isHourly ? t('charts.hour', { zone: localTimeZone() }) : t('charts.day')}</Table.Th>
+            <Table.Th scope="col">{isHourly ? t('charts.hour', { zone }) : t('charts.day')}</Table.Th>
             {series.map(({ name, label }) => (
               <Table.Th key={name} scope="col" ta="end">
                 {label}

@@ -2,6 +2,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { LIMITS } from '../../../../../src/kernel/limits.ts';
 import { resolveLocale } from '../../parts/locale.ts';
+import { useTimeZone } from '../../parts/time-zone.tsx';
 
 interface NumberFormats {
   readonly whole: (value: number) => string;
@@ -17,7 +18,7 @@ interface NumberFormats {
   readonly milliseconds: (value: number | null) => string;
   /** Duration for the scale of a chart, which may exceed the longest counted time. */
   readonly duration: (value: number) => string;
-  /** Start of an hour in the local time zone, or of a day in UTC, as the service counts. */
+  /** Start of an hour in the user's time zone, or of a day in UTC, as the service counts. */
   readonly moment: (at: string, isHour: boolean) => string;
   readonly shortMoment: (at: string, isHour: boolean) => string;
 }
@@ -25,7 +26,7 @@ interface NumberFormats {
 const MAX_MS = LIMITS.maxMeasuredMs;
 const DAY: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short', timeZone: 'UTC' };
 
-function buildNumberFormats(language: string): NumberFormats {
+function buildNumberFormats(language: string, timeZone: string): NumberFormats {
   const whole = new Intl.NumberFormat(language);
   const short = new Intl.NumberFormat(language, { notation: 'compact', maximumFractionDigits: 1 });
   const share = new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 1 });
@@ -36,10 +37,11 @@ function buildNumberFormats(language: string): NumberFormats {
   const duration = (value: number): string => (value < 1000 ? millisecond.format(value) : second.format(value / 1000));
   const when = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(language, options);
   const isTwelveHour = when({ hour: 'numeric' }).resolvedOptions().hour12 === true;
-  const hour = when({ hour: isTwelveHour ? 'numeric' : '2-digit', minute: '2-digit', day: 'numeric', month: 'short' });
+  const clock = { hour: isTwelveHour ? 'numeric' : '2-digit', minute: '2-digit', timeZone } as const;
+  const hour = when({ ...clock, day: 'numeric', month: 'short' });
   const day = when({ ...DAY, weekday: 'short' });
   const dayOfYear = when({ ...DAY, weekday: 'short', year: 'numeric' });
-  const shortHour = when(isTwelveHour ? { hour: 'numeric' } : { hour: '2-digit', minute: '2-digit' });
+  const shortHour = when(isTwelveHour ? { hour: 'numeric', timeZone } : clock);
   const shortDay = when(DAY);
   return {
     whole: (value) => whole.format(value),
@@ -58,8 +60,9 @@ function buildNumberFormats(language: string): NumberFormats {
   };
 }
 
-/** Returns number and time formats for the user's language. */
+/** Returns number and time formats for the user's language and time zone. */
 export function useNumberFormats(): NumberFormats {
   const { i18n } = useTranslation();
-  return useMemo(() => buildNumberFormats(resolveLocale(i18n.language)), [i18n.language]);
+  const timeZone = useTimeZone();
+  return useMemo(() => buildNumberFormats(resolveLocale(i18n.language), timeZone), [i18n.language, timeZone]);
 }

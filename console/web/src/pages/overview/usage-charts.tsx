@@ -2,7 +2,7 @@ import '@mantine/charts/styles.css';
 import { BarChart, LineChart } from '@mantine/charts';
 import { Group, SimpleGrid, Text, Title, useComputedColorScheme } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { localTimeZone } from '../../parts/time-zone.tsx';
+import { useTimeZone } from '../../parts/time-zone.tsx';
 import { ChartCard, ChartSkeleton, type DrawnSeries } from './chart-card.tsx';
 import { useNumberFormats } from './number-formats.ts';
 import classes from './overview.module.css';
@@ -38,11 +38,15 @@ function useSeries(names: readonly SeriesName[]): readonly DrawnSeries[] {
 type Layout = 'stacked' | 'besides' | 'line';
 
 const HOURS_BETWEEN_TICKS = 4;
-const isRoundHour = (at: string): boolean => new Date(at).getHours() % HOURS_BETWEEN_TICKS === 0;
+function isRoundHour(at: string, timeZone: string): boolean {
+  const hour = new Intl.DateTimeFormat('en', { timeZone, hour: 'numeric', hourCycle: 'h23' }).format(new Date(at));
+  return Number(hour) % HOURS_BETWEEN_TICKS === 0;
+}
 
 /** Returns the properties that all charts share. */
 function useFrame(series: readonly DrawnSeries[], points: readonly ChartPoint[], isHourly: boolean, layout: Layout) {
   const { shortMoment, moment } = useNumberFormats();
+  const timeZone = useTimeZone();
   const most = points.map((point) => {
     const values = series.map(({ name }) => point[name] ?? 0);
     return layout === 'stacked' ? values.reduce((sum, value) => sum + value, 0) : Math.max(...values);
@@ -58,7 +62,7 @@ function useFrame(series: readonly DrawnSeries[], points: readonly ChartPoint[],
       minTickGap: 16,
       // Ticks keep equal distances, however many fit.
       interval: 'equidistantPreserveStart',
-      ...(isHourly && { ticks: points.map(({ at }) => at).filter(isRoundHour) }),
+      ...(isHourly && { ticks: points.map(({ at }) => at).filter((at) => isRoundHour(at, timeZone)) }),
     },
     tooltipProps: { labelFormatter: (at: unknown) => (typeof at === 'string' ? moment(at, isHourly) : '') },
     yAxisProps: { width: layout === 'line' ? 64 : 48, ticks: [...ticks], domain: [0, ticks.at(-1) ?? 0] },
@@ -131,6 +135,7 @@ const CHARTS = [
 export function UsageCharts(props: { readonly overview: Overview | undefined; readonly isHourly: boolean }) {
   const { overview, isHourly } = props;
   const { t } = useTranslation('overview');
+  const zone = useTimeZone();
   return (
     <section aria-labelledby="charts">
       <Group justify="space-between" align="baseline" gap="xs" mb="sm">
@@ -138,7 +143,7 @@ export function UsageCharts(props: { readonly overview: Overview | undefined; re
           {t('charts.title')}
         </Title>
         <Text size="xs" c="dimmed">
-          {isHourly ? t('charts.hoursIn', { zone: localTimeZone() }) : t('charts.daysUtc')}
+          {isHourly ? t('charts.hoursIn', { zone }) : t('charts.daysUtc')}
         </Text>
       </Group>
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">

@@ -58,7 +58,7 @@ function HistoryEntry({ operation, previous, currency }: HistoryEntryProps) {
           </Text>
         </Group>
         <div className={classes['when']}>
-          <Time value={created_at} isRelative />
+          <Time value={created_at} isRelative hasSeconds />
           {status_after !== null && status_after !== previous?.status_after && isStatus(status_after) && (
             <span>
               {t('operation.statusAfter')}: {statusText(status_after)}

@@ -1,6 +1,7 @@
 import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { listPayments } from '../../../../wire/payments.ts';
-import { omitEmpty, startOfDay, useFilters } from '../../parts/url-filters.ts';
+import { startOfDay } from '../../parts/start-of-day.ts';
+import { omitEmpty, useFilters } from '../../parts/url-filters.ts';
 
 /** Filters of payments. Dates are days, not times. */
 const CODE_FILTERS = ['status', 'type', 'from', 'to', 'currency', 'in_doubt'] as const;
@@ -25,12 +26,12 @@ export function findFaults({ last_four, currency, amount }: Filters): Partial<Re
   };
 }
 
-export const toPaymentQuery = ({ from, to, amount, currency, ...same }: Filters): PaymentQuery =>
+export const toPaymentQuery = ({ from, to, amount, currency, ...same }: Filters, timeZone: string): PaymentQuery =>
   omitEmpty({
     ...same,
     amount: amount.replace(',', '.'),
     currency: currency.toUpperCase(),
-    from: startOfDay(from),
+    from: startOfDay(from, timeZone),
     // The last day is included.
-    to: startOfDay(to, 1),
+    to: startOfDay(to, timeZone, 1),
   }) as PaymentQuery;

@@ -11,6 +11,7 @@ import { PageHeader } from '../../parts/page-header.tsx';
 import { SearchDepth } from '../../parts/search-depth.tsx';
 import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
+import { useTimeZone } from '../../parts/time-zone.tsx';
 import { TruncatedCard } from '../../parts/truncated-card.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { toPaymentQuery, usePaymentFilters } from './filters.ts';
@@ -25,7 +26,7 @@ export function PaymentsPage() {
   const filters = usePaymentFilters();
   const { pages, error, retry, next } = useReadPages(listPayments, {
     params: { account, environment },
-    body: toPaymentQuery(filters.values),
+    body: toPaymentQuery(filters.values, useTimeZone()),
   });
   return (
     <>

@@ -2,6 +2,7 @@ import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { BROWSER_TIME_ZONE } from '../../../../people/time-zone.ts';
 import { editProfile } from '../../../../wire/profile.ts';
 import { LANGUAGES } from '../../../../wire/session.ts';
 import { useChange } from '../../api/hooks.ts';
@@ -9,6 +10,7 @@ import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { useFieldErrors } from '../../parts/field-errors.ts';
 import { notifySuccess } from '../../parts/notifications.tsx';
 import { Panel } from '../../parts/panel.tsx';
+import { localTimeZone } from '../../parts/time-zone.tsx';
 import { type Session, useSession, useSessionControls } from '../../session/session.tsx';
 import { isLanguage, type Language } from '../../text/index.ts';
 import { LANGUAGE_NAMES } from '../../text/language-names.ts';
@@ -18,7 +20,9 @@ export function PersonPanel() {
   const { t } = useTranslation('profile');
   const { person } = useSession();
   const { setSession } = useSessionControls();
-  const form = useForm({ initialValues: { name: person.name, language: person.language } });
+  const form = useForm({
+    initialValues: { name: person.name, language: person.language, time_zone: person.time_zone },
+  });
   const fieldErrors = useFieldErrors(form);
   const [isChangingEmail, setChangingEmail] = useState(false);
   const edit = useChange(editProfile);
@@ -28,8 +32,8 @@ export function PersonPanel() {
     form.resetDirty();
     notifySuccess(t('saved'));
   };
-  const save = form.onSubmit(({ name, language }) =>
-    edit.mutate({ body: { name: name.trim(), language } }, { onSuccess, onError: fieldErrors.onError }),
+  const save = form.onSubmit(({ name, ...choices }) =>
+    edit.mutate({ body: { name: name.trim(), ...choices } }, { onSuccess, onError: fieldErrors.onError }),
   );
   return (
     <Panel title={t('person')}>
@@ -46,6 +50,13 @@ export function PersonPanel() {
           />
           <EmailField email={person.email} onChange={() => setChangingEmail(true)} />
           <LanguageField value={form.values.language} onChange={(value) => form.setFieldValue('language', value)} />
+          <NativeSelect
+            label={t('timeZone')}
+            description={t('timeZoneHint')}
+            maw={420}
+            data={useTimeZoneOptions(person.time_zone)}
+            {...form.getInputProps('time_zone')}
+          />
           <Group>
             <Button type="submit" loading={edit.isPending} disabled={!form.isDirty()}>
               {t('save')}
@@ -56,6 +67,17 @@ export function PersonPanel() {
       <ChangeEmailDialog opened={isChangingEmail} onClose={() => setChangingEmail(false)} />
     </Panel>
   );
+}
+
+/** Returns the choices: the zone of the browser, UTC, then all zones that the browser knows, and the current one. */
+function useTimeZoneOptions(current: string) {
+  const { t } = useTranslation('profile');
+  const names = new Set(['UTC', ...Intl.supportedValuesOf('timeZone'), current]);
+  names.delete(BROWSER_TIME_ZONE);
+  return [
+    { value: BROWSER_TIME_ZONE, label: t('timeZoneOfBrowser', { zone: localTimeZone() }) },
+    ...[...names].map((name) => ({ value: name, label: name.replaceAll('_', ' ') })),
+  ];
 }
 
 function EmailField({ email, onChange }: { readonly email: string; readonly onChange: () => void }) {

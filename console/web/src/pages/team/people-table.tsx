@@ -6,7 +6,7 @@ import type { CallError } from '../../api/call.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
-import { formatTime, Time } from '../../parts/time.tsx';
+import { Time, useFormatTime } from '../../parts/time.tsx';
 import type { Person } from './team-calls.ts';
 
 export type PersonAction = 'change' | 'reset' | 'remove';
@@ -71,8 +71,10 @@ export function PeopleTable(props: PeopleTableProps) {
 }
 
 function PersonCell({ name, email, is_you, sign_in, locked_until }: Person) {
-  const { t, i18n } = useTranslation('team');
-  const until = locked_until === null ? '' : formatTime(locked_until, i18n.language, true);
+  const { t } = useTranslation('team');
+  const formatTime = useFormatTime();
+  // A lock ends within the hour.
+  const until = locked_until === null ? '' : formatTime(locked_until);
   return (
     <Stack gap={0} miw={0}>
       <Group gap={8}>

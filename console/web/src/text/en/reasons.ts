@@ -48,6 +48,7 @@ const WORDED: Partial<Record<Reason, string>> = {
   noCard: 'This looks like a card number. Remove it.',
   plainLetters: 'Use plain letters, without special forms.',
   oneScript: 'Use letters of one alphabet before the @ and in each part of the domain.',
+  timeZone: 'Choose a time zone of the list.',
   publicKey: 'This is not an RSA public key. Use PEM, DER, JWK or a certificate.',
   privateKey: 'This is not an RSA private key. Use PEM, DER or JWK.',
   certificate: 'This is not an X.509 certificate. Use PEM or DER.',

@@ -130,6 +130,7 @@ export const reasons: Readonly<Record<Reason, string>> = {
   noCard: 'Esto parece un número de tarjeta. Quítelo.',
   plainLetters: 'Use letras normales, sin formas especiales.',
   oneScript: 'Use letras de un solo alfabeto antes de la @ y en cada parte del dominio.',
+  timeZone: 'Elija una zona horaria de la lista.',
   role: 'Elija un rol de esta cuenta.',
   samePassword: 'Esta es la contraseña actual. Elija una diferente.',
   signInAltered: 'Los datos de acceso se alteraron en la base de datos. Restablezca el acceso.',
