@@ -88,7 +88,10 @@ export class Load {
     await retryingClient.send(request, home, Date.now() + ASKS_FOR_MS);
     if (request.response === undefined) return;
     const capture = storedRecord(request);
-    if (capture !== undefined) this.#keep(capture, expectedRecords, seeded.branch());
+    if (capture !== undefined) {
+      const isLate = expectedRecords.isClockAhead(request.sentAt, request.answeredAt);
+      this.#keep(capture, isLate, seeded.branch());
+    }
     if (planned.isKeyed === true && seeded.percent(REPEATED))
       await retryingClient.attempt(request, retryingClient.other(home));
   }
@@ -113,9 +116,11 @@ export class Load {
     );
   }
 
-  #keep(capture: ExpectedCapture, expectedRecords: ExpectedRecords, seeded: SeededRandom): void {
+  /** A capture that was created while the clock was ahead expires late: its expiry is not watched. */
+  #keep(capture: ExpectedCapture, isLate: boolean, seeded: SeededRandom): void {
+    const { expectedRecords } = this.#parts;
     if (capture.endsBefore - Date.now() > 2 * 60_000) expectedRecords.captures.push(capture);
-    else {
+    else if (!isLate) {
       const watch = this.#watch(capture, seeded).finally(() => this.#watches.delete(watch));
       this.#watches.add(watch);
     }
