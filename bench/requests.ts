@@ -103,7 +103,7 @@ const WSSEC = {
 /** The request that the bare echo gets, and the echo of the service. */
 export const ECHO: Request = { ...TOKENIZE, name: 'echo of a tokenization', body: tokenization(1, 1) };
 
-const ONE_CARD = { cpu: 3.8, rate: 0.28 };
+const ONE_CARD = { cpu: 3.8, rate: 0.28, spread: 3 };
 const MANY_CARDS = { rate: 1 };
 
 export const REQUESTS: readonly Request[] = [
@@ -119,7 +119,13 @@ export const REQUESTS: readonly Request[] = [
     ...TOKENIZE,
     ...{ name: 'tokenize 100 cards, scheme 7', body: tokenization(7, MANY), cards: MANY, aims: MANY_CARDS },
   },
-  { name: 'inspect a token', method: 'GET', path: '/v1/tokens/{id}/inspect', reads: 'tokens', aims: { cpu: 3 } },
+  {
+    name: 'inspect a token',
+    method: 'GET',
+    path: '/v1/tokens/{id}/inspect',
+    reads: 'tokens',
+    aims: { cpu: 3, spread: 3 },
+  },
   {
     name: 'delete a token',
     ...{ method: 'DELETE', path: '/v1/tokens', uses: 'deletable' },
@@ -130,14 +136,26 @@ export const REQUESTS: readonly Request[] = [
     ...{ method: 'POST', path: CAPTURE, body: capture(1440), ids: captureIds },
     aims: { cpu: 4.5, spread: 3 },
   },
-  { name: 'retrieve a capture', method: 'GET', path: `${CAPTURE}/{id}`, reads: 'captures', aims: { cpu: 3.8 } },
-  { name: 'inspect a capture', method: 'GET', path: `${CAPTURE}/{id}/inspect`, reads: 'captures', aims: { cpu: 3 } },
+  {
+    name: 'retrieve a capture',
+    method: 'GET',
+    path: `${CAPTURE}/{id}`,
+    reads: 'captures',
+    aims: { cpu: 3.8, spread: 3 },
+  },
+  {
+    name: 'inspect a capture',
+    method: 'GET',
+    path: `${CAPTURE}/{id}/inspect`,
+    reads: 'captures',
+    aims: { cpu: 3, spread: 3 },
+  },
   {
     name: 'tokenize a capture',
     ...{ method: 'POST', path: `${CAPTURE}/{id}/tokenize`, reads: 'captures' },
     body: () => JSON.stringify({ tags: ['web'], scheme: 7 }),
   },
-  { ...PAY, name: 'authorize a payment', body: payment('authorization'), aims: { cpu: 6.5 } },
+  { ...PAY, name: 'authorize a payment', body: payment('authorization'), aims: { cpu: 6.5, spread: 3 } },
   {
     ...PAY,
     name: 'capture a payment',

@@ -30,7 +30,7 @@ const DEFAULTS = {
     seconds: 0.5,
     connections: '64',
     databases: ['sqlite'],
-    warmRequests: 5000,
+    warmRequests: 2500,
     openSeconds: 0.5,
     settleSeconds: 5,
   },
