@@ -4,7 +4,7 @@ export const LIMITS = {
   /** Body of a console call without `largeBody`. Unauthenticated clients may start to send one. */
   consoleBodyBytes: 16 * 1024,
   /** Bodies above this size are parsed one at a time, with other work between them. */
-  smallBodyBytes: 64 * 1024,
+  smallBodyBytes: 4096,
   jsonDepth: 32,
   /** Values of a document; each takes many times its text in memory. */
   jsonValues: 50_000,

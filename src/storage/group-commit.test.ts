@@ -40,7 +40,7 @@ async function rounds(): Promise<void> {
 describe('group commit', () => {
   test('a single unit is sent immediately', async () => {
     const sink = slowSink();
-    const group = new GroupCommit(sink.send, 2);
+    const group = new GroupCommit(sink.send, { maxConcurrent: 2 });
     const outcome = group.commit(unit('alone'));
     await rounds();
     assert.deepEqual(
@@ -53,7 +53,7 @@ describe('group commit', () => {
 
   test('units that arrive together are sent together', async () => {
     const sink = slowSink();
-    const group = new GroupCommit(sink.send, 2);
+    const group = new GroupCommit(sink.send, { maxConcurrent: 2 });
     const outcomes = ['a', 'b', 'c'].map((name) => group.commit(unit(name)));
     await rounds();
     assert.deepEqual(
@@ -66,7 +66,7 @@ describe('group commit', () => {
 
   test('units that arrive while the sink is busy are sent as one group, in order', async () => {
     const sink = slowSink();
-    const group = new GroupCommit(sink.send, 2);
+    const group = new GroupCommit(sink.send, { maxConcurrent: 2 });
     const names = Array.from({ length: 100 }, (_, index) => `${index}`);
     const outcomes: Promise<unknown>[] = [];
     for (const name of names) {
@@ -84,12 +84,34 @@ describe('group commit', () => {
     assert.equal(group.queuedUnits, 0);
   });
 
+  test('groups of many rows are sent while others are written, and fewer rows gather', async () => {
+    const sink = slowSink();
+    const group = new GroupCommit(sink.send, { maxConcurrent: 3, rowsToSend: 10 });
+    const outcomes = ['a', 'b', 'c', 'd'].map((name) => group.commit(unit(name, 5)));
+    await rounds();
+    const small = [group.commit(unit('e', 4)), group.commit(unit('f', 5))];
+    await rounds();
+    assert.deepEqual(
+      sink.groups.map(({ names }) => names),
+      [
+        ['a', 'b'],
+        ['c', 'd'],
+      ],
+    );
+    sink.groups[0]?.finish();
+    sink.groups[1]?.finish();
+    await rounds();
+    assert.deepEqual(sink.groups[2]?.names, ['e', 'f']);
+    sink.groups[2]?.finish();
+    await Promise.all([...outcomes, ...small]);
+  });
+
   test('each unit gets its own result', async () => {
     const resultOf = (each: StoredUnit): GroupResult => {
       const index = Number(nameOf(each));
       return index % 3 === 0 ? { error: `fault ${index}` } : { committed: false, write: index, row: index + 1 };
     };
-    const group = new GroupCommit(async (units) => units.map(resultOf), 2);
+    const group = new GroupCommit(async (units) => units.map(resultOf), { maxConcurrent: 2 });
     const results = await Promise.allSettled(
       Array.from({ length: 30 }, (_, index) => group.commit({ writes: [write(SQL, [`${index}`])] })),
     );
@@ -106,7 +128,7 @@ describe('group commit', () => {
 
   test('an error of the sink rejects its group and no other', async () => {
     const sink = slowSink();
-    const group = new GroupCommit(sink.send, 2);
+    const group = new GroupCommit(sink.send, { maxConcurrent: 2 });
     const first = [group.commit(unit('1')), group.commit(unit('2'))];
     await rounds();
     const second = [group.commit(unit('3')), group.commit(unit('4'))];
@@ -132,7 +154,7 @@ describe('group commit', () => {
   });
 
   test('a unit without a result of the sink is rejected', async () => {
-    const group = new GroupCommit(async () => [COMMITTED], 2);
+    const group = new GroupCommit(async () => [COMMITTED], { maxConcurrent: 2 });
     const results = await Promise.allSettled([group.commit(unit('told')), group.commit(unit('forgotten'))]);
     assert.equal(results[0].status, 'fulfilled');
     assert.equal(results[1].status, 'rejected');
@@ -141,7 +163,7 @@ describe('group commit', () => {
 
   test('units beyond the maximum of waiting units are rejected, and waiting ones are not lost', async () => {
     const sink = slowSink();
-    const group = new GroupCommit(sink.send, 2);
+    const group = new GroupCommit(sink.send, { maxConcurrent: 2 });
     const accepted: Promise<unknown>[] = [];
     let refused: unknown;
     while (refused === undefined && accepted.length < 2 * LIMITS.queuedUnits) {
@@ -167,7 +189,7 @@ describe('group commit', () => {
 
   test('a group is limited in rows, except for a unit that alone has more', async () => {
     const sink = slowSink();
-    const group = new GroupCommit(sink.send, 2);
+    const group = new GroupCommit(sink.send, { maxConcurrent: 2 });
     const half = LIMITS.rowsPerCommit / 2;
     const sizes = [half, half, 1, LIMITS.rowsPerCommit * 3, half, half + 1, 5, 5];
     const outcomes = sizes.map((rows, index) => group.commit(unit(`${index}`, rows)));
@@ -184,7 +206,7 @@ describe('group commit', () => {
 
   test('journal entries count as rows', async () => {
     const sink = slowSink();
-    const group = new GroupCommit(sink.send, 2);
+    const group = new GroupCommit(sink.send, { maxConcurrent: 2 });
     const entry = { account: '', environment: '', at: 1, record: '' };
     const journal = Array(LIMITS.rowsPerCommit).fill(entry);
     const outcomes = ['a', 'b'].map((name) => group.commit({ writes: unit(name).writes, journal }));
@@ -199,7 +221,7 @@ describe('group commit', () => {
 
   test('drained waits for all units, including failed ones', async () => {
     const sink = slowSink();
-    const group = new GroupCommit(sink.send, 2);
+    const group = new GroupCommit(sink.send, { maxConcurrent: 2 });
     await group.drained();
     const failed = group.commit(unit('1')).catch(() => 'failed');
     await rounds();

@@ -18,8 +18,17 @@ interface QueuedUnit {
   readonly reject: (error: Error) => void;
 }
 
-/** Number of rows at which a group is sent immediately; fewer wait for the end of the current round of I/O events. */
-const MIN_ROWS_TO_SEND = 200;
+const ROWS_TO_SEND = 200;
+
+interface GroupLimits {
+  /** Groups that are sent concurrently; while the disk writes one, the next is prepared. */
+  readonly maxConcurrent: number;
+  /**
+   * Number of rows at which a group is sent immediately; fewer wait for the end of the current round of I/O events, and for
+   * the groups that are being written.
+   */
+  readonly rowsToSend?: number;
+}
 
 /**
  * Natural group commit: while groups are being written, the next one gathers, and is sent as soon as there is capacity.
@@ -28,16 +37,17 @@ const MIN_ROWS_TO_SEND = 200;
 export class GroupCommit {
   readonly #send: Send;
   readonly #maxConcurrent: number;
+  readonly #rowsToSend: number;
   #queue: QueuedUnit[] = [];
   #queuedRows = 0;
   #inFlight = 0;
   #scheduled = false;
   #idle: (() => void)[] = [];
 
-  /** `maxConcurrent`: groups that are sent concurrently; while the disk writes one, the next is prepared. */
-  constructor(send: Send, maxConcurrent: number) {
+  constructor(send: Send, { maxConcurrent, rowsToSend = ROWS_TO_SEND }: GroupLimits) {
     this.#send = send;
     this.#maxConcurrent = maxConcurrent;
+    this.#rowsToSend = rowsToSend;
   }
 
   get queuedUnits(): number {
@@ -51,7 +61,7 @@ export class GroupCommit {
     return new Promise((resolve, reject) => {
       this.#queue.push({ unit, resolve, reject });
       this.#queuedRows += countRows(unit);
-      if (this.#queuedRows >= MIN_ROWS_TO_SEND && this.#inFlight < this.#maxConcurrent) this.#sendGroup();
+      if (this.#queuedRows >= this.#rowsToSend && this.#inFlight < this.#maxConcurrent) this.#sendGroup();
       else this.#schedule();
     });
   }

@@ -167,7 +167,8 @@ export class PostgresDatabase implements Driver {
     const place = this.#options.sharded ? (unit.account ?? SERVICE_NUMBER) : SERVICE_NUMBER;
     let group = this.#groups.get(place);
     if (group === undefined) {
-      group = new GroupCommit((units) => this.#write(units, place), this.#options.sharded ? 1 : this.#writers.length);
+      const maxConcurrent = this.#options.sharded ? 1 : this.#writers.length;
+      group = new GroupCommit((units) => this.#write(units, place), { maxConcurrent });
       this.#groups.set(place, group);
     }
     return group.commit(unit);

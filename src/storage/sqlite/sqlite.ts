@@ -29,8 +29,11 @@ interface Pending {
   readonly reject: (error: Error) => void;
 }
 
-/** One group with the writer, one prepared behind it. */
-const CONCURRENT_GROUPS = 2;
+/**
+ * The writer takes all groups that have arrived at once, so several of them keep it busy while this thread executes long
+ * requests and reads no replies. Groups of hundreds of rows share the pages of indexes that they change.
+ */
+const GROUPS = { maxConcurrent: 8, rowsToSend: 800 };
 
 /**
  * The embedded driver: group commit to the one writer thread of the process, reads on a connection of the calling
@@ -66,7 +69,7 @@ export class SqliteDatabase implements Driver {
     this.#port = port ?? (this.#writer as Writer).connect();
     this.#port.on('message', (reply: Reply) => this.#settle(reply));
     if (port !== undefined) port.on('close', () => this.#breakDown('the writer ended'));
-    this.#group = new GroupCommit((units) => this.#sendGroup(units), CONCURRENT_GROUPS);
+    this.#group = new GroupCommit((units) => this.#sendGroup(units), GROUPS);
   }
 
   get queuedUnits(): number {
