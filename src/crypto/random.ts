@@ -31,8 +31,9 @@ class SystemRandom implements Random {
 
   #word(): number {
     const start = this.#take(WORD);
-    const value = this.#pool.readUInt32LE(start);
-    this.#pool.fill(0, start, start + WORD);
+    const pool = this.#pool;
+    const value = pool.readUInt32LE(start);
+    for (let index = start; index < start + WORD; index++) pool[index] = 0;
     return value;
   }
 

@@ -65,18 +65,19 @@ export function seal(
   context: EncryptionContext,
   plaintext: string | Uint8Array,
 ): Uint8Array {
-  const bytes = typeof plaintext === 'string' ? Buffer.from(plaintext, 'utf8') : plaintext;
+  const size = typeof plaintext === 'string' ? Buffer.byteLength(plaintext) : plaintext.length;
   // In the memory that small Buffers share, because memory of its own costs a quarter of the encryption.
-  const { buffer, byteOffset, length } = Buffer.allocUnsafe(HEADER_BYTES + bytes.length + TAG_BYTES);
+  const { buffer, byteOffset, length } = Buffer.allocUnsafe(HEADER_BYTES + size + TAG_BYTES);
   const sealed = new Uint8Array(buffer, byteOffset, length);
   sealed[0] = VERSION;
   sealed.set(key.id, 1);
   sealed.set(nonce, 1 + KEY_ID_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key.key, nonce, OPTIONS);
   cipher.setAAD(additionalData(sealed, context));
-  sealed.set(cipher.update(bytes), HEADER_BYTES);
+  const ciphertext = typeof plaintext === 'string' ? cipher.update(plaintext, 'utf8') : cipher.update(plaintext);
+  sealed.set(ciphertext, HEADER_BYTES);
   cipher.final();
-  sealed.set(cipher.getAuthTag(), HEADER_BYTES + bytes.length);
+  sealed.set(cipher.getAuthTag(), HEADER_BYTES + size);
   return sealed;
 }
 
