@@ -1,6 +1,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { collectWithoutHelpers } from '../src/start-memory.ts';
 import { respond } from './child.ts';
 
 /**
@@ -36,6 +37,9 @@ const BODY = JSON.stringify({
   },
 });
 const HEADERS = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(BODY) };
+
+// As the service.
+collectWithoutHelpers();
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 

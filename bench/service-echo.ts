@@ -5,6 +5,7 @@ import type { ApiCall, Services } from '../src/http/endpoint.ts';
 import { tokenizeCards } from '../src/http/endpoints/tokenize-cards.ts';
 import { openLog } from '../src/http/log.ts';
 import type { Vault } from '../src/vault/vault.ts';
+import { collectWithoutHelpers } from '../src/start-memory.ts';
 import { systemClocks } from '../test/fixtures/clock.ts';
 import type { EchoReport } from './bare-echo.ts';
 import { respond } from './child.ts';
@@ -37,6 +38,7 @@ const endpoint = {
 
 /** Starts at the first order, with the settings of this process's environment. */
 respond(async (): Promise<EchoReport> => {
+  collectWithoutHelpers();
   const config = parseConfig(process.env);
   const log = openLog(config.logLevel, () => Date.now());
   const running = await startService(config, systemClocks, log, { openConsole, endpoints: [endpoint] });

@@ -6,7 +6,7 @@ import { UsageError } from './cli/output.ts';
 import { clockOf, clocksOf, wallClock } from './clocks.ts';
 import { type Config, parseConfig } from './config.ts';
 import { systemRandom } from './crypto/random.ts';
-import { releaseStartMemory } from './start-memory.ts';
+import { collectWithoutHelpers, releaseStartMemory } from './start-memory.ts';
 
 /** Read once, on first use: help and version need none. */
 let cachedConfig: Config | undefined;
@@ -97,6 +97,7 @@ const exitCode = await runCommandLine(process.argv.slice(2), {
   unlockJournal: async (opened) => (await import('./core.ts')).unlockJournal(configuration(), opened),
   start: async () => {
     const config = configuration();
+    collectWithoutHelpers();
     const { describeError, openLog } = await import('./http/log.ts');
     const log = openLog(config.logLevel, wallClock);
     process.on('exit', () => log.flush());
