@@ -38,7 +38,7 @@ const BODY = JSON.stringify({
 });
 const HEADERS = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(BODY) };
 
-// As the service.
+// The service does the same.
 collectWithoutHelpers();
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
