@@ -271,6 +271,19 @@ describe('the deadline of a processor', () => {
     }
   });
 
+  it('aborts also a call that first looks at its signal later', async () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const { asking: at, sent } = asking({ authorize: never });
+      const response = at.authorize(first, order(false), card);
+      mock.timers.tick(TIMEOUT);
+      assert.deepEqual(await response, { kind: 'unknown', problem: 'timeout' });
+      assert.equal(sent[0]?.call.signal.aborted, true);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
   it('starts with the operation, so that recovery knows when it has passed', async () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     try {

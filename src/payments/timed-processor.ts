@@ -11,6 +11,7 @@ import {
   type PaymentHistory,
   type Processor,
   type ProcessorCall,
+  type ProcessorSettings,
   type ReversalResult,
   type Unknown,
   unknown,
@@ -105,18 +106,47 @@ export class TimedProcessor {
     return answer;
   }
 
-  #inTime<T>(key: string, act: (call: ProcessorCall) => Promise<T>, time: number): Promise<T | Unknown> {
-    const controller = new AbortController();
-    const { settings } = this.#configured;
+  #inTime<T>(operationRef: string, act: (call: ProcessorCall) => Promise<T>, time: number): Promise<T | Unknown> {
+    const call = new TimedCall(this.#tenant, this.#configured.settings, operationRef);
     return new Promise((resolve) => {
       const end = setTimeout(() => {
-        controller.abort();
+        call.abort();
         resolve(unknown('timeout'));
       }, time);
-      Promise.try(act, { tenant: this.#tenant, settings, operationRef: key, signal: controller.signal })
-        .then(resolve, () => resolve(unknown('failed')))
-        .finally(() => clearTimeout(end));
+      const respond = (response: T | Unknown): void => {
+        clearTimeout(end);
+        resolve(response);
+      };
+      Promise.try(act, call).then(respond, () => respond(unknown('failed')));
     });
+  }
+}
+
+/** A call whose signal is made when it is first read: it costs more than the rest of a call to a processor in this process. */
+class TimedCall implements ProcessorCall {
+  readonly tenant: Tenant;
+  readonly settings: ProcessorSettings;
+  readonly operationRef: string;
+  #controller: AbortController | undefined;
+  #isAborted = false;
+
+  constructor(tenant: Tenant, settings: ProcessorSettings, operationRef: string) {
+    this.tenant = tenant;
+    this.settings = settings;
+    this.operationRef = operationRef;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#isAborted) this.#controller.abort();
+    }
+    return this.#controller.signal;
+  }
+
+  abort(): void {
+    this.#isAborted = true;
+    this.#controller?.abort();
   }
 }
 

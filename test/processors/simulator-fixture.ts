@@ -8,16 +8,18 @@ import type { Environment, Tenant } from '../../src/kernel/environment.ts';
 import { MonotonicIds } from '../../src/kernel/ids.ts';
 import { type Money, parseAmount } from '../../src/kernel/money.ts';
 import type { Pan } from '../../src/kernel/pan.ts';
-import type {
-  CardData,
-  InquiryResult,
-  OperationRef,
-  OperationType,
-  Order,
-  Outcome,
-  PaymentHistory,
-  ProcessorCall,
-  ReversalResult,
+import {
+  type CardData,
+  type InquiryResult,
+  type OperationRef,
+  type OperationType,
+  type Order,
+  type Outcome,
+  type PaymentHistory,
+  type ProcessorCall,
+  type ReversalResult,
+  type Unknown,
+  unknown,
 } from '../../src/payments/processor.ts';
 import { Simulator } from '../../src/payments/processors/simulator/simulator.ts';
 import type { Driver } from '../../src/storage/database.ts';
@@ -113,14 +115,21 @@ export class SimulatorFixture {
   }
 
   call({ key = this.newKey(), tenant = this.tenant, timeoutMs = 5000 }: CallOptions): ProcessorCall {
-    const controller = new AbortController();
-    if (timeoutMs === 0) controller.abort();
-    else setTimeout(() => controller.abort(), timeoutMs).unref();
-    return { tenant, operationRef: key, settings: {}, signal: controller.signal };
+    return { tenant, operationRef: key, settings: {}, signal: AbortSignal.timeout(timeoutMs) };
+  }
+
+  /** Waits for the response until the deadline of the call, as `TimedProcessor` does. */
+  async #within<T>(options: CallOptions, act: (call: ProcessorCall) => Promise<T>): Promise<T | Unknown> {
+    const call = this.call(options);
+    const late = new Promise<Unknown>((resolve) => {
+      call.signal.addEventListener('abort', () => resolve(unknown('timeout')));
+    });
+    return Promise.race([act(call), late]);
   }
 
   authorize(options: CallOptions = {}): Promise<Outcome> {
-    return this.simulator.authorize(this.call(options), orderOf(options), { ...CARD, ...options.card });
+    const card = { ...CARD, ...options.card };
+    return this.#within(options, (call) => this.simulator.authorize(call, orderOf(options), card));
   }
 
   /** References of a new authorization or payment. */
@@ -142,20 +151,25 @@ export class SimulatorFixture {
   }
 
   modify(type: ModificationType, history: PaymentHistory, amount?: Money, options: CallOptions = {}): Promise<Outcome> {
-    const call = this.call(options);
-    if (type === 'authorization_void') return this.simulator.void(call, history);
     const full = amount ?? history.operations[0]?.amount ?? money('100.00');
-    return type === 'capture'
-      ? this.simulator.capture(call, history, full)
-      : this.simulator.refund(call, history, full);
+    return this.#within(options, (call) => {
+      if (type === 'authorization_void') return this.simulator.void(call, history);
+      return type === 'capture'
+        ? this.simulator.capture(call, history, full)
+        : this.simulator.refund(call, history, full);
+    });
   }
 
   inquire(history: PaymentHistory, subject: OperationRef, options: CallOptions = {}): Promise<InquiryResult> {
-    return this.simulator.inquire(this.call({ ...options, key: subject.operationRef }), history, subject);
+    return this.#within({ ...options, key: subject.operationRef }, (call) =>
+      this.simulator.inquire(call, history, subject),
+    );
   }
 
   reverse(history: PaymentHistory, subject: OperationRef, options: CallOptions = {}): Promise<ReversalResult> {
-    return this.simulator.reverse(this.call({ ...options, key: subject.operationRef }), history, subject);
+    return this.#within({ ...options, key: subject.operationRef }, (call) =>
+      this.simulator.reverse(call, history, subject),
+    );
   }
 
   async rows(table: 'payments' | 'modifications'): Promise<number> {

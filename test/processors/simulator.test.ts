@@ -222,18 +222,6 @@ describe('the simulator', { timeout: 120_000 }, () => {
           assert.equal(toSummary(await fixture.modify(type, history)), 'approved', 'with another key it works');
         }
     });
-
-    test('is not executed when the deadline passed before sending', async () => {
-      const key = fixture.newKey();
-      assert.equal(toSummary(await fixture.authorize({ key, timeoutMs: 0 })), 'not-sent');
-      const { history } = await fixture.authorized();
-      assert.equal(toSummary(await fixture.modify('capture', history, undefined, { key, timeoutMs: 0 })), 'not-sent');
-      assert.equal(
-        toSummary(await fixture.inquire(history, fixture.known(key).subject, { timeoutMs: 0 })),
-        'unknown timeout',
-      );
-      assert.equal(toSummary(await fixture.authorize({ key })), 'approved');
-    });
   });
 
   describe('allows', () => {

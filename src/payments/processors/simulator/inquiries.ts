@@ -10,7 +10,7 @@ import type {
   PaymentHistory,
   ReversalResult,
 } from '../../processor.ts';
-import { neverResponds } from './caller-deadline.ts';
+import { neverResponds } from './missing-responses.ts';
 import { toInquiryResult, toResponse } from './responses.ts';
 import {
   awaitsInquiry,

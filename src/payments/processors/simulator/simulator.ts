@@ -18,8 +18,8 @@ import {
   resolvePayer,
 } from '../../processor.ts';
 import { COMMON_SETTINGS } from '../../settings.ts';
-import { neverResponds, pause, withCallerDeadline } from './caller-deadline.ts';
 import { InquiryHandler } from './inquiries.ts';
+import { neverResponds, orUnknown, pause } from './missing-responses.ts';
 import { toInitialResponse, toRefusal, toResponse } from './responses.ts';
 import { decide, type SimulatedOutcome } from './rules.ts';
 import {
@@ -76,8 +76,8 @@ export class Simulator implements Processor {
   authorize(call: ProcessorCall, order: Order, { pan, expiry }: CardData): Promise<Outcome> {
     const triggers = parseTriggers(resolvePayer(order).email);
     const received = decide({ now: this.#clock(), triggers, pan, expiry, amount: order.amount });
-    if (received.kind === 'refused_connection' || call.signal.aborted) return Promise.resolve(NOT_SENT);
-    return withCallerDeadline(call.signal, async () => {
+    if (received.kind === 'refused_connection') return Promise.resolve(NOT_SENT);
+    return orUnknown(async () => {
       if (received.kind === 'lost') return neverResponds();
       await pause(delayMs(triggers, 'arrival'));
       const response = await this.#store(call, this.#newPayment(call.operationRef, order, received, triggers));
@@ -99,12 +99,12 @@ export class Simulator implements Processor {
     return this.#modify(call, history, 'void');
   }
 
-  inquire(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
-    return withCallerDeadline(call.signal, () => this.#inquiries.inquire(call.tenant, history, subject));
+  inquire({ tenant }: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
+    return orUnknown(() => this.#inquiries.inquire(tenant, history, subject));
   }
 
-  reverse(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<ReversalResult> {
-    return withCallerDeadline(call.signal, () => this.#inquiries.reverse(call.tenant, history, subject));
+  reverse({ tenant }: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<ReversalResult> {
+    return orUnknown(() => this.#inquiries.reverse(tenant, history, subject));
   }
 
   /** Each notification is returned to one caller only, on whichever node it runs. */
@@ -161,9 +161,8 @@ export class Simulator implements Processor {
   }
 
   #modify(call: ProcessorCall, history: PaymentHistory, type: Modification, amount?: Money): Promise<Outcome> {
-    if (call.signal.aborted) return Promise.resolve(NOT_SENT);
     const paymentRef = history.operations[0]?.operationRef ?? '';
-    return withCallerDeadline(call.signal, () =>
+    return orUnknown(() =>
       retryOnConflict(async () => {
         const payment = await findPayment(this.#database, call.tenant, paymentRef);
         return payment === undefined
