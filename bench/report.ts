@@ -161,7 +161,7 @@ ${aligned(memoryTable(matrix))}
 ${problems.length === 0 ? '' : `\n## Not measured\n\n${problems.map((problem) => `- ${problem.split('\n')[0]}`).join('\n')}\n`}
 ## Method
 
-- The service runs as \`npm start\` runs it: TLS 1.3, authentication, request log at level info (written to the null device), metrics; every
+- The service runs as \`npm start\` runs it: TLS 1.3, authentication, log at level info (written to the null device), request log, metrics; every
   response is sent after its commit is on the disk. Only rate limits are off. PostgreSQL is one on the same machine with fsync, full_page_writes
   and synchronous_commit on.
 - The load is one process of Node with keep-alive connections. Every card number is another one and passes the Luhn check. A request whose response

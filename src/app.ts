@@ -97,7 +97,7 @@ async function runService(
   const parts = { core, clocks, config, log, endpoints, bucketMemory, isReady };
   const node = createNode({ ...parts, holdsPaymentsLease: leases.holdsLease('payments'), hasVaultMetrics: true });
   const ports = (): Ports => ({ ...workers?.ports, ...listeners.ports }) as Ports;
-  const serviceInfo = buildServiceInfo(core, config, log, ports);
+  const serviceInfo = buildServiceInfo({ core, config, log, endpoints }, ports);
   const apps: Readonly<Record<string, HttpServer>> = {
     ...(workers === undefined && createApiServers(parts, node)),
     console: await createConsoleServer({ ...parts, node, webConsole, serviceInfo, workers }),
@@ -260,13 +260,19 @@ async function createConsoleServer(parts: ConsoleParts): Promise<HttpServer> {
 
 type Ports = Readonly<Record<Environment | 'console', number>>;
 
+interface ServiceInfoParts {
+  readonly core: OpenCore;
+  readonly config: Config;
+  readonly log: Log;
+  readonly endpoints: readonly Endpoint[];
+}
+
 /** Facts about the service that the console shows; the addresses are known once it listens. */
 const buildServiceInfo = (
-  { clock, opened }: OpenCore,
-  config: Config,
-  log: Log,
+  { core, config, log, endpoints }: ServiceInfoParts,
   ports: () => Ports,
 ): VaultServices['serviceInfo'] => {
+  const { clock, opened } = core;
   const { consoleUrl, tlsFiles } = config;
   const host = consoleUrl === undefined ? 'localhost' : new URL(consoleUrl).hostname;
   const coreDumps = mayDumpCore();
@@ -276,6 +282,7 @@ const buildServiceInfo = (
     startedAt: clock(),
     isShared: opened.isShared,
     coreDumps,
+    apiRoutes: [...new Set(endpoints.map(({ path }) => path))].sort(),
     apiUrl: (environment) => `https://${host}:${ports()[environment]}`,
     caCertificate: () => (tlsFiles === undefined ? readCaCertificate(tlsFolder(config)) : undefined),
     certificateEnd: () => findCertificateExpiry(tlsFiles ?? tlsFolder(config)),

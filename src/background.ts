@@ -1,5 +1,6 @@
 import type { Authentication } from './accounts/authentication.ts';
 import { MAC_TABLES } from './accounts/mac-tables.ts';
+import { RequestLogPruning } from './accounts/request-log.ts';
 import { type AlteredRows, RowCheck } from './audit/altered-rows.ts';
 import { PeriodicVerification } from './audit/periodic-verification.ts';
 import { HeadRecorder } from './audit/recorded-heads.ts';
@@ -81,7 +82,7 @@ export function createThreadBackground(
   { core, log, authentications }: ThreadParts,
   more: readonly PeriodicWork[] = [],
 ) {
-  const { database, opened, sadKeys, time, usage } = core;
+  const { database, opened, sadKeys, time, usage, requestLog } = core;
   const onError = logErrors(log);
   const flushUses = async (): Promise<void> => {
     for (const authentication of authentications) await authentication.flushLastUses();
@@ -89,6 +90,7 @@ export function createThreadBackground(
   const work: PeriodicWork[] = [
     { kind: 'key usage', run: flushUses },
     { kind: 'statistics', run: () => usage.flush() },
+    { kind: 'request log', run: () => requestLog.flush() },
     { kind: 'destroyed sad keys', run: () => sadKeys.forgetDestroyed() },
     ...more,
     { kind: 'scrub', run: () => database.scrub() },
@@ -106,6 +108,8 @@ export function createThreadBackground(
       for (const task of tasks) await task.stop();
       await flushUses().catch((error: unknown) => log.error('key usage not saved', describeError(error)));
       await usage.flush().catch((error: unknown) => log.error('usage not saved', describeError(error)));
+      const onUnsaved = (error: unknown): void => log.error('request log not saved', describeError(error));
+      await requestLog.flush({ all: true }).catch(onUnsaved);
     },
   };
 }
@@ -168,18 +172,24 @@ function createAuditTasks({ core, config, log, leases }: BackgroundParts) {
 
 /** Work other than sweeps that one node does for all of them. */
 function createSingleNodeTasks(
-  { core, alteredRows }: BackgroundParts,
+  { core, config, alteredRows, metrics }: BackgroundParts,
   reportMissingSadKeys: () => Promise<void>,
 ): PeriodicWork[] {
-  const { time, usage } = core;
+  const { time, usage, database } = core;
   const rowCheck = new RowCheck({ ...core, alteredRows, tables: MAC_TABLES });
   const purgeOldUsage = async (now: number | undefined): Promise<void> => {
     if (now !== undefined) await usage.purgeOld(now);
+  };
+  const pruning = new RequestLogPruning({ database, rows: config.requestLogRows });
+  const pruneRequestLog = async (now: number | undefined): Promise<void> => {
+    const count = now === undefined ? 0 : await pruning.prune(now);
+    if (count > 0) metrics.countSwept('requests', count);
   };
   return [
     { kind: 'row check', run: () => rowCheck.runOnce() },
     { kind: 'missing sad keys', run: reportMissingSadKeys },
     { kind: 'old statistics', run: () => purgeOldUsage(time.trustedNow()) },
+    { kind: 'old requests', run: () => pruneRequestLog(time.trustedNow()) },
   ];
 }
 

@@ -39,6 +39,7 @@ const DEFAULTS: Config = {
   logLevel: 'info',
   drainMs: 30_000,
   workers: Math.min(Math.max(1, availableParallelism() - 1), 8),
+  requestLogRows: 1_000_000,
 };
 
 describe('defaults', () => {
@@ -90,6 +91,7 @@ describe('settings', () => {
       CARDVAULT_LOG_LEVEL: 'debug',
       CARDVAULT_DRAIN_SECONDS: '5',
       CARDVAULT_WORKERS: '1',
+      CARDVAULT_REQUEST_LOG_ROWS: '0',
     });
     assert.deepEqual(config, {
       dataDirectory: '/var/lib/cardvault',
@@ -115,6 +117,7 @@ describe('settings', () => {
       logLevel: 'debug',
       drainMs: 5000,
       workers: 1,
+      requestLogRows: 0,
     });
   });
 

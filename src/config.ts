@@ -41,6 +41,8 @@ export interface Config {
   readonly drainMs: number;
   /** Threads that serve the API; 1: the main thread. */
   readonly workers: number;
+  /** Rows of the request log; 0: no log. */
+  readonly requestLogRows: number;
 }
 
 /** A setting with the parser of its variable. The parser throws an Error that states the expected format. */
@@ -225,6 +227,11 @@ export const SETTINGS = {
     'Threads that serve the API; empty: one less than the cores, at least 1 and at most 8',
     parseWorkers,
   ),
+  CARDVAULT_REQUEST_LOG_ROWS: setting(
+    '1000000',
+    'Requests that the request log keeps, for 30 days at most; 0 switches it off',
+    (text) => parseInteger(text, 0, LIMITS.requestLogRows),
+  ),
 };
 
 type Settings = { readonly [K in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[K]['parse']> };
@@ -326,4 +333,5 @@ const configOf = (values: Settings): Config => ({
   logLevel: values.CARDVAULT_LOG_LEVEL,
   drainMs: values.CARDVAULT_DRAIN_SECONDS * SECOND,
   workers: values.CARDVAULT_WORKERS,
+  requestLogRows: values.CARDVAULT_REQUEST_LOG_ROWS,
 });

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import type { MessagePort } from 'node:worker_threads';
 import { Accounts } from './accounts/accounts.ts';
 import { ChangeControl } from './accounts/change-control.ts';
+import { RequestLog } from './accounts/request-log.ts';
 import { Usage } from './accounts/usage.ts';
 import { buildAuditEntry } from './audit/audit.ts';
 import type { Core } from './cli/context.ts';
@@ -50,6 +51,7 @@ export interface OpenCore extends Core {
   readonly processors: Processors;
   readonly idempotency: IdempotencyKeys;
   readonly usage: Usage;
+  readonly requestLog: RequestLog;
   onHostRefused(report: OnHostRefused): void;
 }
 
@@ -156,6 +158,7 @@ async function buildCore(
     ...parts,
     idempotency,
     usage,
+    requestLog: new RequestLog({ ...parts, rows: config.requestLogRows }),
     accounts,
     changeControl,
     processors: processors.byName,

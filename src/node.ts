@@ -106,7 +106,8 @@ export function createApiServers(
   const { vault, captures, payments, proxy, buckets, operational } = node;
   const serviceOf = (environment: Environment): HttpServer => {
     const authentication = node.authentications[ENVIRONMENTS.indexOf(environment)] as Authentication;
-    const options = { ...node.reporting, listener: environment };
+    const requestLog = { log: core.requestLog, environment };
+    const options = { ...node.reporting, listener: environment, requestLog };
     const { rates } = config;
     const door = new ApiDoor({ authentication, transactions, clock, environment, rates, buckets });
     const app = createBaseServer(options);

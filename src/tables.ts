@@ -1,6 +1,7 @@
 import { TABLES as accountNotices } from './accounts/account-notices.ts';
 import { TABLES as accounts } from './accounts/account-store.ts';
 import { TABLES as apiKeys } from './accounts/api-key-store.ts';
+import { TABLES as requestLog } from './accounts/request-log-store.ts';
 import { TABLES as usage } from './accounts/usage.ts';
 import { TABLES as alteredRows } from './audit/altered-rows.ts';
 import { TABLES as verifications } from './audit/verification-store.ts';
@@ -19,6 +20,7 @@ export const VAULT_TABLES: readonly Table[] = [
   ...accountNotices,
   ...accounts,
   ...apiKeys,
+  ...requestLog,
   ...usage,
   ...alteredRows,
   ...verifications,

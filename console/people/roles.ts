@@ -4,6 +4,7 @@ const READ_CAPABILITIES = [
   'overview:read',
   'onboarding:read',
   'keys:read',
+  'requests:read',
   'tokens:read',
   'captures:read',
   'payments:read',

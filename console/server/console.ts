@@ -1,3 +1,4 @@
+import { RequestLogQuery } from '../../src/accounts/request-log-query.ts';
 import type { Usage } from '../../src/accounts/usage.ts';
 import { AuditLogQuery } from '../../src/audit/audit-log-query.ts';
 import { CaptureQueries } from '../../src/captures/capture-queries.ts';
@@ -28,6 +29,7 @@ export type ConsoleDependencies = Omit<
   | 'captureQueries'
   | 'paymentQueries'
   | 'auditReading'
+  | 'requestLogQuery'
 > & { readonly usage: Usage; readonly sadKeys: SadKeys };
 
 export type ConsoleLimits = Omit<SessionDoorOptions, 'services'>;
@@ -53,6 +55,7 @@ export function createConsoleInterface(dependencies: ConsoleDependencies, limits
     paymentQueries,
     usageOverview: new UsageOverview({ usage, paymentQueries, clock }),
     auditReading: new AuditLogQuery({ database }),
+    requestLogQuery: new RequestLogQuery({ database }),
   };
   return { routes, door: new SessionDoor({ services, ...limits }), services };
 }

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Accounts } from '../../src/accounts/accounts.ts';
 import type { ChangeControl, Consent, SummaryLine } from '../../src/accounts/change-control.ts';
+import type { RequestLogQuery } from '../../src/accounts/request-log-query.ts';
 import type { AuditLogQuery } from '../../src/audit/audit-log-query.ts';
 import type { CaptureQueries } from '../../src/captures/capture-queries.ts';
 import type { Captures } from '../../src/captures/captures.ts';
@@ -68,6 +69,7 @@ export interface ConsoleServices {
   readonly captureQueries: CaptureQueries;
   readonly paymentQueries: PaymentQueries;
   readonly auditReading: AuditLogQuery;
+  readonly requestLogQuery: RequestLogQuery;
   readonly serviceInfo: ServiceInfo;
   /** Changes that can need approval, by their value of `dualControl`. */
   readonly changes: ReadonlyMap<string, ApprovableChange>;
@@ -92,6 +94,8 @@ interface ServiceInfo {
   readonly coreDumps: boolean | undefined;
   /** The certificate of the CA that cardvault created, for clients to trust; PEM. */
   caCertificate(): string | undefined;
+  /** The path patterns of the API. */
+  readonly apiRoutes: readonly string[];
   /** Expiry of the listeners' certificate; undefined when it cannot be read. */
   certificateEnd(): number | undefined;
 }

@@ -15,6 +15,7 @@ import { paymentOperationRoutes } from './routes/payment-operations.ts';
 import { paymentRoutes } from './routes/payments.ts';
 import { profileRoutes } from './routes/profile.ts';
 import { proxyRoutes } from './routes/proxy.ts';
+import { requestLogRoutes } from './routes/request-log.ts';
 import { sessionRoutes } from './routes/session.ts';
 import { teamRoutes } from './routes/team.ts';
 import { tokenRoutes } from './routes/tokens.ts';
@@ -27,6 +28,7 @@ export const routes: readonly Route[] = [
   ...profileRoutes,
   ...onboardingRoutes,
   ...keyRoutes,
+  ...requestLogRoutes,
   ...teamRoutes,
   ...approvalRoutes,
   ...operatorAccountRoutes,

@@ -16,12 +16,15 @@ export type LogScope = { readonly account: string } | 'everything';
 /** Readings with the same reader, scope and filters count as one for this time. */
 const DEDUPLICATION_MS = 5 * MINUTE;
 
+/** The reading of the audit log, its export, and the reading of the request log. */
+type AccessAction = 'audit.read' | 'audit.exported' | 'requests.read';
+
 /**
- * Returns the events of reading the log (PCI DSS 10.2.1.3): for the reader's log, which is that of `account`, and for the log
+ * Returns the events of reading a log (PCI DSS 10.2.1.3): for the reader's log, which is that of `account`, and for the log
  * that is read.
  */
 export function accessEvents(
-  action: 'audit.read' | 'audit.exported',
+  action: AccessAction,
   account: string,
   scope: LogScope,
   filters: readonly string[] = [],
@@ -38,7 +41,7 @@ function formatScope(scope: LogScope): string {
 }
 
 /**
- * Records `audit.read` before the first page is returned, then once per reader, scope and filter every 5 minutes, so
+ * Records the reading of a log before the first page is returned, then once per reader, scope and filter every 5 minutes, so
  * that reading does not fill the log. Each process keeps its own cache; at worst a reading is recorded twice.
  */
 export class AccessRecorder {
@@ -53,13 +56,19 @@ export class AccessRecorder {
   /**
    * `filters` are the names of the filters. Their values are not recorded, because one may be a card number by mistake.
    */
-  async record(clock: Clock, reader: LogReader, scope: LogScope, filters: readonly string[]): Promise<void> {
+  async record(
+    clock: Clock,
+    reader: LogReader,
+    scope: LogScope,
+    filters: readonly string[],
+    action: AccessAction = 'audit.read',
+  ): Promise<void> {
     const { type, id = '' } = reader.origin.actor;
-    const access = JSON.stringify([type, id, scope, filters]);
+    const access = JSON.stringify([action, type, id, scope, filters]);
     const now = clock();
     const before = this.#recordedAt.get(access);
     if (before !== undefined && isRecent(before, now)) return;
-    const events = accessEvents('audit.read', reader.account, scope, filters);
+    const events = accessEvents(action, reader.account, scope, filters);
     const journal = events.map((event) => buildAuditEntry(() => now, reader.origin, event));
     await commitOrThrow(this.#database, { writes: [], journal });
     this.#evictOld(now);

@@ -13,6 +13,7 @@ export const AUDIT_ACTIONS = [
   'access.denied',
   'audit.read',
   'audit.exported',
+  'requests.read',
   'vault.backed-up',
   'vault.restored',
   'vault.copied',

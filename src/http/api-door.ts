@@ -6,16 +6,17 @@ import {
   GUESSING_REASONS,
 } from '../accounts/authentication.ts';
 import type { Permission } from '../accounts/permission.ts';
+import type { KnownCaller } from '../accounts/request-log.ts';
 import type { Origin } from '../audit/audit.ts';
 import type { KeyedRequest } from '../idempotency/idempotency-keys.ts';
 import type { TransactionContext, Transactions } from '../idempotency/transaction.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
-import { Failure, invalidField } from '../kernel/failure.ts';
+import { invalidField } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { subscriberNetwork } from '../kernel/network.ts';
 import { type BucketSource, type RateLimitState, TokenBuckets, tokenBucketsPerMinute } from './rate-limit.ts';
-import type { Door, Grant, RequestHead, ResponseHeaders, Route } from './route.ts';
+import { CallerFailure, type Door, type Grant, type RequestHead, type ResponseHeaders, type Route } from './route.ts';
 
 /** The access of a caller with an API key. */
 export interface AccessGrant extends Grant {
@@ -28,12 +29,12 @@ export interface AccessGrant extends Grant {
 }
 
 /** Thrown with the values of the rate-limit headers. */
-class RateLimitFailure extends Failure {
+class RateLimitFailure extends CallerFailure {
   readonly rate: RateLimitState;
   /** The limit of an authenticated key, which its owner may know. */
   readonly isOfKey: boolean;
-  constructor(rate: RateLimitState, isOfKey: boolean) {
-    super('rate_limited');
+  constructor(rate: RateLimitState, isOfKey: boolean, key: StoredKey | undefined) {
+    super('rate_limited', toCaller(key));
     this.rate = rate;
     this.isOfKey = isOfKey;
   }
@@ -152,7 +153,7 @@ export class ApiDoor implements Door<ApiRoute, AccessGrant> {
     if (result.denial !== undefined) return this.#deny(head, route, result.key, result.denial);
     const { key, tenant, previousUseAt } = result;
     const rate = this.#perKey?.take(key.id);
-    if (rate?.allowed === false) throw new RateLimitFailure(rate, true);
+    if (rate?.allowed === false) throw new RateLimitFailure(rate, true, key);
     const origin: Origin = {
       actor: { type: 'key', id: key.id, name: key.name },
       address: head.address,
@@ -170,7 +171,7 @@ export class ApiDoor implements Door<ApiRoute, AccessGrant> {
     const taken = GUESSING_REASONS.has(reason)
       ? this.#guesses?.take(subscriberNetwork(address))
       : this.#denials?.take(key?.id ?? '');
-    if (taken?.allowed === false) throw new RateLimitFailure(taken, false);
+    if (taken?.allowed === false) throw new RateLimitFailure(taken, false, key);
     const actor: Origin['actor'] = key === undefined ? { type: 'unknown' } : { type: 'key', ...namesOf(key) };
     const { account = '' } = key ?? {};
     // The pattern of the path, never the path.
@@ -178,9 +179,11 @@ export class ApiDoor implements Door<ApiRoute, AccessGrant> {
     await this.#transactions.run({ account, origin: { actor, address, requestId } }, async (transaction) =>
       transaction.record({ action: 'access.denied', outcome: reason, account, environment: this.#environment, detail }),
     );
-    throw new Failure('access_denied');
+    throw new CallerFailure('access_denied', toCaller(key));
   }
 }
+
+const toCaller = (key: StoredKey | undefined): KnownCaller | undefined => key && { account: key.account, key: key.id };
 
 const readSecret = (head: RequestHead, { family }: ApiRoute): string | undefined =>
   head.header(family === 'proxy' ? 'ft-access-key' : 'x-api-key');

@@ -30,6 +30,7 @@ export class Exchange implements RequestHead {
   readonly #request: FastifyRequest;
   readonly #response: ServerResponse;
   #grant: Grant | undefined;
+  #failure: Failure | undefined;
 
   constructor(pipeline: Pipeline, reporting: Reporting, request: FastifyRequest, { raw }: FastifyReply) {
     request.startedAt = reporting.stopwatch();
@@ -114,7 +115,7 @@ export class Exchange implements RequestHead {
     headers['content-length'] = Buffer.byteLength(body);
     this.#response.writeHead(status, headers);
     this.#response.end(body);
-    reportRequest(this.#reporting, this.#request, status, this.address, this.#grant);
+    this.#report(status);
   }
 
   async #sendFile(headers: ResponseHeaders, { type, name, lines }: StreamedFile): Promise<void> {
@@ -131,7 +132,7 @@ export class Exchange implements RequestHead {
     this.onFinished(() => {
       // A client that leaves ends the reading.
       file.destroy();
-      reportRequest(this.#reporting, this.#request, 200, this.address, this.#grant);
+      this.#report(200);
     });
     file.pipe(this.#response);
   }
@@ -139,6 +140,7 @@ export class Exchange implements RequestHead {
   /** An error after the head of the response has no response of its own, but is reported as any other. */
   #fail(error: unknown): void {
     const failure = toFailure(error);
+    this.#failure = failure;
     reportFailure(this.#reporting, failure, this.id);
     if (this.#response.headersSent) return;
     const { route } = this.#pipeline;
@@ -150,6 +152,12 @@ export class Exchange implements RequestHead {
     if (failure.code === 'body_too_large' || hasUnsupportedHeaders(this.#request.raw)) headers['connection'] = 'close';
     const { status, body } = renderFailure(failure, route.family);
     this.#send(status, headers, body);
+  }
+
+  #report(status: number): void {
+    const grant = this.#grant;
+    const failure = this.#failure;
+    reportRequest(this.#reporting, this.#request, { status, address: this.address, grant, failure });
   }
 }
 

@@ -43,6 +43,10 @@ class Counter<Label extends string> {
 
 const newCounters = () => ({
   failures: new Counter<'listener' | 'failure'>('cardvault_failures_total', 'Failed requests by failure code'),
+  unrecorded: new Counter<'listener'>(
+    'cardvault_requests_unrecorded_total',
+    'Failed requests that are missing in the request log, because too many waited to be written',
+  ),
   swept: new Counter<'kind'>('cardvault_swept_records_total', 'Records removed because their time had come'),
   operations: new Counter<'environment' | 'processor' | 'operation' | 'result'>(
     'cardvault_payment_operations_total',
@@ -106,6 +110,10 @@ export class Metrics {
 
   countFailure(listener: string, failure: string): void {
     this.#counters.failures.add({ listener, failure });
+  }
+
+  countUnrecordedRequest(listener: string): void {
+    this.#counters.unrecorded.add({ listener });
   }
 
   countOperation(environment: string, processor: string, operation: string, result: string): void {

@@ -1,7 +1,9 @@
+import type { KnownCaller } from '../accounts/request-log.ts';
 import type { Origin } from '../audit/audit.ts';
 import type { KeyedRequest } from '../idempotency/idempotency-keys.ts';
 import type { Transaction, TransactionContext } from '../idempotency/transaction.ts';
 import type { Tenant } from '../kernel/environment.ts';
+import { Failure, type FailureCode } from '../kernel/failure.ts';
 import type { Family } from './envelopes.ts';
 import type { Field } from './fields.ts';
 
@@ -31,6 +33,17 @@ export interface Grant {
   /** The API key of the caller; absent for users of the console. */
   readonly key?: { readonly id: string };
   readonly tenant?: Tenant;
+}
+
+/** Thrown by a door for a caller whose key it knows. */
+export class CallerFailure extends Failure {
+  /** Undefined when the key is unknown. */
+  readonly caller: KnownCaller | undefined;
+
+  constructor(code: FailureCode, caller: KnownCaller | undefined) {
+    super(code);
+    this.caller = caller;
+  }
 }
 
 /** A request of an admitted caller, as a handler gets it: this together with the grant and the services of its listener. */

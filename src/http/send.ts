@@ -1,8 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { normalizeAddress } from '../accounts/allow-list.ts';
+import type { KnownCaller, RequestLog } from '../accounts/request-log.ts';
+import { isError, NO_ROUTE } from '../accounts/request-log-terms.ts';
 import type { Usage } from '../accounts/usage.ts';
 import type { MonotonicClock } from '../kernel/clock.ts';
+import type { Environment } from '../kernel/environment.ts';
 import type { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { Cache } from '../storage/cache.ts';
@@ -10,7 +13,7 @@ import { describeError, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { PROBLEMS, renderFailure, toFailure } from './problems.ts';
 import { countRequest } from './request-counters.ts';
-import type { Grant, Route } from './route.ts';
+import { CallerFailure, type Grant, type Route } from './route.ts';
 
 /** Observers of the outcomes of requests. */
 export interface Reporting {
@@ -20,6 +23,8 @@ export interface Reporting {
   readonly metrics: Metrics;
   /** Counters of the requests of tenants; absent where there are none. */
   readonly usage?: Usage;
+  /** Records the requests of an environment; absent for the console. */
+  readonly requestLog?: { readonly log: RequestLog; readonly environment: Environment };
   /** A name for logs and metrics. */
   readonly listener: string;
   /** Headers of every response of the listener, in addition to those of all listeners. */
@@ -47,6 +52,7 @@ export function sendFailure(
   reply: FastifyReply,
 ): FastifyReply {
   const failure = toFailure(error);
+  request.failure = failure;
   reportFailure(options, failure, request.id);
   // The begin of the next request is unknown.
   if (hasUnsupportedHeaders(request.raw)) reply.header('connection', 'close');
@@ -64,7 +70,8 @@ export function sendUnrouted(
   reply: FastifyReply,
 ): FastifyReply {
   sendFailure(options, error, request, reply.headers(commonHeaders(options, request)));
-  reportRequest(options, request, reply.statusCode);
+  const { failure } = request;
+  reportRequest(options, request, { status: reply.statusCode, address: clientAddress(request), failure });
   return reply;
 }
 
@@ -75,20 +82,25 @@ export function reportWhenClosed(options: Reporting, request: FastifyRequest, { 
   raw.once('close', () => {
     // A client that leaves before the head of the response has not sent all of the request, or did not wait.
     const status = raw.headersSent ? raw.statusCode : PROBLEMS.malformed_request.status;
-    reportRequest(options, request, status, address);
+    reportRequest(options, request, { status, address, failure: request.failure });
   });
 }
 
-/** Writes one line of the log, one observation of its duration, and one count. `grant`: absent without a door. */
-export function reportRequest(
-  { log, metrics, usage, listener, stopwatch }: Reporting,
-  request: FastifyRequest,
-  status: number,
-  address = clientAddress(request),
-  grant?: Grant,
-): void {
+interface RequestResult {
+  readonly status: number;
+  readonly address: string;
+  /** Absent without a door, and for a caller that it rejected. */
+  readonly grant?: Grant | undefined;
+  /** Absent for a success, and for a stored response that is repeated. */
+  readonly failure?: Failure | undefined;
+}
+
+/** Writes one line of the log, one observation of its duration, and one count, and records the request. */
+export function reportRequest(reporting: Reporting, request: FastifyRequest, result: RequestResult): void {
+  const { log, metrics, usage, listener, stopwatch } = reporting;
   const { id, method, target, startedAt } = request;
-  const path = target?.path ?? '(none)';
+  const { status, address, grant } = result;
+  const path = target?.path ?? NO_ROUTE;
   const key = grant?.key;
   const tenant = grant?.tenant;
   const milliseconds = startedAt === undefined ? 0 : stopwatch() - startedAt;
@@ -107,7 +119,30 @@ export function reportRequest(
     account: key && tenant?.account,
     key: key?.id,
   });
+  recordRequest(reporting, request, result, milliseconds);
 }
+
+function recordRequest(
+  { requestLog, metrics, listener }: Reporting,
+  { id: requestId, method, target: route }: FastifyRequest,
+  { status, address, grant, failure }: RequestResult,
+  milliseconds: number,
+): void {
+  if (requestLog === undefined) return;
+  const { log, environment } = requestLog;
+  const hasFailed = isError(status);
+  if (!hasFailed && !log.takesSuccess(grant?.key?.id)) return;
+  const caller = grant === undefined ? refusedCaller(failure) : callerOf(grant);
+  const request = { environment, method, route, status, milliseconds, failure, requestId, address, caller };
+  if (!hasFailed) log.addSuccess(request);
+  else if (!log.addError(request)) metrics.countUnrecordedRequest(listener);
+}
+
+const callerOf = ({ key, tenant }: Grant): KnownCaller | undefined =>
+  key && tenant && { account: tenant.account, key: key.id };
+
+const refusedCaller = (failure: Failure | undefined): KnownCaller | undefined =>
+  failure instanceof CallerFailure ? failure.caller : undefined;
 
 /** Headers of every response, also of one to a request that cannot be parsed. */
 export const BASE_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };

@@ -28,6 +28,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The path of the request; undefined for one that does not exist. */
     target: Target | undefined;
+    /** The failure of the response; undefined for a success, and for requests to a pipeline. */
+    failure: Failure | undefined;
     /** Time of the stopwatch; undefined where no route was searched. */
     startedAt: number | undefined;
   }
@@ -71,6 +73,7 @@ export function createBaseServer(options: ServerOptions): HttpServer {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: true });
   app.decorateRequest('target', undefined);
   app.decorateRequest('startedAt', undefined);
+  app.decorateRequest('failure', undefined);
   app.removeAllContentTypeParsers();
   // For routes without a pipeline, which read no body.
   for (const type of ['application/json', '*'])

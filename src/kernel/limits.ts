@@ -194,6 +194,17 @@ export const LIMITS = {
   statisticsDaysPerQuery: 92,
   statisticsDaysKept: 400,
   countersInMemory: 100_000,
+  /** Rows of the request log: recorded successes and errors of one kind for each key, second and request thread. */
+  requestLogSuccessesPerSecond: 5,
+  requestLogErrorsPerSecond: 5,
+  /** Rows in memory between two writes, for each request thread; successes take at most half of them. */
+  requestLogRowsInMemory: 1000,
+  requestLogDaysKept: 30,
+  /** Largest setting of its rows. */
+  requestLogRows: 100_000_000,
+  /** Rows that one round of its pruning counts and deletes, every 5 seconds. */
+  requestLogRowsCountedPerRound: 200_000,
+  requestLogRowsDeletedPerRound: 20_000,
   /** Duration of a request in its histogram; longer durations are counted as longer only. */
   maxMeasuredMs: 60_000,
   /** Difference between the clock and the time that has passed, beyond which time is not trusted. */

@@ -13,6 +13,7 @@ const NOT_SHOWN_ELSEWHERE = [
   'overview',
   'payments',
   'payment-doubtful',
+  'requests',
   'proxy',
   'workbench',
   'onboarding-new',

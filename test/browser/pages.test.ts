@@ -4,6 +4,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import type { Download, Page } from 'playwright-core';
 import { approve, listApprovals } from '../../console/wire/approvals.ts';
 import { createKey } from '../../console/wire/keys.ts';
+import type { OpenCore } from '../../src/core.ts';
 import { keyFingerprint } from '../../src/crypto/rsa-keys.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { newKeyPair, privatePem, publicPem } from '../fixtures/rsa-key-pairs.ts';
@@ -219,6 +220,41 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
     const lines = await linesOf(download);
     assert.ok(lines.length > 60 && lines.every((line) => JSON.parse(line) !== null));
     for (const pan of CARDS) assert.ok(!lines.some((line) => line.includes(pan)));
+  });
+
+  it('the request log is filtered, and reached from the errors of the overview and from each key', async () => {
+    const { service } = filled;
+    const key = await service.newKey(filled.harbour.account, { name: 'Failing server' });
+    const send = (requestId: string, card: string) =>
+      service.call('POST', '/v1/tokenization/simple', {
+        key: key.secret,
+        body: { chd: [{ card, name: 'Ana Lopez', exp: '12/31' }], tags: [], scheme: 7 },
+        headers: { 'x-request-id': requestId },
+      });
+    await send('stored-card', CARDS[0]);
+    for (let number = 0; number < 8; number++) await send(`broken-card-${number}`, 'broken');
+    service.advance(2000);
+    await (service.core as OpenCore).requestLog.flush({ all: true });
+    const page = await open('owner', sandbox('overview'), 'Overview');
+    await page.getByRole('main').getByRole('link', { name: 'Errors', exact: true }).click();
+    await headed(page, 'Request log');
+    const rows = page.getByRole('table', { name: 'Requests' }).getByRole('row');
+    const broken = rows.filter({ hasText: 'Failing server' });
+    await broken.first().getByText('Invalid field').waitFor();
+    await page.getByText(/^And \d more like this$/).waitFor();
+    assert.equal(await rows.filter({ hasText: '200' }).count(), 0, 'errors only');
+    await press(page.getByRole('main'), 'Show details of POST /v1/tokenization/simple');
+    await page.getByText('chd[0].card', { exact: true }).waitFor();
+    await page.getByRole('main').getByRole('link', { name: 'Failing server' }).click();
+    await headed(page, 'API keys');
+    await dialogOf(page).getByRole('link', { name: 'View its requests' }).click();
+    await headed(page, 'Request log');
+    await broken.filter({ hasText: '200' }).waitFor();
+    assert.ok(page.url().endsWith(`/requests?key=${key.id}`), page.url());
+    await page.getByLabel('Request id').fill('broken-card-1');
+    await press(page, 'Search');
+    await untilPasses(async () => assert.equal(await rows.count(), 2));
+    assert.ok(!page.url().includes('broken-card'), page.url());
   });
 
   it('a key for the entire internet needs confirmation in production, and a change under dual control is requested', async () => {

@@ -17,6 +17,7 @@ const IN_ENVIRONMENT = {
   Tokens: 'tokens',
   Captures: 'captures',
   'API keys': 'keys',
+  'Request log': 'requests',
   Proxy: 'proxy',
   Workbench: 'workbench',
 };
@@ -27,13 +28,22 @@ const IN_ACCOUNT = {
   'Audit log': 'audit',
   Settings: 'settings',
 };
-const OF_OPERATORS = ['Accounts', 'Requests', 'Processors', 'Encryption keys', 'Health', 'Audit log', 'Operators'];
+const OF_OPERATORS = [
+  'Accounts',
+  'Requests',
+  'Processors',
+  'Encryption keys',
+  'Health',
+  'Request log',
+  'Audit log',
+  'Operators',
+];
 
 /** Pages that are not in the navigation of a role. */
 const HIDDEN: Readonly<Record<Role, readonly string[]>> = {
   owner: [],
   developer: ['Settings'],
-  analyst: ['API keys', 'Proxy', 'Workbench', 'Audit log', 'Settings'],
+  analyst: ['API keys', 'Request log', 'Proxy', 'Workbench', 'Audit log', 'Settings'],
   auditor: ['Workbench', 'Settings'],
 };
 

@@ -59,6 +59,7 @@ const OF_EACH_KIND = [
   'overview',
   'payment-doubtful',
   'keys',
+  'requests',
   'workbench',
   'onboarding',
   'settings',

@@ -30,6 +30,7 @@ export function stopsIn({ harbour, northwind }: SeededService): readonly Stop[] 
     of('owner', 'capture', `${sandbox}/captures/${harbour.capture}`, 'Capture'),
     of('owner', 'keys', `${sandbox}/keys`, 'API keys'),
     of('owner', 'keys-production', `${account}/production/keys`, 'API keys'),
+    of('owner', 'requests', `${sandbox}/requests`, 'Request log'),
     of('owner', 'proxy', `${sandbox}/proxy`, 'Proxy'),
     of('owner', 'workbench', `${sandbox}/workbench`, 'Workbench'),
     of('owner', 'onboarding', `${account}/onboarding`, 'Onboarding'),
@@ -47,6 +48,7 @@ export function stopsIn({ harbour, northwind }: SeededService): readonly Stop[] 
     of('operator', 'operator-processors', '/operator/processors', 'Processors'),
     of('operator', 'operator-keyring', '/operator/keyring', 'Encryption keys'),
     of('operator', 'operator-health', '/operator/health', 'Health'),
+    of('operator', 'operator-request-log', '/operator/request-log', 'Request log'),
     of('operator', 'operator-audit', '/operator/audit', 'Audit log of the service'),
     of('operator', 'operator-team', '/operator/team', 'Operators'),
   ];

@@ -5,6 +5,7 @@ import { request } from 'node:https';
 import { connect as dialPlainly } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
+import { RequestLogQuery } from '../../src/accounts/request-log-query.ts';
 import { verifyJournal } from '../../src/audit/verify-journal.ts';
 import { MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { write } from '../../src/storage/database.ts';
@@ -85,6 +86,24 @@ describe(`${THREADS} request threads`, { timeout: 240_000 }, () => {
       assert.equal(next.isSessionReused(), true);
       next.destroy();
     }
+  });
+
+  test('write to one request log', async () => {
+    const { id, secret } = await newKey();
+    const ids = clients.map((_, number) => `recorded-${number}`);
+    await Promise.all(
+      clients.map((client, number) =>
+        client.call('GET', '/v1/tokens/unknown/inspect', {
+          key: secret,
+          headers: { 'x-request-id': ids[number] ?? '' },
+        }),
+      ),
+    );
+    const query = new RequestLogQuery(service.core);
+    const list = async (): Promise<string[]> =>
+      (await query.list({ account, environment: 'sandbox' }, { key: id })).items.map(({ requestId }) => requestId);
+    await eventually(async () => (await list()).length === THREADS);
+    assert.deepEqual((await list()).sort(), ids);
   });
 
   test('do not share their ports with another service of the same user', async () => {

@@ -40,7 +40,7 @@ async function readPage(call: AnyCall, account: string, search: Search) {
  * Undefined is everything. An operator may request any id, and an unknown one must not get into the log: throws
  * `unknown_record`.
  */
-async function resolveScope({ services }: AnyCall, account: string | undefined): Promise<LogScope> {
+export async function resolveScope({ services }: AnyCall, account: string | undefined): Promise<LogScope> {
   if (account === undefined) return 'everything';
   const isThere = account === '' || (isId(account) && (await services.accounts.find(account)) !== undefined);
   if (!isThere) throw new Failure('unknown_record');

@@ -60,6 +60,7 @@ function AllRoutes() {
               <Route path="payments" element={<pages.PaymentsPage />} />
               <Route path="payments/:id" element={<pages.PaymentPage />} />
               <Route path="proxy" element={<pages.ProxyPage />} />
+              <Route path="requests" element={<pages.RequestsPage />} />
               <Route path="workbench" element={<pages.WorkbenchPage />} />
             </Route>
           </Route>
@@ -71,6 +72,7 @@ function AllRoutes() {
             <Route path="processors" element={<pages.OperatorProcessorsPage />} />
             <Route path="keyring" element={<pages.OperatorKeyringPage />} />
             <Route path="health" element={<pages.OperatorHealthPage />} />
+            <Route path="request-log" element={<pages.OperatorRequestLogPage />} />
             <Route path="audit" element={<pages.OperatorAuditPage />} />
             <Route path="team" element={<pages.OperatorTeamPage />} />
           </Route>

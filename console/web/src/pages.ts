@@ -25,6 +25,7 @@ export const CapturePage = page(async () => (await import('./pages/capture/captu
 export const PaymentsPage = page(async () => (await import('./pages/payments/payments-page.tsx')).PaymentsPage);
 export const PaymentPage = page(async () => (await import('./pages/payment/payment-page.tsx')).PaymentPage);
 export const ProxyPage = page(async () => (await import('./pages/proxy/proxy-page.tsx')).ProxyPage);
+export const RequestsPage = page(async () => (await import('./pages/requests/requests-page.tsx')).RequestsPage);
 export const WorkbenchPage = page(async () => (await import('./pages/workbench/workbench-page.tsx')).WorkbenchPage);
 export const AuditPage = page(async () => (await import('./pages/audit/audit-page.tsx')).AuditPage);
 export const TeamPage = page(async () => (await import('./pages/team/team-page.tsx')).TeamPage);
@@ -50,6 +51,9 @@ export const OperatorHealthPage = page(
 );
 export const OperatorAuditPage = page(
   async () => (await import('./pages/operator-audit/operator-audit-page.tsx')).OperatorAuditPage,
+);
+export const OperatorRequestLogPage = page(
+  async () => (await import('./pages/operator-request-log/operator-request-log-page.tsx')).OperatorRequestLogPage,
 );
 export const OperatorTeamPage = page(
   async () => (await import('./pages/operator-team/operator-team-page.tsx')).OperatorTeamPage,

@@ -209,6 +209,30 @@ create table statistics (
   primary key (account, environment, hour, name)
 );
 
+-- Requests to the API: every error, and a part of the successes, see accounts/request-log.ts. In clear, and without a MAC,
+-- because nothing is decided by it. Requests without a known account have the account 0. id distinguishes requests of the same
+-- millisecond. failure and reason are codes of the catalogues, field is the name of a field. repeats counts further requests
+-- of the same key with the same route and error, which have no row.
+create table request_log (
+  account integer not null,
+  environment integer not null,
+  at bigint not null,
+  id bigint not null,
+  method text not null,
+  route text not null,
+  status integer not null,
+  duration_us bigint not null,
+  failure text,
+  reason text,
+  field text,
+  request_id text not null,
+  api_key text,
+  address text not null,
+  repeats bigint not null,
+  primary key (account, environment, at, id)
+) without rowid;
+create index request_log_by_time on request_log (at, id);
+
 -- Vault.
 
 -- slot is the sort key of the token, see vault/slot.ts: the bytes of a UUID, or text in which all tokens of one BIN and last

@@ -9,6 +9,7 @@ import {
   KeySquare,
   Layers,
   ListChecks,
+  Logs,
   type LucideIcon,
   Plug,
   ScrollText,
@@ -40,6 +41,7 @@ export const ENVIRONMENT_ITEMS: readonly NavItem[] = [
   { name: 'tokens', path: 'tokens', icon: Layers, capability: 'tokens:read' },
   { name: 'captures', path: 'captures', icon: Timer, capability: 'captures:read' },
   { name: 'keys', path: 'keys', icon: KeyRound, capability: 'keys:read' },
+  { name: 'requestLog', path: 'requests', icon: Logs, capability: 'requests:read' },
   { name: 'proxy', path: 'proxy', icon: Waypoints, capability: 'proxy:read' },
   { name: 'workbench', path: 'workbench', icon: FlaskConical, capability: 'workbench:use', only: 'sandbox' },
 ];
@@ -58,6 +60,7 @@ export const OPERATOR_ITEMS: readonly NavItem[] = [
   { name: 'processors', path: 'processors', icon: Plug },
   { name: 'keyring', path: 'keyring', icon: KeySquare },
   { name: 'health', path: 'health', icon: Activity },
+  { name: 'requestLog', path: 'request-log', icon: Logs },
   { name: 'operatorAudit', path: 'audit', icon: ScrollText },
   { name: 'operatorTeam', path: 'team', icon: Users },
 ];

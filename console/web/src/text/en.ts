@@ -14,6 +14,7 @@ import { payments } from './en/payments.ts';
 import { profile } from './en/profile.ts';
 import { proxy } from './en/proxy.ts';
 import { reasons } from './en/reasons.ts';
+import { requestLog } from './en/request-log.ts';
 import { session } from './en/session.ts';
 import { settings } from './en/settings.ts';
 import { shell } from './en/shell.ts';
@@ -41,6 +42,7 @@ export const en = {
   profile,
   proxy,
   reasons,
+  requestLog,
   session,
   settings,
   shell,

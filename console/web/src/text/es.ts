@@ -15,6 +15,7 @@ import { payments } from './es/payments.ts';
 import { profile } from './es/profile.ts';
 import { proxy } from './es/proxy.ts';
 import { reasons } from './es/reasons.ts';
+import { requestLog } from './es/request-log.ts';
 import { session } from './es/session.ts';
 import { settings } from './es/settings.ts';
 import { shell } from './es/shell.ts';
@@ -42,6 +43,7 @@ export const es: typeof en = {
   profile,
   proxy,
   reasons,
+  requestLog,
   session,
   settings,
   shell,

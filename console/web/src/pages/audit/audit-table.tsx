@@ -1,14 +1,12 @@
-import { Group, Stack, Text, UnstyledButton } from '@mantine/core';
-import { ChevronDown, ChevronRight } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { Stack, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CallError } from '../../api/call.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
-import { Time } from '../../parts/time.tsx';
+import { RowDetail, RowOpener, useOpenRows } from '../../parts/row-opener.tsx';
 import { isEnvironment } from '../../session/tenant.ts';
 import { type AuditRecord, useActionText } from './action-text.ts';
-import classes from './audit.module.css';
 import { Outcome } from './outcome.tsx';
 import { RawText } from './raw.tsx';
 import { RecordDetail } from './record-detail.tsx';
@@ -25,14 +23,7 @@ const recordKey = ({ lane, sequence }: AuditRecord): string => `${lane}/${sequen
 
 export function AuditTable({ records, error, onRetry, empty, next }: AuditTableProps) {
   const { t } = useTranslation('audit');
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const toggle = (record: AuditRecord): void =>
-    setOpen((before) => {
-      const after = new Set(before);
-      if (!after.delete(recordKey(record))) after.add(recordKey(record));
-      return after;
-    });
-  const isOpen = (record: AuditRecord): boolean => open.has(recordKey(record));
+  const { isOpen, toggle } = useOpenRows(recordKey);
   return (
     <DataTable
       caption={t('caption')}
@@ -41,9 +32,9 @@ export function AuditTable({ records, error, onRetry, empty, next }: AuditTableP
       rowKey={recordKey}
       renderDetail={(record) =>
         isOpen(record) && (
-          <div className={classes['detail']}>
+          <RowDetail>
             <RecordDetail record={record} />
-          </div>
+          </RowDetail>
         )
       }
       error={error}
@@ -66,7 +57,12 @@ function useColumns(
       name: 'at',
       header: t('columns.at'),
       cell: (record) => (
-        <Opener record={record} action={textOf(record)} isOpen={isOpen(record)} onClick={() => toggle(record)} />
+        <RowOpener
+          at={record.at}
+          label={t('detail.show', { action: textOf(record) })}
+          isOpen={isOpen(record)}
+          onClick={() => toggle(record)}
+        />
       ),
     },
     {
@@ -88,32 +84,6 @@ function useColumns(
       ),
     },
   ];
-}
-
-interface OpenerProps {
-  readonly record: AuditRecord;
-  readonly action: string;
-  readonly isOpen: boolean;
-  readonly onClick: () => void;
-}
-
-/** Opens the details of a record; shows its time. */
-function Opener({ record, action, isOpen, onClick }: OpenerProps) {
-  const { t } = useTranslation('audit');
-  const Chevron = isOpen ? ChevronDown : ChevronRight;
-  return (
-    <Group gap={4} wrap="nowrap">
-      <UnstyledButton
-        className={classes['opener'] ?? ''}
-        aria-expanded={isOpen}
-        aria-label={t('detail.show', { action })}
-        onClick={onClick}
-      >
-        <Chevron size={16} aria-hidden />
-      </UnstyledButton>
-      <Time value={record.at} hasSeconds />
-    </Group>
-  );
 }
 
 function Action({ action, text }: { readonly action: string; readonly text: string }) {

@@ -42,7 +42,10 @@ export function KeyDetails({ apiKey, keys }: { readonly apiKey: Key; readonly ke
       />
       <AllowList apiKey={apiKey} />
       <Permissions apiKey={apiKey} />
-      <AuditLogLink apiKey={apiKey} />
+      <Stack gap="xs" align="flex-start">
+        <RequestsLink apiKey={apiKey} />
+        <AuditLogLink apiKey={apiKey} />
+      </Stack>
     </Stack>
   );
 }
@@ -52,6 +55,18 @@ const KeyLink = ({ apiKey: { id, name, prefix } }: { readonly apiKey: ListedKey 
     {name} ({prefix}…)
   </Anchor>
 );
+
+/** Links to the recorded requests of the key. */
+function RequestsLink({ apiKey: { id } }: { readonly apiKey: Key }) {
+  const { t } = useTranslation('keys');
+  const { account, environment } = useTenant();
+  if (!useCan()('requests:read')) return null;
+  return (
+    <Anchor component={Link} to={`/a/${account}/${environment}/requests?key=${encodeURIComponent(id)}`} size="sm">
+      {t('detail.requests')}
+    </Anchor>
+  );
+}
 
 /** Links to the audit records of the key. */
 function AuditLogLink({ apiKey: { id } }: { readonly apiKey: Key }) {

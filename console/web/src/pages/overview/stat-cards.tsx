@@ -1,6 +1,8 @@
-import { Group, Paper, SimpleGrid, Skeleton, Text, Title } from '@mantine/core';
+import { Anchor, Group, Paper, SimpleGrid, Skeleton, Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
 import { LIMITS } from '../../../../../src/kernel/limits.ts';
+import { useCan, useTenant } from '../../session/tenant.ts';
 import { Change, type GoodDirection } from './change.tsx';
 import { useNumberFormats } from './number-formats.ts';
 import classes from './overview.module.css';
@@ -16,6 +18,8 @@ interface Stat {
   readonly good: GoodDirection;
   readonly isShare?: boolean;
   readonly title?: string;
+  /** Address of the rows that are counted. */
+  readonly to?: string | undefined;
 }
 
 const approvalRate = ({ approved, not_approved }: Figures): number | null =>
@@ -92,13 +96,21 @@ function useStats(overview: Overview): readonly Stat[] {
       note: notes.errors,
       good: 'down',
       title: notes.errorsShare,
+      to: useErrorsPage(overview),
     },
   ];
 }
 
+/** Returns the address of the errors of the period in the request log; undefined for users who may not read it. */
+function useErrorsPage({ points }: Overview): string | undefined {
+  const { account, environment } = useTenant();
+  const from = points[0]?.at.slice(0, 'YYYY-MM-DD'.length) ?? '';
+  return useCan()('requests:read') ? `/a/${account}/${environment}/requests?status=errors&from=${from}` : undefined;
+}
+
 function Stats({ overview }: { readonly overview: Overview }) {
   const { period, before, points } = overview;
-  return useStats(overview).map(({ name, measure, textOf, note, good, isShare = false, title }) => {
+  return useStats(overview).map(({ name, measure, textOf, note, good, isShare = false, title, to }) => {
     const value = measure(period);
     return (
       <Paper
@@ -110,7 +122,13 @@ function Stats({ overview }: { readonly overview: Overview }) {
         className={classes['tile'] ?? ''}
       >
         <Text component="dt" size="sm" c="dimmed">
-          {name}
+          {to === undefined ? (
+            name
+          ) : (
+            <Anchor component={Link} to={to} inherit className={classes['tileLink'] ?? ''}>
+              {name}
+            </Anchor>
+          )}
         </Text>
         <dd className={classes['figure']}>
           <span className={classes['value']}>{value === null ? '–' : textOf(value)}</span>

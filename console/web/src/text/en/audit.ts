@@ -78,6 +78,7 @@ export const audit = {
     journal: { opened: 'Log chain started' },
     access: { denied: 'Access denied' },
     audit: { read: 'Audit log read', exported: 'Audit log exported' },
+    requests: { read: 'Request log read' },
     vault: { 'backed-up': 'Backup created', restored: 'Backup restored', copied: 'Vault copied' },
     capture: { retrieved: 'Capture read', tokenized: 'Capture tokenized', deleted: 'Capture deleted' },
     token: { detokenized: 'Token detokenized', deleted: 'Token deleted' },

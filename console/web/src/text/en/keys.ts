@@ -45,6 +45,7 @@ export const keys = {
     revoke: 'Revoke key',
     gone: 'This key does not exist here.',
     log: 'View in the audit log',
+    requests: 'View its requests',
   },
   form: {
     createTitle: 'Create an API key',

@@ -54,6 +54,7 @@ export const shell = {
   profile: 'Profile',
   proxy: 'Proxy',
   reload: 'Reload',
+  requestLog: 'Request log',
   requests: 'Requests',
   retry: 'Try again',
   sandbox: 'Sandbox',

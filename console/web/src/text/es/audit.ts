@@ -86,6 +86,7 @@ export const audit: typeof english = {
     journal: { opened: 'Cadena del registro iniciada' },
     access: { denied: 'Acceso denegado' },
     audit: { read: 'Registro de auditoría leído', exported: 'Registro de auditoría exportado' },
+    requests: { read: 'Registro de solicitudes leído' },
     vault: {
       'backed-up': 'Copia de seguridad creada',
       restored: 'Copia de seguridad restaurada',

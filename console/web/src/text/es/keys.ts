@@ -46,6 +46,7 @@ export const keys: typeof english = {
     revoke: 'Revocar clave',
     gone: 'Esta clave no existe aquí.',
     log: 'Ver en el registro de auditoría',
+    requests: 'Ver sus solicitudes',
   },
   form: {
     createTitle: 'Crear una clave de API',

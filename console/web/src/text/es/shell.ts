@@ -56,6 +56,7 @@ export const shell: typeof english = {
   profile: 'Perfil',
   proxy: 'Proxy',
   reload: 'Recargar',
+  requestLog: 'Registro de solicitudes',
   requests: 'Solicitudes',
   retry: 'Reintentar',
   sandbox: 'Pruebas',
