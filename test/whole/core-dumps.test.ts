@@ -22,7 +22,7 @@ const PRELOAD = `
   import { readFileSync, writeFileSync } from 'node:fs';
   if (process.argv[1]?.endsWith('main.ts')) {
     const [, soft, hard] = /^Max core file size +(\\S+) +(\\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'));
-    writeFileSync(process.env.SEEN, JSON.stringify({ soft, hard, pid: process.pid, args: process.argv.slice(2) }));
+    writeFileSync(process.env.SEEN, JSON.stringify({ soft, hard, pid: process.pid, execArgv: process.execArgv, args: process.argv.slice(2) }));
     if (process.env.WAIT) {
       setInterval(() => undefined, 1000);
       process.on('SIGTERM', () => process.exit(7));
@@ -50,9 +50,10 @@ describe('core dumps', { skip: cannotAllow }, () => {
     ['the Node of the project', process.execPath],
     ['an older Node', olderNode()],
   ];
-  for (const [name, node] of nodes)
+  for (const [name, node] of nodes) {
+    const skip = node === undefined && 'this machine has no Node from 20 to 23';
     test(`are disabled for a command that ${name} starts, which keeps its arguments and exit code`, {
-      skip: node === undefined && 'this machine has no Node from 20 to 23',
+      skip,
     }, () => {
       const args = ['account', 'show', "it's $HOME", '--json'];
       const { status, stderr } = spawnSync('/bin/sh', [...ALLOWING, node ?? '', BIN, ...args], {
@@ -64,6 +65,25 @@ describe('core dumps', { skip: cannotAllow }, () => {
       assert.equal(status, 2);
       assert.match(JSON.parse(stderr).error, /^there is no vault/);
     });
+
+    for (const [limit, options] of [
+      ['that allows core dumps', ALLOWING],
+      ['that forbids them', ['-c', 'ulimit -c 0 && exec "$0" "$@"']],
+    ] as const)
+      test(`a service that ${name} starts in a shell ${limit} has the young generation of the product`, {
+        skip,
+      }, () => {
+        // A setting that is refused ends the process.
+        const variables = { ...env, CARDVAULT_DATA_DIR: directory, CARDVAULT_WORKERS: 'none' };
+        spawnSync('/bin/sh', [...options, node ?? '', BIN, 'serve'], { env: variables });
+        const { soft, args, execArgv } = seenBy();
+        assert.deepEqual({ soft, args }, { soft: '0', args: ['serve'] });
+        assert.deepEqual(
+          execArgv.filter((option: string) => option.includes('semi-space')),
+          ['--max-semi-space-size=16'],
+        );
+      });
+  }
 
   test('are disabled without a second process, so that signals and exit codes are those of the service', async () => {
     const child = spawn('/bin/sh', [...ALLOWING, process.execPath, BIN, 'account', 'list'], {

@@ -26,7 +26,7 @@ const WRITER_ONLY = [
  * KiB. The system caches the file as well, so that a larger cache saves no measurable time. The writer's holds the pages of
  * one large group; a reader's pages become invalid after each commit of the writer.
  */
-const CACHE = { writer: -65_536, reader: -8192 };
+const CACHE = { writer: -16_384, reader: -8192 };
 
 /** A statement that reads lists of values, with the names of their columns. */
 interface Query {
