@@ -4,6 +4,7 @@ import { TABLES as factors } from './people/factor-store.ts';
 import { TABLES as invitations } from './people/invitation-store.ts';
 import { TABLES as memberships } from './people/membership-store.ts';
 import { TABLES as people } from './people/person-store.ts';
+import { TABLES as savedViews } from './people/saved-view-store.ts';
 import { TABLES as sessions } from './people/session-store.ts';
 import { TABLES as signInStates } from './people/sign-in-state-store.ts';
 import { TABLES as activationRequests } from './server/activation-request-store.ts';
@@ -16,6 +17,7 @@ export const CONSOLE_TABLES: readonly Table[] = [
   ...invitations,
   ...memberships,
   ...people,
+  ...savedViews,
   ...sessions,
   ...signInStates,
 ];

@@ -5,6 +5,7 @@ import { deleteResetsByPerson } from './invitation-store.ts';
 import { deleteMembership, listMembershipsByPerson, type Membership } from './membership-store.ts';
 import { personEvent } from './people-events.ts';
 import { deletePerson, findPerson, updatePerson } from './person-store.ts';
+import { deleteSavedViewsByMember } from './saved-view-store.ts';
 import type { PeopleDependencies } from './sealing.ts';
 import { deleteSessionsByPerson } from './session-store.ts';
 import { deleteSignInState } from './sign-in-state-store.ts';
@@ -26,6 +27,7 @@ export async function removeMembership(
   if (person !== undefined)
     transaction.write(isLast ? deletePerson(person) : (await updatePerson(keyring, person, {})).write);
   for (const write of deleteMembership(before)) transaction.write(write, onConflict);
+  transaction.write(deleteSavedViewsByMember(account, id));
   transaction.record(personEvent('membership.removed', account, { person: id, detail: { role } }));
   if (!isLast) return;
   for (const write of deletePersonalData(id)) transaction.write(write);

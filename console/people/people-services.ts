@@ -4,6 +4,7 @@ import { FactorManagement } from './factor-management.ts';
 import { Invitations } from './invitations.ts';
 import { type DeriveKey, Passwords } from './passwords.ts';
 import { People } from './people.ts';
+import { SavedViews } from './saved-views.ts';
 import type { PeopleDependencies } from './sealing.ts';
 import { Sessions } from './sessions.ts';
 import { SignIn } from './sign-in.ts';
@@ -18,6 +19,7 @@ export interface PeopleServices {
   readonly signIn: SignIn;
   readonly enrollment: Enrollment;
   readonly factorManagement: FactorManagement;
+  readonly savedViews: SavedViews;
   /** Repeated denials; flushed periodically, and before the process ends. */
   readonly repeats: AuditThrottle;
 }
@@ -48,6 +50,7 @@ export function createPeopleServices({
     signIn: new SignIn({ ...dependencies, passwords, repeats }),
     enrollment: new Enrollment({ ...dependencies, passwords, invitations }),
     factorManagement: new FactorManagement(dependencies),
+    savedViews: new SavedViews(dependencies),
     repeats,
   };
 }

@@ -19,6 +19,7 @@ export const CAPABILITIES = [
   'keys:write',
   'tokens:delete',
   'captures:delete',
+  'records:export',
   'payments:operate',
   'proxy:write',
   'workbench:use',
@@ -39,11 +40,16 @@ export const ROLE_NAMES = [...ACCOUNT_ROLES, 'operator'] as const;
 export type Role = (typeof ROLE_NAMES)[number];
 
 const ACCOUNT_CAPABILITIES = CAPABILITIES.filter((capability) => capability !== 'operate');
-const OWNER_ONLY: readonly Capability[] = ['team:write', 'account:settings', 'activation:request'];
+const NOT_OF_DEVELOPERS: readonly Capability[] = [
+  'team:write',
+  'account:settings',
+  'activation:request',
+  'records:export',
+];
 
 export const ROLES: Readonly<Record<Role, readonly Capability[]>> = {
   owner: ACCOUNT_CAPABILITIES,
-  developer: ACCOUNT_CAPABILITIES.filter((capability) => !OWNER_ONLY.includes(capability)),
+  developer: ACCOUNT_CAPABILITIES.filter((capability) => !NOT_OF_DEVELOPERS.includes(capability)),
   analyst: [
     'overview:read',
     'onboarding:read',
@@ -51,10 +57,11 @@ export const ROLES: Readonly<Record<Role, readonly Capability[]>> = {
     'captures:read',
     'payments:read',
     'payments:operate',
+    'records:export',
     'team:read',
     'approvals:read',
   ],
-  auditor: READ_CAPABILITIES,
+  auditor: [...READ_CAPABILITIES, 'records:export'],
   operator: ['operate'],
 };
 

@@ -8,6 +8,7 @@ import { TokenQueries } from '../../src/vault/token-queries.ts';
 import { DualControlQuestion } from '../approvals/dual-control-question.ts';
 import { ActivationRequests } from './activation-requests.ts';
 import { listApprovableChanges } from './approvable-changes.ts';
+import { ListCounts } from './list-counts.ts';
 import { RecordTotals } from './record-totals.ts';
 import type { ConsoleServices, Route } from './route.ts';
 import { routes } from './routes.ts';
@@ -24,6 +25,7 @@ export type ConsoleDependencies = Omit<
   | 'dualControlQuestion'
   | 'requests'
   | 'totals'
+  | 'listCounts'
   | 'usageOverview'
   | 'tokenQueries'
   | 'captureQueries'
@@ -50,6 +52,7 @@ export function createConsoleInterface(dependencies: ConsoleDependencies, limits
     dualControlQuestion: new DualControlQuestion(dependencies),
     requests: new ActivationRequests({ ...dependencies, processors: dependencies.activations.processors }),
     totals: new RecordTotals({ database, clock }),
+    listCounts: new ListCounts({ clock }),
     tokenQueries: new TokenQueries({ database, keyring }),
     captureQueries: new CaptureQueries({ database, keyring, sadKeys, clock }),
     paymentQueries,

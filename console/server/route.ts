@@ -39,6 +39,7 @@ import type { Session } from '../people/session.ts';
 import type { IssuedSession } from '../people/sessions.ts';
 import type { Definition } from '../wire/definition.ts';
 import type { ActivationRequests } from './activation-requests.ts';
+import type { ListCounts } from './list-counts.ts';
 import type { RecordTotals } from './record-totals.ts';
 import type { UsageOverview } from './usage-overview.ts';
 
@@ -65,6 +66,7 @@ export interface ConsoleServices {
   readonly transactions: Transactions;
   readonly usageOverview: UsageOverview;
   readonly totals: RecordTotals;
+  readonly listCounts: ListCounts;
   readonly tokenQueries: TokenQueries;
   readonly captureQueries: CaptureQueries;
   readonly paymentQueries: PaymentQueries;

@@ -19,6 +19,7 @@ import { requestLogRoutes } from './routes/request-log.ts';
 import { sessionRoutes } from './routes/session.ts';
 import { teamRoutes } from './routes/team.ts';
 import { tokenRoutes } from './routes/tokens.ts';
+import { viewRoutes } from './routes/views.ts';
 import { workbenchRoutes } from './routes/workbench.ts';
 
 /** Every route of the console. */
@@ -42,6 +43,7 @@ export const routes: readonly Route[] = [
   ...paymentOperationRoutes,
   ...proxyRoutes,
   ...workbenchRoutes,
+  ...viewRoutes,
   ...auditRoutes,
   ...operatorAuditRoutes,
 ];

@@ -1,4 +1,5 @@
 import type { Origin } from '../../src/audit/audit.ts';
+import { toKeyedRequest } from '../../src/http/keyed-request.ts';
 import { type BucketSource, type TokenBuckets, tokenBucketsPerMinute } from '../../src/http/rate-limit.ts';
 import type { Door, RequestHead, ResponseHeaders, RouteCall } from '../../src/http/route.ts';
 import type { TransactionContext } from '../../src/idempotency/transaction.ts';
@@ -84,6 +85,12 @@ export class SessionDoor implements Door<Route, ConsoleGrant> {
   /** Changes of users are changes of rows of many accounts. */
   contextOf({ origin }: ConsoleGrant): TransactionContext {
     return { origin };
+  }
+
+  /** Keys are those of the user alone. Throws `invalid_field`. */
+  keyedRequest(grant: ConsoleGrant, head: RequestHead, route: Route, body: Buffer): ReturnType<typeof toKeyedRequest> {
+    if (route.takesIdempotencyKey !== true) return undefined;
+    return toKeyedRequest(route, head, grant.tenant, { lines: [grant.person?.id ?? ''], body });
   }
 
   /** Stores the request of a change that needs a second person, and returns the id of the approval. */

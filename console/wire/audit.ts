@@ -1,6 +1,6 @@
 import { anyString, object, optional, output, plainText } from '../../src/http/fields.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { define } from './definition.ts';
+import { define, recordCount } from './definition.ts';
 
 /** The audit log. */
 
@@ -39,6 +39,7 @@ const page = object({
     'Newest first',
   ),
   next: output.nullableText('Cursor of the next page; null at the end'),
+  count: recordCount,
   searched_back_to: output.nullableTime('Time back to which the search has read; null at the end'),
 });
 

@@ -1,4 +1,4 @@
-import { type Field, type JsonSchema, output } from '../../src/http/fields.ts';
+import { type Field, type JsonSchema, object, output } from '../../src/http/fields.ts';
 import type { Capability } from '../people/roles.ts';
 
 /**
@@ -26,6 +26,8 @@ export interface Definition<Body = unknown, Query = unknown, Data = unknown> {
   readonly allowedWhileSuspended?: true;
   /** A caller who has a session sends its CSRF token, although the access is `public`. */
   readonly provesSession?: true;
+  /** The call may have an `Idempotency-Key`: a repeat with it gets the result of the first one. */
+  readonly takesIdempotencyKey?: true;
   /** The body may be longer than those of other calls; it is read only for a signed-in user. */
   readonly largeBody?: true;
   readonly body?: Field<Body>;
@@ -40,6 +42,14 @@ export const define = <Body = undefined, Query = undefined, Data = unknown>(
 /** A member of a response that may be null. */
 export const orNull = <T>(field: Field<T>): Field<T | null> =>
   ({ ...field, schema: { ...field.schema, nullable: true } as JsonSchema }) as Field<T | null>;
+
+/** The size of a list; null on later pages, and when it is unknown. */
+export const recordCount = orNull(
+  object({
+    number: output.integer('Records that match'),
+    is_more: output.bool('There are more than this number'),
+  }),
+);
 
 /** The result of a change without data. */
 export const done = output.bool('Always true');

@@ -52,15 +52,24 @@ const issued = object({ key, secret: output.text('The key, which is shown once')
 
 const keys = '/api/accounts/:account/:environment/keys';
 
-export const listKeys = define({
-  method: 'GET',
-  path: keys,
+const listedKeys = object({
+  keys: output.list(listedKey, 'Active keys and the newest of the others, newest first'),
+  /** For the allow-list of a new key. */
+  your_address: output.text('Address of the caller'),
+});
+
+export const listKeys = define({ method: 'GET', path: keys, access: 'keys:read', data: listedKeys });
+
+/** A search text may be a card number by mistake, so it is sent in the body and not in the URL. */
+export const searchKeys = define({
+  method: 'POST',
+  path: `${keys}/search`,
   access: 'keys:read',
-  data: object({
-    keys: output.list(listedKey, 'Active keys and the newest of the others, newest first'),
-    /** For the allow-list of a new key. */
-    your_address: output.text('Address of the caller'),
+  allowedWhileSuspended: true,
+  body: object({
+    text: plainText(LIMITS.searchCharacters, 'Part of the name, prefix, description, or of an address or note'),
   }),
+  data: listedKeys,
 });
 
 export const showKey = define({

@@ -1,6 +1,7 @@
 import {
   anyString,
   integer,
+  list,
   object,
   oneOf,
   optional,
@@ -11,7 +12,7 @@ import {
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { STATUSES } from '../../src/payments/transitions.ts';
 import { resultOrApproval } from './approvals.ts';
-import { define, orNull } from './definition.ts';
+import { define, orNull, recordCount } from './definition.ts';
 
 /** Payments. Amounts are decimal texts with the minor unit of the currency, such as 12.50. */
 
@@ -54,8 +55,9 @@ export const listPayments = define({
     type: optional(oneOf(PAYMENT_TYPES, 'Type')),
     processor: text('Processor'),
     currency: text('Currency'),
-    amount: text('Amount, as 12.50'),
-    reference_code: text('Reference, exactly'),
+    amount_from: text('Least amount in any currency, as 12.50: requested, collected, or collected less refunded'),
+    amount_to: text('Greatest amount in any currency'),
+    reference_code: text('Beginning of the reference, in either case'),
     last_four: text('Last four digits of the card'),
     id: text('transaction_id, or the id of the processor; with it the other filters are ignored'),
     in_doubt: optional(oneOf(['yes'] as const, 'Only payments in doubt')),
@@ -66,6 +68,7 @@ export const listPayments = define({
   data: object({
     payments: output.list(object(summary), 'Newest first'),
     next: output.nullableText('Cursor of the next page; null at the end'),
+    count: recordCount,
     searched_back_to: output.nullableTime('Time back to which the search has read; null at the end'),
   }),
 });
@@ -129,6 +132,7 @@ export const capturePaymentManually = define({
   access: 'payments:operate',
   stepUp: true,
   dualControl: 'payment.capture',
+  takesIdempotencyKey: true,
   body: object({ ...operationFields, amount }),
   data: resultOrApproval(payment),
 });
@@ -139,6 +143,7 @@ export const refundPaymentManually = define({
   access: 'payments:operate',
   stepUp: true,
   dualControl: 'payment.refund',
+  takesIdempotencyKey: true,
   body: object({ ...operationFields, amount }),
   data: resultOrApproval(payment),
 });
@@ -149,6 +154,33 @@ export const voidPaymentManually = define({
   access: 'payments:operate',
   stepUp: true,
   dualControl: 'payment.void',
+  takesIdempotencyKey: true,
   body: object(operationFields),
   data: resultOrApproval(payment),
+});
+
+export const OPERATION_KINDS = ['capture', 'refund', 'void'] as const;
+
+/** Returns what an operation on several payments would do, for one confirmation. It starts nothing. */
+export const previewOperations = define({
+  method: 'POST',
+  path: '/api/accounts/:account/:environment/payments/preview',
+  access: 'payments:operate',
+  body: object({
+    kind: oneOf(OPERATION_KINDS, 'Operation'),
+    ids: list(plainText(LIMITS.searchCharacters, 'transaction_id'), { min: 1, max: LIMITS.paymentsPerBatch }),
+  }),
+  data: object({
+    payments: output.list(
+      object({
+        id: output.text('transaction_id'),
+        amount: output.text('Amount of the operation; empty when it is not possible'),
+        currency: output.text('Currency'),
+        card: output.text('Truncated card number'),
+        expected_operations: output.integer('Sent back with the operation'),
+        refusal: output.nullableExplanation('Why the operation is not possible; null when it is'),
+      }),
+      'In the order of the request',
+    ),
+  }),
 });

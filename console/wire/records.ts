@@ -1,7 +1,7 @@
 import { anyString, object, oneOf, optional, output, plainText } from '../../src/http/fields.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { resultOrApproval } from './approvals.ts';
-import { define, done, orNull } from './definition.ts';
+import { define, done, orNull, recordCount } from './definition.ts';
 
 /** Tokens and captures, with truncated card numbers. */
 
@@ -34,7 +34,7 @@ export const listTokens = define({
     value: optional(plainText(LIMITS.tagCharacters, 'The token, the tag, four digits, or six to eight')),
     cursor,
   }),
-  data: object({ tokens: output.list(token, 'Newest first'), next }),
+  data: object({ tokens: output.list(token, 'Newest first'), next, count: recordCount }),
 });
 
 export const showToken = define({
@@ -64,12 +64,31 @@ const capture = {
   is_altered: output.bool('The record cannot be opened: it was changed in the database'),
 };
 
+export const CAPTURE_STATUSES = ['with-sad', 'without-sad', 'altered'] as const;
+
+const filterText = (what: string) => optional(plainText(LIMITS.searchCharacters, what));
+
+/** A search text may be a card number by mistake, so it is sent in the body and not in the URL. */
 export const listCaptures = define({
-  method: 'GET',
-  path: '/api/accounts/:account/:environment/captures',
+  method: 'POST',
+  path: '/api/accounts/:account/:environment/captures/search',
   access: 'captures:read',
-  query: object({ cursor }),
-  data: object({ captures: output.list(object(capture), 'Newest first'), next }),
+  allowedWhileSuspended: true,
+  body: object({
+    id: filterText('Id of the capture; with it the other filters are ignored'),
+    status: optional(oneOf(CAPTURE_STATUSES, 'Whether a cvv or track 2 is stored, or the record was altered')),
+    currency: filterText('Currency'),
+    last_four: filterText('Last four digits of the card'),
+    from: filterText('ISO 8601, from then on'),
+    to: filterText('ISO 8601, before'),
+    cursor,
+  }),
+  data: object({
+    captures: output.list(object(capture), 'Newest first'),
+    next,
+    count: recordCount,
+    searched_back_to: output.nullableTime('Time back to which the search has read; null at the end'),
+  }),
 });
 
 export const showCapture = define({

@@ -178,9 +178,9 @@ export class Accounts {
   }
 
   /** Lists the active keys and the newest of the others, the newest first. */
-  async listKeyViews(tenant: Tenant): Promise<ApiKeyView[]> {
+  async listKeyViews(tenant: Tenant, containing?: string): Promise<ApiKeyView[]> {
     const onTampered = (row: Row): Promise<void> => this.#alteredRows.report(API_KEYS, row);
-    return listKeyViews(this.#database, await this.#macKey(), tenant, this.#clock(), onTampered);
+    return listKeyViews(this.#database, await this.#macKey(), tenant, this.#clock(), { onTampered, containing });
   }
 
   /** Undefined when the key belongs to another account or environment. */

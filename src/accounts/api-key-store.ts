@@ -164,13 +164,13 @@ const LIST_ACTIVE = `select id from api_keys where account = ?account and enviro
 const LIST_ENDED = `select id from api_keys where account = ?account and environment = ?environment and not (${ACTIVE})
   order by created_at desc, id limit ${LIMITS.endedKeysListed}`;
 
-/** All active keys and the newest of the others, the newest first. */
+/** All active keys and the newest of the others, the newest first; with a text those that it occurs in. */
 export async function listKeyViews(
   database: Database,
   macKey: KeyObject,
   { account, environment }: Tenant,
   now: number,
-  onTampered: (row: Row) => Promise<void>,
+  { onTampered, containing }: { onTampered: (row: Row) => Promise<void>; containing: string | undefined },
 ): Promise<ApiKeyView[]> {
   const ids = await database.read(LIST_ACTIVE, account, environment, now);
   ids.push(...(await database.read(LIST_ENDED, account, environment, now)));
@@ -181,7 +181,8 @@ export async function listKeyViews(
     if (found === undefined) continue;
     if (found.isTampered) await onTampered(found.row);
     const { allowList, ...listed } = found.key;
-    keys.push({ ...listed, networks: allowList.length });
+    if (containing === undefined || occursIn(containing, found.key))
+      keys.push({ ...listed, networks: allowList.length });
     networks += allowList.length;
     if (networks < LIMITS.allowListEntries) continue;
     // Long lists take time to parse; other requests are served in between.
@@ -189,6 +190,13 @@ export async function listKeyViews(
     await setImmediate();
   }
   return keys.sort((one, other) => other.createdAt - one.createdAt || (one.id < other.id ? -1 : 1));
+}
+
+/** Compares without regard to case with name, prefix and description, and with addresses and notes of the allow-list. */
+function occursIn(text: string, { name, prefix, description, allowList }: KeyRow['key']): boolean {
+  const wanted = text.toLowerCase();
+  const texts = [name, prefix, description, ...allowList.flatMap(({ cidr, note }) => [cidr, note])];
+  return texts.some((each) => each.toLowerCase().includes(wanted));
 }
 
 /** Use of keys by an account in one environment. */

@@ -3,7 +3,7 @@ import type { Environment } from '../kernel/environment.ts';
 import { invalidField } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Database, integer, type Row, text } from '../storage/database.ts';
-import { decodeParts, encodeCursor, type Page, yieldBeforeScan } from '../storage/pagination.ts';
+import { decodeParts, encodeCursor, type Page, type RecordCount, yieldBeforeScan } from '../storage/pagination.ts';
 import { sanitizeTime } from '../storage/sanitize-columns.ts';
 import { AccessRecorder } from './access-recorder.ts';
 import type { AuditRecord } from './audit.ts';
@@ -45,6 +45,9 @@ const COLUMNS = 'lane, sequence, environment, at, record, hash';
 const BEFORE = `select ${COLUMNS} from journal where account = ?account and lane = ? and sequence < ?
   order by sequence desc limit ?`;
 
+/** Records of a chain are numbered from 1. */
+const HEADS = 'select sequence from journal_heads where account = ?account';
+
 /**
  * Records of a lane are in the order of their commits, which follows their times with this tolerance: clocks of nodes
  * differ, and writes wait.
@@ -80,6 +83,13 @@ export class AuditLogQuery {
     if (lanes.every(({ rows, isEnd }) => rows.length === 0 && isEnd)) return lastPage(items);
     const positions = lanes.flatMap(({ lane, before }) => [lane, before]);
     return { items, cursor: encodeCursor(...positions), searchedUntil: searchedUntil };
+  }
+
+  /** Counts the records of an account; undefined with a filter, because records would have to be read. */
+  async countMatching(account: string, filter: AuditFilter): Promise<RecordCount | undefined> {
+    if (Object.values(filter).some((wanted) => wanted !== undefined)) return undefined;
+    const heads = await this.#database.read(HEADS, account);
+    return { number: heads.reduce((sum, head) => sum + integer(head, 'sequence'), 0), isMore: false };
   }
 
   /** Returns the position from which each lane is read on. */

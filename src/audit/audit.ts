@@ -14,6 +14,8 @@ export const AUDIT_ACTIONS = [
   'audit.read',
   'audit.exported',
   'requests.read',
+  'records.exported',
+  'records.export-ended',
   'vault.backed-up',
   'vault.restored',
   'vault.copied',

@@ -9,7 +9,7 @@ import { LIMITS } from '../kernel/limits.ts';
 import type { Pan } from '../kernel/pan.ts';
 import { commitOrThrow, write } from '../storage/database.ts';
 import { Vault } from '../vault/vault.ts';
-import { CaptureQueries, type CaptureView } from './capture-queries.ts';
+import { type CaptureFilter, CaptureQueries, type CaptureView } from './capture-queries.ts';
 import { Captures, type NewCapture } from './captures.ts';
 
 const complete: NewCapture = {
@@ -51,7 +51,7 @@ describe('the list of captures', { timeout: 60_000 }, () => {
     const first = await create(tenant, complete);
     service.advance(5);
     const second = await create(tenant, bare);
-    const { items, cursor } = await listing.list(tenant);
+    const { items, cursor } = await listing.list(tenant, {});
     assert.equal(cursor, undefined);
     assert.deepEqual(
       items.map(({ id, hasSad, card }) => [id, hasSad, card?.truncated]),
@@ -68,10 +68,54 @@ describe('the list of captures', { timeout: 60_000 }, () => {
     assert.equal(await listing.findDetail(tenant, VISA), undefined);
     service.advance(2 * 60_000);
     assert.deepEqual(
-      (await listing.list(tenant)).items.map(({ id }) => id),
+      (await listing.list(tenant, {})).items.map(({ id }) => id),
       [first],
     );
     assert.equal(await listing.findDetail(tenant, second), undefined);
+  });
+
+  test('is filtered by time, currency, last four and status', async () => {
+    const tenant = await newTenant();
+    const one = await create(tenant, complete);
+    service.advance(60_000);
+    const between = service.now();
+    const two = await create(tenant, { ...bare, currency: 'EUR', ttlMinutes: 60 });
+    service.advance(10);
+    const three = await create(tenant, complete);
+    await commitOrThrow(service.core.database, {
+      writes: [write('update captures set amount = 1 where id = ?', [three])],
+    });
+    const expected: [CaptureFilter, string[]][] = [
+      [{}, [three, two, one]],
+      [{ currency: 'EUR' }, [two]],
+      [{ currency: 'MXN' }, []],
+      [{ status: 'with-sad' }, [one]],
+      [{ status: 'without-sad' }, [two]],
+      [{ status: 'altered' }, [three]],
+      [{ lastFour: '1111' }, [one]],
+      [{ to: between }, [one]],
+      [{ from: between }, [three, two]],
+      [{ from: between, to: between + 1 }, [two]],
+      [{ from: between + 1, to: between + 1 }, []],
+    ];
+    for (const [filter, ids] of expected) {
+      const { items } = await listing.list(tenant, filter);
+      const name = JSON.stringify(filter);
+      assert.deepEqual(
+        items.map(({ id }) => id),
+        ids,
+        name,
+      );
+      const count = await listing.countMatching(tenant, filter);
+      const isUnknown = filter.status !== undefined || filter.lastFour !== undefined;
+      assert.deepEqual(count, isUnknown ? undefined : { number: ids.length, isMore: false }, name);
+    }
+    assert.equal((await listing.find(tenant, one))?.id, one);
+    assert.equal((await listing.find(tenant, three))?.card, undefined);
+    for (const id of [VISA, `${one}0`]) assert.equal(await listing.find(tenant, id), undefined);
+    assert.equal(await listing.find(await newTenant(), one), undefined);
+    await assert.rejects(listing.list(tenant, { from: 2, to: 1 }), { code: 'invalid_field' });
+    await assert.rejects(listing.list(tenant, { lastFour: '11' }), { code: 'invalid_field' });
   });
 
   test('is paginated, with each capture once, including a damaged one', async () => {
@@ -86,7 +130,7 @@ describe('the list of captures', { timeout: 60_000 }, () => {
     await commitOrThrow(database, { writes: [write('update captures set amount = 1 where id = ?', [ids[3] ?? ''])] });
     const found: CaptureView[] = [];
     for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
-      const page = await listing.list(tenant, cursor);
+      const page = await listing.list(tenant, {}, cursor);
       found.push(...page.items);
       cursor = page.cursor;
     }
@@ -100,7 +144,7 @@ describe('the list of captures', { timeout: 60_000 }, () => {
       found.filter(({ card }) => card === undefined).map(({ id }) => id),
       [ids[3]],
     );
-    await assert.rejects(listing.list(tenant, 'x'), { code: 'invalid_field' });
+    await assert.rejects(listing.list(tenant, {}, 'x'), { code: 'invalid_field' });
   });
 
   test('ends with those whose time no service writes, page by page', async () => {
@@ -114,7 +158,7 @@ describe('the list of captures', { timeout: 60_000 }, () => {
     await commitOrThrow(service.core.database, { writes: altered.map(update) });
     const found: CaptureView[] = [];
     for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
-      const page = await listing.list(tenant, cursor);
+      const page = await listing.list(tenant, {}, cursor);
       found.push(...page.items);
       cursor = page.cursor;
     }
@@ -140,7 +184,7 @@ describe('the list of captures', { timeout: 60_000 }, () => {
       const [altered, unchanged] = [await create(tenant, complete), await create(tenant, complete)];
       const update = write(`update captures set ${change} where id = ?`, [altered]);
       await commitOrThrow(service.core.database, { writes: [update] });
-      const { items } = await listing.list(tenant);
+      const { items } = await listing.list(tenant, {});
       const shown = items.map(({ id, card, createdAt, expiresAt }) => {
         for (const time of [createdAt, expiresAt]) assert.ok(!Number.isNaN(new Date(time).getTime()), change);
         return [id, card !== undefined];

@@ -3,15 +3,19 @@ import type { SadKeys } from '../crypto/sad-keys.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Expiry } from '../kernel/expiry.ts';
+import { invalidField } from '../kernel/failure.ts';
 import { isUuid } from '../kernel/ids.ts';
 import { truncatePan, truncatePans } from '../kernel/pan.ts';
 import { truncatePansInJson } from '../kernel/pan-json.ts';
 import { type Database, isAlteration, type Row, text } from '../storage/database.ts';
-import { decodeCursor, encodeCursor, type Page, scanPage } from '../storage/pagination.ts';
+import { decodeCursor, encodeCursor, type Page, type RecordCount, scanPage } from '../storage/pagination.ts';
 import { sanitizeInteger, sanitizeText, sanitizeTime } from '../storage/sanitize-columns.ts';
 import type { AdditionalInfo } from './capture.ts';
 import {
+  type CreationPeriod,
+  countListedCaptures,
   findCapture,
+  findCaptureRow,
   type ListPosition,
   listActiveCaptures,
   type StoredCapture,
@@ -29,6 +33,20 @@ export interface CaptureView {
   readonly hasSad: boolean;
   /** First six and last four, when there is a card number. Undefined when the record cannot be unsealed. */
   readonly card: { readonly truncated: string | undefined } | undefined;
+}
+
+/** Says whether sensitive authentication data is stored; `altered`: the record cannot be unsealed. */
+export type CaptureStatus = 'with-sad' | 'without-sad' | 'altered';
+
+export interface CaptureFilter extends CreationPeriod {
+  readonly currency?: string | undefined;
+  readonly lastFour?: string | undefined;
+  readonly status?: CaptureStatus | undefined;
+}
+
+export interface CapturePage extends Page<CaptureView> {
+  /** All captures that were created after this time were searched; undefined when there are none beyond the page. */
+  readonly searchedUntil: number | undefined;
 }
 
 export interface CaptureDetail extends CaptureView {
@@ -53,22 +71,40 @@ export class CaptureQueries {
   }
 
   /**
-   * Lists captures whose ttl has not ended: the newest first, and last those with a time that no capture has, because they
-   * were altered in the database. Throws `invalid_field` for an invalid cursor.
+   * Lists matching captures whose ttl has not ended: the newest first, and last those with a time that no capture has,
+   * because they were altered in the database. Throws `invalid_field`.
    */
-  async list(tenant: Tenant, cursor?: string): Promise<Page<CaptureView>> {
+  async list(tenant: Tenant, filter: CaptureFilter, cursor?: string): Promise<CapturePage> {
+    assertFilter(filter);
     const now = this.#clock();
-    const start = cursor === undefined ? FIRST_POSITION : parsePosition(cursor);
+    const start = cursor === undefined ? firstPosition(filter) : parsePosition(cursor);
     const { items, last, isEnd } = await scanPage<Row, CaptureView>({
       read: (after, limit) => {
         const position = after === undefined ? start : toListPosition(after);
-        return listActiveCaptures(this.#database, tenant, now, position, limit);
+        return listActiveCaptures(this.#database, tenant, now, filter, position, limit);
       },
-      accept: (row) => this.#toView(tenant, row),
+      accept: async (row) => {
+        const view = await this.#toView(tenant, row);
+        return matches(filter, view) ? view : undefined;
+      },
     });
-    if (isEnd || last === undefined) return { items, cursor: undefined };
-    const { createdAt = NO_TIME, id } = toListPosition(last);
-    return { items, cursor: encodeCursor(createdAt, id) };
+    if (isEnd || last === undefined) return { items, cursor: undefined, searchedUntil: undefined };
+    const { createdAt, id } = toListPosition(last);
+    return { items, cursor: encodeCursor(createdAt ?? NO_TIME, id), searchedUntil: createdAt };
+  }
+
+  /** Counts matching captures; undefined when rows would have to be unsealed, or more of them read than a count may. */
+  async countMatching(tenant: Tenant, filter: CaptureFilter): Promise<RecordCount | undefined> {
+    assertFilter(filter);
+    if (filter.status !== undefined || filter.lastFour !== undefined) return undefined;
+    return countListedCaptures(this.#database, tenant, this.#clock(), filter, filter.currency);
+  }
+
+  /** Finds one by its id for the list; undefined when it does not exist or its ttl has ended. */
+  async find(tenant: Tenant, id: string): Promise<CaptureView | undefined> {
+    if (!isUuid(id)) return undefined;
+    const row = await findCaptureRow(this.#database, tenant, id, this.#clock());
+    return row && this.#toView(tenant, row);
   }
 
   /** Returns undefined when the capture does not exist or its ttl has ended. Throws `UnsealError`. */
@@ -111,7 +147,28 @@ export class CaptureQueries {
   }
 }
 
-const FIRST_POSITION: ListPosition = { createdAt: Number.MAX_SAFE_INTEGER, id: '~' };
+const firstPosition = ({ to }: CreationPeriod): ListPosition => ({
+  createdAt: to === undefined ? Number.MAX_SAFE_INTEGER : to - 1,
+  id: '~',
+});
+
+/** Throws `invalid_field`. */
+function assertFilter({ from, to, lastFour }: CaptureFilter): void {
+  if (lastFour !== undefined && !/^[0-9]{4}$/.test(lastFour)) throw invalidField('last_four', 'fourDigits');
+  if (from !== undefined && to !== undefined && to < from) throw invalidField('to', 'order');
+}
+
+function matches({ currency, lastFour, status }: CaptureFilter, capture: CaptureView): boolean {
+  if (currency !== undefined && currency !== capture.currency) return false;
+  if (lastFour !== undefined && capture.card?.truncated?.endsWith(lastFour) !== true) return false;
+  return status === undefined || status === statusOf(capture);
+}
+
+function statusOf({ card, hasSad }: CaptureView): CaptureStatus {
+  if (card === undefined) return 'altered';
+  return hasSad ? 'with-sad' : 'without-sad';
+}
+
 /** Stands in a cursor for a time that no capture has. */
 const NO_TIME = -1;
 

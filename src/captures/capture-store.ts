@@ -14,6 +14,7 @@ import {
   type Write,
   write,
 } from '../storage/database.ts';
+import { type RecordCount, ROWS_COUNTED, toRecordCount } from '../storage/pagination.ts';
 import type { Table } from '../storage/table.ts';
 import { type Capture, formatCaptureRecord, formatSadRecord, parseCaptureRecord, parseSadRecord } from './capture.ts';
 
@@ -42,8 +43,13 @@ const INSERT = `insert into captures (account, environment, id, record, sad, sad
   amount, currency, created_at, expires_at) values (?account, ?environment, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const COLUMNS = 'id, record, sad, fingerprint, amount, currency, created_at, expires_at';
 const FIND = `select ${COLUMNS} from captures where account = ?account and environment = ?environment and id = ? and expires_at > ?`;
+/** The newest of those whose ttl has not ended, with one currency or any. */
+const COUNT_NEWEST = `select count(*) as looked,
+  count(case when expires_at > ? and (currency = ? or 1 = ?) then 1 end) as number from
+    (select expires_at, currency from captures where account = ?account and environment = ?environment
+      and created_at between ? and ? order by created_at desc limit ${ROWS_COUNTED}) newest`;
 const LIST_ACTIVE = `select ${COLUMNS} from captures where account = ?account and environment = ?environment and expires_at > ?
-  and created_at between 0 and ? and (created_at < ? or id < ?) order by created_at desc, id desc limit ?`;
+  and created_at between ? and ? and (created_at < ? or id < ?) order by created_at desc, id desc limit ?`;
 /** The times that `LIST_ACTIVE` cannot reach, which this service never writes. */
 const LIST_UNTIMED = `select ${COLUMNS} from captures where account = ?account and environment = ?environment and expires_at > ?
   and (created_at < 0 or created_at > ${Number.MAX_SAFE_INTEGER}) and id > ? order by id limit ?`;
@@ -134,9 +140,17 @@ export async function findCapture(
   id: string,
   now: number,
 ): Promise<StoredCapture | undefined> {
-  const [row] = await database.read(FIND, tenant.account, tenant.environment, id, now);
+  const row = await findCaptureRow(database, tenant, id, now);
   return row && unsealCapture(keyring, tenant, row);
 }
+
+/** Returns the row for `unsealCapture`; undefined when the capture does not exist or its ttl has ended. */
+export const findCaptureRow = async (
+  database: Database,
+  { account, environment }: Tenant,
+  id: string,
+  now: number,
+): Promise<Row | undefined> => (await database.read(FIND, account, environment, id, now))[0];
 
 /** Unseals a row of `listActiveCaptures`. Throws `UnsealError`. */
 export async function unsealCapture(keyring: Keyring, tenant: Tenant, row: Row): Promise<StoredCapture> {
@@ -161,21 +175,42 @@ export interface ListPosition {
   readonly id: string;
 }
 
+/** Unix times in milliseconds between which captures were created; `to` is exclusive. */
+export interface CreationPeriod {
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+}
+
 /**
  * Returns rows of captures whose ttl has not ended behind a position: the newest first, and last those with a time that
- * no capture has.
+ * no capture has, which belong to no period.
  */
 export async function listActiveCaptures(
   database: Database,
   { account, environment }: Tenant,
   now: number,
+  { from, to }: CreationPeriod,
   { createdAt, id }: ListPosition,
   limit: number,
 ): Promise<Row[]> {
   if (createdAt === undefined) return database.read(LIST_UNTIMED, account, environment, now, id, limit);
-  const rows = await database.read(LIST_ACTIVE, account, environment, now, createdAt, createdAt, id, limit);
-  if (rows.length === limit) return rows;
+  const range = [from ?? 0, createdAt, createdAt, id];
+  const rows = await database.read(LIST_ACTIVE, account, environment, now, ...range, limit);
+  if (rows.length === limit || from !== undefined || to !== undefined) return rows;
   return [...rows, ...(await database.read(LIST_UNTIMED, account, environment, now, '', limit - rows.length))];
+}
+
+/** Counts captures whose ttl has not ended; undefined when more rows would have to be read than a count may. */
+export async function countListedCaptures(
+  database: Database,
+  { account, environment }: Tenant,
+  now: number,
+  { from = 0, to = Number.MAX_SAFE_INTEGER }: CreationPeriod,
+  currency: string | undefined,
+): Promise<RecordCount | undefined> {
+  const condition = [now, currency ?? '', currency === undefined ? 1 : 0];
+  const [row = {}] = await database.read(COUNT_NEWEST, ...condition, account, environment, from, to - 1);
+  return toRecordCount(integer(row, 'looked'), integer(row, 'number'));
 }
 
 /** Returns no data when the capture has none, or its key does not exist. Throws `UnsealError`. */

@@ -12,9 +12,8 @@ import type { KeyedRequest } from '../idempotency/idempotency-keys.ts';
 import type { TransactionContext, Transactions } from '../idempotency/transaction.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
-import { invalidField } from '../kernel/failure.ts';
-import { LIMITS } from '../kernel/limits.ts';
 import { subscriberNetwork } from '../kernel/network.ts';
+import { toKeyedRequest } from './keyed-request.ts';
 import { type BucketSource, type RateLimitState, TokenBuckets, tokenBucketsPerMinute } from './rate-limit.ts';
 import { CallerFailure, type Door, type Grant, type RequestHead, type ResponseHeaders, type Route } from './route.ts';
 
@@ -122,14 +121,8 @@ export class ApiDoor implements Door<ApiRoute, AccessGrant> {
 
   /** Undefined for a request without an Idempotency-Key. Throws `invalid_field`. */
   keyedRequest(grant: AccessGrant, head: RequestHead, route: ApiRoute, body: Buffer): KeyedRequest | undefined {
-    const key = head.header('idempotency-key');
-    if (key === undefined || route.method === 'GET') return undefined;
-    if (!/^[\x21-\x7e]+$/.test(key) || key.length > LIMITS.idempotencyKeyCharacters)
-      throw invalidField('Idempotency-Key', 'asciiCharacters', { min: 1, max: LIMITS.idempotencyKeyCharacters });
-    // No line contains a line feed, so two different requests never have the same content.
     const lines = [head.query, ...(route.headerNames ?? []).map((name) => head.header(name) ?? '')];
-    const content = Buffer.concat([Buffer.from(lines.map((line) => `${line}\n`).join('')), body]);
-    return { tenant: grant.tenant, method: route.method, path: toCanonicalPath(route, head), key, content };
+    return toKeyedRequest(route, head, grant.tenant, { lines, body });
   }
 
   /** Adds the rate limit of a valid key to every response (draft-ietf-httpapi-ratelimit-headers-10). */
@@ -187,10 +180,6 @@ const toCaller = (key: StoredKey | undefined): KnownCaller | undefined => key &&
 
 const readSecret = (head: RequestHead, { family }: ApiRoute): string | undefined =>
   head.header(family === 'proxy' ? 'ft-access-key' : 'x-api-key');
-
-/** Returns the path in its normal form: `/v1/tokens/` and `/v1/token%73` are one. */
-const toCanonicalPath = ({ path }: ApiRoute, { params }: RequestHead): string =>
-  path.replace(/:([a-z]+)/gi, (_, name: string) => encodeURIComponent(params[name] ?? ''));
 
 /** The name in an altered row may not be the key's real name. */
 const namesOf = (key: StoredKey): Pick<Origin['actor'], 'id' | 'name'> =>

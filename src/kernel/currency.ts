@@ -28,5 +28,8 @@ export function parseCurrency(text: string): Currency | undefined {
   return /^[A-Za-z]{3}$/.test(text) && MINOR_UNIT_DIGITS.has(code) ? (code as Currency) : undefined;
 }
 
+/** The most decimals that a minor unit has. */
+export const MAX_MINOR_UNIT_DIGITS = 4;
+
 /** Returns the decimals of the minor unit, 0 to 4. */
 export const minorUnitDigits = (currency: Currency): number => MINOR_UNIT_DIGITS.get(currency) ?? 0;

@@ -186,6 +186,20 @@ export const LIMITS = {
   /** Rows that one step of a scan reads, and rows that one page may read in total when few of them match. */
   rowsPerScan: 200,
   rowsPerPage: 5000,
+  /** Payments that one confirmation captures, refunds or voids. */
+  paymentsPerBatch: 50,
+  /** Saved views of a member, over all lists, the filters of one, and the characters of their names. */
+  savedViewsPerMember: 50,
+  filtersPerView: 20,
+  savedViewNameCharacters: 64,
+  viewFilterNameCharacters: 32,
+  /** Rows of one export, and the time after which it ends. */
+  exportedRows: 100_000,
+  exportMs: 10 * 60_000,
+  /** Concurrent exports of lists for each user in one process. */
+  exportsPerUser: 1,
+  /** Records up to which a list is counted exactly. */
+  countedRecords: 10_000,
   cursorCharacters: 4096,
   searchCharacters: 255,
   /** Payments with an unknown outcome in the list. */

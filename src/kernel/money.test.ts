@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { type Currency, minorUnitDigits, parseCurrency } from './currency.ts';
 import { parseJson } from './json.ts';
-import { formatDecimal, formatNumber, isDecimal, parseAmount } from './money.ts';
+import { formatDecimal, formatNumber, isDecimal, parseAmount, parseComparable, toComparable } from './money.ts';
 
 function currencyOf(code: string): Currency {
   const currency = parseCurrency(code);
@@ -179,5 +179,17 @@ describe('an amount', () => {
         assert.doesNotMatch(text, /\..*0$|\.$/);
       }),
     );
+  });
+});
+
+describe('amounts of several currencies', () => {
+  it('compare as their decimals do', () => {
+    fc.assert(
+      fc.property(money, (amount) => {
+        assert.equal(parseComparable(formatDecimal(amount)), toComparable(amount));
+      }),
+    );
+    assert.equal(parseComparable('10.00001'), undefined);
+    for (const text of MALFORMED) assert.equal(parseComparable(text), undefined, text);
   });
 });

@@ -1,4 +1,4 @@
-import { type Currency, minorUnitDigits } from './currency.ts';
+import { type Currency, MAX_MINOR_UNIT_DIGITS, minorUnitDigits } from './currency.ts';
 import { LIMITS } from './limits.ts';
 
 /**
@@ -19,9 +19,18 @@ export const isDecimal = (text: string): boolean => DECIMAL.test(text);
  * Returns the minor units of a decimal such as `10.5`. Undefined for a text that is no decimal, has more decimals than
  * the currency (counted as written), or more digits before the point than the limit.
  */
-export function parseAmount(text: string, currency: Currency): bigint | undefined {
+export const parseAmount = (text: string, currency: Currency): bigint | undefined =>
+  parseScaled(text, minorUnitDigits(currency));
+
+/** Returns a decimal without a currency, to be compared with `toComparable` of amounts in any. Undefined as `parseAmount`. */
+export const parseComparable = (text: string): bigint | undefined => parseScaled(text, MAX_MINOR_UNIT_DIGITS);
+
+/** Returns the amount in the smallest unit that any currency has. */
+export const toComparable = ({ minor, currency }: Money): bigint =>
+  minor * 10n ** BigInt(MAX_MINOR_UNIT_DIGITS - minorUnitDigits(currency));
+
+function parseScaled(text: string, places: number): bigint | undefined {
   const [, whole, fraction = ''] = DECIMAL.exec(text) ?? [];
-  const places = minorUnitDigits(currency);
   if (whole === undefined || whole.length > LIMITS.amountIntegerDigits || fraction.length > places) return undefined;
   return BigInt(whole + fraction.padEnd(places, '0'));
 }

@@ -40,9 +40,10 @@ export const REASONS = {
   address: 'expected an address or CIDR network, as 203.0.113.7 or 2001:db8::/32',
   currency: 'expected a code of ISO 4217',
   isoCurrency: 'expected an ISO 4217 currency code',
-  currencyNeeded: 'required with an amount',
   amount:
     'expected an amount above 0 with at most {digits} digits before the point and no more places than the currency has',
+  amountDecimal: 'expected an amount with at most {digits} digits before the point and 4 after it',
+  amountOrder: 'expected an amount of at least amount_from',
   amountCurrency: 'expected the currency of the payment',
   amountTooMuch: 'more than is left of the payment',
   amountWhole: 'this processor captures in full only',
@@ -50,9 +51,11 @@ export const REASONS = {
   token: 'expected a token',
   tag: 'expected a tag',
   action: 'expected an action, or the beginning of one, as key.',
+  viewNameTaken: 'another saved view of this list has this name',
   cursor: 'expected the cursor of a page',
   asciiCharacters: 'expected {min} to {max} visible ASCII characters',
   bytesUpTo: 'expected at most {max} bytes',
+  savedViews: 'You have {max} saved views already; delete one first.',
   outcomePending: 'The outcome of this request is not known yet; it is being resolved.',
 
   // Cards and captures.
@@ -186,6 +189,7 @@ export const REASONS = {
   sadErased: 'erase-sad: production always erases security codes and track data; set it to true',
   simulatorInProduction: 'the simulator moves no money; to allow it in production, add --force',
   paymentsOff: 'payments are not enabled there',
+  paymentUnknown: 'There is no such payment.',
   paymentsOffHere: 'Payments are not enabled for this account in this environment.',
   requestPending: 'A request for this environment is pending already.',
   changedConcurrently: 'another user changed this at the same time; try again',

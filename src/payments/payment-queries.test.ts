@@ -9,10 +9,19 @@ import {
   REJECTED,
   TIMES_OUT,
 } from '../../test/interface/payment-requests.ts';
+import { VISA } from '../../test/interface/vault-requests.ts';
 import { DAY, HOUR } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { parseComparable } from '../kernel/money.ts';
 import { commitOrThrow, write } from '../storage/database.ts';
 import { APPROVAL_BY_STATUS, countInDoubt, type PaymentFilter, PaymentQueries } from './payment-queries.ts';
+
+function amount(text: string): bigint {
+  const parsed = parseComparable(text);
+  assert.ok(parsed !== undefined, text);
+  return parsed;
+}
 
 describe('the list of payments', { timeout: 120_000 }, () => {
   let service: TestService;
@@ -40,10 +49,10 @@ describe('the list of payments', { timeout: 120_000 }, () => {
 
   test('is filtered by clear and sealed values, the newest first', async () => {
     const start = service.now();
-    const one = await me.opened('authorization', { amount: 12.5, reference: 'A-1' });
+    const one = await me.opened('authorization', { amount: 12.5, reference: 'bx-1' });
     service.advance(1000);
     const between = service.now();
-    const two = await me.opened('payment', { amount: 12.5, currency: 'EUR', reference: 'A-2' });
+    const two = await me.opened('payment', { amount: 12.5, currency: 'EUR', reference: 'BX-2' });
     await me.order('authorization', { amount: REJECTED });
     const opened = await me.opened('authorization', { amount: OPENED });
     const all = await ids({});
@@ -56,10 +65,13 @@ describe('the list of payments', { timeout: 120_000 }, () => {
       [{ types: ['payment'] }, [two]],
       [{ processor: 'simulator', currency: 'EUR' }, [two]],
       [{ processor: 'koin' }, []],
-      [{ amount: 1250n }, [two, one]],
-      [{ amount: 1250n, currency: 'USD' }, [one]],
-      [{ referenceCode: 'A-2' }, [two]],
-      [{ referenceCode: 'A-' }, []],
+      [{ amountFrom: amount('12.5'), amountTo: amount('12.50') }, [two, one]],
+      [{ amountTo: amount('12.5'), currency: 'USD' }, [one]],
+      [{ amountTo: amount('12.4999') }, []],
+      [{ amountFrom: amount('12.5001') }, [opened, all[1]]],
+      [{ referencePrefix: 'BX-2' }, [two]],
+      [{ referencePrefix: 'Bx-' }, [two, one]],
+      [{ referencePrefix: '-1' }, []],
       [{ lastFour: '1111' }, all],
       [{ lastFour: '4242' }, []],
       [{ from: start, to: between }, [one]],
@@ -67,10 +79,73 @@ describe('the list of payments', { timeout: 120_000 }, () => {
       [{ isInDoubt: true }, []],
     ];
     for (const [filter, found] of expected) assert.deepEqual(await ids(filter), found, Object.keys(filter).join());
+    const counts: [PaymentFilter, number | undefined][] = [
+      [{}, 4],
+      [{ statuses: ['Authorized', 'Collected'] }, 2],
+      [{ processor: 'simulator', statuses: ['Declined'] }, 1],
+      [{ processor: 'koin' }, 0],
+      [{ from: between }, 3],
+      [{ isInDoubt: true }, 0],
+      [{ currency: 'EUR' }, undefined],
+    ];
+    for (const [filter, number] of counts)
+      assert.deepEqual(
+        await listing.countMatching(tenant, filter),
+        number === undefined ? undefined : { number, isMore: false },
+        Object.keys(filter).join(),
+      );
     const other = { account: await service.newAccount(), environment: 'sandbox' } as const;
     assert.deepEqual((await listing.list(other, {})).items, []);
+    await assert.rejects(listing.list(tenant, { amountFrom: 2n, amountTo: 1n }), { code: 'invalid_field' });
     await assert.rejects(listing.detail(other, one), { code: 'unknown_payment' });
     await assert.rejects(listing.list(tenant, { lastFour: '11' }), { code: 'invalid_field' });
+  });
+
+  test('compares amounts of all currencies, requested or collected', async () => {
+    const own = await newMerchant(service);
+    const mine = { account: own.account, environment: 'sandbox' } as const;
+    const found = async (filter: PaymentFilter) => (await listing.list(mine, filter)).items.map(({ id }) => id);
+    const yen = await own.opened('payment', { amount: 700, currency: 'JPY' });
+    const dinar = await own.opened('payment', { amount: 7.125, currency: 'KWD' });
+    const partly = await own.opened('authorization', { amount: 90 });
+    processed(await own.move('capture', partly, 8));
+    assert.deepEqual(await found({ amountFrom: amount('700'), amountTo: amount('700') }), [yen]);
+    assert.deepEqual(await found({ amountFrom: amount('7.125'), amountTo: amount('7.125') }), [dinar]);
+    assert.deepEqual(await found({ amountTo: amount('8') }), [partly, dinar]);
+    assert.deepEqual(await found({ amountFrom: amount('8.01'), amountTo: amount('90') }), [partly]);
+    processed(await own.move('refund', partly, 5));
+    assert.deepEqual(await found({ amountTo: amount('3') }), [partly]);
+  });
+
+  test('compares references as they are shown, so that no search reveals the digits of a card number', async () => {
+    const own = await newMerchant(service);
+    const mine = { account: own.account, environment: 'sandbox' } as const;
+    const id = await own.opened('authorization', { reference: `order ${VISA} x` });
+    const found = async (referencePrefix: string) =>
+      (await listing.list(mine, { referencePrefix })).items.map((item) => item.id);
+    for (const prefix of ['order', 'ORDER 411111', `order ${VISA}`, `order ${VISA} x`])
+      assert.deepEqual(await found(prefix), [id], prefix);
+    for (let digits = 7; digits < VISA.length; digits++)
+      assert.deepEqual(await found(`order ${VISA.slice(0, digits)}`), [], String(digits));
+  });
+
+  test('counts no further than the limit', async () => {
+    const own = await newMerchant(service);
+    const mine = { account: own.account, environment: 'sandbox' } as const;
+    const id = await own.opened();
+    const copy = `insert into payments (account, environment, id, processor, status, record, revision, attempts, created_at)
+      select account, environment, ?, processor, status, record, 1, 0, created_at from payments
+      where account = ?account and environment = 1 and id = ?`;
+    const rows = Array.from({ length: LIMITS.countedRecords }, (_, index) => [`${id}${index}`, own.account, id]);
+    await commitOrThrow(service.core.database, { writes: [{ sql: copy, rows: rows.slice(1) }] });
+    assert.deepEqual(await listing.countMatching(mine, {}), { number: LIMITS.countedRecords, isMore: false });
+    assert.deepEqual(await listing.countMatching(mine, { statuses: ['Collected'] }), { number: 0, isMore: false });
+    await commitOrThrow(service.core.database, { writes: [{ sql: copy, rows: rows.slice(0, 1) }] });
+    assert.deepEqual(await listing.countMatching(mine, {}), { number: LIMITS.countedRecords, isMore: true });
+    assert.equal(await listing.countMatching(mine, { statuses: ['Collected'] }), undefined);
+    await commitOrThrow(service.core.database, {
+      writes: [write('delete from payments where account = ?account', [own.account])],
+    });
   });
 
   test('returns payments with an unknown outcome', async () => {
@@ -122,9 +197,9 @@ describe('the list of payments', { timeout: 120_000 }, () => {
     assert.equal(first.items.length, 50);
     assert.ok(first.items.filter(({ payment }) => payment === undefined).length >= 49);
     // Sealed values cannot be matched, so the page ends after the limited number of rows that were read.
-    const found = await listing.list(mine, { referenceCode: 'A-1001' });
+    const found = await listing.list(mine, { referencePrefix: 'A-1001' });
     assert.ok(found.items.length <= 1 && found.cursor !== undefined && found.searchedUntil !== undefined);
-    const rest = await listing.list(mine, { referenceCode: 'A-1001' }, found.cursor);
+    const rest = await listing.list(mine, { referencePrefix: 'A-1001' }, found.cursor);
     assert.deepEqual(
       [...found.items, ...rest.items].map((item) => item.id),
       [id],

@@ -5,9 +5,19 @@ import type { Tenant } from '../kernel/environment.ts';
 import { Failure, invalidField } from '../kernel/failure.ts';
 import { minIdAt, parseIdTime } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { toComparable } from '../kernel/money.ts';
+import { truncatePans } from '../kernel/pan.ts';
 import { Cache, costAwareTtl } from '../storage/cache.ts';
 import { type Database, integer, isAlteration, type Row, text } from '../storage/database.ts';
-import { decodeCursor, encodeCursor, type Page, scanPage } from '../storage/pagination.ts';
+import {
+  decodeCursor,
+  encodeCursor,
+  type Page,
+  type RecordCount,
+  ROWS_COUNTED,
+  scanPage,
+  toRecordCount,
+} from '../storage/pagination.ts';
 import { sanitizeInteger, sanitizeOptionalTime, sanitizeTime } from '../storage/sanitize-columns.ts';
 import type { Operation, Payment, PaymentType } from './payment.ts';
 import type { PaymentColumns, PaymentRow } from './payment-record.ts';
@@ -46,14 +56,16 @@ export interface PaymentFilter {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
   readonly currency?: string | undefined;
-  /** The requested amount in minor units. */
-  readonly amount?: bigint | undefined;
-  readonly referenceCode?: string | undefined;
+  /** Bounds, both included, of the requested amount or the collected one, with or without refunds, in any currency, as `parseComparable` returns them. */
+  readonly amountFrom?: bigint | undefined;
+  readonly amountTo?: bigint | undefined;
+  /** The beginning of the reference, in either case. */
+  readonly referencePrefix?: string | undefined;
   readonly lastFour?: string | undefined;
   readonly isInDoubt?: true | undefined;
 }
 
-interface PaymentPage extends Page<ListedPayment> {
+export interface PaymentPage extends Page<ListedPayment> {
   /** All payments that started after this time were searched; undefined when there are none beyond the page. */
   readonly searchedUntil: number | undefined;
 }
@@ -74,6 +86,10 @@ const LIST_IN_DOUBT = `select ${PAYMENT_COLUMNS} from payments where ${IN_DOUBT_
 const LIST_ALL_IN_DOUBT = `select account, environment, ${PAYMENT_COLUMNS} from payments where in_doubt_since is not null
   order by in_doubt_since limit ${LIMITS.inDoubtPaymentsListed}`;
 const COUNT = `select count(*) as number from payments where ${OF_TENANT}`;
+/** Counts the newest payments for which a condition on these columns is true. */
+const countNewest = (columns: string, condition: string): string => `select count(*) as looked,
+  count(case when ${condition} then 1 end) as number from (select ${columns} from payments
+    where ${OF_TENANT} ${BETWEEN} order by id desc limit ${ROWS_COUNTED}) newest`;
 const COUNT_IN_DOUBT = `select count(*) as number from payments where ${IN_DOUBT_OF_TENANT}`;
 const COUNT_ALL_IN_DOUBT = 'select count(*) as number from payments where in_doubt_since is not null';
 const BY_HOUR = `select status, created_at / ${HOUR} as hours, count(*) as number from payments
@@ -117,6 +133,25 @@ export class PaymentQueries {
     if (isEnd || last === undefined) return { items, cursor: undefined, searchedUntil: undefined };
     const id = text(last, 'id');
     return { items, cursor: encodeCursor(id), searchedUntil: parseIdTime(id) };
+  }
+
+  /** Counts matching payments; undefined when rows would have to be unsealed, or more of them read than a count may. */
+  async countMatching({ account, environment }: Tenant, filter: PaymentFilter): Promise<RecordCount | undefined> {
+    assertFilter(filter);
+    if (needsUnsealing(filter)) return undefined;
+    const { statuses = [], processor, isInDoubt } = filter;
+    const conditions = [
+      ...(statuses.length > 0 ? [`status in (${statuses.map(() => '?').join(', ')})`] : []),
+      ...(processor === undefined ? [] : ['processor = ?']),
+      ...(isInDoubt === true ? ['in_doubt_since is not null'] : []),
+    ];
+    const sql =
+      conditions.length === 0
+        ? countNewest('id', '1 = 1')
+        : countNewest('id, status, processor, in_doubt_since', conditions.join(' and '));
+    const values = [...statuses, ...(processor === undefined ? [] : [processor])];
+    const [row = {}] = await this.#database.read(sql, ...values, account, environment, ...idRange(filter));
+    return toRecordCount(integer(row, 'looked'), integer(row, 'number'));
   }
 
   /** Finds a payment by the id of any of its operations, ours or the processor's. Throws `unknown_payment`. */
@@ -230,23 +265,48 @@ const mayMatch = (
   (isInDoubt === undefined || payment.inDoubtSince !== undefined);
 
 /** True when the columns in clear do not suffice to decide. */
-const needsUnsealing = ({ types, currency, amount, referenceCode, lastFour }: PaymentFilter): boolean =>
-  [types, currency, amount, referenceCode, lastFour].some((wanted) => wanted !== undefined);
+const needsUnsealing = (filter: PaymentFilter): boolean =>
+  [filter.types, filter.currency, filter.amountFrom, filter.amountTo, filter.referencePrefix, filter.lastFour].some(
+    (wanted) => wanted !== undefined,
+  );
 
 /** Decides about an unsealed payment. */
-const matches = ({ types, currency, amount, referenceCode, lastFour }: PaymentFilter, payment: Payment): boolean =>
+const matches = (
+  { types, currency, referencePrefix, lastFour, ...amounts }: PaymentFilter,
+  payment: Payment,
+): boolean =>
   (types === undefined || types.includes(payment.type)) &&
   (currency === undefined || currency === payment.currency) &&
-  (amount === undefined || amount === payment.amount) &&
-  (referenceCode === undefined || referenceCode === payment.referenceCode) &&
+  amountsOf(payment).some((minor) => isWithin(amounts, payment, minor)) &&
+  (referencePrefix === undefined || beginsWith(payment.referenceCode, referencePrefix)) &&
   (lastFour === undefined || payment.card.truncated.endsWith(lastFour));
 
+/** Amounts that users see of a payment, on the list or on the statement of the cardholder. */
+const amountsOf = ({ amount, collected, refunded }: Payment): readonly bigint[] =>
+  [collected, collected - refunded].filter((minor) => minor > 0n).concat(amount);
+
+function isWithin(
+  { amountFrom, amountTo }: Pick<PaymentFilter, 'amountFrom' | 'amountTo'>,
+  { currency }: Payment,
+  minor: bigint,
+): boolean {
+  if (amountFrom === undefined && amountTo === undefined) return true;
+  const amount = toComparable({ minor, currency });
+  return (amountFrom === undefined || amount >= amountFrom) && (amountTo === undefined || amount <= amountTo);
+}
+
+/** Compares as the list shows a reference: the search must not reveal the hidden digits of a card number in one. */
+const beginsWith = (reference: string | undefined, prefix: string): boolean =>
+  reference !== undefined && truncatePans(reference).toLowerCase().startsWith(truncatePans(prefix).toLowerCase());
+
 /** Throws `invalid_field`. */
-function assertFilter({ lastFour, from, to }: PaymentFilter): void {
+function assertFilter({ lastFour, from, to, amountFrom, amountTo }: PaymentFilter): void {
   if (lastFour !== undefined && !/^[0-9]{4}$/.test(lastFour)) throw invalidField('last_four', 'fourDigits');
   for (const [field, time] of Object.entries({ from, to }))
     if (time !== undefined && !(Number.isSafeInteger(time) && time >= 0)) throw invalidField(field, 'time');
   if (from !== undefined && to !== undefined && to < from) throw invalidField('to', 'order');
+  if (amountFrom !== undefined && amountTo !== undefined && amountTo < amountFrom)
+    throw invalidField('amount_to', 'amountOrder');
 }
 
 /** Throws `invalid_field` for a period that is not in order, or too long. */

@@ -45,6 +45,22 @@ export async function scanPage<Row, Item>({ read, accept }: PageScan<Row, Item>)
   return { items, last, isEnd: false };
 }
 
+/** The size of a list, counted up to `LIMITS.countedRecords`, so that a count reads a bounded number of rows. */
+export interface RecordCount {
+  readonly number: number;
+  /** True when there are more than `number`. */
+  readonly isMore: boolean;
+}
+
+/** Rows that a count reads: one more than it counts. */
+export const ROWS_COUNTED = LIMITS.countedRecords + 1;
+
+/** Returns the count of the rows that matched; undefined when rows that were not read may match as well. */
+export function toRecordCount(read: number, matching: number): RecordCount | undefined {
+  if (read < ROWS_COUNTED) return { number: matching, isMore: false };
+  return matching < ROWS_COUNTED ? undefined : { number: LIMITS.countedRecords, isMore: true };
+}
+
 type Part = string | number;
 
 /** Encodes a position in an order as text that a client returns. */

@@ -11,7 +11,10 @@ import {
   type Page,
   type PageScan,
   type PageScanResult,
+  type RecordCount,
+  ROWS_COUNTED,
   scanPage,
+  toRecordCount,
 } from '../storage/pagination.ts';
 import { sanitizeInteger, sanitizeTime } from '../storage/sanitize-columns.ts';
 import { BIN_DIGITS, type BlindIndex } from './blind-index.ts';
@@ -31,6 +34,10 @@ const NEWEST = `select ${COLUMNS} from tokens where ${LIVE} and ${AFTER_POSITION
 const UNTIMED = `select ${COLUMNS} from tokens
   where ${LIVE} and (created_at < 0 or created_at > ${Number.MAX_SAFE_INTEGER}) and slot > ? order by slot limit ?`;
 const BETWEEN = `select ${COLUMNS} from tokens where ${LIVE} and slot > ? and slot < ? order by slot limit ?`;
+/** Deleted tokens are read as well, and not counted. */
+const COUNT_LISTED = `select count(*) as looked, count(record) as number from
+  (select record from tokens where account = ?account and environment = ?environment
+    order by created_at desc limit ${ROWS_COUNTED}) newest`;
 const ONE = `select ${COLUMNS} from tokens where ${LIVE} and slot = ?`;
 
 /** The tokens of index entries; the newest are chosen before a row is read. */
@@ -125,6 +132,12 @@ export class TokenQueries {
       return { items: await Promise.all(rows.map((row) => this.#toView(tenant, row))), cursor: undefined };
     }
     return this.#page(tenant, await this.#toOrder(tenant, search), cursor, search);
+  }
+
+  /** Counts the tokens of the list; undefined when more rows would have to be read than a count may. */
+  async countListed(tenant: Tenant): Promise<RecordCount | undefined> {
+    const [row = {}] = await this.#read(tenant, COUNT_LISTED);
+    return toRecordCount(integer(row, 'looked'), integer(row, 'number'));
   }
 
   async #page(

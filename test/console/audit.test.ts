@@ -125,6 +125,9 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     assert.deepEqual([second.next, second.searched_back_to], [null, null]);
     const positions = [...first.records, ...second.records].map(({ lane, sequence }) => `${lane} ${sequence}`);
     assert.equal(new Set(positions).size, positions.length);
+    assert.deepEqual([first.count, second.count], [{ number: positions.length, is_more: false }, null]);
+    const filtered = successData(await other.call(listAudit, { body: { outcome: 'missing' } }));
+    assert.deepEqual([filtered.records.length, filtered.count], [50, null]);
     assert.equal(second.records.at(-1).action, 'account.created');
   });
 

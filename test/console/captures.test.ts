@@ -25,10 +25,10 @@ describe('captures in the console', { timeout: 120_000 }, () => {
   after(() => service.stop());
 
   const all = async (of: AccountUser): Promise<string[]> =>
-    successData(await of.call(listCaptures)).captures.map((each: { id: string }) => each.id);
+    successData(await of.call(listCaptures, { body: {} })).captures.map((each: { id: string }) => each.id);
 
   test('a capture is shown without its card number and security code', async () => {
-    const { captures, next } = successData(await desk.call(listCaptures));
+    const { captures, next } = successData(await desk.call(listCaptures, { body: {} }));
     assert.equal(next, null);
     const [{ created_at, expires_at, ...rest }] = captures;
     assert.match(created_at, TIME);
@@ -49,6 +49,28 @@ describe('captures in the console', { timeout: 120_000 }, () => {
     ];
     assert.equal(text, lines.join('\n'));
     assert.ok(!response.text.includes(VISA));
+  });
+
+  test('captures are found by id, currency, time, last four and status, and an invalid filter names its field', async () => {
+    const found = async (body: object): Promise<string[]> =>
+      successData(await desk.call(listCaptures, { body })).captures.map((each: { id: string }) => each.id);
+    const later = new Date(service.now() + MINUTE).toISOString();
+    for (const body of [{ id }, { currency: 'usd' }, { last_four: '1111' }, { status: 'with-sad' }, { to: later }])
+      assert.deepEqual(await found(body), [id], JSON.stringify(body));
+    for (const body of [
+      { id: VISA },
+      { currency: 'EUR' },
+      { last_four: '4242' },
+      { status: 'altered' },
+      { from: later },
+    ])
+      assert.deepEqual(await found(body), [], JSON.stringify(body));
+    for (const [field, sent] of [
+      ['status', VISA],
+      ['last_four', VISA],
+      ['from', '31.12.2026'],
+    ] as const)
+      assertRefused(await desk.call(listCaptures, { body: { [field]: sent } }), 'invalid_field', field, sent);
   });
 
   test('a capture without additional information has none', async () => {
@@ -75,7 +97,7 @@ describe('captures in the console', { timeout: 120_000 }, () => {
     await service.core.database.commit({
       writes: [{ sql: 'update captures set amount = 1 where account = ?account', rows: [[caller.account]] }],
     });
-    const [shown] = successData(await other.call(listCaptures)).captures;
+    const [shown] = successData(await other.call(listCaptures, { body: {} })).captures;
     assert.deepEqual([shown.is_altered, shown.card], [true, null]);
     assertRefused(await other.call(showCapture, { params: { id: damaged } }), 'not_possible');
     successData(await other.call(deleteCapture, { params: { id: damaged } }));
@@ -114,6 +136,6 @@ describe('captures in the console', { timeout: 120_000 }, () => {
   });
 
   test('a malformed cursor is reported with its field', async () => {
-    assertRefused(await desk.call(listCaptures, { query: { cursor: VISA } }), 'invalid_field', 'cursor', VISA);
+    assertRefused(await desk.call(listCaptures, { body: { cursor: VISA } }), 'invalid_field', 'cursor', VISA);
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { createKey, editKey, listKeys, revokeKey, rotateKey, showKey } from '../../console/wire/keys.ts';
+import { createKey, editKey, listKeys, revokeKey, rotateKey, searchKeys, showKey } from '../../console/wire/keys.ts';
 import { commitOrThrow, write } from '../../src/storage/database.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { newPerson, type UserClient } from './console-client.ts';
@@ -67,6 +67,26 @@ describe('a key', () => {
     assert.equal(list.json.keys[0].id, key.id);
     const production = await owner.call(listKeys, { params: { account, environment: 'production' } });
     assert.deepEqual(production.json.keys, []);
+  });
+
+  test('is found by its name, prefix, description, address and note', async () => {
+    const { key } = await created({
+      name: 'Ñandú store',
+      description: 'Sells unusual hats',
+      allow_list: [{ cidr: '203.0.113.7', note: 'harbor office' }],
+    });
+    const found = async (text: string): Promise<string[]> =>
+      (await owner.call(searchKeys, { params: sandbox(), body: { text } })).json.keys.map(
+        (each: { id: string }) => each.id,
+      );
+    for (const text of ['ñandú', key.prefix, 'UNUSUAL', '203.0.113', 'harbor o'])
+      assert.deepEqual(await found(text), [key.id], text);
+    assert.deepEqual(await found('no such text'), []);
+    const elsewhere = await owner.call(searchKeys, {
+      params: { account, environment: 'production' },
+      body: { text: 'harbor' },
+    });
+    assert.deepEqual(elsewhere.json.keys, []);
   });
 
   test('is changed from its current revision only; the audit log has the changed members', async () => {

@@ -50,7 +50,11 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
       created_by: 'checkout',
       is_altered: false,
     });
-    assert.deepEqual(await list(), { tokens: [successData(response)], next: null });
+    assert.deepEqual(await list(), {
+      tokens: [successData(response)],
+      next: null,
+      count: { number: 1, is_more: false },
+    });
   });
 
   test('a card number in a name or a tag is truncated', async () => {
@@ -105,6 +109,7 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
     const second = successData(await other.call(listTokens, { body: { cursor: first.next } }));
     assert.equal(first.tokens.length, PAGE);
     assert.equal(second.next, null);
+    assert.deepEqual([first.count, second.count], [{ number: 2 * (PAGE - 10), is_more: false }, null]);
     const all = [...first.tokens, ...second.tokens];
     assert.deepEqual(all.map((each) => each.token).sort(), [...created].sort());
     const times = all.map((each) => each.created_at);

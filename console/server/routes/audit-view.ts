@@ -9,9 +9,12 @@ import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts
 import { ENVIRONMENTS, type Environment } from '../../../src/kernel/environment.ts';
 import { Failure, invalidField } from '../../../src/kernel/failure.ts';
 import type { Database } from '../../../src/storage/database.ts';
-import type { listAudit } from '../../wire/audit.ts';
+import { listAudit } from '../../wire/audit.ts';
+import type { recordCount } from '../../wire/definition.ts';
+import { exportAuditRecords } from '../../wire/exports.ts';
 import { acquireAuditRead, withAuditRead } from '../audit-read-limit.ts';
-import type { AnyCall } from '../route.ts';
+import { exportList, toExportedPage } from '../list-export.ts';
+import type { AnyCall, ConsoleCall } from '../route.ts';
 import { isId, parseTimeInput } from '../user-input.ts';
 
 /** The search that the logs of accounts and of the service share. */
@@ -22,18 +25,22 @@ type Search = ValueOf<NonNullable<typeof listAudit.body>>;
  * Returns a page of an account's log, or with '' of the service's; the reader is recorded first. Throws
  * `invalid_field`, `unknown_record` and `rate_limited`.
  */
-export const readLog = (call: AnyCall, account: string, search: Search) =>
-  withAuditRead(call, () => readPage(call, account, search));
+export const readLog = (call: AuditCall, account: string) => withAuditRead(call, () => readPage(call, account));
 
-async function readPage(call: AnyCall, account: string, search: Search) {
-  const { services } = call;
-  const { cursor, ...given } = search;
-  const filter = parseFilter(search);
+/** A search in the log of an account, or of the service. */
+type AuditCall = ConsoleCall<Search, undefined>;
+
+async function readPage(call: AuditCall, account: string) {
+  const { services, body } = call;
+  const { cursor, ...given } = body;
+  const filter = parseFilter(body);
   const seen = await resolveScope(call, account);
   const names = Object.keys(given).filter((name) => given[name as keyof typeof given] !== undefined);
   const filters = names.filter((name) => name !== 'account').sort();
   await services.auditReading.accessRecorder.record(services.clock, call, seen, filters);
-  return toPageView(await services.auditReading.read(account, filter, cursor));
+  const page = await services.auditReading.read(account, filter, cursor);
+  const count = () => services.auditReading.countMatching(account, filter);
+  return toPageView(page, await services.listCounts.ofPage(listAudit, call, page, count));
 }
 
 /**
@@ -75,9 +82,49 @@ function parseEnvironment(text: string): Environment | '' {
   return environment;
 }
 
-const toPageView = ({ items, cursor, searchedUntil }: AuditPage) => ({
+/** Exports the records of an account that the filter shows, for people; `exportLog` has the data to verify the log. */
+export const exportRecords = (
+  call: ConsoleCall<ValueOf<typeof exportAuditRecords.body & {}>, undefined>,
+  account: string,
+) =>
+  exportList(call, {
+    name: 'audit',
+    access: exportAuditRecords.access,
+    columns: RECORD_COLUMNS,
+    codeFilters: ['action', 'outcome', 'environment', 'from', 'to'],
+    page: async (cursor) => {
+      const page = await call.services.auditReading.read(account, parseFilter(call.body.filter), cursor);
+      return toExportedPage(page, toExportedRecord);
+    },
+  });
+
+const RECORD_COLUMNS = [
+  'at',
+  'environment',
+  'action',
+  'outcome',
+  'actor_type',
+  'actor_id',
+  'actor_name',
+  'actor_source',
+  'address',
+  'request_id',
+  'targets',
+  'detail',
+  'lane',
+  'sequence',
+  'hash',
+] as const;
+
+function toExportedRecord(entry: LogEntry) {
+  const record = toRecordView(entry);
+  return { ...record, detail: record.detail.map(({ name, value }) => `${name}=${value}`) };
+}
+
+const toPageView = ({ items, cursor, searchedUntil }: AuditPage, count: ValueOf<typeof recordCount>) => ({
   records: items.map(toRecordView),
   next: cursor ?? null,
+  count,
   searched_back_to: formatIso8601OrNull(searchedUntil),
 });
 

@@ -1,11 +1,12 @@
 import { verifyAccount } from '../../../src/audit/verify-journal.ts';
 import { exportAudit, listAudit, verifyAudit } from '../../wire/audit.ts';
+import { exportAuditRecords } from '../../wire/exports.ts';
 import { withAuditRead, withVerificationLock } from '../audit-read-limit.ts';
 import { type Route, route, streamRoute } from '../route.ts';
-import { exportLog, readLog, toVerificationView } from './audit-view.ts';
+import { exportLog, exportRecords, readLog, toVerificationView } from './audit-view.ts';
 
 export const auditRoutes: readonly Route[] = [
-  route(listAudit, (call) => readLog(call, call.account, call.body)),
+  route(listAudit, (call) => readLog(call, call.account)),
 
   route(verifyAudit, async (call) => {
     const { services, account } = call;
@@ -13,6 +14,8 @@ export const auditRoutes: readonly Route[] = [
     const verify = () => withVerificationLock(database, () => verifyAccount(database, journalKey, account));
     return toVerificationView(await withAuditRead(call, verify));
   }),
+
+  streamRoute(exportAuditRecords, (call) => exportRecords(call, call.account)),
 
   streamRoute(exportAudit, (call) => exportLog(call, call.account)),
 ];

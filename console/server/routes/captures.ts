@@ -1,14 +1,36 @@
-import type { CaptureDetail, CaptureView } from '../../../src/captures/capture-queries.ts';
-import { formatIso8601 } from '../../../src/kernel/clock.ts';
+import type { CaptureDetail, CaptureFilter, CapturePage, CaptureView } from '../../../src/captures/capture-queries.ts';
+import type { ValueOf } from '../../../src/http/fields.ts';
+import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
+import { exportCaptures } from '../../wire/exports.ts';
 import { deleteCapture, listCaptures, showCapture } from '../../wire/records.ts';
-import { type Route, route } from '../route.ts';
+import { exportList, toExportedPage } from '../list-export.ts';
+import { type AnyCall, type Route, route, streamRoute } from '../route.ts';
+import { parseTimeInput } from '../user-input.ts';
 
 export const captureRoutes: readonly Route[] = [
-  route(listCaptures, async ({ services: { captureQueries }, tenant, query }) => {
-    const { items, cursor } = await captureQueries.list(tenant, query.cursor);
-    return { captures: items.map(toCaptureView), next: cursor ?? null };
+  route(listCaptures, async (call) => {
+    const { services, tenant, body } = call;
+    const { captureQueries, listCounts } = services;
+    const page = await readPage(call, body, body.cursor);
+    const count = () => captureQueries.countMatching(tenant, parseFilter(body));
+    return {
+      captures: page.items.map(toCaptureView),
+      next: page.cursor ?? null,
+      count: await listCounts.ofPage(listCaptures, call, page, count),
+      searched_back_to: formatIso8601OrNull(page.searchedUntil),
+    };
   }),
+
+  streamRoute(exportCaptures, (call) =>
+    exportList(call, {
+      name: 'captures',
+      access: exportCaptures.access,
+      columns: ['id', 'created_at', 'expires_at', 'card', 'has_sad', 'amount', 'currency', 'is_altered'],
+      codeFilters: ['status', 'currency', 'from', 'to'],
+      page: async (cursor) => toExportedPage(await readPage(call, call.body.filter, cursor), toCaptureView),
+    }),
+  ),
 
   route(showCapture, async ({ services: { captureQueries }, tenant, params }) => {
     const found = await captureQueries.findDetail(tenant, params['id'] ?? '');
@@ -22,6 +44,27 @@ export const captureRoutes: readonly Route[] = [
     return { done: true };
   }),
 ];
+
+type Search = ValueOf<NonNullable<typeof listCaptures.body>>;
+
+async function readPage(
+  { services: { captureQueries }, tenant }: Pick<AnyCall, 'services' | 'tenant'>,
+  filter: Search,
+  cursor: string | undefined,
+): Promise<CapturePage> {
+  if (filter.id === undefined) return captureQueries.list(tenant, parseFilter(filter), cursor);
+  const found = await captureQueries.find(tenant, filter.id);
+  return { items: found === undefined ? [] : [found], cursor: undefined, searchedUntil: undefined };
+}
+
+/** Throws `invalid_field`. Clients write the currency in capitals. */
+const parseFilter = (body: Search): CaptureFilter => ({
+  status: body.status,
+  currency: body.currency?.toUpperCase(),
+  lastFour: body.last_four,
+  from: parseTimeInput(body.from, 'from'),
+  to: parseTimeInput(body.to, 'to'),
+});
 
 const toCaptureView = ({ id, card, hasSad, amount, currency, createdAt, expiresAt }: CaptureView) => ({
   id,

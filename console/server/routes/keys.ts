@@ -7,20 +7,16 @@ import type { ValueOf } from '../../../src/http/fields.ts';
 import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { Failure, invalidField, notPossible } from '../../../src/kernel/failure.ts';
 import { LIMITS } from '../../../src/kernel/limits.ts';
-import { createKey, editKey, listKeys, revokeKey, rotateKey, showKey } from '../../wire/keys.ts';
+import { createKey, editKey, listKeys, revokeKey, rotateKey, searchKeys, showKey } from '../../wire/keys.ts';
 import { type AnyCall, executed, type Route, route } from '../route.ts';
 import { parseTimeInput } from '../user-input.ts';
 
 type AttributesBody = ValueOf<NonNullable<typeof createKey.body>>;
 
 export const keyRoutes: readonly Route[] = [
-  route(listKeys, async ({ services, tenant, now, client }) => {
-    const keys = await services.accounts.listKeyViews(tenant);
-    return {
-      keys: keys.map((key) => ({ ...toListedKeyView(key, now), networks: key.networks })),
-      your_address: client.address,
-    };
-  }),
+  route(listKeys, (call) => list(call)),
+
+  route(searchKeys, (call) => list(call, call.body.text)),
 
   route(showKey, async (call) => ({ key: toKeyView(await getKey(call), call.now) })),
 
@@ -78,6 +74,15 @@ export const keyRoutes: readonly Route[] = [
     return { key: toKeyView(await services.accounts.revokeKey(transaction, id, account), now) };
   }),
 ];
+
+/** `containing`: only keys that this text occurs in. */
+async function list({ services, tenant, now, client }: AnyCall, containing?: string) {
+  const keys = await services.accounts.listKeyViews(tenant, containing);
+  return {
+    keys: keys.map((key) => ({ ...toListedKeyView(key, now), networks: key.networks })),
+    your_address: client.address,
+  };
+}
 
 /** The key of the path. A key of another account or environment does not exist for the caller. Throws `unknown_record`. */
 async function getKey({ services, tenant, params }: AnyCall): Promise<StoredKey> {

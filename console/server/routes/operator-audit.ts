@@ -5,7 +5,7 @@ import { type Route, route, streamRoute } from '../route.ts';
 import { exportLog, readLog, toVerificationView } from './audit-view.ts';
 
 export const operatorAuditRoutes: readonly Route[] = [
-  route(listServiceAudit, (call) => readLog(call, call.body.account ?? '', call.body)),
+  route(listServiceAudit, (call) => readLog(call, call.body.account ?? '')),
 
   route(verifyServiceAudit, async (call) => {
     const { database, journalKey } = call.services;

@@ -3,13 +3,19 @@ import type { ValueOf } from '../../../src/http/fields.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import { formatDecimal } from '../../../src/kernel/money.ts';
 import { truncatePans } from '../../../src/kernel/pan.ts';
-import { explain } from '../../../src/kernel/reasons.ts';
+import { type Explanation, explain } from '../../../src/kernel/reasons.ts';
 import { type Command, type RequestedAmount, validateCommand } from '../../../src/payments/commands.ts';
 import type { PaymentSnapshot } from '../../../src/payments/payment.ts';
 import type { PaymentDetail } from '../../../src/payments/payment-queries.ts';
 import type { Intent, Sent } from '../../../src/payments/payments.ts';
 import type { Definition } from '../../wire/definition.ts';
-import { capturePaymentManually, refundPaymentManually, voidPaymentManually } from '../../wire/payments.ts';
+import {
+  capturePaymentManually,
+  type OPERATION_KINDS,
+  previewOperations,
+  refundPaymentManually,
+  voidPaymentManually,
+} from '../../wire/payments.ts';
 import { translateErrors } from '../error-translation.ts';
 import { type ConsoleCall, executed, type Route, route } from '../route.ts';
 import { getPaymentDetail } from './payment-detail.ts';
@@ -33,6 +39,11 @@ const operationRoute = <Body extends OperationBody>(
         const [stored, can] = await getPaymentDetail(call);
         return executed(toPaymentView(withResult(stored, after), can));
       },
+      replay: async (services, tenant, boundTo) => {
+        if ((await services.payments.replay(tenant, boundTo)) === undefined) return undefined;
+        const lookup = { services, account: tenant.account, tenant, params: { id: boundTo } };
+        return executed(toPaymentView(...(await getPaymentDetail(lookup))));
+      },
     },
     (call) => summarize(call, withExpectedOperations(call, toCommand(call.body))),
   );
@@ -47,7 +58,44 @@ export const paymentOperationRoutes: readonly Route[] = [
     amount: toRequestedAmount(amount),
   })),
   operationRoute(voidPaymentManually, () => ({ type: 'authorization_void' })),
+
+  route(previewOperations, async (call) => {
+    const payments = [];
+    for (const id of call.body.ids) payments.push(await preview(call, id));
+    return { payments };
+  }),
 ];
+
+const COMMANDS: Readonly<Record<(typeof OPERATION_KINDS)[number], Command>> = {
+  capture: { type: 'capture', amount: undefined },
+  refund: { type: 'payment_refund', amount: undefined },
+  void: { type: 'authorization_void' },
+};
+
+/** Returns what the operation on the payment of this id would do now. */
+async function preview(call: ConsoleCall<ValueOf<typeof previewOperations.body & {}>, undefined>, id: string) {
+  let shown = { id, amount: '', currency: '', card: '', expected_operations: 0 };
+  try {
+    const lookup = { ...call, params: { ...call.params, id } };
+    const [{ payment }, can] = await translateErrors({}, () => getPaymentDetail(lookup));
+    if (payment.id !== id) throw new Failure('unknown_record');
+    const { currency, card, operationCount } = payment;
+    shown = { ...shown, currency, card: card.truncated, expected_operations: operationCount };
+    if (can === undefined) throw notEnabled();
+    const minor = validateCommand(payment, COMMANDS[call.body.kind], can);
+    return { ...shown, amount: formatDecimal({ minor, currency }), refusal: null };
+  } catch (error) {
+    return { ...shown, refusal: toRefusal(error) };
+  }
+}
+
+/** Throws an error that is no failure of this payment. */
+function toRefusal(error: unknown): Explanation {
+  if (!(error instanceof Failure)) throw error;
+  if (error.code === 'unknown_record') return explain('paymentUnknown');
+  if (error.reason === undefined) throw error;
+  return { reason: error.reason, values: error.values };
+}
 
 /** Adds the number of operations that the user saw, so that a stale page starts nothing twice. */
 const withExpectedOperations = (

@@ -3,11 +3,13 @@ import { formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { parseCurrency } from '../../../src/kernel/currency.ts';
 import { Failure, invalidField } from '../../../src/kernel/failure.ts';
 import { LIMITS } from '../../../src/kernel/limits.ts';
-import { parseAmount } from '../../../src/kernel/money.ts';
-import type { ListedPayment, PaymentFilter } from '../../../src/payments/payment-queries.ts';
+import { parseComparable } from '../../../src/kernel/money.ts';
+import type { ListedPayment, PaymentFilter, PaymentPage } from '../../../src/payments/payment-queries.ts';
+import { exportPayments } from '../../wire/exports.ts';
 import { listPayments, showPayment } from '../../wire/payments.ts';
 import { translateErrors } from '../error-translation.ts';
-import { type ConsoleCall, type Route, route } from '../route.ts';
+import { exportList, toExportedPage } from '../list-export.ts';
+import { type AnyCall, type Route, route, streamRoute } from '../route.ts';
 import { isId, parseTimeInput } from '../user-input.ts';
 import { getPaymentDetail } from './payment-detail.ts';
 import { toListedPayment, toPaymentView } from './payment-view.ts';
@@ -17,23 +19,55 @@ type Search = ValueOf<NonNullable<typeof listPayments.body>>;
 export const paymentRoutes: readonly Route[] = [
   route(listPayments, async (call) => {
     const { services, tenant, body } = call;
-    if (body.id !== undefined)
-      return { payments: (await findById(call, body.id)).map(toListedPayment), next: null, searched_back_to: null };
-    const { items, cursor, searchedUntil } = await services.paymentQueries.list(tenant, parseFilter(body), body.cursor);
+    const { paymentQueries, listCounts } = services;
+    const page = await readPage(call, body, body.cursor);
+    const count = () => paymentQueries.countMatching(tenant, parseFilter(body));
     return {
-      payments: items.map(toListedPayment),
-      next: cursor ?? null,
-      searched_back_to: formatIso8601OrNull(searchedUntil),
+      payments: page.items.map(toListedPayment),
+      next: page.cursor ?? null,
+      count: await listCounts.ofPage(listPayments, call, page, count),
+      searched_back_to: formatIso8601OrNull(page.searchedUntil),
     };
   }),
+
+  streamRoute(exportPayments, (call) =>
+    exportList(call, {
+      name: 'payments',
+      access: exportPayments.access,
+      columns: PAYMENT_COLUMNS,
+      codeFilters: ['status', 'type', 'currency', 'in_doubt', 'from', 'to'],
+      page: async (cursor) => toExportedPage(await readPage(call, call.body.filter, cursor), toListedPayment),
+    }),
+  ),
 
   route(showPayment, async (call) => toPaymentView(...(await getPaymentDetail(call)))),
 ];
 
-async function findById(
-  { services, tenant }: Pick<ConsoleCall<unknown, unknown>, 'services' | 'tenant'>,
-  id: string,
-): Promise<ListedPayment[]> {
+const PAYMENT_COLUMNS = [
+  'id',
+  'created_at',
+  'type',
+  'status',
+  'reason',
+  'amount',
+  'currency',
+  'refund',
+  'card',
+  'reference_code',
+  'processor',
+  'is_in_doubt',
+  'is_altered',
+] as const;
+
+type TenantCall = Pick<AnyCall, 'services' | 'tenant'>;
+
+async function readPage(call: TenantCall, filter: Search, cursor: string | undefined): Promise<PaymentPage> {
+  if (filter.id !== undefined)
+    return { items: await findById(call, filter.id), cursor: undefined, searchedUntil: undefined };
+  return call.services.paymentQueries.list(call.tenant, parseFilter(filter), cursor);
+}
+
+async function findById({ services, tenant }: TenantCall, id: string): Promise<ListedPayment[]> {
   if (!isId(id)) return [];
   try {
     const { payment, inDoubtSince } = await translateErrors({}, () => services.paymentQueries.detail(tenant, id));
@@ -46,23 +80,27 @@ async function findById(
 
 /** Throws `invalid_field`. */
 function parseFilter(body: Search): PaymentFilter {
-  const { status, type, processor, reference_code: referenceCode, last_four: lastFour } = body;
+  const { status, type, processor, reference_code: referencePrefix, last_four: lastFour } = body;
   const currency = body.currency === undefined ? undefined : parseCurrency(body.currency);
   if (body.currency !== undefined && currency === undefined) throw invalidField('currency', 'currency');
-  if (body.amount !== undefined && currency === undefined) throw invalidField('currency', 'currencyNeeded');
-  const amount = body.amount === undefined || currency === undefined ? undefined : parseAmount(body.amount, currency);
-  if (body.amount !== undefined && amount === undefined)
-    throw invalidField('amount', 'amount', { digits: LIMITS.amountIntegerDigits });
   return {
     statuses: status && [status],
     types: type && [type],
     processor,
     currency,
-    amount,
-    referenceCode,
+    amountFrom: parseBound(body.amount_from, 'amount_from'),
+    amountTo: parseBound(body.amount_to, 'amount_to'),
+    referencePrefix,
     lastFour,
     isInDoubt: body.in_doubt === 'yes' ? true : undefined,
     from: parseTimeInput(body.from, 'from'),
     to: parseTimeInput(body.to, 'to'),
   };
+}
+
+function parseBound(text: string | undefined, field: string): bigint | undefined {
+  const amount = text === undefined ? undefined : parseComparable(text);
+  if (text !== undefined && amount === undefined)
+    throw invalidField(field, 'amountDecimal', { digits: LIMITS.amountIntegerDigits });
+  return amount;
 }

@@ -3,8 +3,10 @@ import { NO_ROUTE } from '../../../src/accounts/request-log-terms.ts';
 import type { ValueOf } from '../../../src/http/fields.ts';
 import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import type { Tenant } from '../../../src/kernel/environment.ts';
+import { exportRequests } from '../../wire/exports.ts';
 import { listAllRequests, listRequests } from '../../wire/request-log.ts';
-import { type AnyCall, type Route, route } from '../route.ts';
+import { exportList, toExportedPage } from '../list-export.ts';
+import { type AnyCall, type Route, route, streamRoute } from '../route.ts';
 import { parseTimeInput } from '../user-input.ts';
 import { resolveScope } from './audit-view.ts';
 
@@ -16,11 +18,47 @@ const NO_ACCOUNT = 'none';
 export const requestLogRoutes: readonly Route[] = [
   route(listRequests, (call) => readLog(call, call.tenant, call.body)),
 
+  streamRoute(exportRequests, (call) =>
+    exportList(call, {
+      name: 'requests',
+      access: exportRequests.access,
+      columns: REQUEST_COLUMNS,
+      codeFilters: ['key', 'route', 'status', 'error', 'from', 'to'],
+      page: async (cursor) => {
+        const page = await call.services.requestLogQuery.list(call.tenant, parseFilter(call.body.filter), cursor);
+        const names = await readKeyNames(call, page.items);
+        return toExportedPage(page, (request) => toExportedRequest(request, names));
+      },
+    }),
+  ),
+
   route(listAllRequests, (call) => {
     const { account, environment, ...search } = call.body;
     return readLog(call, { account: account === NO_ACCOUNT ? '' : account, environment }, search);
   }),
 ];
+
+const REQUEST_COLUMNS = [
+  'at',
+  'environment',
+  'method',
+  'route',
+  'status',
+  'duration_us',
+  'error',
+  'reason',
+  'field',
+  'request_id',
+  'key_id',
+  'key_name',
+  'address',
+  'repeats',
+] as const;
+
+function toExportedRequest(request: LoggedRequest, names: ReadonlyMap<string, string>) {
+  const { api_key: key, ...view } = toRequestView(request, names);
+  return { ...view, key_id: key?.id ?? null, key_name: key?.name ?? null };
+}
 
 /** Returns a page; the reader is recorded first, as one of the audit log is. Throws `invalid_field` and `unknown_record`. */
 async function readLog(call: AnyCall, scope: RequestScope, search: Search) {

@@ -1,12 +1,16 @@
 import { toSummaryLines } from '../../../src/accounts/change-control.ts';
+import type { ValueOf } from '../../../src/http/fields.ts';
 import { formatIso8601 } from '../../../src/kernel/clock.ts';
 import { formatLongExpiry } from '../../../src/kernel/expiry.ts';
 import { Failure, invalidField } from '../../../src/kernel/failure.ts';
 import { truncatePans } from '../../../src/kernel/pan.ts';
+import type { Page } from '../../../src/storage/pagination.ts';
 import type { TokenSearch, TokenView } from '../../../src/vault/token-queries.ts';
+import { exportTokens } from '../../wire/exports.ts';
 import { deleteToken, listTokens, showToken, type TOKEN_SEARCHES } from '../../wire/records.ts';
 import { translateErrors } from '../error-translation.ts';
-import { type AnyCall, executed, type Route, route } from '../route.ts';
+import { exportList, toExportedPage } from '../list-export.ts';
+import { type AnyCall, executed, type Route, route, streamRoute } from '../route.ts';
 
 const SEARCHES: Readonly<Record<(typeof TOKEN_SEARCHES)[number], TokenSearch['by']>> = {
   token: 'token',
@@ -18,13 +22,26 @@ const SEARCHES: Readonly<Record<(typeof TOKEN_SEARCHES)[number], TokenSearch['by
 const FIELD_NAMES = { text: 'value' };
 
 export const tokenRoutes: readonly Route[] = [
-  route(listTokens, async ({ services: { tokenQueries }, tenant, body }) => {
-    const search = parseSearch(body);
-    const { items, cursor } = await translateErrors(FIELD_NAMES, () =>
-      search === undefined ? tokenQueries.list(tenant, body.cursor) : tokenQueries.search(tenant, search, body.cursor),
-    );
-    return { tokens: items.map(toTokenView), next: cursor ?? null };
+  route(listTokens, async (call) => {
+    const { services, tenant, body } = call;
+    const page = await readPage(call, body, body.cursor);
+    const count = async () => (body.by === undefined ? services.tokenQueries.countListed(tenant) : undefined);
+    return {
+      tokens: page.items.map(toTokenView),
+      next: page.cursor ?? null,
+      count: await services.listCounts.ofPage(listTokens, call, page, count),
+    };
   }),
+
+  streamRoute(exportTokens, (call) =>
+    exportList(call, {
+      name: 'tokens',
+      access: exportTokens.access,
+      columns: TOKEN_COLUMNS,
+      codeFilters: ['by'],
+      page: async (cursor) => toExportedPage(await readPage(call, call.body.filter, cursor), toTokenView),
+    }),
+  ),
 
   route(showToken, async (call) => toTokenView(await getTokenOfPath(call))),
 
@@ -43,6 +60,30 @@ export const tokenRoutes: readonly Route[] = [
   ),
 ];
 
+const TOKEN_COLUMNS = [
+  'token',
+  'created_at',
+  'card',
+  'scheme',
+  'is_persistent',
+  'name',
+  'expiration',
+  'tags',
+  'created_by',
+  'is_altered',
+] as const;
+
+function readPage(
+  { services: { tokenQueries }, tenant }: Pick<AnyCall, 'services' | 'tenant'>,
+  filter: Search,
+  cursor: string | undefined,
+): Promise<Page<TokenView>> {
+  const search = parseSearch(filter);
+  return translateErrors(FIELD_NAMES, () =>
+    search === undefined ? tokenQueries.list(tenant, cursor) : tokenQueries.search(tenant, search, cursor),
+  );
+}
+
 /** Returns the token of the path. Throws `unknown_record`. */
 async function getTokenOfPath({
   services: { tokenQueries },
@@ -55,14 +96,10 @@ async function getTokenOfPath({
   return found;
 }
 
+type Search = ValueOf<NonNullable<typeof listTokens.body>>;
+
 /** Undefined for all. Throws `invalid_field`. */
-function parseSearch({
-  by,
-  value,
-}: {
-  readonly by?: keyof typeof SEARCHES | undefined;
-  readonly value?: string | undefined;
-}): TokenSearch | undefined {
+function parseSearch({ by, value }: Search): TokenSearch | undefined {
   if (by === undefined && value === undefined) return undefined;
   if (by === undefined) throw invalidField('by', 'required');
   if (value === undefined) throw invalidField('value', 'required');

@@ -468,6 +468,16 @@ create table memberships (
 );
 create index memberships_by_person on memberships (person);
 
+-- Filters of lists that members have named. record holds name, list and filters, which may be a reference or a tag.
+create table saved_views (
+  account integer not null,
+  person text not null,
+  id text not null,
+  record blob not null,
+  created_at bigint not null,
+  primary key (account, person, id)
+);
+
 -- digest is a keyed digest of the secret in the link. person is the user whose sign-in the link resets.
 create table invitations (
   account integer not null,

@@ -18,6 +18,7 @@ const VALUE_TEXTS: Readonly<Partial<Record<Name, string>>> = {
   forced: 'audit:values.answer',
   from: 'team:role',
   kind: 'audit:values.kind',
+  list: 'audit:values.list',
   of: 'audit:values.of',
   operation: 'payments:operation',
   altered: 'audit:values.answer',

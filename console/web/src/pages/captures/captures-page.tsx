@@ -66,7 +66,7 @@ export function CapturesPage() {
   const { t } = useTranslation('captures');
   const { account, environment } = useTenant();
   const columns = useColumns();
-  const { pages, error, retry, next } = useReadPages(listCaptures, { params: { account, environment } });
+  const { pages, error, retry, next } = useReadPages(listCaptures, { params: { account, environment }, body: {} });
   return (
     <>
       <PageHeader title={t('title')} description={t('description')} hasTimes />

@@ -28,7 +28,12 @@ export function PaymentFilters({ values, apply, clear, isFiltered }: ReturnType<
   const [isSubmitted, setSubmitted] = useState(false);
   const [showsMore, setShowsMore] = useState(MORE_FILTERS.some((name) => values[name] !== ''));
   const address = JSON.stringify(values);
-  useEffect(() => setDraftValues(JSON.parse(address) as Filters), [address]);
+  useEffect(() => {
+    const applied = JSON.parse(address) as Filters;
+    setDraftValues(applied);
+    // A saved view may have them.
+    if (MORE_FILTERS.some((name) => applied[name] !== '')) setShowsMore(true);
+  }, [address]);
   const applyValid = (filters: Filters): void => {
     const next = trimFilters(filters);
     setDraftValues(next);
@@ -127,13 +132,16 @@ function MoreFilters(draft: Draft) {
         value={values.type || null}
         onChange={(type) => choose({ type: type ?? '' })}
       />
-      <TextFilter
-        name="amount"
-        label={t('filters.amount')}
-        draft={draft}
-        inputMode="decimal"
-        placeholder={t('filters.amountHint')}
-      />
+      {(['amount_from', 'amount_to'] as const).map((name) => (
+        <TextFilter
+          key={name}
+          name={name}
+          label={t(`filters.${name}`)}
+          draft={draft}
+          inputMode="decimal"
+          placeholder={t('filters.amountHint')}
+        />
+      ))}
       <TextFilter
         name="currency"
         label={t('filters.currency')}

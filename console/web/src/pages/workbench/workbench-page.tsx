@@ -51,7 +51,7 @@ function useRecords() {
   const { account } = useTenant();
   const params = { account, environment: 'sandbox' };
   const tokens = useRead(listTokens, { params, body: {} });
-  const captures = useRead(listCaptures, { params });
+  const captures = useRead(listCaptures, { params, body: {} });
   const token = tokens.data?.tokens.find(({ is_altered }) => !is_altered)?.token;
   const capture = captures.data?.captures.find(({ card }) => card !== null)?.id;
   return { token, capture, areLoaded: !tokens.isPending && !captures.isPending };
