@@ -4,6 +4,8 @@ import type { Core, FirstOperator } from '../src/cli/context.ts';
 import type { PublicRoute } from '../src/http/server.ts';
 import type { PeriodicWork, Sweep } from '../src/storage/periodic-task.ts';
 import type { Table } from '../src/storage/table.ts';
+import type { AlertMails } from './alerts/alert-mails.ts';
+import type { SmtpServer } from './alerts/smtp.ts';
 import type { Approvals } from './approvals/approvals.ts';
 import { addOperatorCommands, formatJoinUrl } from './cli.ts';
 import type { PeopleOptions, PeopleServices } from './people/people-services.ts';
@@ -11,6 +13,16 @@ import type { ConsoleDependencies, ConsoleInterface, ConsoleLimits } from './ser
 
 /** Services of the vault for the routes of the console. */
 export type VaultServices = Omit<ConsoleDependencies, 'people' | 'approvals'>;
+
+/** Facts about the service that alerts need. */
+interface AlertFacts {
+  /** Expiry of the listeners' certificate; undefined when it cannot be read. */
+  certificateEnd(): number | undefined;
+  /** Address of the console. */
+  consoleUrl(): string;
+  /** The server that sends mails; undefined: none. */
+  readonly smtp: SmtpServer | undefined;
+}
 
 /** Interface, headers and files of the console listener. */
 interface ServedConsole extends ConsoleInterface {
@@ -27,6 +39,8 @@ export interface OpenedConsole {
   serve(services: VaultServices, limits: ConsoleLimits): Promise<ServedConsole>;
   /** Deletion of the console's records that are due; one node does it for all. */
   sweeps(onExempted: (count: number) => void): Sweep[];
+  /** Periodic work that one node does for all. */
+  singleNodeTasks(facts: AlertFacts, onMailError: (error: unknown) => void): Promise<PeriodicWork[]>;
   /** Periodic work of each node. */
   readonly tasks: readonly PeriodicWork[];
   /** Writes what this process still holds in memory, before the service stops. */
@@ -46,7 +60,8 @@ const BUILT_FILES = join(import.meta.dirname, 'web', 'dist');
  * folder when a vault is opened, so that the help of the command line does not wait for it.
  */
 export async function openConsole(vault: Core, { derive }: Pick<PeopleOptions, 'derive'> = {}): Promise<OpenedConsole> {
-  const [{ Approvals }, { createPeopleServices }, { InactiveUsers }] = await Promise.all([
+  const [{ AlertEvaluation }, { Approvals }, { createPeopleServices }, { InactiveUsers }] = await Promise.all([
+    import('./alerts/alerts.ts'),
     import('./approvals/approvals.ts'),
     import('./people/people-services.ts'),
     import('./people/inactive-users.ts'),
@@ -85,7 +100,30 @@ export async function openConsole(vault: Core, { derive }: Pick<PeopleOptions, '
         { kind: 'inactive users', isDue: (now) => inactive.isDue(now), run: (now) => inactive.run(now) },
       ];
     },
+    singleNodeTasks: async (facts, onMailError) => {
+      const mails = facts.smtp && (await openMails(vault, facts, facts.smtp, onMailError));
+      const evaluation = new AlertEvaluation(vault, { ...vault, ...facts }, mails?.queue);
+      const alerts = { kind: 'alerts', run: () => evaluation.run() };
+      return mails === undefined ? [alerts] : [alerts, { kind: 'mails', run: mails.send }];
+    },
     tasks: [{ kind: 'repeated refusals', run: () => repeats.flush() }],
     flush: () => repeats.flush({ all: true }),
   };
+}
+
+/** Loads what sends mails only where a server is configured. */
+async function openMails(
+  vault: Core,
+  { consoleUrl }: AlertFacts,
+  server: SmtpServer,
+  onError: (error: unknown) => void,
+): Promise<Pick<AlertMails, 'queue' | 'send'>> {
+  const [{ AlertMails }, { SmtpSender }] = await Promise.all([
+    import('./alerts/alert-mails.ts'),
+    import('./alerts/smtp.ts'),
+  ]);
+  const sender = new SmtpSender(server);
+  const { from } = server;
+  const mails = new AlertMails(vault, { send: (mail) => sender.send(mail), consoleUrl, from, onError });
+  return { queue: (...change) => mails.queue(...change), send: () => mails.send() };
 }

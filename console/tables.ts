@@ -1,4 +1,6 @@
 import type { Table } from '../src/storage/table.ts';
+import { TABLES as alertMails } from './alerts/alert-mail-store.ts';
+import { TABLES as alerts } from './alerts/alert-store.ts';
 import { TABLES as approvals } from './approvals/approval-store.ts';
 import { TABLES as factors } from './people/factor-store.ts';
 import { TABLES as invitations } from './people/invitation-store.ts';
@@ -12,6 +14,8 @@ import { TABLES as activationRequests } from './server/activation-request-store.
 /** The tables of the console. */
 export const CONSOLE_TABLES: readonly Table[] = [
   ...activationRequests,
+  ...alertMails,
+  ...alerts,
   ...approvals,
   ...factors,
   ...invitations,

@@ -103,7 +103,9 @@ async function runService(
     console: await createConsoleServer({ ...parts, node, webConsole, serviceInfo, workers }),
   };
   const onTimeTrusted = (time: number): void => workers?.trustTime(time);
-  const background = await createBackground({ ...parts, ...node, leases, console: webConsole, onTimeTrusted });
+  const consoleUrl = (): string => config.consoleUrl ?? `https://localhost:${ports().console}`;
+  const facts = { certificateEnd: serviceInfo.certificateEnd, consoleUrl, smtp: config.smtp };
+  const background = await createBackground({ ...parts, ...node, leases, console: webConsole, facts, onTimeTrusted });
   const listeners = new Listeners(apps, (listener) => createConnectionLimit(parts, node, listener));
   const renewal = renewCertificate({ core, config, log, listeners, workers });
   const stop = async (): Promise<void> => {
@@ -280,6 +282,7 @@ const buildServiceInfo = (
   return {
     version: VERSION,
     startedAt: clock(),
+    sendsMails: config.smtp !== undefined,
     isShared: opened.isShared,
     coreDumps,
     apiRoutes: [...new Set(endpoints.map(({ path }) => path))].sort(),

@@ -31,10 +31,20 @@ interface BackgroundTask {
   stop(): Promise<void>;
 }
 
+/** Facts about the service that the console's periodic work needs. */
+interface ServiceFacts {
+  /** Expiry of the listeners' certificate; undefined when it cannot be read. */
+  certificateEnd(): number | undefined;
+  consoleUrl(): string;
+  readonly smtp: Config['smtp'];
+}
+
 /** Periodic work of the console. */
 interface ConsoleTasks {
   /** Deletion of its due records; one node does it for all. */
   sweeps(onExempted: (count: number) => void): Sweep[];
+  /** Work that one node does for all. */
+  singleNodeTasks(facts: ServiceFacts, onMailError: (error: unknown) => void): Promise<PeriodicWork[]>;
   /** Work of each node. */
   readonly tasks: readonly PeriodicWork[];
   /** Writes what this process still holds in memory. */
@@ -57,6 +67,7 @@ interface BackgroundParts extends ThreadParts {
   readonly metrics: Metrics;
   /** The periodic work of the console, if there is one. */
   readonly console: ConsoleTasks | undefined;
+  readonly facts: ServiceFacts;
   /** Recovery of payments. */
   readonly scheduler: BackgroundTask;
   /** Called with the time whenever time becomes trusted. */
@@ -126,7 +137,11 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
   const reportMissingSadKeys = createMissingKeyReport(parts);
   const each = (every: number, work: readonly PeriodicWork[]): PeriodicTask =>
     new PeriodicTask({ every, sweeps: [], work, time, onRemoved, onError });
-  const singleNodeTasks = createSingleNodeTasks(parts, reportMissingSadKeys);
+  const onMailError = (error: unknown): void => log.error('mail not sent', describeError(error));
+  const singleNodeTasks = [
+    ...createSingleNodeTasks(parts, reportMissingSadKeys),
+    ...((await parts.console?.singleNodeTasks(parts.facts, onMailError)) ?? []),
+  ];
   const holdsLease = leases.holdsLease('sweeper');
   const ofThread = createThreadBackground(parts, parts.console?.tasks);
   const tasks: readonly BackgroundTask[] = [

@@ -38,6 +38,7 @@ const DEFAULTS: Config = {
   tlsMaxVersion: 'TLSv1.3',
   logLevel: 'info',
   drainMs: 30_000,
+  smtp: undefined,
   workers: Math.min(Math.max(1, availableParallelism() - 1), 8),
   requestLogRows: 1_000_000,
 };
@@ -116,6 +117,7 @@ describe('settings', () => {
       tlsMaxVersion: 'TLSv1.2',
       logLevel: 'debug',
       drainMs: 5000,
+      smtp: undefined,
       workers: 1,
       requestLogRows: 0,
     });
@@ -283,5 +285,49 @@ describe('problems', () => {
     );
     const free = { CARDVAULT_PRODUCTION_PORT: '0', CARDVAULT_SANDBOX_PORT: '0', CARDVAULT_CONSOLE_PORT: '0' };
     assert.deepEqual(parseConfig(free).ports, { production: 0, sandbox: 0, console: 0 });
+  });
+});
+
+describe('the SMTP server', () => {
+  const FROM = { CARDVAULT_SMTP_FROM: 'vault@example.com' };
+  const smtpOf = (url: string, more = {}) => parseConfig({ CARDVAULT_SMTP_URL: url, ...FROM, ...more }).smtp;
+
+  it('is an address with the user and password of a URL', () => {
+    assert.deepEqual(smtpOf('smtp://vault%40example.com:p%3As@mail.example.com'), {
+      host: 'mail.example.com',
+      port: 587,
+      isTls: false,
+      requiresTls: true,
+      user: 'vault@example.com',
+      password: 'p:s',
+      passwordFile: undefined,
+      from: 'vault@example.com',
+    });
+    const { port, isTls, passwordFile } =
+      smtpOf('smtps://u@mail.example.com', {
+        CARDVAULT_SMTP_PASSWORD_FILE: '/run/secrets/smtp',
+      }) ?? {};
+    assert.deepEqual([port, isTls, passwordFile], [465, true, '/run/secrets/smtp']);
+  });
+
+  it('needs no TLS on this machine alone', () => {
+    for (const host of ['localhost:25', '127.0.0.1:2525', '[::1]:25'])
+      assert.equal(smtpOf(`smtp://${host}`)?.requiresTls, false);
+    for (const host of ['10.0.0.1', 'localhost.example.com']) assert.equal(smtpOf(`smtp://${host}`)?.requiresTls, true);
+  });
+
+  it('is rejected without repeating the password', () => {
+    for (const url of [
+      'https://u:secret@h',
+      'smtp://u:secret@h/path',
+      'smtp://u:secret@h?x=1',
+      'smtp://u:%zz-secret@h',
+    ]) {
+      const [problem = ''] = problems({ CARDVAULT_SMTP_URL: url, ...FROM });
+      assert.match(problem, /^CARDVAULT_SMTP_URL: expected smtp:/);
+      assert.ok(!problem.includes('secret'));
+    }
+    assert.deepEqual(problems(FROM), ['CARDVAULT_SMTP_URL and CARDVAULT_SMTP_FROM: set both or neither']);
+    assert.match(problems({ CARDVAULT_SMTP_URL: 'smtp://h', CARDVAULT_SMTP_FROM: 'x' })[0] ?? '', /an email address/);
   });
 });

@@ -39,10 +39,28 @@ export interface Config {
   readonly tlsMaxVersion: 'TLSv1.2' | 'TLSv1.3';
   readonly logLevel: LogLevel;
   readonly drainMs: number;
+  /** The server that sends mails of the console; undefined: none. */
+  readonly smtp: SmtpSettings | undefined;
   /** Threads that serve the API; 1: the main thread. */
   readonly workers: number;
   /** Rows of the request log; 0: no log. */
   readonly requestLogRows: number;
+}
+
+/** An SMTP server; see `console/alerts/smtp.ts`. */
+interface SmtpAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly isTls: boolean;
+  /** False for a server on this machine. */
+  readonly requiresTls: boolean;
+  readonly user: string | undefined;
+  readonly password: string | undefined;
+}
+
+interface SmtpSettings extends SmtpAddress {
+  readonly passwordFile: string | undefined;
+  readonly from: string;
 }
 
 /** A setting with the parser of its variable. The parser throws an Error that states the expected format. */
@@ -101,6 +119,35 @@ function parseOperatorName(text: string): string {
     expected(`1 to ${LIMITS.operatorNameCharacters} characters, without spaces around them`);
   assertUnambiguous(text, 'CARDVAULT_OPERATOR');
   return text;
+}
+
+const SMTP_FORM = 'smtp://USER:PASSWORD@HOST:PORT, or smtps://…, with special characters percent-encoded';
+const SMTP_PORTS = { 'smtp:': 587, 'smtps:': 465 };
+const LOOPBACK = /^(localhost|127(\.[0-9]{1,3}){3}|\[::1\])$/;
+
+/** The error never contains the address, which may contain a password. */
+function parseSmtpAddress(text: string): SmtpAddress | undefined {
+  if (text === '') return undefined;
+  const url = URL.parse(text);
+  const protocol = url?.protocol;
+  if (url === null || (protocol !== 'smtp:' && protocol !== 'smtps:') || url.hostname === '')
+    return expected(SMTP_FORM);
+  if (!['', '/'].includes(url.pathname) || url.search !== '' || url.hash !== '') return expected(SMTP_FORM);
+  const decode = (part: string): string | undefined => {
+    try {
+      return part === '' ? undefined : decodeURIComponent(part);
+    } catch {
+      return expected(SMTP_FORM);
+    }
+  };
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? SMTP_PORTS[protocol] : Number(url.port),
+    isTls: protocol === 'smtps:',
+    requiresTls: !LOOPBACK.test(url.hostname),
+    user: decode(url.username),
+    password: decode(url.password),
+  };
 }
 
 /** The systems that distribute the connections to one port among several threads. */
@@ -222,6 +269,15 @@ export const SETTINGS = {
   CARDVAULT_DRAIN_SECONDS: setting('30', 'How long a stop waits for requests in progress', (text) =>
     parseInteger(text, 0, MAX_DRAIN_SECONDS),
   ),
+  CARDVAULT_SMTP_URL: setting(
+    '',
+    'Server that sends mails about alerts, smtp://USER:PASSWORD@HOST:PORT or smtps://…; empty: no mails',
+    parseSmtpAddress,
+  ),
+  CARDVAULT_SMTP_PASSWORD_FILE: setting('', 'A file with the password of the SMTP server', (text) => text),
+  CARDVAULT_SMTP_FROM: setting('', 'Sender of the mails, an email address', (text) =>
+    text === '' || /^[^\s@<>"]+@[^\s@<>"]+$/.test(text) ? text : expected('an email address'),
+  ),
   CARDVAULT_WORKERS: setting(
     '',
     'Threads that serve the API; empty: one less than the cores, at least 1 and at most 8',
@@ -272,6 +328,9 @@ export function parseConfig(variables: Variables): Config {
   }
   if (((variables['CARDVAULT_TLS_CERT'] ?? '') === '') !== ((variables['CARDVAULT_TLS_KEY'] ?? '') === '')) {
     problems.push('CARDVAULT_TLS_CERT and CARDVAULT_TLS_KEY: set both or neither');
+  }
+  if (((variables['CARDVAULT_SMTP_URL'] ?? '') === '') !== ((variables['CARDVAULT_SMTP_FROM'] ?? '') === '')) {
+    problems.push('CARDVAULT_SMTP_URL and CARDVAULT_SMTP_FROM: set both or neither');
   }
   const used = ['PRODUCTION', 'SANDBOX', 'CONSOLE']
     .map((listener) => values[`CARDVAULT_${listener}_PORT`])
@@ -332,6 +391,11 @@ const configOf = (values: Settings): Config => ({
   tlsMaxVersion: `TLSv${values.CARDVAULT_TLS_MAX_VERSION}`,
   logLevel: values.CARDVAULT_LOG_LEVEL,
   drainMs: values.CARDVAULT_DRAIN_SECONDS * SECOND,
+  smtp: values.CARDVAULT_SMTP_URL && {
+    ...values.CARDVAULT_SMTP_URL,
+    passwordFile: values.CARDVAULT_SMTP_PASSWORD_FILE || undefined,
+    from: values.CARDVAULT_SMTP_FROM,
+  },
   workers: values.CARDVAULT_WORKERS,
   requestLogRows: values.CARDVAULT_REQUEST_LOG_ROWS,
 });

@@ -39,6 +39,7 @@ const WITHOUT_ACCOUNT = [
   'clock_records',
   'sad_keys',
   'verifications',
+  'mail_schedules',
 ];
 
 describe('the list of tables', () => {

@@ -9,6 +9,7 @@ import { TABLES as captures } from './captures/capture-store.ts';
 import { TABLES as idempotency } from './idempotency/idempotency-keys.ts';
 import { TABLES as processorConfigurations } from './payments/activation-store.ts';
 import { TABLES as payments } from './payments/payment-store.ts';
+import { TABLES as paymentTotals } from './payments/payment-totals.ts';
 import { TABLES as simulator } from './payments/processors/simulator/simulator-store.ts';
 import { TABLES as proxyConfigurations } from './proxy/proxy-configuration-store.ts';
 import { TABLES as storage } from './storage/storage-tables.ts';
@@ -28,6 +29,7 @@ export const VAULT_TABLES: readonly Table[] = [
   ...idempotency,
   ...processorConfigurations,
   ...payments,
+  ...paymentTotals,
   ...simulator,
   ...proxyConfigurations,
   ...storage,

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { computeScale } from '../console/web/src/pages/overview/series.ts';
 import { countDecimals, parseAmount } from '../console/web/src/pages/payments/amount.ts';
 import { findFaultySetting, toSettings, withChange } from '../console/web/src/parts/setting-changes.ts';
-import { startOfDay } from '../console/web/src/parts/start-of-day.ts';
+import { startOfDay } from '../console/wire/start-of-day.ts';
 
 describe('an amount that a user enters', () => {
   it('is accepted with point or comma, and gets all decimals of the currency', () => {

@@ -13,6 +13,7 @@ const STORAGE_SUITES = [
   'payments-idempotency',
   'payments-races',
   'request-log',
+  'payments-totals',
   'tokens',
   'tokens-stored',
   'tokens-persistent',

@@ -6,7 +6,7 @@ import { listMembershipsByPerson } from './membership-store.ts';
 import { assertStrongPassword, unchangedPassword } from './password.ts';
 import type { HashSource, Passwords } from './passwords.ts';
 import { eventPerAccount, personEvent } from './people-events.ts';
-import { type Person, parseEmail, parseLanguage, parsePersonName, parseTimeZone } from './person.ts';
+import { type AlertMails, type Person, parseEmail, parseLanguage, parsePersonName, parseTimeZone } from './person.ts';
 import { findPerson, findPersonByEmail, updateEmail, updatePerson } from './person-store.ts';
 import type { PeopleDependencies } from './sealing.ts';
 import { assertStage, assertSteppedUp, type Session } from './session.ts';
@@ -15,7 +15,7 @@ import { withNewPassword, withoutLocks } from './sign-in-state.ts';
 import { findSignInState, updateSignInState } from './sign-in-state-store.ts';
 
 /** A user as others see them. */
-export type Profile = Pick<Person, 'id' | 'email' | 'name' | 'language' | 'timeZone' | 'createdAt'>;
+export type Profile = Pick<Person, 'id' | 'email' | 'name' | 'language' | 'timeZone' | 'alertMails' | 'createdAt'>;
 
 /** The users of the console. */
 export class People {
@@ -39,7 +39,7 @@ export class People {
   async edit(
     transaction: Transaction,
     session: Session,
-    input: { name?: string; language?: string; timeZone?: string },
+    input: { name?: string; language?: string; timeZone?: string; alertMails?: AlertMails },
   ): Promise<Profile> {
     assertStage('signed-in', session);
     const before = await this.#get(session.person);
@@ -47,6 +47,7 @@ export class People {
       ...(input.name !== undefined && { name: parsePersonName(input.name) }),
       ...(input.language !== undefined && { language: parseLanguage(input.language) }),
       ...(input.timeZone !== undefined && { timeZone: parseTimeZone(input.timeZone) }),
+      ...(input.alertMails !== undefined && { alertMails: input.alertMails }),
     };
     const { write, person } = await updatePerson(this.#dependencies.keyring, before, changes);
     transaction.write(write, new Failure('changed_meanwhile'));
@@ -132,11 +133,12 @@ export class People {
 const toOptionalProfile = (person: Person | undefined): Profile | undefined =>
   person === undefined ? undefined : toProfile(person);
 
-const toProfile = ({ id, email, name, language, timeZone, createdAt }: Person): Profile => ({
+const toProfile = ({ id, email, name, language, timeZone, alertMails, createdAt }: Person): Profile => ({
   id,
   email,
   name,
   language,
   timeZone,
+  alertMails,
   createdAt,
 });

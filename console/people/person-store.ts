@@ -29,7 +29,7 @@ const UPDATE = 'update people set record = ?, revision = ? where id = ? and revi
 const LOCK = 'update people set revision = revision where id = ? and revision = ?';
 const DELETE = 'delete from people where id = ? and revision = ?';
 
-type Sealed = Pick<Person, 'email' | 'name' | 'language' | 'timeZone' | 'password'>;
+type Sealed = Pick<Person, 'email' | 'name' | 'language' | 'timeZone' | 'alertMails' | 'password'>;
 
 const recordContext = ({ id, revision, createdAt }: Pick<Person, 'id' | 'revision' | 'createdAt'>): EncryptionContext =>
   serviceContext('people', id, String(revision), String(createdAt));
@@ -88,8 +88,8 @@ export async function updateEmail(
 export const lockPerson = ({ id, revision }: Person): Write => write(LOCK, [id, revision], 1);
 
 function sealPerson(keyring: Keyring, person: Person): Promise<Uint8Array> {
-  const { email, name, language, timeZone, password } = person;
-  const sealed: Sealed = { email, name, language, timeZone, password };
+  const { email, name, language, timeZone, alertMails, password } = person;
+  const sealed: Sealed = { email, name, language, timeZone, alertMails, password };
   return sealRecord(keyring, recordContext(person), sealed);
 }
 

@@ -16,6 +16,14 @@ export interface PasswordHash {
   readonly tag: string;
 }
 
+export const MAIL_LEVELS = ['none', 'high', 'all'] as const;
+
+/** Which alerts a user gets by mail: by severity, without the muted kinds. */
+export interface AlertMails {
+  readonly level: (typeof MAIL_LEVELS)[number];
+  readonly muted: readonly string[];
+}
+
 export interface Person {
   readonly id: string;
   readonly email: string;
@@ -23,6 +31,8 @@ export interface Person {
   readonly language: Language;
   /** Name of the IANA database, such as `America/Bogota`, or `BROWSER_TIME_ZONE`. */
   readonly timeZone: string;
+  /** Absent until the user chooses; see `resolveAlertMails`. */
+  readonly alertMails?: AlertMails | undefined;
   readonly password: PasswordHash;
   /** Increases with every change, for optimistic locking. */
   readonly revision: number;
@@ -71,3 +81,6 @@ function parseLine(text: string, field: string, max: number): string {
   assertDisplayable(line, field);
   return line;
 }
+
+export const resolveAlertMails = ({ alertMails }: Pick<Person, 'alertMails'>): AlertMails =>
+  alertMails ?? { level: 'high', muted: [] };

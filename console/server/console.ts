@@ -5,6 +5,7 @@ import { CaptureQueries } from '../../src/captures/capture-queries.ts';
 import type { SadKeys } from '../../src/crypto/sad-keys.ts';
 import { PaymentQueries } from '../../src/payments/payment-queries.ts';
 import { TokenQueries } from '../../src/vault/token-queries.ts';
+import { Alerts } from '../alerts/alerts.ts';
 import { DualControlQuestion } from '../approvals/dual-control-question.ts';
 import { ActivationRequests } from './activation-requests.ts';
 import { listApprovableChanges } from './approvable-changes.ts';
@@ -16,7 +17,7 @@ import { SessionDoor, type SessionDoorOptions } from './session-door.ts';
 import { UsageOverview } from './usage-overview.ts';
 
 /** First segments of the page addresses; all of them are the one page that the browser renders. */
-export const PAGES = ['/', '/sign-in', '/join', '/profile', '/a', '/operator'] as const;
+export const PAGES = ['/', '/sign-in', '/join', '/alerts', '/profile', '/a', '/operator'] as const;
 
 /** Dependencies of the routes. */
 export type ConsoleDependencies = Omit<
@@ -32,6 +33,7 @@ export type ConsoleDependencies = Omit<
   | 'paymentQueries'
   | 'auditReading'
   | 'requestLogQuery'
+  | 'alerts'
 > & { readonly usage: Usage; readonly sadKeys: SadKeys };
 
 export type ConsoleLimits = Omit<SessionDoorOptions, 'services'>;
@@ -45,7 +47,6 @@ export interface ConsoleInterface {
 
 export function createConsoleInterface(dependencies: ConsoleDependencies, limits: ConsoleLimits): ConsoleInterface {
   const { database, keyring, sadKeys, clock, usage } = dependencies;
-  const paymentQueries = new PaymentQueries({ database, keyring, clock });
   const services: ConsoleServices = {
     ...dependencies,
     changes: listApprovableChanges(routes),
@@ -55,10 +56,11 @@ export function createConsoleInterface(dependencies: ConsoleDependencies, limits
     listCounts: new ListCounts({ clock }),
     tokenQueries: new TokenQueries({ database, keyring }),
     captureQueries: new CaptureQueries({ database, keyring, sadKeys, clock }),
-    paymentQueries,
-    usageOverview: new UsageOverview({ usage, paymentQueries, clock }),
+    paymentQueries: new PaymentQueries({ database, keyring }),
+    usageOverview: new UsageOverview({ usage, database, clock }),
     auditReading: new AuditLogQuery({ database }),
     requestLogQuery: new RequestLogQuery({ database }),
+    alerts: new Alerts(dependencies),
   };
   return { routes, door: new SessionDoor({ services, ...limits }), services };
 }

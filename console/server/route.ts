@@ -28,6 +28,7 @@ import type { ProxyConfigurations } from '../../src/proxy/proxy-configurations.t
 import type { Driver } from '../../src/storage/database.ts';
 import type { TokenQueries } from '../../src/vault/token-queries.ts';
 import type { Vault } from '../../src/vault/vault.ts';
+import type { Alerts } from '../alerts/alerts.ts';
 import type { RequestedCall } from '../approvals/approval.ts';
 import type { Approvals } from '../approvals/approvals.ts';
 import type { DualControlQuestion } from '../approvals/dual-control-question.ts';
@@ -72,6 +73,7 @@ export interface ConsoleServices {
   readonly paymentQueries: PaymentQueries;
   readonly auditReading: AuditLogQuery;
   readonly requestLogQuery: RequestLogQuery;
+  readonly alerts: Alerts;
   readonly serviceInfo: ServiceInfo;
   /** Changes that can need approval, by their value of `dualControl`. */
   readonly changes: ReadonlyMap<string, ApprovableChange>;
@@ -91,6 +93,8 @@ interface ServiceInfo {
   /** Address of the interface; known once the listeners listen. */
   apiUrl(environment: Environment): string;
   readonly startedAt: number;
+  /** True when a server that sends mails is configured. */
+  readonly sendsMails: boolean;
   readonly isShared: boolean;
   /** True when a crash may leave the memory in a file; undefined where the system does not say. */
   readonly coreDumps: boolean | undefined;

@@ -1,4 +1,5 @@
 import type { Route } from './route.ts';
+import { alertRoutes } from './routes/alerts.ts';
 import { approvalRoutes } from './routes/approvals.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { captureRoutes } from './routes/captures.ts';
@@ -37,6 +38,7 @@ export const routes: readonly Route[] = [
   ...operatorTeamRoutes,
   ...operatorServiceRoutes,
   ...overviewRoutes,
+  ...alertRoutes,
   ...tokenRoutes,
   ...captureRoutes,
   ...paymentRoutes,

@@ -1,82 +1,80 @@
 import type { CounterValue, Usage } from '../../src/accounts/usage.ts';
-import { type Clock, DAY, HOUR } from '../../src/kernel/clock.ts';
-import type { Tenant } from '../../src/kernel/environment.ts';
-import type { PaymentQueries } from '../../src/payments/payment-queries.ts';
+import { type Clock, HOUR } from '../../src/kernel/clock.ts';
+import type { Scope } from '../../src/kernel/environment.ts';
+import { type PaymentTotal, sumPayments } from '../../src/payments/payment-totals.ts';
 import { Cache, costAwareTtl } from '../../src/storage/cache.ts';
+import type { Database } from '../../src/storage/database.ts';
+import type { OverviewPeriod } from './overview-period.ts';
 import { summarizeUsage, type UsageSummary } from './usage-summary.ts';
 
 const MAX_REPORTS = 1000;
+/** Steps that are read concurrently; over PostgreSQL each takes a round trip. */
+const STEPS_AT_ONCE = 16;
 
-const HOURS_OF_DAY = 24;
-
-/** Usage of a tenant in a period. */
+/** Usage in a period. */
 interface UsageReport {
   readonly period: UsageSummary;
-  /** The previous period of the same length, up to the same hour of its last day. */
+  /** The period before. */
   readonly before: UsageSummary;
-  /** By hours or days, each starting at `at`; none is left out. */
+  /** By steps, each starting at `at`; none is left out. */
   readonly points: readonly { readonly at: number; readonly usage: UsageSummary }[];
+  readonly payments: readonly PaymentTotal[];
 }
 
-interface TimeSpan {
-  readonly from: number;
-  /** Exclusive end of the period. */
-  readonly to: number;
+interface Figures {
+  readonly counters: readonly CounterValue[];
+  readonly payments: readonly PaymentTotal[];
 }
 
-/** Sums the counters. Concurrent and repeated requests within seconds share one reading. */
+/** Sums counters and totals of payments. Concurrent and repeated requests within seconds share one reading. */
 export class UsageOverview {
   readonly #usage: Usage;
-  readonly #payments: PaymentQueries;
+  readonly #database: Database;
   readonly #clock: Clock;
   readonly #cache: Cache<string, UsageReport>;
 
-  constructor(options: { usage: Usage; paymentQueries: PaymentQueries; clock: Clock }) {
+  constructor(options: { usage: Usage; database: Database; clock: Clock }) {
     this.#usage = options.usage;
-    this.#payments = options.paymentQueries;
+    this.#database = options.database;
     this.#clock = options.clock;
     this.#cache = new Cache({ clock: options.clock, max: MAX_REPORTS, ttlMs: costAwareTtl });
   }
 
-  /** One day by the hour, longer periods by the day; the present day is the last. */
-  of(tenant: Tenant, days: number): Promise<UsageReport> {
-    const now = this.#clock();
-    const thisHour = now - (now % HOUR);
-    return this.#cache.get([tenant.environment, tenant.account, days, thisHour].join('/'), () =>
-      this.#read(tenant, days, thisHour),
-    );
+  /** Returns the usage of an account, or of all. */
+  of(scope: Scope, period: OverviewPeriod): Promise<UsageReport> {
+    const hour = Math.floor(this.#clock() / HOUR);
+    const key = [scope.environment, scope.account ?? '', period.starts.length, period.from, period.to, hour].join('/');
+    return this.#cache.get(key, () => this.#read(scope, period));
   }
 
-  async #read(tenant: Tenant, days: number, thisHour: number): Promise<UsageReport> {
-    const [step, number] = days === 1 ? [HOUR, HOURS_OF_DAY] : [DAY, days];
-    const to = thisHour - (thisHour % step) + step;
-    const span = { from: to - number * step, to };
-    const [countedAt, payments, before] = await Promise.all([
-      this.#countersByStep(tenant, span, step),
-      this.#payments.counts(tenant, span.from, span.to),
-      this.#summarize(tenant, previousSpan(span, thisHour)),
-    ]);
-    const paidAt = Map.groupBy(payments, ({ hour }) => hour - (hour % step));
+  async #read(scope: Scope, { starts, to, before }: OverviewPeriod): Promise<UsageReport> {
+    const steps: Figures[] = [];
+    for (let at = 0; at < starts.length; at += STEPS_AT_ONCE) {
+      const span = starts.slice(at, at + STEPS_AT_ONCE);
+      const read = span.map((start, index) => this.#figures(scope, start, starts[at + index + 1] ?? to));
+      steps.push(...(await Promise.all(read)));
+    }
+    const payments = steps.flatMap((step) => step.payments);
+    const previous = await this.#figures(scope, before.from, before.to);
     return {
-      period: summarizeUsage([...countedAt.values()].flat(), payments),
-      before,
-      points: [...countedAt].map(([at, counted]) => ({ at, usage: summarizeUsage(counted, paidAt.get(at) ?? []) })),
+      period: summarizeUsage(
+        steps.flatMap(({ counters }) => counters),
+        payments,
+      ),
+      before: summarizeUsage(previous.counters, previous.payments),
+      points: steps.map((step, index) => ({
+        at: starts[index] ?? to,
+        usage: summarizeUsage(step.counters, step.payments),
+      })),
+      payments,
     };
   }
 
-  async #countersByStep(tenant: Tenant, { from, to }: TimeSpan, step: number): Promise<Map<number, CounterValue[]>> {
-    const counted = new Map<number, CounterValue[]>();
-    for (let at = from; at < to; at += step) counted.set(at, await this.#usage.sums(tenant, at, at + step));
-    return counted;
+  async #figures(scope: Scope, from: number, to: number): Promise<Figures> {
+    const [counters, payments] = await Promise.all([
+      this.#usage.sums(scope, from, to),
+      sumPayments(this.#database, scope, from, to),
+    ]);
+    return { counters, payments };
   }
-
-  async #summarize(tenant: Tenant, { from, to }: TimeSpan): Promise<UsageSummary> {
-    return summarizeUsage(await this.#usage.sums(tenant, from, to), await this.#payments.counts(tenant, from, to));
-  }
-}
-
-/** Returns the previous period of the same length, up to the same hour of its last day. */
-function previousSpan({ from, to }: TimeSpan, thisHour: number): TimeSpan {
-  const length = to - from;
-  return { from: from - length, to: thisHour + HOUR - length };
 }

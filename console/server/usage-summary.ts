@@ -1,8 +1,8 @@
 import type { CounterValue } from '../../src/accounts/usage.ts';
 import { createCapture } from '../../src/http/endpoints/create-capture.ts';
 import { bucketBound, requestOutcome, successCounter } from '../../src/http/request-counters.ts';
-import type { PaymentCount } from '../../src/payments/payment-queries.ts';
 import { APPROVAL_BY_STATUS } from '../../src/payments/payment-queries.ts';
+import type { PaymentTotal } from '../../src/payments/payment-totals.ts';
 import { TOKENS_CREATED } from '../../src/vault/vault.ts';
 
 /** Usage in a period, summed from counters. Pure. */
@@ -22,7 +22,10 @@ export interface UsageSummary {
 /** The counter of created captures. */
 export const CAPTURES_CREATED = successCounter(createCapture.operationId);
 
-export function summarizeUsage(counted: readonly CounterValue[], payments: readonly PaymentCount[]): UsageSummary {
+export function summarizeUsage(
+  counted: readonly CounterValue[],
+  payments: readonly Pick<PaymentTotal, 'status' | 'number'>[],
+): UsageSummary {
   const sumWhere = (matches: (name: string) => boolean): number => sum(counted.filter(({ name }) => matches(name)));
   const countOutcome = (how: string): number => sumWhere((name) => requestOutcome(name) === how);
   const countPayments = (outcome: string): number =>

@@ -1,5 +1,5 @@
 import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
-import { ENVIRONMENTS, type Tenant } from '../kernel/environment.ts';
+import { ENVIRONMENTS, type Scope, type Tenant } from '../kernel/environment.ts';
 import { invalidField } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { commitOrThrow, type Database, integer, text } from '../storage/database.ts';
@@ -16,8 +16,10 @@ export const TABLES: readonly Table[] = [
 
 const ADD = `insert into statistics (account, environment, hour, name, number) values (?account, ?environment, ?, ?, ?)
   on conflict (account, environment, hour, name) do update set number = statistics.number + excluded.number`;
-const SUMS = `select name, cast(sum(number) as bigint) as number from statistics
-  where account = ?account and environment = ?environment and hour >= ? and hour < ? group by name order by name`;
+const SUMS = 'select name, cast(sum(number) as bigint) as number from statistics';
+const BETWEEN = 'environment = ?environment and hour >= ? and hour < ? group by name order by name';
+const OF_ACCOUNT = `${SUMS} where account = ?account and ${BETWEEN}`;
+const OF_ALL = `${SUMS} where ${BETWEEN}`;
 const PURGE = 'delete from statistics where account = ?account and environment = ?environment and hour < ?';
 
 /** Counters of events. */
@@ -87,14 +89,22 @@ export class Usage {
     }
   }
 
-  /** Returns the sums of the hours that start in this time; `to` is exclusive. Throws `invalid_field`. */
-  async sums({ account, environment }: Tenant, from: number, to: number): Promise<CounterValue[]> {
+  /**
+   * Returns the sums of the hours that start in this time, of one account or of all; `to` is exclusive. Throws
+   * `invalid_field`.
+   */
+  async sums({ account, environment }: Scope, from: number, to: number): Promise<CounterValue[]> {
     const days = LIMITS.statisticsDaysPerQuery;
     if (!(to >= from && to - from <= days * DAY)) throw invalidField('to', 'period', { days });
     const sums = new Map<string, number>();
     for (let day = from; day < to; day += DAY) {
       await yieldBeforeScan();
-      for (const row of await this.#database.read(SUMS, account, environment, day, Math.min(day + DAY, to))) {
+      const span = [environment, day, Math.min(day + DAY, to)] as const;
+      const rows =
+        account === undefined
+          ? await this.#database.read(OF_ALL, ...span)
+          : await this.#database.read(OF_ACCOUNT, account, ...span);
+      for (const row of rows) {
         const name = text(row, 'name');
         sums.set(name, integer(row, 'number') + (sums.get(name) ?? 0));
       }

@@ -3,7 +3,14 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { commitOrThrow, type Database, type JournalEntry, type UnitOfWork, type Write } from '../storage/database.ts';
+import {
+  type Addition,
+  commitOrThrow,
+  type Database,
+  type JournalEntry,
+  type UnitOfWork,
+  type Write,
+} from '../storage/database.ts';
 import type { Claim, IdempotencyKeys, KeyedRequest, StoredResponse } from './idempotency-keys.ts';
 
 /** The effects of a stage of a request on the vault. A use case fills it; `Transactions` commits it atomically. */
@@ -16,6 +23,8 @@ export interface Transaction {
   readonly attempt: number;
   /** Without `onConflict` a conflict of the write runs the stage again; with it the conflict throws that error. */
   write(write: Write, onConflict?: OnConflict): void;
+  /** Adds to a row of totals, together with the effect. */
+  add(addition: Addition): void;
   /** Adds an audit record that exists only together with the effect. `origin`: instead of that of the transaction. */
   record(event: AuditEvent, origin?: Origin): void;
   /** Adds an audit record that is written when the request fails as well: denials, reads of card data. */
@@ -246,6 +255,7 @@ class FilledTransaction implements Transaction {
   readonly now: number;
   readonly attempt: number;
   readonly writes: Write[] = [];
+  readonly #additions: Addition[] = [];
   /** By the index of the write. */
   readonly conflicts: (OnConflict | undefined)[] = [];
   readonly lastingRecords: JournalEntry[] = [];
@@ -265,6 +275,10 @@ class FilledTransaction implements Transaction {
   write(write: Write, onConflict?: OnConflict): void {
     this.writes.push(write);
     this.conflicts.push(onConflict);
+  }
+
+  add(addition: Addition): void {
+    this.#additions.push(addition);
   }
 
   record(event: AuditEvent, origin: Origin = this.origin): void {
@@ -303,6 +317,7 @@ class FilledTransaction implements Transaction {
     return {
       ...(account !== undefined && { account }),
       writes,
+      ...(this.#additions.length > 0 && { additions: this.#additions }),
       journal: this.#journal,
       ...(this.#scrubs && { scrubAfterCommit: true }),
     };

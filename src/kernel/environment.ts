@@ -9,5 +9,11 @@ export interface Tenant {
   readonly environment: Environment;
 }
 
+/** One account in an environment, or all accounts. */
+export interface Scope {
+  readonly account: string | undefined;
+  readonly environment: Environment;
+}
+
 /** Returns a text that identifies a tenant among others, for example in a cache. */
 export const tenantKey = ({ account, environment }: Tenant): string => `${environment}/${account}`;

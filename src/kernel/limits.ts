@@ -204,9 +204,20 @@ export const LIMITS = {
   searchCharacters: 255,
   /** Payments with an unknown outcome in the list. */
   inDoubtPaymentsListed: 500,
+  /** Alerts of the service in total, of one cause, and in the list of a user. */
+  alerts: 5000,
+  alertsPerSource: 1000,
+  alertsListed: 100,
+  /** Newest requests that an evaluation of alerts reads. */
+  requestsPerAlert: 20_000,
+  alertIdCharacters: 32,
+  /** Mails about alerts that wait to be sent; further alerts are shown in the console only. */
+  queuedMails: 10_000,
+  /** Days of one overview. */
+  overviewDays: 366,
   /** Counters: days of one query, days stored, and counters in memory between two writes. */
-  statisticsDaysPerQuery: 92,
-  statisticsDaysKept: 400,
+  statisticsDaysPerQuery: 366,
+  statisticsDaysKept: 800,
   countersInMemory: 100_000,
   /** Rows of the request log: recorded successes and errors of one kind for each key, second and request thread. */
   requestLogSuccessesPerSecond: 5,

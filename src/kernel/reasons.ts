@@ -35,6 +35,7 @@ export const REASONS = {
   order: 'expected a time after from',
   period: 'expected at most {days} days after from',
   time: 'expected a time',
+  day: 'expected a day, as 2027-01-31',
   isoTime: 'expected ISO 8601 with a zone, as 2027-01-31T00:00:00Z',
   settingTwice: 'expected each setting once',
   address: 'expected an address or CIDR network, as 203.0.113.7 or 2001:db8::/32',

@@ -10,12 +10,11 @@ import {
   TIMES_OUT,
 } from '../../test/interface/payment-requests.ts';
 import { VISA } from '../../test/interface/vault-requests.ts';
-import { DAY, HOUR } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { parseComparable } from '../kernel/money.ts';
 import { commitOrThrow, write } from '../storage/database.ts';
-import { APPROVAL_BY_STATUS, countInDoubt, type PaymentFilter, PaymentQueries } from './payment-queries.ts';
+import { countInDoubt, type PaymentFilter, PaymentQueries } from './payment-queries.ts';
 
 function amount(text: string): bigint {
   const parsed = parseComparable(text);
@@ -206,41 +205,5 @@ describe('the list of payments', { timeout: 120_000 }, () => {
     );
     assert.equal(rest.cursor, undefined);
     await commitOrThrow(here, { writes: [write('delete from payments where account = ?account', [own.account])] });
-  });
-
-  test('counts payments by the hour of their start and by status', async () => {
-    const own = await newMerchant(service);
-    const from = service.now();
-    await own.opened('authorization');
-    await own.opened('payment');
-    await own.order('authorization', { amount: REJECTED });
-    service.advance(2 * HOUR);
-    await own.opened('payment');
-    const found = await listing.counts({ account: own.account, environment: 'sandbox' }, from, service.now() + 1);
-    const hour = from - (from % HOUR);
-    assert.deepEqual(found, [
-      { hour, status: 'Authorized', number: 1 },
-      { hour, status: 'Collected', number: 1 },
-      { hour, status: 'Declined', number: 1 },
-      { hour: hour + 2 * HOUR, status: 'Collected', number: 1 },
-    ]);
-    assert.deepEqual(
-      [APPROVAL_BY_STATUS.Voided, APPROVAL_BY_STATUS.ProcessorError, APPROVAL_BY_STATUS.Opened],
-      ['approved', 'not-approved', 'none'],
-    );
-    await assert.rejects(listing.counts(tenant, 0, 93 * DAY), { code: 'invalid_field' });
-  });
-
-  test('counts payments while other requests are served', async () => {
-    const days = 30;
-    let [iterations, isOver] = [0, false];
-    const others = (): void => {
-      iterations++;
-      if (!isOver) setImmediate(others);
-    };
-    setImmediate(others);
-    await listing.counts(tenant, 0, days * DAY);
-    isOver = true;
-    assert.ok(iterations >= days, `${iterations}`);
   });
 });

@@ -1,13 +1,10 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Keyring } from '../crypto/keyring.ts';
-import { type Clock, DAY, HOUR } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure, invalidField } from '../kernel/failure.ts';
 import { minIdAt, parseIdTime } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { toComparable } from '../kernel/money.ts';
 import { truncatePans } from '../kernel/pan.ts';
-import { Cache, costAwareTtl } from '../storage/cache.ts';
 import { type Database, integer, isAlteration, type Row, text } from '../storage/database.ts';
 import {
   decodeCursor,
@@ -30,8 +27,6 @@ import {
   unsealPayment,
 } from './payment-store.ts';
 import type { Status } from './transitions.ts';
-
-const MAX_COUNTED_DAYS = 1000;
 
 /** A payment in a list. When it cannot be unsealed, it is listed without the sealed values. */
 export interface ListedPayment extends PaymentColumns {
@@ -92,27 +87,14 @@ const countNewest = (columns: string, condition: string): string => `select coun
     where ${OF_TENANT} ${BETWEEN} order by id desc limit ${ROWS_COUNTED}) newest`;
 const COUNT_IN_DOUBT = `select count(*) as number from payments where ${IN_DOUBT_OF_TENANT}`;
 const COUNT_ALL_IN_DOUBT = 'select count(*) as number from payments where in_doubt_since is not null';
-const BY_HOUR = `select status, created_at / ${HOUR} as hours, count(*) as number from payments
-  where ${OF_TENANT} ${BETWEEN} group by status, created_at / ${HOUR} order by 2, 1`;
-
-/** Number of payments that started in an hour, by their present status. */
-export interface PaymentCount {
-  /** Unix time of the start of the hour, in milliseconds. */
-  readonly hour: number;
-  readonly status: Status;
-  readonly number: number;
-}
-
 /** Lists and searches of payments for users. */
 export class PaymentQueries {
   readonly #database: Database;
   readonly #keyring: Keyring;
-  readonly #counts: Cache<string, PaymentCount[]>;
 
-  constructor(options: { database: Database; keyring: Keyring; clock: Clock }) {
+  constructor(options: { database: Database; keyring: Keyring }) {
     this.#database = options.database;
     this.#keyring = options.keyring;
-    this.#counts = new Cache({ clock: options.clock, max: MAX_COUNTED_DAYS, ttlMs: costAwareTtl });
   }
 
   /**
@@ -160,31 +142,6 @@ export class PaymentQueries {
     if (found === undefined) throw new Failure('unknown_payment', { field: 'id' });
     const operations = await listOperations(this.#database, this.#keyring, found);
     return { payment: found.payment, inDoubtSince: found.reconciliation.inDoubtSince, operations };
-  }
-
-  /**
-   * Returns counts by the hour in which the payments started, in its order: from the hour of `from` to that before
-   * `to`. Throws `invalid_field`.
-   */
-  async counts(tenant: Tenant, from: number, to: number): Promise<PaymentCount[]> {
-    assertPeriod(from, to);
-    const counts: PaymentCount[] = [];
-    // Day by day, so that other requests are served in between, and counts can be cached for other periods.
-    for (let day = from - (from % DAY); day < to; day += DAY) counts.push(...(await this.#ofDay(tenant, day)));
-    return counts.filter(({ hour }) => hour > from - HOUR && hour < to);
-  }
-
-  #ofDay({ account, environment }: Tenant, day: number): Promise<PaymentCount[]> {
-    return this.#counts.get(`${environment}/${account}/${day}`, async () => {
-      // SQLite reads synchronously.
-      await setImmediate();
-      const rows = await this.#database.read(BY_HOUR, account, environment, ...idRange({ from: day, to: day + DAY }));
-      return rows.map((row) => ({
-        hour: integer(row, 'hours') * HOUR,
-        status: text(row, 'status') as Status,
-        number: integer(row, 'number'),
-      }));
-    });
   }
 
   async #matching(tenant: Tenant, filter: PaymentFilter, row: Row): Promise<ListedPayment | undefined> {
@@ -307,13 +264,6 @@ function assertFilter({ lastFour, from, to, amountFrom, amountTo }: PaymentFilte
   if (from !== undefined && to !== undefined && to < from) throw invalidField('to', 'order');
   if (amountFrom !== undefined && amountTo !== undefined && amountTo < amountFrom)
     throw invalidField('amount_to', 'amountOrder');
-}
-
-/** Throws `invalid_field` for a period that is not in order, or too long. */
-function assertPeriod(from: number, to: number): void {
-  assertFilter({ from, to });
-  const days = LIMITS.statisticsDaysPerQuery;
-  if (to - from > days * DAY) throw invalidField('to', 'period', { days });
 }
 
 /** Returns how a payment with this status counts: opened and cancelled ones count neither as approved nor as failed. */

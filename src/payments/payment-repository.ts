@@ -18,6 +18,7 @@ import {
   updateOperation,
   updatePayment,
 } from './payment-store.ts';
+import { changeTotals } from './payment-totals.ts';
 import { nextDueAt, recoveryTimes } from './reconciliation.ts';
 import type { Status } from './transitions.ts';
 
@@ -132,6 +133,7 @@ export class PaymentRepository {
     const isUpdate = !isStart && operation !== initial && operation !== loaded.operation;
     if (isStart) transaction.write(insertOperation(seal, tenant, operation));
     if (isUpdate) transaction.write(updateOperation(seal, tenant, operation, revisions.operation));
+    for (const addition of changeTotals(tenant, loaded.payment, payment)) transaction.add(addition);
     const revision = isStart ? 1 : revisions.operation + (isUpdate || operation === initial ? 1 : 0);
     transaction.afterCommit(async () => this.#report(loaded, { payment, operation }, event));
     return {

@@ -1,4 +1,13 @@
-import { integer, type JournalEntry, type Row, text, type UnitOfWork, type Value, type Write } from './database.ts';
+import {
+  type Addition,
+  integer,
+  type JournalEntry,
+  type Row,
+  text,
+  type UnitOfWork,
+  type Value,
+  type Write,
+} from './database.ts';
 
 /**
  * Accounts and environments are integers in the database, so that rows and index entries are short. Everything else knows
@@ -45,6 +54,7 @@ export interface StoredEntry extends JournalEntry {
 export interface StoredUnit {
   readonly account?: number;
   readonly writes: readonly Write[];
+  readonly additions?: readonly Addition[];
   readonly journal?: readonly StoredEntry[];
   readonly scrubAfterCommit?: boolean;
 }
@@ -131,11 +141,12 @@ export class AccountNumbers {
   }
 
   /** Adds the ids that are not known yet to `unknown`. */
-  #convert({ account, writes, journal, ...unit }: UnitOfWork, unknown: string[]): StoredUnit {
+  #convert({ account, writes, additions, journal, ...unit }: UnitOfWork, unknown: string[]): StoredUnit {
     return {
       ...unit,
       ...(account !== undefined && { account: this.#numberOf(account, unknown) ?? SERVICE_NUMBER }),
       writes: writes.map((write) => this.#convertWrite(write, unknown)),
+      ...(additions !== undefined && { additions: additions.map((each) => this.#convertAddition(each, unknown)) }),
       ...(journal !== undefined && { journal: journal.map((entry) => this.#convertEntry(entry, unknown)) }),
     };
   }
@@ -144,6 +155,11 @@ export class AccountNumbers {
     const statement = parseStatement(write.sql);
     if (statement.accounts.length === 0 && statement.environments.length === 0) return write;
     return { ...write, sql: statement.sql, rows: write.rows.map((row) => this.#bind(statement, row, unknown)) };
+  }
+
+  #convertAddition(addition: Addition, unknown: string[]): Addition {
+    const statement = parseStatement(addition.sql);
+    return { ...addition, sql: statement.sql, key: this.#bind(statement, addition.key, unknown) };
   }
 
   #bind({ accounts, environments }: ParsedStatement, values: readonly Value[], unknown: string[]): readonly Value[] {

@@ -21,6 +21,18 @@ export interface Write {
   readonly expectedRows?: number;
 }
 
+/**
+ * Numbers that are added to a row of totals, which is created when it does not exist. Many units add to the same row, so a
+ * driver may add those of several units at once, and each writer adds to a row of its own: the total is the sum over all
+ * lanes. An addition never conflicts.
+ */
+export interface Addition {
+  /** An insert that adds on conflict. Its parameters are those of `key`, the lane of the writer, and `numbers`. */
+  readonly sql: string;
+  readonly key: readonly Value[];
+  readonly numbers: readonly number[];
+}
+
 /** A record for the hash-chained journal, see `journal.ts`. */
 export interface JournalEntry {
   /** Empty when the entry belongs to no account. */
@@ -35,6 +47,7 @@ export interface UnitOfWork {
   /** The one account that owns the rows; absent when several accounts own them, or none. */
   readonly account?: string;
   readonly writes: readonly Write[];
+  readonly additions?: readonly Addition[];
   readonly journal?: readonly JournalEntry[];
   /** True when the unit erases data that must be cleared from the write-ahead log too, see `scrub`. */
   readonly scrubAfterCommit?: boolean;
@@ -94,8 +107,9 @@ export const isAlteration = (error: unknown): boolean =>
  * Checks that the rows of a write have the same number of values, all of a supported type; text has no U+0000, which
  * PostgreSQL rejects. A malformed unit is rejected before it joins the units of others.
  */
-export const isWellFormed = ({ writes, journal = [] }: UnitOfWork): boolean =>
+export const isWellFormed = ({ writes, additions = [], journal = [] }: UnitOfWork): boolean =>
   writes.every(({ rows }) => rows.every((row) => row.length === rows[0]?.length && row.every(isValue))) &&
+  additions.every(({ key, numbers }) => key.every(isValue) && numbers.every(Number.isSafeInteger)) &&
   journal.every(({ record }) => isValue(record));
 
 export const isValue = (value: unknown): boolean =>

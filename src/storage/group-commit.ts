@@ -122,4 +122,4 @@ export class GroupCommit {
 }
 
 const countRows = (unit: StoredUnit): number =>
-  unit.writes.reduce((sum, { rows }) => sum + rows.length, unit.journal?.length ?? 0);
+  unit.writes.reduce((sum, { rows }) => sum + rows.length, (unit.journal?.length ?? 0) + (unit.additions?.length ?? 0));

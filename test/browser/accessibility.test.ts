@@ -16,6 +16,7 @@ const NOT_SHOWN_ELSEWHERE = [
   'requests',
   'proxy',
   'workbench',
+  'alerts',
   'onboarding-new',
   'overview-new',
   'keys-new',

@@ -6,6 +6,7 @@ import { approve, listApprovals } from '../../console/wire/approvals.ts';
 import { createKey } from '../../console/wire/keys.ts';
 import type { OpenCore } from '../../src/core.ts';
 import { keyFingerprint } from '../../src/crypto/rsa-keys.ts';
+import { DAY } from '../../src/kernel/clock.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { newKeyPair, privatePem, publicPem } from '../fixtures/rsa-key-pairs.ts';
 import { onlyLong } from '../scope.ts';
@@ -70,14 +71,57 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
     for (const text of ['Captures created', 'One payment has an unknown outcome', '21 in total'])
       await page.getByRole('main').getByText(text).waitFor();
     await page.getByText('30 days', { exact: true }).click();
+    await page.getByText('Compared with the 30 days before').waitFor();
     await press(page.getByRole('main'), 'Show as table');
-    const days = page.getByRole('table').first().getByRole('row');
+    const days = page.getByRole('table', { name: 'Payments', exact: true }).getByRole('row');
     await untilPasses(async () => assert.equal(await days.count(), 31));
     await page.getByRole('link', { name: 'View these payments' }).click();
     await headed(page, 'Payments');
     const rows = page.getByRole('table', { name: 'Payments' }).getByRole('row');
     await rows.filter({ hasText: 'HB-1021' }).waitFor();
     await untilPasses(async () => assert.equal(await rows.count(), 2));
+  });
+
+  it('the overview sums money by currency for any days, and leads to the payments of a figure', async () => {
+    const page = await open('owner', sandbox('overview'), 'Overview');
+    const money = page.getByRole('table', { name: 'By currency' }).getByRole('row');
+    await page.getByText('Range', { exact: true }).click();
+    // The payments of the seeded service began up to two weeks later than its clock says.
+    const day = new Date(filled.service.now() + 20 * DAY).toISOString().slice(0, 'YYYY-MM-DD'.length);
+    await page.getByLabel('From', { exact: true }).fill('2026-01-01');
+    await page.getByLabel('To', { exact: true }).fill(day);
+    await press(page, 'Apply');
+    await page.getByText(`2026-01-01 to ${day}`).waitFor();
+    await money.filter({ hasText: 'EUR' }).waitFor();
+    const reasons = page.getByRole('table', { name: 'Reasons of declines and failures' });
+    await reasons.getByRole('link').first().click();
+    await headed(page, 'Payments');
+    const { searchParams } = new URL(page.url());
+    assert.deepEqual([searchParams.get('from'), searchParams.get('to')], ['2026-01-01', day]);
+    assert.match(searchParams.get('status') ?? '', /^(Declined|ProcessorError)$/);
+  });
+
+  it('the bell counts the alerts, and leads to their list, where they are marked as seen', async () => {
+    const page = await open('owner', sandbox('keys'), 'API keys');
+    const bell = page.getByRole('banner').getByRole('link', { name: /^Alerts, \d+ not seen$/ });
+    await bell.click();
+    await headed(page, 'Alerts');
+    const alerts = page.getByRole('table', { name: 'Alerts' });
+    await alerts
+      .getByText(/waits? for approval/)
+      .first()
+      .waitFor();
+    await settled(page);
+    for (let count = await alerts.getByRole('button').count(); count > 0; count--) {
+      await press(alerts, 'Mark as seen');
+      await untilPasses(async () => assert.equal(await alerts.getByRole('button').count(), count - 1));
+    }
+    await page.getByRole('banner').getByRole('link', { name: 'Alerts', exact: true }).waitFor();
+    await alerts
+      .getByRole('link', { name: /waits? for approval/ })
+      .first()
+      .click();
+    await headed(page, 'Approvals');
   });
 
   it('a token is found by its last four digits, and a complete card number is never sent', async () => {

@@ -57,6 +57,7 @@ const TEXTS_SHOWN = `(() => {
 /** A table, a record, figures, a form, settings, and a page of operators; the catalog of texts is complete by its type. */
 const OF_EACH_KIND = [
   'overview',
+  'alerts',
   'payment-doubtful',
   'keys',
   'requests',

@@ -131,7 +131,7 @@ describe('texts of other users are shown as text on every page', { skip: whyNoCh
   it('accounts, as operators see them', async () => {
     await show('operator', '/operator/accounts', 'account');
     await show('operator', `/operator/accounts/${seeded.account}`, 'account', 'asked-again', 'owner', 'invited');
-    for (const path of ['processors', 'keyring', 'health']) await show('operator', `/operator/${path}`);
+    for (const path of ['overview', 'processors', 'keyring', 'health']) await show('operator', `/operator/${path}`);
   });
 
   it('these pages have an outline, are accessible and do not overflow', {

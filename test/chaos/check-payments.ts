@@ -57,6 +57,7 @@ export async function checkPaymentsAgree(testbed: Testbed): Promise<void> {
     if (fault !== undefined) ledger.found(`${nameOf(request)}: ${fault}`);
   }
   await recordsAgree(testbed, views);
+  await totalsAgree(testbed, views);
 }
 
 /** Checks that every request made one operation, and a rejected one none. */
@@ -126,6 +127,36 @@ async function recordsAgree(testbed: Testbed, views: ReadonlyMap<string, Payment
   }
   for (const { operation_ref } of movements)
     if (!views.has(String(operation_ref))) ledger.found(`transaction ${operation_ref} is known to the processor only`);
+}
+
+/** Totals change in the unit of their payment, so nothing that was killed or disconnected makes them differ. */
+async function totalsAgree(testbed: Testbed, views: ReadonlyMap<string, PaymentView>): Promise<void> {
+  const cents = (units: unknown): number => Math.round(Number(units ?? 0) * 100);
+  const sums = new Map<string, readonly number[]>();
+  for (const { id } of await testbed.query('select id from payments')) {
+    const view = views.get(String(id));
+    if (view === undefined || view.data.transaction_info.status === 'Opened') continue;
+    const { collected_amount, refunded_amount } = view.data.order_info.amount_details;
+    const { status } = view.data.transaction_info;
+    const [number = 0, collected = 0, refunded = 0] = sums.get(status) ?? [];
+    sums.set(status, [number + 1, collected + cents(collected_amount), refunded + cents(refunded_amount)]);
+  }
+  const columns = ['number', 'collected_low', 'refunded_low'];
+  const rows = await testbed.query(
+    `select status, ${columns.map((name) => `sum(${name}) as ${name}`).join(', ')} from payment_totals group by status`,
+  );
+  const toText = (status: unknown, numbers: readonly number[]): string => `${status} ${numbers.join(' ')}`;
+  const stored = rows
+    .map((row) =>
+      toText(
+        row['status'],
+        columns.map((name) => Number(row[name])),
+      ),
+    )
+    .filter((line) => !line.endsWith(' 0 0 0'));
+  const expected = [...sums].map(([status, numbers]) => toText(status, numbers));
+  if (stored.sort().join() !== expected.sort().join())
+    testbed.ledger.found(`totals are ${stored.join('; ')}, of the payments ${expected.join('; ')}`);
 }
 
 /** The allowed states of a payment here: status, and the amounts that were authorized, captured and refunded. */

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { showOverview } from '../../console/wire/overview.ts';
+import { showOverview, showServiceOverview } from '../../console/wire/overview.ts';
 import { configureProxy } from '../../console/wire/proxy.ts';
 import { Usage } from '../../src/accounts/usage.ts';
 import { DAY, HOUR, MINUTE } from '../../src/kernel/clock.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
-import { newMerchant, REJECTED, TIMES_OUT } from '../interface/payment-requests.ts';
+import { FAILED, newMerchant, processed, REJECTED, TIMES_OUT } from '../interface/payment-requests.ts';
 import { cards, VISA } from '../interface/vault-requests.ts';
 import { assertRefused, assertUnknown, newAccountUser, successData } from './account-user.ts';
+import { newPerson } from './console-client.ts';
 
 interface Point extends Readonly<Record<string, unknown>> {
   readonly at: string;
@@ -30,22 +31,91 @@ describe('the overview', { timeout: 120_000 }, () => {
 
   const timesOf = (points: readonly Point[]): number[] => points.map(({ at }) => Date.parse(at));
 
-  test('has a point for each hour of a day, or for each day of any longer period, the current one last', async () => {
+  test('has a point for each hour, day or week, and ends with today', async () => {
     const desk = await newAccountUser(service, await service.newAccount());
     for (const [query, number, step] of [
-      [{ days: '1' }, 24, HOUR],
-      [{}, 7, DAY],
-      [{ days: '2' }, 2, DAY],
-      [{ days: '90' }, 90, DAY],
+      [{ days: '1' }, 24, 'hour'],
+      [{ days: '2' }, 48, 'hour'],
+      [{}, 7, 'day'],
+      [{ days: '3' }, 3, 'day'],
+      [{ days: '92' }, 92, 'day'],
+      [{ days: '93' }, 14, 'week'],
+      [{ days: '366' }, 53, 'week'],
     ] as const) {
-      const { points } = successData(await desk.call(showOverview, { query }));
-      const times = timesOf(points);
-      const now = service.now();
+      const overview = successData(await desk.call(showOverview, { query }));
+      const length = { hour: HOUR, day: DAY, week: 7 * DAY }[step];
+      const start = Date.parse(overview.from);
       assert.deepEqual(
-        times,
-        Array.from({ length: number }, (_, index) => now - (now % step) - (number - 1 - index) * step),
+        timesOf(overview.points),
+        Array.from({ length: number }, (_, index) => start + index * length),
       );
+      assert.equal(overview.step, step);
+      assert.equal(overview.to, new Date(service.now() - (service.now() % DAY) + DAY).toISOString());
     }
+  });
+
+  test('has the days of the time zone, also where the clocks change and where days begin within an hour of UTC', async () => {
+    const desk = await newAccountUser(service, await service.newAccount());
+    const read = async (query: Readonly<Record<string, string>>) =>
+      successData(await desk.call(showOverview, { query }));
+    const shifted = await read({ from: '2026-03-29', to: '2026-03-30', zone: 'Europe/Madrid' });
+    assert.deepEqual(
+      [shifted.from, shifted.to, shifted.points.length, shifted.is_exact],
+      ['2026-03-28T23:00:00.000Z', '2026-03-30T22:00:00.000Z', 47, true],
+    );
+    const whole = await read({ from: '2026-01-10', to: '2026-01-12', zone: 'America/Bogota' });
+    assert.deepEqual(
+      [whole.from, whole.to, whole.points.length],
+      ['2026-01-10T05:00:00.000Z', '2026-01-13T05:00:00.000Z', 3],
+    );
+    const half = await read({ from: '2026-01-10', to: '2026-01-10', zone: 'Asia/Kolkata' });
+    assert.deepEqual(
+      [half.from, half.to, half.is_exact],
+      ['2026-01-09T18:00:00.000Z', '2026-01-10T18:00:00.000Z', false],
+    );
+  });
+
+  test('sums the money of payments by currency, and counts why payments were not approved', async () => {
+    const merchant = await newMerchant(service);
+    const desk = await newAccountUser(service, merchant.account);
+    const id = await merchant.opened('payment', { amount: 100, currency: 'COP' });
+    processed(await merchant.move('refund', id, 30.5));
+    await merchant.opened('authorization', { amount: 20, currency: 'COP' });
+    await merchant.opened('payment', { amount: 7, currency: 'CLP' });
+    for (const amount of [REJECTED, REJECTED, FAILED]) await merchant.order('payment', { amount });
+    const overview = successData(await desk.call(showOverview));
+    assert.deepEqual(overview.currencies, [
+      { currency: 'COP', approved: 2, authorized: '120.00', collected: '100.00', refunded: '30.50', net: '69.50' },
+      { currency: 'CLP', approved: 1, authorized: '7', collected: '7', refunded: '0', net: '7' },
+    ]);
+    assert.deepEqual(overview.reasons.slice(0, 1), [{ status: 'Declined', reason: 'Rejected', number: 2 }]);
+    assert.deepEqual(
+      overview.reasons.map(({ number }: { number: number }) => number),
+      [2, 1],
+    );
+    const day = new Date(service.now() + DAY).toISOString().slice(0, 10);
+    const later = successData(await desk.call(showOverview, { query: { from: day, to: day } }));
+    assert.deepEqual([later.currencies, later.reasons, later.period.payments], [[], [], 0]);
+  });
+
+  test('adds up all accounts for operators, and for no one else', async () => {
+    const [one, other] = [await newMerchant(service), await newMerchant(service)];
+    const operator = await newPerson(service, '', 'operator');
+    const read = async () => {
+      service.advance(MINUTE);
+      return successData(await operator.call(showServiceOverview, { query: { environment: 'sandbox' } }));
+    };
+    const netOf = ({ currencies }: { currencies: readonly { currency: string; net: string }[] }) =>
+      currencies.find(({ currency }) => currency === 'SEK')?.net;
+    assert.equal(netOf(await read()), undefined);
+    await one.opened('payment', { amount: 1.25, currency: 'SEK' });
+    await other.opened('payment', { amount: 2.5, currency: 'SEK' });
+    await count(one.account, { tokens: 5 });
+    const after = await read();
+    assert.equal(netOf(after), '3.75');
+    assert.ok(after.period.tokens >= 5);
+    const desk = await newAccountUser(service, one.account);
+    assert.equal((await desk.call(showServiceOverview, { query: { environment: 'sandbox' } })).status, 403);
   });
 
   test('reports for 30 days the settings that an operator changed, but not those that members changed', async () => {
@@ -112,11 +182,13 @@ describe('the overview', { timeout: 120_000 }, () => {
       failed: 0,
     };
     const shown = points.map(({ at: _at, ...point }: Point) => point);
-    assert.deepEqual(shown.slice(-2), [
+    const present = new Date(service.now()).getUTCHours();
+    assert.deepEqual(shown.slice(present - 1, present + 1), [
       { ...nothing, tokens: 3, requests: 3, refused: 1, median_ms: 5, p95_ms: 5 },
       { ...nothing, captures: 4, requests: 9, failed: 5, median_ms: 20, p95_ms: 60_001 },
     ]);
-    for (const point of shown.slice(0, -2)) assert.deepEqual(point, { ...nothing, median_ms: null, p95_ms: null });
+    for (const point of [...shown.slice(0, present - 1), ...shown.slice(present + 1)])
+      assert.deepEqual(point, { ...nothing, median_ms: null, p95_ms: null });
   });
 
   test('also shows the previous period up to the same hour, for comparison', async () => {
@@ -135,7 +207,7 @@ describe('the overview', { timeout: 120_000 }, () => {
       const { period, before } = successData(await desk.call(showOverview, { query: { days } }));
       return [period.tokens, before.tokens];
     };
-    assert.deepEqual(await created('1'), [1000, 100]);
+    assert.deepEqual(await created('1'), [1000, 0]);
     // Two days ago it was counted at noon and at three; what came at four is later than now.
     assert.deepEqual(await created('2'), [1000, 11]);
     assert.deepEqual(await created('3'), [1111, 0]);
@@ -153,7 +225,8 @@ describe('the overview', { timeout: 120_000 }, () => {
     await merchant.order('authorization', { amount: TIMES_OUT });
     const { totals, period, points } = successData(await desk.call(showOverview, { query: { days: '1' } }));
     assert.deepEqual(totals, { tokens: 1, captures: 1, payments: 3, in_doubt: 1 });
-    assert.deepEqual([period.payments, period.approved, period.not_approved], [3, 1, 1]);
+    // One that is in doubt has no result yet.
+    assert.deepEqual([period.payments, period.approved, period.not_approved], [2, 1, 1]);
     const sum = (name: string): number => points.reduce((all: number, point: Point) => all + Number(point[name]), 0);
     assert.deepEqual([sum('approved'), sum('not_approved')], [1, 1]);
   });
@@ -176,8 +249,18 @@ describe('the overview', { timeout: 120_000 }, () => {
 
   test('an invalid number of days is reported with its field', async () => {
     const desk = await newAccountUser(service, await service.newAccount());
-    for (const days of ['0', '91', '-1', '1.5', 'week'])
+    for (const days of ['0', '367', '-1', '1.5', 'week'])
       assertRefused(await desk.call(showOverview, { query: { days } }), 'invalid_field', 'days');
+    const faults: [string, Record<string, string>][] = [
+      ['from', { from: '2026-02-30' }],
+      ['from', { from: 'yesterday', to: '2026-02-01' }],
+      ['to', { from: '2026-02-02', to: '2026-02-01' }],
+      ['to', { from: '2026-01-01', to: '2027-01-02' }],
+      ['zone', { zone: '+05:00' }],
+      ['zone', { zone: 'America/Nowhere' }],
+    ];
+    for (const [field, query] of faults)
+      assertRefused(await desk.call(showOverview, { query }), 'invalid_field', field);
   });
 
   test('the overview of another account, or of an unknown environment, is unknown', async () => {

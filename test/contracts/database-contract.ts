@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { exportJournal, verifyJournal } from '../../src/audit/verify-journal.ts';
 import {
+  type Addition,
   blob,
   type Database,
   type Migration,
@@ -407,6 +408,56 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         assert.deepEqual(outcome, { committed: false, write: 1, row: 0 });
         const absent = write(unless, [...account(other), newId()], 1);
         assert.deepEqual(await database.commit({ writes: [absent] }), COMMITTED);
+      });
+    });
+
+    describe('additions', () => {
+      const ADD = `insert into payment_totals (account, environment, hour, currency, status, reason, lane, number, amount_high,
+        amount_low, collected_high, collected_low, refunded_high, refunded_low)
+        values (?account, ?environment, ?, 'USD', 'Authorized', '', ?, ?, 0, ?, 0, 0, 0, 0)
+        on conflict (account, environment, hour, currency, status, reason, lane)
+        do update set number = payment_totals.number + excluded.number,
+          amount_low = payment_totals.amount_low + excluded.amount_low`;
+      const SUM = `select cast(sum(number) as bigint) as number, cast(sum(amount_low) as bigint) as amount
+        from payment_totals where account = ?account and environment = ?environment and hour = ?`;
+      const add = (hour: number, ...numbers: number[]): Addition => ({
+        sql: ADD,
+        key: ['a', 'sandbox', hour],
+        numbers,
+      });
+      const sums = async (hour: number): Promise<unknown> => (await database.read(SUM, 'a', 'sandbox', hour))[0];
+
+      test('of concurrent units of several instances are summed', async () => {
+        const hour = 1;
+        const other = await store.open(journalKey);
+        await Promise.all(
+          Array.from({ length: 200 }, (_, index) =>
+            (index % 2 === 0 ? database : other).commit({
+              account: 'a',
+              writes: index % 5 === 0 ? [] : [insert(newId())],
+              additions: [add(hour, 1, index), ...(index % 3 === 0 ? [add(hour, 1, -index), add(hour + 1, 7, 0)] : [])],
+            }),
+          ),
+        );
+        await other.close();
+        assert.deepEqual(await sums(hour), { number: 267, amount: (199 * 200) / 2 - 3 * ((66 * 67) / 2) });
+        assert.deepEqual(await sums(hour + 1), { number: 469, amount: 0 });
+      });
+
+      test('belong to their unit: one that conflicts adds nothing, and those beside it do', async () => {
+        const hour = 10;
+        const taken = newId();
+        await database.commit({ writes: [insert(taken)] });
+        const outcomes = await Promise.all(
+          Array.from({ length: 20 }, (_, index) =>
+            database.commit({
+              writes: [insert(newId()), ...(index % 4 === 0 ? [write(INSERT_NEW, account(taken), 1)] : [])],
+              additions: [add(hour, 1, index)],
+            }),
+          ),
+        );
+        assert.equal(outcomes.filter(({ committed }) => committed).length, 15);
+        assert.deepEqual(await sums(hour), { number: 15, amount: 150 });
       });
     });
 

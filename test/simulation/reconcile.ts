@@ -3,6 +3,7 @@ import type { Operation, Payment, Reconciliation } from '../../src/payments/paym
 import type { LoadedPayment } from '../../src/payments/payment-store.ts';
 import type { Status } from '../../src/payments/transitions.ts';
 import { type Database, text } from '../../src/storage/database.ts';
+import { findTotalsFaults } from '../fixtures/payment-totals.ts';
 import type { Backend, BackendState } from './backend.ts';
 import { type Clients, jsonOf, type Request } from './clients.ts';
 import type { Machine, SimulatedResponse } from './machine.ts';
@@ -40,6 +41,12 @@ export async function reconcile(endState: EndState): Promise<string[]> {
   for (const key of states.keys()) if (!known.has(key)) faults.push(`${key} is known to the processor only`);
   for (const each of known.values()) faults.push(...disagreements(each, endState.isOver));
   for (const request of endState.clients.requests) faults.push(...brokenPromises(request, known));
+  faults.push(
+    ...(await findTotalsFaults(
+      endState.database,
+      [...known.values()].map(({ payment }) => payment),
+    )),
+  );
   if (endState.isOver) faults.push(...(await keptSecrets(endState, known)));
   return faults;
 }

@@ -41,6 +41,7 @@ function AllRoutes() {
       <Route element={<RequireSignIn />}>
         <Route element={<Shell />}>
           <Route index element={<Start />} />
+          <Route path="alerts" element={<pages.AlertsPage />} />
           <Route path="profile" element={<pages.ProfilePage />} />
           <Route path="a/:account" element={<AccountGate />}>
             <Route index element={<Navigate to="onboarding" replace />} />
@@ -66,6 +67,7 @@ function AllRoutes() {
           </Route>
           <Route path="operator" element={<OperatorGate />}>
             <Route index element={<Navigate to="accounts" replace />} />
+            <Route path="overview" element={<pages.OperatorOverviewPage />} />
             <Route path="accounts" element={<pages.OperatorAccountsPage />} />
             <Route path="accounts/:id" element={<pages.OperatorAccountPage />} />
             <Route path="requests" element={<pages.OperatorRequestsPage />} />

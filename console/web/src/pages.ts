@@ -14,6 +14,7 @@ const page = (load: () => Promise<ComponentType>) =>
 export const SignInPage = page(async () => (await import('./pages/sign-in/sign-in-page.tsx')).SignInPage);
 export const JoinPage = page(async () => (await import('./pages/join/join-page.tsx')).JoinPage);
 export const ProfilePage = page(async () => (await import('./pages/profile/profile-page.tsx')).ProfilePage);
+export const AlertsPage = page(async () => (await import('./pages/alerts/alerts-page.tsx')).AlertsPage);
 export const NotFoundPage = page(async () => (await import('./pages/not-found/not-found-page.tsx')).NotFoundPage);
 export const OverviewPage = page(async () => (await import('./pages/overview/overview-page.tsx')).OverviewPage);
 export const OnboardingPage = page(async () => (await import('./pages/onboarding/onboarding-page.tsx')).OnboardingPage);
@@ -31,6 +32,9 @@ export const AuditPage = page(async () => (await import('./pages/audit/audit-pag
 export const TeamPage = page(async () => (await import('./pages/team/team-page.tsx')).TeamPage);
 export const ApprovalsPage = page(async () => (await import('./pages/approvals/approvals-page.tsx')).ApprovalsPage);
 export const SettingsPage = page(async () => (await import('./pages/settings/settings-page.tsx')).SettingsPage);
+export const OperatorOverviewPage = page(
+  async () => (await import('./pages/operator-overview/operator-overview-page.tsx')).OperatorOverviewPage,
+);
 export const OperatorAccountsPage = page(
   async () => (await import('./pages/operator-accounts/operator-accounts-page.tsx')).OperatorAccountsPage,
 );

@@ -190,6 +190,8 @@ create table api_keys (
 create index api_keys_by_digest on api_keys (digest);
 create index api_keys_by_id on api_keys (id);
 
+create index api_keys_by_expiry on api_keys (expires_at) where expires_at is not null;
+
 -- The time of the last notice of each kind that tells an account what an operator changed.
 create table account_notices (
   account integer not null,
@@ -208,6 +210,8 @@ create table statistics (
   number bigint not null,
   primary key (account, environment, hour, name)
 );
+
+create index statistics_by_hour on statistics (environment, hour);
 
 -- Requests to the API: every error, and a part of the successes, see accounts/request-log.ts. In clear, and without a MAC,
 -- because nothing is decided by it. Requests without a known account have the account 0. id distinguishes requests of the same
@@ -383,6 +387,28 @@ create index payment_operations_by_payment on payment_operations (account, envir
 create index payment_operations_by_processor on payment_operations (account, environment, processor_id)
   where processor_id is not null;
 
+-- Payments that have a result, by the hour in which they began, and by their present currency, status and reason (empty
+-- without one). A change of a payment changes the totals in the same unit; each writer adds to the rows of its lane. Amounts
+-- are sums of minor units, which may exceed an integer column: high * 1,000,000,000 + low.
+create table payment_totals (
+  account integer not null,
+  environment integer not null,
+  hour bigint not null,
+  currency text not null,
+  status text not null,
+  reason text not null,
+  lane integer not null,
+  number bigint not null,
+  amount_high bigint not null,
+  amount_low bigint not null,
+  collected_high bigint not null,
+  collected_low bigint not null,
+  refunded_high bigint not null,
+  refunded_low bigint not null,
+  primary key (account, environment, hour, currency, status, reason, lane)
+) without rowid;
+create index payment_totals_by_hour on payment_totals (environment, hour);
+
 -- The payments of the simulator, in clear: they hold nothing of a card. Amounts are decimal digits of minor units, which may
 -- exceed an integer column. Operation references ascend with time, so that rows and index entries are appended.
 -- triggers lists, separated by spaces, the trigger words that apply to later operations.
@@ -539,3 +565,43 @@ create table activation_requests (
   primary key (account, environment, id)
 );
 create index activation_requests_waiting on activation_requests (created_at) where status = 'requested';
+
+-- Causes of alerts that exist now; a row is deleted when its cause ends. Alerts of the service have the account 0. subject
+-- tells several of a kind apart, label is what the sentence names. since is when the cause began.
+create table alerts (
+  account integer not null,
+  environment integer not null,
+  kind text not null,
+  subject text not null,
+  id text not null,
+  label text not null,
+  severity text not null,
+  number bigint not null,
+  expires_at bigint,
+  since bigint not null,
+  primary key (account, environment, kind, subject)
+);
+
+-- Alerts that a user has marked as seen.
+create table seen_alerts (
+  account integer not null,
+  alert text not null,
+  person text not null,
+  primary key (account, alert, person)
+);
+
+-- The outbox of mails: alerts that were not sent to a user yet.
+create table alert_mails (
+  account integer not null,
+  alert text not null,
+  person text not null,
+  queued_at bigint not null,
+  primary key (account, alert, person)
+);
+
+-- When a user gets the next mail, and the failures since the last one. A node that sends moves due_at first.
+create table mail_schedules (
+  person text not null primary key,
+  due_at bigint not null,
+  attempts integer not null
+);

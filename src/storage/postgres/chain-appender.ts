@@ -58,6 +58,10 @@ export class ChainAppender {
     this.#lane = FIRST_LANE + pick(LANES);
   }
 
+  get lane(): number {
+    return this.#lane;
+  }
+
   /**
    * `isInTransaction`: the connection has started the transaction of the group. Throws `LaneStart` when it is required.
    */

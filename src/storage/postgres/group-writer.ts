@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Clock, SECOND } from '../../kernel/clock.ts';
 import type { StoredUnit } from '../account-numbers.ts';
+import { mergeAdditions } from '../additions.ts';
 import { integer, StorageError } from '../database.ts';
 import type { GroupResult } from '../group-commit.ts';
 import type { Table } from '../table.ts';
@@ -177,7 +178,7 @@ export class GroupWriter {
 
   /** Runs all units with as few statements as possible, in one round trip. */
   async #runTogether(connection: Connection, task: Task): Promise<readonly GroupResult[]> {
-    const statements = planGroup(task.units, this.#merge);
+    const statements = [...planGroup(task.units, this.#merge), ...this.#planAdditions(task.units)];
     const extension = await this.#extension(connection, task.units, false).catch((error: unknown) => {
       if (error instanceof LaneStart) return this.#retrySeparately(task);
       throw error;
@@ -251,12 +252,18 @@ export class GroupWriter {
   ): Promise<CommitAttempt & { readonly extension: ChainExtension }> {
     const results = await runSeparately(connection, task.units);
     const kept = task.units.filter((_, index) => isCommitted(results[index]));
+    for (const statement of this.#planAdditions(kept)) await connection.run(statement);
     const extension = await this.#extension(connection, kept, true);
     const { number, recordGroup } = this.#recordGroup(task.account);
     for (const statement of [...extension.checks, ...extension.inserts])
       await this.#runOrConflict(connection, statement, true);
     await this.#runOrConflict(connection, recordGroup, false);
     return { number, results, extension };
+  }
+
+  /** The lane keeps writers from waiting for each other at a row that all of them add to. */
+  #planAdditions(units: readonly StoredUnit[]): Statement[] {
+    return mergeAdditions(units, this.#appender.lane).map(({ sql, values }) => plain(sql, values));
   }
 
   async #runOrConflict(connection: Connection, statement: Statement, inLane: boolean): Promise<void> {

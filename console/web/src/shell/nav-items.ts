@@ -56,6 +56,7 @@ export const ACCOUNT_ITEMS: readonly NavItem[] = [
 
 export const OPERATOR_ITEMS: readonly NavItem[] = [
   { name: 'operatorAccounts', path: 'accounts', icon: Building2 },
+  { name: 'overview', path: 'overview', icon: ChartNoAxesColumn },
   { name: 'requests', path: 'requests', icon: Inbox, pending: 'requests' },
   { name: 'processors', path: 'processors', icon: Plug },
   { name: 'keyring', path: 'keyring', icon: KeySquare },

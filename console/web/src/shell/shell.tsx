@@ -4,6 +4,7 @@ import { Suspense, useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link, Outlet, useLocation } from 'react-router';
 import { AccountSwitch } from './account-switch.tsx';
+import { AlertBell } from './alert-bell.tsx';
 import { Breadcrumbs } from './breadcrumbs.tsx';
 import { EnvironmentBand } from './environment-band.tsx';
 import { EnvironmentSwitch } from './environment-switch.tsx';
@@ -85,6 +86,7 @@ function Bar({ isOpen, onToggle }: { readonly isOpen: boolean; readonly onToggle
       <Group gap="xs" wrap="nowrap">
         <Palette />
         <EnvironmentSwitch />
+        <AlertBell />
         <PersonMenu />
       </Group>
     </Group>

@@ -1,3 +1,4 @@
+import { alerts } from './en/alerts.ts';
 import { approvals } from './en/approvals.ts';
 import { audit } from './en/audit.ts';
 import { captures } from './en/captures.ts';
@@ -26,6 +27,7 @@ import { workbench } from './en/workbench.ts';
 
 /** English texts by namespace. A new namespace needs its file, an import and an entry here and in es.ts. */
 export const en = {
+  alerts,
   approvals,
   audit,
   captures,

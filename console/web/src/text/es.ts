@@ -1,4 +1,5 @@
 import type { en } from './en.ts';
+import { alerts } from './es/alerts.ts';
 import { approvals } from './es/approvals.ts';
 import { audit } from './es/audit.ts';
 import { captures } from './es/captures.ts';
@@ -27,6 +28,7 @@ import { workbench } from './es/workbench.ts';
 
 /** Spanish texts by namespace. */
 export const es: typeof en = {
+  alerts,
   approvals,
   audit,
   captures,

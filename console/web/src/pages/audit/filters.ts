@@ -1,6 +1,6 @@
 import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { listServiceAudit } from '../../../../wire/audit.ts';
-import { startOfDay } from '../../parts/start-of-day.ts';
+import { startOfDay } from '../../../../wire/start-of-day.ts';
 import { omitEmpty, useFilters } from '../../parts/url-filters.ts';
 
 /** Filters of audit records. Dates are days, not times. */

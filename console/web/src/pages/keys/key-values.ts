@@ -1,7 +1,7 @@
 import type { Permission } from '../../../../../src/accounts/permission.ts';
 import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { createKey, listKeys, showKey } from '../../../../wire/keys.ts';
-import { startOfDay } from '../../parts/start-of-day.ts';
+import { startOfDay } from '../../../../wire/start-of-day.ts';
 import { type AllowListEntry, isSameNetwork } from './allow-list.ts';
 import { isNetwork } from './network.ts';
 

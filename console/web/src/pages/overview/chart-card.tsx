@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { useTimeZone } from '../../parts/time-zone.tsx';
 import { useNumberFormats } from './number-formats.ts';
 import classes from './overview.module.css';
-import { type ChartPoint, isEmptySeries, type SeriesName } from './series.ts';
+import { type ChartPoint, isEmptySeries, type SeriesName, type Step } from './series.ts';
 
 /** Series with the color of the current scheme. */
 export interface DrawnSeries {
@@ -18,7 +18,7 @@ interface ChartCardProps {
   readonly title: string;
   readonly series: readonly DrawnSeries[];
   readonly points: readonly ChartPoint[];
-  readonly isHourly: boolean;
+  readonly step: Step;
   /** Totals of the period for the legend. */
   readonly total: Readonly<Record<SeriesName, number | null>>;
   readonly textOf: (value: number | null) => string;
@@ -86,11 +86,11 @@ const Legend = ({ series, total, textOf }: Pick<ChartCardProps, 'series' | 'tota
   </ul>
 );
 
-type FiguresTableProps = Pick<ChartCardProps, 'series' | 'points' | 'isHourly' | 'textOf'> & {
+type FiguresTableProps = Pick<ChartCardProps, 'series' | 'points' | 'step' | 'textOf'> & {
   readonly labelledBy: string;
 };
 
-function FiguresTable({ series, points, isHourly, textOf, labelledBy }: FiguresTableProps) {
+function FiguresTable({ series, points, step, textOf, labelledBy }: FiguresTableProps) {
   const { t } = useTranslation('overview');
   const { moment } = useNumberFormats();
   const zone = useTimeZone();
@@ -101,7 +101,7 @@ function FiguresTable({ series, points, isHourly, textOf, labelledBy }: FiguresT
       <Table aria-labelledby={labelledBy}>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th scope="col">{isHourly ? t('charts.hour', { zone }) : t('charts.day')}</Table.Th>
+            <Table.Th scope="col">{t(`charts.column.${step}`, { zone })}</Table.Th>
             {series.map(({ name, label }) => (
               <Table.Th key={name} scope="col" ta="end">
                 {label}
@@ -113,7 +113,7 @@ function FiguresTable({ series, points, isHourly, textOf, labelledBy }: FiguresT
           {points.map((point) => (
             <Table.Tr key={point.at}>
               <Table.Th scope="row" fw={400}>
-                {moment(point.at, isHourly)}
+                {moment(point.at, step)}
               </Table.Th>
               {series.map(({ name }) => (
                 <Table.Td key={name} ta="end">

@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { LIMITS } from '../../../../../src/kernel/limits.ts';
 import { resolveLocale } from '../../parts/locale.ts';
 import { useTimeZone } from '../../parts/time-zone.tsx';
+import type { Step } from './series.ts';
 
 interface NumberFormats {
   readonly whole: (value: number) => string;
@@ -18,13 +19,14 @@ interface NumberFormats {
   readonly milliseconds: (value: number | null) => string;
   /** Duration for the scale of a chart, which may exceed the longest counted time. */
   readonly duration: (value: number) => string;
-  /** Start of an hour in the user's time zone, or of a day in UTC, as the service counts. */
-  readonly moment: (at: string, isHour: boolean) => string;
-  readonly shortMoment: (at: string, isHour: boolean) => string;
+  /** Start of an hour, or of a day or week, in the user's time zone. */
+  readonly moment: (at: string, step: Step) => string;
+  readonly shortMoment: (at: string, step: Step) => string;
 }
 
 const MAX_MS = LIMITS.maxMeasuredMs;
-const DAY: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short', timeZone: 'UTC' };
+/** Days are counted from a full hour of UTC, which may be up to this time before their midnight. */
+const MAX_EARLY_MS = 45 * 60_000;
 
 function buildNumberFormats(language: string, timeZone: string): NumberFormats {
   const whole = new Intl.NumberFormat(language);
@@ -39,10 +41,12 @@ function buildNumberFormats(language: string, timeZone: string): NumberFormats {
   const isTwelveHour = when({ hour: 'numeric' }).resolvedOptions().hour12 === true;
   const clock = { hour: isTwelveHour ? 'numeric' : '2-digit', minute: '2-digit', timeZone } as const;
   const hour = when({ ...clock, day: 'numeric', month: 'short' });
-  const day = when({ ...DAY, weekday: 'short' });
-  const dayOfYear = when({ ...DAY, weekday: 'short', year: 'numeric' });
+  const date = { day: 'numeric', month: 'short', timeZone } as const;
+  const day = when({ ...date, weekday: 'short' });
+  const dayOfYear = when({ ...date, weekday: 'short', year: 'numeric' });
   const shortHour = when(isTwelveHour ? { hour: 'numeric', timeZone } : clock);
-  const shortDay = when(DAY);
+  const shortDay = when(date);
+  const toDay = (at: string): Date => new Date(Date.parse(at) + MAX_EARLY_MS);
   return {
     whole: (value) => whole.format(value),
     short: (value) => short.format(value),
@@ -51,12 +55,12 @@ function buildNumberFormats(language: string, timeZone: string): NumberFormats {
     points: (part) => `${point.format(part * 100)} pp`,
     milliseconds: (value) => (value === null ? '–' : value > MAX_MS ? `> ${duration(MAX_MS)}` : duration(value)),
     duration,
-    moment: (at, isHour) => {
-      const time = new Date(at);
-      if (isHour) return hour.format(time);
+    moment: (at, step) => {
+      if (step === 'hour') return hour.format(new Date(at));
+      const time = toDay(at);
       return (time.getUTCFullYear() === new Date().getUTCFullYear() ? day : dayOfYear).format(time);
     },
-    shortMoment: (at, isHour) => (isHour ? shortHour : shortDay).format(new Date(at)),
+    shortMoment: (at, step) => (step === 'hour' ? shortHour.format(new Date(at)) : shortDay.format(toDay(at))),
   };
 }
 

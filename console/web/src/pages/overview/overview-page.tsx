@@ -1,74 +1,66 @@
-import { Alert, Button, Group, SegmentedControl, Stack, Text } from '@mantine/core';
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { TriangleAlert } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
-import { Link, useSearchParams } from 'react-router';
+import { Link } from 'react-router';
 import { showOverview } from '../../../../wire/overview.ts';
 import { useRead } from '../../api/hooks.ts';
 import { DualControlQuestion } from '../../parts/dual-control-question.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
-import { useTenant } from '../../session/tenant.ts';
+import { useCan, useTenant } from '../../session/tenant.ts';
 import { FirstSteps } from './first-steps.tsx';
 import { OperatorChanges } from './operator-changes.tsx';
-import { isUnused } from './series.ts';
-import { StatCards } from './stat-cards.tsx';
-import { UsageCharts } from './usage-charts.tsx';
+import { PeriodChoice, usePeriod, usePeriodQuery } from './period-choice.tsx';
+import { isUnused, type Usage } from './series.ts';
+import { UsageReport } from './usage-report.tsx';
 
-const PERIODS = ['1', '7', '30', '90'] as const;
 const MINUTE = 60_000;
-
-/** The address holds the period, so that it can be shared. */
-function usePeriod(): [(typeof PERIODS)[number], (days: string) => void] {
-  const [search, setSearch] = useSearchParams();
-  const days = PERIODS.find((each) => each === search.get('days')) ?? '7';
-  return [days, (chosen) => setSearch({ days: chosen }, { replace: true })];
-}
 
 export function OverviewPage() {
   const { t } = useTranslation('overview');
   const params = useTenant();
-  const [days, setDays] = usePeriod();
+  const period = usePeriod();
   const query = useRead(
     showOverview,
-    { params: { ...params }, query: { days: Number(days) } },
+    { params: { ...params }, query: usePeriodQuery(period) },
     { refetchIntervalMs: MINUTE },
   );
   const { data: overview, error } = query;
+  const toRows = useRowAddresses(overview);
   const isEmpty = overview !== undefined && isUnused(overview);
   return (
     <>
-      <PageHeader
-        title={t('title')}
-        description={t('description')}
-        actions={<PeriodChoice days={days} onChange={setDays} />}
-      />
+      <PageHeader title={t('title')} description={t('description')} actions={<PeriodChoice {...period} />} />
       <Stack gap="xl">
         {error && <ErrorAlert error={error} onRetry={() => void query.refetch()} />}
         {overview !== undefined && overview.totals.in_doubt > 0 && <InDoubtNotice count={overview.totals.in_doubt} />}
         {overview !== undefined && <OperatorChanges changes={overview.operator_changes} />}
         <DualControlQuestion />
         {isEmpty && <FirstSteps />}
-        {!isEmpty && !(error && overview === undefined) && (
-          <>
-            <StatCards {...{ overview, days }} />
-            <UsageCharts overview={overview} isHourly={days === '1'} />
-          </>
-        )}
+        {!isEmpty && !(error && overview === undefined) && <UsageReport usage={overview} {...toRows} />}
       </Stack>
     </>
   );
 }
 
-function PeriodChoice({ days, onChange }: { readonly days: string; readonly onChange: (days: string) => void }) {
-  const { t } = useTranslation('overview');
-  return (
-    <SegmentedControl
-      aria-label={t('period.label')}
-      data={PERIODS.map((value) => ({ value, label: t(`period.d${value}`) }))}
-      value={days}
-      onChange={onChange}
-    />
-  );
+/** Returns the addresses of the rows behind the figures, which the user may read. */
+function useRowAddresses(usage: Usage | undefined) {
+  const { account, environment } = useTenant();
+  const can = useCan();
+  const base = `/a/${account}/${environment}`;
+  if (usage === undefined) return { links: {} };
+  const days = { from: usage.first_day, to: usage.last_day };
+  const toPayments = (filters: Readonly<Record<string, string>>): string =>
+    `${base}/payments?${new URLSearchParams({ ...days, ...filters })}`;
+  return {
+    ...(can('payments:read') && { toPayments }),
+    links: {
+      ...(can('payments:read') && { payments: toPayments({}), approval: toPayments({ status: 'Declined' }) }),
+      ...(can('tokens:read') && { tokens: `${base}/tokens` }),
+      ...(can('captures:read') && { captures: `${base}/captures` }),
+      ...(can('requests:read') && { errors: `${base}/requests?${new URLSearchParams({ status: 'errors', ...days })}` }),
+    },
+  };
 }
 
 function InDoubtNotice({ count }: { readonly count: number }) {

@@ -1,12 +1,16 @@
 import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { showOverview } from '../../../../wire/overview.ts';
 
-export type Overview = ValueOf<typeof showOverview.data>;
+type Overview = ValueOf<typeof showOverview.data>;
+/** Usage in a period: of an account, or, without totals, of all accounts. */
+export type Usage = Omit<Overview, 'totals' | 'operator_changes'> & { readonly totals?: Overview['totals'] };
 /** Figures of a period. */
-export type Figures = Overview['period'];
+export type Figures = Usage['period'];
+/** Length of the time of a point. */
+export type Step = Usage['step'];
 
 /** Points of the charts: those of the service with the count of successful requests. */
-export type ChartPoint = Overview['points'][number] & { readonly served: number };
+export type ChartPoint = Usage['points'][number] & { readonly served: number };
 
 export type SeriesName =
   | 'tokens'
@@ -21,11 +25,11 @@ export type SeriesName =
 
 const served = ({ requests, refused, failed }: Figures): number => Math.max(0, requests - refused - failed);
 
-export const toChartPoints = ({ points }: Overview): readonly ChartPoint[] =>
+export const toChartPoints = ({ points }: Usage): readonly ChartPoint[] =>
   points.map((point) => ({ ...point, served: served(point) }));
 
 /** Returns the totals of the period. */
-export const toChartTotals = ({ period }: Overview): Readonly<Record<SeriesName, number | null>> => ({
+export const toChartTotals = ({ period }: Usage): Readonly<Record<SeriesName, number | null>> => ({
   ...period,
   served: served(period),
 });
@@ -62,5 +66,5 @@ export function computeScale(most: number): readonly number[] {
 export const isEmptySeries = (points: readonly ChartPoint[], names: readonly SeriesName[]): boolean =>
   points.every((point) => names.every((name) => (point[name] ?? 0) === 0));
 
-export const isUnused = ({ totals, period }: Overview): boolean =>
-  totals.tokens === 0 && totals.captures === 0 && totals.payments === 0 && period.requests === 0;
+export const isUnused = ({ totals, period }: Usage): boolean =>
+  (totals === undefined || totals.tokens + totals.captures + totals.payments === 0) && period.requests === 0;

@@ -2,11 +2,10 @@ import { Anchor, Group, Paper, SimpleGrid, Skeleton, Text, Title } from '@mantin
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { LIMITS } from '../../../../../src/kernel/limits.ts';
-import { useCan, useTenant } from '../../session/tenant.ts';
 import { Change, type GoodDirection } from './change.tsx';
 import { useNumberFormats } from './number-formats.ts';
 import classes from './overview.module.css';
-import type { Figures, Overview } from './series.ts';
+import type { Figures, Usage } from './series.ts';
 import { Spark } from './spark.tsx';
 
 interface Stat {
@@ -18,16 +17,19 @@ interface Stat {
   readonly good: GoodDirection;
   readonly isShare?: boolean;
   readonly title?: string;
-  /** Address of the rows that are counted. */
+  /** Address of the rows. */
   readonly to?: string | undefined;
 }
+
+/** Addresses of the rows behind the figures; absent where the user may not read them. */
+export type StatLinks = Readonly<Partial<Record<'payments' | 'approval' | 'tokens' | 'captures' | 'errors', string>>>;
 
 const approvalRate = ({ approved, not_approved }: Figures): number | null =>
   approved + not_approved === 0 ? null : approved / (approved + not_approved);
 const countErrors = ({ refused, failed }: Figures): number => refused + failed;
 
 /** Returns the sentences below the figures. */
-function useNotes({ period }: Overview) {
+function useNotes({ period }: Usage) {
   const { t } = useTranslation('overview');
   const { whole, share, duration } = useNumberFormats();
   const { requests, refused, failed, payments, approved, not_approved, p95_ms: p95 } = period;
@@ -57,20 +59,21 @@ function useNotes({ period }: Overview) {
   }
 }
 
-function useStats(overview: Overview): readonly Stat[] {
+function useStats(usage: Usage, links: StatLinks): readonly Stat[] {
   const { t } = useTranslation('overview');
   const { whole, share, milliseconds } = useNumberFormats();
-  const { totals } = overview;
-  const notes = useNotes(overview);
-  const countStat = (name: 'tokens' | 'captures' | 'payments', total: number): Stat => ({
+  const { totals } = usage;
+  const notes = useNotes(usage);
+  const countStat = (name: 'tokens' | 'captures' | 'payments'): Stat => ({
     name: t(`stats.${name}`),
     measure: (figures) => figures[name],
     textOf: whole,
-    note: t(`stats.${name}Note`, { total: whole(total) }),
+    note: totals === undefined ? '' : t(`stats.${name}Note`, { total: whole(totals[name]) }),
     good: 'neither',
+    to: links[name],
   });
   return [
-    countStat('payments', totals.payments),
+    countStat('payments'),
     {
       name: t('stats.approval'),
       measure: approvalRate,
@@ -78,9 +81,10 @@ function useStats(overview: Overview): readonly Stat[] {
       note: notes.approval,
       good: 'up',
       isShare: true,
+      to: links.approval,
     },
-    countStat('tokens', totals.tokens),
-    countStat('captures', totals.captures),
+    countStat('tokens'),
+    countStat('captures'),
     {
       name: t('stats.latency'),
       measure: ({ median_ms }) => median_ms,
@@ -96,21 +100,14 @@ function useStats(overview: Overview): readonly Stat[] {
       note: notes.errors,
       good: 'down',
       title: notes.errorsShare,
-      to: useErrorsPage(overview),
+      to: links.errors,
     },
   ];
 }
 
-/** Returns the address of the errors of the period in the request log; undefined for users who may not read it. */
-function useErrorsPage({ points }: Overview): string | undefined {
-  const { account, environment } = useTenant();
-  const from = points[0]?.at.slice(0, 'YYYY-MM-DD'.length) ?? '';
-  return useCan()('requests:read') ? `/a/${account}/${environment}/requests?status=errors&from=${from}` : undefined;
-}
-
-function Stats({ overview }: { readonly overview: Overview }) {
-  const { period, before, points } = overview;
-  return useStats(overview).map(({ name, measure, textOf, note, good, isShare = false, title, to }) => {
+function Stats({ usage, links }: { readonly usage: Usage; readonly links: StatLinks }) {
+  const { period, before, points } = usage;
+  return useStats(usage, links).map(({ name, measure, textOf, note, good, isShare = false, title, to }) => {
     const value = measure(period);
     return (
       <Paper
@@ -157,12 +154,12 @@ const Skeletons = () =>
 
 interface StatCardsProps {
   /** Undefined while it loads. */
-  readonly overview: Overview | undefined;
-  readonly days: '1' | '7' | '30' | '90';
+  readonly usage: Usage | undefined;
+  readonly links: StatLinks;
 }
 
 /** Shows the key figures. */
-export function StatCards({ overview, days }: StatCardsProps) {
+export function StatCards({ usage, links }: StatCardsProps) {
   const { t } = useTranslation('overview');
   return (
     <section aria-labelledby="figures">
@@ -171,12 +168,16 @@ export function StatCards({ overview, days }: StatCardsProps) {
           {t('stats.title')}
         </Title>
         <Text size="xs" c="dimmed">
-          {t(`change.against.d${days}`)}
+          {usage !== undefined && t('change.against', { count: countDays(usage) })}
         </Text>
       </Group>
       <SimpleGrid component="dl" cols={{ base: 2, md: 3 }} spacing={{ base: 'xs', sm: 'md' }} m={0}>
-        {overview === undefined ? <Skeletons /> : <Stats overview={overview} />}
+        {usage === undefined ? <Skeletons /> : <Stats {...{ usage, links }} />}
       </SimpleGrid>
     </section>
   );
 }
+
+const DAY_MS = 86_400_000;
+const countDays = ({ first_day, last_day }: Usage): number =>
+  (Date.parse(last_day) - Date.parse(first_day)) / DAY_MS + 1;

@@ -9,11 +9,12 @@ import classes from './overview.module.css';
 import {
   type ChartPoint,
   computeScale,
-  type Overview,
   SERIES_COLORS,
   type SeriesName,
+  type Step,
   toChartPoints,
   toChartTotals,
+  type Usage,
 } from './series.ts';
 
 /** Margin for the highest label. */
@@ -25,8 +26,7 @@ const MAX_DOTS = 31;
 interface UsageChartProps {
   readonly title: string;
   readonly names: readonly SeriesName[];
-  readonly overview: Overview;
-  readonly isHourly: boolean;
+  readonly usage: Usage;
 }
 
 function useSeries(names: readonly SeriesName[]): readonly DrawnSeries[] {
@@ -38,13 +38,14 @@ function useSeries(names: readonly SeriesName[]): readonly DrawnSeries[] {
 type Layout = 'stacked' | 'besides' | 'line';
 
 const HOURS_BETWEEN_TICKS = 4;
+const HOURS_OF_DAY = 25;
 function isRoundHour(at: string, timeZone: string): boolean {
   const hour = new Intl.DateTimeFormat('en', { timeZone, hour: 'numeric', hourCycle: 'h23' }).format(new Date(at));
   return Number(hour) % HOURS_BETWEEN_TICKS === 0;
 }
 
 /** Returns the properties that all charts share. */
-function useFrame(series: readonly DrawnSeries[], points: readonly ChartPoint[], isHourly: boolean, layout: Layout) {
+function useFrame(series: readonly DrawnSeries[], points: readonly ChartPoint[], step: Step, layout: Layout) {
   const { shortMoment, moment } = useNumberFormats();
   const timeZone = useTimeZone();
   const most = points.map((point) => {
@@ -58,30 +59,34 @@ function useFrame(series: readonly DrawnSeries[], points: readonly ChartPoint[],
     dataKey: 'at',
     tickLine: 'none',
     xAxisProps: {
-      tickFormatter: (at: string) => shortMoment(at, isHourly),
+      tickFormatter: (at: string) => shortMoment(at, step),
       minTickGap: 16,
       // Ticks keep equal distances, however many fit.
       interval: 'equidistantPreserveStart',
-      ...(isHourly && { ticks: points.map(({ at }) => at).filter((at) => isRoundHour(at, timeZone)) }),
+      ...(step === 'hour' &&
+        points.length <= HOURS_OF_DAY && {
+          ticks: points.map(({ at }) => at).filter((at) => isRoundHour(at, timeZone)),
+        }),
     },
-    tooltipProps: { labelFormatter: (at: unknown) => (typeof at === 'string' ? moment(at, isHourly) : '') },
+    tooltipProps: { labelFormatter: (at: unknown) => (typeof at === 'string' ? moment(at, step) : '') },
     yAxisProps: { width: layout === 'line' ? 64 : 48, ticks: [...ticks], domain: [0, ticks.at(-1) ?? 0] },
     // The table gives the same figures to screen readers.
     accessibilityLayer: false,
   } as const;
 }
 
-function Bars({ title, names, overview, isHourly }: UsageChartProps) {
+function Bars({ title, names, usage }: UsageChartProps) {
   const { whole, short } = useNumberFormats();
-  const points = toChartPoints(overview);
+  const points = toChartPoints(usage);
   const series = useSeries(names);
   // Tokens and captures are not parts of one total.
   const layout = names.includes('tokens') && points.length <= MAX_GROUPED_BARS ? 'besides' : 'stacked';
-  const frame = useFrame(series, points, isHourly, layout);
+  const frame = useFrame(series, points, usage.step, layout);
   return (
     <ChartCard
-      {...{ title, series, points, isHourly }}
-      total={toChartTotals(overview)}
+      {...{ title, series, points }}
+      step={usage.step}
+      total={toChartTotals(usage)}
       textOf={(value) => whole(value ?? 0)}
       chart={
         <BarChart
@@ -97,15 +102,16 @@ function Bars({ title, names, overview, isHourly }: UsageChartProps) {
   );
 }
 
-function Lines({ title, names, overview, isHourly }: UsageChartProps) {
+function Lines({ title, names, usage }: UsageChartProps) {
   const { milliseconds, duration } = useNumberFormats();
-  const points = toChartPoints(overview);
+  const points = toChartPoints(usage);
   const series = useSeries(names);
-  const frame = useFrame(series, points, isHourly, 'line');
+  const frame = useFrame(series, points, usage.step, 'line');
   return (
     <ChartCard
-      {...{ title, series, points, isHourly }}
-      total={toChartTotals(overview)}
+      {...{ title, series, points }}
+      step={usage.step}
+      total={toChartTotals(usage)}
       textOf={milliseconds}
       chart={
         <LineChart
@@ -132,8 +138,7 @@ const CHARTS = [
 ] as const;
 
 /** Shows the period in four charts; undefined while it loads. */
-export function UsageCharts(props: { readonly overview: Overview | undefined; readonly isHourly: boolean }) {
-  const { overview, isHourly } = props;
+export function UsageCharts({ usage }: { readonly usage: Usage | undefined }) {
   const { t } = useTranslation('overview');
   const zone = useTimeZone();
   return (
@@ -143,15 +148,15 @@ export function UsageCharts(props: { readonly overview: Overview | undefined; re
           {t('charts.title')}
         </Title>
         <Text size="xs" c="dimmed">
-          {isHourly ? t('charts.hoursIn', { zone }) : t('charts.daysUtc')}
+          {t(`charts.steps.${usage?.step ?? 'day'}`, { zone })}
         </Text>
       </Group>
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
         {CHARTS.map(({ title, names, Chart }) =>
-          overview === undefined ? (
+          usage === undefined ? (
             <ChartSkeleton key={title} />
           ) : (
-            <Chart key={title} title={t(`charts.${title}`)} {...{ names, overview, isHourly }} />
+            <Chart key={title} title={t(`charts.${title}`)} {...{ names, usage }} />
           ),
         )}
       </SimpleGrid>

@@ -1,6 +1,6 @@
 import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { listPayments } from '../../../../wire/payments.ts';
-import { startOfDay } from '../../parts/start-of-day.ts';
+import { startOfDay } from '../../../../wire/start-of-day.ts';
 import { omitEmpty, useFilters } from '../../parts/url-filters.ts';
 
 /** Filters of payments. Dates are days, not times. */

@@ -30,6 +30,7 @@ export const reasons: Readonly<Record<Reason, string>> = {
   order: 'El final debe ser posterior al comienzo.',
   period: 'Elija un período de {days} días como máximo.',
   time: 'Indique una fecha y una hora.',
+  day: 'Indique una fecha.',
   isoTime: 'Indique una fecha y una hora.',
   settingTwice: 'Este parámetro aparece dos veces.',
   address: 'Escriba una dirección o una red, por ejemplo 203.0.113.7 o 2001:db8::/32.',
