@@ -32,10 +32,10 @@ export interface FinishedRequest {
   readonly caller: KnownCaller | undefined;
 }
 
+/** A recorded request. It holds the values of its row alone, so that no request or error stays in memory. */
 interface LogEntry {
-  readonly at: number;
-  readonly id: number;
-  readonly request: FinishedRequest;
+  readonly values: LogRow;
+  /** Further requests of the same kind, the last column of the row. */
   repeats: number;
 }
 
@@ -135,7 +135,7 @@ export class RequestLog {
   }
 
   #add(at: number, request: FinishedRequest): LogEntry {
-    const entry = { at, id: this.#nextId++, request, repeats: 0 };
+    const entry = { values: toValues(at, this.#nextId++, request), repeats: 0 };
     this.#entries.push(entry);
     return entry;
   }
@@ -162,7 +162,7 @@ export class RequestLog {
   }
 }
 
-/** Names what repetitions of an error have in common. */
+/** Returns a text that is equal for repetitions of an error. */
 const nameKind = ({ method, route, status, failure }: FinishedRequest): string =>
   [method, route?.path, status, failure?.code, failure?.reason].join(' ');
 
@@ -174,7 +174,8 @@ const fieldOf = (failure: Failure | undefined): string | null =>
 
 const MICROSECONDS_PER_MS = 1000;
 
-const toRow = ({ at, id, request, repeats }: LogEntry): LogRow => [
+/** Returns the columns of the row but the last. */
+const toValues = (at: number, id: number, request: FinishedRequest): LogRow => [
   request.caller?.account ?? '',
   request.environment,
   at,
@@ -189,8 +190,9 @@ const toRow = ({ at, id, request, repeats }: LogEntry): LogRow => [
   request.requestId,
   request.caller?.key ?? null,
   request.address,
-  repeats,
 ];
+
+const toRow = ({ values, repeats }: LogEntry): LogRow => [...values, repeats];
 
 /** Rows that one statement counts or deletes. */
 const ROWS_COUNTED = 10_000;

@@ -176,7 +176,9 @@ export class ApiDoor implements Door<ApiRoute, AccessGrant> {
   }
 }
 
-const toCaller = (key: StoredKey | undefined): KnownCaller | undefined => key && { account: key.account, key: key.id };
+/** An altered row may name any account. */
+const toCaller = (key: StoredKey | undefined): KnownCaller | undefined =>
+  key === undefined || key.isTampered ? undefined : { account: key.account, key: key.id };
 
 const readSecret = (head: RequestHead, { family }: ApiRoute): string | undefined =>
   head.header(family === 'proxy' ? 'ft-access-key' : 'x-api-key');
