@@ -32,7 +32,7 @@ const filesIn = (folder: string): string[] =>
 
 interface Stamp {
   readonly own: string;
-  /** Files of the service that the console shares. */
+  /** Files of the service that the console shares, and documents that it serves. */
   readonly shared: readonly string[];
   readonly others: string;
 }
@@ -102,7 +102,10 @@ async function build(vite: typeof import('vite')): Promise<void> {
         shared.push(
           ...paths
             .filter(
-              (path) => path.startsWith('src/') || (path.startsWith('console/') && !path.startsWith('console/web/')),
+              (path) =>
+                path.startsWith('src/') ||
+                path.startsWith('docs/') ||
+                (path.startsWith('console/') && !path.startsWith('console/web/')),
             )
             .sort(),
         );

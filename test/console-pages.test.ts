@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { formatJson } from '../console/web/src/pages/capture/format-json.ts';
@@ -7,10 +8,35 @@ import { hasWideNetwork, mergeEntries, parseList } from '../console/web/src/page
 import { findAddressFault, NEW_KEY, toFormValues, toKeyAttributes } from '../console/web/src/pages/keys/key-values.ts';
 import { isNetwork, parseNetwork } from '../console/web/src/pages/keys/network.ts';
 import { GROUPS, isPresetChosen, listPermissions, PRESETS } from '../console/web/src/pages/keys/permissions.ts';
-import { buildCommands } from '../console/web/src/pages/onboarding/commands.ts';
+import {
+  DEFAULT_ROW,
+  TRIGGER_ROWS,
+  toRequestBody,
+  toTestValues,
+} from '../console/web/src/pages/test-payment/triggers.ts';
 import { findFault, toSearch } from '../console/web/src/pages/tokens/search.ts';
+import { containsCardOfPerson } from '../console/web/src/pages/workbench/card-numbers.ts';
+import {
+  buildExample,
+  findPathRecord,
+  GROUP_NAMES,
+  OPERATION_GROUPS,
+} from '../console/web/src/pages/workbench/examples.ts';
+import { type ComposedRequest, toCurl } from '../console/web/src/pages/workbench/workbench-run.ts';
+import {
+  buildCaptureCall,
+  buildCardCall,
+  buildFirstCall,
+  buildPaymentCall,
+  buildPost,
+} from '../console/web/src/parts/curl-commands.ts';
+import { OPERATIONS } from '../console/wire/workbench.ts';
 import { parseCidr } from '../src/accounts/allow-list.ts';
 import { PERMISSIONS } from '../src/accounts/permission.ts';
+import type { Currency } from '../src/kernel/currency.ts';
+import { decide, RULES } from '../src/payments/processors/simulator/rules.ts';
+import { parseTriggers } from '../src/payments/processors/simulator/triggers.ts';
+import { luhnPan } from './fixtures/test-service.ts';
 
 /** The computations of the pages of keys, tokens, captures and onboarding. */
 
@@ -215,16 +241,115 @@ describe('a capture', () => {
   });
 });
 
+describe('the triggers of a test payment', () => {
+  const decisionOf = (body: ReturnType<typeof toRequestBody>) => {
+    const [month = '', year = ''] = body.card.expiration_date.split('/');
+    const { total_amount: units } = body.order_info.amount_details;
+    return RULES.find(
+      ({ when, outcome }) =>
+        outcome ===
+          decide({
+            now: NOW,
+            triggers: parseTriggers(body.bill_to.email),
+            pan: body.card.number,
+            expiry: { month, year: year.slice(-2) },
+            amount: { minor: BigInt(units) * 100n, currency: 'USD' as Currency },
+          }) &&
+        (when.by !== 'amount' || (units >= when.from && units <= when.to)),
+    );
+  };
+
+  it('are the rules of the simulator, and each request has the outcome of its rule', () => {
+    assert.deepEqual(
+      TRIGGER_ROWS.map(({ rule }) => rule),
+      RULES,
+    );
+    for (const { rule } of TRIGGER_ROWS)
+      assert.deepEqual(decisionOf(toRequestBody(toTestValues(rule.when, NOW), 'payment', 'T'))?.outcome, rule.outcome);
+    assert.equal(TRIGGER_ROWS.find(({ id }) => id === DEFAULT_ROW)?.rule.when.by, 'default');
+  });
+});
+
+describe('the workbench', () => {
+  const records = { token: '4111117349251111', capture: 'cap_1', payment: 'pay' };
+
+  it('has every operation in one group, with an example that is JSON', () => {
+    assert.deepEqual(Object.values(OPERATION_GROUPS).flat().sort(), Object.keys(OPERATIONS).sort());
+    for (const group of GROUP_NAMES)
+      for (const operation of OPERATION_GROUPS[group]) {
+        const { method, path } = OPERATIONS[operation];
+        const body = buildExample(operation, 'minimal', records);
+        assert.equal(body === undefined, method === 'GET' || operation === 'deleteCapture', operation);
+        if (body !== undefined && group !== 'proxy') assert.ok(JSON.parse(body));
+        assert.equal(findPathRecord(path, group) !== undefined, path.includes(':'), operation);
+      }
+  });
+
+  it('shows the command of a request, with a placeholder for the key', () => {
+    const base = { parameter: 'a b', hashType: 'SHA256', payload: undefined };
+    const command = (more: Partial<ComposedRequest> & Pick<ComposedRequest, 'operation'>) =>
+      toCurl('curl https://v', { ...base, ...more }).split(' \\\n  ');
+    assert.deepEqual(command({ operation: 'inspectToken' }), [
+      'curl https://v/v1/tokens/a%20b/inspect',
+      '-H "x-api-key: $KEY"',
+    ]);
+    assert.deepEqual(command({ operation: 'deleteCapture' }), [
+      'curl https://v/transactions/requests/a%20b',
+      '-X DELETE',
+      '-H "x-api-key: $KEY"',
+    ]);
+    assert.deepEqual(command({ operation: 'proxyHash', payload: "it's" }), [
+      'curl https://v/proxy/hash?type=SHA256',
+      "-H 'content-type: text/plain'",
+      '-H "ft-access-key: $KEY"',
+      "--data-raw 'it'\\''s'",
+    ]);
+    assert.deepEqual(command({ operation: 'deleteTokens', payload: '{}' }).slice(0, 2), [
+      'curl https://v/v1/tokens',
+      '-X DELETE',
+    ]);
+  });
+
+  it('recognizes the card number of a person, and no test number or token of a placeholder', () => {
+    const person = luhnPan('453201');
+    for (const text of [person, `{"card":"${person.replace(/(.{4})/g, '$1 ')}"}`, `4111111111111111 ${person}`])
+      assert.ok(containsCardOfPerson(text, []), text);
+    for (const text of [
+      '4111111111111111',
+      '{"number":"4000000000009995"}',
+      `{{${person}:detokenize | extract:card}}`,
+      '12500',
+    ])
+      assert.ok(!containsCardOfPerson(text, []), text);
+    assert.ok(!containsCardOfPerson(person, [person]));
+  });
+});
+
 describe('the commands of the first steps', () => {
-  it('contain JSON bodies, and no key', () => {
-    const { card, capture, payment } = buildCommands('curl https://vault.example', 2031);
-    for (const command of [card, capture, payment]) {
+  const CURL = 'curl https://vault.example';
+
+  it('contain JSON bodies, and a placeholder for the key', () => {
+    for (const command of [buildCardCall, buildCaptureCall, buildPaymentCall].map((build) => build(CURL))) {
       assert.match(command, /^curl https:\/\/vault\.example\//);
       assert.match(command, /-H "x-api-key: \$KEY"/);
-      const [, body = ''] = /-d '(.*)'$/.exec(command) ?? [];
+      const [, body = ''] = /--data-raw '(.*)'$/.exec(command) ?? [];
       assert.ok(Object.keys(JSON.parse(body)).length > 0);
     }
-    assert.match(card, /"exp":"12\/31"/);
-    assert.match(payment, /"expiration_date":"12\/2031"/);
+    const year = new Date().getFullYear() + 3;
+    assert.ok(buildCardCall(CURL).includes(`"exp":"12/${year - 2000}"`));
+    assert.ok(buildPaymentCall(CURL).includes(`"expiration_date":"12/${year}"`));
+  });
+
+  it('contain the key that the page has just shown', () => {
+    assert.equal(buildFirstCall(CURL, 'cv_1'), `${CURL}/v1/account \\\n  -H 'x-api-key: cv_1'`);
+    const command = buildCardCall(CURL, 'cv_1');
+    assert.ok(command.includes("-H 'x-api-key: cv_1'") && !command.includes('$KEY'));
+  });
+
+  it('are quoted for the shell', () => {
+    const printed = execFileSync('sh', ['-c', buildPost('printf %s\\n', `{"a":"it's $HOME \\"x\\""}`)], {
+      encoding: 'utf8',
+    });
+    assert.ok(printed.includes(`{"a":"it's $HOME \\"x\\""}`), printed);
   });
 });

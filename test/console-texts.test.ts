@@ -12,8 +12,11 @@ import { RESTRICTED_ACTIONS } from '../src/accounts/change-control.ts';
 import { PERMISSIONS } from '../src/accounts/permission.ts';
 import { AUDIT_ACTIONS } from '../src/audit/audit.ts';
 import { FAILURES } from '../src/kernel/failure.ts';
+import { CYBERSOURCE_SETTINGS } from '../src/payments/processors/cybersource/client.ts';
+import { KOIN_SETTINGS } from '../src/payments/processors/koin/client.ts';
+import { COMMON_SETTINGS } from '../src/payments/settings.ts';
 import { REASONS, STATUSES } from '../src/payments/transitions.ts';
-import { listSettings as settingsOfProxy } from '../src/proxy/settings.ts';
+import { SETTING_NAMES, listSettings as settingsOfProxy } from '../src/proxy/settings.ts';
 
 /** Whatever the service tells has words in every language of the console. */
 
@@ -60,7 +63,11 @@ describe('the texts of the console', () => {
 });
 
 /** Texts that the service names: codes of failures, reasons, and values of the wire. */
-const NAMED_BY_SERVICE: readonly string[] = ['errors', 'reasons', 'status'];
+const NAMED_BY_SERVICE: readonly string[] = ['errors', 'reasons', 'settingNames', 'status'];
+
+const PROCESSOR_SETTINGS = new Set(
+  [COMMON_SETTINGS, CYBERSOURCE_SETTINGS, KOIN_SETTINGS].flatMap((table) => Object.keys(table)),
+);
 
 const WEB = join(import.meta.dirname, '..', 'console', 'web', 'src');
 const sources = globSync('**/*.{ts,tsx}', { cwd: WEB })
@@ -115,6 +122,17 @@ describe('every text is used', () => {
     assert.deepEqual(
       others.filter((code) => !web.includes(`'${code}'`)),
       [],
+    );
+  });
+
+  it('of a setting, and every setting has one', () => {
+    const { jose, wssec, ...ofProcessors } = en.settingNames;
+    const ofProxy = Object.entries({ jose, wssec }).flatMap(([group, names]) =>
+      Object.keys(names).map((name) => `${group}.${name}`),
+    );
+    assert.deepEqual(
+      [...Object.keys(ofProcessors), ...ofProxy].sort(),
+      [...PROCESSOR_SETTINGS, ...SETTING_NAMES].sort(),
     );
   });
 

@@ -8,11 +8,17 @@ import { type CompletedEnrollment, completeEnrollment, mayResetFrom } from './co
 import { beginPasskey, newTotpFactor, registerPasskey, wrongCode } from './factors.ts';
 import { type Invitation, redeemInvitation } from './invitation-store.ts';
 import { type Invitations, invalidLink, teamFull } from './invitations.ts';
-import { findMembership, insertMembership, listMembershipsByPerson, type Membership } from './membership-store.ts';
+import {
+  findMembership,
+  insertMembership,
+  listMembershipsByAccount,
+  listMembershipsByPerson,
+  type Membership,
+} from './membership-store.ts';
 import { assertStrongPassword, unchangedPassword } from './password.ts';
 import type { HashSource, Passwords } from './passwords.ts';
 import { personEvent } from './people-events.ts';
-import { normalizeEmail, parseEmail, parseLanguage, parsePersonName } from './person.ts';
+import { normalizeEmail, type Person, parseEmail, parseLanguage, parsePersonName } from './person.ts';
 import { findPerson, findPersonByEmail, updatePerson } from './person-store.ts';
 import type { Role } from './roles.ts';
 import type { PeopleDependencies } from './sealing.ts';
@@ -159,6 +165,30 @@ export class Enrollment {
     if (role === undefined) throw notPossible('linkForPassword');
     if (email !== undefined && normalizeEmail(email) !== normalizeEmail(person.email))
       throw notPossible('linkForOther');
+    const membership = await this.#addMembership(transaction, person, { account, role });
+    transaction.write(redeemInvitation(invitation, transaction.now), invalidLink());
+    return membership;
+  }
+
+  /**
+   * Makes a signed-in operator the first owner of an account, as an invitation of their own would. Throws `not_possible` when
+   * the account has a user.
+   */
+  async joinAsFirstOwner(transaction: Transaction, session: Session, account: string): Promise<Membership> {
+    assertStage('signed-in', session);
+    const { database, keyring } = this.#dependencies;
+    if ((await listMembershipsByAccount(database, keyring, account)).length > 0) throw notPossible('accountHasUsers');
+    const person = await findPerson(database, keyring, session.person);
+    if (person === undefined) throw new Failure('not_signed_in');
+    return this.#addMembership(transaction, person, { account, role: 'owner' });
+  }
+
+  async #addMembership(
+    transaction: Transaction,
+    person: Person,
+    { account, role }: { readonly account: string; readonly role: Role },
+  ): Promise<Membership> {
+    const { database, keyring } = this.#dependencies;
     const membership = { account, person: person.id, role, createdAt: transaction.now };
     // The user changes too, so that an earlier credential reset by an owner conflicts.
     const { write } = await updatePerson(keyring, person, {});
@@ -167,7 +197,6 @@ export class Enrollment {
       const isMember = (await findMembership(database, keyring, account, person.id)) !== undefined;
       return isMember ? notPossible('alreadyMember') : teamFull();
     });
-    transaction.write(redeemInvitation(invitation, transaction.now), invalidLink());
     transaction.record(personEvent('person.joined', account, { person: person.id, detail: { role } }));
     return membership;
   }

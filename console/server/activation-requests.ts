@@ -75,7 +75,7 @@ export class ActivationRequests {
    */
   async submit(transaction: Transaction, wanted: SubmittedRequest, { person }: ActingUser): Promise<string> {
     if (!this.#processors.includes(wanted.processor))
-      throw invalidField('processor', 'choice', { words: this.#processors.join(', ') });
+      throw invalidField(wanted.environment, 'choice', { words: this.#processors.join(', ') });
     const request: ActivationRequest = {
       ...wanted,
       id: newId('activation', ID_CHARACTERS, this.#random),

@@ -3,6 +3,7 @@ import type { Usage } from '../../src/accounts/usage.ts';
 import { AuditLogQuery } from '../../src/audit/audit-log-query.ts';
 import { CaptureQueries } from '../../src/captures/capture-queries.ts';
 import type { SadKeys } from '../../src/crypto/sad-keys.ts';
+import { Workbench } from '../../src/http/workbench.ts';
 import { PaymentQueries } from '../../src/payments/payment-queries.ts';
 import { TokenQueries } from '../../src/vault/token-queries.ts';
 import { Alerts } from '../alerts/alerts.ts';
@@ -17,7 +18,7 @@ import { SessionDoor, type SessionDoorOptions } from './session-door.ts';
 import { UsageOverview } from './usage-overview.ts';
 
 /** First segments of the page addresses; all of them are the one page that the browser renders. */
-export const PAGES = ['/', '/sign-in', '/join', '/alerts', '/profile', '/a', '/operator'] as const;
+export const PAGES = ['/', '/sign-in', '/join', '/alerts', '/profile', '/a', '/operator', '/guides'] as const;
 
 /** Dependencies of the routes. */
 export type ConsoleDependencies = Omit<
@@ -34,6 +35,7 @@ export type ConsoleDependencies = Omit<
   | 'auditReading'
   | 'requestLogQuery'
   | 'alerts'
+  | 'workbench'
 > & { readonly usage: Usage; readonly sadKeys: SadKeys };
 
 export type ConsoleLimits = Omit<SessionDoorOptions, 'services'>;
@@ -61,6 +63,7 @@ export function createConsoleInterface(dependencies: ConsoleDependencies, limits
     auditReading: new AuditLogQuery({ database }),
     requestLogQuery: new RequestLogQuery({ database }),
     alerts: new Alerts(dependencies),
+    workbench: new Workbench(dependencies, dependencies),
   };
   return { routes, door: new SessionDoor({ services, ...limits }), services };
 }

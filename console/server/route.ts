@@ -14,6 +14,7 @@ import type {
   StagedHandler,
   StreamedFile,
 } from '../../src/http/route.ts';
+import type { Workbench } from '../../src/http/workbench.ts';
 import type { Transactions } from '../../src/idempotency/transaction.ts';
 import type { Clock, Random } from '../../src/kernel/clock.ts';
 import type { Environment, Tenant } from '../../src/kernel/environment.ts';
@@ -74,6 +75,7 @@ export interface ConsoleServices {
   readonly auditReading: AuditLogQuery;
   readonly requestLogQuery: RequestLogQuery;
   readonly alerts: Alerts;
+  readonly workbench: Workbench;
   readonly serviceInfo: ServiceInfo;
   /** Changes that can need approval, by their value of `dualControl`. */
   readonly changes: ReadonlyMap<string, ApprovableChange>;

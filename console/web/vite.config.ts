@@ -1,9 +1,27 @@
-import { defineConfig } from 'vite';
+import { globSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { defineConfig, type Plugin } from 'vite';
+import { GUIDES } from './guides.ts';
+import { linkResolver, parseMarkdown } from './markdown.ts';
+
+const REPOSITORY = join(import.meta.dirname, '..', '..');
+const served = GUIDES.flatMap((pattern) => globSync(pattern, { cwd: REPOSITORY }));
+
+/** Converts the documents that the console serves. */
+const guides: Plugin = {
+  name: 'guides',
+  transform(source, id) {
+    if (!id.endsWith('.md')) return undefined;
+    const blocks = parseMarkdown(source, linkResolver(relative(REPOSITORY, id), served));
+    return { code: `export default ${JSON.stringify(blocks)};`, map: null };
+  },
+};
 
 /** Builds console/web into console/web/dist. Started by scripts/build-console.ts. */
 export default defineConfig({
   root: import.meta.dirname,
   cacheDir: '../../node_modules/.cache/vite',
+  plugins: [guides],
   build: {
     target: 'es2022',
     sourcemap: false,

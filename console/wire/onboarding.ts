@@ -1,5 +1,5 @@
 import { STATUSES } from '../../src/accounts/account.ts';
-import { object, oneOf, optional, output, plainText } from '../../src/http/fields.ts';
+import { object, optional, output, plainText } from '../../src/http/fields.ts';
 import { ENVIRONMENTS } from '../../src/kernel/environment.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { define, done } from './definition.ts';
@@ -70,17 +70,21 @@ export const showOnboarding = define({
   }),
 });
 
+/** Requests payments in one environment or in both: all of it, or nothing. */
 export const requestActivation = define({
   method: 'POST',
   path: '/api/accounts/:account/activation-requests',
   access: 'activation:request',
   stepUp: true,
   body: object({
-    environment: oneOf(ENVIRONMENTS, 'Environment'),
-    processor: plainText(LIMITS.processorNameCharacters, 'Processor'),
+    sandbox: optional(plainText(LIMITS.processorNameCharacters, 'Processor in the sandbox; absent: not requested')),
+    production: optional(plainText(LIMITS.processorNameCharacters, 'Processor in production; absent: not requested')),
     note: optional(plainText(LIMITS.noteCharacters, 'Note for the operator')),
   }),
-  data: object({ id: output.text('Id') }),
+  data: object({
+    sandbox: output.nullableText('Id of the request; null: not requested'),
+    production: output.nullableText('Id of the request; null: not requested'),
+  }),
 });
 
 export const withdrawActivationRequest = define({

@@ -1,9 +1,9 @@
-import { anyText, integer, list, object, oneOf, optional, output, plainText } from '../../src/http/fields.ts';
+import { anyText, integer, list, object, optional, output, plainText } from '../../src/http/fields.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { resultOrApproval } from './approvals.ts';
-import { define, done, orNull } from './definition.ts';
+import { define, done } from './definition.ts';
 
-/** Keys, certificates and settings of the payload proxy, and the workbench, which tries payloads in the sandbox. */
+/** Keys, certificates and settings of the payload proxy. */
 
 const keyTraits = {
   fingerprint: output.text('SHA-256 of the public key, hexadecimal'),
@@ -87,30 +87,4 @@ export const removeProxy = define({
   stepUp: true,
   dualControl: 'proxy.remove',
   data: resultOrApproval(object({ done })),
-});
-
-/** Runs in the sandbox only. A rejected payload is a result, not a failure. */
-export const tryPayload = define({
-  method: 'POST',
-  path: '/api/accounts/:account/workbench',
-  access: 'workbench:use',
-  largeBody: true,
-  body: object({
-    kind: oneOf(['jose', 'wssec', 'hash'] as const, 'Endpoint'),
-    hash_type: optional(oneOf(['SHA256', 'SHA384', 'SHA512'] as const, 'For hash')),
-    payload: anyText(LIMITS.workbenchPayloadCharacters, 'Body of the request'),
-  }),
-  data: object({
-    status: output.integer('Status of the response'),
-    /** The body of the endpoint's response. */
-    response: output.text('JSON text'),
-    error: orNull(
-      object({
-        code: output.text('Code of the failure'),
-        explanation: output.nullableExplanation('Line and column of the payload'),
-        field: output.nullableText('Field of the failure'),
-      }),
-    ),
-    duration_ms: output.integer('Duration'),
-  }),
 });

@@ -4,6 +4,7 @@ import { ACCOUNT_ROLES, ROLE_NAMES } from '../people/roles.ts';
 import { SIGN_IN_STATUSES } from '../people/sign-in-state.ts';
 import { resultOrApproval } from './approvals.ts';
 import { define, done, orNull } from './definition.ts';
+import { session } from './session.ts';
 
 /** Members of an account, operators, and invitations. */
 
@@ -155,6 +156,18 @@ export const inviteOwner = define({
   stepUp: true,
   body: object({ email, role: optionalNotNull(oneOf(ACCOUNT_ROLES, 'Role; owner when absent')) }),
   data: link,
+});
+
+/**
+ * Makes the operator the owner of an account that has no user and has never had a production key, such as the demo account
+ * of the first start: it can contain test data only.
+ */
+export const joinAccount = define({
+  method: 'POST',
+  path: '/api/operator/accounts/:id/join',
+  access: 'operate',
+  stepUp: true,
+  data: session,
 });
 
 export const revokeAccountInvitation = define({

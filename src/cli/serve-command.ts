@@ -33,7 +33,7 @@ export function serveCommand(program: Command, tools: CliContext): void {
 /**
  * Creates an account for first requests on the very first start. Its key is the only one that is ever printed unasked.
  */
-async function createDemoKey({ accounts, transactions }: Core): Promise<string | undefined> {
+export async function createDemoKey({ accounts, transactions }: Core): Promise<string | undefined> {
   if ((await accounts.list()).length > 0) return undefined;
   const traits = {
     name: 'demo',

@@ -140,6 +140,7 @@ export const LIMITS = {
   /** Concurrent searches, exports and verifications of the audit log for each user in one process. */
   auditReadsPerUser: 4,
   workbenchPayloadCharacters: 256 * 1024,
+  workbenchParameterCharacters: 255,
   /** Concurrent connections to each address of a listener. */
   connections: 20_000,
   pathParameterCharacters: 8 * 1024,

@@ -233,6 +233,8 @@ export const REASONS = {
   emailUnknown: 'No user has this email address.',
   emailIsMember: 'A member of this account has this email address.',
   alreadyMember: 'You are already a member.',
+  accountHasUsers: 'The account has users. One of its owners has to invite you.',
+  accountInProduction: 'The account has had a production key. Its owner has to be invited.',
   usersFull: 'An account has at most {number} users, including invited ones. Remove some first.',
   tooManyInvitations: 'There are {number} pending invitations already. Revoke some first.',
   linkInvalid: 'This link was used or revoked, or it has expired. Ask for a new one.',

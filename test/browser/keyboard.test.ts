@@ -100,10 +100,10 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
     const field = page.getByRole('dialog', { name: 'Search' }).locator('[role="combobox"]:focus');
     await field.waitFor();
     await owner.checkAccessibility({ part: DIALOG });
-    await page.keyboard.type('captu');
+    await page.keyboard.type('tempo');
     await page.getByRole('option', { name: /^Payments/ }).waitFor({ state: 'detached' });
     await page.keyboard.press('Enter');
-    await headed(page, 'Captures');
+    await headed(page, 'Temporary card data');
     // The focus moves to the new page.
     await untilPasses(async () => assert.equal(await page.getByRole('main').evaluate(HAS_FOCUS), true));
     await page.keyboard.press('Control+k');
@@ -197,7 +197,7 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
     await page.getByRole('menuitemradio', { name: 'Español' }).click();
     const headings = inScope<Readonly<Record<string, string>>>({
       usual: { payments: 'Pagos' },
-      long: { overview: 'Resumen', payments: 'Pagos', tokens: 'Tokens', captures: 'Capturas' },
+      long: { overview: 'Resumen', payments: 'Pagos', tokens: 'Tokens', captures: 'Datos de tarjeta temporales' },
     });
     for (const [part, heading] of Object.entries(headings)) {
       await visitWithin(page, `${account()}/sandbox/${part}`);

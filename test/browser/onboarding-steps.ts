@@ -8,6 +8,7 @@ import { newDirectory, removeDirectory } from '../fixtures/service-process.ts';
 import { onPath } from '../receivers/install.ts';
 import { askForKey, fillKey, keyForm } from './key-form.ts';
 import { button, saveSecret } from './sign-in-steps.ts';
+import { untilPasses } from './until-passes.ts';
 
 /** Actions of owners and operators from a new account to live payments. */
 
@@ -41,7 +42,7 @@ export const stepOf = (page: Page, title: string): Locator =>
 export const step = (page: Page, title: string, state: string): Promise<void> =>
   stepOf(page, title).getByText(state, { exact: true }).waitFor();
 
-/** From the form to the key, which is shown this one time. */
+/** From the checklist to the key, which is shown this one time, and back. */
 export async function makeKey(page: Page, name: string, server: string): Promise<string> {
   const form = keyForm(page);
   await fillKey(page, name, 'Everything');
@@ -59,28 +60,46 @@ export async function makeKey(page: Page, name: string, server: string): Promise
   await button(page.getByRole('dialog'), 'Download ca.pem').click();
   const authority = readFileSync(await (await waiting).path(), 'utf8');
   assert.match(authority, /^-----BEGIN CERTIFICATE-----\n/);
-  const secret = await saveSecret(page);
-  assert.match(command, /^curl --cacert ca\.pem https:\/\/localhost:\d+\/v1\/account/);
+  const secret = await saveSecret(page, 'Back to the checklist');
+  assert.match(command, /^curl --cacert ca\.pem https:\/\/localhost:\d+\/v1\/(account|tokenization\/simple)/);
   assert.ok(command.includes(secret));
   if (onPath('curl')) await runAsShown(command, authority);
-  await page.getByRole('table', { name: 'API keys' }).getByText(name, { exact: true }).waitFor();
-  assert.ok(!(await page.content()).includes(secret));
+  await page.getByRole('heading', { name: 'Onboarding', level: 1 }).waitFor();
+  await assertForgotten(page, secret);
   return secret;
 }
 
+/** The key is nowhere once its page was left: not in the page, its address, its history or anything that the browser stores. */
+async function assertForgotten(page: Page, secret: string): Promise<void> {
+  const stored = await page.evaluate(
+    `Promise.all([indexedDB.databases(), caches.keys()]).then(([databases, names]) =>
+      JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state, databases, names]))`,
+  );
+  const fields = await page
+    .locator('input, textarea')
+    .evaluateAll((all) => all.map((field) => (field as { value?: string }).value ?? ''));
+  const everything = [await page.content(), String(stored), ...fields].join('\n');
+  assert.ok(!everything.includes(secret), 'the key is still there');
+}
+
 /** Asks the operator for payments by the simulator. */
-export async function askFor(page: Page, environment: string, note: string): Promise<void> {
+export async function askFor(
+  page: Page,
+  environments: readonly ('Sandbox' | 'Production')[],
+  note: string,
+): Promise<void> {
   await button(page, 'Request payments').last().click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Environment').selectOption({ label: environment });
-  await dialog.getByLabel(/^Processor/).selectOption('simulator');
+  const labels = { Sandbox: 'Processor in the sandbox', Production: 'Processor in production' } as const;
+  for (const environment of environments) await dialog.getByLabel(labels[environment]).selectOption('simulator');
   await dialog.getByLabel('Note for the operator').fill(note);
   await button(dialog, 'Send request').click();
   await dialog.waitFor({ state: 'hidden' });
-  await page.getByText(note).waitFor();
+  await untilPasses(async () => assert.equal(await page.getByText(note).count(), environments.length));
 }
 
 interface Approval {
+  readonly environment: 'Sandbox' | 'Production';
   /** The texts that the merchant entered. */
   readonly note: string;
   readonly decisionNote: string;
@@ -88,9 +107,10 @@ interface Approval {
   readonly isForced: boolean;
 }
 
-export async function approve(page: Page, { note, decisionNote, isForced }: Approval): Promise<void> {
+export async function approve(page: Page, { environment, note, decisionNote, isForced }: Approval): Promise<void> {
   await goToNews(page, 'Requests');
-  await button(page.getByRole('article').filter({ hasText: note }), /^Approve/).click();
+  const request = page.getByRole('article').filter({ hasText: note }).filter({ hasText: environment });
+  await button(request, /^Approve/).click();
   const dialog = page.getByRole('dialog');
   const confirm = button(dialog, 'Approve request');
   await dialog.getByLabel('Message to the merchant').fill(decisionNote);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { formatJoinUrl } from '../../console/cli.ts';
 import { type STEPS, showOnboarding } from '../../console/wire/onboarding.ts';
+import { createDemoKey } from '../../src/cli/serve-command.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import { pathOf } from '../console/console-client.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
@@ -12,6 +13,7 @@ import { Memory } from './memory.ts';
 import { approve, askFor, comeBack, goTo, goToNews, makeKey, step, stepOf } from './onboarding-steps.ts';
 import { shareService, startEmptyService } from './shared-service.ts';
 import { button, followLink, saveRecoveryCodes, saveSecret, setUpAuthenticatorApp } from './sign-in-steps.ts';
+import { visitWithin } from './tour.ts';
 import { untilPasses } from './until-passes.ts';
 
 type Onboarding = { readonly steps: readonly { readonly step: string; readonly state: string }[] };
@@ -106,6 +108,23 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     await page.getByRole('heading', { name: 'Accounts', level: 1 }).waitFor();
   });
 
+  part('the operator joins the demo account with one click, and sees the token of the start screen there', async () => {
+    const demoKey = await createDemoKey(service.core);
+    assert.ok(demoKey);
+    const chd = [{ card: '4111111111111111', name: 'Ana Lopez', exp: '12/29' }];
+    const body = { chd, tags: [], scheme: 1 };
+    accepted(await service.call('POST', '/v1/tokenization/simple', { key: demoKey, body }));
+    const { page } = operator;
+    await goToNews(page, 'Accounts');
+    await operator.checkAccessibility();
+    await button(page, 'Join Demo').click();
+    await page.getByRole('heading', { name: 'Tokens', level: 1 }).waitFor();
+    await page.getByText('ending in 1111').first().waitFor({ state: 'attached' });
+    await visitWithin(page, '/operator/accounts');
+    await page.getByRole('heading', { name: 'Accounts', level: 1 }).waitFor();
+    await button(page, 'Join Demo').waitFor({ state: 'detached' });
+  });
+
   part('the operator creates an account, and copies the link for its owner', async () => {
     const { page } = operator;
     await button(operator.page, 'Create account').first().click();
@@ -159,7 +178,7 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
       .first()
       .waitFor({ state: 'attached' });
     await seen[1]?.readMemory();
-    await goTo(owner.page, 'Captures');
+    await goTo(owner.page, 'Temporary card data');
     const row = owner.page.getByRole('row').filter({ hasText: `ending in ${CARDS[1].slice(-4)}` });
     await row.getByRole('link').click();
     await owner.page.getByText('A-1001').waitFor();
@@ -169,15 +188,17 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
   });
 
   part('the owner requests payments, and the operator approves', async () => {
-    await askFor(owner.page, 'Sandbox', 'contract 7, to try things out');
+    await askFor(owner.page, ['Sandbox', 'Production'], 'contract 7, for the shop');
     await step(owner.page, 'Request payments', 'Waiting for the operator');
-    await approve(operator.page, { note: 'contract 7', decisionNote: 'Have fun.', isForced: false });
+    const note = 'contract 7';
+    await approve(operator.page, { environment: 'Sandbox', note, decisionNote: 'Have fun.', isForced: false });
     await comeBack(owner.page);
     await step(owner.page, 'Request payments', 'Done');
-    // A request for the sandbox alone is not sufficient to go live.
-    await stepOf(owner.page, 'Go live').getByText('Production payments: not requested yet').waitFor();
-    await askFor(owner.page, 'Production', 'contract 8, for the shop');
-    await approve(operator.page, { note: 'contract 8', decisionNote: 'Welcome to production.', isForced: true });
+    // Payments in the sandbox alone are not sufficient to go live.
+    const live = stepOf(owner.page, 'Go live');
+    await live.getByText('Production payments: requested, waiting for the operator').waitFor();
+    const welcome = { environment: 'Production', note, decisionNote: 'Welcome to production.' } as const;
+    await approve(operator.page, { ...welcome, isForced: true });
     await comeBack(owner.page);
     await step(owner.page, 'Request payments', 'Done');
     await owner.page.getByText('Welcome to production.').waitFor();
@@ -241,8 +262,7 @@ describe('from an empty service to live, in the browser', { skip: whyNoChromium(
     await stepOf(page, 'Request payments').getByText('Production payments: not requested yet').waitFor();
     await owner.checkAccessibility();
     await button(page, 'Request production payments').first().click();
-    const where = page.getByRole('dialog').getByLabel('Environment');
-    assert.equal(await where.inputValue(), 'production');
+    await page.getByRole('dialog').locator(':focus').and(page.getByLabel('Processor in production')).waitFor();
     await button(page.getByRole('dialog'), 'Cancel').click();
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
   });

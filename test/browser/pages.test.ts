@@ -9,6 +9,7 @@ import { keyFingerprint } from '../../src/crypto/rsa-keys.ts';
 import { DAY } from '../../src/kernel/clock.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { newKeyPair, privatePem, publicPem } from '../fixtures/rsa-key-pairs.ts';
+import { luhnPan } from '../fixtures/test-service.ts';
 import { onlyLong } from '../scope.ts';
 import { dialogOf, notice, press } from './actions.ts';
 import type { TestBrowser, Visitor } from './browser.ts';
@@ -68,10 +69,11 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
 
   it('the overview counts the records, and leads to payments with an unknown outcome', async () => {
     const page = await open('owner', sandbox('overview'), 'Overview');
-    for (const text of ['Captures created', 'One payment has an unknown outcome', '21 in total'])
+    for (const text of ['Temporary card data created', 'One payment has an unknown outcome', '21 in total'])
       await page.getByRole('main').getByText(text).waitFor();
     await page.getByText('30 days', { exact: true }).click();
     await page.getByText('Compared with the 30 days before').waitFor();
+    await settled(page);
     await press(page.getByRole('main'), 'Show as table');
     const days = page.getByRole('table', { name: 'Payments', exact: true }).getByRole('row');
     await untilPasses(async () => assert.equal(await days.count(), 31));
@@ -142,14 +144,13 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
   });
 
   it('captures show their expiry, and one can be deleted immediately', async () => {
-    const page = await open('developer', sandbox('captures'), 'Captures');
-    const rows = page.getByRole('table', { name: 'Captures' }).getByRole('row');
+    const page = await open('developer', sandbox('captures'), 'Temporary card data');
+    const rows = page.getByRole('table', { name: 'Temporary card data' }).getByRole('row');
     await untilPasses(async () => assert.equal(await rows.count(), 5));
     await page.getByRole('row').filter({ hasText: /0 USD/ }).first().getByRole('link').click();
-    await headed(page, 'Capture');
     await press(page, 'Delete capture');
     await press(dialogOf(page), 'Delete capture');
-    await headed(page, 'Captures');
+    await headed(page, 'Temporary card data');
     await page.getByRole('row').nth(4).waitFor({ state: 'detached' });
   });
 
@@ -221,7 +222,8 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
     await page.route(listing, (route) => isKnown.then(() => route.continue()));
     await visitWithin(page, sandbox('workbench'));
     await headed(page, 'Workbench');
-    const run = page.getByRole('button', { name: 'Run payload', exact: true });
+    await page.getByText('Proxy', { exact: true }).last().click();
+    const run = page.getByRole('button', { name: 'Send request', exact: true });
     assert.ok(await run.isDisabled());
     know();
     await run.click();
@@ -229,17 +231,81 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
     await page.getByRole('main').getByText('The endpoint returned 200').waitFor();
     assert.match((await page.getByRole('main').textContent()) ?? '', /eyJ[\w-]+\.[\w-]+\.[\w-]+/);
     await page
-      .getByRole('textbox', { name: /^Payload/ })
+      .getByRole('textbox', { name: /^Request body/ })
       .fill('{\n  "card": "{{4111110000001111:detokenize | extract:cart}}"\n}');
-    await press(page, 'Run payload');
-    const fault = page.getByRole('alert').filter({ hasText: 'The endpoint rejected the payload with 400' });
+    await press(page, 'Send request');
+    const fault = page.getByRole('alert').filter({ hasText: 'The endpoint rejected the request with 400' });
     const expected = 'Placeholder 1, character 41 of the value: expected one of card, expiration, name, token.';
     await fault.getByText(expected, { exact: true }).waitFor();
     await fault.getByText('Line 2, column 52', { exact: true }).waitFor();
-    await page.getByRole('textbox', { name: /^Payload/ }).fill('{\n  "card" "4"\n}');
-    await press(page, 'Run payload');
+    await page.getByRole('textbox', { name: /^Request body/ }).fill('{\n  "card" "4"\n}');
+    await press(page, 'Send request');
     await fault.getByText('This is not valid JSON: expected a colon.', { exact: true }).waitFor();
     await fault.getByText('Line 2, column 10', { exact: true }).waitFor();
+  });
+
+  it('the workbench stores a card, shows the command, and warns before the card of a person is sent', async () => {
+    const page = await open('developer', sandbox('workbench'), 'Workbench');
+    const sent: string[] = [];
+    page.on('request', (request) => void sent.push(request.postData() ?? ''));
+    const main = page.getByRole('main');
+    await main.getByText('Tokens', { exact: true }).click();
+    const body = page.getByRole('textbox', { name: /^Request body/ });
+    const example = await body.inputValue();
+    await press(page, 'Send request');
+    await main.getByText('The endpoint returned 200').waitFor();
+    await main.getByText('411111******1111').waitFor();
+    const command = (await main.getByRole('group', { name: 'curl' }).textContent()) ?? '';
+    assert.match(command, /\/v1\/tokenization\/simple.*x-api-key: \$KEY.*4111111111111111/s);
+    const person = luhnPan('453201');
+    await body.fill(example.replace('4111111111111111', person));
+    const warning = page.getByRole('alert').filter({ hasText: 'This looks like the card number of a person' });
+    await warning.waitFor();
+    sent.length = 0;
+    await press(page, 'Send request');
+    await warning.getByText('Remove the card number, or select this box').waitFor();
+    assert.ok(!sent.some((each) => each.includes(person)), 'the card number was sent');
+    const stored = await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href])');
+    assert.ok(!String(stored).includes(person));
+    await body.fill(example);
+    await warning.waitFor({ state: 'detached' });
+    // The example has a published test number, which no other page shows.
+    await visitWithin(page, sandbox('payments'));
+    await headed(page, 'Payments');
+  });
+
+  it('a page leads to its guide, which leads to others, and to the reference of the API', async () => {
+    const page = await open('developer', sandbox('payments'), 'Payments');
+    const reference = new URL((await page.getByRole('link', { name: 'API reference' }).getAttribute('href')) ?? '');
+    assert.deepEqual([reference.port, reference.pathname], [String(filled.service.ports.sandbox), '/docs']);
+    const response = await filled.service.call('GET', '/docs', {});
+    assert.deepEqual([response.status, response.headers['content-type']], [200, 'text/html; charset=utf-8']);
+    await page.getByRole('link', { name: 'Guide to this page' }).click();
+    const guide = page.getByRole('article');
+    await guide.getByRole('heading', { name: 'Authorize', exact: true }).waitFor();
+    await headed(page, 'Payments');
+    await guide.locator('[lang="en"]').or(page.locator('article[lang="en"]')).first().waitFor();
+    await visitors.get('developer')?.checkAccessibility();
+    await guide.getByRole('link', { name: 'simulator', exact: true }).first().click();
+    await headed(page, 'The simulator');
+    await guide.getByRole('table').first().getByText('4000000000000002').waitFor();
+    await visitWithin(page, '/guides/guides/none');
+    await page.getByRole('heading', { level: 1, name: 'Payments' }).waitFor({ state: 'detached' });
+  });
+
+  it('a test payment has the outcome that was chosen, and leads to the payment', async () => {
+    const page = await open('developer', sandbox('test-payment'), 'Send a test payment');
+    const main = page.getByRole('main');
+    await main.getByRole('radio', { name: 'Card 4000000000009995' }).check();
+    await press(main, 'Send test payment');
+    await main.getByText('The payment was sent').waitFor();
+    await main.getByText('Declined', { exact: true }).waitFor();
+    await main.getByRole('radio', { name: 'Any other request' }).check();
+    await press(main, 'Send test payment');
+    await main.getByText('Authorized', { exact: true }).waitFor();
+    await main.getByRole('link', { name: 'View the payment' }).click();
+    await headed(page, /125\.00/);
+    await page.getByText('TEST-PAYMENT').filter({ visible: true }).first().waitFor();
   });
 
   it('the audit log can be verified, filtered, read and downloaded', async () => {

@@ -103,8 +103,22 @@ describe('a profile, in the browser', { skip: whyNoChromium() }, () => {
       (await dialog()
         .getByTitle(/^[A-Z2-7]{16,}$/)
         .getAttribute('title')) ?? '';
+    // On a phone, the app is on the same device as the page.
+    const link = dialog().getByRole('link', { name: 'Open the authenticator app of this phone' });
+    assert.equal(await link.isVisible(), false);
+    await page.setViewportSize({ width: 360, height: 740 });
+    await link.waitFor();
+    const { protocol, searchParams } = new URL((await link.getAttribute('href')) ?? '');
+    assert.deepEqual([protocol, searchParams.get('secret')], ['otpauth:', secret]);
+    assert.deepEqual(
+      [await link.getAttribute('rel'), await link.getAttribute('referrerpolicy')],
+      ['noreferrer', 'no-referrer'],
+    );
+    await visitor.checkAccessibility();
+    await page.setViewportSize({ width: 1280, height: 800 });
     await dialog().getByLabel('Code', { exact: true }).fill(totp(secret, service.now()));
     await button(dialog(), 'Confirm').click();
+    assert.ok(!service.log.join('\n').includes(secret));
     await closed();
     await signOut(page);
     await enterPassword(page, ana);

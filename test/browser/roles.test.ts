@@ -15,7 +15,7 @@ const IN_ENVIRONMENT = {
   Overview: 'overview',
   Payments: 'payments',
   Tokens: 'tokens',
-  Captures: 'captures',
+  'Temporary card data': 'captures',
   'API keys': 'keys',
   'Request log': 'requests',
   Proxy: 'proxy',

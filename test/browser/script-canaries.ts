@@ -101,10 +101,14 @@ type Writers = Pick<AccountWithScripts, 'owner' | 'operator'>;
 
 /** Texts that users write to each other. */
 async function letters(service: TestService, account: string, { owner, operator }: Writers): Promise<void> {
-  const submitRequest = (note: string): Promise<{ id: string }> =>
-    owner.call(requestActivation, { account }, { environment: 'production', processor: 'simulator', note });
+  const submitRequest = (note: string): Promise<{ production: string }> =>
+    owner.call(requestActivation, { account }, { production: 'simulator', note });
   const first = await submitRequest(typed('asked'));
-  await operator.call(declineActivation, { id: account, request: first.id }, { decision_note: typed('answer') });
+  await operator.call(
+    declineActivation,
+    { id: account, request: first.production },
+    { decision_note: typed('answer') },
+  );
   await submitRequest(typed('asked-again'));
   await owner.call(inviteToTeam, { account }, { email: asEmail('invited'), role: 'analyst' });
   await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>

@@ -96,8 +96,10 @@ async function enablePayments(
   operator: Member,
   { account, owner }: { account: string; owner: Member },
 ): Promise<void> {
-  const submitRequest = (environment: string, processor: string, note: string): Promise<{ id: string }> =>
-    owner.call(requestActivation, { account }, { environment, processor, note });
+  const submitRequest = async (environment: string, processor: string, note: string): Promise<{ id: string }> => {
+    const ids = await owner.call(requestActivation, { account }, { [environment]: processor, note });
+    return { id: ids[environment] };
+  };
   const sandbox = await submitRequest('sandbox', 'simulator', 'To try out the new shop.');
   // A short timeout, because some seeded payments never get a response.
   const settings = [{ name: 'timeout-ms', value: '1000' }];
@@ -174,7 +176,7 @@ async function newcomer(service: TestService) {
     email: 'noor@northwind.example',
   });
   const note = 'We sell train journeys. Contract 88-1204 with the bank; first sales planned for March.';
-  await owner.call(requestActivation, { account }, { environment: 'sandbox', processor: 'simulator', note });
+  await owner.call(requestActivation, { account }, { sandbox: 'simulator', note });
   return { account, owner };
 }
 
@@ -207,11 +209,7 @@ async function workOfToday(service: TestService, operator: Member, workers: Work
     await owner.call(inviteToTeam, { account }, { email: `${email}@harbour.example`, role });
   const { processors } = await owner.call(showOnboarding, { account });
   const processor = processors.find((each: { is_simulator: boolean }) => !each.is_simulator).name;
-  await owner.call(
-    requestActivation,
-    { account },
-    { environment: 'production', processor, note: 'Contract 4471 is signed.' },
-  );
+  await owner.call(requestActivation, { account }, { production: processor, note: 'Contract 4471 is signed.' });
   await service.core.transactions.run({ origin: BY_OPERATOR }, (transaction) =>
     service.core.accounts.setDualControl(transaction, account, true),
   );

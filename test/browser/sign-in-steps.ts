@@ -82,12 +82,12 @@ export async function signOut(page: Page): Promise<void> {
 }
 
 /** Confirms that the codes, which are shown once, were stored. */
-export async function saveSecret(page: Page): Promise<string> {
+export async function saveSecret(page: Page, doneLabel = 'Done'): Promise<string> {
   const confirmation = /^I have (stored|sent) it$/;
   const dialog = page.getByRole('dialog').filter({ has: page.getByLabel(confirmation) });
   const secret = (await dialog.locator('code').first().textContent()) ?? '';
   await dialog.getByLabel(confirmation).check();
-  await button(dialog, 'Done').click();
+  await button(dialog, doneLabel).click();
   await dialog.waitFor({ state: 'hidden' });
   return secret;
 }

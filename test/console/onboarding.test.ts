@@ -36,12 +36,12 @@ const stepsOf = async (owner: UserClient, account: string): Promise<Record<strin
     (await onboarding(owner, account)).steps.map(({ step, state }: { step: string; state: string }) => [step, state]),
   );
 
-const WANTED = { environment: 'production', processor: 'koin', note: 'We open in March' };
+const WANTED = { production: 'koin', note: 'We open in March' };
 
 async function submitRequest(owner: UserClient, account: string, request: object = WANTED): Promise<string> {
   const response = await owner.call(requestActivation, { params: { account }, body: request });
   assert.equal(response.status, 200, response.text);
-  return response.json.id;
+  return response.json.production ?? response.json.sandbox;
 }
 
 describe('onboarding', () => {
@@ -98,7 +98,7 @@ describe('onboarding', () => {
 describe('a request for activation', () => {
   test('is pending until the operator enables payments', async () => {
     const { account, owner } = await merchant();
-    const request = { environment: 'sandbox', processor: 'simulator', note: 'Please' };
+    const request = { sandbox: 'simulator', note: 'Please' };
     const id = await submitRequest(owner, account, request);
     assert.equal((await stepsOf(owner, account))['activation_requested'], 'waiting');
     const { requests } = (await operator.call(listActivationRequests)).json;
@@ -139,8 +139,7 @@ describe('a request for activation', () => {
 
   test('is approved with its content, or not at all: a withdrawn request enables nothing', async () => {
     const { account, owner } = await merchant();
-    const activation = { environment: 'sandbox', processor: 'simulator', note: '' } as const;
-    const id = await submitRequest(owner, account, activation);
+    const id = await submitRequest(owner, account, { sandbox: 'simulator' });
     const { core } = service;
     const requests = new ActivationRequests({ ...core, processors: core.activations.processors });
     const request = await requests.getPending(account, id);
@@ -165,7 +164,7 @@ describe('a request for activation', () => {
     await operator.stepUp();
     for (let round = 0; round < 6; round++) {
       const { account, owner } = await merchant();
-      const id = await submitRequest(owner, account, { environment: 'sandbox', processor: 'simulator' });
+      const id = await submitRequest(owner, account, { sandbox: 'simulator' });
       const params = { id: account, request: id };
       const approving = () => operator.call(approveActivation, { params, body: { processor: 'simulator' } });
       const declining = () => operator.call(declineActivation, { params, body: { decision_note: 'no' } });
@@ -215,6 +214,29 @@ describe('a request for activation', () => {
     ]);
   });
 
+  test('is submitted for both environments together, or for neither', async () => {
+    const { account, owner } = await merchant();
+    const submit = (body: object) => owner.call(requestActivation, { params: { account }, body });
+    const both = { sandbox: 'simulator', production: 'koin', note: 'Contract 7' };
+    const nothing = await submit({ note: 'Contract 7' });
+    assert.deepEqual([nothing.status, nothing.json.field], [400, 'production']);
+    const wrong = await submit({ ...both, production: 'bank-of-nowhere' });
+    assert.deepEqual([wrong.status, wrong.json.field], [400, 'production']);
+    assert.deepEqual((await onboarding(owner, account)).requests, []);
+    const ids = (await submit(both)).json;
+    const { requests } = await onboarding(owner, account);
+    const listed = requests.map((each: Record<string, string>) => [each['environment'], each['id'], each['note']]);
+    const expected = [
+      ['production', ids.production, 'Contract 7'],
+      ['sandbox', ids.sandbox, 'Contract 7'],
+    ];
+    assert.deepEqual(listed.sort(), expected);
+    await owner.call(withdrawActivationRequest, { params: { account, id: ids.sandbox } });
+    // One is still pending, so the other one is not submitted either.
+    assert.equal((await submit(both)).json.code, 'not_possible');
+    assert.equal((await onboarding(owner, account)).requests.length, 2);
+  });
+
   test('has a daily limit', async () => {
     const { account, owner } = await merchant();
     const params = { account };
@@ -229,9 +251,9 @@ describe('a request for activation', () => {
 
   test('is for an existing processor, and belongs to its account', async () => {
     const { account, owner } = await merchant();
-    const body = { environment: 'sandbox', processor: 'bank-of-nowhere' };
+    const body = { sandbox: 'bank-of-nowhere' };
     const wrong = await owner.call(requestActivation, { params: { account }, body });
-    assert.deepEqual([wrong.status, wrong.json.field, wrong.text.includes('nowhere')], [400, 'processor', false]);
+    assert.deepEqual([wrong.status, wrong.json.field, wrong.text.includes('nowhere')], [400, 'sandbox', false]);
     const id = await submitRequest(owner, account);
     const elsewhere = await merchant();
     const stolen = { params: { account: elsewhere.account, id } };

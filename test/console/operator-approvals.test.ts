@@ -215,8 +215,8 @@ describe('an operator in the console', () => {
   });
 
   test('decides an activation request when a member has approved the settings, and not before', async () => {
-    const request = { environment: 'production', processor: 'simulator' };
-    const { id } = successData(await ana.call(requestActivation, { params: { account }, body: request }));
+    const request = { production: 'simulator' };
+    const { production: id } = successData(await ana.call(requestActivation, { params: { account }, body: request }));
     const body = { processor: 'simulator', force: true, decision_note: 'Welcome' };
     const params = { id: account, request: id };
     const first = successData(await operator.call(approveActivation, { params, body }));
@@ -227,8 +227,8 @@ describe('an operator in the console', () => {
   });
 
   test('changes nothing when the activation request was withdrawn; the approval is still pending', async () => {
-    const request = { environment: 'production', processor: 'simulator' };
-    const { id } = successData(await ana.call(requestActivation, { params: { account }, body: request }));
+    const request = { production: 'simulator' };
+    const { production: id } = successData(await ana.call(requestActivation, { params: { account }, body: request }));
     const body = { processor: 'simulator', force: true };
     const { approval } = successData(
       await operator.call(approveActivation, { params: { id: account, request: id }, body }),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { listAudit } from '../../console/wire/audit.ts';
 import {
   createAccount,
   disablePayments,
@@ -15,6 +16,9 @@ import {
   showKeyring,
   suspendAccount,
 } from '../../console/wire/operator.ts';
+import { listTokens } from '../../console/wire/records.ts';
+import { showSession } from '../../console/wire/session.ts';
+import { joinAccount } from '../../console/wire/team.ts';
 import { commitOrThrow, write } from '../../src/storage/database.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { newPerson, type UserClient } from './console-client.ts';
@@ -58,6 +62,36 @@ describe('accounts', () => {
       (await operator.call(sealAccount, { params: { id }, body: { name: 'Shop' } })).json.code,
       'not_possible',
     );
+  });
+
+  test('without users and production keys are joined as owner, and no others', async () => {
+    const join = (id: string) => operator.call(joinAccount, { params: { id } });
+    const id = await service.newAccount('Demo');
+    const { secret: key } = await service.newKey(id);
+    const chd = [{ card: '4111111111111111', name: 'Ana', exp: '12/29' }];
+    const created = await service.call('POST', '/v1/tokenization/simple', { key, body: { chd, tags: [], scheme: 1 } });
+    assert.equal(created.status, 200, created.text);
+    await operator.stepUp();
+    const joined = await join(id);
+    assert.equal(joined.status, 200, joined.text);
+    const { account, role } = joined.json.memberships.find((each: { account: string }) => each.account === id);
+    assert.deepEqual([account, role], [id, 'owner']);
+    assert.deepEqual((await operator.call(showSession)).json.session.memberships, joined.json.memberships);
+    const { tokens } = (await operator.call(listTokens, { params: { account: id, environment: 'sandbox' }, body: {} }))
+      .json;
+    assert.equal(tokens.length, 1);
+    const log = (await operator.call(listAudit, { params: { account: id }, body: { action: 'person.joined' } })).json;
+    assert.deepEqual([log.records[0].actor_name, log.records.length], ['Olga', 1]);
+    assert.equal((await join(id)).json.code, 'not_possible');
+    const used = await service.newAccount('Used');
+    await newPerson(service, used, 'owner');
+    assert.equal((await join(used)).json.code, 'not_possible');
+    const live = await service.newAccount('Live');
+    await service.newKey(live, { environment: 'production' });
+    assert.equal((await join(live)).json.code, 'not_possible');
+    assert.equal((await join('acct_none')).status, 404);
+    for (const each of [used, live])
+      assert.equal((await operator.call(listAudit, { params: { account: each }, body: {} })).status, 404);
   });
 
   test('are created with an invitation for their owner, or not at all', async () => {

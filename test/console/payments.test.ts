@@ -9,8 +9,8 @@ import {
   showPayment,
   voidPaymentManually,
 } from '../../console/wire/payments.ts';
-import { tryPayload } from '../../console/wire/proxy.ts';
 import { deleteCapture, deleteToken, showCapture, showToken } from '../../console/wire/records.ts';
+import { runInWorkbench } from '../../console/wire/workbench.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import { type Value, write } from '../../src/storage/database.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
@@ -261,7 +261,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       await other.call(voidPaymentManually, { params: { id }, body: { expected_operations: 1 } }),
       await other.call(deleteToken, { params: { token } }),
       await other.call(deleteCapture, { params: { id: capture } }),
-      await other.call(tryPayload, { body: { kind: 'hash', hash_type: 'SHA256', payload: 'x' } }),
+      await other.call(runInWorkbench, { body: { operation: 'proxyHash', hash_type: 'SHA256', payload: 'x' } }),
     ];
     for (const response of responses) {
       assertRefused(response, 'not_possible');

@@ -153,12 +153,12 @@ describe('messages between a merchant and an operator', () => {
   const submit = (note: string): Promise<TestResponse> =>
     owner.call(requestActivation, {
       params: { account },
-      body: { environment: 'sandbox', processor: 'simulator', note },
+      body: { sandbox: 'simulator', note },
     });
 
   test('contain neither', async () => {
     for (const text of [...UNSEEN, ...CARDS]) assertRefused(await submit(text), 'invalid_field', 'note', text);
-    const { id: request } = successData(await submit('soon'));
+    const { sandbox: request } = successData(await submit('soon'));
     const params = { id: account, request };
     for (const decision_note of [...UNSEEN, ...CARDS]) {
       const declined = await operator.call(declineActivation, { params, body: { decision_note } });

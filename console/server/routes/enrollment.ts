@@ -67,11 +67,13 @@ export const enrollmentRoutes: readonly Route[] = [
     const { enrollment, team } = services.people;
     const before = await team.listMembershipsOf(person.id);
     const added = await enrollment.accept(transaction, session, body.invitation);
-    return toSessionView(call, session, person, [...before, added].sort(byAccount));
+    return toSessionView(call, session, person, withMembership(before, added));
   }),
 ];
 
-const byAccount = (one: Membership, other: Membership): number => (one.account < other.account ? -1 : 1);
+/** Returns the memberships with a new one, in the order in which the service lists them. */
+export const withMembership = (before: readonly Membership[], added: Membership): readonly Membership[] =>
+  [...before, added].sort((one, other) => (one.account < other.account ? -1 : 1));
 
 async function complete(call: PublicCall<unknown, unknown>, completed: CompletedEnrollment) {
   const { session, person, memberships } = completed;

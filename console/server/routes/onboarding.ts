@@ -3,7 +3,7 @@ import { listKeyProgress } from '../../../src/accounts/api-key-store.ts';
 import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { assertDisplayable } from '../../../src/kernel/displayable.ts';
 import { ENVIRONMENTS, type Environment } from '../../../src/kernel/environment.ts';
-import { Failure } from '../../../src/kernel/failure.ts';
+import { Failure, invalidField } from '../../../src/kernel/failure.ts';
 import { SIMULATOR } from '../../../src/payments/payment-activations.ts';
 import { TOKENS_CREATED } from '../../../src/vault/vault.ts';
 import { requestActivation, showOnboarding, withdrawActivationRequest } from '../../wire/onboarding.ts';
@@ -33,10 +33,17 @@ export const onboardingRoutes: readonly Route[] = [
   }),
 
   route(requestActivation, async (call) => {
-    const { environment, processor, note = '' } = call.body;
+    const { note = '', ...processors } = call.body;
     assertDisplayable(note, 'note');
     const { services, transaction, account } = call;
-    return { id: await services.requests.submit(transaction, { account, environment, processor, note }, call) };
+    const submit = async (environment: Environment): Promise<string | null> => {
+      const processor = processors[environment];
+      if (processor === undefined) return null;
+      return services.requests.submit(transaction, { account, environment, processor, note }, call);
+    };
+    const ids = { sandbox: await submit('sandbox'), production: await submit('production') };
+    if (ids.sandbox === null && ids.production === null) throw invalidField('production', 'required');
+    return ids;
   }),
 
   route(withdrawActivationRequest, async (call) => {

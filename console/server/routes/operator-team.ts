@@ -1,7 +1,10 @@
+import { listKeyProgress } from '../../../src/accounts/api-key-store.ts';
+import { notPossible } from '../../../src/kernel/failure.ts';
 import { OPERATOR } from '../../people/roles.ts';
 import {
   inviteOperator,
   inviteOwner,
+  joinAccount,
   removeOperator,
   resetAccountMember,
   resetOperator,
@@ -11,7 +14,9 @@ import {
   showOperators,
 } from '../../wire/team.ts';
 import { type AnyCall, type Route, route } from '../route.ts';
+import { withMembership } from './enrollment.ts';
 import { getAccountOfPath } from './operator-accounts.ts';
+import { toSessionView } from './session.ts';
 import { createResetLink, invite, loadTeamView, toLinkView } from './team.ts';
 
 const OPERATORS = OPERATOR.account;
@@ -38,6 +43,17 @@ export const operatorTeamRoutes: readonly Route[] = [
     const { id: account } = await getAccountOfPath(call);
     const { email, role = 'owner' } = call.body;
     return toLinkView(call, await invite(call, { account, role, email }));
+  }),
+
+  route(joinAccount, async (call) => {
+    const { services, transaction, session, person } = call;
+    const { id: account } = await getAccountOfPath(call);
+    const keys = await listKeyProgress(services.database, account);
+    if (keys.has('production')) throw notPossible('accountInProduction');
+    const { enrollment, team } = services.people;
+    const before = await team.listMembershipsOf(person.id);
+    const added = await enrollment.joinAsFirstOwner(transaction, session, account);
+    return toSessionView(call, session, person, withMembership(before, added));
   }),
 
   route(revokeAccountInvitation, async (call) =>

@@ -42,6 +42,7 @@ function AllRoutes() {
         <Route element={<Shell />}>
           <Route index element={<Start />} />
           <Route path="alerts" element={<pages.AlertsPage />} />
+          <Route path="guides/*" element={<pages.GuidePage />} />
           <Route path="profile" element={<pages.ProfilePage />} />
           <Route path="a/:account" element={<AccountGate />}>
             <Route index element={<Navigate to="onboarding" replace />} />
@@ -60,6 +61,7 @@ function AllRoutes() {
               <Route path="captures/:id" element={<pages.CapturePage />} />
               <Route path="payments" element={<pages.PaymentsPage />} />
               <Route path="payments/:id" element={<pages.PaymentPage />} />
+              <Route path="test-payment" element={<pages.TestPaymentPage />} />
               <Route path="proxy" element={<pages.ProxyPage />} />
               <Route path="requests" element={<pages.RequestsPage />} />
               <Route path="workbench" element={<pages.WorkbenchPage />} />

@@ -4,7 +4,7 @@ import { defineEndpoint } from '../endpoint.ts';
 import { object, output } from '../fields.ts';
 import { PLACEHOLDERS, PROXY_HEADERS, type ProxyCall, toPayload } from './proxy-parameters.ts';
 
-export async function hashResponse(call: ProxyCall) {
+async function hashResponse(call: ProxyCall) {
   const hashType = parseHashType(call.query);
   return { hashValue: await call.services.proxy.hash(call.transaction, toPayload(call), hashType), hashType };
 }

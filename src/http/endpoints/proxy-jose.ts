@@ -34,7 +34,7 @@ const NAMED_KEYS: ReadonlySet<string> = new Set([
   'credentialOnFile',
 ]);
 
-export async function joseResponse(call: ProxyCall) {
+async function joseResponse(call: ProxyCall) {
   const { value, signature } = await call.services.proxy.jose(call.transaction, toPayload(call), NAMED_KEYS);
   return { value, encryption: signature, signed: true };
 }

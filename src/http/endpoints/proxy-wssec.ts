@@ -2,7 +2,7 @@ import { defineEndpoint } from '../endpoint.ts';
 import { object, output } from '../fields.ts';
 import { PLACEHOLDERS, PROXY_HEADERS, type ProxyCall, toPayload } from './proxy-parameters.ts';
 
-export const wssecResponse = async (call: ProxyCall) => ({
+const wssecResponse = async (call: ProxyCall) => ({
   xml: await call.services.proxy.wssec(call.transaction, toPayload(call)),
 });
 

@@ -15,6 +15,8 @@ interface SecretOnceProps {
   readonly confirmation?: string;
   /** Called after the user confirms. */
   readonly onStored: () => void;
+  /** Text of the button after the confirmation; "Done" by default. */
+  readonly doneLabel?: string | undefined;
   /** Content between the secret and the button, such as an example. */
   readonly children?: ReactNode;
 }
@@ -53,7 +55,7 @@ export function SecretDialog(props: SecretDialogProps) {
 }
 
 /** Shows a secret once. */
-export function SecretOnce({ label, secret, notice, confirmation, onStored, children }: SecretOnceProps) {
+export function SecretOnce({ label, secret, notice, confirmation, onStored, doneLabel, children }: SecretOnceProps) {
   const { t } = useTranslation('parts');
   const [isStored, setStored] = useState(false);
   useLeaveGuard(!isStored);
@@ -81,7 +83,7 @@ export function SecretOnce({ label, secret, notice, confirmation, onStored, chil
         onChange={(event) => setStored(event.currentTarget.checked)}
       />
       <Button onClick={onStored} disabled={!isStored}>
-        {t('done')}
+        {doneLabel ?? t('done')}
       </Button>
     </Stack>
   );

@@ -1,7 +1,8 @@
-import { Anchor, Group, Select, Text, TextInput } from '@mantine/core';
+import { Anchor, Group, Select, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { PasswordField } from './password-field.tsx';
 import { type Changes, displayValue, type Setting, withChange, withoutChange } from './setting-changes.ts';
+import { SettingName } from './setting-name.tsx';
 
 interface SettingFieldProps {
   readonly setting: Setting;
@@ -23,11 +24,7 @@ export function SettingField(props: SettingFieldProps) {
   const { t } = useTranslation('proxy');
   const { name, default_value, is_secret } = setting;
   const common = {
-    label: (
-      <Text span inherit ff="monospace">
-        {name}
-      </Text>
-    ),
+    label: <SettingName name={name} />,
     description,
     disabled: onChange === undefined,
     error,

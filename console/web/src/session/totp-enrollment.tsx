@@ -1,4 +1,4 @@
-import { Stack, Text, TextInput } from '@mantine/core';
+import { Anchor, Stack, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CallError } from '../api/call.ts';
@@ -36,6 +36,10 @@ export function TotpEnrollment({ totp, isBusy, error, onCode, onCancel }: TotpEn
           </div>
           <Stack gap={6} flex="1 1 12rem" miw={0}>
             <Text size="sm">{t('scan')}</Text>
+            {/* The app of this phone takes the secret from the link; a link of this scheme is never sent anywhere. */}
+            <Anchor href={totp.uri} rel="noreferrer" referrerPolicy="no-referrer" size="sm" hiddenFrom="sm">
+              {t('openApp')}
+            </Anchor>
             <Text size="sm" c="dimmed">
               {t('cannotScan')}
             </Text>

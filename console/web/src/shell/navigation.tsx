@@ -35,7 +35,7 @@ function AccountItems({ membership }: { readonly membership: Membership }) {
       <NavSection
         title={t(lastEnvironment)}
         environment={lastEnvironment}
-        items={listVisibleItems(ENVIRONMENT_ITEMS, membership, lastEnvironment)}
+        items={listVisibleItems(ENVIRONMENT_ITEMS, membership, lastEnvironment).filter(({ isUnlisted }) => !isUnlisted)}
         base={`${base}/${lastEnvironment}`}
       />
       <NavSection title={t('accountPages')} items={listVisibleItems(ACCOUNT_ITEMS, membership)} base={base} />

@@ -9,6 +9,7 @@ import { Breadcrumbs } from './breadcrumbs.tsx';
 import { EnvironmentBand } from './environment-band.tsx';
 import { EnvironmentSwitch } from './environment-switch.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
+import { HelpLinks } from './help-links.tsx';
 import { Logo } from './logo.tsx';
 import { Navigation } from './navigation.tsx';
 import { NavigationContext, useTrackedNavigation } from './navigation-context.ts';
@@ -50,7 +51,10 @@ export function Shell() {
         <AppShell.Main id="content" ref={main} tabIndex={-1} className={classes['main'] ?? ''}>
           <div className={classes['page']}>
             <OutageBar />
-            <Breadcrumbs />
+            <Group justify="space-between" align="flex-start" gap="xs" className={classes['top'] ?? ''}>
+              <Breadcrumbs />
+              <HelpLinks />
+            </Group>
             <SuspendedNotice />
             {/* An error affects its page only. */}
             <ErrorBoundary key={pathname}>

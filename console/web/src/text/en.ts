@@ -3,6 +3,7 @@ import { approvals } from './en/approvals.ts';
 import { audit } from './en/audit.ts';
 import { captures } from './en/captures.ts';
 import { errors } from './en/errors.ts';
+import { guide } from './en/guide.ts';
 import { health } from './en/health.ts';
 import { join } from './en/join.ts';
 import { keys } from './en/keys.ts';
@@ -17,11 +18,13 @@ import { proxy } from './en/proxy.ts';
 import { reasons } from './en/reasons.ts';
 import { requestLog } from './en/request-log.ts';
 import { session } from './en/session.ts';
+import { settingNames } from './en/setting-names.ts';
 import { settings } from './en/settings.ts';
 import { shell } from './en/shell.ts';
 import { signIn } from './en/sign-in.ts';
 import { status } from './en/status.ts';
 import { team } from './en/team.ts';
+import { testPayment } from './en/test-payment.ts';
 import { tokens } from './en/tokens.ts';
 import { workbench } from './en/workbench.ts';
 
@@ -32,6 +35,7 @@ export const en = {
   audit,
   captures,
   errors,
+  guide,
   health,
   join,
   keys,
@@ -46,11 +50,13 @@ export const en = {
   reasons,
   requestLog,
   session,
+  settingNames,
   settings,
   shell,
   signIn,
   status,
   team,
+  testPayment,
   tokens,
   workbench,
 };

@@ -4,6 +4,7 @@ import { approvals } from './es/approvals.ts';
 import { audit } from './es/audit.ts';
 import { captures } from './es/captures.ts';
 import { errors } from './es/errors.ts';
+import { guide } from './es/guide.ts';
 import { health } from './es/health.ts';
 import { join } from './es/join.ts';
 import { keys } from './es/keys.ts';
@@ -18,11 +19,13 @@ import { proxy } from './es/proxy.ts';
 import { reasons } from './es/reasons.ts';
 import { requestLog } from './es/request-log.ts';
 import { session } from './es/session.ts';
+import { settingNames } from './es/setting-names.ts';
 import { settings } from './es/settings.ts';
 import { shell } from './es/shell.ts';
 import { signIn } from './es/sign-in.ts';
 import { status } from './es/status.ts';
 import { team } from './es/team.ts';
+import { testPayment } from './es/test-payment.ts';
 import { tokens } from './es/tokens.ts';
 import { workbench } from './es/workbench.ts';
 
@@ -33,6 +36,7 @@ export const es: typeof en = {
   audit,
   captures,
   errors,
+  guide,
   health,
   join,
   keys,
@@ -47,11 +51,13 @@ export const es: typeof en = {
   reasons,
   requestLog,
   session,
+  settingNames,
   settings,
   shell,
   signIn,
   status,
   team,
+  testPayment,
   tokens,
   workbench,
 };

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useNavigate } from 'react-router';
 import { createKey } from '../../../../wire/keys.ts';
 import type { CallError } from '../../api/call.ts';
 import { useChange } from '../../api/hooks.ts';
@@ -14,12 +15,15 @@ interface CreateKeyProps {
   readonly opened: boolean;
   readonly onClose: () => void;
   readonly yourAddress: string;
+  /** The user came from the checklist, and goes back to it after the key. */
+  readonly isFromChecklist: boolean;
 }
 
 /** Shows the form, then the key. The key cannot be closed by accident. */
-export function CreateKey({ opened, onClose, yourAddress }: CreateKeyProps) {
+export function CreateKey({ opened, onClose, yourAddress, isFromChecklist }: CreateKeyProps) {
   const { t } = useTranslation('keys');
   const params = useTenant();
+  const navigate = useNavigate();
   const notifyResult = useNotifyResult();
   const [issued, setIssued] = useState<IssuedKey>();
   const create = useChange(createKey);
@@ -37,7 +41,8 @@ export function CreateKey({ opened, onClose, yourAddress }: CreateKeyProps) {
     );
   const onStored = (): void => {
     setIssued(undefined);
-    onClose();
+    if (isFromChecklist) void navigate(`/a/${params.account}/onboarding`);
+    else onClose();
   };
   return (
     <SecretDialog
@@ -49,7 +54,11 @@ export function CreateKey({ opened, onClose, yourAddress }: CreateKeyProps) {
       isPinned={issued !== undefined || create.isPending}
     >
       {issued !== undefined ? (
-        <KeySecret issued={issued} onStored={onStored} />
+        <KeySecret
+          issued={issued}
+          onStored={onStored}
+          {...(isFromChecklist && { doneLabel: t('secret.toChecklist') })}
+        />
       ) : (
         <KeyFields
           isClosing={!opened}

@@ -12,14 +12,16 @@ export type IssuedKey = NonNullable<ValueOf<typeof createKey.data>['result']>;
 interface KeySecretProps {
   readonly issued: IssuedKey;
   readonly onStored: () => void;
+  /** Text of the button that leaves the key. */
+  readonly doneLabel?: string;
 }
 
 /** Shows a new key once, with a first call to try it. */
-export function KeySecret({ issued, onStored }: KeySecretProps) {
+export function KeySecret({ issued, onStored, doneLabel }: KeySecretProps) {
   const { t } = useTranslation('keys');
   const { environment } = useTenant();
   return (
-    <SecretOnce label={t('secret.label')} secret={issued.secret} onStored={onStored}>
+    <SecretOnce label={t('secret.label')} secret={issued.secret} {...{ onStored, doneLabel }}>
       <Stack gap="xs">
         <Title order={3} size="h5">
           {t('secret.try')}
@@ -32,7 +34,7 @@ export function KeySecret({ issued, onStored }: KeySecretProps) {
             {t('secret.addresses')}
           </Alert>
         )}
-        <FirstCall label="curl" environment={environment} secret={issued.secret} />
+        <FirstCall label="curl" {...{ environment }} secret={issued.secret} permissions={issued.key.permissions} />
       </Stack>
     </SecretOnce>
   );

@@ -11,7 +11,7 @@ import { CreateKey } from './create-key.tsx';
 import { KeyDrawer } from './key-drawer.tsx';
 import { KeyTable } from './key-table.tsx';
 
-/** The address holds what is open: `?key=<id>` or `?create=1`. */
+/** The address holds what is open: `?key=<id>`, `?create=1`, or `?create=checklist` for a user who came from there. */
 export function KeysPage() {
   const { t } = useTranslation('keys');
   const params = useTenant();
@@ -44,6 +44,7 @@ export function KeysPage() {
         opened={mayWrite && !isSuspended && data !== undefined && search.has('create')}
         onClose={close}
         yourAddress={yourAddress}
+        isFromChecklist={search.get('create') === 'checklist'}
       />
       <KeyDrawer
         id={search.get('key')}

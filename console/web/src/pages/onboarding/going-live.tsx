@@ -2,9 +2,9 @@ import { Group, Stack } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { CaFileNote } from '../../parts/ca-file-note.tsx';
 import { CodeBlock } from '../../parts/code-block.tsx';
+import { buildFirstCall } from '../../parts/curl-commands.ts';
 import { useCurl } from '../../session/api-access.ts';
 import { CheckList } from './check-list.tsx';
-import { buildFirstCall } from './commands.ts';
 import { findStepState, getPaymentsState, type Onboarding, type RequestPayments } from './onboarding-state.ts';
 import { RequestProduction } from './request-production.tsx';
 

@@ -28,7 +28,7 @@ export function NextAction({ step, onboarding, onRequest }: NextActionProps) {
     case 'production_key': {
       const environment = step === 'sandbox_key' ? 'sandbox' : 'production';
       if (!can('keys:write')) return <NotPermitted text={t('notYours')} />;
-      return renderLink(`/a/${account}/${environment}/keys?create=1`, t(`steps.${step}.action`));
+      return renderLink(`/a/${account}/${environment}/keys?create=checklist`, t(`steps.${step}.action`));
     }
     case 'activation_requested':
       if (!can('activation:request')) return <NotPermitted text={t('ownerOnly')} />;

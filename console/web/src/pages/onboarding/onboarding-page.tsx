@@ -1,7 +1,5 @@
 import { Group, Progress, Skeleton, Stack, Text } from '@mantine/core';
-import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useLocation } from 'react-router';
 import type { Environment } from '../../../../../src/kernel/environment.ts';
 import { showOnboarding } from '../../../../wire/onboarding.ts';
 import { useRead } from '../../api/hooks.ts';
@@ -11,6 +9,7 @@ import { useDialog } from '../../parts/form-dialog.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { sandboxFirst } from '../../parts/sandbox-first.ts';
+import { useScrollToHash } from '../../parts/scroll-to-hash.ts';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useMembership } from '../../session/tenant.ts';
@@ -58,14 +57,6 @@ const Skeletons = () => (
   </Panel>
 );
 
-/** Scrolls to the part of the page that the address names, which exists only after loading. */
-function useScrollToHash(isLoaded: boolean): void {
-  const { hash } = useLocation();
-  useEffect(() => {
-    if (isLoaded && hash !== '') document.getElementById(hash.slice(1))?.scrollIntoView();
-  }, [isLoaded, hash]);
-}
-
 function OnboardingContent({ onboarding }: { readonly onboarding: Onboarding }) {
   const { t } = useTranslation('onboarding');
   const dialog = useDialog<Environment>();
@@ -98,7 +89,7 @@ function OnboardingContent({ onboarding }: { readonly onboarding: Onboarding }) 
       <RequestDialog
         opened={dialog.opened}
         onClose={dialog.close}
-        processors={onboarding.processors}
+        onboarding={onboarding}
         suggested={dialog.subject ?? 'sandbox'}
       />
     </>

@@ -12,13 +12,13 @@ import { DialogForm, FormDialog } from '../../parts/form-dialog.tsx';
 import { notifySuccess } from '../../parts/notifications.tsx';
 import { SANDBOX_FIRST } from '../../parts/sandbox-first.ts';
 import { useMembership } from '../../session/tenant.ts';
-import type { Onboarding } from './onboarding-state.ts';
+import { getPaymentsState, type Onboarding } from './onboarding-state.ts';
 
 interface RequestDialogProps {
   readonly opened: boolean;
   readonly onClose: () => void;
-  readonly processors: Onboarding['processors'];
-  /** First environment without payments. */
+  readonly onboarding: Onboarding;
+  /** Environment whose field gets the focus. */
   readonly suggested: Environment;
 }
 
@@ -31,28 +31,28 @@ export function RequestDialog({ opened, onClose, ...props }: RequestDialogProps)
   );
 }
 
-interface RequestValues {
-  environment: Environment;
-  processor: string;
+/** The chosen processors by environment; empty: not requested. */
+interface RequestValues extends Record<Environment, string> {
   note: string;
 }
 
 function useRequestForm(suggested: Environment) {
   const { t } = useTranslation('onboarding');
   const max = LIMITS.noteCharacters;
+  const findMissing = (_: string, { sandbox, production }: RequestValues) =>
+    sandbox === '' && production === '' ? t('form.missing') : null;
   return useForm<RequestValues>({
-    initialValues: { environment: suggested, processor: '', note: '' },
+    initialValues: { sandbox: '', production: '', note: '' },
     validate: {
-      processor: (processor) => (processor === '' ? t('form.missing') : null),
+      [suggested]: findMissing,
       note: (note) =>
         containsIssuedPan(note) ? t('form.card') : [...note].length > max ? t('form.long', { max }) : null,
     },
   });
 }
 
-function RequestForm({ onClose, processors, suggested }: Omit<RequestDialogProps, 'opened'>) {
+function RequestForm({ onClose, onboarding, suggested }: Omit<RequestDialogProps, 'opened'>) {
   const { t } = useTranslation('onboarding');
-  const { t: tParts } = useTranslation('parts');
   const { account } = useMembership();
   const request = useChange(requestActivation);
   const form = useRequestForm(suggested);
@@ -72,12 +72,13 @@ function RequestForm({ onClose, processors, suggested }: Omit<RequestDialogProps
       onCancel={onClose}
       onSubmit={send}
     >
-      <NativeSelect
-        label={t('form.environment')}
-        data={SANDBOX_FIRST.map((value) => ({ value, label: tParts(value) }))}
-        {...form.getInputProps('environment')}
-      />
-      <ProcessorChoice form={form} processors={processors} />
+      {SANDBOX_FIRST.map((environment) => (
+        <ProcessorChoice
+          key={environment}
+          {...{ form, onboarding, environment }}
+          isSuggested={environment === suggested}
+        />
+      ))}
       <Textarea
         label={t('form.note')}
         description={t('form.noteHint')}
@@ -92,12 +93,17 @@ function RequestForm({ onClose, processors, suggested }: Omit<RequestDialogProps
 
 interface ProcessorChoiceProps {
   readonly form: ReturnType<typeof useRequestForm>;
-  readonly processors: Onboarding['processors'];
+  readonly onboarding: Onboarding;
+  readonly environment: Environment;
+  readonly isSuggested: boolean;
 }
 
-function ProcessorChoice({ form, processors }: ProcessorChoiceProps) {
+/** Chooses the processor of an environment. A second request there is possible once the first one is decided. */
+function ProcessorChoice({ form, onboarding, environment, isSuggested }: ProcessorChoiceProps) {
   const { t } = useTranslation('onboarding');
-  const chosen = processors.find(({ name }) => name === form.values.processor);
+  const { processors } = onboarding;
+  const state = getPaymentsState(onboarding, environment);
+  const chosen = processors.find(({ name }) => name === form.values[environment]);
   const choices = processors.map(({ name, is_simulator }) => ({
     value: name,
     label: is_simulator ? t('form.simulator', { name }) : name,
@@ -105,13 +111,14 @@ function ProcessorChoice({ form, processors }: ProcessorChoiceProps) {
   return (
     <>
       <NativeSelect
-        label={t('form.processor')}
-        required
-        data-autofocus
-        data={[{ value: '', label: t('form.processorPick') }, ...choices]}
-        {...form.getInputProps('processor')}
+        label={t(`form.processorIn.${environment}`)}
+        description={state === 'missing' ? undefined : t(`form.state.${state}`)}
+        disabled={state === 'waiting'}
+        data-autofocus={isSuggested || undefined}
+        data={[{ value: '', label: t('form.notRequested') }, ...choices]}
+        {...form.getInputProps(environment)}
       />
-      {chosen?.is_simulator && form.values.environment === 'production' && (
+      {chosen?.is_simulator && environment === 'production' && (
         <Alert color="yellow" icon={<TriangleAlert size={18} aria-hidden />}>
           {t('form.simulatorInProduction')}
         </Alert>

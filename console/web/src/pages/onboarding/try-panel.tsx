@@ -1,26 +1,29 @@
-import { Alert, Tabs } from '@mantine/core';
+import { Alert, Anchor, Stack, Tabs } from '@mantine/core';
 import { Info } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
 import { CaFileNote } from '../../parts/ca-file-note.tsx';
 import { CodeBlock } from '../../parts/code-block.tsx';
+import { buildCaptureCall, buildCardCall, buildPaymentCall } from '../../parts/curl-commands.ts';
 import { Panel } from '../../parts/panel.tsx';
 import { useCurl } from '../../session/api-access.ts';
-import { buildCommands } from './commands.ts';
+import { useCan, useMembership } from '../../session/tenant.ts';
 import type { Onboarding } from './onboarding-state.ts';
 
 const TABS = ['card', 'capture', 'payment'] as const;
-/** Years until the test card expires. */
-const CARD_YEARS_AHEAD = 3;
+const BUILDERS = { card: buildCardCall, capture: buildCaptureCall, payment: buildPaymentCall } as const;
 
 /** Shows the first calls, ready to copy. */
 export function TryPanel({ payments }: { readonly payments: Onboarding['payments'] }) {
   const { t } = useTranslation('onboarding');
-  const commands = buildCommands(useCurl('sandbox'), new Date().getFullYear() + CARD_YEARS_AHEAD);
+  const curl = useCurl('sandbox');
+  const { account } = useMembership();
+  const mayTest = useCan()('workbench:use');
   const isEnabled = payments.some(({ environment, enabled }) => environment === 'sandbox' && enabled);
   return (
     <div id="commands">
       <Panel title={t('commands.title')} description={t('commands.text')}>
-        <CodeBlock label={t('commands.key')} code={commands.key} />
+        <CodeBlock label={t('commands.key')} code="KEY=cv_sandbox_…" />
         <Tabs defaultValue="card" keepMounted={false}>
           <Tabs.List mb="sm">
             {TABS.map((tab) => (
@@ -36,7 +39,14 @@ export function TryPanel({ payments }: { readonly payments: Onboarding['payments
                   {t('commands.paymentsOff')}
                 </Alert>
               ) : (
-                <CodeBlock label={t(`commands.${tab}`)} code={commands[tab]} />
+                <Stack gap="xs" align="flex-start">
+                  <CodeBlock label={t(`commands.${tab}`)} code={BUILDERS[tab](curl)} />
+                  {tab === 'payment' && mayTest && (
+                    <Anchor component={Link} to={`/a/${account}/sandbox/test-payment`} size="sm">
+                      {t('commands.sendTest')}
+                    </Anchor>
+                  )}
+                </Stack>
               )}
             </Tabs.Panel>
           ))}

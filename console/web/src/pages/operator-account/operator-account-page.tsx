@@ -14,6 +14,7 @@ import { Panel } from '../../parts/panel.tsx';
 import { sandboxFirst } from '../../parts/sandbox-first.ts';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
+import { JoinAccount } from '../operator-accounts/join-account.tsx';
 import type { Account, AccountView } from './account.ts';
 import { AccountRequests } from './account-requests.tsx';
 import { AccountTeam } from './account-team.tsx';
@@ -53,6 +54,7 @@ function AccountContent({ view: { account, payments }, back }: AccountContentPro
         {account.status === 'suspended' && !account.is_altered && (
           <Alert color="red">{t('account.suspendedNotice')}</Alert>
         )}
+        <JoinAccount account={account} />
         {account.open_requests > 0 && <AccountRequests account={account} />}
         <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
           {sandboxFirst(payments).map((each) => (

@@ -9,6 +9,7 @@ import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { notifySuccess } from '../../parts/notifications.tsx';
 import { Panel } from '../../parts/panel.tsx';
+import { SettingName } from '../../parts/setting-name.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
 import { EnableForm, type PaymentsView, type Setting } from '../operator-payments/enable-form.tsx';
 import type { Account } from './account.ts';
@@ -65,9 +66,11 @@ function ProcessorDetails({ processor, settings }: Pick<PaymentsView, 'processor
       </Text>
     );
   }
-  const items = settings
-    .filter(isVisible)
-    .map((setting) => ({ label: setting.name, value: <SettingValue {...setting} /> }));
+  const items = settings.filter(isVisible).map((setting) => ({
+    name: setting.name,
+    label: <SettingName name={setting.name} />,
+    value: <SettingValue {...setting} />,
+  }));
   return <Details items={[{ label: t('account.processor'), value: processor }, ...items]} />;
 }
 

@@ -13,6 +13,7 @@ import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import { LinkDialog, type PersonalLink } from '../team/link-dialog.tsx';
 import { CreateForm } from './create-form.tsx';
+import { JoinAccount } from './join-account.tsx';
 
 type Account = ValueOf<typeof listAccounts.data>['accounts'][number];
 
@@ -24,6 +25,7 @@ export function OperatorAccountsPage() {
   const [link, setLink] = useState<PersonalLink>();
   const needle = search.trim().toLocaleLowerCase();
   const accounts = data?.accounts.filter(({ id, name }) => `${name}\n${id}`.toLocaleLowerCase().includes(needle));
+  const [only, ...others] = data?.accounts ?? [];
   const create = (
     <Button leftSection={<Plus size={16} aria-hidden />} onClick={() => setCreating(true)}>
       {t('accounts.create')}
@@ -33,6 +35,7 @@ export function OperatorAccountsPage() {
     <>
       <PageHeader title={t('accounts.title')} description={t('accounts.description')} actions={create} />
       <Stack gap="md">
+        {only !== undefined && others.length === 0 && <JoinAccount account={only} />}
         {(data?.accounts.length ?? 0) > 0 && <SearchField value={search} onChange={setSearch} />}
         <DataTable
           caption={t('accounts.caption')}

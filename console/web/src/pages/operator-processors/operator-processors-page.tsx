@@ -8,6 +8,7 @@ import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Panel } from '../../parts/panel.tsx';
+import { SettingName } from '../../parts/setting-name.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
 import { useSettingText } from '../operator-payments/setting-text.ts';
 import { InDoubtTable } from './in-doubt-table.tsx';
@@ -81,8 +82,8 @@ function useColumns(): readonly Column<Setting>[] {
       header: t('processors.columns.name'),
       cell: ({ name, is_required, is_secret }) => (
         <Stack gap={4} align="flex-start">
-          <Text span size="sm" ff="monospace">
-            {name}
+          <Text span size="sm">
+            <SettingName name={name} />
           </Text>
           {is_required && <Badge tone="info">{t('processors.required')}</Badge>}
           {is_secret && <Badge tone="quiet">{t('processors.secret')}</Badge>}

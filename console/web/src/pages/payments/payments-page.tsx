@@ -1,6 +1,7 @@
-import { Group, Text } from '@mantine/core';
+import { Button, Group, Text } from '@mantine/core';
 import { CreditCard } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
+import { Link } from 'react-router';
 import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { listPayments } from '../../../../wire/payments.ts';
 import { useReadPages } from '../../api/pages.ts';
@@ -13,7 +14,7 @@ import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useTimeZone } from '../../parts/time-zone.tsx';
 import { TruncatedCard } from '../../parts/truncated-card.tsx';
-import { useTenant } from '../../session/tenant.ts';
+import { useCan, useTenant } from '../../session/tenant.ts';
 import { toPaymentQuery, usePaymentFilters } from './filters.ts';
 import { PaymentFilters } from './payment-filters.tsx';
 import { ReasonText } from './reason-text.tsx';
@@ -30,7 +31,12 @@ export function PaymentsPage() {
   });
   return (
     <>
-      <PageHeader title={t('title')} description={t(`description.${environment}`)} hasTimes />
+      <PageHeader
+        title={t('title')}
+        description={t(`description.${environment}`)}
+        hasTimes
+        actions={environment === 'sandbox' ? <TestPaymentLink /> : undefined}
+      />
       <PaymentFilters {...filters} />
       <DataTable
         caption={t('caption')}
@@ -45,6 +51,18 @@ export function PaymentsPage() {
       />
       {filters.isFiltered && <SearchDepth to={pages?.at(-1)?.searched_back_to ?? null} />}
     </>
+  );
+}
+
+/** Leads to the page that sends a payment to the simulator. */
+function TestPaymentLink() {
+  const { t } = useTranslation('payments');
+  const { account } = useTenant();
+  if (!useCan()('workbench:use')) return null;
+  return (
+    <Button component={Link} to={`/a/${account}/sandbox/test-payment`} variant="default">
+      {t('sendTest')}
+    </Button>
   );
 }
 

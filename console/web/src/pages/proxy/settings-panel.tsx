@@ -11,6 +11,7 @@ import { useNotifyResult } from '../../parts/notifications.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { type Changes, findFaultySetting, toSettings } from '../../parts/setting-changes.ts';
 import { SettingField } from '../../parts/setting-field.tsx';
+import { SettingName } from '../../parts/setting-name.tsx';
 import { useCan, useTenant } from '../../session/tenant.ts';
 import type { Configuration } from './key-panels.tsx';
 
@@ -97,8 +98,8 @@ function SaveDialog({ names, ...props }: SaveDialogProps) {
   return (
     <ConfirmDialog {...props} title={t('settings.save')} environment={environment} confirmLabel={t('settings.save')}>
       {names.map((name) => (
-        <Text key={name} size="sm" ff="monospace">
-          {name}
+        <Text key={name} size="sm">
+          <SettingName name={name} />
         </Text>
       ))}
     </ConfirmDialog>

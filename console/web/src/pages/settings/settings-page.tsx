@@ -35,7 +35,14 @@ function DualControlPanel() {
     <Panel
       title={t('dualControl.title')}
       description={t('dualControl.text')}
-      actions={<Badge tone={isOn ? 'good' : 'quiet'}>{isOn ? t('dualControl.on') : t('dualControl.off')}</Badge>}
+      actions={
+        <Group gap="xs">
+          <Text span size="xs" c="dimmed" ff="monospace">
+            dual_control
+          </Text>
+          <Badge tone={isOn ? 'good' : 'quiet'}>{isOn ? t('dualControl.on') : t('dualControl.off')}</Badge>
+        </Group>
+      }
     >
       <Stack gap={6}>
         <Text size="sm" fw={500}>

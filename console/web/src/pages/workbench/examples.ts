@@ -1,16 +1,30 @@
-import type { WorkbenchBody } from './workbench-run.ts';
+import type { Operation } from '../../../../wire/workbench.ts';
 
-/** Example payloads, as in the guides. */
+/** Example requests, as in the guides. The card number is a public test number. */
 
-export type Kind = WorkbenchBody['kind'];
-export const KINDS = ['jose', 'wssec', 'hash'] as const satisfies readonly Kind[];
+export const OPERATION_GROUPS = {
+  tokens: ['tokenizeCards', 'inspectToken', 'deleteTokens'],
+  captures: ['createCapture', 'inspectCapture', 'tokenizeCapture', 'deleteCapture'],
+  payments: ['createPayment', 'capturePayment', 'refundPayment', 'voidPayment', 'showPayment'],
+  proxy: ['proxyJose', 'proxyWssec', 'proxyHash'],
+} as const satisfies Readonly<Record<string, readonly Operation[]>>;
+export type Group = keyof typeof OPERATION_GROUPS;
+export const GROUP_NAMES = Object.keys(OPERATION_GROUPS) as Group[];
+
+/** Examples of the proxy; every other operation has one. */
 export const EXAMPLES = ['purchase', 'capture', 'minimal'] as const;
 export type ExampleName = (typeof EXAMPLES)[number];
 
-/** Records for the placeholders of an example. */
-interface Records {
+type ProxyOperation = (typeof OPERATION_GROUPS)['proxy'][number];
+
+export const isProxy = (operation: Operation): operation is ProxyOperation =>
+  (OPERATION_GROUPS.proxy as readonly Operation[]).includes(operation);
+
+/** Records that the examples use. */
+export interface Records {
   readonly token: string;
   readonly capture: string;
+  readonly payment: string;
 }
 
 type Example = (records: Records) => string;
@@ -44,19 +58,19 @@ const wssecCard = (source: string, cvv: string): string => `<compra xmlns="http:
 const tokenSource = (token: string): string => `${token}:detokenize`;
 const captureSource = (capture: string): string => `${capture}:transaction`;
 
-export const PAYLOADS: Readonly<Record<Kind, Readonly<Record<ExampleName, Example>>>> = {
-  jose: {
+const PROXY_PAYLOADS: Readonly<Record<ProxyOperation, Readonly<Record<ExampleName, Example>>>> = {
+  proxyJose: {
     purchase: ({ token }) => joseCard(tokenSource(token), 'null'),
     capture: ({ capture }) => joseCard(captureSource(capture), `"{{${captureSource(capture)} | extract:cvv}}"`),
     minimal: ({ token }) => `{ "number": "{{${tokenSource(token)}}}" }`,
   },
-  wssec: {
+  proxyWssec: {
     purchase: ({ token }) => wssecCard(tokenSource(token), ''),
     capture: ({ capture }) =>
       wssecCard(captureSource(capture), `\n    <codigo>{{${captureSource(capture)} | extract:cvv}}</codigo>`),
     minimal: ({ token }) => `<card>{{${tokenSource(token)}}}</card>`,
   },
-  hash: {
+  proxyHash: {
     purchase: ({ token }) => `{"chd":{"holder":"{{${tokenSource(token)} | extract:name}}",
  "number":"{{${tokenSource(token)} | extract:card}}",
  "expiration":{"month":"{{${tokenSource(token)} | extract:expiration | date:MM}}",
@@ -66,3 +80,47 @@ export const PAYLOADS: Readonly<Record<Kind, Readonly<Record<ExampleName, Exampl
     minimal: ({ token }) => `{{${tokenSource(token)}}}`,
   },
 };
+
+const CARD = { card: '4111111111111111', name: 'Ana Lopez', exp: '12/30' };
+const AMOUNT = { amount_details: { total_amount: 125.5, currency: 'USD' } };
+const FORMAT = { tags: ['workbench'], scheme: 1 };
+
+/** Bodies by operation; an operation without one sends no body. */
+const BODIES: Partial<Record<Operation, (records: Records) => object>> = {
+  tokenizeCards: () => ({ chd: [CARD], ...FORMAT }),
+  deleteTokens: ({ token }) => ({ tokens: [token] }),
+  createCapture: () => ({
+    chd: { ...CARD, cvv: '123' },
+    amount: 12_500,
+    currency: 'USD',
+    additional_info: {},
+    ttl: 60,
+  }),
+  tokenizeCapture: () => FORMAT,
+  createPayment: () => ({
+    transaction_info: { type: 'authorization', reference_code: 'A-1001' },
+    card: { number: CARD.card, expiration_date: '12/2030', security_code: '123', holder: CARD.name },
+    order_info: AMOUNT,
+    bill_to: { first_name: 'Ana', last_name: 'Lopez', country: 'US', email: 'ana@example.com' },
+  }),
+  capturePayment: () => ({ transaction_info: { type: 'capture', reference_code: 'A-1001' }, capture_info: AMOUNT }),
+  refundPayment: () => ({
+    transaction_info: { type: 'payment_refund', reference_code: 'A-1001' },
+    refund_info: { amount_details: { total_amount: 10, currency: 'USD' } },
+  }),
+  voidPayment: () => ({ transaction_info: { type: 'authorization_void', reference_code: 'A-1001' } }),
+};
+
+/** Returns the body of an example; undefined for an operation without a body. */
+export function buildExample(operation: Operation, example: ExampleName, records: Records): string | undefined {
+  if (isProxy(operation)) return PROXY_PAYLOADS[operation][example](records);
+  const body = BODIES[operation]?.(records);
+  return body && JSON.stringify(body, undefined, 2);
+}
+
+const PARAMETERS = { tokens: 'token', captures: 'capture', payments: 'payment' } as const;
+
+/** Returns the record that the path of an operation names; undefined for a path without a parameter. */
+export function findPathRecord(path: string, group: Group): keyof Records | undefined {
+  return path.includes('/:') && group !== 'proxy' ? PARAMETERS[group] : undefined;
+}

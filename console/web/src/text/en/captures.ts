@@ -1,9 +1,9 @@
 /** Captures: list and details. */
 export const captures = {
-  title: 'Captures',
+  title: 'Temporary card data',
   description: 'Temporary card data. A capture expires automatically and is then deleted.',
   list: {
-    caption: 'Captures',
+    caption: 'Temporary card data',
     id: 'Capture',
     card: 'Card',
     kept: 'Security code or track data',
@@ -22,8 +22,8 @@ export const captures = {
     action: 'Go to onboarding',
   },
   detail: {
-    title: 'Capture',
-    back: 'All captures',
+    title: 'Temporary card data',
+    back: 'All temporary card data',
     facts: 'Details',
     id: 'Id',
     card: 'Card number',

@@ -114,7 +114,13 @@ export const keys = {
       date: 'Choose a day in the future.',
     },
   },
-  group: { tokens: 'Tokens', captures: 'Captures', payments: 'Payments', proxy: 'Proxy', account: 'Account' },
+  group: {
+    tokens: 'Tokens',
+    captures: 'Temporary card data',
+    payments: 'Payments',
+    proxy: 'Proxy',
+    account: 'Account',
+  },
   permission: {
     tokens_create: 'Store cards and get tokens',
     tokens_inspect: 'View tokens, with truncated card numbers',
@@ -137,6 +143,7 @@ export const keys = {
     label: 'API key',
     try: 'Try the key',
     tryText: 'Run this command from an address on the list.',
+    toChecklist: 'Back to the checklist',
     addresses: 'The allow-list is empty, so every call is rejected until you add an address.',
   },
   rotate: {

@@ -29,7 +29,7 @@ export const onboarding = {
     },
     activation_requested: {
       title: 'Request payments',
-      text: 'Payments go through a processor that the operator connects. Choose a processor; the operator replies here. Sandbox and production need one request each.',
+      text: 'Payments go through a processor that the operator connects. Choose a processor for the sandbox, for production or for both; the operator replies here.',
       action: 'Request payments',
     },
     sandbox_tested: {
@@ -76,6 +76,7 @@ export const onboarding = {
     card: 'Store a card',
     capture: 'Create a capture',
     payment: 'Authorize a payment',
+    sendTest: 'Send a test payment from here, with the outcome that you choose',
     paymentsOff:
       'Payments are not enabled in the sandbox yet. Request them; the command appears here when your operator has enabled them.',
   },
@@ -103,9 +104,9 @@ export const onboarding = {
   },
   form: {
     title: 'Request payments',
-    environment: 'Environment',
-    processor: 'Processor',
-    processorPick: 'Choose a processor',
+    processorIn: { sandbox: 'Processor in the sandbox', production: 'Processor in production' },
+    notRequested: 'Do not request',
+    state: { waiting: 'Requested, waiting for the operator', enabled: 'Payments are enabled there already.' },
     simulator: '{{name}} (simulator, moves no money)',
     simulatorInProduction: 'This is a simulator. It moves no money and is not useful in production.',
     note: 'Note for the operator',
@@ -114,6 +115,6 @@ export const onboarding = {
     sent: 'Request sent. The decision appears on this page.',
     card: 'This looks like a card number. Remove it.',
     long: 'At most {{max}} characters.',
-    missing: 'Choose a processor.',
+    missing: 'Choose a processor for at least one environment.',
   },
 };

@@ -35,6 +35,11 @@ export const operator = {
     notFoundTitle: 'No accounts match',
     notFoundText: 'Check the spelling.',
   },
+  join: {
+    title: '{{name}} has no users yet',
+    text: 'It contains test data only. Join it as its owner to see its sandbox, for example the token that the command of the start screen created. The audit log of the account records this.',
+    button: 'Join {{name}}',
+  },
   account: {
     back: 'All accounts',
     facts: 'Details',
@@ -190,7 +195,7 @@ export const operator = {
       wrapping: 'Encrypts the other keys',
       tokens: 'Card data of tokens',
       'token-marks': 'Search of tokens',
-      captures: 'Captures',
+      captures: 'Temporary card data',
       'sensitive-authentication-data': 'Security codes and track data',
       fingerprints: 'Card fingerprints',
       'row-macs': 'Accounts, API keys and enabled payments',

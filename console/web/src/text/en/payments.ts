@@ -1,5 +1,6 @@
 /** Payments: list and details. */
 export const payments = {
+  sendTest: 'Send a test payment',
   title: 'Payments',
   description: {
     sandbox: 'Payments created with sandbox keys, newest first.',

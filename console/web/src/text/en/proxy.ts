@@ -21,7 +21,7 @@ export const proxy = {
     subject: 'Subject',
     ends: 'Expires',
     expired: 'Expired',
-    endsSoon: 'Expires soon',
+    endsSoon: 'Expires within 30 days',
     good: 'Valid',
     upload: 'Upload',
     replace: 'Replace',

@@ -7,6 +7,7 @@ export const session = {
   endingSoon: 'Stay signed in?',
   endsForGood: 'Your session is about to expire',
   endsForGoodHint: 'Sessions have a maximum duration. Save your work, then sign in again.',
+  openApp: 'Open the authenticator app of this phone',
   or: 'or',
   recoveryCode: 'Recovery code',
   recoveryCodeHint: 'One of the codes you stored when you set up your sign-in. Each works once.',

@@ -1,10 +1,10 @@
 import type { captures as english } from '../en/captures.ts';
 
 export const captures: typeof english = {
-  title: 'Capturas',
+  title: 'Datos de tarjeta temporales',
   description: 'Datos de tarjeta temporales. Cada captura vence automáticamente y entonces se elimina.',
   list: {
-    caption: 'Capturas',
+    caption: 'Datos de tarjeta temporales',
     id: 'Captura',
     card: 'Tarjeta',
     kept: 'Datos sensibles de autenticación',
@@ -23,8 +23,8 @@ export const captures: typeof english = {
     action: 'Ir a los primeros pasos',
   },
   detail: {
-    title: 'Captura',
-    back: 'Todas las capturas',
+    title: 'Datos de tarjeta temporales',
+    back: 'Todos los datos de tarjeta temporales',
     facts: 'Detalles',
     id: 'Id',
     card: 'Número de tarjeta',

@@ -116,7 +116,13 @@ export const keys: typeof english = {
       date: 'Elija un día futuro.',
     },
   },
-  group: { tokens: 'Tokens', captures: 'Capturas', payments: 'Pagos', proxy: 'Proxy', account: 'Cuenta' },
+  group: {
+    tokens: 'Tokens',
+    captures: 'Datos de tarjeta temporales',
+    payments: 'Pagos',
+    proxy: 'Proxy',
+    account: 'Cuenta',
+  },
   permission: {
     tokens_create: 'Guardar tarjetas y obtener tokens',
     tokens_inspect: 'Ver tokens, con el número de tarjeta truncado',
@@ -139,6 +145,7 @@ export const keys: typeof english = {
     label: 'Clave de API',
     try: 'Pruebe la clave',
     tryText: 'Ejecute este comando desde una dirección de la lista.',
+    toChecklist: 'Volver a los primeros pasos',
     addresses: 'La lista de direcciones está vacía; toda llamada se rechaza hasta que agregue una.',
   },
   rotate: {

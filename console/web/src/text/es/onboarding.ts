@@ -31,7 +31,7 @@ export const onboarding: typeof english = {
     },
     activation_requested: {
       title: 'Solicitar pagos',
-      text: 'Los pagos pasan por un procesador que conecta el operador. Elija un procesador; el operador responde aquí. Pruebas y producción requieren una solicitud cada una.',
+      text: 'Los pagos pasan por un procesador que conecta el operador. Elija un procesador para pruebas, para producción o para ambos; el operador responde aquí.',
       action: 'Solicitar pagos',
     },
     sandbox_tested: {
@@ -78,6 +78,7 @@ export const onboarding: typeof english = {
     card: 'Guardar una tarjeta',
     capture: 'Crear una captura',
     payment: 'Autorizar un pago',
+    sendTest: 'Enviar desde aquí un pago de prueba con el resultado que elija',
     paymentsOff:
       'Los pagos todavía no están habilitados en el entorno de pruebas. Solicítelos; cuando su operador los habilite, el comando aparecerá aquí.',
   },
@@ -105,9 +106,9 @@ export const onboarding: typeof english = {
   },
   form: {
     title: 'Solicitar pagos',
-    environment: 'Entorno',
-    processor: 'Procesador',
-    processorPick: 'Elija un procesador',
+    processorIn: { sandbox: 'Procesador en pruebas', production: 'Procesador en producción' },
+    notRequested: 'No solicitar',
+    state: { waiting: 'Solicitados, en espera del operador', enabled: 'Los pagos ya están habilitados allí.' },
     simulator: '{{name}} (simulador, no mueve dinero)',
     simulatorInProduction: 'Esto es un simulador. No mueve dinero, así que no sirve en producción.',
     note: 'Nota para el operador',
@@ -117,6 +118,6 @@ export const onboarding: typeof english = {
     sent: 'Se envió la solicitud. La decisión aparece en esta página.',
     card: 'Esto parece un número de tarjeta. Quítelo.',
     long: 'Como máximo {{max}} caracteres.',
-    missing: 'Elija un procesador.',
+    missing: 'Elija un procesador para al menos un entorno.',
   },
 };

@@ -36,6 +36,11 @@ export const operator: typeof english = {
     notFoundTitle: 'No hay cuentas que coincidan',
     notFoundText: 'Revise lo escrito.',
   },
+  join: {
+    title: '{{name}} todavía no tiene usuarios',
+    text: 'Solo contiene datos de prueba. Únase como propietario para ver su entorno de pruebas, por ejemplo el token que creó el comando de la pantalla de inicio. El registro de auditoría de la cuenta lo anota.',
+    button: 'Unirse a {{name}}',
+  },
   account: {
     back: 'Todas las cuentas',
     facts: 'Datos',
@@ -191,7 +196,7 @@ export const operator: typeof english = {
       wrapping: 'Cifra las demás claves',
       tokens: 'Datos de tarjeta de los tokens',
       'token-marks': 'Búsqueda de tokens',
-      captures: 'Capturas',
+      captures: 'Datos de tarjeta temporales',
       'sensitive-authentication-data': 'Datos sensibles de autenticación',
       fingerprints: 'Huellas de tarjetas',
       'row-macs': 'Cuentas, claves de API y pagos habilitados',

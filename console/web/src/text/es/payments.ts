@@ -1,6 +1,7 @@
 import type { payments as english } from '../en/payments.ts';
 
 export const payments: typeof english = {
+  sendTest: 'Enviar un pago de prueba',
   title: 'Pagos',
   description: {
     sandbox: 'Pagos creados con claves de pruebas, los más recientes primero.',

@@ -22,7 +22,7 @@ export const proxy: typeof english = {
     subject: 'Sujeto',
     ends: 'Vence',
     expired: 'Vencido',
-    endsSoon: 'Vence pronto',
+    endsSoon: 'Vence en menos de 30 días',
     good: 'Válido',
     upload: 'Subir',
     replace: 'Reemplazar',

@@ -217,6 +217,8 @@ export const reasons: Readonly<Record<Reason, string>> = {
   emailUnknown: 'Ningún usuario tiene este correo electrónico.',
   emailIsMember: 'Un miembro de esta cuenta tiene este correo electrónico.',
   alreadyMember: 'Usted ya es miembro.',
+  accountHasUsers: 'La cuenta tiene usuarios. Uno de sus propietarios tiene que invitarlo.',
+  accountInProduction: 'La cuenta ha tenido una clave de producción. Hay que invitar a su propietario.',
   usersFull: 'Una cuenta tiene como máximo {number} usuarios, incluidos los invitados. Quite primero algunos.',
   tooManyInvitations: 'Ya hay {number} invitaciones pendientes. Revoque primero algunas.',
   linkInvalid: 'Este enlace se usó, se revocó o venció. Pida uno nuevo.',

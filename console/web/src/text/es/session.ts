@@ -9,6 +9,7 @@ export const session: typeof english = {
   endingSoon: '¿Mantener la sesión abierta?',
   endsForGood: 'Su sesión está por vencer',
   endsForGoodHint: 'Las sesiones tienen una duración máxima. Guarde su trabajo y vuelva a iniciar sesión.',
+  openApp: 'Abrir la aplicación de autenticación de este teléfono',
   or: 'o',
   recoveryCode: 'Código de recuperación',
   recoveryCodeHint: 'Uno de los códigos que guardó al configurar su acceso. Cada uno sirve una sola vez.',
