@@ -694,7 +694,7 @@ describe('a requested payment', () => {
   } as const;
 
   it('is Opened, with its first operation in progress and no amounts yet', () => {
-    const opened = apply(undefined, { type: 'requested', order });
+    const opened = apply(undefined, { type: 'requested', order, operationRef: 'A-1.first' });
     assert.deepEqual(opened, {
       payment: buildPayment({
         ...order,
@@ -702,13 +702,21 @@ describe('a requested payment', () => {
         createdAt: NOW,
         expiresAt: NOW + LIFETIMES.opened,
       }),
-      operation: newOperation(FIRST, NOW, order, { type: 'payment', amount: 10_000n, referenceCode: 'A-1' }),
+      operation: newOperation(FIRST, NOW, order, {
+        type: 'payment',
+        amount: 10_000n,
+        referenceCode: 'A-1',
+        operationRef: 'A-1.first',
+      }),
       reconciliation: buildReconciliation(),
     });
   });
 
   it('is requested once, and no other event applies to a payment that does not exist', () => {
-    assert.equal(apply(withOperation({}, { type: 'authorization' }), { type: 'requested', order }), undefined);
+    assert.equal(
+      apply(withOperation({}, { type: 'authorization' }), { type: 'requested', order, operationRef: 'A-1.first' }),
+      undefined,
+    );
     assert.equal(apply(undefined, { type: 'notified' }), undefined);
   });
 });
@@ -826,8 +834,10 @@ describe('the transition table', () => {
 
   it('has the row that opens a payment', () => {
     const order = { ...buildPayment(), type: 'authorization' } as const;
-    assert.equal(apply(undefined, { type: 'requested', order })?.payment.status, 'Opened');
-    without('new', 'Opened', () => assert.equal(apply(undefined, { type: 'requested', order }), undefined));
+    assert.equal(apply(undefined, { type: 'requested', order, operationRef: 'A-1.first' })?.payment.status, 'Opened');
+    without('new', 'Opened', () =>
+      assert.equal(apply(undefined, { type: 'requested', order, operationRef: 'A-1.first' }), undefined),
+    );
   });
 });
 

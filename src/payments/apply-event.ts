@@ -30,7 +30,7 @@ import { type FailureStatus, isAllowedTransition, type Status, type Trigger } fr
 /** The events of a payment. Each is caused by one of these: a request, the processor, recovery or an operator. */
 export type PaymentEvent =
   /** A client requested a payment: Opened, its first operation in progress. */
-  | { readonly type: 'requested'; readonly order: RequestedPayment }
+  | { readonly type: 'requested'; readonly order: RequestedPayment; readonly operationRef: string }
   /** A further operation, which `validateCommand` has allowed. */
   | { readonly type: 'started'; readonly operation: Operation }
   /**
@@ -90,7 +90,7 @@ export function applyEvent(
   now: number,
   rules: PaymentRules,
 ): PaymentSnapshot | undefined {
-  if (event.type === 'requested') return snapshot === undefined ? open(event.order, now, rules) : undefined;
+  if (event.type === 'requested') return snapshot === undefined ? open(event, now, rules) : undefined;
   if (snapshot === undefined) return undefined;
   const isInProgress = snapshot.operation.state === 'in_progress';
   switch (event.type) {
@@ -117,7 +117,11 @@ export function applyEvent(
   }
 }
 
-function open(order: RequestedPayment, now: number, { lifetimes }: PaymentRules): PaymentSnapshot | undefined {
+function open(
+  { order, operationRef }: Extract<PaymentEvent, { type: 'requested' }>,
+  now: number,
+  { lifetimes }: PaymentRules,
+): PaymentSnapshot | undefined {
   if (!isAllowedTransition('new', 'Opened', 'request')) return undefined;
   const payment: Payment = {
     ...order,
@@ -132,7 +136,7 @@ function open(order: RequestedPayment, now: number, { lifetimes }: PaymentRules)
     expiresAt: now + lifetimes.opened,
     isExpired: false,
   };
-  return { payment, operation: initialOperation(payment), reconciliation: NEW_RECONCILIATION };
+  return { payment, operation: initialOperation(payment, operationRef), reconciliation: NEW_RECONCILIATION };
 }
 
 const start = ({ payment, reconciliation }: PaymentSnapshot, operation: Operation): PaymentSnapshot => ({

@@ -229,7 +229,7 @@ describe('the state of a payment', () => {
 
 describe('a new operation', () => {
   it('is in progress without an effect', () => {
-    const request = { type: 'payment_refund', amount: 7n, referenceCode: 'R-1' } as const;
+    const request = { type: 'payment_refund', amount: 7n, referenceCode: 'R-1', operationRef: 'R-1.next' } as const;
     assert.deepEqual(newOperation(NEXT, NOW, buildPayment(), request), {
       id: NEXT,
       paymentId: FIRST,
@@ -237,6 +237,7 @@ describe('a new operation', () => {
       state: 'in_progress',
       amount: 7n,
       referenceCode: 'R-1',
+      operationRef: 'R-1.next',
       details: {},
       failure: undefined,
       createdAt: NOW,
@@ -251,9 +252,14 @@ describe('a new operation', () => {
       operationInProgress: FIRST,
       referenceCode: 'A-2',
     });
-    const request = { type: 'payment', amount: 9_007_199_254_740_993n, referenceCode: 'A-2' } as const;
-    assert.deepEqual(initialOperation(payment), newOperation(FIRST, payment.createdAt, payment, request));
-    assert.equal(initialOperation(payment).id, payment.id);
+    const request = {
+      type: 'payment',
+      amount: 9_007_199_254_740_993n,
+      referenceCode: 'A-2',
+      operationRef: 'A-2.first',
+    } as const;
+    assert.deepEqual(initialOperation(payment, 'A-2.first'), newOperation(FIRST, payment.createdAt, payment, request));
+    assert.equal(initialOperation(payment, FIRST).id, payment.id);
   });
 });
 

@@ -109,6 +109,7 @@ const operations: fc.Arbitrary<Operation> = fc.record({
   state: fc.constantFrom('in_progress', 'accepted', 'refused'),
   amount,
   referenceCode: maybe(text),
+  operationRef: text,
   details,
   failure: maybe(fc.constant({ status: 'Declined', reason: 'Referred' } as const)),
   createdAt: fc.maxSafeNat(),
@@ -124,10 +125,10 @@ describe('the record of a payment', () => {
 
   it('contains the first operation, which differs from the payment in its result only', () => {
     fc.assert(
-      fc.property(payments, operations, (payment, { state, details, failure, stateAfter }) => {
+      fc.property(payments, operations, (payment, { state, operationRef, details, failure, stateAfter }) => {
         const { id, type, amount, referenceCode, createdAt } = payment;
         const shared = { id, paymentId: id, type, amount, referenceCode, createdAt };
-        const first: Operation = { ...shared, state, details, failure, stateAfter };
+        const first: Operation = { ...shared, state, operationRef, details, failure, stateAfter };
         assert.deepEqual(withoutUndefined(rowAgain(rowOf(payment, first)).initial), withoutUndefined(first));
       }),
     );
@@ -160,6 +161,15 @@ describe('the record of a payment', () => {
 });
 
 describe('the record of an operation', () => {
+  it('contains the operation reference where it is more than the id, and reads a record without one as the id', () => {
+    const operation = buildOperation({ type: 'capture', operationRef: 'A-1.next' });
+    assert.match(formatOperationRecord(operation), /"operation_ref":"A-1\.next"/);
+    const before = buildOperation({ type: 'capture' });
+    assert.doesNotMatch(formatOperationRecord(before), /operation_ref/);
+    assert.equal(operationAgain(before).operationRef, before.id);
+    assert.equal(rowAgain(rowOf(buildPayment(), buildOperation())).initial.operationRef, 'first');
+  });
+
   it('is parsed to what was stored, whatever its content', () => {
     fc.assert(
       fc.property(operations, (operation) =>

@@ -97,11 +97,14 @@ export function parsePaymentRecord(
     recheckIds: read.rechecks ?? [],
   };
   const { state, ...details } = read.first;
-  return { payment, initial: { ...initialOperation(payment), state, ...parseDetails(details) }, reconciliation };
+  const { operationRef, ...parsed } = parseDetails(payment.id, details);
+  return { payment, initial: { ...initialOperation(payment, operationRef), state, ...parsed }, reconciliation };
 }
 
-/** The details that a processor reported about an operation. */
+/** Our reference of an operation at the processor, and the details that the processor reported about it. */
 interface ProcessorDetailsRecord {
+  /** Absent when it is the id. */
+  readonly operation_ref?: string | undefined;
   readonly details?: ProcessorDetails | undefined;
   readonly failure?: FailureStatus | undefined;
   readonly state_after?: {
@@ -111,7 +114,8 @@ interface ProcessorDetailsRecord {
   };
 }
 
-const formatDetails = ({ details, failure, stateAfter }: Operation): ProcessorDetailsRecord => ({
+const formatDetails = ({ id, operationRef, details, failure, stateAfter }: Operation): ProcessorDetailsRecord => ({
+  operation_ref: operationRef === id ? undefined : operationRef,
   details,
   failure,
   ...(stateAfter && {
@@ -123,11 +127,11 @@ const formatDetails = ({ details, failure, stateAfter }: Operation): ProcessorDe
   }),
 });
 
-const parseDetails = ({
-  details = {},
-  failure,
-  state_after: state,
-}: ProcessorDetailsRecord): Pick<Operation, 'details' | 'failure' | 'stateAfter'> => ({
+const parseDetails = (
+  id: string,
+  { operation_ref: operationRef = id, details = {}, failure, state_after: state }: ProcessorDetailsRecord,
+): Pick<Operation, 'operationRef' | 'details' | 'failure' | 'stateAfter'> => ({
+  operationRef,
   details,
   failure,
   stateAfter: state && parseState(state),
@@ -148,7 +152,7 @@ export function formatOperationRecord(operation: Operation): string {
 
 export function parseOperationRecord(record: string, columns: OperationColumns): Operation {
   const { amount, reference, ...details } = JSON.parse(record) as OperationRecord;
-  return { ...columns, amount: BigInt(amount), referenceCode: reference, ...parseDetails(details) };
+  return { ...columns, amount: BigInt(amount), referenceCode: reference, ...parseDetails(columns.id, details) };
 }
 
 function parseState({ status, reason, amounts }: NonNullable<ProcessorDetailsRecord['state_after']>): PaymentState {

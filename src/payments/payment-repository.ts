@@ -7,6 +7,7 @@ import { Failure } from '../kernel/failure.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Database } from '../storage/database.ts';
 import { applyEvent, type PaymentEvent, type PaymentRules, type RequestedPayment } from './apply-event.ts';
+import { buildOperationRef } from './operation-ref.ts';
 import type { Operation, PaymentSnapshot } from './payment.ts';
 import type { ConfiguredProcessor } from './payment-activations.ts';
 import {
@@ -98,7 +99,9 @@ export class PaymentRepository {
   ): Promise<LoadedPayment> {
     const { steady, latest } = this.#time.timesNow();
     const rules = rulesOf(configured, latest - steady);
-    const snapshot = applyEvent(undefined, { type: 'requested', order }, steady, rules);
+    const { operationRefFormat } = configured.processor;
+    const operationRef = buildOperationRef(order.id, order.referenceCode, operationRefFormat);
+    const snapshot = applyEvent(undefined, { type: 'requested', order, operationRef }, steady, rules);
     if (snapshot === undefined) throw new Failure('internal');
     const dueAt = this.#nextDueAt('requested', undefined, snapshot, configured, steady);
     const { payment, operation: initial } = snapshot;

@@ -184,7 +184,12 @@ class Start implements fc.Command<Model, Real> {
       const minor = validateCommand(real.payment, command, { partialCapture: true });
       assert.equal(Number(minor), expected);
       const id = `operation ${real.operations.length}`;
-      const operation = newOperation(id, NOW, real.payment, { type, amount: minor, referenceCode: undefined });
+      const operation = newOperation(id, NOW, real.payment, {
+        type,
+        amount: minor,
+        referenceCode: undefined,
+        operationRef: id,
+      });
       const before = pairOf(real, real.payment.id);
       const after = before && apply(before, { type: 'started', operation });
       assert.ok(after !== undefined);
@@ -346,6 +351,7 @@ describe('any sequence of commands and outcomes', () => {
           type: 'authorization',
           amount: payment.amount,
           referenceCode: undefined,
+          operationRef: 'first',
         });
         const real: Real = { payment, reconciliation: buildReconciliation(), operations: [first] };
         const busy = { type: 'authorization' as const, amount: TOTAL };

@@ -43,13 +43,15 @@ export interface PaymentCard {
 export type OperationState = 'in_progress' | 'accepted' | 'refused';
 
 export interface Operation {
-  /** Its `transaction_id`, and its reference at the processor. */
+  /** Its `transaction_id`. */
   readonly id: string;
   readonly paymentId: string;
   readonly type: OperationType;
   readonly state: OperationState;
   readonly amount: bigint;
   readonly referenceCode: string | undefined;
+  /** Our reference of it at the processor, fixed before anything of it is sent: `buildOperationRef`. */
+  readonly operationRef: string;
   readonly details: ProcessorDetails;
   /** The reason of its refusal. */
   readonly failure: FailureStatus | undefined;
@@ -90,7 +92,7 @@ export const newOperation = (
   id: string,
   now: number,
   payment: Pick<Payment, 'id'>,
-  requested: Pick<Operation, 'type' | 'amount' | 'referenceCode'>,
+  requested: Pick<Operation, 'type' | 'amount' | 'referenceCode' | 'operationRef'>,
 ): Operation => ({
   ...requested,
   id,
@@ -102,10 +104,10 @@ export const newOperation = (
   stateAfter: undefined,
 });
 
-/** The first operation as it was started: the payment contains all of it. */
-export const initialOperation = (payment: Payment): Operation => {
+/** The first operation as it was started: the payment contains all else of it. */
+export const initialOperation = (payment: Payment, operationRef: string): Operation => {
   const { id, createdAt, type, amount, referenceCode } = payment;
-  return newOperation(id, createdAt, payment, { type, amount, referenceCode });
+  return newOperation(id, createdAt, payment, { type, amount, referenceCode, operationRef });
 };
 
 export type PaymentState = Pick<Payment, 'status' | 'reason' | 'authorized' | 'collected' | 'refunded'>;

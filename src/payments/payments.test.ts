@@ -29,7 +29,12 @@ describe('a requested payment', () => {
   });
 
   it('contains only the first six and last four digits of the card', () => {
-    const opened = applyEvent(undefined, { type: 'requested', order: requested(true) }, NOW, RULES);
+    const opened = applyEvent(
+      undefined,
+      { type: 'requested', order: requested(true), operationRef: 'A-1.first' },
+      NOW,
+      RULES,
+    );
     const text = JSON.stringify(opened, (_, value) => (typeof value === 'bigint' ? String(value) : value));
     assert.match(text, /411111\*{6}1111/);
     assert.doesNotMatch(text, /4111111111111111|987"|Ana|12\/29/);

@@ -14,6 +14,7 @@ import type { Vault } from '../vault/vault.ts';
 import type { PaymentEvent, RequestedPayment } from './apply-event.ts';
 import { type CardSource, type ResolvedCard, resolveCard } from './card-source.ts';
 import { type Command, validateCommand } from './commands.ts';
+import { buildOperationRef } from './operation-ref.ts';
 import { newOperation, type Operation, type PaymentCard, type PaymentSnapshot } from './payment.ts';
 import type { ConfiguredProcessor, PaymentActivations } from './payment-activations.ts';
 import type { PaymentRepository } from './payment-repository.ts';
@@ -199,8 +200,11 @@ export class Payments {
   ): Promise<LoadedPayment> {
     const { payment } = found;
     const amount = validateCommand(payment, command, configured.processor.capabilities);
-    const requested = { type: command.type, amount, referenceCode };
-    const operation = newOperation(this.#ids.next(), this.#time.steadyNow(), payment, requested);
+    const id = this.#ids.next();
+    const reference = referenceCode ?? payment.referenceCode;
+    const operationRef = buildOperationRef(id, reference, configured.processor.operationRefFormat);
+    const requested = { type: command.type, amount, referenceCode, operationRef };
+    const operation = newOperation(id, this.#time.steadyNow(), payment, requested);
     const started = await this.#repository.apply(transaction, found, { type: 'started', operation }, configured);
     if (started === undefined) throw new Failure('internal');
     return started;

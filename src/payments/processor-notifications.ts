@@ -63,7 +63,7 @@ export class ProcessorNotifications {
       environment,
       await this.#digest(environment, secret),
     );
-    if (found !== undefined) await this.#scheduleRecheck({ tenant: found.tenant, operationRef: found.id });
+    if (found !== undefined) await this.#scheduleRecheck({ tenant: found.tenant, operationId: found.id });
     return found !== undefined;
   }
 
@@ -79,9 +79,9 @@ export class ProcessorNotifications {
     if (failed?.status === 'rejected') throw failed.reason;
   }
 
-  #scheduleRecheck({ tenant, operationRef }: ProcessorNotification): Promise<void> {
+  #scheduleRecheck({ tenant, operationId }: ProcessorNotification): Promise<void> {
     return this.#services.transactions.run({ origin: SERVICE_ORIGIN, account: tenant.account }, async (transaction) => {
-      const loaded = await this.#services.repository.load(tenant, operationRef);
+      const loaded = await this.#services.repository.load(tenant, operationId);
       if (loaded === undefined || loaded.operation.id !== loaded.payment.id) return;
       // A hint is stored also when the settings were altered: it only moves the time of the next inquiry.
       const configured = this.#services.activations.processorWithDefaults(loaded.payment.processor);

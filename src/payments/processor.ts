@@ -4,6 +4,7 @@ import type { Json } from '../kernel/json.ts';
 import type { Money } from '../kernel/money.ts';
 import type { Pan } from '../kernel/pan.ts';
 import type { Explanation } from '../kernel/reasons.ts';
+import type { OperationRefFormat } from './operation-ref.ts';
 import type { SettingTable } from './settings.ts';
 import { type FailureStatus, RESPONSE_CODES, type Reason, toFailureStatus } from './transitions.ts';
 
@@ -17,6 +18,8 @@ export interface Processor {
   readonly settings: SettingTable;
   /** The `https:` origins that its documentation names for production; absent: it sends nothing over the network. */
   readonly productionHosts?: readonly string[];
+  /** The format of its field for our operation reference; absent: the reference is the id alone. */
+  readonly operationRefFormat?: OperationRefFormat;
   /** Returns why these settings cannot be combined, for the operator; undefined when they can. */
   conflict?(settings: ProcessorSettings): Explanation | undefined;
   /** Rejects what this processor cannot process, before anything is stored or sent. Throws `invalid_field`. */
@@ -42,17 +45,28 @@ export interface Processor {
 
 export interface ProcessorNotification {
   readonly tenant: Tenant;
-  /** The reference of the authorization or payment. */
+  /** The id of the authorization or payment. */
+  readonly operationId: string;
+}
+
+/** Our two names of an operation at its processor. Each is unique. */
+export interface OperationNames {
+  /** Its `transaction_id`: 25 letters. */
+  readonly operationId: string;
+  /** Fixed with the intent: the id, or `REFERENCE.ID` where the processor has an `operationRefFormat`. */
   readonly operationRef: string;
 }
 
+export const pickNames = ({ operationId, operationRef }: OperationNames): OperationNames => ({
+  operationId,
+  operationRef,
+});
+
 /** The parameters of each call. A failure is an outcome; an exception counts as unknown. Nothing is ever sent twice. */
-export interface ProcessorCall {
+export interface ProcessorCall extends OperationNames {
   readonly tenant: Tenant;
   /** Checked and with defaults, by name. */
   readonly settings: ProcessorSettings;
-  /** Our reference of this operation at the processor: its `transaction_id`, 25 letters. */
-  readonly operationRef: string;
   /** Fires at the deadline of the response (`timeout-ms`). */
   readonly signal: AbortSignal;
 }
@@ -143,9 +157,8 @@ export const isRequestedVoid = ({ type }: Typed): boolean => type === 'authoriza
 export const isVoidOrExpiry = (operation: Typed): boolean => isRequestedVoid(operation) || operation.type === 'expiry';
 
 /** An operation in the terms of its processor. */
-export interface OperationRef {
+export interface OperationRef extends OperationNames {
   readonly type: OperationType;
-  readonly operationRef: string;
   /** The processor's id of it, once known. */
   readonly processorId: string | undefined;
   readonly amount: Money;

@@ -129,6 +129,7 @@ const REVERSALS = {
 } as const satisfies Record<string, ReversalResult>;
 const FIRST_SUBJECT: OperationRef = {
   type: 'authorization',
+  operationId: FIRST,
   operationRef: FIRST,
   processorId: 'p-first',
   amount: { minor: 10_000n, currency: USD },
@@ -150,7 +151,8 @@ describe('resolving an authorization, payment, capture or refund', () => {
       const { operation } = context.snapshot;
       const subject = {
         type,
-        operationRef: operation.id,
+        operationId: operation.id,
+        operationRef: operation.operationRef,
         processorId: 'p-own',
         amount: { minor: 2000n, currency: USD },
       };
@@ -206,7 +208,13 @@ describe('resolving an authorization, payment, capture or refund', () => {
         );
         assert.deepEqual(event, { type: 'reversed', failure: NEVER_CONFIRMED });
         const { id } = context.snapshot.operation;
-        const subject = { type, operationRef: id, processorId: 'p-own', amount: { minor: 2000n, currency: USD } };
+        const subject = {
+          type,
+          operationId: id,
+          operationRef: id,
+          processorId: 'p-own',
+          amount: { minor: 2000n, currency: USD },
+        };
         const history = isFirstType(type) ? { ...HISTORY, operations: [] } : HISTORY;
         assert.deepEqual(calls, [{ what: 'reverse', history, subject }]);
         const never = await hold(type, { reverse }, { reconciliation: { ...TAKEN_OVER, consecutiveNotFound: 2 } });

@@ -78,8 +78,20 @@ describe('the history of an operation', () => {
     assert.deepEqual(history, {
       referenceCode: 'A-1',
       operations: [
-        { type: 'authorization', operationRef: FIRST, processorId: 'p-1', amount: { minor: 10_000n, currency: USD } },
-        { type: 'capture', operationRef: 'captured', processorId: undefined, amount: { minor: 2000n, currency: USD } },
+        {
+          type: 'authorization',
+          operationId: FIRST,
+          operationRef: FIRST,
+          processorId: 'p-1',
+          amount: { minor: 10_000n, currency: USD },
+        },
+        {
+          type: 'capture',
+          operationId: 'captured',
+          operationRef: 'captured',
+          processorId: undefined,
+          amount: { minor: 2000n, currency: USD },
+        },
       ],
     });
   });
@@ -130,6 +142,7 @@ describe('an authorization', () => {
       ]);
       const authorized = {
         type: 'payment',
+        operationId: FIRST,
         operationRef: FIRST,
         processorId: processorDetails.processorId,
         amount: order(true).amount,

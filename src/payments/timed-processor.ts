@@ -5,6 +5,7 @@ import type { ConfiguredProcessor } from './payment-activations.ts';
 import {
   type CardData,
   type InquiryResult,
+  type OperationNames,
   type OperationRef,
   type Order,
   type Outcome,
@@ -46,8 +47,9 @@ export class TimedProcessor {
     return this.#send(operation, async (call) => {
       const outcome = await this.#processor.authorize(call, order, card);
       if (outcome.kind !== 'approved' || !order.capture || sale || outcome.captured !== undefined) return outcome;
-      const subject = { type: operation.type, operationRef: operation.id, processorId: outcome.details.processorId };
-      const history = { referenceCode: order.referenceCode, operations: [{ ...subject, amount: order.amount }] };
+      const { processorId } = outcome.details;
+      const subject = { ...namesOf(operation), type: operation.type, processorId, amount: order.amount };
+      const history = { referenceCode: order.referenceCode, operations: [subject] };
       const captured = await this.#processor.capture(call, history, order.amount);
       if (captured.kind === 'unknown') return captured;
       const isTaken = captured.kind === 'approved' || captured.kind === 'pending';
@@ -68,20 +70,20 @@ export class TimedProcessor {
   /** Captures what an operation of type payment authorized, under the reference of that operation. */
   captureAuthorized(payment: Payment, operation: Operation, history: PaymentHistory): Promise<Outcome> {
     const amount = { minor: payment.amount, currency: payment.currency };
-    return this.#within(operation.id, (call) => this.#processor.capture(call, history, amount));
+    return this.#within(namesOf(operation), (call) => this.#processor.capture(call, history, amount));
   }
 
   /** A repeated void is idempotent. */
   repeatVoid(operation: Operation, history: PaymentHistory): Promise<Outcome> {
-    return this.#within(operation.id, (call) => this.#processor.void(call, history));
+    return this.#within(namesOf(operation), (call) => this.#processor.void(call, history));
   }
 
   inquire(history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
-    return this.#within(subject.operationRef, (call) => this.#processor.inquire(call, history, subject));
+    return this.#within(subject, (call) => this.#processor.inquire(call, history, subject));
   }
 
   reverse(history: PaymentHistory, subject: OperationRef): Promise<ReversalResult> {
-    return this.#within(subject.operationRef, (call) => this.#processor.reverse(call, history, subject));
+    return this.#within(subject, (call) => this.#processor.reverse(call, history, subject));
   }
 
   /**
@@ -92,22 +94,22 @@ export class TimedProcessor {
   #send(operation: Operation, act: (call: ProcessorCall) => Promise<Outcome>): Promise<Outcome> {
     const age = this.#clock() - operation.createdAt;
     if (age < -CLOCK_STEP_MS || Math.abs(age) >= this.#timeout) return Promise.resolve({ kind: 'not-sent' });
-    return this.#within(operation.id, act, this.#timeout - Math.abs(age));
+    return this.#within(namesOf(operation), act, this.#timeout - Math.abs(age));
   }
 
   async #within<T extends Outcome | InquiryResult | ReversalResult>(
-    key: string,
+    names: OperationNames,
     act: (call: ProcessorCall) => Promise<T>,
     time = this.#timeout,
   ): Promise<T | Unknown> {
-    const answer = await this.#inTime(key, act, time);
+    const answer = await this.#inTime(names, act, time);
     if (answer.kind === 'unknown') this.lastProblem = answer.problem;
     else if (answer.kind === 'not-found') this.lastProblem = 'not-found';
     return answer;
   }
 
-  #inTime<T>(operationRef: string, act: (call: ProcessorCall) => Promise<T>, time: number): Promise<T | Unknown> {
-    const call = new TimedCall(this.#tenant, this.#configured.settings, operationRef);
+  #inTime<T>(names: OperationNames, act: (call: ProcessorCall) => Promise<T>, time: number): Promise<T | Unknown> {
+    const call = new TimedCall(this.#tenant, this.#configured.settings, names);
     return new Promise((resolve) => {
       const end = setTimeout(() => {
         call.abort();
@@ -126,13 +128,15 @@ export class TimedProcessor {
 class TimedCall implements ProcessorCall {
   readonly tenant: Tenant;
   readonly settings: ProcessorSettings;
+  readonly operationId: string;
   readonly operationRef: string;
   #controller: AbortController | undefined;
   #isAborted = false;
 
-  constructor(tenant: Tenant, settings: ProcessorSettings, operationRef: string) {
+  constructor(tenant: Tenant, settings: ProcessorSettings, { operationId, operationRef }: OperationNames) {
     this.tenant = tenant;
     this.settings = settings;
+    this.operationId = operationId;
     this.operationRef = operationRef;
   }
 
@@ -150,9 +154,11 @@ class TimedCall implements ProcessorCall {
   }
 }
 
+const namesOf = ({ id, operationRef }: Operation): OperationNames => ({ operationId: id, operationRef });
+
 export const toOperationRef = (payment: Payment, operation: Operation): OperationRef => ({
+  ...namesOf(operation),
   type: operation.type,
-  operationRef: operation.id,
   processorId: operation.details.processorId,
   amount: { minor: operation.amount, currency: payment.currency },
 });

@@ -102,6 +102,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
         [{ from: at(5) }, [three, two]],
         [{ from: at(5), to: at(6) }, []],
         [{ id: two, status: 'Declined' }, [two]],
+        [{ id: `A-1.${two}` }, [two]],
         [{ id: `${two}a` }, []],
         [{ id: 'ü' }, []],
       ];

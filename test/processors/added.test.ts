@@ -45,7 +45,7 @@ async function toyBackend({ time, seeded, tenant, log }: BackendParts): Promise<
       ...wire.seenBy(toy, process),
       // In place of requests to the address for notifications.
       pollNotifications: async () =>
-        process.isDead() ? [] : ledger.takeNotifications().map((operationRef) => ({ tenant, operationRef })),
+        process.isDead() ? [] : ledger.takeNotifications().map((operationId) => ({ tenant, operationId })),
     }),
     calmDown: () => {
       wire.isCalm = true;

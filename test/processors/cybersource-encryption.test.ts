@@ -47,14 +47,14 @@ describe('message-level encryption', async () => {
   test('covers authorizations, sales and captures, and the digest is of the encrypted body', async () => {
     const first = desk.call({ settings });
     const id = approvedId(await cybersource.authorize(first, order(), card()));
-    const past = history(subject('authorization', first.operationRef, id));
+    const past = history(subject('authorization', first.operationId, id));
     const capturing = desk.call({ settings });
     const captureId = approvedId(await cybersource.capture(capturing, past, money('10.50')));
-    const later = history(...past.operations, subject('capture', capturing.operationRef, captureId));
+    const later = history(...past.operations, subject('capture', capturing.operationId, captureId));
     approvedId(await cybersource.refund(desk.call({ settings }), later, money('10.50')));
     approvedId(await cybersource.authorize(desk.call({ settings }), order({ capture: true }), card()));
     approvedId(
-      await cybersource.inquire(desk.call({ settings }), history(), subject('authorization', first.operationRef)),
+      await cybersource.inquire(desk.call({ settings }), history(), subject('authorization', first.operationId)),
     );
     assert.deepEqual(fake.violations, []);
   });

@@ -47,14 +47,14 @@ interface Attempt {
 async function held(): Promise<{ readonly past: PaymentHistory; readonly id: string }> {
   const call = desk.call();
   const id = approvedId(await cybersource.authorize(call, order(), card()));
-  return { past: history(subject('authorization', call.operationRef, id)), id };
+  return { past: history(subject('authorization', call.operationId, id)), id };
 }
 
 async function collected(): Promise<{ readonly past: PaymentHistory; readonly id: string }> {
   const { past, id } = await held();
   const call = desk.call();
   const captureId = approvedId(await cybersource.capture(call, past, money('10.50')));
-  return { past: history(...past.operations, subject('capture', call.operationRef, captureId)), id };
+  return { past: history(...past.operations, subject('capture', call.operationId, captureId)), id };
 }
 
 const ATTEMPTS: Readonly<Record<string, () => Promise<Attempt>>> = {
@@ -103,7 +103,7 @@ const inquire = ({ past, subject }: Attempt): Promise<InquiryResult> => cybersou
 const abandon = ({ past, subject }: Attempt): Promise<ReversalResult> =>
   cybersource.reverse(desk.call(), past, subject);
 const standing = ({ root, subject }: Attempt): object =>
-  fake.ledger.totals(root ?? fake.ledger.byKey(subject.operationRef)?.id ?? '');
+  fake.ledger.totals(root ?? fake.ledger.byKey(subject.operationId)?.id ?? '');
 
 for (const [type, prepare] of Object.entries(ATTEMPTS)) {
   const on = REQUESTS[type as keyof typeof REQUESTS];
@@ -199,7 +199,7 @@ describe('a time-out reversal', () => {
         const call = desk.call();
         if (first !== undefined) fake.inject(first);
         await cybersource.authorize(call, order(), card());
-        const ref = subject('authorization', call.operationRef);
+        const ref = subject('authorization', call.operationId);
         if (first === undefined) await cybersource.reverse(desk.call(), history(), ref);
         fake.inject({ on: 'timeout-reversal', fault: 'verdict', verdict });
         return (await cybersource.reverse(desk.call(), history(), ref)).kind;

@@ -74,7 +74,8 @@ export async function openCyberSourceFixture({
     call: ({ key = ids.next(), timeout = 10_000, settings = {} } = {}) => ({
       tenant: { account: 'acct_1', environment: 'sandbox' },
       settings: { ...effectiveSettings(cybersource.settings, configured), ...settings },
-      operationRef: key,
+      operationId: key,
+      operationRef: refOf(key),
       signal: AbortSignal.timeout(timeout),
     }),
     stop: async () => {
@@ -108,7 +109,10 @@ export const subject = (
   key: string,
   processorId?: string | undefined,
   amount = money('10.50'),
-): OperationRef => ({ type, operationRef: key, processorId, amount });
+): OperationRef => ({ type, operationId: key, operationRef: refOf(key), processorId, amount });
+
+/** The reference that the service gives an operation of the merchant's reference. */
+const refOf = (key: string): string => `REF-1.${key}`;
 
 /** Its id at CyberSource. */
 export function approvedId(outcome: Outcome | InquiryResult): string {

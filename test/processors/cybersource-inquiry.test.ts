@@ -27,7 +27,7 @@ afterEach(() => main.fake.heal());
 
 const authorized = async ({ cybersource, call }: CyberSourceFixture): Promise<{ key: string; id: string }> => {
   const calling = call();
-  return { key: calling.operationRef, id: approvedId(await cybersource.authorize(calling, order(), card())) };
+  return { key: calling.operationId, id: approvedId(await cybersource.authorize(calling, order(), card())) };
 };
 
 describe('the state of a payment', () => {
@@ -68,7 +68,7 @@ describe('the state of a payment', () => {
     const first = subject('authorization', key, id);
     const capturing = call();
     const captureId = approvedId(await cybersource.capture(capturing, history(first), money('7.25')));
-    const past = history(first, subject('capture', capturing.operationRef, captureId, money('7.25')));
+    const past = history(first, subject('capture', capturing.operationId, captureId, money('7.25')));
     const finding = await cybersource.inquire(call(), past, first);
     assert.deepEqual('captured' in finding && finding.captured, money('7.25'));
   });
@@ -85,10 +85,10 @@ describe('the state of a payment', () => {
     const { cybersource, call } = main;
     const calling = call();
     const id = approvedId(await cybersource.authorize(calling, order({ capture: true }), card()));
-    const sale = subject('payment', calling.operationRef, id);
+    const sale = subject('payment', calling.operationId, id);
     const refunding = call();
     approvedId(await cybersource.refund(refunding, history(sale), money('1.00')));
-    const refunded = subject('payment_refund', refunding.operationRef, undefined, money('1.00'));
+    const refunded = subject('payment_refund', refunding.operationId, undefined, money('1.00'));
     assert.equal((await cybersource.reverse(call(), history(sale), refunded)).kind, 'reversed');
     // The records do not say whether the refund or the sale was voided.
     assert.deepEqual(await cybersource.inquire(call(), history(), sale), { kind: 'unknown', problem: 'unclear' });
@@ -98,7 +98,7 @@ describe('the state of a payment', () => {
     const { cybersource, call } = main;
     const calling = call();
     const id = approvedId(await cybersource.authorize(calling, order({ capture: true }), card()));
-    const sale = subject('payment', calling.operationRef, id);
+    const sale = subject('payment', calling.operationId, id);
     for (let time = 0; time < 21; time++) approvedId(await cybersource.refund(call(), history(sale), money('0.10')));
     assert.deepEqual(await cybersource.inquire(call(), history(), sale), { kind: 'unknown', problem: 'related' });
   });
@@ -110,7 +110,7 @@ describe('a void', () => {
     const { key, id } = await authorized(main);
     const past = history(subject('authorization', key, id));
     const voiding = call();
-    const ref = subject('authorization_void', voiding.operationRef);
+    const ref = subject('authorization_void', voiding.operationId);
     assert.equal((await cybersource.inquire(call(), past, ref)).kind, 'not-found');
     approvedId(await cybersource.void(voiding, past));
     assert.equal((await cybersource.inquire(call(), past, ref)).kind, 'approved');
@@ -213,7 +213,7 @@ describe('a hit counts only when it certainly matches the request', () => {
     assert.ok(transaction);
     const declined = { ...transaction, state: 'declined' as const, reason: 'GENERAL_DECLINE' };
     fake.respondOnce('details', { status: 200, body: detailsOf(declined, 'mymid', []) });
-    const past = history(first, subject('capture', capturing.operationRef, captureId));
+    const past = history(first, subject('capture', capturing.operationId, captureId));
     assert.deepEqual(await cybersource.inquire(call(), past, first), { kind: 'unknown', problem: 'contradiction' });
   });
 
@@ -228,14 +228,15 @@ describe('a hit counts only when it certainly matches the request', () => {
       fake.respondOnce('search', { status: 201, body: { totalCount, _embedded: { transactionSummaries } } });
     };
     const kind = async (): Promise<object> => cybersource.inquire(call(), history(), subject('authorization', key));
-    answerOnce([`${key}x`, newKey()]);
+    const { operationRef: ref } = subject('authorization', key);
+    answerOnce([`${ref}x`, key, newKey()]);
     assert.deepEqual(await kind(), { kind: 'not-found' });
-    answerOnce([key, key]);
+    answerOnce([ref, ref]);
     assert.deepEqual(await kind(), { kind: 'unknown', problem: 'ambiguous' });
     answerOnce([], 1);
     assert.deepEqual(await kind(), { kind: 'unknown', problem: 'search' });
     // The hit has our reference, but the transaction that it names has another.
-    answerOnce([key]);
+    answerOnce([ref]);
     assert.deepEqual(await kind(), { kind: 'unknown', problem: 'contradiction' });
   });
 });

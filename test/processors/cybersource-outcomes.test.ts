@@ -34,8 +34,8 @@ for (const capture of [false, true]) {
         const outcome = await cybersource.authorize(call, order({ capture }), card());
         assert.equal(inBrief(outcome), expected);
         assert.equal(fake.requests.at(-1), 'reversal');
-        assert.equal(fake.ledger.byKey(call.operationRef)?.state, 'undone');
-        const ref = subject(capture ? 'payment' : 'authorization', call.operationRef);
+        assert.equal(fake.ledger.byKey(call.operationId)?.state, 'undone');
+        const ref = subject(capture ? 'payment' : 'authorization', call.operationId);
         assert.equal(inBrief(await cybersource.inquire(desk.call(), history(), ref)), expected);
       });
 
@@ -45,18 +45,18 @@ for (const capture of [false, true]) {
           fake.inject({ on: 'reversal', fault });
           const call = desk.call();
           assert.equal((await cybersource.authorize(call, order({ capture }), card())).kind, 'unknown');
-          const ref = subject(capture ? 'payment' : 'authorization', call.operationRef);
+          const ref = subject(capture ? 'payment' : 'authorization', call.operationId);
           fake.inject({
             on: 'reversal',
             fault: 'verdict',
             verdict: { status: '', http: 400, reason: 'NOT_SUPPORTED' },
           });
-          const wasUndone = fake.ledger.byKey(call.operationRef)?.state === 'undone';
+          const wasUndone = fake.ledger.byKey(call.operationId)?.state === 'undone';
           const first = await cybersource.inquire(desk.call(), history(), ref);
           assert.equal(inBrief(first), wasUndone ? expected : 'unknown');
           fake.heal();
           assert.equal(inBrief(await cybersource.inquire(desk.call(), history(), ref)), expected);
-          assert.equal(fake.ledger.byKey(call.operationRef)?.state, 'undone');
+          assert.equal(fake.ledger.byKey(call.operationId)?.state, 'undone');
         });
       }
     }
@@ -71,9 +71,9 @@ describe('a sale that was only authorized, and whose response was lost', () => {
       const call = desk.call();
       assert.equal((await cybersource.authorize(call, order({ capture: true }), card())).kind, 'unknown');
       const held = money(verdict.authorizedAmount ?? '10.50');
-      const ref = subject('payment', call.operationRef, undefined, held);
+      const ref = subject('payment', call.operationId, undefined, held);
       assert.equal((await cybersource.reverse(desk.call(), history(), ref)).kind, 'reversed');
-      assert.equal(fake.ledger.byKey(call.operationRef)?.state, 'undone');
+      assert.equal(fake.ledger.byKey(call.operationId)?.state, 'undone');
     });
   }
 });
@@ -88,7 +88,7 @@ describe('soft declines that the operator accepts', () => {
       const outcome = await cybersource.authorize(call, order({ capture: true }), card());
       const id = approvedId(outcome);
       assert.equal('captured' in outcome, false);
-      const ref = subject('payment', call.operationRef);
+      const ref = subject('payment', call.operationId);
       const finding = await cybersource.inquire(desk.call({ settings }), history(), ref);
       assert.equal(approvedId(finding), id);
       assert.equal('captured' in finding, false);
@@ -106,7 +106,7 @@ describe('responses without a final result', () => {
       const call = desk.call();
       const outcome = await cybersource.authorize(call, order(), card());
       assert.equal(outcome.kind, 'pending');
-      const ref = subject('authorization', call.operationRef, fake.ledger.byKey(call.operationRef)?.id);
+      const ref = subject('authorization', call.operationId, fake.ledger.byKey(call.operationId)?.id);
       assert.equal((await cybersource.inquire(desk.call(), history(), ref)).kind, 'pending');
       approvedId(await cybersource.void(desk.call(), history(ref)));
       assert.equal((await cybersource.inquire(desk.call(), history(), ref)).kind, 'reversed');
@@ -195,7 +195,7 @@ describe('refusals', () => {
       const sent = fake.requests.length;
       assert.equal(inBrief(await cybersource.authorize(call, order(), card())), expected);
       assert.equal(fake.requests.length, sent + 1);
-      const ref = subject('authorization', call.operationRef);
+      const ref = subject('authorization', call.operationId);
       assert.equal(inBrief(await cybersource.inquire(desk.call(), history(), ref)), expected);
     });
   }
@@ -203,11 +203,11 @@ describe('refusals', () => {
   test('a refund that is declined is refused, also by inquiry', async () => {
     const sale = desk.call();
     const id = approvedId(await cybersource.authorize(sale, order({ capture: true }), card()));
-    const past = history(subject('payment', sale.operationRef, id));
+    const past = history(subject('payment', sale.operationId, id));
     fake.inject({ on: 'refund', fault: 'verdict', verdict: { status: 'DECLINED', reason: 'GENERAL_DECLINE' } });
     const call = desk.call();
     assert.equal(inBrief(await cybersource.refund(call, past, money('10.50'))), 'Declined Rejected');
-    const ref = subject('payment_refund', call.operationRef);
+    const ref = subject('payment_refund', call.operationId);
     assert.equal(inBrief(await cybersource.inquire(desk.call(), past, ref)), 'Declined Rejected');
     assert.equal(fake.ledger.totals(id).refunded, 0n);
   });

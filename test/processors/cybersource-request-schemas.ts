@@ -3,13 +3,15 @@
 type Shape = { readonly [name: string]: RegExp | 'boolean' | 'count' | Shape };
 
 const KEY = /^[a-z]{25}$/;
+/** At most 59 characters: `REFERENCE.ID`, or the id alone. */
+const CODE = /^([A-Za-z0-9][A-Za-z0-9_.-]{0,32}\.)?[a-z]{25}$/;
 const AMOUNT = { totalAmount: /^(0|[1-9][0-9]{0,11})(\.[0-9]{1,4})?$/, currency: /^[A-Z]{3}$/ } as const;
 const TEXT = /^[^\p{Cc}]{1,255}$/u;
 const REVERSAL = { amountDetails: AMOUNT, reason: /^[a-z]{1,20}$/ } as const;
 
 export const REQUEST_SCHEMAS = {
   payment: {
-    clientReferenceInformation: { code: KEY, transactionId: KEY, 'comments?': TEXT },
+    clientReferenceInformation: { code: CODE, transactionId: KEY, 'comments?': TEXT },
     processingInformation: { capture: 'boolean', commerceIndicator: /^internet$/ },
     paymentInformation: {
       card: {
@@ -40,21 +42,21 @@ export const REQUEST_SCHEMAS = {
     'merchantInformation?': { merchantDescriptor: { name: /^.{1,22}$/ } },
   },
   capture: {
-    clientReferenceInformation: { code: KEY, transactionId: KEY },
+    clientReferenceInformation: { code: CODE, transactionId: KEY },
     orderInformation: { amountDetails: AMOUNT },
   },
   refund: {
-    clientReferenceInformation: { code: KEY, transactionId: KEY },
+    clientReferenceInformation: { code: CODE, transactionId: KEY },
     orderInformation: { amountDetails: AMOUNT },
   },
-  reversal: { clientReferenceInformation: { code: KEY }, reversalInformation: REVERSAL },
+  reversal: { clientReferenceInformation: { code: CODE }, reversalInformation: REVERSAL },
   'timeout-reversal': {
-    clientReferenceInformation: { code: KEY, transactionId: KEY },
+    clientReferenceInformation: { code: CODE, transactionId: KEY },
     reversalInformation: REVERSAL,
   },
-  'timeout-void': { clientReferenceInformation: { code: KEY, transactionId: KEY } },
+  'timeout-void': { clientReferenceInformation: { code: CODE, transactionId: KEY } },
   search: {
-    query: /^clientReferenceInformation\.code:[a-z]{25}$/,
+    query: /^clientReferenceInformation\.code:([A-Za-z0-9][A-Za-z0-9_.-]{0,32}\.)?[a-z]{25}$/,
     sort: /^submitTimeUtc:desc$/,
     offset: 'count',
     limit: 'count',

@@ -29,7 +29,7 @@ for (const auth of ['jwt', 'http-signature']) {
 
     const authorized = async (): Promise<{ key: string; id: string }> => {
       const call = desk.call();
-      return { key: call.operationRef, id: approvedId(await cybersource.authorize(call, order(), card())) };
+      return { key: call.operationId, id: approvedId(await cybersource.authorize(call, order(), card())) };
     };
 
     test('an authorization holds the amount, and returns its details', async () => {
@@ -62,7 +62,7 @@ for (const auth of ['jwt', 'http-signature']) {
       const past = history(subject('authorization', first.key, first.id));
       const capturing = desk.call();
       const captureId = approvedId(await cybersource.capture(capturing, past, money('7.25')));
-      const later = history(...past.operations, subject('capture', capturing.operationRef, captureId, money('7.25')));
+      const later = history(...past.operations, subject('capture', capturing.operationId, captureId, money('7.25')));
       for (const amount of ['3.00', '4.25']) approvedId(await cybersource.refund(desk.call(), later, money(amount)));
       assert.deepEqual(ledger.totals(first.id), { authorized: 105_000n, captured: 72_500n, refunded: 72_500n });
       const tooMuch = await cybersource.refund(desk.call(), later, money('0.01'));
@@ -74,7 +74,7 @@ for (const auth of ['jwt', 'http-signature']) {
       const id = approvedId(await cybersource.authorize(call, order({ capture: true }), card()));
       const refund = await cybersource.refund(
         desk.call(),
-        history(subject('payment', call.operationRef, id)),
+        history(subject('payment', call.operationId, id)),
         money('10.50'),
       );
       approvedId(refund);
@@ -146,7 +146,7 @@ for (const auth of ['jwt', 'http-signature']) {
       fake.inject({ on: 'payment', fault: 'verdict', verdict });
       const call = desk.call();
       const outcome = await cybersource.authorize(call, order(), card());
-      const finding = await cybersource.inquire(desk.call(), history(), subject('authorization', call.operationRef));
+      const finding = await cybersource.inquire(desk.call(), history(), subject('authorization', call.operationId));
       assert.equal(outcome.kind, 'refused');
       assert.equal(finding.kind, 'refused');
       assert.equal(JSON.stringify([outcome, finding]).includes(PAN), false);

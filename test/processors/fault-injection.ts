@@ -42,7 +42,7 @@ export function corrupted(response: FakeResponse, fault: Fault['fault'] | undefi
       : fault === 'wrong-currency'
         ? text.replace(/"currency":"[A-Z]{3}"/g, '"currency":"XTS"')
         : fault === 'wrong-code'
-          ? text.replace(/"code":"[a-z]{25}"/g, '"code":"somebodyelse"')
+          ? text.replace(/"code":"[A-Za-z0-9_.-]*[a-z]{25}"/g, '"code":"somebodyelse"')
           : text;
   return { status: response.status, body: JSON.parse(changed) };
 }

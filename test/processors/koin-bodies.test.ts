@@ -18,6 +18,7 @@ const TOKEN = 'f0'.repeat(100);
 const call = (settings: ProcessorSettings, environment: Environment = 'sandbox'): ProcessorCall => ({
   tenant: { account: 'acc_1', environment },
   settings: { account: 'ACC', antifraud: 'false', ...settings },
+  operationId: KEY,
   operationRef: KEY,
   signal: new AbortController().signal,
 });

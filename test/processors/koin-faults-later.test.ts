@@ -115,7 +115,7 @@ describe('a refund at KOIN', () => {
       fake.inject({ on: 'refund', do: fault });
       assert.equal(
         toSummary(
-          await fixture.refund(collected, refund.amount, { key: refund.operationRef, signal: deadlineFor(fault) }),
+          await fixture.refund(collected, refund.amount, { key: refund.operationId, signal: deadlineFor(fault) }),
         ),
         expected,
       );

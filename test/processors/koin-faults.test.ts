@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { InquiryResult, OperationRef, Outcome, ReversalResult } from '../../src/payments/processor.ts';
 import type { KoinFault } from './fake-koin.ts';
 import { type FaultRow, name, UNKNOWN_OUTCOME_FAULTS } from './koin-fault-table.ts';
-import { KoinFixture, money, ORDER, subject, toSummary } from './koin-fixture.ts';
+import { KoinFixture, money, ORDER, refOf, subject, toSummary } from './koin-fixture.ts';
 
 const fixture = new KoinFixture();
 const { fake } = fixture;
@@ -42,7 +42,7 @@ describe('an authorization at KOIN', () => {
       const key = fixture.newKey();
       fake.inject({ on: 'tokenize', do: fault });
       assert.equal(toSummary(await fixture.authorize(key, ORDER, {}, deadlineFor(fault))), expected);
-      assert.equal(ledger.orders.has(key), expected === 'approved', 'an order only when it says so');
+      assert.equal(ledger.orders.has(refOf(key)), expected === 'approved', 'an order only when it says so');
     });
   }
 
@@ -98,10 +98,16 @@ describe('an authorization at KOIN', () => {
       ['Failed', 'ProcessorError Undefined'],
     ] as const) {
       const key = fixture.newKey();
-      const facts = { reference: key, businessId: undefined, account: 'ACC', currency: 'BRL', units: 15_005_600n };
+      const facts = {
+        reference: refOf(key),
+        businessId: undefined,
+        account: 'ACC',
+        currency: 'BRL',
+        units: 15_005_600n,
+      };
       ledger.book({ ...facts, country: 'BR', notificationUrls: [] }, { status });
       assert.equal(toSummary(await fixture.authorize(key)), expected);
-      assert.equal(ledger.orders.get(key)?.requests, 2);
+      assert.equal(ledger.orders.get(refOf(key))?.requests, 2);
     }
   });
 
@@ -110,7 +116,7 @@ describe('an authorization at KOIN', () => {
     fake.inject({ on: 'create', do: { delay: 100 } });
     assert.equal(toSummary(await fixture.authorize(key, ORDER, {}, fake.nextWait())), 'unknown');
     assert.equal(toSummary(await fixture.inquire(first(key))), 'not-found');
-    while (!ledger.orders.has(key)) await new Promise((resolve) => setTimeout(resolve, 10));
+    while (!ledger.orders.has(refOf(key))) await new Promise((resolve) => setTimeout(resolve, 10));
     assert.equal(toSummary(await fixture.inquire(first(key))), 'approved');
   });
 

@@ -86,7 +86,8 @@ export class KoinFixture {
     return {
       tenant: { account: 'acc_1', environment: 'sandbox' },
       settings: effectiveSettings(this.koin.settings, values),
-      operationRef: key,
+      operationId: key,
+      operationRef: refOf(key),
       signal,
     };
   }
@@ -102,7 +103,7 @@ export class KoinFixture {
     const key = this.newKey();
     const outcome = await this.authorize(key, { ...ORDER, amount });
     assert.equal(outcome.kind, 'approved', JSON.stringify(this.fake.violations));
-    return subject('authorization', key, amount, this.fake.ledger.orders.get(key)?.id);
+    return subject('authorization', key, amount, this.fake.ledger.orders.get(refOf(key))?.id);
   }
 
   async collected(amount = ORDER.amount): Promise<OperationRef> {
@@ -130,11 +131,11 @@ export class KoinFixture {
   }
 
   async inquire(about: OperationRef, ...operations: readonly OperationRef[]): Promise<InquiryResult> {
-    return withoutCardData(await this.koin.inquire(this.call(about.operationRef), historyOf(...operations), about));
+    return withoutCardData(await this.koin.inquire(this.call(about.operationId), historyOf(...operations), about));
   }
 
   async abandon(about: OperationRef, ...operations: readonly OperationRef[]): Promise<ReversalResult> {
-    return withoutCardData(await this.koin.reverse(this.call(about.operationRef), historyOf(...operations), about));
+    return withoutCardData(await this.koin.reverse(this.call(about.operationId), historyOf(...operations), about));
   }
 }
 
@@ -150,10 +151,14 @@ export const subject = (
   processorId?: string,
 ): OperationRef => ({
   type,
-  operationRef: key,
+  operationId: key,
+  operationRef: refOf(key),
   processorId,
   amount,
 });
+
+/** The reference that the service gives an operation of the order. */
+export const refOf = (key: string): string => `shop-1.${key}`;
 
 /** No result may contain card data, though the fake repeats it in every message. */
 export function withoutCardData<T extends object>(result: T): T {

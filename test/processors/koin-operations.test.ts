@@ -9,6 +9,7 @@ import {
   money,
   ORDER,
   ORDER_WITH_ANTIFRAUD,
+  refOf,
   subject,
   toSummary,
 } from './koin-fixture.ts';
@@ -33,7 +34,7 @@ describe('KOIN', () => {
   it('authorizes, with our operation reference', async () => {
     const key = fixture.newKey();
     const outcome = await fixture.authorize(key);
-    const { id, businessId, country, status, notificationUrls } = bookOf(key);
+    const { id, businessId, country, status, notificationUrls } = bookOf(refOf(key));
     assert.deepEqual([businessId, country, status, notificationUrls], ['shop-1', 'BR', 'Authorized', []]);
     assert.equal(outcome.kind, 'approved');
     const { expiresAt, ...particulars } = outcome.kind === 'approved' ? outcome.details : {};
@@ -69,14 +70,14 @@ describe('KOIN', () => {
       (await fixture.authorize(key, order, { 'store-code': 'SHOP', 'country-code': 'BR' })).kind,
       'approved',
     );
-    assert.deepEqual(bookOf(key).notificationUrls, ['https://vault.example/notifications/koin/abc']);
+    assert.deepEqual(bookOf(refOf(key)).notificationUrls, ['https://vault.example/notifications/koin/abc']);
   });
 
   it('omits a reference code that KOIN does not accept', async () => {
     for (const referenceCode of ['with blank', 'x'.repeat(51), undefined]) {
       const key = fixture.newKey();
       assert.equal((await fixture.authorize(key, { ...ORDER, referenceCode })).kind, 'approved');
-      assert.equal(bookOf(key).businessId, undefined);
+      assert.equal(bookOf(refOf(key)).businessId, undefined);
     }
   });
 
@@ -174,7 +175,7 @@ describe('KOIN', () => {
     const outcome = await fixture.refund(first, money(400n), { key });
     const [booked] = bookOf(first.operationRef).refunds;
     assert.deepEqual(outcome, { kind: 'approved', details: { processorId: booked?.id, responseCode: '00' } });
-    assert.equal(booked?.reference, key);
+    assert.equal(booked?.reference, refOf(key));
     assert.equal(toSummary(await fixture.refund(first, money(601n))), 'Declined InvalidData');
     assert.equal(toSummary(await fixture.refund(first, money(600n))), 'approved');
     assert.equal(toSummary(await fixture.refund(first, money(1n))), 'Declined InvalidData');
@@ -194,7 +195,7 @@ describe('KOIN', () => {
     const key = fixture.newKey();
     fake.inject({ on: 'create', do: { becomes: 'Opened' } });
     assert.equal(toSummary(await fixture.authorize(key)), 'pending');
-    const first = subject('authorization', key, ORDER.amount, bookOf(key).id);
+    const first = subject('authorization', key, ORDER.amount, bookOf(refOf(key)).id);
     const changes = [
       ['Opened', 'pending'],
       ['Authorized', 'approved'],
@@ -203,11 +204,11 @@ describe('KOIN', () => {
       ['Voided', 'reversed'],
     ] as const;
     for (const [status, expected] of changes) {
-      fake.setStatus(key, status);
+      fake.setStatus(refOf(key), status);
       assert.equal(toSummary(await fixture.inquire(first)), expected);
       assert.equal(toSummary(await fixture.inquire({ ...first, processorId: undefined })), expected);
     }
-    fake.setStatus(key, 'Failed', 'Antifrad');
+    fake.setStatus(refOf(key), 'Failed', 'Antifrad');
     assert.equal(toSummary(await fixture.inquire(first)), 'Declined Antifraud');
   });
 
@@ -230,9 +231,9 @@ describe('KOIN', () => {
     await other.start();
     const key = other.newKey();
     await other.authorize(key, { ...ORDER, notificationUrl: 'https://vault.example/n' });
-    await other.fake.notify(key);
-    other.fake.setStatus(key, 'Collected');
-    await other.fake.notify(key, { times: 2, late: 5 });
+    await other.fake.notify(refOf(key));
+    other.fake.setStatus(refOf(key), 'Collected');
+    await other.fake.notify(refOf(key), { times: 2, late: 5 });
     await other.stop();
     assert.deepEqual(
       heard,

@@ -111,7 +111,7 @@ describe('a refund whose outcome is unknown', () => {
     const first = await fixture.collected();
     const refund = unknownRefund();
     fake.inject({ on: 'refund', do: { becomes: 'InProgress' } });
-    const outcome = await fixture.refund(first, refund.amount, { key: refund.operationRef });
+    const outcome = await fixture.refund(first, refund.amount, { key: refund.operationId });
     assert.ok(outcome.kind === 'pending');
     const named = { ...refund, processorId: outcome.details.processorId };
     const [booked] = refundsOf(first);
@@ -136,7 +136,7 @@ describe('a refund whose outcome is unknown', () => {
   it('is the one with its amount that belongs to no other refund', async () => {
     const first = await fixture.collected();
     const earlier = unknownRefund();
-    await fixture.refund(first, earlier.amount, { key: earlier.operationRef });
+    await fixture.refund(first, earlier.amount, { key: earlier.operationId });
     const named = { ...earlier, processorId: refundsOf(first)[0]?.id };
     const refund = unknownRefund();
     assert.equal(toSummary(await fixture.inquire(refund, first, named)), 'not-found');
@@ -148,7 +148,7 @@ describe('a refund whose outcome is unknown', () => {
     await fixture.refund(first, money(499n));
     assert.equal(toSummary(await fixture.inquire(refund, first, named)), 'not-found', 'another amount');
     fake.inject({ on: 'refund', do: 'drop-after' });
-    assert.equal(toSummary(await fixture.refund(first, refund.amount, { key: refund.operationRef })), 'unknown');
+    assert.equal(toSummary(await fixture.refund(first, refund.amount, { key: refund.operationId })), 'unknown');
     const found = await fixture.inquire(refund, first, named);
     assert.ok(found.kind === 'approved');
     assert.equal(
@@ -193,7 +193,7 @@ describe('a time-out reversal of an authorization', () => {
     assert.equal(toSummary(await fixture.abandon(first)), 'reversed');
     assert.deepEqual(
       refundsOf(first).map(({ units, reference }) => [units, reference]),
-      [[100_000n, `${first.operationRef}-undo0`]],
+      [[100_000n, `${first.operationId}-undo0`]],
     );
   });
 

@@ -115,7 +115,7 @@ export class SimulatorFixture {
   }
 
   call({ key = this.newKey(), tenant = this.tenant, timeoutMs = 5000 }: CallOptions): ProcessorCall {
-    return { tenant, operationRef: key, settings: {}, signal: AbortSignal.timeout(timeoutMs) };
+    return { tenant, operationId: key, operationRef: key, settings: {}, signal: AbortSignal.timeout(timeoutMs) };
   }
 
   /** Waits for the response until the deadline of the call, as `TimedProcessor` does. */
@@ -147,7 +147,7 @@ export class SimulatorFixture {
   }
 
   subject(type: OperationType, key: string, amount = money('100.00')): OperationRef {
-    return { type, operationRef: key, processorId: undefined, amount };
+    return { type, operationId: key, operationRef: key, processorId: undefined, amount };
   }
 
   modify(type: ModificationType, history: PaymentHistory, amount?: Money, options: CallOptions = {}): Promise<Outcome> {

@@ -118,10 +118,7 @@ describe('the simulator, called concurrently from two nodes on one database', { 
     const notifications = (
       await Promise.all([0, 1, 0, 1].map((index) => node(index).pollNotifications?.() ?? []))
     ).flat();
-    assert.deepEqual(
-      notifications.map(({ operationRef }) => operationRef).sort(),
-      payments.map(({ key }) => key).sort(),
-    );
+    assert.deepEqual(notifications.map(({ operationId }) => operationId).sort(), payments.map(({ key }) => key).sort());
   });
 
   test('keeps consistent records under any concurrent requests', async () => {

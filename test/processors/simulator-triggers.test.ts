@@ -221,7 +221,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
         assert.equal(toSummary(await fixture.inquire(history, subject)), later);
         assert.deepEqual(
           await fixture.simulator.pollNotifications(),
-          hasNews ? [{ tenant: fixture.tenant, operationRef: key }] : [],
+          hasNews ? [{ tenant: fixture.tenant, operationId: key }] : [],
         );
         assert.deepEqual(await fixture.authorize(options), first, 'a repetition is answered as at first');
         await fixture.inquire(history, subject);
@@ -259,7 +259,7 @@ describe('the simulator on request', { timeout: 120_000 }, () => {
 
   describe('a notification', () => {
     const keys = async (): Promise<string[]> =>
-      (await fixture.simulator.pollNotifications()).map(({ operationRef }) => operationRef);
+      (await fixture.simulator.pollNotifications()).map(({ operationId }) => operationId);
 
     test('is repeated at growing intervals, until an inquiry arrives or an hour has passed', async () => {
       const { key, history, subject } = await fixture.authorized({ email: email('late_accept') });

@@ -92,39 +92,39 @@ export class Acquirer {
       what: string,
       call: ProcessorCall,
       act: () => AcquirerResponse,
-    ): Promise<Word> => (isDead() ? NEVER : (this.#send(what, call.operationRef, act, isDead) as Promise<Word>));
+    ): Promise<Word> => (isDead() ? NEVER : (this.#send(what, call.operationId, act, isDead) as Promise<Word>));
     return {
       capabilities: { sale, partialCapture, notFoundThreshold: absences },
       settings: {},
       check: () => undefined,
       authorize: (call, order: Order) =>
-        send('authorize', call, () => this.ledger.authorize(call.operationRef, order.amount.minor, order.capture)),
+        send('authorize', call, () => this.ledger.authorize(call.operationId, order.amount.minor, order.capture)),
       capture: (call, history, amount: Money) =>
         send('capture', call, () =>
           this.#spoilt === 'forgets-captures'
             ? { kind: 'approved' }
-            : this.ledger.capture(call.operationRef, paymentOf(history), amount.minor),
+            : this.ledger.capture(call.operationId, paymentOf(history), amount.minor),
         ),
       refund: (call, history, amount: Money) =>
-        send('refund', call, () => this.ledger.refund(call.operationRef, paymentOf(history), amount.minor)),
-      void: (call, history) => send('void', call, () => this.ledger.void(call.operationRef, paymentOf(history))),
+        send('refund', call, () => this.ledger.refund(call.operationId, paymentOf(history), amount.minor)),
+      void: (call, history) => send('void', call, () => this.ledger.void(call.operationId, paymentOf(history))),
       inquire: (call, history, subject) =>
         send('inquire', call, () =>
           isFirst(subject)
-            ? this.ledger.standing(subject.operationRef)
-            : this.ledger.movement(subject.operationRef, paymentOf(history)),
+            ? this.ledger.standing(subject.operationId)
+            : this.ledger.movement(subject.operationId, paymentOf(history)),
         ),
       reverse: (call, history, subject) =>
         send('reverse', call, () =>
           isFirst(subject)
-            ? this.ledger.giveUpPayment(subject.operationRef)
-            : this.ledger.giveUpMovement(subject.operationRef, paymentOf(history)),
+            ? this.ledger.giveUpPayment(subject.operationId)
+            : this.ledger.giveUpMovement(subject.operationId, paymentOf(history)),
         ),
       pollNotifications: async (): Promise<ProcessorNotification[]> => {
         if (isDead()) return NEVER;
         const keys = this.ledger.takeNotifications();
         // Duplicates, too.
-        return [...keys, ...keys.filter(() => this.#seeded.percent(30))].map((key) => ({ tenant, operationRef: key }));
+        return [...keys, ...keys.filter(() => this.#seeded.percent(30))].map((key) => ({ tenant, operationId: key }));
       },
     };
   }
@@ -166,7 +166,7 @@ export class Acquirer {
   }
 }
 
-const paymentOf = ({ operations }: PaymentHistory): string => operations[0]?.operationRef ?? '';
+const paymentOf = ({ operations }: PaymentHistory): string => operations[0]?.operationId ?? '';
 
 const isFirst = ({ type }: OperationRef): boolean => type === 'authorization' || type === 'payment';
 

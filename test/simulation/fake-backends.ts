@@ -81,6 +81,7 @@ export class Wire {
     return {
       capabilities: processor.capabilities,
       settings: processor.settings,
+      ...(processor.operationRefFormat && { operationRefFormat: processor.operationRefFormat }),
       check: (...args) => processor.check(...args),
       authorize: over('authorize', processor.authorize.bind(processor)),
       capture: over('capture', processor.capture.bind(processor)),
@@ -182,7 +183,7 @@ export async function koinBackend(parts: BackendParts): Promise<Backend> {
       wire.isCalm = true;
       fake.forgetFaults();
     },
-    states: async () => new Map([...fake.ledger.orders].map(([key, order]) => [key, stateOfOrder(order)])),
+    states: async () => new Map([...fake.ledger.orders].map(([ref, order]) => [idOf(ref), stateOfOrder(order)])),
     violations: () => fake.violations,
     close: async () => {
       network.close();
@@ -190,6 +191,9 @@ export async function koinBackend(parts: BackendParts): Promise<Backend> {
     },
   };
 }
+
+/** The id is the end of the operation reference. */
+const idOf = (operationRef: string): string => operationRef.slice(-25);
 
 const ORDER_STATES = {
   Opened: 'pending',

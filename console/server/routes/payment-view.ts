@@ -70,6 +70,7 @@ function toOperationView(payment: Payment, operation: Operation) {
     state: operationState({ payment, operation }),
     amount: formatMinor(payment, operation.amount),
     reference_code: toReferenceView(operation.referenceCode),
+    operation_ref: operation.operationRef,
     status_after: operation.stateAfter?.status ?? null,
     reason: findReason({ payment, operation }) ?? null,
     response_code: details.responseCode ?? null,

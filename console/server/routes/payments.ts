@@ -67,7 +67,9 @@ async function readPage(call: TenantCall, filter: Search, cursor: string | undef
   return call.services.paymentQueries.list(call.tenant, parseFilter(filter), cursor);
 }
 
-async function findById({ services, tenant }: TenantCall, id: string): Promise<ListedPayment[]> {
+async function findById({ services, tenant }: TenantCall, typed: string): Promise<ListedPayment[]> {
+  // An operation reference ends with the id: a user copies it from a report of the processor.
+  const id = typed.slice(typed.lastIndexOf('.') + 1);
   if (!isId(id)) return [];
   try {
     const { payment, inDoubtSince } = await translateErrors({}, () => services.paymentQueries.detail(tenant, id));

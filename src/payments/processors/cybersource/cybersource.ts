@@ -1,6 +1,7 @@
 import { invalidField } from '../../../kernel/failure.ts';
 import type { Money } from '../../../kernel/money.ts';
 import { type Explanation, explain } from '../../../kernel/reasons.ts';
+import type { OperationRefFormat } from '../../operation-ref.ts';
 import {
   type Capabilities,
   type CardData,
@@ -15,6 +16,7 @@ import {
   type ProcessorCall,
   type ProcessorDetails,
   type ProcessorSettings,
+  pickNames,
   type ReversalResult,
   refused,
   resolvePayer,
@@ -51,12 +53,14 @@ const ALREADY_REVERSED: readonly (string | undefined)[] = ['AUTH_ALREADY_REVERSE
 const NO_LONGER_REVERSIBLE: readonly (string | undefined)[] = ['TRANSACTION_ALREADY_SETTLED', 'NOT_VOIDABLE'];
 /** Reasons that report that nothing can be reversed, without the cause. */
 const NOTHING_TO_REVERSE: readonly (string | undefined)[] = ['MISSING_AUTH', 'TRANSACTION_ALREADY_REVERSED_OR_SETTLED'];
+/** The length of `clientReferenceInformation.code`, and characters without a meaning in the query language. */
+const CODE_FORMAT: OperationRefFormat = { maxCharacters: 59, disallowed: /[^A-Za-z0-9_.-]/g };
 /** CyberSource accepts two digits. */
 const MAX_INSTALLMENTS = 99;
 
 /**
- * CyberSource's REST payments, `/pts/v2` and `/tss/v2`. Each request that moves money has our own operation reference,
- * by which it can be reversed even when no response arrived.
+ * CyberSource's REST payments, `/pts/v2` and `/tss/v2`. Each request that moves money has our own id, by which it can be
+ * reversed even when no response arrived, and our operation reference, by which it is found.
  */
 export class CyberSource implements Processor {
   // CyberSource does not document after what time its search finds a transaction, so a not-found result proves nothing.
@@ -66,6 +70,7 @@ export class CyberSource implements Processor {
     notFoundThreshold: Number.POSITIVE_INFINITY,
   };
   readonly settings = CYBERSOURCE_SETTINGS;
+  readonly operationRefFormat = CODE_FORMAT;
   readonly productionHosts = CYBERSOURCE_HOSTS.production;
   readonly #client: CyberSourceClient;
   readonly #inquiry: Inquiry;
@@ -91,20 +96,12 @@ export class CyberSource implements Processor {
 
   async authorize(call: ProcessorCall, order: Order, card: CardData): Promise<Outcome> {
     const { amount } = order;
-    const reply = await this.#client.postEncrypted(
-      call,
-      '/pts/v2/payments',
-      buildPaymentBody(call.operationRef, order, card),
-    );
-    const [mapped, response] = interpretReply('payment', reply, { operationRef: call.operationRef, amount }, call);
+    const reply = await this.#client.postEncrypted(call, '/pts/v2/payments', buildPaymentBody(call, order, card));
+    const [mapped, response] = interpretReply('payment', reply, { ...pickNames(call), amount }, call);
     if (mapped.kind !== 'reverse') return toOutcome(mapped, response, order.capture ? amount : undefined);
     const { processorId } = response?.details ?? NO_DETAILS;
     const authorized = (response && parseAuthorizedAmount(response.body, amount)) ?? amount;
-    const isReversed = await this.#reverseAuthorization(
-      call,
-      { operationRef: call.operationRef, amount: authorized },
-      processorId,
-    );
+    const isReversed = await this.#reverseAuthorization(call, { ...pickNames(call), amount: authorized }, processorId);
     return isReversed ? refused(mapped.reason, response?.details ?? NO_DETAILS) : unknown('not-reversed');
   }
 
@@ -129,7 +126,7 @@ export class CyberSource implements Processor {
     const [mapped, response] = interpretReply(
       kind,
       reply,
-      { operationRef: call.operationRef, amount: subject.amount, reversedRef: subject.operationRef },
+      { ...pickNames(call), amount: subject.amount, reversedId: subject.operationId },
       call,
     );
     return wasAlreadyReversed(mapped, response)
@@ -150,7 +147,7 @@ export class CyberSource implements Processor {
     const [mapped, response] = interpretReply(
       kind,
       reply,
-      { operationRef: subject.operationRef, amount: target.amount, reversedRef: target.operationRef },
+      { ...pickNames(subject), amount: target.amount, reversedId: target.operationId },
       call,
     );
     if (mapped.kind === 'approved' || wasAlreadyReversed(mapped, response))
@@ -200,22 +197,22 @@ export class CyberSource implements Processor {
     amount: Money,
   ): Promise<Outcome> {
     if (path === undefined) return { kind: 'not-sent' };
-    const body = buildAmountBody(call.operationRef, amount);
+    const body = buildAmountBody(call, amount);
     // CyberSource documents no encrypted refunds.
     const reply =
       kind === 'capture'
         ? await this.#client.postEncrypted(call, `/pts/v2/${path}`, body)
         : await this.#client.post(call, `/pts/v2/${path}`, body);
-    const [mapped, response] = interpretReply(kind, reply, { operationRef: call.operationRef, amount }, call);
+    const [mapped, response] = interpretReply(kind, reply, { ...pickNames(call), amount }, call);
     return toOutcome(mapped, response, undefined);
   }
 
   /**
-   * Reverses by CyberSource's id when the target has one and is only authorized, otherwise by our operation reference.
+   * Reverses by CyberSource's id when the target has one and is only authorized, otherwise by our id of it.
    * `code` is the reference of the reversal itself.
    */
   async #sendReversal(call: ProcessorCall, target: OperationRef, code: string): Promise<ReversalAttempt> {
-    const { type, operationRef, amount, processorId } = target;
+    const { type, operationId, operationRef, amount, processorId } = target;
     const isRepeatedVoid = code !== operationRef;
     if (processorId !== undefined && (type === 'authorization' || (type === 'payment' && isRepeatedVoid))) {
       const body = buildReversalBody(code, amount, 'void');
@@ -223,7 +220,7 @@ export class CyberSource implements Processor {
       return { kind: 'reversal', reply, isByReference: false };
     }
     if (type !== 'authorization') {
-      const reply = await this.#client.post(call, '/pts/v2/voids', buildTimeoutVoidBody(code, operationRef));
+      const reply = await this.#client.post(call, '/pts/v2/voids', buildTimeoutVoidBody(code, operationId));
       // A sale that was not captured has an authorization only.
       const isFound = type !== 'payment' || !isNotFound(reply);
       if (isFound) return { kind: 'void', reply, isByReference: true };
@@ -231,7 +228,7 @@ export class CyberSource implements Processor {
     const reply = await this.#client.post(
       call,
       '/pts/v2/reversals',
-      buildReversalBody(code, amount, 'timeout', operationRef),
+      buildReversalBody(code, amount, 'timeout', operationId),
     );
     return { kind: 'reversal', reply, isByReference: true };
   }

@@ -104,7 +104,7 @@ export class Inquiry {
   /** Returns the state of a payment that was not reversed. */
   async #toPaymentResult(
     call: ProcessorCall,
-    { operationRef, amount }: OperationRef,
+    { operationId, operationRef, amount }: OperationRef,
     mapped: MappedResult,
     [transaction, ...others]: readonly [TransactionDetails, ...TransactionDetails[]],
   ): Promise<InquiryResult> {
@@ -114,7 +114,11 @@ export class Inquiry {
     switch (mapped.kind) {
       case 'reverse': {
         const held = parseAuthorizedAmount(transaction.body, amount) ?? amount;
-        const isReversed = await this.#reverseAuthorization(call, { operationRef, amount: held }, transaction.id);
+        const isReversed = await this.#reverseAuthorization(
+          call,
+          { operationId, operationRef, amount: held },
+          transaction.id,
+        );
         return isReversed ? refused(mapped.reason, details) : unknown('not-reversed');
       }
       case 'refused':
@@ -165,7 +169,7 @@ export class Inquiry {
     subject: OperationRef,
     name: string,
   ): Promise<MatchedTransaction | Unresolved> {
-    const { operationRef, amount, processorId } = subject;
+    const { operationId, operationRef, amount, processorId } = subject;
     const hits = processorId === undefined ? await this.#search(call, operationRef) : [];
     if (hits === undefined) return unknown('search');
     const matches = hits.filter((hit) => hasApplication(hit, name));
@@ -178,7 +182,7 @@ export class Inquiry {
     const isOwn =
       transaction.id === id &&
       hasApplication(transaction, name) &&
-      !isOtherTransaction(transaction, { operationRef, amount }, call.settings['merchant-id']);
+      !isOtherTransaction(transaction, { operationId, operationRef, amount }, call.settings['merchant-id']);
     return isOwn ? { kind: 'found', transaction, isReversed: hits.some(isReversal) } : unknown('contradiction');
   }
 

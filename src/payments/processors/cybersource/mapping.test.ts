@@ -15,7 +15,8 @@ import { NUMERIC_REASONS } from './transaction-details.ts';
 
 const currency = parseCurrency('USD');
 assert.ok(currency);
-const EXPECTED_TRANSACTION = { operationRef: 'abcdefghijklmnopqrstuvwxy', amount: { minor: 1050n, currency } };
+const ID = 'abcdefghijklmnopqrstuvwxy';
+const EXPECTED_TRANSACTION = { operationId: ID, operationRef: `REF-1.${ID}`, amount: { minor: 1050n, currency } };
 
 interface ReportedFields {
   readonly call?: ApiOperation;
@@ -194,7 +195,7 @@ describe('mismatches between response and request', () => {
       read({
         clientReferenceInformation: {
           code: EXPECTED_TRANSACTION.operationRef,
-          transactionId: EXPECTED_TRANSACTION.operationRef,
+          transactionId: EXPECTED_TRANSACTION.operationId,
         },
       }),
       'approved',

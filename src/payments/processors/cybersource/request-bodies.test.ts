@@ -16,6 +16,8 @@ import {
 } from './request-bodies.ts';
 
 const KEY = 'abcdefghijklmnopqrstuvwxy';
+const REF = `REF-1.${KEY}`;
+const NAMES = { operationId: KEY, operationRef: REF };
 const amount = { minor: 1050n, currency: USD };
 
 const pan = parsePan('4111111111111111');
@@ -28,8 +30,8 @@ type Sent = { orderInformation: { amountDetails: unknown; billTo?: Record<string
 
 describe('a payment', () => {
   test('with the required fields only has no empty members', () => {
-    assert.deepEqual(buildPaymentBody(KEY, bare, card), {
-      clientReferenceInformation: { code: KEY, transactionId: KEY },
+    assert.deepEqual(buildPaymentBody(NAMES, bare, card), {
+      clientReferenceInformation: { code: REF, transactionId: KEY },
       processingInformation: { capture: false, commerceIndicator: 'internet' },
       paymentInformation: {
         card: { number: '4111111111111111', expirationMonth: '03', expirationYear: '2029', type: '001' },
@@ -69,8 +71,8 @@ describe('a payment', () => {
       lineItems: [{ name: 'thing' }],
       notificationUrl: 'https://example.com/',
     };
-    assert.deepEqual(buildPaymentBody(KEY, order, { ...card, securityCode: '123', holder: 'Not Used' }), {
-      clientReferenceInformation: { code: KEY, transactionId: KEY, comments: 'REF-1' },
+    assert.deepEqual(buildPaymentBody(NAMES, order, { ...card, securityCode: '123', holder: 'Not Used' }), {
+      clientReferenceInformation: { code: REF, transactionId: KEY, comments: 'REF-1' },
       processingInformation: { capture: true, commerceIndicator: 'internet' },
       paymentInformation: {
         card: {
@@ -104,7 +106,7 @@ describe('a payment', () => {
 
   test('uses the name on the card when there is no name of the payer', () => {
     const billTo = (order: Order, holder: string): unknown =>
-      (buildPaymentBody(KEY, order, { ...card, holder }) as Sent).orderInformation.billTo;
+      (buildPaymentBody(NAMES, order, { ...card, holder }) as Sent).orderInformation.billTo;
     assert.deepEqual(billTo(bare, ' Ana  Maria Lopez '), { firstName: 'Ana Maria', lastName: 'Lopez' });
     assert.deepEqual(billTo(bare, 'Ana'), { lastName: 'Ana' });
     assert.equal(billTo(bare, ' '), undefined);
@@ -112,12 +114,12 @@ describe('a payment', () => {
   });
 
   test('splits no character of a descriptor', () => {
-    const sent = buildPaymentBody(KEY, { ...bare, descriptor: `${'x'.repeat(21)}😀yz` }, card);
+    const sent = buildPaymentBody(NAMES, { ...bare, descriptor: `${'x'.repeat(21)}😀yz` }, card);
     assert.deepEqual(sent['merchantInformation'], { merchantDescriptor: { name: `${'x'.repeat(21)}😀` } });
   });
 
   test('in one installment has no installment member', () => {
-    assert.equal('installmentInformation' in buildPaymentBody(KEY, { ...bare, installments: 1 }, card), false);
+    assert.equal('installmentInformation' in buildPaymentBody(NAMES, { ...bare, installments: 1 }, card), false);
   });
 });
 
@@ -129,9 +131,9 @@ describe('amounts', () => {
       fc.property(anyAmount, (money) => {
         const digits = minorUnitDigits(money.currency);
         const bodies = [
-          (buildPaymentBody(KEY, { ...bare, amount: money }, card) as Sent).orderInformation.amountDetails,
-          (buildAmountBody(KEY, money) as Sent).orderInformation.amountDetails,
-          (buildReversalBody(KEY, money, 'void') as { reversalInformation: { amountDetails: unknown } })
+          (buildPaymentBody(NAMES, { ...bare, amount: money }, card) as Sent).orderInformation.amountDetails,
+          (buildAmountBody(NAMES, money) as Sent).orderInformation.amountDetails,
+          (buildReversalBody(REF, money, 'void') as { reversalInformation: { amountDetails: unknown } })
             .reversalInformation.amountDetails,
         ];
         for (const body of bodies) {
@@ -151,23 +153,23 @@ describe('amounts', () => {
 describe('the other bodies', () => {
   test('have their required members and nothing else', () => {
     const amountDetails = { totalAmount: '10.50', currency: 'USD' };
-    assert.deepEqual(buildAmountBody(KEY, amount), {
-      clientReferenceInformation: { code: KEY, transactionId: KEY },
+    assert.deepEqual(buildAmountBody(NAMES, amount), {
+      clientReferenceInformation: { code: REF, transactionId: KEY },
       orderInformation: { amountDetails },
     });
-    assert.deepEqual(buildReversalBody(KEY, amount, 'void'), {
-      clientReferenceInformation: { code: KEY },
+    assert.deepEqual(buildReversalBody(REF, amount, 'void'), {
+      clientReferenceInformation: { code: REF },
       reversalInformation: { amountDetails, reason: 'void' },
     });
-    assert.deepEqual(buildReversalBody(KEY, amount, 'timeout', 'other'), {
-      clientReferenceInformation: { code: KEY, transactionId: 'other' },
+    assert.deepEqual(buildReversalBody(REF, amount, 'timeout', 'other'), {
+      clientReferenceInformation: { code: REF, transactionId: 'other' },
       reversalInformation: { amountDetails, reason: 'timeout' },
     });
-    assert.deepEqual(buildTimeoutVoidBody(KEY, 'other'), {
-      clientReferenceInformation: { code: KEY, transactionId: 'other' },
+    assert.deepEqual(buildTimeoutVoidBody(REF, 'other'), {
+      clientReferenceInformation: { code: REF, transactionId: 'other' },
     });
-    assert.deepEqual(buildSearchBody(KEY), {
-      query: `clientReferenceInformation.code:${KEY}`,
+    assert.deepEqual(buildSearchBody(REF), {
+      query: `clientReferenceInformation.code:${REF}`,
       sort: 'submitTimeUtc:desc',
       offset: 0,
       limit: 20,

@@ -1,11 +1,11 @@
 import { formatDecimal, type Money } from '../../../kernel/money.ts';
 import type { Pan } from '../../../kernel/pan.ts';
-import { type CardData, type Order, resolvePayer } from '../../processor.ts';
+import { type CardData, type OperationNames, type Order, resolvePayer } from '../../processor.ts';
 
 /**
- * The bodies of requests. `code`, which is searchable, is always our own operation reference and never the merchant's
- * reference: only then does a search find transactions that are certainly ours, and no two operations look like
- * duplicates. The merchant's reference is sent in `comments`.
+ * The bodies of requests. `code`, which is searchable, is our operation reference and never the merchant's reference alone:
+ * only then does a search find transactions that are certainly ours, and no two operations look like duplicates.
+ * `transactionId` is our id. The merchant's whole reference is sent in `comments`.
  */
 
 type Body = Readonly<Record<string, unknown>>;
@@ -30,9 +30,9 @@ const CARD_TYPES: readonly (readonly [RegExp, string])[] = [
 
 export const findCardType = (pan: Pan): string | undefined => CARD_TYPES.find(([prefix]) => prefix.test(pan))?.[1];
 
-export const buildPaymentBody = (operationRef: string, order: Order, card: CardData): Body =>
+export const buildPaymentBody = (names: OperationNames, order: Order, card: CardData): Body =>
   withoutEmpty({
-    clientReferenceInformation: { code: operationRef, transactionId: operationRef, comments: order.referenceCode },
+    clientReferenceInformation: { ...buildNames(names), comments: order.referenceCode },
     processingInformation: { capture: order.capture, commerceIndicator: 'internet' },
     paymentInformation: { card: buildCard(card) },
     orderInformation: { amountDetails: buildAmount(order.amount), billTo: buildBillTo(order, card) },
@@ -44,32 +44,37 @@ export const buildPaymentBody = (operationRef: string, order: Order, card: CardD
   });
 
 /** The body of a capture or refund. */
-export const buildAmountBody = (operationRef: string, amount: Money): Body => ({
-  clientReferenceInformation: { code: operationRef, transactionId: operationRef },
+export const buildAmountBody = (names: OperationNames, amount: Money): Body => ({
+  clientReferenceInformation: buildNames(names),
   orderInformation: { amountDetails: buildAmount(amount) },
 });
 
 /**
- * The body of a reversal. `reversedRef` names the operation of a time-out reversal; other reversals
- * name it in the path.
+ * The body of a reversal. `reversedId` is our id of the operation of a time-out reversal; other
+ * reversals name it in the path.
  */
-export const buildReversalBody = (operationRef: string, amount: Money, reason: string, reversedRef?: string): Body =>
+export const buildReversalBody = (operationRef: string, amount: Money, reason: string, reversedId?: string): Body =>
   withoutEmpty({
-    clientReferenceInformation: { code: operationRef, transactionId: reversedRef },
+    clientReferenceInformation: { code: operationRef, transactionId: reversedId },
     reversalInformation: { amountDetails: buildAmount(amount), reason },
   });
 
-export const buildTimeoutVoidBody = (operationRef: string, reversedRef: string): Body => ({
-  clientReferenceInformation: { code: operationRef, transactionId: reversedRef },
+export const buildTimeoutVoidBody = (operationRef: string, reversedId: string): Body => ({
+  clientReferenceInformation: { code: operationRef, transactionId: reversedId },
 });
 
-/** References are letters, which have no special meaning in the query language. */
+/** References are letters, digits and `_.-` after one of them, which have no special meaning in the query language. */
 export const buildSearchBody = (operationRef: string): Body => ({
   query: `clientReferenceInformation.code:${operationRef}`,
   sort: 'submitTimeUtc:desc',
   offset: 0,
   limit: 20,
   save: false,
+});
+
+const buildNames = ({ operationId, operationRef }: OperationNames): Body => ({
+  code: operationRef,
+  transactionId: operationId,
 });
 
 /** Cuts no character in two. */

@@ -48,7 +48,7 @@ describe('ids and codes of responses', () => {
 
 describe('amounts of responses', () => {
   const currency = parseCurrency('USD') ?? assert.fail();
-  const expected = { operationRef: 'k', amount: { minor: 10000n, currency } };
+  const expected = { operationId: 'k', operationRef: 'r.k', amount: { minor: 10000n, currency } };
   const withTotal = (totalAmount: string) =>
     parseResponse(JSON.stringify({ orderInformation: { amountDetails: { totalAmount } } }))?.body ?? assert.fail();
 

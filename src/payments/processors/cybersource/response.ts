@@ -1,6 +1,6 @@
 import { isExactNumber, isJsonObject, type Json, parseJson } from '../../../kernel/json.ts';
 import { type Money, parseAmount } from '../../../kernel/money.ts';
-import type { ProcessorDetails } from '../../processor.ts';
+import type { OperationNames, ProcessorDetails } from '../../processor.ts';
 import { isStorable, valueAt } from '../response-fields.ts';
 
 /**
@@ -17,11 +17,10 @@ export interface CyberSourceResponse {
 }
 
 /** The request, with which a response is compared. */
-export interface ExpectedTransaction {
-  readonly operationRef: string;
+export interface ExpectedTransaction extends OperationNames {
   readonly amount: Money;
-  /** Our reference of the reversed operation, which a response may name beside that of the reversal. */
-  readonly reversedRef?: string | undefined;
+  /** Our id of the reversed operation, which a response may name instead of that of the reversal. */
+  readonly reversedId?: string | undefined;
 }
 
 const STATUS_CODE = /^[A-Z][A-Z0-9_]{0,63}$/;
@@ -89,12 +88,12 @@ function storableTextAt(body: Json, path: string, pattern: RegExp): string | und
 /** True when the response is about another request than ours. A missing member is no contradiction. */
 export function contradicts(
   body: Json,
-  { operationRef, amount, reversedRef = operationRef }: ExpectedTransaction,
+  { operationId, operationRef, amount, reversedId = operationId }: ExpectedTransaction,
 ): boolean {
   const transactionId = textAt(body, 'clientReferenceInformation.transactionId');
   return (
     differs(textAt(body, 'clientReferenceInformation.code'), operationRef) ||
-    (differs(transactionId, operationRef) && transactionId !== reversedRef) ||
+    (differs(transactionId, operationId) && transactionId !== reversedId) ||
     CURRENCY_PATHS.some((path) => differs(textAt(body, path), amount.currency)) ||
     AMOUNT_PATHS.some((path) => isDifferentAmount(textAt(body, path), amount))
   );

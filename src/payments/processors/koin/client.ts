@@ -4,9 +4,11 @@ import { explain } from '../../../kernel/reasons.ts';
 import {
   type NotFound,
   type NotSent,
+  type OperationNames,
   type OperationRef,
   type PaymentHistory,
   type ProcessorCall,
+  pickNames,
   type Unknown,
   unknown,
 } from '../../processor.ts';
@@ -109,15 +111,14 @@ export interface KoinResponse {
 
 type KoinResult = KoinResponse | NotSent | Unknown;
 
-/** The order of an operation: KOIN's id of it where it is known, and our reference. */
-export interface OrderRef {
+/** The order of an operation: KOIN's id of it where it is known, and our names. */
+export interface OrderRef extends OperationNames {
   readonly orderId: string | undefined;
-  readonly operationRef: string;
 }
 
-export const toOrderRef = ({ operationRef, processorId }: OperationRef): OrderRef => ({
-  orderId: processorId,
-  operationRef,
+export const toOrderRef = (operation: OperationRef): OrderRef => ({
+  ...pickNames(operation),
+  orderId: operation.processorId,
 });
 
 /** The order of the payment, which is the first operation. */

@@ -90,7 +90,8 @@ async function reversePayment(client: KoinClient, call: ProcessorCall, orderRef:
   const { state, id } = order;
   if (state.kind === 'failed' || state.kind === 'reversed') return REVERSED;
   if (id === undefined) return unknown('incomplete');
-  if (state.kind === 'collected' || state.kind === 'refunded') return refundRemaining(client, call, order, id);
+  if (state.kind === 'collected' || state.kind === 'refunded')
+    return refundRemaining(client, call, order, { ...orderRef, orderId: id });
   const response = await client.cancel(call, id);
   return response.kind === 'answered' && isSuccess(response) && parseOrder(response.body)?.state.kind === 'reversed'
     ? REVERSED
@@ -101,9 +102,9 @@ async function refundRemaining(
   client: KoinClient,
   call: ProcessorCall,
   order: KoinOrder,
-  id: string,
+  { operationId, orderId }: OrderRef & { readonly orderId: string },
 ): Promise<ReversalResult> {
-  const { amount, operationRef: reference, refunds, state } = order;
+  const { amount, refunds, state } = order;
   if (state.kind === 'refunded' && refunds.length === 0) return REVERSED;
   const refunded = refunds.filter(({ state }) => state !== 'failed');
   if (amount === undefined || refunded.some((refund) => refund.amount?.currency !== amount.currency))
@@ -112,10 +113,10 @@ async function refundRemaining(
   const isRefundPending = refunded.some(({ state }) => state === 'pending');
   if (minor <= 0n) return isRefundPending ? unknown('refund-in-progress') : REVERSED;
   // KOIN executes a reference once, so a repeated request is idempotent. Only after a failed refund is the reference
-  // another.
-  const key = `${reference}-undo${refunds.length - refunded.length}`;
+  // another. It has the id alone, so that it is never longer than KOIN accepts.
+  const key = `${operationId}-undo${refunds.length - refunded.length}`;
   const remaining = { ...amount, minor };
-  const response = await client.refund(call, id, buildRefundBody(key, remaining));
+  const response = await client.refund(call, orderId, buildRefundBody(key, remaining));
   if (response.kind !== 'answered' || !isSuccess(response)) return unknown('not-refunded');
   const outcome = toRefundOutcome(parseRefund(response.body), remaining);
   if (outcome.kind === 'approved') return isRefundPending ? unknown('refund-in-progress') : REVERSED;

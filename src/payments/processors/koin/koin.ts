@@ -10,6 +10,7 @@ import {
   type PaymentHistory,
   type Processor,
   type ProcessorCall,
+  pickNames,
   type ReversalResult,
   refused,
   unknown,
@@ -38,7 +39,7 @@ import {
   toRefundOutcome,
   toVoidResult,
 } from './mapping.ts';
-import { buildOrderBody, buildRefundBody, buildTokenizeBody, checkOrder } from './request-bodies.ts';
+import { buildOrderBody, buildRefundBody, buildTokenizeBody, checkOrder, REFERENCE_FORMAT } from './request-bodies.ts';
 
 /**
  * KOIN Payments API 1.0. A card is first exchanged for a secure token, then the order is created; until that request is
@@ -48,6 +49,7 @@ import { buildOrderBody, buildRefundBody, buildTokenizeBody, checkOrder } from '
 export class Koin implements Processor {
   readonly capabilities: Capabilities = { sale: false, partialCapture: false, notFoundThreshold: 3 };
   readonly settings = KOIN_SETTINGS;
+  readonly operationRefFormat = REFERENCE_FORMAT;
   readonly productionHosts = Object.values(KOIN_HOSTS.production);
   readonly check = checkOrder;
   readonly #client: KoinClient;
@@ -75,7 +77,7 @@ export class Koin implements Processor {
         if (finding.kind !== 'refused') return finding.kind === 'approved' ? finding : unknown('not-collected');
       } else if (!isRejection(response)) return toFailure(response);
       // KOIN also rejects a capture on an account with automatic capture, where the money has moved.
-      const subject = { type: 'capture', operationRef: call.operationRef, processorId: undefined, amount } as const;
+      const subject = { ...pickNames(call), type: 'capture', processorId: undefined, amount } as const;
       const found = await inquire(this.#client, call, history, subject);
       return found.kind === 'not-found' || found.kind === 'reversed' ? refused('InvalidData') : found;
     });
@@ -116,7 +118,7 @@ export class Koin implements Processor {
   async #createOrder(call: ProcessorCall, { amount }: Order, body: Json): Promise<Outcome> {
     const response = await this.#client.create(call, body);
     if (response.kind !== 'answered') return response;
-    const subject = { type: 'authorization', operationRef: call.operationRef, processorId: undefined, amount } as const;
+    const subject = { ...pickNames(call), type: 'authorization', processorId: undefined, amount } as const;
     if (response.status === 409) return this.#confirmByInquiry(call, subject);
     if (response.status === 404) return refused('InvalidConfiguration');
     // KOIN does not document whether failed orders come with 200 or 400, so both may contain one.

@@ -1,6 +1,7 @@
 import { invalidField } from '../../../kernel/failure.ts';
 import { isExactNumber, isJsonObject, type Json } from '../../../kernel/json.ts';
 import { formatNumber, type Money } from '../../../kernel/money.ts';
+import type { OperationRefFormat } from '../../operation-ref.ts';
 import {
   type CardData,
   type Order,
@@ -20,6 +21,9 @@ import { buildAmount, textAt } from './fields.ts';
 type Body = { [key: string]: Json };
 
 const REFERENCE = /^[a-zA-Z0-9_#.-]{1,50}$/;
+
+/** What `REFERENCE` accepts, as the format of our operation reference. */
+export const REFERENCE_FORMAT: OperationRefFormat = { maxCharacters: 50, disallowed: /[^a-zA-Z0-9_#.-]/g };
 
 /** The only body that contains card data. */
 export const buildTokenizeBody = (operationRef: string, { pan, expiry, securityCode, holder }: CardData): Body => ({

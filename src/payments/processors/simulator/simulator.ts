@@ -126,7 +126,8 @@ export class Simulator implements Processor {
       account: tenant.account,
       writes: [updatePayment(tenant, claimed)],
     });
-    const notification: ProcessorNotification = { tenant, operationRef: payment.operationRef };
+    // Without an `operationRefFormat`, the reference is the id.
+    const notification: ProcessorNotification = { tenant, operationId: payment.operationRef };
     if (!committed) return [];
     return payment.triggers.includes('duplicate_notification') ? [notification, notification] : [notification];
   }

@@ -101,6 +101,7 @@ function OperationCodes({ operation }: { readonly operation: Operation }) {
           code(t('operation.approvalCode'), operation.approval_code),
           code(t('operation.avs'), operation.avs),
           code(t('operation.reference'), operation.reference_code),
+          code(t('operation.operationRef'), operation.operation_ref),
           code(t('operation.processorId'), operation.processor_id),
           code(t('operation.reconciliationId'), operation.reconciliation_id),
           code(t('operation.id'), operation.id),

@@ -38,13 +38,20 @@ export function Amounts({ payment }: { readonly payment: Payment }) {
 export function PaymentDetails({ payment }: { readonly payment: Payment }) {
   const { t } = useTranslation('payments');
   const { account, environment } = useTenant();
-  const { token, reference_code, expires_at } = payment;
+  const { token, reference_code, expires_at, operations } = payment;
+  const operationRef = operations[0]?.operation_ref;
   return (
     <Details
       items={[
         { label: t('detail.card'), value: <TruncatedCard card={payment.card} /> },
         { label: t('detail.reference'), value: reference_code ?? t('detail.none') },
         { label: t('detail.processor'), value: payment.processor },
+        operationRef === undefined
+          ? undefined
+          : {
+              label: t('operation.operationRef'),
+              value: <CopyField value={operationRef} label={t('operation.operationRef')} />,
+            },
         { label: t('detail.created'), value: <Time value={payment.created_at} isRelative /> },
         expires_at === null ? undefined : { label: t('detail.expires'), value: <Time value={expires_at} isRelative /> },
         token === null

@@ -44,7 +44,7 @@ export const payments = {
   refunded: { part: 'Partially refunded', whole: 'Refunded' },
   filters: {
     id: 'Payment id',
-    idHint: 'Any id of the payment',
+    idHint: 'Any id of the payment, or its reference at the processor',
     status: 'Status',
     any: 'Any',
     type: 'Type',
@@ -111,6 +111,7 @@ export const payments = {
     statusAfter: 'Status afterwards',
     responseCode: 'Response code',
     approvalCode: 'Approval code',
+    operationRef: 'Reference at the processor',
     processorId: 'Id at the processor',
     reconciliationId: 'Reconciliation id',
     avs: 'Address check (AVS)',

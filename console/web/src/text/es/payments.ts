@@ -45,7 +45,7 @@ export const payments: typeof english = {
   refunded: { part: 'Devuelto parcialmente', whole: 'Devuelto' },
   filters: {
     id: 'Id del pago',
-    idHint: 'Cualquier id del pago',
+    idHint: 'Cualquier id del pago, o su referencia en el procesador',
     status: 'Estado',
     any: 'Cualquiera',
     type: 'Tipo',
@@ -112,6 +112,7 @@ export const payments: typeof english = {
     statusAfter: 'Estado posterior',
     responseCode: 'Código de respuesta',
     approvalCode: 'Código de aprobación',
+    operationRef: 'Referencia en el procesador',
     processorId: 'Id en el procesador',
     reconciliationId: 'Id de conciliación',
     avs: 'Verificación de dirección (AVS)',
