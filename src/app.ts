@@ -235,10 +235,10 @@ interface ConsoleParts {
 /** Builds the server of the console, with the metrics of all threads. */
 async function createConsoleServer(parts: ConsoleParts): Promise<HttpServer> {
   const { core, config, node, webConsole, serviceInfo, workers } = parts;
-  const { vault, captures, payments, proxy, metrics } = node;
+  const { vault, captures, payments, unknownOutcomes, proxy, metrics } = node;
   // Separate from the memory of the threads, because only this one serves the console.
   const buckets = { ...node.buckets, memory: createBucketMemory(core.random) };
-  const vaultServices = { ...core, vault, captures, payments, proxy, serviceInfo };
+  const vaultServices = { ...core, vault, captures, payments, unknownOutcomes, proxy, serviceInfo };
   const limits = { consoleUrl: config.consoleUrl, attemptsPerMinute: config.rates.failedAuthentication, buckets };
   const served = await webConsole?.serve(vaultServices, limits);
   const options: ServerOptions = {

@@ -77,6 +77,7 @@ const SHARED_WITH_CONSOLE: readonly string[] = [
   'src/payments/processor.ts',
   'src/payments/settings.ts',
   'src/payments/transitions.ts',
+  'src/payments/unknown-outcomes.ts',
   'src/proxy/payload-proxy.ts',
   'src/proxy/proxy-configuration.ts',
   'src/proxy/proxy-configurations.ts',

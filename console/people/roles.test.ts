@@ -57,7 +57,7 @@ describe('roles', () => {
       ROLES.analyst.filter((capability) => !isRead(capability)),
       ['payments:operate'],
     );
-    for (const capability of ['keys:read', 'proxy:read', 'audit:read'] as const)
+    for (const capability of ['keys:read', 'proxy:read', 'audit:read', 'payments:resolve'] as const)
       assert.equal(can('analyst', capability), false);
   });
 

@@ -21,6 +21,7 @@ export const CAPABILITIES = [
   'captures:delete',
   'records:export',
   'payments:operate',
+  'payments:resolve',
   'proxy:write',
   'workbench:use',
   'team:write',

@@ -3,11 +3,12 @@ import type { Transaction } from '../../src/idempotency/transaction.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import { notPossible } from '../../src/kernel/failure.ts';
 import type { StoredEnableRequest } from '../../src/payments/payment-activations.ts';
+import type { ManualResolution } from '../../src/payments/unknown-outcomes.ts';
 import { fromRequestedBody } from '../../src/proxy/proxy-configurations.ts';
 import type { Execution } from '../approvals/approvals.ts';
 import type { ConsoleServices } from './route.ts';
 
-type Services = Pick<ConsoleServices, 'activations' | 'configurations' | 'requests'>;
+type Services = Pick<ConsoleServices, 'activations' | 'configurations' | 'requests' | 'unknownOutcomes'>;
 type Execute = (services: Services, transaction: Transaction, tenant: Tenant, execution: Execution) => Promise<unknown>;
 
 /** The execution of each change of an operator after a member of the account approved it. */
@@ -23,6 +24,8 @@ const EXECUTE: Readonly<Record<RestrictedChange['action'], Execute>> = {
   },
   'payments.disable': ({ activations }, transaction, tenant, { consent }) =>
     activations.disable(transaction, tenant, consent),
+  'payment.resolve': ({ unknownOutcomes }, transaction, tenant, { call, consent }) =>
+    unknownOutcomes.resolve(transaction, tenant, JSON.parse(call.body) as ManualResolution, { consent }),
   'proxy.configure': ({ configurations }, transaction, tenant, { call, consent }) =>
     configurations.configure(transaction, tenant, fromRequestedBody(call.body), { consent }),
   'proxy.remove': ({ configurations }, transaction, tenant, { consent }) =>

@@ -24,6 +24,7 @@ import type { TimeGuard } from '../../src/kernel/time-guard.ts';
 import type { PaymentActivations } from '../../src/payments/payment-activations.ts';
 import type { PaymentQueries } from '../../src/payments/payment-queries.ts';
 import type { Payments } from '../../src/payments/payments.ts';
+import type { UnknownOutcomes } from '../../src/payments/unknown-outcomes.ts';
 import type { PayloadProxy } from '../../src/proxy/payload-proxy.ts';
 import type { ProxyConfigurations } from '../../src/proxy/proxy-configurations.ts';
 import type { Driver } from '../../src/storage/database.ts';
@@ -64,6 +65,7 @@ export interface ConsoleServices {
   readonly vault: Vault;
   readonly captures: Captures;
   readonly payments: Payments;
+  readonly unknownOutcomes: UnknownOutcomes;
   readonly proxy: PayloadProxy;
   readonly transactions: Transactions;
   readonly usageOverview: UsageOverview;

@@ -20,6 +20,7 @@ import { requestLogRoutes } from './routes/request-log.ts';
 import { sessionRoutes } from './routes/session.ts';
 import { teamRoutes } from './routes/team.ts';
 import { tokenRoutes } from './routes/tokens.ts';
+import { unknownOutcomeRoutes } from './routes/unknown-outcomes.ts';
 import { viewRoutes } from './routes/views.ts';
 import { workbenchRoutes } from './routes/workbench.ts';
 
@@ -43,6 +44,7 @@ export const routes: readonly Route[] = [
   ...captureRoutes,
   ...paymentRoutes,
   ...paymentOperationRoutes,
+  ...unknownOutcomeRoutes,
   ...proxyRoutes,
   ...workbenchRoutes,
   ...viewRoutes,

@@ -2,8 +2,10 @@ import { STATUSES } from '../../src/accounts/account.ts';
 import { bool, list, object, optional, output, plainText } from '../../src/http/fields.ts';
 import { ENVIRONMENTS } from '../../src/kernel/environment.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
+import { STATUSES as PAYMENT_STATUSES } from '../../src/payments/transitions.ts';
 import { resultOrApproval } from './approvals.ts';
 import { define, done, orNull } from './definition.ts';
+import { resolution } from './payments.ts';
 
 /** Calls of operators, who see no token, capture or payment of an account but payments in doubt. */
 
@@ -184,6 +186,26 @@ export const listProcessors = define({
       'Payments whose outcome is not known, the oldest first',
     ),
   }),
+});
+
+export const checkPaymentAsOperator = define({
+  method: 'POST',
+  path: '/api/operator/accounts/:id/payments/:where/:payment/check',
+  access: 'operate',
+  data: object({
+    is_in_doubt: output.bool('The outcome is still unknown'),
+    status: output.oneOf(PAYMENT_STATUSES, 'Status of the payment'),
+    problem: output.nullableText('Why the last inquiry had no result'),
+  }),
+});
+
+export const resolvePaymentAsOperator = define({
+  method: 'POST',
+  path: '/api/operator/accounts/:id/payments/:where/:payment/resolve',
+  access: 'operate',
+  stepUp: true,
+  body: resolution,
+  data: resultOrApproval(object({ done })),
 });
 
 export const showKeyring = define({

@@ -10,7 +10,7 @@ import {
   plainText,
 } from '../../src/http/fields.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { STATUSES } from '../../src/payments/transitions.ts';
+import { FAILURE_CAUSES, STATUSES } from '../../src/payments/transitions.ts';
 import { resultOrApproval } from './approvals.ts';
 import { define, orNull, recordCount } from './definition.ts';
 
@@ -26,11 +26,16 @@ const OPERATION_TYPES = [
   'expiry',
 ] as const;
 
+const MANUAL_OUTCOMES = ['accepted', 'refused'] as const;
+
+const failureCause = orNull(output.oneOf(FAILURE_CAUSES, 'Where a ConnectionRejected happened'));
+
 const summary = {
   id: output.text('transaction_id'),
   type: orNull(output.oneOf(PAYMENT_TYPES, 'Type; null when the record cannot be opened')),
   status: output.oneOf(STATUSES, 'Status'),
   reason: output.nullableText('Reason of a decline or failure'),
+  failure_cause: failureCause,
   amount: output.text('Requested amount'),
   currency: output.text('Currency'),
   card: output.text('Truncated card number'),
@@ -73,6 +78,26 @@ export const listPayments = define({
   }),
 });
 
+const requester = object({
+  type: output.oneOf(['key', 'person', 'operator', 'service', 'unknown'] as const, 'Type'),
+  id: output.nullableText('Id of the key or user'),
+  name: output.nullableText('Present name; null when the key or user no longer exists'),
+});
+
+const historyEntry = object({
+  type: output.oneOf(
+    ['in-doubt', 'taken-over', 'changed', 'confirmed', 'reversed', 'superseded', 'resolved-manually'] as const,
+    'Event',
+  ),
+  at: output.time('Time'),
+  problem: output.nullableText('Why the last inquiry had no result'),
+  inquiries: orNull(output.integer('Inquiries until then')),
+  status: output.nullableText('Status of the payment afterwards'),
+  outcome: orNull(output.oneOf(MANUAL_OUTCOMES, 'Outcome that a user set')),
+  by: orNull(requester),
+  reason: output.nullableText('Reason that the user gave'),
+});
+
 const operation = object({
   id: output.text('transaction_id of the operation'),
   type: output.oneOf(OPERATION_TYPES, 'Action'),
@@ -82,12 +107,15 @@ const operation = object({
   operation_ref: output.text('Our reference of it at the processor'),
   status_after: output.nullableText('Status of the payment afterwards'),
   reason: output.nullableText('Reason of a decline or failure'),
+  failure_cause: failureCause,
   response_code: output.nullableText("Processor's response code"),
   approval_code: output.nullableText('Approval code'),
   processor_id: output.nullableText("Processor's id"),
   reconciliation_id: output.nullableText('For reconciliation'),
   avs: output.nullableText('Address verification'),
   created_at: output.time('Start'),
+  requested_by: orNull(requester),
+  history: output.list(historyEntry, 'What became of it beside its first response, in the order of time'),
 });
 
 const payment = object({
@@ -98,6 +126,17 @@ const payment = object({
   token: output.nullableText('Token of the card'),
   expires_at: output.nullableTime('Expiry'),
   operations: output.list(operation, 'In the order of time'),
+  unknown_outcome: orNull(
+    object({
+      transaction_id: output.text('Operation whose outcome is unknown'),
+      operation: output.oneOf(OPERATION_TYPES, 'Action'),
+      since: output.time('Start'),
+      inquiries: output.integer('Inquiries so far'),
+      problem: output.nullableText('Why the last one had no result'),
+      next_inquiry_at: output.nullableTime('Next inquiry of the service'),
+      check_at: output.time('First time at which a user may check'),
+    }),
+  ),
   /** Operations that the payment allows now, whatever the role of the caller. */
   can: object({
     capture: output.bool('Capture'),
@@ -184,4 +223,29 @@ export const previewOperations = define({
       'In the order of the request',
     ),
   }),
+});
+
+/** Has the processor inquired about the unknown outcome now, as recovery would at its time. */
+export const checkPayment = define({
+  method: 'POST',
+  path: `${path}/check`,
+  access: 'payments:operate',
+  data: payment,
+});
+
+/** The statement of a user about an unknown outcome, by members and operators alike. */
+export const resolution = object({
+  transaction_id: plainText(LIMITS.searchCharacters, 'Operation whose outcome is unknown'),
+  outcome: oneOf(MANUAL_OUTCOMES, 'Outcome at the processor'),
+  reason: plainText(LIMITS.noteCharacters, 'What the processor shows'),
+});
+
+export const resolvePayment = define({
+  method: 'POST',
+  path: `${path}/resolve`,
+  access: 'payments:resolve',
+  stepUp: true,
+  dualControl: 'payment.resolve',
+  body: resolution,
+  data: resultOrApproval(payment),
 });

@@ -8,8 +8,17 @@ import { OperatorError } from '../kernel/operator-error.ts';
 import { assertNoDualControl } from './account-store.ts';
 import type { Accounts } from './accounts.ts';
 
-/** Changes of the settings that decide where card data goes. */
-export const RESTRICTED_ACTIONS = ['payments.enable', 'payments.disable', 'proxy.configure', 'proxy.remove'] as const;
+/**
+ * Changes of the settings that decide where card data goes, and outcomes that a user states in place of the processor: a
+ * false one lets a card be charged twice.
+ */
+export const RESTRICTED_ACTIONS = [
+  'payments.enable',
+  'payments.disable',
+  'payment.resolve',
+  'proxy.configure',
+  'proxy.remove',
+] as const;
 
 export interface RestrictedChange {
   readonly action: (typeof RESTRICTED_ACTIONS)[number];

@@ -38,6 +38,7 @@ export const AUDIT_ACTIONS = [
   'payments.enabled',
   'payments.disabled',
   'payment.requested',
+  'payment.checked',
   'payment.resolved',
   'payment.resolved-manually',
   'payment.expired',

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { formatIso8601, formatIso8601OrNull } from '../kernel/clock.ts';
 import { formatNumber } from '../kernel/money.ts';
-import type { ManualOutcome } from '../payments/manual-resolution.ts';
 import type { ActivationView } from '../payments/payment-activations.ts';
 import type { InDoubtPayment } from '../payments/payment-queries.ts';
+import type { ManualOutcome } from '../payments/unknown-outcomes.ts';
 import { asOperator, type CliContext, withCore } from './context.ts';
 import {
   collectSetting,
@@ -144,6 +144,7 @@ interface ResolveOptions extends TenantOptions {
   readonly transaction: string;
   readonly outcome?: ManualOutcome;
   readonly as?: ManualOutcome;
+  readonly reason?: string;
 }
 
 function resolveCommand(payments: Command, tools: CliContext): void {
@@ -159,21 +160,25 @@ function resolveCommand(payments: Command, tools: CliContext): void {
       'accepted, when the processor carried it out; refused, when it has no record of it',
       parseOutcome,
     )
+    .option('--reason <text>', 'what the processor shows; recorded in the audit log and in the history of the payment')
     .addOption(new Option('--as <outcome>', 'the former name of --outcome').argParser(parseOutcome).hideHelp())
     .action((options: ResolveOptions, command: Command) => {
       const outcome = options.outcome ?? options.as ?? command.error(MISSING_OUTCOME);
-      return withCore(tools, async ({ accounts, activations, transactions, database, keyring, time, random }) => {
-        const [{ IdempotencyKeys }, { resolveManually }, { PaymentRepository }] = await Promise.all([
+      return withCore(tools, async (core) => {
+        const { accounts, transactions } = core;
+        const [{ IdempotencyKeys }, { UnknownOutcomes }, { PaymentRepository }] = await Promise.all([
           import('../idempotency/idempotency-keys.ts'),
-          import('../payments/manual-resolution.ts'),
+          import('../payments/unknown-outcomes.ts'),
           import('../payments/payment-repository.ts'),
         ]);
         const tenant = await resolveTenant(accounts, options);
-        const repository = new PaymentRepository({ database, keyring, time, random, onOutcome: () => undefined });
-        const idempotency = new IdempotencyKeys({ database, keyring, time, random });
+        const repository = new PaymentRepository({ ...core, onOutcome: () => undefined });
+        const idempotency = new IdempotencyKeys(core);
+        const unknownOutcomes = new UnknownOutcomes({ ...core, repository, idempotency });
+        const { transaction: transactionId, reason = '' } = options;
         const context = { origin: tools.operatorOrigin(), account: tenant.account };
         const { payment, operation } = await transactions.run(context, (transaction) =>
-          resolveManually(transaction, { activations, repository, idempotency }, tenant, options.transaction, outcome),
+          unknownOutcomes.resolve(transaction, tenant, { transactionId, outcome, reason }),
         );
         const shown = {
           ...tenant,

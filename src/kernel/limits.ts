@@ -203,6 +203,10 @@ export const LIMITS = {
   countedRecords: 10_000,
   cursorCharacters: 4096,
   searchCharacters: 255,
+  /** Entries in the history of an operation beside its request; the oldest are left out. */
+  paymentHistoryEntries: 50,
+  /** Shortest time between an inquiry about a payment and the next one that a user requests, in seconds. */
+  checkIntervalSeconds: 10,
   /** Payments with an unknown outcome in the list. */
   inDoubtPaymentsListed: 500,
   /** Alerts of the service in total, of one cause, and in the list of a user. */

@@ -260,6 +260,7 @@ export const REASONS = {
   noUnknownOutcome: 'there is no such transaction in doubt; see: cardvault payments doubtful',
   otherUnknownOutcome: 'another transaction of the payment is in doubt: {transaction}',
   statusDisallowsOutcome: 'a payment that is {status} does not allow that',
+  checkTooEarly: 'the next check is possible in {seconds} s',
   expiryNotRefusable: "the payment has expired: void it in the processor's console, then resolve it as accepted",
   approvalNeedsConsole: 'this account is under dual control, and without the console no member can approve the change',
 

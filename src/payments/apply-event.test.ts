@@ -21,8 +21,9 @@ import {
   withOperation,
 } from '../../test/fixtures/payment-fixtures.ts';
 import type { Currency } from '../kernel/currency.ts';
-import { applyEvent, applyState, NEVER_CONFIRMED, NEVER_RECEIVED, type PaymentEvent } from './apply-event.ts';
+import { applyEvent, applyState, NEVER_CONFIRMED, NEVER_RECEIVED } from './apply-event.ts';
 import { newOperation, type Operation, type Payment, type PaymentSnapshot, stateOf } from './payment.ts';
+import type { PaymentEvent } from './payment-event.ts';
 import type { InquiryResult, OperationType, Outcome } from './processor.ts';
 import { needsManualResolution, needsRecheck } from './reconciliation.ts';
 import { REASONS, STATUSES, type Status, TRANSITIONS } from './transitions.ts';
@@ -59,10 +60,10 @@ function recheck(snapshot: PaymentSnapshot, result: InquiryResult, now = NOW): P
   return after;
 }
 
-/** Payment and operation stay as they are; what is rechecked may change. */
+/** Payment and operation stay as they are, but for its history; what is rechecked may change. */
 function assertUnchanged(after: PaymentSnapshot, before: PaymentSnapshot, about = ''): void {
   assert.equal(after.payment, before.payment, about);
-  assert.equal(after.operation, before.operation, about);
+  assert.deepEqual({ ...after.operation, history: before.operation.history }, before.operation, about);
 }
 
 const CLP = 'CLP' as Currency;
@@ -247,7 +248,7 @@ describe('a result of an operation in progress', () => {
       const isOfAuthorization = outcomeName === 'reversed' && operation.type === 'capture';
       assert.deepEqual(
         operation.details,
-        outcomeName === 'not sent' || isOfAuthorization ? {} : processorDetails,
+        outcomeName === 'not sent' ? { failureCause: 'not-sent' } : isOfAuthorization ? {} : processorDetails,
         about,
       );
     });
@@ -293,7 +294,7 @@ describe('an operation that is reversed', () => {
     const after = apply(capture, { type: 'reversed', failure: NEVER_RECEIVED });
     assert.deepEqual(after?.payment, { ...capture.payment, operationInProgress: undefined });
     assert.deepEqual(after?.reconciliation.recheckIds, [NEXT]);
-    assert.deepEqual(after?.operation.details, {});
+    assert.deepEqual(after?.operation.details, { failureCause: 'not-received' });
     const first = apply(withOperation({}, { type: 'payment' }), { type: 'reversed', failure: NEVER_CONFIRMED });
     assert.deepEqual([first?.payment.status, first?.payment.reason], ['ProcessorError', 'Undefined']);
   });
@@ -692,9 +693,10 @@ describe('a requested payment', () => {
     card: { truncated: '411111******1111' },
     captureIds: ['capture-1'],
   } as const;
+  const KEY = { type: 'key', id: 'key-1' } as const;
 
   it('is Opened, with its first operation in progress and no amounts yet', () => {
-    const opened = apply(undefined, { type: 'requested', order, operationRef: 'A-1.first' });
+    const opened = apply(undefined, { type: 'requested', order, operationRef: 'A-1.first', requestedBy: KEY });
     assert.deepEqual(opened, {
       payment: buildPayment({
         ...order,
@@ -707,6 +709,7 @@ describe('a requested payment', () => {
         amount: 10_000n,
         referenceCode: 'A-1',
         operationRef: 'A-1.first',
+        requestedBy: KEY,
       }),
       reconciliation: buildReconciliation(),
     });
@@ -714,7 +717,12 @@ describe('a requested payment', () => {
 
   it('is requested once, and no other event applies to a payment that does not exist', () => {
     assert.equal(
-      apply(withOperation({}, { type: 'authorization' }), { type: 'requested', order, operationRef: 'A-1.first' }),
+      apply(withOperation({}, { type: 'authorization' }), {
+        type: 'requested',
+        order,
+        operationRef: 'A-1.first',
+        requestedBy: KEY,
+      }),
       undefined,
     );
     assert.equal(apply(undefined, { type: 'notified' }), undefined);
@@ -834,9 +842,16 @@ describe('the transition table', () => {
 
   it('has the row that opens a payment', () => {
     const order = { ...buildPayment(), type: 'authorization' } as const;
-    assert.equal(apply(undefined, { type: 'requested', order, operationRef: 'A-1.first' })?.payment.status, 'Opened');
+    const KEY = undefined;
+    assert.equal(
+      apply(undefined, { type: 'requested', order, operationRef: 'A-1.first', requestedBy: KEY })?.payment.status,
+      'Opened',
+    );
     without('new', 'Opened', () =>
-      assert.equal(apply(undefined, { type: 'requested', order, operationRef: 'A-1.first' }), undefined),
+      assert.equal(
+        apply(undefined, { type: 'requested', order, operationRef: 'A-1.first', requestedBy: KEY }),
+        undefined,
+      ),
     );
   });
 });
@@ -863,7 +878,7 @@ describe('an attempt without a result', () => {
     apply(snapshot, { type: 'unanswered', problem: 'timeout', ...event })?.reconciliation;
 
   it('is counted, and so is a result not-found', () => {
-    const expected = { attempts: 3, inDoubtSince: NOW, lastProblem: 'timeout' };
+    const expected = { attempts: 3, inDoubtSince: NOW, lastProblem: 'timeout', inquiries: 1, lastInquiredAt: NOW };
     assert.deepEqual(count({}), buildReconciliation({ ...expected, consecutiveNotFound: 3 }));
     assert.deepEqual(count({ notFound: true }), buildReconciliation({ ...expected, consecutiveNotFound: 4 }));
     assert.deepEqual(count({ notFound: false }), buildReconciliation({ ...expected, consecutiveNotFound: 0 }));
@@ -966,7 +981,7 @@ describe('a recheck', () => {
 
 describe('an outcome that an operator sets', () => {
   const state = (snapshot: PaymentSnapshot, outcome: 'accepted' | 'refused') =>
-    apply(snapshot, { type: 'resolved-manually', outcome });
+    apply(snapshot, { type: 'resolved-manually', outcome, by: { type: 'operator', name: 'ops' }, reason: 'seen' });
 
   it('completes the operation like the outcome of the processor', () => {
     const capture = withOperation(PAYMENT_STATES.Authorized, { type: 'capture', amount: 2000n }, { isTakenOver: true });

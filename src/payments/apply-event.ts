@@ -1,3 +1,4 @@
+import { withHistory } from './history.ts';
 import {
   initialOperation,
   type Operation,
@@ -7,6 +8,7 @@ import {
   type PaymentState,
   stateOf,
 } from './payment.ts';
+import type { PaymentEvent } from './payment-event.ts';
 import {
   type Capabilities,
   type InquiryResult,
@@ -22,53 +24,14 @@ import {
   NEW_RECONCILIATION,
   needsManualResolution,
   needsRecheck,
+  RESOLVED,
+  withInquiry,
   withoutRecheck,
   withRecheck,
 } from './reconciliation.ts';
 import { type FailureStatus, isAllowedTransition, type Status, type Trigger } from './transitions.ts';
 
-/** The events of a payment. Each is caused by one of these: a request, the processor, recovery or an operator. */
-export type PaymentEvent =
-  /** A client requested a payment: Opened, its first operation in progress. */
-  | { readonly type: 'requested'; readonly order: RequestedPayment; readonly operationRef: string }
-  /** A further operation, which `validateCommand` has allowed. */
-  | { readonly type: 'started'; readonly operation: Operation }
-  /**
-   * The processor's response to our request. `state` is the state of the payment there, inquired after a refusal, which
-   * may mean that its record differs from ours.
-   */
-  | { readonly type: 'responded'; readonly outcome: Outcome; readonly state?: InquiryResult | undefined }
-  /**
-   * The result of an inquiry about the operation, in progress or completed. `hasOtherCapture`: another operation has captured
-   * the payment; false only where this is known.
-   */
-  | { readonly type: 'inquired'; readonly result: InquiryResult; readonly hasOtherCapture?: boolean }
-  /**
-   * An attempt without a result. `notFound` sets or resets the count of not-found inquiries; undefined leaves it
-   * unchanged.
-   */
-  | {
-      readonly type: 'unanswered';
-      readonly problem: string | undefined;
-      readonly notFound?: boolean | undefined;
-      readonly isContradiction?: boolean | undefined;
-    }
-  /** Stored before recovery sends a reversal of the operation, or its void again. */
-  | { readonly type: 'taken-over'; readonly notFound?: boolean | undefined }
-  /** Nothing of the operation is left at the processor. */
-  | { readonly type: 'reversed'; readonly failure: FailureStatus }
-  /** The processor reports a payment status that rules this operation out, for example: already captured. */
-  | { readonly type: 'superseded'; readonly state: InquiryResult }
-  /** A hint of the processor: recheck now. */
-  | { readonly type: 'notified' }
-  | { readonly type: 'resolved-manually'; readonly outcome: 'accepted' | 'refused' };
-
 type Inquired = Extract<PaymentEvent, { type: 'inquired' }>;
-
-export type RequestedPayment = Pick<
-  Payment,
-  'id' | 'type' | 'processor' | 'currency' | 'amount' | 'referenceCode' | 'card' | 'captureIds'
->;
 
 /** The settings and the capabilities of the payment's processor that decide. */
 export interface PaymentRules {
@@ -92,6 +55,16 @@ export function applyEvent(
 ): PaymentSnapshot | undefined {
   if (event.type === 'requested') return snapshot === undefined ? open(event, now, rules) : undefined;
   if (snapshot === undefined) return undefined;
+  const after = change(snapshot, event, now, rules);
+  return after && withHistory(snapshot, after, event, now);
+}
+
+function change(
+  snapshot: PaymentSnapshot,
+  event: Exclude<PaymentEvent, { type: 'requested' }>,
+  now: number,
+  rules: PaymentRules,
+): PaymentSnapshot | undefined {
   const isInProgress = snapshot.operation.state === 'in_progress';
   switch (event.type) {
     case 'started':
@@ -105,7 +78,7 @@ export function applyEvent(
     case 'unanswered':
       return countAttempt(snapshot, event, now);
     case 'taken-over':
-      return isInProgress ? takeOver(snapshot, event.notFound) : undefined;
+      return isInProgress ? takeOver(snapshot, event.notFound, now) : undefined;
     case 'reversed':
       return isInProgress ? withLaterRecheck(refuse(snapshot, 'processor', event.failure)) : undefined;
     case 'superseded':
@@ -118,7 +91,7 @@ export function applyEvent(
 }
 
 function open(
-  { order, operationRef }: Extract<PaymentEvent, { type: 'requested' }>,
+  { order, operationRef, requestedBy }: Extract<PaymentEvent, { type: 'requested' }>,
   now: number,
   { lifetimes }: PaymentRules,
 ): PaymentSnapshot | undefined {
@@ -136,13 +109,17 @@ function open(
     expiresAt: now + lifetimes.opened,
     isExpired: false,
   };
-  return { payment, operation: initialOperation(payment, operationRef), reconciliation: NEW_RECONCILIATION };
+  return {
+    payment,
+    operation: initialOperation(payment, { operationRef, requestedBy }),
+    reconciliation: NEW_RECONCILIATION,
+  };
 }
 
 const start = ({ payment, reconciliation }: PaymentSnapshot, operation: Operation): PaymentSnapshot => ({
   payment: { ...payment, operationInProgress: operation.id, operationCount: payment.operationCount + 1 },
   operation,
-  reconciliation: { ...reconciliation, attempts: 0, inDoubtSince: undefined },
+  reconciliation: { ...reconciliation, ...RESOLVED },
 });
 
 /** An operation that completes, and its effect on the payment. */
@@ -262,9 +239,15 @@ function settleBy(
   if (effect?.payment === undefined) return undefined;
   // The details of a reversal belong to the authorization, not to its capture.
   const isOfCapture = !(result.kind === 'reversed' && operation.type === 'capture');
-  const details = 'details' in result && isOfCapture ? result.details : {};
+  const details = isOfCapture ? detailsOf(result) : {};
   const completed = complete({ ...snapshot, payment: effect.payment }, effect.state, details, effect.failure);
   return effect.recheck === true ? withLaterRecheck(completed) : completed;
+}
+
+function detailsOf(result: Result): ProcessorDetails {
+  if (result.kind === 'not-sent')
+    return result.failure === undefined ? { failureCause: result.failureCause ?? 'not-sent' } : {};
+  return 'details' in result ? result.details : {};
 }
 
 function applyResponse(
@@ -326,7 +309,7 @@ function applyRecheck(snapshot: PaymentSnapshot, event: Inquired, now: number, r
   const isFree = after.payment.operationInProgress === undefined && reconciliation.recheckIds.length === 0;
   return {
     ...after,
-    reconciliation: isFree ? { ...reconciliation, attempts: 0, inDoubtSince: undefined } : reconciliation,
+    reconciliation: isFree ? { ...reconciliation, ...RESOLVED } : reconciliation,
   };
 }
 
@@ -361,19 +344,21 @@ function applyLateResult(
 
 function countAttempt(
   snapshot: PaymentSnapshot,
-  { problem, notFound, isContradiction = false }: Extract<PaymentEvent, { type: 'unanswered' }>,
+  { problem, notFound, isContradiction = false, resumeAt }: Extract<PaymentEvent, { type: 'unanswered' }>,
   now: number,
 ): PaymentSnapshot {
-  const { payment, reconciliation } = snapshot;
+  const { payment } = snapshot;
+  const reconciliation = withInquiry(snapshot.reconciliation, now);
+  const isCounted = resumeAt === undefined;
   const isInDoubt = payment.operationInProgress !== undefined || isContradiction;
   return {
     ...snapshot,
     reconciliation: {
       ...reconciliation,
-      attempts: reconciliation.attempts + 1,
+      attempts: reconciliation.attempts + (isCounted ? 1 : 0),
       inDoubtSince: isInDoubt ? (reconciliation.inDoubtSince ?? now) : undefined,
       lastProblem: problem,
-      consecutiveNotFound: countNotFound(reconciliation.consecutiveNotFound, notFound),
+      consecutiveNotFound: countNotFound(reconciliation.consecutiveNotFound, isCounted ? notFound : undefined),
     },
   };
 }
@@ -381,9 +366,10 @@ function countAttempt(
 const countNotFound = (count: number, notFound: boolean | undefined): number =>
   notFound === undefined ? count : notFound ? count + 1 : 0;
 
-function takeOver(snapshot: PaymentSnapshot, notFound: boolean | undefined): PaymentSnapshot | undefined {
-  const { reconciliation } = snapshot;
-  if (reconciliation.isTakenOver) return undefined;
+function takeOver(snapshot: PaymentSnapshot, notFound: boolean | undefined, now: number): PaymentSnapshot | undefined {
+  if (snapshot.reconciliation.isTakenOver) return undefined;
+  // Before a void is sent again, nothing is inquired.
+  const reconciliation = notFound === undefined ? snapshot.reconciliation : withInquiry(snapshot.reconciliation, now);
   const consecutiveNotFound = countNotFound(reconciliation.consecutiveNotFound, notFound);
   return { ...snapshot, reconciliation: { ...reconciliation, consecutiveNotFound, isTakenOver: true } };
 }
@@ -408,7 +394,7 @@ function applyManually(
 
 const closeDoubt = (snapshot: PaymentSnapshot): PaymentSnapshot => ({
   ...snapshot,
-  reconciliation: { ...snapshot.reconciliation, attempts: 0, inDoubtSince: undefined, recheckIds: [] },
+  reconciliation: { ...snapshot.reconciliation, ...RESOLVED, recheckIds: [] },
 });
 
 /**
@@ -458,7 +444,9 @@ const isRecorded = ({ status, collected }: Payment, { amount }: Operation): bool
 function refuse(snapshot: PaymentSnapshot, by: Trigger, failure: FailureStatus): PaymentSnapshot | undefined {
   const { payment, operation } = snapshot;
   const failed = operation.id === payment.id ? fail(payment, failure, by).payment : payment;
-  return failed && complete({ ...snapshot, payment: failed }, 'refused', {}, failure);
+  const isNeverReceived = failure.reason === NEVER_RECEIVED.reason;
+  const details: ProcessorDetails = isNeverReceived ? { failureCause: 'not-received' } : {};
+  return failed && complete({ ...snapshot, payment: failed }, 'refused', details, failure);
 }
 
 /**
@@ -483,8 +471,7 @@ function complete(
     operation: { ...operation, state, details: mergeDetails(operation.details, details), failure, stateAfter: after },
     reconciliation: {
       ...reconciliation,
-      attempts: 0,
-      inDoubtSince: undefined,
+      ...RESOLVED,
       consecutiveNotFound: 0,
       isTakenOver: false,
     },

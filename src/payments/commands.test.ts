@@ -229,7 +229,13 @@ describe('the state of a payment', () => {
 
 describe('a new operation', () => {
   it('is in progress without an effect', () => {
-    const request = { type: 'payment_refund', amount: 7n, referenceCode: 'R-1', operationRef: 'R-1.next' } as const;
+    const request = {
+      type: 'payment_refund',
+      amount: 7n,
+      referenceCode: 'R-1',
+      operationRef: 'R-1.next',
+      requestedBy: undefined,
+    } as const;
     assert.deepEqual(newOperation(NEXT, NOW, buildPayment(), request), {
       id: NEXT,
       paymentId: FIRST,
@@ -238,10 +244,12 @@ describe('a new operation', () => {
       amount: 7n,
       referenceCode: 'R-1',
       operationRef: 'R-1.next',
+      requestedBy: undefined,
       details: {},
       failure: undefined,
       createdAt: NOW,
       stateAfter: undefined,
+      history: [],
     });
   });
 
@@ -257,9 +265,10 @@ describe('a new operation', () => {
       amount: 9_007_199_254_740_993n,
       referenceCode: 'A-2',
       operationRef: 'A-2.first',
+      requestedBy: undefined,
     } as const;
-    assert.deepEqual(initialOperation(payment, 'A-2.first'), newOperation(FIRST, payment.createdAt, payment, request));
-    assert.equal(initialOperation(payment, FIRST).id, payment.id);
+    assert.deepEqual(initialOperation(payment, request), newOperation(FIRST, payment.createdAt, payment, request));
+    assert.equal(initialOperation(payment, request).id, payment.id);
   });
 });
 

@@ -16,7 +16,7 @@ import {
   toRecordCount,
 } from '../storage/pagination.ts';
 import { sanitizeInteger, sanitizeOptionalTime, sanitizeTime } from '../storage/sanitize-columns.ts';
-import type { Operation, Payment, PaymentType } from './payment.ts';
+import type { Operation, Payment, PaymentType, Reconciliation } from './payment.ts';
 import type { PaymentColumns, PaymentRow } from './payment-record.ts';
 import {
   listOperations,
@@ -26,12 +26,14 @@ import {
   toTenant,
   unsealPayment,
 } from './payment-store.ts';
-import type { Status } from './transitions.ts';
+import type { FailureCause, Status } from './transitions.ts';
 
 /** A payment in a list. When it cannot be unsealed, it is listed without the sealed values. */
 export interface ListedPayment extends PaymentColumns {
   readonly inDoubtSince: number | undefined;
   readonly payment: Payment | undefined;
+  /** Present for some failed payments. */
+  readonly failureCause: FailureCause | undefined;
 }
 
 /** A payment with an operation whose outcome is unknown. */
@@ -68,7 +70,7 @@ export interface PaymentPage extends Page<ListedPayment> {
 /** A payment with all its operations, in the order of time, its first operation first. */
 export interface PaymentDetail {
   readonly payment: Payment;
-  readonly inDoubtSince: number | undefined;
+  readonly reconciliation: Reconciliation;
   readonly operations: readonly Operation[];
 }
 
@@ -141,7 +143,7 @@ export class PaymentQueries {
     const found = await loadPayment(this.#database, this.#keyring, tenant, id);
     if (found === undefined) throw new Failure('unknown_payment', { field: 'id' });
     const operations = await listOperations(this.#database, this.#keyring, found);
-    return { payment: found.payment, inDoubtSince: found.reconciliation.inDoubtSince, operations };
+    return { payment: found.payment, reconciliation: found.reconciliation, operations };
   }
 
   async #matching(tenant: Tenant, filter: PaymentFilter, row: Row): Promise<ListedPayment | undefined> {
@@ -195,6 +197,7 @@ const toListedPayment = (row: Row, stored: PaymentRow | undefined): ListedPaymen
   ...toPaymentColumns({ ...row, created_at: sanitizeTime(row['created_at']) }),
   inDoubtSince: sanitizeOptionalTime(row['in_doubt_since']),
   payment: stored?.payment,
+  failureCause: stored?.initial.details.failureCause,
 });
 
 /** Undefined when the row was altered in the database. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { buildOperation, buildPayment, buildReconciliation, NOW, USD } from '../../test/fixtures/payment-fixtures.ts';
-import type { Operation, Payment, PaymentState, Reconciliation } from './payment.ts';
+import type { HistoryEntry, Operation, Payment, PaymentState, Reconciliation, Requester } from './payment.ts';
 import {
   formatOperationRecord,
   formatPaymentRecord,
@@ -76,6 +76,8 @@ const reconciliations: fc.Arbitrary<Reconciliation> = fc.record({
   attempts: fc.nat(),
   inDoubtSince: maybe(fc.maxSafeNat()),
   lastProblem: maybe(text),
+  inquiries: fc.nat(),
+  lastInquiredAt: maybe(fc.maxSafeNat()),
   consecutiveNotFound: fc.nat(),
   isTakenOver: fc.boolean(),
   recheckIds: ids,
@@ -102,6 +104,30 @@ const details: fc.Arbitrary<ProcessorDetails> = fc.record(
   { requiredKeys: [] },
 );
 
+/** `JSON.parse` returns objects with a prototype. */
+const PLAIN = { noNullPrototype: true } as const;
+
+const requesters: fc.Arbitrary<Requester> = fc.oneof(
+  fc.constant<Requester>({ type: 'service' }),
+  fc.record({ type: fc.constantFrom('key', 'person'), id: fc.string({ minLength: 1 }) }, PLAIN),
+  fc.record({ type: fc.constant('operator' as const), name: text }, PLAIN),
+);
+
+const historyEntries: fc.Arbitrary<HistoryEntry> = fc.oneof(
+  fc.record({ type: fc.constant('in-doubt' as const), at: fc.maxSafeNat(), problem: text }, PLAIN),
+  fc.record({ type: fc.constant('confirmed' as const), at: fc.maxSafeNat(), inquiries: fc.nat() }, PLAIN),
+  fc.record(
+    {
+      type: fc.constant('resolved-manually' as const),
+      at: fc.maxSafeNat(),
+      outcome: fc.constantFrom('accepted', 'refused'),
+      by: requesters,
+      reason: text,
+    },
+    PLAIN,
+  ),
+);
+
 const operations: fc.Arbitrary<Operation> = fc.record({
   id: text,
   paymentId: text,
@@ -114,6 +140,8 @@ const operations: fc.Arbitrary<Operation> = fc.record({
   failure: maybe(fc.constant({ status: 'Declined', reason: 'Referred' } as const)),
   createdAt: fc.maxSafeNat(),
   stateAfter: maybe(standings),
+  requestedBy: maybe(requesters),
+  history: fc.array(historyEntries, { maxLength: 3 }),
 });
 
 describe('the record of a payment', () => {
@@ -125,10 +153,10 @@ describe('the record of a payment', () => {
 
   it('contains the first operation, which differs from the payment in its result only', () => {
     fc.assert(
-      fc.property(payments, operations, (payment, { state, operationRef, details, failure, stateAfter }) => {
+      fc.property(payments, operations, (payment, { paymentId: _, ...operation }) => {
         const { id, type, amount, referenceCode, createdAt } = payment;
         const shared = { id, paymentId: id, type, amount, referenceCode, createdAt };
-        const first: Operation = { ...shared, state, operationRef, details, failure, stateAfter };
+        const first: Operation = { ...operation, ...shared };
         assert.deepEqual(withoutUndefined(rowAgain(rowOf(payment, first)).initial), withoutUndefined(first));
       }),
     );

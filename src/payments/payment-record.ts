@@ -1,4 +1,5 @@
 import type { Currency } from '../kernel/currency.ts';
+import type { HistoryEntry, Requester } from './payment.ts';
 import {
   initialOperation,
   type Operation,
@@ -25,6 +26,8 @@ interface PaymentRecord {
   readonly operation_count: number;
   readonly expires_at?: number | undefined;
   readonly expired?: true | undefined;
+  readonly inquiries?: number | undefined;
+  readonly inquired_at?: number | undefined;
   readonly not_found?: number | undefined;
   readonly taken_over?: true | undefined;
   readonly problem?: string | undefined;
@@ -45,7 +48,7 @@ export interface PaymentRow {
 
 export function formatPaymentRecord({ payment, initial, reconciliation }: PaymentRow): string {
   const { amount, authorized, collected, refunded, captureIds } = payment;
-  const { consecutiveNotFound, isTakenOver, lastProblem, recheckIds } = reconciliation;
+  const { inquiries, lastInquiredAt, consecutiveNotFound, isTakenOver, lastProblem, recheckIds } = reconciliation;
   const record: PaymentRecord = {
     type: payment.type,
     reason: payment.reason,
@@ -57,6 +60,8 @@ export function formatPaymentRecord({ payment, initial, reconciliation }: Paymen
     operation_count: payment.operationCount,
     expires_at: payment.expiresAt,
     expired: payment.isExpired ? true : undefined,
+    inquiries: inquiries === 0 ? undefined : inquiries,
+    inquired_at: lastInquiredAt,
     not_found: consecutiveNotFound === 0 ? undefined : consecutiveNotFound,
     taken_over: isTakenOver ? true : undefined,
     problem: lastProblem,
@@ -92,19 +97,26 @@ export function parsePaymentRecord(
   const reconciliation: Reconciliation = {
     ...schedule,
     lastProblem: read.problem,
+    inquiries: read.inquiries ?? 0,
+    lastInquiredAt: read.inquired_at,
     consecutiveNotFound: read.not_found ?? 0,
     isTakenOver: read.taken_over === true,
     recheckIds: read.rechecks ?? [],
   };
   const { state, ...details } = read.first;
-  const { operationRef, ...parsed } = parseDetails(payment.id, details);
-  return { payment, initial: { ...initialOperation(payment, operationRef), state, ...parsed }, reconciliation };
+  const parsed = parseDetails(payment.id, details);
+  return { payment, initial: { ...initialOperation(payment, parsed), state, ...parsed }, reconciliation };
 }
 
-/** Our reference of an operation at the processor, and the details that the processor reported about it. */
+type StoredRequester = readonly [type: Requester['type'], id: string, name?: string];
+
+/** The common part of the records of first and further operations. */
 interface ProcessorDetailsRecord {
   /** Absent when it is the id. */
   readonly operation_ref?: string | undefined;
+  /** The requester. */
+  readonly by?: StoredRequester | undefined;
+  readonly history?: readonly HistoryEntry[] | undefined;
   readonly details?: ProcessorDetails | undefined;
   readonly failure?: FailureStatus | undefined;
   readonly state_after?: {
@@ -114,8 +126,27 @@ interface ProcessorDetailsRecord {
   };
 }
 
-const formatDetails = ({ id, operationRef, details, failure, stateAfter }: Operation): ProcessorDetailsRecord => ({
+const formatRequester = ({ type, id = '', name }: Requester): StoredRequester =>
+  name === undefined ? [type, id] : [type, id, name];
+
+const parseRequester = ([type, id, name]: StoredRequester): Requester => ({
+  type,
+  ...(id !== '' && { id }),
+  ...(name !== undefined && { name }),
+});
+
+const formatDetails = ({
+  id,
+  operationRef,
+  requestedBy,
+  history,
+  details,
+  failure,
+  stateAfter,
+}: Operation): ProcessorDetailsRecord => ({
   operation_ref: operationRef === id ? undefined : operationRef,
+  by: requestedBy && formatRequester(requestedBy),
+  history: history.length === 0 ? undefined : history,
   details,
   failure,
   ...(stateAfter && {
@@ -129,9 +160,18 @@ const formatDetails = ({ id, operationRef, details, failure, stateAfter }: Opera
 
 const parseDetails = (
   id: string,
-  { operation_ref: operationRef = id, details = {}, failure, state_after: state }: ProcessorDetailsRecord,
-): Pick<Operation, 'operationRef' | 'details' | 'failure' | 'stateAfter'> => ({
+  {
+    operation_ref: operationRef = id,
+    by,
+    history = [],
+    details = {},
+    failure,
+    state_after: state,
+  }: ProcessorDetailsRecord,
+): Pick<Operation, 'operationRef' | 'requestedBy' | 'history' | 'details' | 'failure' | 'stateAfter'> => ({
   operationRef,
+  requestedBy: by && parseRequester(by),
+  history,
   details,
   failure,
   stateAfter: state && parseState(state),

@@ -6,10 +6,12 @@ import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Database } from '../storage/database.ts';
-import { applyEvent, type PaymentEvent, type PaymentRules, type RequestedPayment } from './apply-event.ts';
+import { applyEvent, type PaymentRules } from './apply-event.ts';
+import { toRequester } from './history.ts';
 import { buildOperationRef } from './operation-ref.ts';
 import type { Operation, PaymentSnapshot } from './payment.ts';
 import type { ConfiguredProcessor } from './payment-activations.ts';
+import type { PaymentEvent, RequestedPayment } from './payment-event.ts';
 import {
   insertOperation,
   insertPayment,
@@ -101,7 +103,9 @@ export class PaymentRepository {
     const rules = rulesOf(configured, latest - steady);
     const { operationRefFormat } = configured.processor;
     const operationRef = buildOperationRef(order.id, order.referenceCode, operationRefFormat);
-    const snapshot = applyEvent(undefined, { type: 'requested', order, operationRef }, steady, rules);
+    const requestedBy = toRequester(transaction.origin.actor);
+    const event: PaymentEvent = { type: 'requested', order, operationRef, requestedBy };
+    const snapshot = applyEvent(undefined, event, steady, rules);
     if (snapshot === undefined) throw new Failure('internal');
     const dueAt = this.#nextDueAt('requested', undefined, snapshot, configured, steady);
     const { payment, operation: initial } = snapshot;
@@ -127,7 +131,8 @@ export class PaymentRepository {
     if (changed === undefined) return undefined;
     const { tenant, revisions } = loaded;
     const { payment, operation } = this.#eraseSad(transaction, tenant, changed, configured);
-    const dueAt = this.#nextDueAt(event.type, loaded, changed, configured, steady);
+    const resumeAt = event.type === 'unanswered' ? event.resumeAt : undefined;
+    const dueAt = resumeAt ?? this.#nextDueAt(event.type, loaded, changed, configured, steady);
     const reconciliation = { ...changed.reconciliation, dueAt };
     const initial = operation.id === payment.id ? operation : loaded.initial;
     const seal = await this.#keyring.sealer(tenant, 'payments', 2);

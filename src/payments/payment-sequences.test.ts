@@ -12,7 +12,7 @@ import {
   USD,
 } from '../../test/fixtures/payment-fixtures.ts';
 import { formatDecimal } from '../kernel/money.ts';
-import { applyEvent, NEVER_CONFIRMED, type PaymentEvent } from './apply-event.ts';
+import { applyEvent, NEVER_CONFIRMED } from './apply-event.ts';
 import { type Command, validateCommand } from './commands.ts';
 import {
   newOperation,
@@ -22,6 +22,7 @@ import {
   type Reconciliation,
   stateOf,
 } from './payment.ts';
+import type { PaymentEvent } from './payment-event.ts';
 import type { InquiryResult, OperationType, Outcome } from './processor.ts';
 import { isAllowedTransition, type Status, type Trigger } from './transitions.ts';
 
@@ -189,6 +190,7 @@ class Start implements fc.Command<Model, Real> {
         amount: minor,
         referenceCode: undefined,
         operationRef: id,
+        requestedBy: undefined,
       });
       const before = pairOf(real, real.payment.id);
       const after = before && apply(before, { type: 'started', operation });
@@ -352,6 +354,7 @@ describe('any sequence of commands and outcomes', () => {
           amount: payment.amount,
           referenceCode: undefined,
           operationRef: 'first',
+          requestedBy: undefined,
         });
         const real: Real = { payment, reconciliation: buildReconciliation(), operations: [first] };
         const busy = { type: 'authorization' as const, amount: TOTAL };

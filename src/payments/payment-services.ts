@@ -1,3 +1,4 @@
+import type { ChangeControl } from '../accounts/change-control.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import type { Transactions } from '../idempotency/transaction.ts';
@@ -13,6 +14,7 @@ import type { DuePayment } from './payment-store.ts';
 import { Payments } from './payments.ts';
 import { ProcessorNotifications } from './processor-notifications.ts';
 import { POLL_INTERVAL_MS, Recovery } from './recovery.ts';
+import { UnknownOutcomes } from './unknown-outcomes.ts';
 
 interface Parts {
   readonly database: Database;
@@ -25,6 +27,7 @@ interface Parts {
   readonly placeholders: Placeholders;
   readonly idempotency: IdempotencyKeys;
   readonly transactions: Transactions;
+  readonly changeControl: ChangeControl;
   holdsLease(): Promise<boolean>;
   readonly onOutcome: OutcomeObserver;
   failed(chore: string, error: unknown): void;
@@ -37,6 +40,7 @@ export function createPaymentServices(parts: Parts) {
   const notifications = new ProcessorNotifications({ ...parts, repository });
   const payments = new Payments({ ...parts, repository, notifications });
   const recovery = new Recovery({ ...parts, repository, payments, failed: parts.onRecoveryError });
+  const unknownOutcomes = new UnknownOutcomes({ ...parts, repository, recovery });
   const rounds = new PeriodicTask({
     every: POLL_INTERVAL_MS,
     sweeps: [],
@@ -53,5 +57,5 @@ export function createPaymentServices(parts: Parts) {
     await rounds.stop();
     await recovery.stop();
   };
-  return { payments, notifications, scheduler: { start: () => rounds.start(), stop } };
+  return { payments, notifications, unknownOutcomes, scheduler: { start: () => rounds.start(), stop } };
 }

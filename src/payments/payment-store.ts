@@ -49,6 +49,7 @@ export const TABLES: readonly Table[] = [
       created_at: 'integer',
       due_at: 'integer',
       in_doubt_since: 'integer',
+      claimed_until: 'integer',
     },
   },
   {
@@ -268,13 +269,39 @@ export async function listDuePayments(
 export const hasDuePayments = async (database: Database, now: number): Promise<boolean> =>
   (await database.read('select 1 as due from payments where due_at <= ? limit 1', now)).length > 0;
 
-/** Claims a payment by moving its due time; conflicts when another process was faster. */
-export const claimUntil = ({ tenant, id, dueAt }: DuePayment, to: number): Write =>
+/** Defers a payment; conflicts when another process was faster. */
+export const deferUntil = ({ tenant, id, dueAt }: DuePayment, to: number): Write =>
   write(
     `update payments set due_at = ? ${OF_TENANT} and id = ? and due_at = ?`,
     [to, tenant.account, tenant.environment, id, dueAt],
     1,
   );
+
+/** Claims a payment by moving its due time; conflicts when another process was faster. */
+export const claimUntil = ({ tenant, id, dueAt }: DuePayment, to: number): Write =>
+  write(
+    `update payments set due_at = ?, claimed_until = ? ${OF_TENANT} and id = ? and due_at = ?`,
+    [to, to, tenant.account, tenant.environment, id, dueAt],
+    1,
+  );
+
+/**
+ * Returns when a payment is due; undefined when it never is, or while a process has claimed it. A claim ends when another
+ * due time is stored, or when it is over.
+ */
+export async function findUnclaimed(
+  database: Database,
+  tenant: Tenant,
+  id: string,
+  now: number,
+): Promise<DuePayment | undefined> {
+  const sql = `select due_at, claimed_until from payments ${OF_TENANT} and id = ?`;
+  const [row] = await database.read(sql, tenant.account, tenant.environment, id);
+  const dueAt = row && integerOrNull(row, 'due_at');
+  if (row === undefined || dueAt === undefined) return undefined;
+  const isClaimed = dueAt > now && integerOrNull(row, 'claimed_until') === dueAt;
+  return isClaimed ? undefined : { tenant, id, dueAt };
+}
 
 /** Finds the payment of a notification secret, by its keyed digest. */
 export async function findByNotificationSecret(

@@ -1,3 +1,4 @@
+import type { Actor } from '../audit/audit.ts';
 import type { Currency } from '../kernel/currency.ts';
 import type { OperationType, ProcessorDetails } from './processor.ts';
 import type { FailureStatus, Reason, Status } from './transitions.ts';
@@ -40,6 +41,35 @@ export interface PaymentCard {
   readonly token?: { readonly token: string; readonly scheme: number } | undefined;
 }
 
+/**
+ * The user or key that requested an operation, or resolved one. Users and keys are named by their ids, because their names
+ * can change; the user of a command has a name only.
+ */
+export type Requester = Pick<Actor, 'type' | 'id' | 'name'>;
+
+/** How an unknown outcome was resolved; the words of the audit log. */
+export type ResolvedBy = 'confirmed' | 'reversed' | 'superseded';
+
+/**
+ * `in-doubt`: the outcome became unknown. `taken-over`: a reversal was started, or a void sent again. `changed`: an inquiry
+ * about the completed operation found another status. It is stored as it is, with the operation.
+ */
+export interface HistoryEntry {
+  readonly type: 'in-doubt' | 'taken-over' | 'changed' | ResolvedBy | 'resolved-manually';
+  /** Unix time in milliseconds. */
+  readonly at: number;
+  /** Why the last attempt had no result; with `in-doubt` and resolutions. */
+  readonly problem?: string;
+  /** The number of inquiries until a resolution. */
+  readonly inquiries?: number;
+  /** The status of the payment afterwards; with `changed`. */
+  readonly status?: Status;
+  /** This and the following members belong to manual resolutions. */
+  readonly outcome?: 'accepted' | 'refused';
+  readonly by?: Requester;
+  readonly reason?: string;
+}
+
 export type OperationState = 'in_progress' | 'accepted' | 'refused';
 
 export interface Operation {
@@ -58,6 +88,10 @@ export interface Operation {
   readonly createdAt: number;
   /** The state of the payment when the operation completed. */
   readonly stateAfter: PaymentState | undefined;
+  /** Undefined for operations that were stored before requesters were. */
+  readonly requestedBy: Requester | undefined;
+  /** In the order of time. Empty for an operation whose outcome was never unknown and never changed later. */
+  readonly history: readonly HistoryEntry[];
 }
 
 /** How the outcome of a payment's operations is being resolved. Times in milliseconds. */
@@ -69,6 +103,9 @@ export interface Reconciliation {
   readonly inDoubtSince: number | undefined;
   /** Why the last attempt had no result: a code for operators. */
   readonly lastProblem: string | undefined;
+  /** Inquiries since the operation started or completed, also those that a user requested. */
+  readonly inquiries: number;
+  readonly lastInquiredAt: number | undefined;
   /** Consecutive inquiries that returned not-found. */
   readonly consecutiveNotFound: number;
   /**
@@ -92,7 +129,7 @@ export const newOperation = (
   id: string,
   now: number,
   payment: Pick<Payment, 'id'>,
-  requested: Pick<Operation, 'type' | 'amount' | 'referenceCode' | 'operationRef'>,
+  requested: Pick<Operation, 'type' | 'amount' | 'referenceCode' | 'operationRef' | 'requestedBy'>,
 ): Operation => ({
   ...requested,
   id,
@@ -102,12 +139,16 @@ export const newOperation = (
   failure: undefined,
   createdAt: now,
   stateAfter: undefined,
+  history: [],
 });
 
 /** The first operation as it was started: the payment contains all else of it. */
-export const initialOperation = (payment: Payment, operationRef: string): Operation => {
+export const initialOperation = (
+  payment: Payment,
+  { operationRef, requestedBy }: Pick<Operation, 'operationRef' | 'requestedBy'>,
+): Operation => {
   const { id, createdAt, type, amount, referenceCode } = payment;
-  return newOperation(id, createdAt, payment, { type, amount, referenceCode, operationRef });
+  return newOperation(id, createdAt, payment, { type, amount, referenceCode, operationRef, requestedBy });
 };
 
 export type PaymentState = Pick<Payment, 'status' | 'reason' | 'authorized' | 'collected' | 'refunded'>;

@@ -31,7 +31,7 @@ describe('a requested payment', () => {
   it('contains only the first six and last four digits of the card', () => {
     const opened = applyEvent(
       undefined,
-      { type: 'requested', order: requested(true), operationRef: 'A-1.first' },
+      { type: 'requested', order: requested(true), operationRef: 'A-1.first', requestedBy: undefined },
       NOW,
       RULES,
     );

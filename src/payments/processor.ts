@@ -6,7 +6,7 @@ import type { Pan } from '../kernel/pan.ts';
 import type { Explanation } from '../kernel/reasons.ts';
 import type { OperationRefFormat } from './operation-ref.ts';
 import type { SettingTable } from './settings.ts';
-import { type FailureStatus, RESPONSE_CODES, type Reason, toFailureStatus } from './transitions.ts';
+import { type FailureCause, type FailureStatus, RESPONSE_CODES, type Reason, toFailureStatus } from './transitions.ts';
 
 /**
  * The interface every processor adapter implements. An adapter is a protocol file (what is sent, in which format) and a
@@ -182,6 +182,8 @@ export interface ProcessorDetails {
   readonly avs?: { readonly code: string; readonly codeRaw: string } | undefined;
   /** Expiry of the authorization, in milliseconds. */
   readonly expiresAt?: number | undefined;
+  /** Stated by the adapter with the reason ConnectionRejected. */
+  readonly failureCause?: FailureCause | undefined;
 }
 
 /** Approved, for the full amount. */
@@ -202,7 +204,12 @@ export interface Refused {
 export const refused = (
   reason: Reason,
   details: ProcessorDetails = { responseCode: RESPONSE_CODES[reason] },
-): Refused => ({ kind: 'refused', failure: toFailureStatus(reason), details });
+  failureCause?: FailureCause,
+): Refused => ({
+  kind: 'refused',
+  failure: toFailureStatus(reason),
+  details: failureCause === undefined ? details : { ...details, failureCause },
+});
 
 /** Received, and decided later. */
 export interface Pending {
@@ -219,8 +226,10 @@ interface Reversed {
 /** Certain that no byte of the request reached the processor. */
 export interface NotSent {
   readonly kind: 'not-sent';
-  /** The failure to report; absent: the connection failed. */
+  /** The failure to report; absent: ConnectionRejected. */
   readonly failure?: FailureStatus;
+  /** Absent: `not-sent`. Another one when a request before it, which moves no money, had left this service. */
+  readonly failureCause?: FailureCause;
 }
 
 /** Anything else: the outcome is unknown. `problem` is a code for operators. */

@@ -63,6 +63,8 @@ export const NEW_RECONCILIATION: Reconciliation = {
   attempts: 0,
   inDoubtSince: undefined,
   lastProblem: undefined,
+  inquiries: 0,
+  lastInquiredAt: undefined,
   consecutiveNotFound: 0,
   isTakenOver: false,
   recheckIds: [],
@@ -77,6 +79,21 @@ export const withoutRecheck = (reconciliation: Reconciliation, operationId: stri
   ...reconciliation,
   recheckIds: reconciliation.recheckIds.filter((id) => id !== operationId),
 });
+
+/** The reconciliation after one more inquiry. */
+export const withInquiry = (reconciliation: Reconciliation, now: number): Reconciliation => ({
+  ...reconciliation,
+  inquiries: reconciliation.inquiries + 1,
+  lastInquiredAt: now,
+});
+
+/** The members that a payment without an open question has; the last problem stays for operators. */
+export const RESOLVED = {
+  attempts: 0,
+  inDoubtSince: undefined,
+  inquiries: 0,
+  lastInquiredAt: undefined,
+} as const satisfies Partial<Reconciliation>;
 
 /** True when a recheck is already due: a flood of notifications must not block other updates of the payment. */
 export const isRecheckDue = ({ payment, operation, reconciliation }: PaymentSnapshot, now: number): boolean =>

@@ -5,11 +5,18 @@ import { MINUTE, SECOND } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { aheadOfSteady, type TrustedTime } from '../kernel/time-guard.ts';
 import type { Database } from '../storage/database.ts';
-import type { PaymentEvent } from './apply-event.ts';
 import type { Operation, PaymentSnapshot } from './payment.ts';
 import type { ConfiguredProcessor, PaymentActivations } from './payment-activations.ts';
+import type { PaymentEvent } from './payment-event.ts';
 import { type PaymentRepository, rulesOf } from './payment-repository.ts';
-import { claimUntil, type DuePayment, type LoadedPayment, listDuePayments } from './payment-store.ts';
+import {
+  claimUntil,
+  type DuePayment,
+  deferUntil,
+  findUnclaimed,
+  type LoadedPayment,
+  listDuePayments,
+} from './payment-store.ts';
 import { type Payments, paymentAuditEvent } from './payments.ts';
 import { type InquiryResult, isVoidOrExpiry } from './processor.ts';
 import { lacksCapture, needsManualResolution, recoveryTimes } from './reconciliation.ts';
@@ -46,7 +53,11 @@ interface RecoveryJob {
   readonly processor: TimedProcessor;
   readonly now: number;
   readonly isTimeTrusted: boolean;
+  /** When the payment is due, for a job that a user started before that. */
+  readonly resumeAt: number | undefined;
 }
+
+type Unanswered = Extract<PaymentEvent, { type: 'unanswered' }>;
 
 interface Services {
   readonly database: Database;
@@ -106,20 +117,45 @@ export class Recovery {
       full,
     );
     for (const each of due) {
-      const name = `${each.tenant.environment}/${each.tenant.account}/${each.id}`;
+      const name = nameOf(each);
       if (this.#stopped) return;
       if (this.#jobs.has(name) || busy().length >= MAX_CONCURRENT_PER_PROCESSOR || isFull(each.tenant)) continue;
-      const done = this.#recover(each)
-        .catch((error: unknown) => this.#defer(each, error))
-        .catch((error: unknown) => this.#services.failed(error, each))
-        .then(() => {
-          this.#jobs.delete(name);
-          return due.length > MAX_CONCURRENT_PER_ACCOUNT
-            ? this.#fill(processor).catch((error) => this.#services.failed(error, each))
-            : undefined;
-        });
+      const done = this.#runJob(each).then(() => {
+        this.#jobs.delete(name);
+        return due.length > MAX_CONCURRENT_PER_ACCOUNT
+          ? this.#fill(processor).catch((error) => this.#services.failed(error, each))
+          : undefined;
+      });
       this.#jobs.set(name, { processor, tenant: each.tenant, done });
     }
+  }
+
+  /**
+   * Runs the job of a payment now, on behalf of a user, also before the payment is due; joins the job that runs in this
+   * process. Returns false when another process has claimed the payment: its job has the result.
+   */
+  async runNow(tenant: Tenant, id: string): Promise<boolean> {
+    const name = nameOf({ tenant, id });
+    const running = this.#jobs.get(name);
+    if (running !== undefined) return running.done.then(() => true);
+    const now = this.#services.time.steadyNow();
+    const due = this.#stopped ? undefined : await findUnclaimed(this.#services.database, tenant, id, now);
+    if (due === undefined || this.#jobs.has(name)) return false;
+    let hasClaim = false;
+    const done = this.#recover(due, due.dueAt > now ? due.dueAt : undefined)
+      .then((isClaimed) => {
+        hasClaim = isClaimed;
+      })
+      .finally(() => this.#jobs.delete(name));
+    this.#jobs.set(name, { processor: '', tenant, done: done.catch(() => undefined) });
+    await done;
+    return hasClaim;
+  }
+
+  #runJob(due: DuePayment): Promise<unknown> {
+    return this.#recover(due)
+      .catch((error: unknown) => this.#defer(due, error))
+      .catch((error: unknown) => this.#services.failed(error, due));
   }
 
   /** A payment that cannot be read must not delay the others each time. */
@@ -128,31 +164,33 @@ export class Recovery {
     // When it conflicts, the job had claimed the payment.
     await this.#services.database.commit({
       account: due.tenant.account,
-      writes: [claimUntil(due, this.#services.time.steadyNow() + DEFER_MS)],
+      writes: [deferUntil(due, this.#services.time.steadyNow() + DEFER_MS)],
     });
   }
 
-  async #recover(due: DuePayment): Promise<void> {
+  /** Returns false when another process was faster. */
+  async #recover(due: DuePayment, resumeAt?: number): Promise<boolean> {
     const { tenant } = due;
     const known = await this.#services.repository.load(tenant, due.id);
-    if (known === undefined) return;
+    if (known === undefined) return false;
     const configured = await this.#services.activations.configuredProcessor(tenant, known.payment.processor);
     const { timeout } = recoveryTimes(configured.settings);
     const until = this.#services.time.steadyNow() + MAX_CALLS_PER_JOB * timeout + MARGIN_MS;
     const claim = await this.#services.database.commit({ account: tenant.account, writes: [claimUntil(due, until)] });
-    if (!claim.committed) return;
+    if (!claim.committed) return false;
     // Loaded after the claim: earlier changes are seen, later ones conflict.
     const loaded = await this.#services.repository.load(tenant, due.id);
-    if (loaded === undefined) return;
+    if (loaded === undefined) return false;
     const processor = new TimedProcessor({ tenant, configured, clock: () => this.#services.time.steadyNow() });
     const trusted = this.#services.time.trustedNow();
     const now = trusted ?? this.#services.time.steadyNow();
-    const job: RecoveryJob = { loaded, configured, processor, now, isTimeTrusted: trusted !== undefined };
+    const job = { loaded, configured, processor, now, isTimeTrusted: trusted !== undefined, resumeAt };
     const { operationInProgress, expiresAt } = loaded.payment;
-    if (operationInProgress !== undefined) return this.#resolve(job, operationInProgress);
-    if (expiresAt === undefined || expiresAt > now) return this.#recheck(job);
+    if (operationInProgress !== undefined) await this.#resolve(job, operationInProgress);
+    else if (expiresAt === undefined || expiresAt > now) await this.#recheck(job);
     // Without a trusted time the expiry waits for the next job, which is due at `until`.
-    if (trusted !== undefined) await this.#services.payments.runInternal(loaded, configured, { type: 'expiry' });
+    else if (trusted !== undefined) await this.#services.payments.runInternal(loaded, configured, { type: 'expiry' });
+    return true;
   }
 
   /** Resolves an operation that has been in progress for too long. */
@@ -176,10 +214,11 @@ export class Recovery {
   }
 
   #inquire(job: RecoveryJob, snapshot: LoadedPayment, operations: readonly Operation[]): Promise<PaymentEvent> {
-    const { configured, processor, now, isTimeTrusted } = job;
+    const { configured, processor, now, isTimeTrusted, resumeAt } = job;
+    const isEarly = resumeAt !== undefined;
     const { capabilities } = configured.processor;
     const rules = rulesOf(configured, aheadOfSteady(this.#services.time));
-    return resolveOutcome({ snapshot, operations, processor, capabilities, rules, now, isTimeTrusted });
+    return resolveOutcome({ snapshot, operations, processor, capabilities, rules, now, isEarly, isTimeTrusted });
   }
 
   /** Completes the operation, unless another process has, or has taken it over, since it was loaded. */
@@ -235,8 +274,9 @@ export class Recovery {
   }
 
   /** Counts an attempt, unless the payment was changed, and scheduled, since it was loaded. */
-  async #countAttempt(job: RecoveryJob, loaded: LoadedPayment, event: PaymentEvent): Promise<void> {
-    await this.#apply(job, loaded, event, ({ revisions }) => revisions.payment === loaded.revisions.payment);
+  async #countAttempt(job: RecoveryJob, loaded: LoadedPayment, event: Unanswered): Promise<void> {
+    const attempt = job.resumeAt === undefined ? event : { ...event, resumeAt: job.resumeAt };
+    await this.#apply(job, loaded, attempt, ({ revisions }) => revisions.payment === loaded.revisions.payment);
   }
 
   /** Applies the event to the payment as it is now, where the table allows it, and returns the payment. */
@@ -257,6 +297,9 @@ export class Recovery {
     return this.#services.transactions.run({ origin: SERVICE_ORIGIN, account }, fill);
   }
 }
+
+const nameOf = ({ tenant, id }: Pick<DuePayment, 'tenant' | 'id'>): string =>
+  `${tenant.environment}/${tenant.account}/${id}`;
 
 const isSame = (one: Tenant, other: Tenant): boolean =>
   one.account === other.account && one.environment === other.environment;

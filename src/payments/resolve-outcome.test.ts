@@ -14,8 +14,9 @@ import {
   withCompleted,
   withOperation,
 } from '../../test/fixtures/payment-fixtures.ts';
-import { NEVER_CONFIRMED, NEVER_RECEIVED, type PaymentEvent } from './apply-event.ts';
+import { NEVER_CONFIRMED, NEVER_RECEIVED } from './apply-event.ts';
 import type { Operation, Payment, Reconciliation } from './payment.ts';
+import type { PaymentEvent } from './payment-event.ts';
 import {
   type InquiryResult,
   type OperationRef,
@@ -76,6 +77,7 @@ interface Circumstances {
   readonly payment?: Partial<Payment>;
   readonly reconciliation?: Partial<Reconciliation>;
   readonly isTimeTrusted?: boolean;
+  readonly isEarly?: boolean;
   readonly sale?: boolean;
   readonly notFoundThreshold?: number;
   /** Milliseconds since the operation started. */
@@ -89,7 +91,15 @@ const EARLIER: Operation = buildOperation({ id: 'earlier', type: 'capture', stat
 async function hold(
   type: OperationType,
   script: Script,
-  { payment, reconciliation, sale = true, notFoundThreshold = 2, age = 0, isTimeTrusted = true }: Circumstances = {},
+  {
+    payment,
+    reconciliation,
+    sale = true,
+    notFoundThreshold = 2,
+    age = 0,
+    isTimeTrusted = true,
+    isEarly = false,
+  }: Circumstances = {},
 ): Promise<{ event: PaymentEvent; calls: RecordedCall[]; context: ResolutionContext }> {
   const isFirst = isFirstType(type);
   const status = isFirst ? 'Opened' : type === 'payment_refund' ? 'Collected' : 'Authorized';
@@ -106,6 +116,7 @@ async function hold(
     capabilities: { sale, partialCapture: true, notFoundThreshold },
     rules: { ...RULES, recoveryMax: RECOVERY_MAX },
     now: NOW,
+    isEarly,
     isTimeTrusted,
   };
   return { event: await resolveOutcome(context), calls, context };

@@ -1,5 +1,6 @@
-import { applyEvent, NEVER_CONFIRMED, NEVER_RECEIVED, type PaymentEvent, type PaymentRules } from './apply-event.ts';
+import { applyEvent, NEVER_CONFIRMED, NEVER_RECEIVED, type PaymentRules } from './apply-event.ts';
 import type { Operation, PaymentSnapshot } from './payment.ts';
+import type { PaymentEvent } from './payment-event.ts';
 import {
   type Capabilities,
   type InquiryResult,
@@ -18,6 +19,8 @@ export interface ResolutionContext {
   readonly capabilities: Capabilities;
   readonly rules: PaymentRules;
   readonly now: number;
+  /** A user requested the inquiry before the payment was due: that nothing was found says nothing. */
+  readonly isEarly: boolean;
   /** While time is not trusted nothing is reversed because `recovery-max` has passed. */
   readonly isTimeTrusted: boolean;
 }
@@ -140,8 +143,8 @@ const unanswered = ({ processor }: ResolutionContext, notFound?: boolean): Payme
 const isDecisive = ({ snapshot, now, rules }: ResolutionContext, result: InquiryResult): boolean =>
   applyEvent(snapshot, { type: 'inquired', result }, now, rules) !== undefined;
 
-const isNeverReceived = ({ snapshot, capabilities }: ResolutionContext, notFound: boolean): boolean =>
-  notFound && snapshot.reconciliation.consecutiveNotFound + 1 >= capabilities.notFoundThreshold;
+const isNeverReceived = ({ snapshot, capabilities, isEarly }: ResolutionContext, notFound: boolean): boolean =>
+  notFound && !isEarly && snapshot.reconciliation.consecutiveNotFound + 1 >= capabilities.notFoundThreshold;
 
 const isOverdue = ({ snapshot, now, isTimeTrusted, rules }: ResolutionContext): boolean =>
   isTimeTrusted && now - snapshot.operation.createdAt >= rules.recoveryMax;

@@ -44,6 +44,13 @@ export const RESPONSE_CODES: Readonly<Record<Reason | 'approved', string>> = {
   Undefined: '96',
 };
 
+/**
+ * Where a failure with the reason ConnectionRejected happened. `not-sent`: nothing of the operation left this service.
+ * `not-received`: the processor's records have nothing of it. The others are what the processor reported.
+ */
+export const FAILURE_CAUSES = ['not-sent', 'not-received', 'processor-failed', 'issuer-unavailable'] as const;
+export type FailureCause = (typeof FAILURE_CAUSES)[number];
+
 /** A failure as the interface names it. */
 export type FailureStatus = {
   readonly [S in keyof typeof REASONS]: { status: S; reason: (typeof REASONS)[S][number] };

@@ -228,6 +228,7 @@ describe('a change in production under dual control', () => {
       'key.rotate',
       'payment.capture',
       'payment.refund',
+      'payment.resolve',
       'payment.void',
       'proxy.configure',
       'proxy.remove',

@@ -60,6 +60,7 @@ describe('payments in the console', { timeout: 180_000 }, () => {
         type: 'authorization',
         status: 'Authorized',
         reason: null,
+        failure_cause: null,
         amount: '125.50',
         currency: 'USD',
         card: '411111******1111',
@@ -189,20 +190,29 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       const { authorized_amount, collected_amount, refunded_amount } = payment;
       assert.deepEqual([authorized_amount, collected_amount, refunded_amount], ['125.50', '0.00', '0.00']);
       assert.ok(Date.parse(payment.expires_at) > service.now());
-      const [{ created_at, approval_code, processor_id, reconciliation_id, ...operation }, ...more] = operations;
+      const [{ created_at, approval_code, processor_id, reconciliation_id, requested_by, ...operation }, ...more] =
+        operations;
       assert.deepEqual(more, []);
       for (const text of [approval_code, processor_id, reconciliation_id]) assert.ok(text.length > 3);
       assert.equal(created_at, payment.created_at);
+      assert.equal(payment.unknown_outcome, null);
+      assert.deepEqual(
+        [requested_by.type, typeof requested_by.id, typeof requested_by.name],
+        ['key', 'string', 'string'],
+      );
       assert.deepEqual(operation, {
         id,
         type: 'authorization',
         state: 'accepted',
         amount: '125.50',
         reference_code: 'A-7',
+        operation_ref: id,
         status_after: 'Authorized',
         reason: null,
+        failure_cause: null,
         response_code: '00',
         avs: 'Y',
+        history: [],
       });
     });
 

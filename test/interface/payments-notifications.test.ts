@@ -43,6 +43,9 @@ describe('notifications from KOIN', () => {
   const notify = (secret: string, options: CallOptions = {}): Promise<TestResponse> =>
     service.call('POST', `${PATH}/${secret}`, { body: { status: 'anything' }, ...options });
 
+  /** KOIN's records name the order by the merchant's reference, too. */
+  const refOf = (id: string): string => `A-1001.${id}`;
+
   /** An order that KOIN still thinks about, and the secret in the address that it was given. */
   async function open(merchant = me): Promise<{ id: string; secret: string }> {
     koin.inject({ on: 'create', do: { becomes: 'Opened' } });
@@ -50,7 +53,7 @@ describe('notifications from KOIN', () => {
     const response = await merchant.send('POST', PAYMENTS, body);
     assert.equal(response.json.message, 'Authorization in progress', `${response.text} ${koin.violations}`);
     const id = idOf(response);
-    const [url = ''] = koin.ledger.orders.get(id)?.notificationUrls ?? assert.fail('no order');
+    const [url = ''] = koin.ledger.orders.get(refOf(id))?.notificationUrls ?? assert.fail('no order');
     const [, secret = ''] = /^https:\/\/vault\.example\/pay\/notifications\/koin\/([A-Za-z0-9_-]{43})$/.exec(url) ?? [];
     assert.notEqual(secret, '', url);
     return { id, secret };
@@ -63,7 +66,7 @@ describe('notifications from KOIN', () => {
     const inquiryCount = () => koin.requests.filter((kind) => kind === 'get' || kind === 'find').length;
     await eventually(async () => inquiryCount() > 0);
     assert.equal((await me.standing(id)).status, 'Opened');
-    koin.setStatus(id, 'Authorized');
+    koin.setStatus(refOf(id), 'Authorized');
     assert.equal((await notify(secret)).status, 204);
     await eventually(async () => (await me.standing(id)).status === 'Authorized');
     assert.equal(infoOf(await me.show(id)).operation, 'authorization');
@@ -71,7 +74,7 @@ describe('notifications from KOIN', () => {
 
   test('may be duplicate, concurrent and late, with any body and type', async () => {
     const { id, secret } = await open();
-    koin.setStatus(id, 'Failed', 'Insufficient funds');
+    koin.setStatus(refOf(id), 'Failed', 'Insufficient funds');
     const bodies = ['', '{', 'x'.repeat(64 * KIB), { a: 1 }, Buffer.from([0xff])];
     const responses = await Promise.all(bodies.map((body) => notify(secret, { body })));
     responses.push(
@@ -123,7 +126,7 @@ describe('notifications from KOIN', () => {
 
   test('do not block changes of the payment, whatever their number', async () => {
     const { id, secret } = await open();
-    koin.setStatus(id, 'Authorized');
+    koin.setStatus(refOf(id), 'Authorized');
     await notify(secret);
     await eventually(async () => (await me.standing(id)).status === 'Authorized');
     const revision = async (): Promise<number> => {
@@ -140,7 +143,7 @@ describe('notifications from KOIN', () => {
 
   test('about a capture in progress do not interfere with it', async () => {
     const { id, secret } = await open();
-    koin.setStatus(id, 'Authorized');
+    koin.setStatus(refOf(id), 'Authorized');
     await notify(secret);
     await eventually(async () => (await me.standing(id)).status === 'Authorized');
     await service.enablePayments(me.account, { 'timeout-ms': '1000', 'recovery-delay-ms': '0' }, 'koin');
@@ -163,7 +166,7 @@ describe('notifications from KOIN', () => {
   test('are recorded while the settings fail authentication, and the inquiry follows once they are restored', async () => {
     const own = await newKoinMerchant();
     const { id, secret } = await open(own);
-    koin.setStatus(id, 'Authorized');
+    koin.setStatus(refOf(id), 'Authorized');
     const alter = async (by: number): Promise<void> => {
       const sql = 'update processor_configurations set revision = revision + ? where account = ?account';
       await commitOrThrow(service.core.database, { writes: [write(sql, [by, own.account])] });

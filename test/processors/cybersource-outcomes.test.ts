@@ -224,3 +224,30 @@ describe('refusals', () => {
     });
   }
 });
+
+describe('a failure with the reason ConnectionRejected', () => {
+  const causes = [
+    ['ISSUER_UNAVAILABLE', 'issuer-unavailable'],
+    ['PROCESSOR_ERROR', 'processor-failed'],
+  ] as const;
+  for (const [reason, cause] of causes)
+    test(`is ${cause} for ${reason}, in the response and in an inquiry`, async () => {
+      fake.inject({ on: 'payment', fault: 'verdict', verdict: { status: 'DECLINED', reason } });
+      const call = desk.call();
+      const outcome = await cybersource.authorize(call, order(), card());
+      const found = await cybersource.inquire(desk.call(), history(), subject('authorization', call.operationId));
+      for (const result of [outcome, found]) {
+        assert.equal(inBrief(result), 'ProcessorError ConnectionRejected');
+        assert.equal(result.kind === 'refused' && result.details.failureCause, cause);
+      }
+    });
+
+  test('is processor-failed for a request that CyberSource limits; another failure has no cause', async () => {
+    fake.inject({ on: 'payment', fault: 'verdict', verdict: { status: '', http: 429 } });
+    const limited = await cybersource.authorize(desk.call(), order(), card());
+    assert.equal(limited.kind === 'refused' && limited.details.failureCause, 'processor-failed');
+    fake.inject({ on: 'payment', fault: 'verdict', verdict: { status: 'DECLINED', reason: 'EXPIRED_CARD' } });
+    const expired = await cybersource.authorize(desk.call(), order(), card());
+    assert.ok(expired.kind === 'refused' && !('failureCause' in expired.details));
+  });
+});

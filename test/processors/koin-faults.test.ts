@@ -111,6 +111,21 @@ describe('an authorization at KOIN', () => {
     }
   });
 
+  it('says where a ConnectionRejected happened: at KOIN, or before anything was sent', async () => {
+    const causeOf = async (key: string) => {
+      const outcome = await fixture.authorize(key);
+      if (outcome.kind === 'not-sent') return outcome.failureCause ?? 'not-sent';
+      return outcome.kind === 'refused' ? outcome.details.failureCause : outcome.kind;
+    };
+    fake.inject({ on: 'create', do: { becomes: 'Failed', reason: 'Connection Rejected' } });
+    assert.equal(await causeOf(fixture.newKey()), 'processor-failed');
+    // The card was sent to be exchanged, and the order was not.
+    fake.inject({ on: 'tokenize', do: 'error-before' });
+    assert.equal(await causeOf(fixture.newKey()), 'processor-failed');
+    fake.inject({ on: 'create', do: { becomes: 'Failed', reason: 'Rejected' } });
+    assert.equal(await causeOf(fixture.newKey()), undefined);
+  });
+
   it('that arrives after the deadline is found later', async () => {
     const key = fixture.newKey();
     fake.inject({ on: 'create', do: { delay: 100 } });

@@ -26,6 +26,7 @@ import { Payments } from '../../src/payments/payments.ts';
 import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
 import { ProcessorNotifications } from '../../src/payments/processor-notifications.ts';
 import { Recovery } from '../../src/payments/recovery.ts';
+import { UnknownOutcomes } from '../../src/payments/unknown-outcomes.ts';
 import { Placeholders } from '../../src/placeholders/placeholders.ts';
 import type { Database } from '../../src/storage/database.ts';
 import { ScanQueue } from '../../src/storage/pagination.ts';
@@ -70,6 +71,7 @@ export class Machine {
   readonly captures: Captures;
   readonly transactions: Transactions;
   readonly recovery: Recovery;
+  readonly unknownOutcomes: UnknownOutcomes;
   readonly notifications: ProcessorNotifications;
   readonly keyring: Keyring;
   readonly #pipelines: Readonly<Record<EndpointName, Pipeline>>;
@@ -136,6 +138,14 @@ export class Machine {
       idempotency,
       time,
       failed,
+    });
+    this.unknownOutcomes = new UnknownOutcomes({
+      activations,
+      repository,
+      idempotency,
+      changeControl: NO_CHANGE_CONTROL,
+      time,
+      recovery: this.recovery,
     });
     this.activations = activations;
     this.repository = repository;

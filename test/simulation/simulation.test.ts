@@ -43,6 +43,18 @@ describe('payments agree after crashes and lost messages with the records of', {
     });
 });
 
+describe('payments that users check and resolve manually, beside recovery, agree with the records of', {
+  timeout: 240_000,
+}, () => {
+  for (const processor of PROCESSORS)
+    test(`the ${processor}`, async () => {
+      let checks = 0;
+      for (const seed of inScope({ usual: [1003, 1007], long: [1003, 1007, 1011, SEEDS.at(-1) ?? 0] }))
+        checks += (await run({ seed, processor, requests: REQUESTS, hasUsers: true })).checks;
+      assert.ok(checks > 0, `${checks} checks prove nothing`);
+    });
+});
+
 /** Their faults are about payments, not about the database. */
 const skip = isPostgres && !isLong && 'over PostgreSQL only in npm run test:long';
 

@@ -21,6 +21,7 @@ import { cyberSourceBackend, koinBackend } from './fake-backends.ts';
 import { Machine } from './machine.ts';
 import { reconcile } from './reconcile.ts';
 import { SeededRandom } from './seeded-random.ts';
+import { Users } from './users.ts';
 import { VirtualTime } from './virtual-time.ts';
 
 /** Makes the processor of a simulation. */
@@ -35,6 +36,8 @@ export interface Plan {
   readonly spoilt?: CorruptedResponse;
   /** The clocks of both nodes jump by hours for seconds. `trusted`: the nodes do not notice. */
   readonly clockJumps?: 'noticed' | 'trusted';
+  /** Users have processors inquired, and resolve outcomes manually. */
+  readonly hasUsers?: boolean;
 }
 
 export interface Report {
@@ -48,6 +51,9 @@ export interface Report {
   /** Payments that operators are shown. */
   readonly inDoubt: number;
   readonly acknowledged: number;
+  /** Actions of users on unknown outcomes. */
+  readonly checks: number;
+  readonly resolutions: number;
 }
 
 const NODES = 2;
@@ -122,6 +128,7 @@ class Simulation {
   readonly #nodes: (Node | undefined)[] = [];
   readonly #root: ReturnType<typeof createSecretKey>;
   readonly #faults: string[] = [];
+  readonly #users: Users | undefined;
   #crashes = 0;
   #isCalm = false;
   /** The difference of the clocks of all nodes. */
@@ -140,6 +147,9 @@ class Simulation {
     this.#disk = new Disk(this.#real, this.#seeded.branch());
     this.#root = createSecretKey(this.#seeded.bytes(32));
     this.#lastTrusted = this.#time.now;
+    const now = (): number => this.#time.now;
+    const scene = { seed: plan.seed, tenant: TENANT, database: this.#real, backend: this.#backend, now };
+    this.#users = plan.hasUsers === true ? new Users({ ...scene, log: (line) => this.#log(line) }) : undefined;
   }
 
   static async open(plan: Plan): Promise<Simulation> {
@@ -187,7 +197,9 @@ class Simulation {
     );
     const [payments, open, inDoubt] = ['payments', 'open', 'in_doubt'].map((name) => Number(counts?.[name])) as Three;
     const acknowledged = clients.requests.filter(({ responses }) => responses.length > 0).length;
-    return { faults, payments, open, inDoubt, acknowledged, crashes: this.#crashes, trace: this.#trace };
+    const { checks = 0, resolutions = 0 } = this.#users ?? {};
+    const counted = { payments, open, inDoubt, acknowledged, crashes: this.#crashes, checks, resolutions };
+    return { faults, ...counted, trace: this.#trace };
   }
 
   /** A node without crashes, to prepare and to look at what there is. */
@@ -341,6 +353,7 @@ class Simulation {
   /** Commits one unit, or advances the time. */
   async #step(clients: Clients): Promise<void> {
     await this.#quiet();
+    await this.#users?.act(this.#nodes.flatMap((node) => node?.machine ?? []));
     if (!this.#isCalm && this.#seeded.below(1000) < HOLD_UPS) this.#holdUp();
     if (this.#plan.clockJumps !== undefined && !this.#isCalm && this.#seeded.below(1000) < CLOCK_JUMPS)
       this.#jumpClock(clients);

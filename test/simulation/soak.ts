@@ -9,20 +9,24 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     requests: { type: 'string', default: '60' },
     processor: { type: 'string', default: 'acquirer,simulator' },
+    /** Users check and resolve unknown outcomes. */
+    users: { type: 'boolean', default: false },
     /** Continues after a seed that fails. */
     all: { type: 'boolean', default: false },
   },
 });
 const say = (text: string): boolean => process.stdout.write(`${text}\n`);
 
-const totals = { seeds: 0, failed: 0, payments: 0, crashes: 0, acknowledged: 0 };
+const totals = { seeds: 0, failed: 0, payments: 0, crashes: 0, acknowledged: 0, checks: 0, resolutions: 0 };
 for (let seed = Number(values.from); seed < Number(values.from) + Number(values.seeds); seed++) {
   for (const processor of values.processor.split(',') as Plan['processor'][]) {
-    const report = await simulate({ seed, processor, requests: Number(values.requests) });
+    const report = await simulate({ seed, processor, requests: Number(values.requests), hasUsers: values.users });
     totals.seeds++;
     totals.payments += report.payments;
     totals.crashes += report.crashes;
     totals.acknowledged += report.acknowledged;
+    totals.checks += report.checks;
+    totals.resolutions += report.resolutions;
     if (report.faults.length === 0) continue;
     totals.failed++;
     say(

@@ -90,7 +90,7 @@ export async function getAccountOfPath({ services, params }: AnyCall): Promise<A
   return account;
 }
 
-async function getTenantOfPath(call: AnyCall): Promise<Tenant> {
+export async function getTenantOfPath(call: AnyCall): Promise<Tenant> {
   const environment = ENVIRONMENTS.find((name) => name === call.params['where']);
   if (environment === undefined) throw new Failure('unknown_record');
   return { account: (await getAccountOfPath(call)).id, environment };

@@ -18,8 +18,7 @@ import {
 } from '../../wire/payments.ts';
 import { translateErrors } from '../error-translation.ts';
 import { type ConsoleCall, executed, type Route, route } from '../route.ts';
-import { getPaymentDetail } from './payment-detail.ts';
-import { toPaymentView } from './payment-view.ts';
+import { getPaymentDetail, viewPayment } from './payment-detail.ts';
 
 type OperationBody = ValueOf<NonNullable<typeof voidPaymentManually.body>>;
 type RequestedCall = ConsoleCall<OperationBody, undefined>;
@@ -36,13 +35,12 @@ const operationRoute = <Body extends OperationBody>(
       send: ({ payments }, intent: Intent) => payments.send(intent),
       conclude: async (call, intent, sent: Sent) => {
         const after = await call.services.payments.conclude(call.transaction, intent, sent);
-        const [stored, can] = await getPaymentDetail(call);
-        return executed(toPaymentView(withResult(stored, after), can));
+        return executed(await viewPayment(call, (stored) => withResult(stored, after)));
       },
       replay: async (services, tenant, boundTo) => {
         if ((await services.payments.replay(tenant, boundTo)) === undefined) return undefined;
         const lookup = { services, account: tenant.account, tenant, params: { id: boundTo } };
-        return executed(toPaymentView(...(await getPaymentDetail(lookup))));
+        return executed(await viewPayment(lookup));
       },
     },
     (call) => summarize(call, withExpectedOperations(call, toCommand(call.body))),
@@ -133,7 +131,7 @@ function withResult(stored: PaymentDetail, { payment, operation, reconciliation 
   const isOpen = operations.some(({ id, state }) => id === operation.id && state === 'in_progress');
   if (!isOpen) return stored;
   const completed = operations.map((each) => (each.id === operation.id ? operation : each));
-  return { payment, inDoubtSince: reconciliation.inDoubtSince, operations: completed };
+  return { payment, reconciliation, operations: completed };
 }
 
 /** Describes the operation for the approver. Throws what the execution would throw now. */

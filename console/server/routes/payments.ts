@@ -11,8 +11,8 @@ import { translateErrors } from '../error-translation.ts';
 import { exportList, toExportedPage } from '../list-export.ts';
 import { type AnyCall, type Route, route, streamRoute } from '../route.ts';
 import { isId, parseTimeInput } from '../user-input.ts';
-import { getPaymentDetail } from './payment-detail.ts';
-import { toListedPayment, toPaymentView } from './payment-view.ts';
+import { viewPayment } from './payment-detail.ts';
+import { listedOf, toListedPayment } from './payment-view.ts';
 
 type Search = ValueOf<NonNullable<typeof listPayments.body>>;
 
@@ -40,7 +40,7 @@ export const paymentRoutes: readonly Route[] = [
     }),
   ),
 
-  route(showPayment, async (call) => toPaymentView(...(await getPaymentDetail(call)))),
+  route(showPayment, (call) => viewPayment(call)),
 ];
 
 const PAYMENT_COLUMNS = [
@@ -49,6 +49,7 @@ const PAYMENT_COLUMNS = [
   'type',
   'status',
   'reason',
+  'failure_cause',
   'amount',
   'currency',
   'refund',
@@ -72,8 +73,7 @@ async function findById({ services, tenant }: TenantCall, typed: string): Promis
   const id = typed.slice(typed.lastIndexOf('.') + 1);
   if (!isId(id)) return [];
   try {
-    const { payment, inDoubtSince } = await translateErrors({}, () => services.paymentQueries.detail(tenant, id));
-    return [{ ...payment, inDoubtSince, payment }];
+    return [listedOf(await translateErrors({}, () => services.paymentQueries.detail(tenant, id)))];
   } catch (error) {
     if (error instanceof Failure && error.code === 'unknown_record') return [];
     throw error;

@@ -360,7 +360,8 @@ create table payments (
   notification_digest blob,
   created_at bigint not null,
   due_at bigint,
-  in_doubt_since bigint
+  in_doubt_since bigint,
+  claimed_until bigint
 );
 create unique index payments_by_id on payments (account, environment, id);
 create index payments_by_processor on payments (account, environment, processor_id) where processor_id is not null;

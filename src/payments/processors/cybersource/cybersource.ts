@@ -102,7 +102,7 @@ export class CyberSource implements Processor {
     const { processorId } = response?.details ?? NO_DETAILS;
     const authorized = (response && parseAuthorizedAmount(response.body, amount)) ?? amount;
     const isReversed = await this.#reverseAuthorization(call, { ...pickNames(call), amount: authorized }, processorId);
-    return isReversed ? refused(mapped.reason, response?.details ?? NO_DETAILS) : unknown('not-reversed');
+    return isReversed ? refused(mapped.reason, response?.details ?? NO_DETAILS, mapped.cause) : unknown('not-reversed');
   }
 
   capture(call: ProcessorCall, history: PaymentHistory, amount: Money): Promise<Outcome> {
@@ -293,7 +293,7 @@ function toOutcome(
       return { kind: 'pending', details };
     case 'refused':
     case 'reverse':
-      return refused(mapped.reason, details);
+      return refused(mapped.reason, details, mapped.cause);
     default:
       return mapped;
   }

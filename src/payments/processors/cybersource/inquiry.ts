@@ -119,10 +119,10 @@ export class Inquiry {
           { operationId, operationRef, amount: held },
           transaction.id,
         );
-        return isReversed ? refused(mapped.reason, details) : unknown('not-reversed');
+        return isReversed ? refused(mapped.reason, details, mapped.cause) : unknown('not-reversed');
       }
       case 'refused':
-        return refused(mapped.reason, details);
+        return refused(mapped.reason, details, mapped.cause);
       case 'unknown':
         return mapped;
       default:
@@ -140,7 +140,7 @@ export class Inquiry {
       // A time-out reversal of a capture also reverses its authorization; that of a refund moves no money.
       return name === APPLICATIONS.capture ? { kind: 'reversed', details } : refused('Rejected', details);
     if (mapped.kind === 'approved') return { kind: 'approved', details };
-    if (mapped.kind === 'refused') return refused(mapped.reason, details);
+    if (mapped.kind === 'refused') return refused(mapped.reason, details, mapped.cause);
     return mapped.kind === 'unknown' ? mapped : unknown('unclear');
   }
 
@@ -232,7 +232,7 @@ function isReversedBy(others: readonly TransactionDetails[]): boolean | undefine
 
 function toReversedResult(mapped: MappedResult, { details }: TransactionDetails): InquiryResult {
   if (mapped.kind === 'unknown') return mapped;
-  if (mapped.kind === 'reverse' || mapped.kind === 'refused') return refused(mapped.reason, details);
+  if (mapped.kind === 'reverse' || mapped.kind === 'refused') return refused(mapped.reason, details, mapped.cause);
   return { kind: 'reversed', details };
 }
 

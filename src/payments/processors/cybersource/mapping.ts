@@ -1,5 +1,5 @@
 import { type Unknown, unknown } from '../../processor.ts';
-import type { Reason } from '../../transitions.ts';
+import type { FailureCause, Reason } from '../../transitions.ts';
 import {
   type CyberSourceResponse,
   contradicts,
@@ -15,7 +15,7 @@ import {
  */
 export type MappedResult =
   | { readonly kind: 'approved' | 'authorized' | 'pending' }
-  | { readonly kind: 'refused' | 'reverse'; readonly reason: Reason }
+  | { readonly kind: 'refused' | 'reverse'; readonly reason: Reason; readonly cause?: FailureCause }
   | Unknown;
 
 /** The treatment of approvals that CyberSource marked for their AVS or card code result. */
@@ -95,6 +95,13 @@ export const DECLINE_REASONS: Readonly<Record<string, Reason | 'unknown'>> = {
   SERVICE_TIMEOUT: 'unknown',
 };
 
+/** Where a failure happened, by the reasons that mean ConnectionRejected. */
+const FAILURE_CAUSES: Readonly<Record<string, FailureCause>> = {
+  ISSUER_UNAVAILABLE: 'issuer-unavailable',
+  PROCESSOR_ERROR: 'processor-failed',
+  PROCESSOR_UNAVAILABLE: 'processor-failed',
+};
+
 /** HTTP statuses with which nothing was processed, whatever the body contains. */
 export const UNPROCESSED_HTTP_STATUSES: Readonly<Record<number, Reason>> = {
   401: 'InvalidConfiguration',
@@ -114,13 +121,16 @@ export function mapResponse(
   softDecline: SoftDecline,
 ): MappedResult {
   const reason = UNPROCESSED_HTTP_STATUSES[http];
-  if (reason !== undefined) return { kind: 'refused', reason };
+  if (reason !== undefined)
+    return reason === 'ConnectionRejected'
+      ? { kind: 'refused', reason, cause: 'processor-failed' }
+      : { kind: 'refused', reason };
   if (![200, 201, 202, 400].includes(http)) return unknown(`http-${http}`);
   if (answer?.status === undefined) return unknown('unreadable');
   if (contradicts(answer.body, asked)) return unknown('contradiction');
   const result = http === 400 ? mapDecline(answer, 'InvalidData') : mapStatus(operation, answer, asked, softDecline);
   // Only a failed authorization may hold an amount.
-  return result.kind === 'reverse' && operation !== 'payment' ? { kind: 'refused', reason: result.reason } : result;
+  return result.kind === 'reverse' && operation !== 'payment' ? { ...result, kind: 'refused' } : result;
 }
 
 function mapStatus(
@@ -188,17 +198,25 @@ function mapDecline(answer: CyberSourceResponse, otherwise: 'Rejected' | 'Invali
   // A reference that was sent before: this response does not contain the earlier result.
   if (reason === 'INVALID_DATA' && rejectsTransactionId(answer)) return unknown('duplicate');
   const mapped = findReason(reason) ?? otherwise;
-  return mapped === 'unknown' ? unknown(reason.toLowerCase()) : declineOrReverse(mapped, answer);
+  return mapped === 'unknown' ? unknown(reason.toLowerCase()) : declineOrReverse(mapped, answer, findCause(reason));
 }
 
 export const findReason = (reason: string): Reason | 'unknown' | undefined =>
   Object.hasOwn(DECLINE_REASONS, reason) ? DECLINE_REASONS[reason] : undefined;
 
+export const findCause = (reason: string): FailureCause | undefined =>
+  Object.hasOwn(FAILURE_CAUSES, reason) ? FAILURE_CAUSES[reason] : undefined;
+
 export const rejectsTransactionId = ({ fields }: CyberSourceResponse): boolean =>
   fields.some((field) => /transactionId$/i.test(field));
 
 /** With an approval code the issuer holds the amount although CyberSource declined. */
-export const declineOrReverse = (reason: Reason, { details }: Pick<CyberSourceResponse, 'details'>): MappedResult => ({
+export const declineOrReverse = (
+  reason: Reason,
+  { details }: Pick<CyberSourceResponse, 'details'>,
+  cause?: FailureCause,
+): MappedResult => ({
   kind: details.approvalCode === undefined ? 'refused' : 'reverse',
   reason,
+  ...(cause !== undefined && { cause }),
 });

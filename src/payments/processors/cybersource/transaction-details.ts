@@ -1,7 +1,14 @@
 import type { Json } from '../../../kernel/json.ts';
 import type { Money } from '../../../kernel/money.ts';
 import { type ProcessorDetails, unknown } from '../../processor.ts';
-import { declineOrReverse, findReason, type MappedResult, mapSoftDecline, type SoftDecline } from './mapping.ts';
+import {
+  declineOrReverse,
+  findCause,
+  findReason,
+  type MappedResult,
+  mapSoftDecline,
+  type SoftDecline,
+} from './mapping.ts';
 import {
   contradicts,
   type ExpectedTransaction,
@@ -152,7 +159,7 @@ export const isOtherTransaction = (
 export function mapModification(entry: TransactionDetails, name: string): MappedResult {
   if (hasApplied(entry, name)) return { kind: 'approved' };
   const verdict = mapFailedApplication(entry, name);
-  return verdict.kind === 'reverse' ? { kind: 'refused', reason: verdict.reason } : verdict;
+  return verdict.kind === 'reverse' ? { ...verdict, kind: 'refused' } : verdict;
 }
 
 /** Returns the result of an authorization or sale, regardless of later modifications. */
@@ -173,11 +180,12 @@ export function mapPayment(entry: TransactionDetails, softDecline: SoftDecline):
 }
 
 /** An error (-1) counts as a refusal only with a reason that states one. */
-function mapFailedApplication(entry: TransactionDetails, name: string): MappedResult {
-  const application = entry.applications.find((each) => each.name === name);
-  const reason = findReason(NUMERIC_REASONS[application?.reasonCode ?? ''] ?? '');
+function mapFailedApplication(entry: TransactionDetails, applicationName: string): MappedResult {
+  const application = entry.applications.find((each) => each.name === applicationName);
+  const name = NUMERIC_REASONS[application?.reasonCode ?? ''] ?? '';
+  const reason = findReason(name);
   if (reason === 'unknown' || application?.rCode === '1') return unknown('unclear');
-  if (reason !== undefined) return declineOrReverse(reason, entry);
+  if (reason !== undefined) return declineOrReverse(reason, entry, findCause(name));
   return application?.rCode === '0' ? declineOrReverse('Rejected', entry) : unknown('unclear');
 }
 

@@ -4,6 +4,7 @@ import {
   type Capabilities,
   type CardData,
   type InquiryResult,
+  type NotSent,
   type OperationRef,
   type Order,
   type Outcome,
@@ -60,7 +61,7 @@ export class Koin implements Processor {
 
   async authorize(call: ProcessorCall, order: Order, card: CardData): Promise<Outcome> {
     const response = await this.#client.tokenize(call, buildTokenizeBody(call.operationRef, card));
-    if (response.kind !== 'answered') return response.kind === 'not-sent' ? response : { kind: 'not-sent' };
+    if (response.kind !== 'answered') return response.kind === 'not-sent' ? response : NO_ORDER;
     const token = isSuccess(response) ? textAt(response.body, 'secure_token') : undefined;
     return token ? this.#createOrder(call, order, buildOrderBody(call, order, token)) : toTokenizeFailure(response);
   }
@@ -153,12 +154,15 @@ export class Koin implements Processor {
   }
 }
 
+/** The card exchange failed, so that no order was sent. */
+const NO_ORDER: NotSent = { kind: 'not-sent', failureCause: 'processor-failed' };
+
 /** No order was created, and none will be with this token. */
 function toTokenizeFailure(response: KoinResponse): Outcome {
   if (response.status === 400) return refused(rejectsCardNumber(response) ? 'InvalidCard' : 'InvalidData');
   if (response.status === 404 || isForbidden(response)) return refused('InvalidConfiguration');
   // The reference was used before, by an unknown order.
-  return response.status === 409 ? unknown('http-409') : { kind: 'not-sent' };
+  return response.status === 409 ? unknown('http-409') : NO_ORDER;
 }
 
 /** Only checks that the word is present: the texts themselves may contain the card number. */

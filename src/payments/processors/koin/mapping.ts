@@ -6,6 +6,7 @@ import {
   type Outcome,
   type PaymentHistory,
   type ProcessorDetails,
+  type Refused,
   refused,
   unknown,
 } from '../../processor.ts';
@@ -156,13 +157,17 @@ function toResponseCode(state: OrderState): string | undefined {
   return state.kind === 'opened' ? undefined : RESPONSE_CODES.approved;
 }
 
+/** KOIN's Connection Rejected is an error at the acquirer or another supplier of KOIN. */
+const refuse = (reason: Reason, details?: ProcessorDetails): Refused =>
+  refused(reason, details, reason === 'ConnectionRejected' ? 'processor-failed' : undefined);
+
 /** Returns the present state of an authorization or payment. */
 export function toPaymentResult(order: KoinOrder, expected: Money): InquiryResult {
   const { state, details, amount, id } = order;
   if (differs(amount, expected)) return unknown('contradiction');
   if (state.kind === 'opened') return { kind: 'pending', details };
   if (state.kind === 'reversed') return { kind: 'reversed', details };
-  if (state.kind === 'failed') return refused(state.reason, details);
+  if (state.kind === 'failed') return refuse(state.reason, details);
   if (amount === undefined || id === undefined) return unknown('incomplete');
   return { kind: 'approved', captured: state.kind === 'authorized' ? undefined : amount, details };
 }
@@ -170,7 +175,7 @@ export function toPaymentResult(order: KoinOrder, expected: Money): InquiryResul
 export function toCaptureResult(order: KoinOrder, expected: Money): InquiryResult {
   const { state, amount } = order;
   if (differs(amount, expected)) return unknown('contradiction');
-  if (state.kind === 'failed') return refused(state.reason);
+  if (state.kind === 'failed') return refuse(state.reason);
   if (state.kind === 'reversed') return { kind: 'reversed', details: modificationDetails(order) };
   if (state.kind === 'opened' || state.kind === 'authorized') return { kind: 'not-found' };
   return amount === undefined ? unknown('incomplete') : { kind: 'approved', details: modificationDetails(order) };
@@ -179,7 +184,7 @@ export function toCaptureResult(order: KoinOrder, expected: Money): InquiryResul
 export function toVoidResult(order: KoinOrder): InquiryResult {
   const { state } = order;
   if (state.kind === 'reversed') return { kind: 'approved', details: modificationDetails(order) };
-  if (state.kind === 'failed') return refused(state.reason);
+  if (state.kind === 'failed') return refuse(state.reason);
   return state.kind === 'collected' || state.kind === 'refunded' ? refused('InvalidData') : { kind: 'not-found' };
 }
 
@@ -191,7 +196,7 @@ export function toRefundOutcome(
   if (refund === undefined) return unknown('unreadable');
   if (differs(refund.amount, expected)) return unknown('contradiction');
   const details = { processorId: refund.id, responseCode: RESPONSE_CODES.approved };
-  if (refund.state === 'failed') return refused(refund.reason);
+  if (refund.state === 'failed') return refuse(refund.reason);
   if (refund.state === 'pending') return { kind: 'pending', details: { processorId: refund.id } };
   return refund.amount === undefined ? unknown('incomplete') : { kind: 'approved', details };
 }

@@ -22,7 +22,7 @@ type Body = { [key: string]: Json };
 
 const REFERENCE = /^[a-zA-Z0-9_#.-]{1,50}$/;
 
-/** What `REFERENCE` accepts, as the format of our operation reference. */
+/** The format of our operation reference; `REFERENCE` accepts it. */
 export const REFERENCE_FORMAT: OperationRefFormat = { maxCharacters: 50, disallowed: /[^a-zA-Z0-9_#.-]/g };
 
 /** The only body that contains card data. */

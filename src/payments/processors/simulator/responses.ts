@@ -76,5 +76,8 @@ export function toResponse({ reference, outcome, reason }: SimulatedModification
 }
 
 /** Without a reference for records that do not contain one. */
-export const toRefusal = (reason: Reason, reference?: string): Refused =>
-  refused(reason, { processorId: reference, responseCode: RESPONSE_CODES[reason] });
+export const toRefusal = (reason: Reason, reference?: string): Refused => {
+  const details = { processorId: reference, responseCode: RESPONSE_CODES[reason] };
+  // Its response code is 91: the issuer does not respond.
+  return refused(reason, details, reason === 'ConnectionRejected' ? 'issuer-unavailable' : undefined);
+};

@@ -1,5 +1,6 @@
-import { Stack } from '@mantine/core';
+import { Anchor, Group, Stack } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import { Link, useParams } from 'react-router';
 import { explain } from '../../../../../src/kernel/reasons.ts';
 import { CopyField } from '../../parts/copy.tsx';
 import { Details } from '../../parts/details.tsx';
@@ -14,7 +15,7 @@ export function RecordDetail({ record }: { readonly record: AuditRecord }) {
   const { t, i18n } = useTranslation('audit');
   const reasonText = useReasonText();
   const text = useDetailText();
-  const { lane, sequence, address, request_id, actor_id, actor_source, targets, detail, hash } = record;
+  const { lane, sequence, environment, address, request_id, actor_id, actor_source, targets, detail, hash } = record;
   const copyItem = (label: string, value: string | null) =>
     value === null ? undefined : { label, value: <CopyField value={value} label={label} /> };
   return (
@@ -28,7 +29,7 @@ export function RecordDetail({ record }: { readonly record: AuditRecord }) {
               value: (
                 <Stack gap={2}>
                   {targets.map((target) => (
-                    <CopyField key={target} value={target} label={t('detail.targets')} />
+                    <Target key={target} target={target} environment={environment} />
                   ))}
                 </Stack>
               ),
@@ -46,6 +47,25 @@ export function RecordDetail({ record }: { readonly record: AuditRecord }) {
         copyItem(t('detail.hash'), hash),
       ]}
     />
+  );
+}
+
+const PAYMENT = 'payment:';
+
+/** A record that the log names; a payment of the account leads to its page. Operators have no page of it. */
+function Target({ target, environment }: { readonly target: string; readonly environment: string }) {
+  const { t } = useTranslation('audit');
+  const { account } = useParams();
+  const isShown = account !== undefined && environment !== '' && target.startsWith(PAYMENT);
+  return (
+    <Group gap="xs">
+      <CopyField value={target} label={t('detail.targets')} />
+      {isShown && (
+        <Anchor component={Link} to={`/a/${account}/${environment}/payments/${target.slice(PAYMENT.length)}`} size="sm">
+          {t('detail.showPayment')}
+        </Anchor>
+      )}
+    </Group>
   );
 }
 

@@ -1,17 +1,22 @@
-import { Alert, Anchor, Box, Button, Modal, Stack, Text } from '@mantine/core';
+import { Anchor, Box, Button, Group, Stack } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
 import { CircleCheck } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import type { ValueOf } from '../../../../../src/http/fields.ts';
-import type { listProcessors } from '../../../../wire/operator.ts';
-import { CodeBlock } from '../../parts/code-block.tsx';
+import { checkPaymentAsOperator, type listProcessors, resolvePaymentAsOperator } from '../../../../wire/operator.ts';
+import { useChange } from '../../api/hooks.ts';
 import { CopyField } from '../../parts/copy.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
-import { useDialog } from '../../parts/form-dialog.tsx';
+import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { FormDialog, useDialog } from '../../parts/form-dialog.tsx';
+import { notifySuccess, useNotifyResult } from '../../parts/notifications.tsx';
 import { shortenId } from '../../parts/short-id.tsx';
 import { Time } from '../../parts/time.tsx';
+import { useProblemText } from '../payment/problem-text.ts';
+import { ResolveForm } from '../payment/resolve-form.tsx';
 
 type InDoubtPayment = ValueOf<typeof listProcessors.data>['in_doubt'][number];
 
@@ -34,16 +39,6 @@ export function InDoubtTable({ payments }: { readonly payments: readonly InDoubt
       <ResolveDialog opened={dialog.opened} payment={dialog.subject} onClose={dialog.close} />
     </>
   );
-}
-
-const PROBLEMS = ['timeout', 'not-found', 'contradiction'] as const;
-type Problem = (typeof PROBLEMS)[number];
-
-const isProblem = (word: string | null): word is Problem => (PROBLEMS as readonly (string | null)[]).includes(word);
-
-function useProblemText(): (problem: string | null) => string {
-  const { t } = useTranslation('operator');
-  return (problem) => (isProblem(problem) ? t(`processors.problem.${problem}`) : (problem ?? '–'));
 }
 
 function useColumns(onResolve: (payment: InDoubtPayment) => void): readonly Column<InDoubtPayment>[] {
@@ -80,13 +75,13 @@ function useColumns(onResolve: (payment: InDoubtPayment) => void): readonly Colu
       name: 'problem',
       header: t('processors.inDoubtColumns.problem'),
       visibleFrom: 'md',
-      cell: ({ problem }) => problemText(problem),
+      cell: ({ problem }) => (problem === null ? '–' : problemText(problem)),
     },
     {
       name: 'resolve',
       header: t('processors.inDoubtColumns.resolve'),
       isHeaderHidden: true,
-      cell: (payment) => <ResolveButton id={payment.id} onClick={() => onResolve(payment)} />,
+      cell: (payment) => <Actions payment={payment} onResolve={() => onResolve(payment)} />,
     },
   ];
 }
@@ -106,14 +101,52 @@ const AccountLink = ({ account, name }: { readonly account: string; readonly nam
   </Anchor>
 );
 
-function ResolveButton({ id, onClick }: { readonly id: string; readonly onClick: () => void }) {
+interface ActionsProps {
+  readonly payment: InDoubtPayment;
+  readonly onResolve: () => void;
+}
+
+function Actions({ payment, onResolve }: ActionsProps) {
   const { t } = useTranslation('operator');
+  const { t: statusText } = useTranslation('status');
+  const check = useChange(checkPaymentAsOperator);
+  const start = (): void =>
+    check.mutate(
+      { params: paramsOf(payment) },
+      {
+        onSuccess: ({ is_in_doubt, status }) => {
+          if (is_in_doubt) notifications.show({ color: 'yellow', message: t('processors.stillUnknown') });
+          else notifySuccess(t('processors.checked', { status: statusText(status) }));
+        },
+      },
+    );
   return (
-    <Button variant="default" size="xs" onClick={onClick} aria-label={`${t('processors.resolve')}: ${id}`}>
-      {t('processors.resolve')}
-    </Button>
+    <Stack gap={4}>
+      <Group gap={6} wrap="nowrap">
+        <Button
+          variant="default"
+          size="xs"
+          loading={check.isPending}
+          onClick={start}
+          aria-label={`${t('processors.check')}: ${payment.id}`}
+        >
+          {t('processors.check')}
+        </Button>
+        <Button
+          variant="default"
+          size="xs"
+          onClick={onResolve}
+          aria-label={`${t('processors.resolve')}: ${payment.id}`}
+        >
+          {t('processors.resolve')}
+        </Button>
+      </Group>
+      {check.error !== null && <ErrorAlert error={check.error} />}
+    </Stack>
   );
 }
+
+const paramsOf = ({ account, environment, id }: InDoubtPayment) => ({ id: account, where: environment, payment: id });
 
 interface ResolveDialogProps {
   readonly opened: boolean;
@@ -121,40 +154,39 @@ interface ResolveDialogProps {
   readonly onClose: () => void;
 }
 
-const buildCommand = (
-  { account, environment, operation, id }: InDoubtPayment,
-  outcome: 'accepted' | 'refused',
-): string =>
-  [
-    'npx cardvault payments resolve',
-    `--account ${account}`,
-    `--environment ${environment}`,
-    `--transaction ${operation ?? id}`,
-    `--outcome ${outcome}`,
-  ].join(' \\\n  ');
-
-/**
- * Shows the commands that resolve a payment. The console cannot do it: the operator has to check the processor's
- * records and run a command on the server.
- */
+/** Resolves a payment manually, after the operator has checked the records of the processor. */
 function ResolveDialog({ opened, payment, onClose }: ResolveDialogProps) {
-  const { t } = useTranslation('operator');
+  const { t } = useTranslation('payments');
+  const notifyResult = useNotifyResult();
+  const resolve = useChange(resolvePaymentAsOperator);
   return (
-    <Modal
+    <FormDialog
       opened={opened}
       onClose={onClose}
-      title={t('processors.resolveTitle')}
-      size="lg"
-      closeButtonProps={{ 'aria-label': t('processors.close') }}
+      title={t('resolve.title')}
+      {...(payment !== undefined && { environment: payment.environment })}
+      production={t('resolve.production')}
     >
       {payment !== undefined && (
-        <Stack gap="md">
-          <Text size="sm">{t('processors.resolveText')}</Text>
-          <CodeBlock label={t('processors.accepted')} code={buildCommand(payment, 'accepted')} />
-          <CodeBlock label={t('processors.refused')} code={buildCommand(payment, 'refused')} />
-          <Alert color="yellow">{t('processors.resolveWarning')}</Alert>
-        </Stack>
+        <ResolveForm
+          transactionId={payment.operation ?? payment.id}
+          reference={payment.operation ?? payment.id}
+          onSubmit={(body) =>
+            resolve.mutate(
+              { params: paramsOf(payment), body },
+              {
+                onSuccess: ({ approval }) => {
+                  notifyResult(approval, t('resolve.done'));
+                  onClose();
+                },
+              },
+            )
+          }
+          onCancel={onClose}
+          isBusy={resolve.isPending}
+          error={resolve.error}
+        />
       )}
-    </Modal>
+    </FormDialog>
   );
 }

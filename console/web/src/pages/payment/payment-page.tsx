@@ -110,7 +110,7 @@ function Badges({ payment: { status, refund, is_in_doubt } }: { readonly payment
 
 function Notices({ payment }: { readonly payment: Payment }) {
   const { t } = useTranslation('payments');
-  const { is_in_doubt, is_altered, reason } = payment;
+  const { unknown_outcome, is_altered, reason, failure_cause } = payment;
   return (
     <>
       {is_altered && (
@@ -118,10 +118,10 @@ function Notices({ payment }: { readonly payment: Payment }) {
           {t('alteredText')}
         </Alert>
       )}
-      {is_in_doubt && <UnknownOutcomeNotice payment={payment} />}
+      {unknown_outcome !== null && <UnknownOutcomeNotice payment={payment} unknown={unknown_outcome} />}
       {reason !== null && (
-        <Alert color="gray" title={<ReasonText reason={reason} />}>
-          {isReason(reason) ? t(`advice.${reason}`) : null}
+        <Alert color="gray" title={<ReasonText reason={reason} cause={failure_cause} />}>
+          {failure_cause !== null ? t(`causeAdvice.${failure_cause}`) : isReason(reason) && t(`advice.${reason}`)}
         </Alert>
       )}
     </>

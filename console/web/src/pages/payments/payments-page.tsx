@@ -90,7 +90,7 @@ function useColumns(): readonly Column<PaymentRow>[] {
   ];
 }
 
-function Status({ status, reason, refund, is_in_doubt, is_altered }: PaymentRow) {
+function Status({ status, reason, failure_cause, refund, is_in_doubt, is_altered }: PaymentRow) {
   const { t } = useTranslation('payments');
   return (
     <Group gap={6}>
@@ -100,7 +100,7 @@ function Status({ status, reason, refund, is_in_doubt, is_altered }: PaymentRow)
       {is_in_doubt && <StatusBadge status="in-doubt" title={t('unknownOutcome.badge')} />}
       {reason !== null && (
         <Text span size="xs" c="dimmed" maw={220}>
-          <ReasonText reason={reason} />
+          <ReasonText reason={reason} cause={failure_cause} />
         </Text>
       )}
     </Group>

@@ -1,13 +1,20 @@
 import { useTranslation } from 'react-i18next';
-import { REASONS } from '../../../../../src/payments/transitions.ts';
+import { type FailureCause, REASONS } from '../../../../../src/payments/transitions.ts';
 
 type Reason = (typeof REASONS)[keyof typeof REASONS][number];
 
 export const isReason = (word: string): word is Reason =>
   Object.values(REASONS).some((words: readonly string[]) => words.includes(word));
 
+interface ReasonTextProps {
+  readonly reason: string;
+  /** Tells the failures of one reason apart. */
+  readonly cause: FailureCause | null;
+}
+
 /** Shows why a payment was declined or failed; an unknown reason is shown as it is. */
-export function ReasonText({ reason }: { readonly reason: string }) {
+export function ReasonText({ reason, cause }: ReasonTextProps) {
   const { t } = useTranslation('payments');
+  if (cause !== null) return t(`cause.${cause}`);
   return isReason(reason) ? t(`reason.${reason}`) : reason;
 }

@@ -5,7 +5,12 @@ export const approvals = {
   past: 'Decided',
   action: {
     key: { create: 'Create an API key', edit: 'Change an API key', rotate: 'Rotate an API key' },
-    payment: { capture: 'Capture a payment', refund: 'Refund a payment', void: 'Void a payment' },
+    payment: {
+      capture: 'Capture a payment',
+      refund: 'Refund a payment',
+      void: 'Void a payment',
+      resolve: 'Resolve an unknown outcome manually',
+    },
     payments: { enable: 'Enable payments or change their settings', disable: 'Disable payments' },
     proxy: { configure: 'Change the proxy', remove: 'Remove the proxy' },
     token: { delete: 'Delete a token' },
@@ -32,6 +37,9 @@ export const approvals = {
     merchant_private_key: 'Private key',
     merchant_certificate: 'Certificate',
     payment: 'Payment',
+    operation: 'Operation',
+    outcome: 'Outcome',
+    reason: 'Reason',
     card: 'Card',
     dual_control: 'Two-person approval',
     person: 'User',

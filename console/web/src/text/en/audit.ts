@@ -41,6 +41,7 @@ export const audit = {
     actorSource: 'Source of the operator’s name',
     place: 'Position in the chain',
     targets: 'Records',
+    showPayment: 'Show payment',
     hash: 'Hash',
   },
   empty: {
@@ -101,6 +102,7 @@ export const audit = {
     payment: {
       requested: 'Payment operation started',
       expired: 'Payment expired',
+      checked: 'Payment checked with the processor',
       'resolved-manually': 'Payment resolved manually',
       resolved: 'Payment resolved',
     },

@@ -159,19 +159,9 @@ export const operator = {
     noInDoubtTitle: 'All outcomes are known',
     noInDoubtText: 'No action is needed.',
     resolve: 'Resolve manually',
-    resolveTitle: 'Resolve manually',
-    resolveText:
-      'First look up the transaction in the console of the processor. Then run one of these commands on the server.',
-    accepted: 'If the processor executed the operation',
-    refused: 'If the processor did not execute the operation and never will',
-    resolveWarning:
-      'Choose carefully: if you mark an executed operation as refused, the merchant’s retry charges the cardholder again.',
-    close: 'Close',
-    problem: {
-      timeout: 'The processor did not respond in time',
-      'not-found': 'The processor has no record of it yet',
-      contradiction: 'The processor’s record contradicts the payment',
-    },
+    check: 'Check now',
+    checked: 'The outcome is known now: {{status}}.',
+    stillUnknown: 'The outcome is still unknown.',
   },
   keyring: {
     title: 'Encryption keys',

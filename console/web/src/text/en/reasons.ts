@@ -111,6 +111,7 @@ const WORDED: Partial<Record<Reason, string>> = {
   noUnknownOutcome: 'This operation no longer has an unknown outcome.',
   otherUnknownOutcome: 'Another operation of this payment has an unknown outcome: {transaction}. Resolve that one.',
   statusDisallowsOutcome: 'This payment is {status}, which does not allow that outcome.',
+  checkTooEarly: 'The next check is possible in {seconds} s.',
   expiryNotRefusable: 'This payment has expired. Void it in the processor’s console, then resolve it as accepted.',
   approvalNeedsConsole: 'No member can approve the change.',
   valueDuration: 'a time from 1s to {days}d, for example 30s, 15m, 24h or 7d',

@@ -7,7 +7,12 @@ export const approvals: typeof english = {
   past: 'Decididas',
   action: {
     key: { create: 'Crear una clave de API', edit: 'Cambiar una clave de API', rotate: 'Rotar una clave de API' },
-    payment: { capture: 'Capturar un pago', refund: 'Devolver un pago', void: 'Anular un pago' },
+    payment: {
+      capture: 'Capturar un pago',
+      refund: 'Devolver un pago',
+      void: 'Anular un pago',
+      resolve: 'Resolver manualmente un resultado desconocido',
+    },
     payments: { enable: 'Habilitar pagos o cambiar su configuración', disable: 'Deshabilitar pagos' },
     proxy: { configure: 'Cambiar el proxy', remove: 'Quitar el proxy' },
     token: { delete: 'Eliminar un token' },
@@ -34,6 +39,9 @@ export const approvals: typeof english = {
     merchant_private_key: 'Clave privada',
     merchant_certificate: 'Certificado',
     payment: 'Pago',
+    operation: 'Operación',
+    outcome: 'Resultado',
+    reason: 'Motivo',
     card: 'Tarjeta',
     dual_control: 'Aprobación de dos personas',
     person: 'Usuario',

@@ -48,6 +48,7 @@ export const audit: typeof english = {
     actorSource: 'Origen del nombre del operador',
     place: 'Posición en la cadena',
     targets: 'Objetos',
+    showPayment: 'Ver pago',
     hash: 'Hash',
   },
   empty: {
@@ -113,6 +114,7 @@ export const audit: typeof english = {
     payment: {
       requested: 'Operación de pago iniciada',
       expired: 'Pago vencido',
+      checked: 'Pago consultado al procesador',
       'resolved-manually': 'Pago resuelto manualmente',
       resolved: 'Pago resuelto',
     },

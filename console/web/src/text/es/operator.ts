@@ -160,19 +160,9 @@ export const operator: typeof english = {
     noInDoubtTitle: 'Se conocen todos los resultados',
     noInDoubtText: 'No se requiere ninguna acción.',
     resolve: 'Resolver manualmente',
-    resolveTitle: 'Resolver manualmente',
-    resolveText:
-      'Busque primero la transacción en la consola del procesador. Después ejecute uno de estos comandos en el servidor.',
-    accepted: 'Si el procesador ejecutó la operación',
-    refused: 'Si el procesador no ejecutó la operación ni lo hará',
-    resolveWarning:
-      'Elija con cuidado: si marca como rechazada una operación ejecutada, el reintento del comercio cobra otra vez al titular de la tarjeta.',
-    close: 'Cerrar',
-    problem: {
-      timeout: 'El procesador no respondió a tiempo',
-      'not-found': 'El procesador aún no tiene datos de la operación',
-      contradiction: 'Los datos del procesador contradicen el pago',
-    },
+    check: 'Consultar ahora',
+    checked: 'Ya se conoce el resultado: {{status}}.',
+    stillUnknown: 'El resultado sigue siendo desconocido.',
   },
   keyring: {
     title: 'Claves de cifrado',

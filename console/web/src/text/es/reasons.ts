@@ -243,6 +243,7 @@ export const reasons: Readonly<Record<Reason, string>> = {
   noUnknownOutcome: 'El resultado de esta operación ya no es desconocido.',
   otherUnknownOutcome: 'Otra operación de este pago tiene resultado desconocido: {transaction}. Resuelva primero esa.',
   statusDisallowsOutcome: 'Este pago está en estado {status}, que no permite ese resultado.',
+  checkTooEarly: 'La próxima consulta es posible en {seconds} s.',
   expiryNotRefusable: 'Este pago venció. Anúlelo en la consola del procesador y después resuélvalo como aceptado.',
   approvalNeedsConsole: 'Ningún miembro puede aprobar el cambio.',
 
