@@ -111,7 +111,7 @@ function Reasons({ usage, toPayments }: PaymentMoneyProps) {
             header: t('money.reason'),
             cell: ({ status, reason }) => (
               <Rows to={toPayments?.({ status })}>
-                <ReasonText reason={reason} cause={null} />
+                <ReasonText reason={reason} />
               </Rows>
             ),
           },

@@ -8,12 +8,12 @@ export const isReason = (word: string): word is Reason =>
 
 interface ReasonTextProps {
   readonly reason: string;
-  /** Tells the failures of one reason apart. */
-  readonly cause: FailureCause | null;
+  /** Tells the failures of one reason apart; absent where several payments share the text. */
+  readonly cause?: FailureCause | null;
 }
 
 /** Shows why a payment was declined or failed; an unknown reason is shown as it is. */
-export function ReasonText({ reason, cause }: ReasonTextProps) {
+export function ReasonText({ reason, cause = null }: ReasonTextProps) {
   const { t } = useTranslation('payments');
   if (cause !== null) return t(`cause.${cause}`);
   return isReason(reason) ? t(`reason.${reason}`) : reason;
