@@ -68,10 +68,9 @@ describe('the pages of operators', { skip: whyNoChromium() }, () => {
     await open('/operator/processors', 'Processors');
     await page.getByRole('row').filter({ hasText: 'The processor did not respond in time' }).waitFor();
     await press(page, /^Resolve manually/);
-    await dialogOf(page)
-      .getByText(/cardvault payments/)
-      .first()
-      .waitFor();
+    await press(dialogOf(page), 'Resolve manually');
+    for (const text of ['Choose what the processor shows', 'Enter what you saw at the processor'])
+      await dialogOf(page).getByText(text).waitFor();
     await page.keyboard.press('Escape');
     await open('/operator/keyring', 'Encryption keys');
     for (const purpose of ['Encrypts the other keys', 'Card data of tokens', 'Requests and approvals'])
