@@ -30,6 +30,7 @@ const IN_ACCOUNT = {
 };
 const OF_OPERATORS = [
   'Accounts',
+  'Overview',
   'Requests',
   'Processors',
   'Encryption keys',

@@ -8,6 +8,7 @@ import { useRead } from '../../api/hooks.ts';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { PeriodChoice, usePeriod, usePeriodQuery } from '../overview/period-choice.tsx';
+import type { Usage } from '../overview/series.ts';
 import { UsageReport } from '../overview/usage-report.tsx';
 
 const MINUTE = 60_000;
@@ -53,8 +54,14 @@ export function OperatorOverviewPage() {
             </Anchor>
           </Alert>
         )}
-        {!(error && data === undefined) && <UsageReport usage={data} links={{}} />}
+        {!(error && data === undefined) && (
+          <UsageReport usage={data} links={data === undefined ? {} : { errors: toErrors(data, environment) }} />
+        )}
       </Stack>
     </>
   );
 }
+
+/** Returns the address of the errors of the period in the request log. */
+const toErrors = ({ first_day: from, last_day: to }: Usage, environment: string): string =>
+  `/operator/request-log?${new URLSearchParams({ status: 'errors', environment, from, to })}`;

@@ -1,4 +1,4 @@
-import { Anchor, Paper, SimpleGrid, Text, Title } from '@mantine/core';
+import { Anchor, Paper, Stack, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useId } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -28,10 +28,10 @@ export function PaymentMoney(props: PaymentMoneyProps) {
       <Text size="xs" c="dimmed" mb="sm">
         {t('money.text')}
       </Text>
-      <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
+      <Stack gap="md">
         <Currencies {...props} />
         <Reasons {...props} />
-      </SimpleGrid>
+      </Stack>
     </section>
   );
 }

@@ -47,6 +47,8 @@ export function PeriodChoice(period: Period) {
     <Group gap="sm" align="flex-end" justify="flex-end">
       {isOpen && <Range {...period} />}
       <SegmentedControl
+        // Five choices fit on a telephone.
+        size="xs"
         aria-label={t('period.label')}
         data={[
           ...PRESETS.map((value) => ({ value, label: t(`period.d${value}`) })),

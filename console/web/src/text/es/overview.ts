@@ -9,7 +9,7 @@ export const overview: typeof english = {
     d7: '7 días',
     d30: '30 días',
     d90: '90 días',
-    range: 'Intervalo',
+    range: 'Rango',
     from: 'Desde',
     to: 'Hasta',
     apply: 'Aplicar',
