@@ -206,6 +206,7 @@ export const previewOperations = define({
   method: 'POST',
   path: '/api/accounts/:account/:environment/payments/preview',
   access: 'payments:operate',
+  largeBody: true,
   body: object({
     kind: oneOf(OPERATION_KINDS, 'Operation'),
     ids: list(plainText(LIMITS.searchCharacters, 'transaction_id'), { min: 1, max: LIMITS.paymentsPerBatch }),
