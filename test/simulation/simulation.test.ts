@@ -43,6 +43,9 @@ describe('payments agree after crashes and lost messages with the records of', {
     });
 });
 
+/** Their faults are about payments, not about the database. */
+const skip = isPostgres && !isLong && 'over PostgreSQL only in npm run test:long';
+
 describe('payments that users check and resolve manually, beside recovery, agree with the records of', {
   timeout: 240_000,
 }, () => {
@@ -54,9 +57,6 @@ describe('payments that users check and resolve manually, beside recovery, agree
       assert.ok(checks > 0, `${checks} checks prove nothing`);
     });
 });
-
-/** Their faults are about payments, not about the database. */
-const skip = isPostgres && !isLong && 'over PostgreSQL only in npm run test:long';
 
 describe('clocks that are wrong by hours for seconds', { skip, timeout: 240_000 }, () => {
   for (const processor of PROCESSORS)
