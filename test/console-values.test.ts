@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { holdRows, mergeNewest } from '../console/web/src/api/live-rows.ts';
 import { computeScale } from '../console/web/src/pages/overview/series.ts';
 import { countDecimals, parseAmount } from '../console/web/src/pages/payments/amount.ts';
 import { findFaultySetting, toSettings, withChange } from '../console/web/src/parts/setting-changes.ts';
@@ -31,6 +32,33 @@ describe('an amount that a user enters', () => {
 
   it('has the decimals of the currency that the service uses', () => {
     assert.deepEqual(['12.50', '1000', '1.000'].map(countDecimals), [2, 0, 3]);
+  });
+});
+
+describe('the rows of a list that is polled', () => {
+  const key = (row: string): string => row.charAt(0);
+  const rows = (text: string): string[] => text.split(' ').filter((row) => row !== '');
+
+  it('are the newest page, and behind it what was read before', () => {
+    const merged = (newest: string, before: string) => mergeNewest(rows(newest), rows(before), key).join(' ');
+    assert.equal(merged('e d c', 'c b a'), 'e d c b a');
+    assert.equal(merged('e d2 b', 'd c b a'), 'e d2 b a', 'changed and removed rows');
+    assert.equal(merged('h g f', 'c b a'), 'h g f', 'a page and more are missing in between');
+    assert.equal(merged('', 'a'), '');
+  });
+
+  it('wait when they would move others, and only then', () => {
+    const held = (shown: string, now: string) => {
+      const { rows: result, waiting } = holdRows(rows(shown), rows(now), key);
+      return `${result.join(' ')} +${waiting}`;
+    };
+    assert.equal(held('c b a', 'e d c b a'), 'c b a +2');
+    assert.equal(held('c b a', 'e c2 a'), 'c2 a +1', 'changed and removed rows do not wait');
+    assert.equal(held('c b', 'c b a'), 'c b a +0', 'older rows move nothing');
+    assert.equal(held('c a', 'c b a'), 'c a +1', 'rows in between move others');
+    assert.equal(held('b a', 'd c'), 'b a +2', 'all are new');
+    assert.equal(held('', 'b a'), 'b a +0');
+    assert.equal(held('b a', ''), ' +0', 'all were deleted');
   });
 });
 

@@ -122,6 +122,8 @@ interface PublicGrant extends Grant {
   readonly relyingParty: RelyingParty;
   /** Session at any stage; undefined without one. */
   readonly session: Session | undefined;
+  /** True for a periodic call of a page, without the user. */
+  readonly isPassive: boolean;
   readonly cookies: Cookies;
   /** Sets the cookie to the session of the new stage. */
   setSessionCookie(issued: IssuedSession): void;

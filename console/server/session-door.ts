@@ -125,7 +125,7 @@ export class SessionDoor implements Door<Route, ConsoleGrant> {
   }
 
   #findSession(head: RequestHead): Promise<Session | undefined> {
-    const isPassive = head.header('x-passive') !== undefined;
+    const isPassive = isPassiveCall(head);
     return this.#services.people.sessions.find(parseSessionCookie(head.header('cookie')), { isPassive });
   }
 
@@ -163,6 +163,7 @@ export class SessionDoor implements Door<Route, ConsoleGrant> {
       client,
       relyingParty: { id: new URL(consoleOrigin).hostname, name: RELYING_PARTY_NAME, origin: consoleOrigin },
       session,
+      isPassive: isPassiveCall(head),
       person: undefined,
       role: undefined,
       origin: anonymousOrigin(client),
@@ -250,6 +251,12 @@ function assertJson(head: RequestHead): void {
   const isOther = head.header('content-encoding') !== undefined || (hasBody && media !== 'application/json');
   if (isOther) throw new Failure('unsupported_media_type');
 }
+
+/**
+ * True for a periodic call of a page, which is no activity of the user. A caller who claims it only shortens their own
+ * session.
+ */
+const isPassiveCall = (head: RequestHead): boolean => head.header('x-passive') !== undefined;
 
 const toOriginHeaders = (head: RequestHead, { method }: Route) => ({
   method,

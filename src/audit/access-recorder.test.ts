@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { openPeopleFixture, type PeopleFixture } from '../../test/fixtures/people-fixture.ts';
-import { HOUR } from '../kernel/clock.ts';
+import { HOUR, MINUTE } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { AccessRecorder } from './access-recorder.ts';
 
@@ -12,7 +12,11 @@ describe('a read of the audit log', () => {
   });
   after(() => fixture.stop());
 
-  const reader = (id: string) => ({ origin: { actor: { type: 'person' as const, id, name: 'Ana' } }, account: '' });
+  const reader = (id: string) => ({
+    origin: { actor: { type: 'person' as const, id, name: 'Ana' } },
+    account: '',
+    isPassive: false,
+  });
   const recorded = async (id: string): Promise<number> =>
     (await fixture.records('')).filter(({ action, actor }) => action === 'audit.read' && actor.id === id).length;
 
@@ -36,6 +40,31 @@ describe('a read of the audit log', () => {
     fixture.advance(-200 * HOUR);
     await readers.record(fixture.core.clock, reader('jump'), { account: '' }, []);
     assert.equal(await recorded('jump'), 2);
+  });
+
+  test('is continued by the polls of its page for an hour, and not by reads, nor by polls after a pause', async () => {
+    const recorder = new AccessRecorder(fixture.core);
+    const { clock } = fixture.core;
+    const poll = (id: string) => recorder.record(clock, { ...reader(id), isPassive: true }, { account: '' }, []);
+    await recorder.record(clock, reader('viewer'), { account: '' }, []);
+    for (let passed = 0; passed < HOUR - 4 * MINUTE; passed += 4 * MINUTE) {
+      fixture.advance(4 * MINUTE);
+      await poll('viewer');
+    }
+    assert.equal(await recorded('viewer'), 1);
+    fixture.advance(4 * MINUTE);
+    await poll('viewer');
+    assert.equal(await recorded('viewer'), 2, 'after an hour');
+    fixture.advance(6 * MINUTE);
+    await poll('viewer');
+    assert.equal(await recorded('viewer'), 3, 'after a pause');
+    fixture.advance(4 * MINUTE);
+    await poll('viewer');
+    fixture.advance(4 * MINUTE);
+    await recorder.record(clock, reader('viewer'), { account: '' }, []);
+    assert.equal(await recorded('viewer'), 4, 'a read of the user');
+    await poll('other');
+    assert.equal(await recorded('other'), 1, 'a poll without a read before it');
   });
 
   test('is rejected when it cannot be recorded', async () => {

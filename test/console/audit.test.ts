@@ -9,6 +9,7 @@ import {
   verifyAudit,
   verifyServiceAudit,
 } from '../../console/wire/audit.ts';
+import { showSession } from '../../console/wire/session.ts';
 import { formatExportedRecord } from '../../src/audit/export-format.ts';
 import { exportJournal } from '../../src/audit/verify-journal.ts';
 import { HOUR, MINUTE } from '../../src/kernel/clock.ts';
@@ -18,7 +19,7 @@ import { formatReason } from '../../src/kernel/reasons.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { newCaller, VISA } from '../interface/vault-requests.ts';
 import { type AccountUser, assertRefused, assertUnknown, newAccountUser, successData } from './account-user.ts';
-import { newPerson, type UserClient } from './console-client.ts';
+import { newPerson, pathOf, type UserClient } from './console-client.ts';
 
 interface Shown {
   readonly action: string;
@@ -295,5 +296,23 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     assert.deepEqual([changed.sequence, changed.action, changed.actor_type], [1, '', 'unknown']);
     const { text } = await desk.call(exportAudit);
     assert.ok(text.includes('"record":"no JSON"'), text);
+  });
+
+  test('the polls of a page that stays open are one read', async () => {
+    const { account, person, call } = await newAccountUser(service, await service.newAccount());
+    const reads = [`${person.id} audit.read ${account} -`];
+    const poll = async (): Promise<number> => {
+      const path = pathOf(listAudit, { params: { account } });
+      return (await person.send('POST', path, {}, { 'x-passive': '1' })).status;
+    };
+    successData(await call(listAudit, { body: {} }));
+    for (let count = 0; count < 5; count++) {
+      service.advance(3 * MINUTE);
+      successData(await person.call(showSession));
+      for (let again = 0; again < 3; again++) assert.equal(await poll(), 200);
+    }
+    assert.deepEqual(await seenIn(account), reads);
+    successData(await call(listAudit, { body: {} }));
+    assert.deepEqual(await seenIn(account), [...reads, ...reads], 'a read of the user is recorded again');
   });
 });

@@ -14,7 +14,7 @@ import { hasFailed } from './failed-queries.ts';
 import { useStaleData } from './stale-data.ts';
 
 interface ReadOptions {
-  /** Interval of periodic reads, which do not extend the session. */
+  /** Interval of periodic reads while the page is in use; they do not extend the session. */
   readonly refetchIntervalMs?: number;
   readonly enabled?: boolean;
   /** Keeps the previous data on the screen while new arguments load, for example after a change of a filter. */
@@ -40,7 +40,7 @@ export function useRead<Body, Query, Data>(
       return call(definition, args, isRefetch || hasFailed(client, queryKey));
     },
     enabled,
-    staleTime: 15 * SECOND_MS,
+    staleTime: Math.min(15 * SECOND_MS, refetchIntervalMs ?? Number.POSITIVE_INFINITY),
     retry: (count, error) => error.status >= 500 && count < 2,
     ...(refetchIntervalMs !== undefined && { refetchInterval: refetchIntervalMs }),
     ...(refetchOnMount && { refetchOnMount: 'always' }),

@@ -4,8 +4,10 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import type { CallError } from '../api/call.ts';
+import type { LiveList } from '../api/pages.ts';
 import classes from './data-table.module.css';
 import { ErrorAlert } from './error-alert.tsx';
+import { NewRows, useHeldRows } from './held-rows.tsx';
 import { useScrollable } from './scrollable.ts';
 
 export interface Column<Row> {
@@ -41,16 +43,19 @@ interface DataTableProps<Row> {
   /** Present when more rows can be loaded. */
   readonly next?: { readonly onClick: () => void; readonly isLoading?: boolean; readonly label?: string } | undefined;
   readonly skeletonRows?: number;
+  /** Present for a list that is polled: rows that would move others wait. */
+  readonly live?: LiveList;
 }
 
 /** Table in all states: loading, failed, empty, filled, more to load. */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { caption, columns, rows, rowKey, empty, error, onRetry, next } = props;
+  const { caption, columns, rowKey, empty, error, onRetry, next, live } = props;
   const { ref, isScrollable } = useScrollable();
+  const { frame, rows, news } = useHeldRows(props.rows, { live, key: rowKey });
   if (error && rows === undefined) return <ErrorAlert error={error} {...(onRetry && { onRetry })} />;
   if (rows !== undefined && rows.length === 0 && next === undefined) return empty;
-  return (
-    <Box className={classes['frame'] ?? ''}>
+  const table = (
+    <Box className={classes['frame'] ?? ''} ref={frame} {...(live && { tabIndex: -1 })}>
       {error && <ErrorAlert error={error} {...(onRetry && { onRetry })} />}
       {/* The keyboard has to scroll it. */}
       <div
@@ -74,6 +79,13 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       </div>
       {next !== undefined && <LoadMore {...next} />}
     </Box>
+  );
+  if (live === undefined) return table;
+  return (
+    <>
+      <NewRows {...news} />
+      {table}
+    </>
   );
 }
 

@@ -17,19 +17,22 @@ export function useFilters<Word extends string, Text extends string>(words: read
     ...words.map((name) => [name, search.get(name) ?? '']),
     ...texts.map((name) => [name, textValues[name] ?? '']),
   ]) as Record<Word | Text, string>;
-  const apply = (filters: Readonly<Record<Word | Text, string>>): void => {
+  /** Returns false when the filters are the same as before. */
+  const apply = (filters: Readonly<Record<Word | Text, string>>): boolean => {
+    if ([...words, ...texts].every((name) => filters[name] === values[name])) return false;
     const pickNonEmpty = (names: readonly (Word | Text)[]) =>
       Object.fromEntries(names.map((name) => [name, filters[name]]).filter(([, value]) => value !== ''));
     storeTextFilters(client, key, pickNonEmpty(texts));
     setSearch(pickNonEmpty(words) as Record<string, string>);
     redraw((count) => count + 1);
+    return true;
   };
   const none = Object.fromEntries([...words, ...texts].map((name) => [name, ''])) as Record<Word | Text, string>;
   return {
     values,
     isFiltered: Object.values(values).some((value) => value !== ''),
     apply,
-    clear: () => apply(none),
+    clear: (): void => void apply(none),
   };
 }
 

@@ -5,9 +5,11 @@ import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import { listApprovals } from '../../../../wire/approvals.ts';
 import { useRead } from '../../api/hooks.ts';
+import { LIST_POLL_MS } from '../../api/pages.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { useDialog } from '../../parts/form-dialog.tsx';
+import { NewRows, useHeldRows } from '../../parts/held-rows.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { useMembership } from '../../session/tenant.ts';
 import type { Approval } from './approval.ts';
@@ -18,7 +20,6 @@ import { NewKeyDialog } from './new-key-dialog.tsx';
 import { NewLinkDialog } from './new-link-dialog.tsx';
 
 const PENDING_STATUSES: readonly string[] = ['waiting', 'approved'];
-const REFRESH_MS = 20_000;
 
 export function ApprovalsPage() {
   const { t } = useTranslation('approvals');
@@ -26,7 +27,7 @@ export function ApprovalsPage() {
   const { data, error, refetch } = useRead(
     listApprovals,
     { params: { account } },
-    { refetchIntervalMs: REFRESH_MS, refetchOnMount: true },
+    { refetchIntervalMs: LIST_POLL_MS, refetchOnMount: true },
   );
   const approvals = data?.approvals ?? [];
   const pending = approvals.filter(({ status }) => PENDING_STATUSES.includes(status));
@@ -50,14 +51,17 @@ function ApprovalLists({
   const { t } = useTranslation('approvals');
   const dialog = useDialog<{ decision: Decision; approval: Approval }>();
   const [result, setResult] = useState<ExecutionResult>();
+  const { account } = useMembership();
+  const held = useHeldRows(pending, { live: { version: account, isDeep: false }, key: ({ id }) => id });
   const decide = (decision: Decision, approval: Approval): void => dialog.open({ decision, approval });
   return (
     <Stack gap="xl">
+      <NewRows {...held.news} />
       {pending.length === 0 ? (
         <NoApprovals />
       ) : (
-        <Stack component="section" gap="md" aria-label={t('waiting')}>
-          {pending.map((approval) => (
+        <Stack component="section" gap="md" aria-label={t('waiting')} ref={held.frame} tabIndex={-1}>
+          {held.rows?.map((approval) => (
             <ApprovalCard key={approval.id} approval={approval} onDecide={decide} />
           ))}
         </Stack>

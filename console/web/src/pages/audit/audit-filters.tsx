@@ -14,11 +14,13 @@ const WIDTH = { base: 'calc(50% - 6px)', xs: 170 };
 const MORE_FILTERS = ['target', 'outcome', 'environment'] as const;
 
 type AuditFiltersProps = ReturnType<typeof useAuditFilters> & {
+  /** Searches again with the same filters. */
+  readonly onRepeat: () => void;
   /** More fields, which apply immediately. */
   readonly children?: ReactNode;
 };
 
-export function AuditFilters({ values, apply, clear, isFiltered, children }: AuditFiltersProps) {
+export function AuditFilters({ values, apply, clear, isFiltered, onRepeat, children }: AuditFiltersProps) {
   const { t } = useTranslation('audit');
   const [draft, setDraft] = useState(values);
   const [showsMore, setShowsMore] = useState(MORE_FILTERS.some((name) => values[name] !== ''));
@@ -27,7 +29,7 @@ export function AuditFilters({ values, apply, clear, isFiltered, children }: Aud
   const applyTrimmed = (filters: Filters): void => {
     const next = trimFilters({ ...filters, actor: filters.actor.replace(/\s+/g, ' ') });
     setDraft(next);
-    apply(next);
+    if (!apply(next)) onRepeat();
   };
   const field = (name: keyof Filters) => ({
     label: t(`filters.${name}`),

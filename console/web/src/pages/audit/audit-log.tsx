@@ -6,6 +6,7 @@ import { useTranslation } from 'react-i18next';
 import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { verifyAudit } from '../../../../wire/audit.ts';
 import type { CallError } from '../../api/call.ts';
+import type { LiveList } from '../../api/pages.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { NoMatches } from '../../parts/no-records.tsx';
@@ -13,7 +14,7 @@ import { formatNumber } from '../../parts/number.ts';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { useReasonText } from '../../parts/reason-text.ts';
 import { SearchDepth } from '../../parts/search-depth.tsx';
-import type { AuditPage } from './action-text.ts';
+import type { AuditPage, AuditRecord } from './action-text.ts';
 import { AuditFilters } from './audit-filters.tsx';
 import { AuditTable } from './audit-table.tsx';
 import type { useAuditFilters } from './filters.ts';
@@ -30,6 +31,9 @@ interface AuditLogProps {
   readonly filters: ReturnType<typeof useAuditFilters>;
   readonly list: {
     readonly pages: readonly AuditPage[] | undefined;
+    readonly rows: readonly AuditRecord[] | undefined;
+    readonly live: LiveList;
+    readonly refresh: () => void;
     readonly error: CallError | null;
     readonly retry: () => void;
     readonly next: { readonly onClick: () => void; readonly isLoading: boolean } | undefined;
@@ -47,15 +51,18 @@ interface AuditLogProps {
 export function AuditLog(props: AuditLogProps) {
   const { t } = useTranslation('audit');
   const { filters, list, verify } = props;
-  const { pages, error, retry, next } = list;
+  const { pages, rows, live, error, retry, next, refresh } = list;
   const { isFiltered, clear } = filters;
   return (
     <>
       <PageHeader title={props.title} description={props.description} hasTimes actions={<Actions {...props} />} />
       <VerifyResult verify={verify} />
-      <AuditFilters {...filters}>{props.children}</AuditFilters>
+      <AuditFilters {...filters} onRepeat={refresh}>
+        {props.children}
+      </AuditFilters>
       <AuditTable
-        records={pages?.flatMap(({ records }) => records)}
+        records={rows}
+        live={live}
         error={error}
         onRetry={retry}
         empty={<EmptyLog isFiltered={isFiltered} onClear={clear} />}

@@ -6,6 +6,7 @@ import { useReadPages } from '../../api/pages.ts';
 import { useTimeZone } from '../../parts/time-zone.tsx';
 import { useMembership } from '../../session/tenant.ts';
 import { AuditLog } from './audit-log.tsx';
+import { AUDIT_ROWS } from './audit-table.tsx';
 import { toAuditQuery, useAuditFilters } from './filters.ts';
 
 export function AuditPage() {
@@ -13,10 +14,11 @@ export function AuditPage() {
   const { account } = useMembership();
   const filters = useAuditFilters();
   const params = { account };
-  const list = useReadPages(listAudit, {
-    params,
-    body: toAuditQuery({ ...filters.values, account: '' }, useTimeZone()),
-  });
+  const list = useReadPages(
+    listAudit,
+    { params, body: toAuditQuery({ ...filters.values, account: '' }, useTimeZone()) },
+    AUDIT_ROWS,
+  );
   const verify = useChange(verifyAudit);
   return (
     <AuditLog

@@ -2,6 +2,7 @@ import { Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { CallError } from '../../api/call.ts';
+import type { LiveList } from '../../api/pages.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { RowDetail, RowOpener, useOpenRows } from '../../parts/row-opener.tsx';
@@ -13,6 +14,7 @@ import { RecordDetail } from './record-detail.tsx';
 
 interface AuditTableProps {
   readonly records: readonly AuditRecord[] | undefined;
+  readonly live: LiveList;
   readonly error: CallError | null;
   readonly onRetry: () => void;
   readonly empty: ReactNode;
@@ -21,7 +23,10 @@ interface AuditTableProps {
 
 const recordKey = ({ lane, sequence }: AuditRecord): string => `${lane}/${sequence}`;
 
-export function AuditTable({ records, error, onRetry, empty, next }: AuditTableProps) {
+/** The rows of a page of the log. */
+export const AUDIT_ROWS = { rows: 'records', key: recordKey } as const;
+
+export function AuditTable({ records, live, error, onRetry, empty, next }: AuditTableProps) {
   const { t } = useTranslation('audit');
   const { isOpen, toggle } = useOpenRows(recordKey);
   return (
@@ -29,6 +34,7 @@ export function AuditTable({ records, error, onRetry, empty, next }: AuditTableP
       caption={t('caption')}
       columns={useColumns(isOpen, toggle)}
       rows={records}
+      live={live}
       rowKey={recordKey}
       renderDetail={(record) =>
         isOpen(record) && (

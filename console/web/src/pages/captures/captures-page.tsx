@@ -62,26 +62,33 @@ function SensitiveBadge() {
   );
 }
 
+const rowKey = ({ id }: CaptureRow): string => id;
+
 export function CapturesPage() {
   const { t } = useTranslation('captures');
   const { account, environment } = useTenant();
   const columns = useColumns();
-  const { pages, error, retry, next } = useReadPages(listCaptures, { params: { account, environment }, body: {} });
+  const { rows, live, error, retry, next } = useReadPages(
+    listCaptures,
+    { params: { account, environment }, body: {} },
+    { rows: 'captures', key: rowKey },
+  );
   return (
     <>
       <PageHeader title={t('title')} description={t('description')} hasTimes />
       <DataTable
         caption={t('list.caption')}
         columns={columns}
-        rows={pages?.flatMap(({ captures }) => captures)}
-        rowKey={({ id }) => id}
+        rows={rows}
+        live={live}
+        rowKey={rowKey}
         to={({ id }) => encodeURIComponent(id)}
         error={error}
         onRetry={retry}
         next={next}
         empty={<NoRecords icon={Timer} texts={t('empty', { returnObjects: true })} />}
       />
-      {pages?.some(({ captures }) => captures.length > 0) && (
+      {rows !== undefined && rows.length > 0 && (
         <Text size="xs" c="dimmed" mt="xs">
           {t('list.amountNote', { note: t('amountNote') })}
         </Text>

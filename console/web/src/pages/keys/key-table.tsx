@@ -10,6 +10,8 @@ import type { ListedKey } from './key-values.ts';
 import classes from './keys.module.css';
 
 interface KeyTableProps {
+  /** Changes with the tenant. */
+  readonly version: string;
   readonly keys: readonly ListedKey[] | undefined;
   readonly error: CallError | null;
   readonly onRetry: () => void;
@@ -49,13 +51,14 @@ function useColumns(): readonly Column<ListedKey>[] {
   ];
 }
 
-export function KeyTable({ keys, error, onRetry, empty }: KeyTableProps) {
+export function KeyTable({ version, keys, error, onRetry, empty }: KeyTableProps) {
   const { t } = useTranslation('keys');
   return (
     <DataTable
       caption={t('list.caption')}
       columns={useColumns()}
       rows={keys}
+      live={{ version, isDeep: false }}
       rowKey={({ id }) => id}
       to={({ id }) => `?key=${encodeURIComponent(id)}`}
       {...{ error, onRetry, empty }}

@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useSearchParams } from 'react-router';
 import { listKeys } from '../../../../wire/keys.ts';
 import { useRead } from '../../api/hooks.ts';
+import { LIST_POLL_MS } from '../../api/pages.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { useCan, useMembership, useTenant } from '../../session/tenant.ts';
@@ -19,7 +20,7 @@ export function KeysPage() {
   // The shell shows the suspension above every page.
   const isSuspended = useMembership().status === 'suspended';
   const [search, setSearch] = useSearchParams();
-  const { data, error, refetch } = useRead(listKeys, { params: { ...params } });
+  const { data, error, refetch } = useRead(listKeys, { params: { ...params } }, { refetchIntervalMs: LIST_POLL_MS });
   const close = (): void => setSearch({});
   const yourAddress = data?.your_address ?? '';
   const button = mayWrite && <CreateButton isDisabled={isSuspended} onClick={() => setSearch({ create: '1' })} />;
@@ -31,6 +32,7 @@ export function KeysPage() {
         actions={data !== undefined && data.keys.length > 0 ? button : undefined}
       />
       <KeyTable
+        version={JSON.stringify(params)}
         keys={data?.keys}
         error={error}
         onRetry={refetch}

@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import type { Environment } from '../../../../../src/kernel/environment.ts';
 import { showOnboarding } from '../../../../wire/onboarding.ts';
 import { useRead } from '../../api/hooks.ts';
+import { LIST_POLL_MS } from '../../api/pages.ts';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { useDialog } from '../../parts/form-dialog.tsx';
@@ -21,13 +22,10 @@ import { StatusNotice } from './status-notice.tsx';
 import { StepList } from './step-list.tsx';
 import { TryPanel } from './try-panel.tsx';
 
-/** Servers and operators complete steps elsewhere. */
-const REFRESH_MS = 15_000;
-
 export function OnboardingPage() {
   const { t } = useTranslation('onboarding');
   const { account } = useMembership();
-  const query = useRead(showOnboarding, { params: { account } }, { refetchIntervalMs: REFRESH_MS });
+  const query = useRead(showOnboarding, { params: { account } }, { refetchIntervalMs: LIST_POLL_MS });
   const { data, error } = query;
   useScrollToHash(data !== undefined);
   return (

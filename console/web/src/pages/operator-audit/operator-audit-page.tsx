@@ -7,13 +7,14 @@ import { useChange, useRead } from '../../api/hooks.ts';
 import { useReadPages } from '../../api/pages.ts';
 import { useTimeZone } from '../../parts/time-zone.tsx';
 import { AuditLog } from '../audit/audit-log.tsx';
+import { AUDIT_ROWS } from '../audit/audit-table.tsx';
 import { toAuditQuery, useAuditFilters } from '../audit/filters.ts';
 
 export function OperatorAuditPage() {
   const { t } = useTranslation('audit');
   const filters = useAuditFilters();
   const { values, apply } = filters;
-  const list = useReadPages(listServiceAudit, { body: toAuditQuery(values, useTimeZone()) });
+  const list = useReadPages(listServiceAudit, { body: toAuditQuery(values, useTimeZone()) }, AUDIT_ROWS);
   const verify = useChange(verifyServiceAudit);
   const accounts = useRead(listAccounts);
   const { account } = values;

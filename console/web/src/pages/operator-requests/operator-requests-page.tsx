@@ -3,15 +3,21 @@ import { Inbox } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { listActivationRequests } from '../../../../wire/onboarding.ts';
 import { useRead } from '../../api/hooks.ts';
+import { LIST_POLL_MS } from '../../api/pages.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { NewRows, useHeldRows } from '../../parts/held-rows.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { type AccountRequest, type Decision, RequestCard } from './request-card.tsx';
 import { RequestDialogs, useRequestDialog } from './request-dialogs.tsx';
 
 export function OperatorRequestsPage() {
   const { t } = useTranslation('operator');
-  const { data, error, refetch } = useRead(listActivationRequests, {}, { refetchOnMount: true });
+  const { data, error, refetch } = useRead(
+    listActivationRequests,
+    {},
+    { refetchIntervalMs: LIST_POLL_MS, refetchOnMount: true },
+  );
   const dialog = useRequestDialog();
   const requests = data?.requests ?? [];
   const pending = requests.filter(({ request }) => request.status === 'requested');
@@ -44,14 +50,19 @@ interface CardsProps {
   readonly onDecide: (decision: Decision, item: AccountRequest) => void;
 }
 
-const Cards = ({ title, requests, onDecide }: CardsProps) => (
-  <Stack component="section" gap="md">
-    <Title order={2}>{title}</Title>
-    {requests.map((item) => (
-      <RequestCard key={item.request.id} item={item} onDecide={(decision) => onDecide(decision, item)} />
-    ))}
-  </Stack>
-);
+function Cards({ title, requests, onDecide }: CardsProps) {
+  const live = { version: title, isDeep: false };
+  const { frame, rows, news } = useHeldRows(requests, { live, key: ({ request }) => request.id });
+  return (
+    <Stack component="section" gap="md" ref={frame} tabIndex={-1}>
+      <NewRows {...news} />
+      <Title order={2}>{title}</Title>
+      {rows?.map((item) => (
+        <RequestCard key={item.request.id} item={item} onDecide={(decision) => onDecide(decision, item)} />
+      ))}
+    </Stack>
+  );
+}
 
 const Skeletons = () => (
   <Stack gap="md" aria-hidden>

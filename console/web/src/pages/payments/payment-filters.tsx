@@ -22,7 +22,12 @@ interface Draft {
   readonly choose: (chosen: Partial<Filters>) => void;
 }
 
-export function PaymentFilters({ values, apply, clear, isFiltered }: ReturnType<typeof usePaymentFilters>) {
+type PaymentFiltersProps = ReturnType<typeof usePaymentFilters> & {
+  /** Searches again with the same filters. */
+  readonly onRepeat: () => void;
+};
+
+export function PaymentFilters({ values, apply, clear, isFiltered, onRepeat }: PaymentFiltersProps) {
   const { t } = useTranslation('payments');
   const [draftValues, setDraftValues] = useState(values);
   const [isSubmitted, setSubmitted] = useState(false);
@@ -39,7 +44,7 @@ export function PaymentFilters({ values, apply, clear, isFiltered }: ReturnType<
     setDraftValues(next);
     const isValid = Object.keys(findFaults(next)).length === 0;
     setSubmitted(!isValid);
-    if (isValid) apply(next);
+    if (isValid && !apply(next)) onRepeat();
   };
   const draft: Draft = {
     values: draftValues,

@@ -21,14 +21,17 @@ import { ReasonText } from './reason-text.tsx';
 
 type PaymentRow = ValueOf<typeof listPayments.data>['payments'][number];
 
+const rowKey = ({ id }: PaymentRow): string => id;
+
 export function PaymentsPage() {
   const { t } = useTranslation('payments');
   const { account, environment } = useTenant();
   const filters = usePaymentFilters();
-  const { pages, error, retry, next } = useReadPages(listPayments, {
-    params: { account, environment },
-    body: toPaymentQuery(filters.values, useTimeZone()),
-  });
+  const { pages, rows, live, error, retry, next, refresh } = useReadPages(
+    listPayments,
+    { params: { account, environment }, body: toPaymentQuery(filters.values, useTimeZone()) },
+    { rows: 'payments', key: rowKey },
+  );
   return (
     <>
       <PageHeader
@@ -37,12 +40,13 @@ export function PaymentsPage() {
         hasTimes
         actions={environment === 'sandbox' ? <TestPaymentLink /> : undefined}
       />
-      <PaymentFilters {...filters} />
+      <PaymentFilters {...filters} onRepeat={refresh} />
       <DataTable
         caption={t('caption')}
         columns={useColumns()}
-        rows={pages?.flatMap(({ payments }) => payments)}
-        rowKey={({ id }) => id}
+        rows={rows}
+        live={live}
+        rowKey={rowKey}
         to={({ id }) => `/a/${account}/${environment}/payments/${encodeURIComponent(id)}`}
         error={error}
         onRetry={retry}

@@ -54,16 +54,19 @@ function useColumns(): readonly Column<TokenRow>[] {
   ];
 }
 
+const rowKey = ({ token }: TokenRow): string => token;
+
 export function TokensPage() {
   const { t } = useTranslation('tokens');
   const { account, environment } = useTenant();
   const columns = useColumns();
   const [search, setSearch] = useSearch();
   const textOf = useErrorText();
-  const { pages, error, retry, next } = useReadPages(listTokens, {
-    params: { account, environment },
-    body: { ...search },
-  });
+  const { rows, live, error, retry, next, refresh } = useReadPages(
+    listTokens,
+    { params: { account, environment }, body: { ...search } },
+    { rows: 'tokens', key: rowKey },
+  );
   const isInvalidSearch = error?.field === 'value' || error?.field === 'by';
   return (
     <>
@@ -72,15 +75,19 @@ export function TokensPage() {
         // Another environment starts a new search.
         key={environment}
         search={search}
-        onSearch={setSearch}
+        onSearch={(next) => {
+          if (JSON.stringify(next) === JSON.stringify(search)) void refresh();
+          else setSearch(next);
+        }}
         serviceError={isInvalidSearch && error ? textOf(error) : undefined}
       />
       {!isInvalidSearch && (
         <DataTable
           caption={t('list.caption')}
           columns={columns}
-          rows={pages?.flatMap(({ tokens }) => tokens)}
-          rowKey={({ token }) => token}
+          rows={rows}
+          live={live}
+          rowKey={rowKey}
           to={({ token }) => encodeURIComponent(token)}
           error={error}
           onRetry={retry}

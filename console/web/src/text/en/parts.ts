@@ -15,6 +15,8 @@ export const parts = {
   done: 'Done',
   fingerprint: 'fingerprint',
   more: 'Show more',
+  newRows_one: '{{count}} new',
+  newRows_other: '{{count}} new',
   noCard: 'No card',
   production: 'Production',
   question: {

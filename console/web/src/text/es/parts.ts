@@ -17,6 +17,8 @@ export const parts: typeof english = {
   done: 'Listo',
   fingerprint: 'huella digital',
   more: 'Ver más',
+  newRows_one: '{{count}} novedad',
+  newRows_other: '{{count}} novedades',
   noCard: 'Sin tarjeta',
   production: 'Producción',
   question: {
