@@ -37,10 +37,13 @@ const summary = {
   reason: output.nullableText('Reason of a decline or failure'),
   failure_cause: failureCause,
   amount: output.text('Requested amount'),
+  /** What the payment is worth now: collected less refunded, or authorized; otherwise requested. */
+  current_amount: output.text('Collected less refunded; before that authorized or requested'),
   currency: output.text('Currency'),
   card: output.text('Truncated card number'),
   reference_code: output.nullableText("Merchant's reference"),
   processor: output.text('Processor'),
+  is_partly_captured: output.bool('Less was collected than was authorized'),
   refund: output.oneOf(['none', 'part', 'whole'] as const, 'Refunded share of the collected amount'),
   is_in_doubt: output.bool('The outcome of an operation is not known'),
   is_altered: output.bool('The record cannot be opened: it was changed in the database; amounts and card are empty'),

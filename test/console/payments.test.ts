@@ -29,6 +29,12 @@ interface Named {
   readonly id: string;
 }
 
+interface Current {
+  readonly amount: string;
+  readonly current_amount: string;
+  readonly is_partly_captured: boolean;
+}
+
 describe('payments in the console', { timeout: 180_000 }, () => {
   let service: TestService;
   let merchant: Merchant;
@@ -42,6 +48,11 @@ describe('payments in the console', { timeout: 180_000 }, () => {
   after(() => service.stop());
 
   const shown = async (id: string) => successData(await desk.call(showPayment, { params: { id } }));
+  const current = ({ amount, current_amount, is_partly_captured }: Current) => [
+    amount,
+    current_amount,
+    is_partly_captured,
+  ];
   const found = async (body: object, of = desk): Promise<string[]> =>
     successData(await of.call(listPayments, { body })).payments.map(({ id }: Named) => id);
 
@@ -62,10 +73,12 @@ describe('payments in the console', { timeout: 180_000 }, () => {
         reason: null,
         failure_cause: null,
         amount: '125.50',
+        current_amount: '125.50',
         currency: 'USD',
         card: '411111******1111',
         reference_code: 'A 411111******1111',
         processor: 'simulator',
+        is_partly_captured: false,
         refund: 'none',
         is_in_doubt: false,
         is_altered: false,
@@ -298,11 +311,16 @@ describe('payments in the console', { timeout: 180_000 }, () => {
         ['Collected', '100.00', 2],
       );
       assert.equal(captured.operations[1].reference_code, 'hand');
+      assert.deepEqual(current(captured), ['125.50', '100.00', true]);
       const part = await act(refundPaymentManually, { expected_operations: 2, amount: '40.5' });
       assert.deepEqual([part.refunded_amount, part.can.refundable, part.refund], ['40.50', '59.50', 'part']);
+      assert.deepEqual(current(part), ['125.50', '59.50', true]);
+      const [listed] = successData(await desk.call(listPayments, { body: { id } })).payments;
+      assert.deepEqual(current(listed), current(part));
       const rest = await act(refundPaymentManually, { expected_operations: 3 });
       assert.deepEqual([rest.refunded_amount, rest.can.refund, rest.can.refundable], ['100.00', false, '0.00']);
       assert.equal(rest.refund, 'whole');
+      assert.deepEqual(current(rest), ['125.50', '0.00', true]);
       assertRefused(
         await desk.call(refundPaymentManually, { params: { id }, body: { expected_operations: 4 } }),
         'payment_state',
@@ -312,6 +330,13 @@ describe('payments in the console', { timeout: 180_000 }, () => {
         await desk.call(listAudit, { body: { target: `payment:${id}`, actor: desk.person.id } }),
       );
       assert.equal(records.length, 3);
+    });
+
+    test('captured in full: the payment is worth what was authorized, and nothing is partly captured', async () => {
+      const id = await merchant.opened();
+      assert.deepEqual(current(await shown(id)), ['125.50', '125.50', false]);
+      await merchant.move('capture', id);
+      assert.deepEqual(current(await shown(id)), ['125.50', '125.50', false]);
     });
 
     test('voided', async () => {

@@ -31,10 +31,12 @@ export const toListedPayment = ({
   reason: payment?.reason ?? null,
   failure_cause: toCauseView(payment?.reason, failureCause),
   amount: payment === undefined ? '' : formatMinor(payment, payment.amount),
+  current_amount: payment === undefined ? '' : formatMinor(payment, currentAmount(payment)),
   currency: payment?.currency ?? '',
   card: payment?.card.truncated ?? '',
   reference_code: toReferenceView(payment?.referenceCode),
   processor,
+  is_partly_captured: payment !== undefined && isPartlyCaptured(payment),
   refund: payment === undefined ? 'none' : toRefundState(payment),
   is_in_doubt: inDoubtSince !== undefined,
   is_altered: payment === undefined,
@@ -44,6 +46,14 @@ export const toListedPayment = ({
 /** Only this reason has several causes. */
 const toCauseView = (reason: Reason | undefined, cause: FailureCause | undefined): FailureCause | null =>
   reason === 'ConnectionRejected' ? (cause ?? null) : null;
+
+function currentAmount({ status, amount, authorized, collected, refunded }: Payment): bigint {
+  if (status === 'Collected') return collected - refunded;
+  return status === 'Authorized' ? authorized : amount;
+}
+
+const isPartlyCaptured = ({ status, authorized, collected }: Payment): boolean =>
+  status === 'Collected' && collected < authorized;
 
 function toRefundState({ refunded, collected }: Payment): 'none' | 'part' | 'whole' {
   if (refunded === 0n) return 'none';

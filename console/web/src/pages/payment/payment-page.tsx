@@ -8,10 +8,11 @@ import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { formatMoney } from '../../parts/money.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Panel } from '../../parts/panel.tsx';
-import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
+import { StatusBadge } from '../../parts/status-badge.tsx';
 import { TimeZone } from '../../parts/time-zone.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { isReason, ReasonText } from '../payments/reason-text.tsx';
+import { ShareBadges } from '../payments/share-badges.tsx';
 import { History } from './history.tsx';
 import { Operations } from './operations.tsx';
 import type { Payment } from './payment.ts';
@@ -60,7 +61,7 @@ function PaymentContent({ payment, back }: PaymentContentProps) {
   return (
     <>
       <PageHeader
-        title={formatMoney(payment.amount, payment.currency, i18n.language)}
+        title={formatMoney(payment.current_amount, payment.currency, i18n.language)}
         {...(payment.type !== null && { description: t(`type.${payment.type}`) })}
         beside={<Badges payment={payment} />}
         back={back}
@@ -97,12 +98,12 @@ function ConflictNotice({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-function Badges({ payment: { status, refund, is_in_doubt } }: { readonly payment: Payment }) {
+function Badges({ payment: { status, is_partly_captured, refund, is_in_doubt } }: { readonly payment: Payment }) {
   const { t } = useTranslation('payments');
   return (
     <>
       <StatusBadge status={status} />
-      {refund !== 'none' && <Badge tone="quiet">{t(`refunded.${refund}`)}</Badge>}
+      <ShareBadges {...{ is_partly_captured, refund }} />
       {is_in_doubt && <StatusBadge status="in-doubt" title={t('unknownOutcome.badge')} />}
     </>
   );

@@ -6,11 +6,11 @@ import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { listPayments } from '../../../../wire/payments.ts';
 import { useReadPages } from '../../api/pages.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
-import { Money } from '../../parts/money.tsx';
+import { formatMoney, Money } from '../../parts/money.tsx';
 import { NoMatches, NoRecords } from '../../parts/no-records.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { SearchDepth } from '../../parts/search-depth.tsx';
-import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
+import { StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useTimeZone } from '../../parts/time-zone.tsx';
 import { TruncatedCard } from '../../parts/truncated-card.tsx';
@@ -18,6 +18,7 @@ import { useCan, useTenant } from '../../session/tenant.ts';
 import { toPaymentQuery, usePaymentFilters } from './filters.ts';
 import { PaymentFilters } from './payment-filters.tsx';
 import { ReasonText } from './reason-text.tsx';
+import { ShareBadges } from './share-badges.tsx';
 
 type PaymentRow = ValueOf<typeof listPayments.data>['payments'][number];
 
@@ -76,7 +77,7 @@ function useColumns(): readonly Column<PaymentRow>[] {
     {
       name: 'amount',
       header: t('columns.amount'),
-      cell: ({ amount, currency }) => <Money amount={amount} currency={currency} />,
+      cell: (payment) => <CurrentAmount {...payment} />,
     },
     { name: 'status', header: t('columns.status'), cell: (payment) => <Status {...payment} /> },
     { name: 'card', header: t('columns.card'), cell: ({ card }) => <TruncatedCard card={card} /> },
@@ -94,12 +95,27 @@ function useColumns(): readonly Column<PaymentRow>[] {
   ];
 }
 
-function Status({ status, reason, failure_cause, refund, is_in_doubt, is_altered }: PaymentRow) {
+/** Shows what the payment is worth now, and what was requested where that differs. */
+function CurrentAmount({ amount, current_amount, currency }: PaymentRow) {
+  const { t, i18n } = useTranslation('payments');
+  return (
+    <>
+      <Money amount={current_amount} currency={currency} />
+      {amount !== current_amount && (
+        <Text size="xs" c="dimmed">
+          {t('ofRequested', { amount: formatMoney(amount, currency, i18n.language) })}
+        </Text>
+      )}
+    </>
+  );
+}
+
+function Status({ status, reason, failure_cause, is_partly_captured, refund, is_in_doubt, is_altered }: PaymentRow) {
   const { t } = useTranslation('payments');
   return (
     <Group gap={6}>
       <StatusBadge status={status} />
-      {refund !== 'none' && <Badge tone="quiet">{t(`refunded.${refund}`)}</Badge>}
+      <ShareBadges {...{ is_partly_captured, refund }} />
       {is_altered && <StatusBadge status="altered" />}
       {is_in_doubt && <StatusBadge status="in-doubt" title={t('unknownOutcome.badge')} />}
       {reason !== null && (

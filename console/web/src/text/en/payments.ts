@@ -55,7 +55,9 @@ export const payments = {
     Undefined: 'No money is on hold. Retry as a new payment.',
     ConnectionRejected: 'No money is on hold. Retry as a new payment in a few minutes.',
   },
-  refunded: { part: 'Partially refunded', whole: 'Refunded' },
+  refunded: { part: 'Partly refunded', whole: 'Refunded' },
+  partlyCaptured: 'Partly captured',
+  ofRequested: '{{amount}} requested',
   filters: {
     id: 'Payment id',
     idHint: 'Any id of the payment, or its reference at the processor',

@@ -56,7 +56,9 @@ export const payments: typeof english = {
     Undefined: 'No hay dinero retenido. Reintente como un pago nuevo.',
     ConnectionRejected: 'No hay dinero retenido. Reintente como un pago nuevo en unos minutos.',
   },
-  refunded: { part: 'Devuelto parcialmente', whole: 'Devuelto' },
+  refunded: { part: 'Devuelto en parte', whole: 'Devuelto' },
+  partlyCaptured: 'Capturado en parte',
+  ofRequested: '{{amount}} solicitados',
   filters: {
     id: 'Id del pago',
     idHint: 'Cualquier id del pago, o su referencia en el procesador',
