@@ -25,7 +25,7 @@ import {
 } from './http/tls.ts';
 import { type Clock, HOUR } from './kernel/clock.ts';
 import type { Environment } from './kernel/environment.ts';
-import { createApiServers, createConnectionLimit, createNode, type Node } from './node.ts';
+import { createApiServers, createConnectionLimit, createNode, formatApiUrl, type Node } from './node.ts';
 import { Lease } from './storage/lease.ts';
 import { waitForDatabase } from './storage/wait-for-database.ts';
 import { VERSION } from './version.ts';
@@ -95,8 +95,9 @@ async function runService(
     !state.draining && workers?.isServing !== false && (await core.database.isAlive());
   const leases = createLeases(core);
   const parts = { core, clocks, config, log, endpoints, bucketMemory, isReady };
-  const node = createNode({ ...parts, holdsPaymentsLease: leases.holdsLease('payments'), hasVaultMetrics: true });
   const ports = (): Ports => ({ ...workers?.ports, ...listeners.ports }) as Ports;
+  const holdsPaymentsLease = leases.holdsLease('payments');
+  const node = createNode({ ...parts, ports, holdsPaymentsLease, hasVaultMetrics: true });
   const serviceInfo = buildServiceInfo({ core, config, log, endpoints }, ports);
   const apps: Readonly<Record<string, HttpServer>> = {
     ...(workers === undefined && createApiServers(parts, node)),
@@ -275,8 +276,7 @@ const buildServiceInfo = (
   ports: () => Ports,
 ): VaultServices['serviceInfo'] => {
   const { clock, opened } = core;
-  const { consoleUrl, tlsFiles } = config;
-  const host = consoleUrl === undefined ? 'localhost' : new URL(consoleUrl).hostname;
+  const { tlsFiles } = config;
   const coreDumps = mayDumpCore();
   if (coreDumps === true) log.warn('core dumps allowed');
   return {
@@ -286,7 +286,7 @@ const buildServiceInfo = (
     isShared: opened.isShared,
     coreDumps,
     apiRoutes: [...new Set(endpoints.map(({ path }) => path))].sort(),
-    apiUrl: (environment) => `https://${host}:${ports()[environment]}`,
+    apiUrl: (environment) => formatApiUrl(config, ports()[environment]),
     caCertificate: () => (tlsFiles === undefined ? readCaCertificate(tlsFolder(config)) : undefined),
     certificateEnd: () => findCertificateExpiry(tlsFiles ?? tlsFolder(config)),
   };

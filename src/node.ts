@@ -30,6 +30,8 @@ interface NodeOptions {
   /** Buckets of the rate limits, which all threads of the process share. */
   readonly bucketMemory: SharedArrayBuffer;
   isReady(): Promise<boolean>;
+  /** The ports of the API, once it listens. */
+  ports(): Readonly<Record<Environment, number>>;
   /** For the work that one node does for all; false in a thread that only serves requests. */
   holdsPaymentsLease(): Promise<boolean>;
   /** True to have the metrics of the vault beside those of this thread. */
@@ -40,7 +42,7 @@ interface NodeOptions {
 export type Node = ReturnType<typeof createNode>;
 
 export function createNode(options: NodeOptions) {
-  const { core, clocks, config, log, endpoints, bucketMemory, isReady } = options;
+  const { core, clocks, config, log, endpoints, bucketMemory, isReady, ports } = options;
   const stopwatch = clocks.stopwatch ?? clocks.monotonic;
   const services = createServices(options);
   const { trustedProxies } = config;
@@ -53,8 +55,16 @@ export function createNode(options: NodeOptions) {
     trustedProxies,
   };
   const buckets: BucketSource = { memory: bucketMemory, clock: stopwatch };
-  const operational = operationalRoutes(endpoints, { isReady, distrust: () => core.time.read().distrust }, VERSION);
+  const health = { isReady, distrust: () => core.time.read().distrust };
+  const apiUrl = (environment: Environment): string => formatApiUrl(config, ports()[environment]);
+  const operational = operationalRoutes(endpoints, health, { version: VERSION, apiUrl });
   return { ...services, reporting, buckets, operational };
+}
+
+/** Returns the address of a listener of the API, under the name of the console where one is configured. */
+export function formatApiUrl({ consoleUrl }: Pick<Config, 'consoleUrl'>, port: number): string {
+  const host = consoleUrl === undefined ? 'localhost' : new URL(consoleUrl).hostname;
+  return `https://${host}:${port}`;
 }
 
 /** Builds the use cases, and the metrics that observe them. */

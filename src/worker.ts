@@ -77,7 +77,8 @@ async function serve(core: OpenCore): Promise<void> {
   const isReady = async (): Promise<boolean> => !state.draining && (await core.database.isAlive());
   const parts = { core, clocks, config, log, endpoints: ENDPOINTS, bucketMemory: data.bucketMemory, isReady };
   const holdsPaymentsLease = () => Promise.resolve(false);
-  const node = createNode({ ...parts, holdsPaymentsLease, hasVaultMetrics: false });
+  const ports = (): ApiPorts => listeners.ports;
+  const node = createNode({ ...parts, ports, holdsPaymentsLease, hasVaultMetrics: false });
   const newLimit = (listener: string) => createConnectionLimit(parts, node, listener);
   const listeners = new Listeners(createApiServers(parts, node), newLimit);
   const background = createThreadBackground({ ...parts, authentications: node.authentications });

@@ -106,6 +106,7 @@ const SHARED_FURTHER: Readonly<Record<string, string>> = {
   'src/cli/output.ts': 'the operator commands',
   'src/crypto/sad-keys.ts': 'a dependency of the queries of captures',
   'src/http/browser-headers.ts': 'headers of the files of the browser',
+  'src/http/endpoints.ts': 'the calls that make an account live',
   'src/http/endpoints/create-capture.ts': 'the wire form of additional data',
   'src/http/envelopes.ts': 'renders the result of an executed approval',
   'src/http/payment-response.ts': 'the wire form of payments',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { formatJson } from '../console/web/src/pages/capture/format-json.ts';
@@ -14,6 +15,7 @@ import {
   toRequestBody,
   toTestValues,
 } from '../console/web/src/pages/test-payment/triggers.ts';
+import { containsPrivateKey } from '../console/web/src/pages/proxy/key-file.ts';
 import { findFault, toSearch } from '../console/web/src/pages/tokens/search.ts';
 import { containsCardOfPerson } from '../console/web/src/pages/workbench/card-numbers.ts';
 import {
@@ -37,11 +39,43 @@ import type { Currency } from '../src/kernel/currency.ts';
 import { decide, RULES } from '../src/payments/processors/simulator/rules.ts';
 import { parseTriggers } from '../src/payments/processors/simulator/triggers.ts';
 import { luhnPan } from './fixtures/test-service.ts';
+import { createSelfSigned } from '../src/crypto/certificate.ts';
 
 /** The computations of the pages of keys, tokens, captures and onboarding. */
 
 const NOW = Date.parse('2026-11-22T10:00:00.000Z');
 const CONTEXT = { now: NOW, timeZone: 'America/Bogota', current: null };
+
+describe('a file for a public key or a certificate', () => {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const base64 = (der: Buffer): string => der.toString('base64').replace(/(.{64})/g, '$1\n');
+
+  it('is refused when it is or contains a private key, in every form that the service reads', () => {
+    const encrypted = { cipher: 'aes-256-cbc', passphrase: 'sesame' };
+    const pems = [
+      privateKey.export({ type: 'pkcs8', format: 'pem' }),
+      privateKey.export({ type: 'pkcs1', format: 'pem' }),
+      privateKey.export({ type: 'pkcs8', format: 'pem', ...encrypted }),
+      privateKey.export({ type: 'pkcs1', format: 'pem', ...encrypted }),
+    ].map(String);
+    for (const pem of pems) assert.ok(containsPrivateKey(`Bag Attributes\n${pem}`), pem.slice(0, 40));
+    assert.ok(containsPrivateKey(JSON.stringify(privateKey.export({ format: 'jwk' }))));
+    for (const type of ['pkcs1', 'pkcs8'] as const)
+      assert.ok(containsPrivateKey(base64(privateKey.export({ type, format: 'der' }))), type);
+    assert.ok(containsPrivateKey(base64(privateKey.export({ type: 'pkcs8', format: 'der', ...encrypted }))));
+  });
+
+  it('is accepted as a public key or a certificate', async () => {
+    for (const type of ['spki', 'pkcs1'] as const) {
+      assert.ok(!containsPrivateKey(publicKey.export({ type, format: 'pem' }).toString()), type);
+      assert.ok(!containsPrivateKey(base64(publicKey.export({ type, format: 'der' }))), type);
+    }
+    assert.ok(!containsPrivateKey(JSON.stringify(publicKey.export({ format: 'jwk' }))));
+    const certificate = Buffer.from(await createSelfSigned(privateKey, 'acc_1', NOW));
+    assert.ok(!containsPrivateKey(base64(certificate)));
+    assert.ok(!containsPrivateKey('') && !containsPrivateKey('nonsense'));
+  });
+});
 
 describe('an allow-list that a user enters', () => {
   it('accepts the networks that the service accepts, and no others', () => {

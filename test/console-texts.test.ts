@@ -6,6 +6,7 @@ import { ROLE_NAMES } from '../console/people/roles.ts';
 import { routes } from '../console/server/routes.ts';
 import { en } from '../console/web/src/text/en.ts';
 import { es } from '../console/web/src/text/es.ts';
+import { joinPeriods } from '../console/web/src/text/join-periods.ts';
 import { listServiceAudit } from '../console/wire/audit.ts';
 import { FINDINGS } from '../console/wire/operator.ts';
 import { RESTRICTED_ACTIONS } from '../src/accounts/change-control.ts';
@@ -41,6 +42,17 @@ const missing = (keys: readonly string[]): string[] => {
   assert.ok(keys.length > 0);
   return keys.filter((key) => !isSaid(key));
 };
+
+describe('a sentence that ends with a Spanish time', () => {
+  it('has one period', () => {
+    const format = new Intl.DateTimeFormat('es-CO', { hour: 'numeric', minute: '2-digit', timeZone: 'UTC' });
+    const time = format.format(Date.parse('2026-11-22T01:18:00Z'));
+    assert.match(time, /m\.$/);
+    assert.equal(joinPeriods(`El enlace vence el ${time}.`), `El enlace vence el ${time}`);
+    assert.equal(joinPeriods(`Vence el ${time}. Después no funciona.`), `Vence el ${time} Después no funciona.`);
+    assert.equal(joinPeriods('Vence a la 1:18.'), 'Vence a la 1:18.');
+  });
+});
 
 describe('the texts of the console', () => {
   it('are the same in every language, with the same placeholders', () => {

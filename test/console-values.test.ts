@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { holdRows, mergeNewest } from '../console/web/src/api/live-rows.ts';
 import { computeScale } from '../console/web/src/pages/overview/series.ts';
 import { countDecimals, parseAmount } from '../console/web/src/pages/payments/amount.ts';
+import { toRelativeTime } from '../console/web/src/parts/relative-time.ts';
 import { findFaultySetting, toSettings, withChange } from '../console/web/src/parts/setting-changes.ts';
 import { startOfDay } from '../console/wire/start-of-day.ts';
 
@@ -59,6 +60,31 @@ describe('the rows of a list that is polled', () => {
     assert.equal(held('b a', 'd c'), 'b a +2', 'all are new');
     assert.equal(held('', 'b a'), 'b a +0');
     assert.equal(held('b a', ''), ' +0', 'all were deleted');
+  });
+});
+
+describe('a relative time', () => {
+  const MINUTE = 60_000;
+  const text = (ms: number): string => {
+    const { number, unit } = toRelativeTime(ms);
+    return `${number} ${unit}`;
+  };
+
+  it('is rounded to the nearest number of its unit', () => {
+    assert.equal(text(-119 * MINUTE), '-2 hour');
+    assert.equal(text(-89 * MINUTE), '-1 hour');
+    assert.equal(text(119 * MINUTE), '2 hour');
+    assert.equal(text(-100_000), '-2 minute');
+    assert.equal(text(-36 * 60 * MINUTE), '-1 day');
+    assert.equal(text(-37 * 60 * MINUTE), '-2 day');
+  });
+
+  it('uses the next unit instead of 60 minutes, 24 hours, 30 days or 12 months', () => {
+    assert.equal(text(-59.6 * MINUTE), '-1 hour');
+    assert.equal(text(-23.6 * 60 * MINUTE), '-1 day');
+    assert.equal(text(-29.6 * 1440 * MINUTE), '-1 month');
+    assert.equal(text(-360 * 1440 * MINUTE), '-1 year');
+    assert.deepEqual([text(-20_000), text(20_000)], ['0 second', '0 second']);
   });
 });
 

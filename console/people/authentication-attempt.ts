@@ -74,6 +74,8 @@ interface AuthenticationAttempt {
 type AttemptResult<T> = { readonly value: T } | { readonly afterRejection: () => Promise<unknown> };
 
 const REJECTED = 'person.sign-in-refused';
+/** A user who is signed in failed to prove who they are. */
+const REJECTED_IN_SESSION = 'person.step-up-refused';
 
 /**
  * Makes one sign-in attempt: the writes of a valid proof are one unit, and a wrong proof is counted, also under concurrency.
@@ -247,7 +249,7 @@ export async function attemptProofInSession<T>(
     const decision = await decide(person, present, memberships);
     if ('failure' in decision) {
       const details = { person: person.id, targets: [`session:${present.id}`] };
-      for (const event of eventPerAccount(REJECTED, memberships, { ...details, outcome: decision.failure }))
+      for (const event of eventPerAccount(REJECTED_IN_SESSION, memberships, { ...details, outcome: decision.failure }))
         transaction.record(event);
       const failures = (present.notes.failures ?? 0) + (isCounted ? 1 : 0);
       if (failures >= LIMITS.signInFailures) {

@@ -388,7 +388,7 @@ describe('stepping up', () => {
     const { session, secret } = await fixture.signIn(ana);
     const wrong = { kind: 'totp', code: wrongCodeAt(ana.totp, fixture.now()) } as const;
     await Promise.allSettled(Array.from({ length: 25 }, () => fixture.parts.signIn.stepUp(session, wrong, BY_TEST)));
-    const refused = (await fixture.records(account)).filter(({ action }) => action === 'person.sign-in-refused');
+    const refused = (await fixture.records(account)).filter(({ action }) => action === 'person.step-up-refused');
     assert.equal(refused.length, LIMITS.signInFailures);
     assert.equal(await fixture.parts.sessions.find(secret), undefined);
     const locked = (await fixture.records(account)).find(({ action }) => action === 'person.locked');

@@ -58,6 +58,16 @@ describe('stepping up', () => {
     assert.equal((await find(renewed.secret))?.stage, 'signed-in');
   });
 
+  test('with a wrong code is recorded as a step-up that failed, not as a sign-in', async () => {
+    const { session } = await fixture.signIn(ana);
+    const before = (await fixture.audited(account)).length;
+    await assertFails(
+      'sign_in_refused',
+      fixture.parts.signIn.stepUp(session, { kind: 'totp', code: '000000' }, BY_TEST),
+    );
+    assert.deepEqual((await fixture.audited(account)).slice(before), ['person.step-up-refused code_wrong']);
+  });
+
   test('happens once for two concurrent requests', async () => {
     const old = await fixture.signIn(ana);
     const recovery = { kind: 'recovery-code', code: ana.recoveryCodes[0] ?? '' } as const;

@@ -21,6 +21,7 @@ const NEW: OnboardingFacts = {
   keys: new Map(),
   requests: [],
   owner: undefined,
+  isUsedInProduction: false,
   enabledIn: new Set(),
   hasTried: { call: false, token: false, capture: false, payment: false },
 };
@@ -74,16 +75,15 @@ describe('onboarding', () => {
     assert.equal(state({ ...tried('call'), ...sandbox }), 'open');
   });
 
-  test('live requires a production key that was used, in an account that is not suspended', () => {
+  test('live requires use in production, in an account that is not suspended', () => {
     const account = { ...ACCOUNT, status: 'live' as const };
-    const used = (isUsed: boolean) => new Map([['production', { createdAt: 5, isUsed }]] as const);
-    assert.deepEqual(step('live', { account, keys: used(true) })[0], 'done');
-    assert.deepEqual(step('live', { account, keys: used(false) })[0], 'open');
+    assert.deepEqual(step('live', { account, isUsedInProduction: true })[0], 'done');
+    assert.deepEqual(step('live', { account, isUsedInProduction: false })[0], 'open');
     const suspended = { ...account, status: 'suspended' as const };
-    assert.deepEqual(step('live', { account: suspended, keys: used(true) })[0], 'open');
+    assert.deepEqual(step('live', { account: suspended, isUsedInProduction: true })[0], 'open');
   });
 
-  test('an account with a production key is shown as live only once the key was used', () => {
+  test('an account with a production key is shown as live only once it was used', () => {
     const shown = (status: OnboardingFacts['account']['status'], isUsed: boolean) =>
       effectiveStatus({ ...ACCOUNT, status }, isUsed);
     assert.deepEqual([shown('live', false), shown('live', true)], ['sandbox', 'live']);

@@ -14,6 +14,8 @@ export interface OnboardingFacts {
   readonly requests: readonly ActivationRequest[];
   /** Time at which the first owner joined; undefined without one. */
   readonly owner: number | undefined;
+  /** The vault, payments or the proxy were used in production. */
+  readonly isUsedInProduction: boolean;
   /** Environments with enabled payments. */
   readonly enabledIn: ReadonlySet<Environment>;
   /** Calls in the sandbox, at any time. */
@@ -33,13 +35,13 @@ interface OnboardingStepState {
   readonly at: number | undefined;
 }
 
-/** A production key alone does not make an account live; its first call does. */
+/** A production key alone does not make an account live; the first use of the vault, payments or the proxy does. */
 export const effectiveStatus = ({ status }: Account, isProductionUsed: boolean): AccountStatus =>
   status === 'live' && !isProductionUsed ? 'sandbox' : status;
 
 export function listOnboardingSteps(facts: OnboardingFacts): OnboardingStepState[] {
-  const { account, owner, keys } = facts;
-  const isLive = effectiveStatus(account, keys.get('production')?.isUsed === true) === 'live';
+  const { account, owner, isUsedInProduction } = facts;
+  const isLive = effectiveStatus(account, isUsedInProduction) === 'live';
   return [
     doneWhen('account_configured', owner !== undefined, owner),
     keyStep('sandbox_key', facts, 'sandbox'),

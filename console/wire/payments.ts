@@ -37,7 +37,6 @@ const summary = {
   reason: output.nullableText('Reason of a decline or failure'),
   failure_cause: failureCause,
   amount: output.text('Requested amount'),
-  /** What the payment is worth now: collected less refunded, or authorized; otherwise requested. */
   current_amount: output.text('Collected less refunded; before that authorized or requested'),
   currency: output.text('Currency'),
   card: output.text('Truncated card number'),

@@ -51,6 +51,7 @@ export const AUDIT_ACTIONS = [
   'person.unlocked',
   'person.signed-out',
   'person.stepped-up',
+  'person.step-up-refused',
   'person.edited',
   'person.reset',
   'person.removed',

@@ -1,4 +1,5 @@
 import { PERMISSIONS } from '../accounts/permission.ts';
+import type { Environment } from '../kernel/environment.ts';
 import { FAILURES, Failure, type FailureCode } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Endpoint, TAGS } from './endpoint.ts';
@@ -46,7 +47,12 @@ export type OpenApiContent = Readonly<Record<string, { readonly schema: JsonSche
 const DESCRIPTION =
   'A card vault that merchants run themselves. Production and sandbox are two listeners with the same paths and nothing in common. Every path is served with and without a trailing slash. Responses have the header `x-request-id`; while rate limits are on, `RateLimit` and `RateLimit-Policy` too.';
 
-export function buildOpenApi(endpoints: readonly Endpoint[], version: string): OpenApi {
+/** `apiUrl`: the address of each environment. */
+export function buildOpenApi(
+  endpoints: readonly Endpoint[],
+  version: string,
+  apiUrl: (environment: Environment) => string,
+): OpenApi {
   const paths: Record<string, Record<string, OpenApiOperation>> = {};
   for (const endpoint of endpoints) {
     const path = toTemplate(endpoint);
@@ -61,8 +67,8 @@ export function buildOpenApi(endpoints: readonly Endpoint[], version: string): O
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [
-      { url: 'https://localhost:8443', description: 'Production' },
-      { url: 'https://localhost:8444', description: 'Sandbox' },
+      { url: apiUrl('production'), description: 'Production' },
+      { url: apiUrl('sandbox'), description: 'Sandbox' },
     ],
     tags: TAGS,
     components: {

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { isAllowed } from '../accounts/allow-list.ts';
+import type { Environment } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { DISTRUST_TEXTS, type Distrust } from '../kernel/time-guard.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -23,10 +24,21 @@ const PAGE_HEADERS = {
   'x-frame-options': 'DENY',
 };
 
-export function operationalRoutes(endpoints: readonly Endpoint[], health: Health, version: string): PublicRoute[] {
+/** Facts about the service in the reference. */
+interface ReferenceFacts {
+  readonly version: string;
+  /** Address of an environment; known once the listeners listen. */
+  apiUrl(environment: Environment): string;
+}
+
+export function operationalRoutes(
+  endpoints: readonly Endpoint[],
+  health: Health,
+  facts: ReferenceFacts,
+): PublicRoute[] {
   let rendered: Reference | undefined;
   const reference = (): Reference => {
-    rendered ??= renderReference(endpoints, version);
+    rendered ??= renderReference(endpoints, facts);
     return rendered;
   };
   const send = (reply: FastifyReply, type: string, body: Buffer): FastifyReply =>
@@ -52,9 +64,12 @@ export function operationalRoutes(endpoints: readonly Endpoint[], health: Health
 type Reference = ReturnType<typeof renderReference>;
 
 /** Called for the first reader, because few threads have one. */
-function renderReference(endpoints: readonly Endpoint[], version: string) {
-  const document = buildOpenApi(endpoints, version);
-  return { json: Buffer.from(JSON.stringify(document, null, 2)), page: Buffer.from(renderReferencePage(document)) };
+function renderReference(endpoints: readonly Endpoint[], { version, apiUrl }: ReferenceFacts) {
+  const document = buildOpenApi(endpoints, version, apiUrl);
+  return {
+    json: Buffer.from(JSON.stringify(document, null, 2)),
+    page: Buffer.from(renderReferencePage(document, apiUrl('sandbox'))),
+  };
 }
 
 /** Conditions that need an operator while the service continues to run. */

@@ -1,8 +1,8 @@
 import type { JsonSchema } from './fields.ts';
 import type { OpenApi, OpenApiContent, OpenApiOperation } from './openapi.ts';
 
-/** Renders the reference as one page of HTML without any script, from the OpenAPI document. */
-export function renderReferencePage(document: OpenApi): string {
+/** Renders the reference as one page of HTML without any script, from the OpenAPI document. Its first call goes to the sandbox. */
+export function renderReferencePage(document: OpenApi, sandboxUrl: string): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   );
@@ -34,7 +34,7 @@ export function renderReferencePage(document: OpenApi): string {
 <p>${prose(document.info.description)}</p>
 <h2 id="authentication">Authentication</h2>
 <p>Send an API key in the header <code>x-api-key</code>, to the proxy in <code>ft-access-key</code>, over TLS 1.2 or newer, from an address on the key's allow-list. Every refusal is the same 403; the cause is in the operator's audit log.</p>
-<pre><code>curl --cacert ./data/tls/ca.pem https://localhost:8444/v1/account -H "x-api-key: $KEY"</code></pre>
+<pre><code>curl --cacert ./data/tls/ca.pem ${escapeHtml(sandboxUrl)}/v1/account -H "x-api-key: $KEY"</code></pre>
 ${sections.join('')}
 </main>
 </body>

@@ -187,6 +187,21 @@ describe('the console without a mouse, and its dialogs', { skip: whyNoChromium()
       }
     });
 
+  it('Escape closes the dialog on top, and leaves the one below it open', async () => {
+    const { page } = owner;
+    await visitWithin(page, `${account()}/sandbox/keys`);
+    await page.getByRole('link', { name: /^Shop server/ }).click();
+    const drawer = page.getByRole('dialog', { name: /Shop server/ });
+    await drawer.getByRole('button', { name: 'Edit key' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Edit API key' });
+    await dialog.getByRole('button', { name: 'Cancel', exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    assert.ok(await drawer.isVisible());
+    await page.keyboard.press('Escape');
+    await drawer.waitFor({ state: 'hidden' });
+  });
+
   it('sign-in pages, in Spanish, on a phone', { skip: onlyLong }, async () => {
     const { service, harbour } = filled;
     const phone = { colorScheme: 'dark', locale: 'es-ES', width: 360, height: 740 } as const;

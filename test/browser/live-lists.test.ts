@@ -87,7 +87,7 @@ describe('a list that stays open', { skip: whyNoChromium() }, () => {
     assert.equal(await page.locator(':focus').count(), 1, 'the keyboard stays at the table');
   });
 
-  it('is read anew by Search, also with the same filters', async () => {
+  it('is read again by Search, also with the same filters', async () => {
     const before = sent.reads;
     const reference = await pay();
     await press(page, 'Search');
@@ -116,6 +116,16 @@ describe('a list that stays open', { skip: whyNoChromium() }, () => {
     const unattended = await pay();
     await page.mouse.move(200, 300);
     await firstRow().filter({ hasText: unattended }).waitFor();
+  });
+
+  it('cuts off no column at twice the size', async () => {
+    for (const width of [640, 720, 960]) {
+      await page.setViewportSize({ width, height: 790 });
+      const hidden =
+        'document.querySelector("table").parentElement.scrollWidth > document.querySelector("table").clientWidth';
+      await untilPasses(async () => assert.equal(await page.evaluate(hidden), false, `${width} pixels`));
+    }
+    await page.setViewportSize({ width: 1280, height: 790 });
   });
 
   it('keeps its place when an audit record is open', async () => {

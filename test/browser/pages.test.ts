@@ -154,6 +154,13 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
     await page.getByRole('row').nth(4).waitFor({ state: 'detached' });
   });
 
+  it('an empty list in production leads to the keys, not to commands for the sandbox', async () => {
+    const page = await open('developer', production('captures'), 'Captures');
+    const link = page.getByRole('main').getByRole('link', { name: 'View production keys' });
+    assert.equal(await link.getAttribute('href'), production('keys'));
+    assert.equal(await page.locator('a[href*="#commands"]').count(), 0);
+  });
+
   it('a manual refund is listed in the history of the payment', async () => {
     await filled.harbour.developer.stepUp();
     const page = await open('developer', sandbox(`payments/${filled.harbour.payments.get('HB-1003')}`), /89\.50/);
@@ -180,7 +187,11 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
     await filled.harbour.developer.stepUp();
     const page = await open('developer', production('proxy'), 'Proxy');
     await press(page.getByRole('main'), /^Upload/);
-    await dialogOf(page).getByRole('textbox').first().fill(publicPem(key));
+    const field = dialogOf(page).getByRole('textbox').first();
+    await field.fill(privatePem(key));
+    await dialogOf(page).getByText('This is a private key. It was removed and not sent.').waitFor();
+    assert.equal(await field.inputValue(), '');
+    await field.fill(publicPem(key));
     await press(dialogOf(page), 'Upload');
     // Production takes two.
     await notice(page, 'Approval pending');

@@ -124,6 +124,9 @@ describe('a profile, in the browser', { skip: whyNoChromium() }, () => {
     await enterPassword(page, ana);
     await enterCode(page, newCode(service, now.totpSecret));
     await refused();
+    // Ready for the next one.
+    await page.locator('input:focus[aria-invalid="true"]').waitFor();
+    assert.equal(await page.getByLabel('Code', { exact: true }).inputValue(), '');
     now.totpSecret = secret;
     await enterCode(page, newCode(service, secret));
     await page.getByRole('navigation', { name: 'Main' }).waitFor();

@@ -10,8 +10,12 @@ import {
 import { approveActivation, declineActivation, enablePayments, listAccounts } from '../../console/wire/operator.ts';
 import { showSession } from '../../console/wire/session.ts';
 import { recordLastUses } from '../../src/accounts/api-key-store.ts';
+import { Usage } from '../../src/accounts/usage.ts';
+import { getAccount, showAccount } from '../../src/http/endpoints/show-account.ts';
+import { successCounter } from '../../src/http/request-counters.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
+import { eventually } from '../fixtures/eventually.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { newPerson, type UserClient } from './console-client.ts';
 
@@ -35,6 +39,14 @@ const stepsOf = async (owner: UserClient, account: string): Promise<Record<strin
   Object.fromEntries(
     (await onboarding(owner, account)).steps.map(({ step, state }: { step: string; state: string }) => [step, state]),
   );
+
+/** Counts successful calls in production, as a node does. */
+async function addCounters(account: string, endpoints: readonly { readonly operationId: string }[]): Promise<void> {
+  const usage = new Usage({ database: service.core.database, clock: service.now });
+  for (const { operationId } of endpoints)
+    usage.note({ account, environment: 'production' }, successCounter(operationId));
+  await usage.flush();
+}
 
 const WANTED = { production: 'koin', note: 'We open in March' };
 
@@ -66,6 +78,12 @@ describe('onboarding', () => {
     // Runs the periodic work of the service.
     const uses = [sandbox, production].map(({ id }) => ({ account, id, at: service.now() }));
     await service.core.database.commit({ writes: [recordLastUses(uses)] });
+    await addCounters(account, [showAccount, getAccount]);
+    assert.equal((await stepsOf(owner, account))['live'], 'open', 'reading the account only tests the key');
+    assert.equal((await onboarding(owner, account)).account.status, 'sandbox');
+    const live = { key: production.secret, environment: 'production', body } as const;
+    assert.equal((await service.call('POST', '/v1/tokenization/simple', live)).status, 200);
+    await eventually(async () => (await stepsOf(owner, account))['live'] === 'done');
     // Totals are counted again periodically.
     service.advance(60_000);
     const steps = await stepsOf(owner, account);

@@ -110,6 +110,17 @@ describe('the OpenAPI document', () => {
     operation.responses[String(status)]?.content['application/json']?.schema ??
     assert.fail(`${status} is not documented`);
 
+  test('the document and the page name the addresses of the service', async () => {
+    const { servers } = (await service.call('GET', '/openapi.json')).json;
+    const urlOf = (environment: 'production' | 'sandbox'): string => `https://localhost:${service.ports[environment]}`;
+    assert.deepEqual(
+      servers.map(({ url }: { url: string }) => url),
+      [urlOf('production'), urlOf('sandbox')],
+    );
+    const { text } = await service.call('GET', '/docs');
+    assert.ok(text.includes(`${urlOf('sandbox')}/v1/account`));
+  });
+
   test('has every route of the interface, and no others', () => {
     const served = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods).map((method) => `${method} ${path}`),

@@ -7,7 +7,7 @@ import { Failure, invalidField } from '../../../src/kernel/failure.ts';
 import { SIMULATOR } from '../../../src/payments/payment-activations.ts';
 import { TOKENS_CREATED } from '../../../src/vault/vault.ts';
 import { requestActivation, showOnboarding, withdrawActivationRequest } from '../../wire/onboarding.ts';
-import { hasCounted } from '../account-figures-store.ts';
+import { hasCounted, isUsedInProduction } from '../account-figures-store.ts';
 import type { ActivationRequest } from '../activation-request-store.ts';
 import { effectiveStatus, listOnboardingSteps, type OnboardingFacts } from '../onboarding.ts';
 import { type AnyCall, type Route, route } from '../route.ts';
@@ -21,7 +21,7 @@ export const onboardingRoutes: readonly Route[] = [
     const payments = await Promise.all(ENVIRONMENTS.map((environment) => findPayments(call, environment)));
     const facts = await loadFacts(call, account, requests, payments);
     const { id, name, createdAt } = account;
-    const status = effectiveStatus(account, facts.keys.get('production')?.isUsed === true);
+    const status = effectiveStatus(account, facts.isUsedInProduction);
     return {
       account: { id, name, status, created_at: formatIso8601(createdAt) },
       steps: listOnboardingSteps(facts).map(({ step, state, at }) => ({ step, state, at: formatIso8601OrNull(at) })),
@@ -93,6 +93,7 @@ async function loadFacts(
     account,
     keys,
     requests,
+    isUsedInProduction: await isUsedInProduction(services.database, id, keys),
     owner: members.find(({ role }) => role === 'owner')?.createdAt,
     enabledIn: new Set(payments.filter(({ enabled }) => enabled).map(({ environment }) => environment)),
     hasTried: {

@@ -22,6 +22,7 @@ import {
   stepUpByCode,
   stepUpByPasskey,
 } from '../../wire/session.ts';
+import { isUsedInProduction } from '../account-figures-store.ts';
 import { effectiveStatus } from '../onboarding.ts';
 import { type AnyCall, type ConsoleServices, type PublicCall, publicRoute, type Route, route } from '../route.ts';
 
@@ -170,7 +171,8 @@ async function listMembershipViews({ accounts, database }: ConsoleServices, memb
     const account = id === OPERATOR.account ? undefined : await accounts.find(id);
     if (account === undefined) return [];
     const { name, dualControl } = account;
-    const status = effectiveStatus(account, (await listKeyProgress(database, id)).get('production')?.isUsed === true);
+    const isUsed = await isUsedInProduction(database, id, await listKeyProgress(database, id));
+    const status = effectiveStatus(account, isUsed);
     return [{ account: id, name, status, role, capabilities: ROLES[role], dual_control: dualControl }];
   });
   return (await Promise.all(views)).flat();

@@ -43,7 +43,7 @@ export const buildRequest = ({ curl, method, path, keyHeader, contentType, body 
     ...(body === undefined ? [] : [`--data-raw ${quoteForShell(body)}`]),
   ].join(' \\\n  ');
 
-/** Builds the smallest call that makes an account live: it reads, and uses no card. */
+/** Builds the call that checks a key: it reads the account, and uses no card. */
 export const buildFirstCall = (curl: string, key?: string): string => `${curl}/v1/account \\\n  ${keyArgument(key)}`;
 
 const expiryYear = (): number => new Date().getFullYear() + CARD_YEARS_AHEAD;

@@ -1,9 +1,10 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { useTranslation } from 'react-i18next';
 import type { Environment } from '../../../../src/kernel/environment.ts';
 import type { CallError } from '../api/call.ts';
+import { Modal } from './dialogs.tsx';
 import { EnvironmentBadge } from './environment-badge.tsx';
 import { ErrorAlert } from './error-alert.tsx';
 import { useFocusFirstError } from './focus-first-error.ts';

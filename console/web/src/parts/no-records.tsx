@@ -1,7 +1,8 @@
 import { Button } from '@mantine/core';
 import { type LucideIcon, SearchX } from 'lucide-react';
+import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
-import { useTenant } from '../session/tenant.ts';
+import { useCan, useTenant } from '../session/tenant.ts';
 import { EmptyState } from './empty-state.tsx';
 
 interface NoRecordsProps {
@@ -9,17 +10,31 @@ interface NoRecordsProps {
   readonly texts: Readonly<Record<'title' | 'text' | 'action', string>>;
 }
 
-/** Shown instead of an empty list; links to the command that creates a record. */
+/**
+ * Shown instead of an empty list; links to the command that creates a record. The commands are for the sandbox, so in
+ * production it links to the keys.
+ */
 export function NoRecords({ icon, texts }: NoRecordsProps) {
-  const { account } = useTenant();
+  const { t } = useTranslation('parts');
+  const { account, environment } = useTenant();
+  const isSandbox = environment === 'sandbox';
+  const maySeeKeys = useCan()('keys:read');
   return (
     <EmptyState
       icon={icon}
       title={texts.title}
       action={
-        <Button component={Link} to={`/a/${account}/onboarding#commands`}>
-          {texts.action}
-        </Button>
+        isSandbox ? (
+          <Button component={Link} to={`/a/${account}/onboarding#commands`}>
+            {texts.action}
+          </Button>
+        ) : (
+          maySeeKeys && (
+            <Button component={Link} to={`/a/${account}/${environment}/keys`}>
+              {t('productionKeys')}
+            </Button>
+          )
+        )
       }
     >
       {texts.text}

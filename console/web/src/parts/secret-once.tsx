@@ -1,8 +1,9 @@
-import { Alert, Button, Checkbox, Modal, Stack, Text } from '@mantine/core';
+import { Alert, Button, Checkbox, Stack, Text } from '@mantine/core';
 import { TriangleAlert } from 'lucide-react';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { CopyButton } from './copy.tsx';
+import { Modal } from './dialogs.tsx';
 import { useLeaveGuard } from './leave-guard.ts';
 import classes from './secret-once.module.css';
 

@@ -2,6 +2,7 @@ import { Text } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { resolveLocale } from './locale.ts';
+import { toRelativeTime } from './relative-time.ts';
 import classes from './time.module.css';
 import { useTimeZone } from './time-zone.tsx';
 
@@ -85,19 +86,8 @@ export function useNow(intervalMs: number): number {
   return now;
 }
 
-const UNITS = [
-  ['year', 31_536_000],
-  ['month', 2_592_000],
-  ['day', 86_400],
-  ['hour', 3600],
-  ['minute', 60],
-] as const;
-
 /** Formats a time such as "3 minutes ago". */
 function formatRelativeTime(value: string, now: number, language: string): string {
-  const seconds = Math.round((Date.parse(value) - now) / 1000);
-  const format = new Intl.RelativeTimeFormat(resolveLocale(language), { numeric: 'auto' });
-  for (const [unit, length] of UNITS)
-    if (Math.abs(seconds) >= length) return format.format(Math.trunc(seconds / length), unit);
-  return format.format(0, 'second');
+  const { number, unit } = toRelativeTime(Date.parse(value) - now);
+  return new Intl.RelativeTimeFormat(resolveLocale(language), { numeric: 'auto' }).format(number, unit);
 }

@@ -1,8 +1,9 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { showSession } from '../../../wire/session.ts';
 import { call, listenToCalls } from '../api/call.ts';
+import { Modal } from '../parts/dialogs.tsx';
 import { useSession, useSessionControls } from './session.tsx';
 import { useSignOut } from './sign-out.ts';
 import { listenToTabs, postToTabs } from './tab-sync.ts';

@@ -1,6 +1,6 @@
 import { Anchor, Button, Divider, Stack, TextInput } from '@mantine/core';
 import { KeyRound } from 'lucide-react';
-import { type FormEvent, type ReactNode, useId, useState } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useId, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { beginPasskeyStepUp, stepUpByCode, stepUpByPasskey } from '../../../wire/session.ts';
 import { type CallError, call } from '../api/call.ts';
@@ -47,6 +47,8 @@ function useFactor({ calls, onSuccess, onError }: Pick<SecondFactorProps, 'calls
   });
   return {
     error: byCode.error ?? byPasskey.error,
+    /** Set when a code was rejected; a new object for each one. */
+    codeError: byCode.error,
     busy: byCode.isPending ? 'code' : byPasskey.isPending ? 'passkey' : undefined,
     sendCode: (code: string): void => {
       byPasskey.reset();
@@ -62,12 +64,12 @@ function useFactor({ calls, onSuccess, onError }: Pick<SecondFactorProps, 'calls
 /** Asks for a passkey, an app code or a recovery code, whichever the user has. */
 export function SecondFactor({ methods, submitLabel, children, ...props }: SecondFactorProps) {
   const { t } = useTranslation('session');
-  const { error, busy, sendCode, sendPasskey } = useFactor(props);
+  const { error, codeError, busy, sendCode, sendPasskey } = useFactor(props);
   const hasPasskey = methods.includes('passkey') && canUsePasskeys();
   const hasCode = methods.includes('totp') || methods.includes('recovery');
   return (
     <Stack gap="md">
-      {error !== null && error.code !== 'cancelled' && <ErrorAlert error={error} isFocused />}
+      {error !== null && error.code !== 'cancelled' && <ErrorAlert error={error} isFocused={codeError === null} />}
       {hasPasskey && (
         <Button
           size="md"
@@ -81,7 +83,9 @@ export function SecondFactor({ methods, submitLabel, children, ...props }: Secon
         </Button>
       )}
       {hasPasskey && hasCode && <Divider label={t('or')} />}
-      {hasCode && <CodeForm {...{ methods, busy, submitLabel }} onCode={sendCode} isMain={!hasPasskey} />}
+      {hasCode && (
+        <CodeForm {...{ methods, busy, submitLabel }} error={codeError} onCode={sendCode} isMain={!hasPasskey} />
+      )}
       {children}
     </Stack>
   );
@@ -90,15 +94,22 @@ export function SecondFactor({ methods, submitLabel, children, ...props }: Secon
 interface CodeFormProps extends Pick<SecondFactorProps, 'methods' | 'submitLabel'> {
   readonly busy: 'code' | 'passkey' | undefined;
   readonly onCode: (code: string) => void;
+  readonly error: CallError | null;
   /** False below the button of a passkey. */
   readonly isMain: boolean;
 }
 
-function CodeForm({ methods, busy, onCode, submitLabel, isMain }: CodeFormProps) {
+function CodeForm({ methods, busy, error, onCode, submitLabel, isMain }: CodeFormProps) {
   const { t } = useTranslation('session');
   const [isRecovery, setRecovery] = useState(!methods.includes('totp'));
   const [code, setCode] = useState('');
   const id = useId();
+  // The next code is typed at once: a wrong one is removed, one that was not checked stays.
+  useEffect(() => {
+    if (error === null) return;
+    if (error.code === 'sign_in_refused') setCode('');
+    document.getElementById(id)?.focus();
+  }, [error, id]);
   const change = (text: string): void => {
     setCode(text);
     const digits = text.replace(/\s/g, '');
@@ -117,7 +128,12 @@ function CodeForm({ methods, busy, onCode, submitLabel, isMain }: CodeFormProps)
   return (
     <form onSubmit={submit}>
       <Stack gap="md">
-        <CodeField {...{ id, isRecovery }} value={code} onChange={change} />
+        <CodeField
+          {...{ id, isRecovery }}
+          isWrong={error?.code === 'sign_in_refused' && code === ''}
+          value={code}
+          onChange={change}
+        />
         <Button type="submit" size="md" variant={isMain ? 'filled' : 'default'} loading={busy === 'code'}>
           {submitLabel}
         </Button>
@@ -134,11 +150,12 @@ function CodeForm({ methods, busy, onCode, submitLabel, isMain }: CodeFormProps)
 interface CodeFieldProps {
   readonly id: string;
   readonly isRecovery: boolean;
+  readonly isWrong: boolean;
   readonly value: string;
   readonly onChange: (text: string) => void;
 }
 
-function CodeField({ id, isRecovery, value, onChange }: CodeFieldProps) {
+function CodeField({ id, isRecovery, isWrong, value, onChange }: CodeFieldProps) {
   const { t } = useTranslation('session');
   return (
     <TextInput
@@ -146,6 +163,7 @@ function CodeField({ id, isRecovery, value, onChange }: CodeFieldProps) {
       label={isRecovery ? t('recoveryCode') : t('code')}
       description={isRecovery ? t('recoveryCodeHint') : t('codeHint')}
       value={value}
+      error={isWrong}
       onChange={(event) => onChange(event.currentTarget.value)}
       // The browser may suggest an app code; it must never store a recovery code.
       autoComplete={isRecovery ? 'off' : 'one-time-code'}

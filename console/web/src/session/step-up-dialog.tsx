@@ -1,7 +1,8 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { beginPasskeyStepUp, stepUpByCode, stepUpByPasskey } from '../../../wire/session.ts';
 import { useActionName } from '../pages/approvals/action-name.ts';
+import { Modal } from '../parts/dialogs.tsx';
 import { SecondFactor } from './second-factor.tsx';
 import { useSessionControls } from './session.tsx';
 

@@ -3,6 +3,7 @@ import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { Search } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useCloseOnEscape } from '../parts/dialogs.tsx';
 import classes from './palette.module.css';
 import { PaletteSearch } from './palette-search.tsx';
 
@@ -22,10 +23,19 @@ export function Palette() {
     if (isOpen) setLeft(false);
   }, [isOpen]);
   useHotkeys([['mod+K', toggle]], []);
+  useCloseOnEscape(isOpen, close);
   return (
     <>
       <OpenButtons onClick={open} />
-      <Modal.Root opened={isOpen} onClose={close} returnFocus={!hasLeft} yOffset="12vh" centered={false} size={560}>
+      <Modal.Root
+        opened={isOpen}
+        onClose={close}
+        closeOnEscape={false}
+        returnFocus={!hasLeft}
+        yOffset="12vh"
+        centered={false}
+        size={560}
+      >
         <Modal.Overlay backgroundOpacity={0.45} />
         <Modal.Content aria-label={t('searchShort')} className={classes['content'] ?? ''}>
           <PaletteSearch onLeave={leave} />

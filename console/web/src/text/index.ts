@@ -1,7 +1,8 @@
-import i18next from 'i18next';
+import i18next, { type PostProcessorModule } from 'i18next';
 import { initReactI18next } from 'react-i18next';
 import { en } from './en.ts';
 import { es } from './es.ts';
+import { joinPeriods } from './join-periods.ts';
 
 /**
  * Texts of the console. Each page has a namespace: `text/en/<page>.ts`, and `text/es/<page>.ts` with the type of the
@@ -48,16 +49,27 @@ const setDocumentLanguage = (language: string): void => {
   document.documentElement.lang = language;
 };
 
+/** A Spanish time ends with the period of "a. m.", which is also that of the sentence. */
+const singlePeriod: PostProcessorModule = {
+  type: 'postProcessor',
+  name: 'singlePeriod',
+  process: joinPeriods,
+};
+
 export async function startTexts(): Promise<void> {
   i18next.on('languageChanged', setDocumentLanguage);
-  await i18next.use(initReactI18next).init({
-    lng: detectLanguage(),
-    fallbackLng: 'en',
-    resources: { en, es: withManyPlurals(es) as typeof es },
-    defaultNS: 'shell',
-    // React escapes values.
-    interpolation: { escapeValue: false },
-  });
+  await i18next
+    .use(initReactI18next)
+    .use(singlePeriod)
+    .init({
+      lng: detectLanguage(),
+      fallbackLng: 'en',
+      resources: { en, es: withManyPlurals(es) as typeof es },
+      defaultNS: 'shell',
+      postProcess: ['singlePeriod'],
+      // React escapes values.
+      interpolation: { escapeValue: false },
+    });
 }
 
 /** Stored for the next visit before sign-in. */

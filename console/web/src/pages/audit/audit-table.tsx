@@ -81,7 +81,7 @@ function useColumns(
     {
       name: 'targets',
       header: t('columns.targets'),
-      visibleFrom: 'md',
+      visibleFrom: 'lg',
       cell: ({ targets, environment }) => (
         <Stack gap={4} align="flex-start">
           <Targets targets={targets} />

@@ -1,9 +1,10 @@
-import { Modal, Stack } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useTranslation } from 'react-i18next';
 import { editKey } from '../../../../wire/keys.ts';
 import type { CallError } from '../../api/call.ts';
 import { useChange } from '../../api/hooks.ts';
+import { Modal } from '../../parts/dialogs.tsx';
 import { useNotifyResult } from '../../parts/notifications.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { KeyFields } from './key-form.tsx';

@@ -1,10 +1,11 @@
-import { Alert, Button, Drawer, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Alert, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Ban, Pencil, RefreshCw } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { showKey } from '../../../../wire/keys.ts';
 import type { CallError } from '../../api/call.ts';
 import { useRead } from '../../api/hooks.ts';
+import { Drawer } from '../../parts/dialogs.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { useCan, useMembership, useTenant } from '../../session/tenant.ts';

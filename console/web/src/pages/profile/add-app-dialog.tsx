@@ -1,8 +1,9 @@
-import { Modal, Skeleton } from '@mantine/core';
+import { Skeleton } from '@mantine/core';
 import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { addTotp, beginTotp } from '../../../../wire/profile.ts';
 import { useChange } from '../../api/hooks.ts';
+import { Modal } from '../../parts/dialogs.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { notifySuccess } from '../../parts/notifications.tsx';
 import { TotpEnrollment } from '../../session/totp-enrollment.tsx';

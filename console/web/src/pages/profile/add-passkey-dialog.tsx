@@ -1,10 +1,11 @@
-import { Modal, Stack, TextInput } from '@mantine/core';
+import { Stack, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { LIMITS } from '../../../../../src/kernel/limits.ts';
 import { addPasskey, beginPasskey } from '../../../../wire/profile.ts';
 import { CallError } from '../../api/call.ts';
 import { useChange } from '../../api/hooks.ts';
+import { Modal } from '../../parts/dialogs.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { FormButtons } from '../../parts/form-dialog.tsx';
 import { notifySuccess } from '../../parts/notifications.tsx';

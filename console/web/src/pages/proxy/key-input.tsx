@@ -1,8 +1,8 @@
 import { Button, FileButton, Group, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { Upload } from 'lucide-react';
-import { useRef, useState } from 'react';
+import { type DragEvent, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type KeyFileFault, readKeyFile } from './key-file.ts';
+import { containsPrivateKey, type KeyFileFault, readKeyFile } from './key-file.ts';
 import classes from './key-input.module.css';
 
 interface KeyInputProps {
@@ -25,17 +25,28 @@ function useKeyFile(isSecret: boolean, onChange: (text: string) => void) {
     const result = await readKeyFile(file);
     // Allows choosing the same file again after it was corrected.
     resetRef.current?.();
-    setFault('fault' in result ? result.fault : undefined);
-    if (!('text' in result)) return;
-    setChosen(isSecret ? file : undefined);
-    onChange(result.text);
+    if ('fault' in result) {
+      setFault(result.fault);
+      return;
+    }
+    change(result.text, file);
   };
-  const change = (text: string): void => {
-    setFault(undefined);
-    setChosen(undefined);
-    onChange(text);
+  const change = (text: string, file?: File): void => {
+    const isMisplaced = !isSecret && containsPrivateKey(text);
+    setFault(isMisplaced ? 'privateKey' : undefined);
+    setChosen(isSecret ? file : undefined);
+    // It is neither sent nor left on the screen.
+    onChange(isMisplaced ? '' : text);
   };
   return { fault, chosen, resetRef, load, change };
+}
+
+/** Loads a file that is dropped on the field; dropped text is inserted by the browser. */
+function drop(event: DragEvent, load: (file: File) => Promise<void>): void {
+  const [file] = event.dataTransfer.files;
+  if (file === undefined) return;
+  event.preventDefault();
+  void load(file);
 }
 
 /** Reads a key from a file or from pasted text. The key is only in the memory of this form. */
@@ -54,6 +65,8 @@ export function KeyInput({ label, hint, isSecret = false, value, onChange, error
           {...common}
           value={value}
           onChange={(event) => change(event.currentTarget.value)}
+          onDragOver={(event) => event.preventDefault()}
+          onDrop={(event) => drop(event, load)}
           placeholder="-----BEGIN …-----"
           rows={5}
           classNames={{ input: `${classes['text']} ${isSecret && value !== '' ? classes['secret'] : ''}` }}

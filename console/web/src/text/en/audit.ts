@@ -116,6 +116,7 @@ export const audit = {
       unlocked: 'User unlocked',
       'signed-out': 'Signed out',
       'stepped-up': 'Identity confirmed again',
+      'step-up-refused': 'Confirmation of identity failed',
       edited: 'User changed',
       reset: 'Sign-in reset',
       removed: 'User deleted',

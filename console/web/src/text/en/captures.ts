@@ -18,8 +18,8 @@ export const captures = {
   amountNote: 'As your server sent it, in the unit it uses.',
   empty: {
     title: 'No active captures',
-    text: 'Captures expire after minutes to days. Create one with the command under Onboarding.',
-    action: 'Go to onboarding',
+    text: 'A capture is listed here when your server creates one. Captures expire after minutes to days.',
+    action: 'See how to create a capture',
   },
   detail: {
     title: 'Temporary card data',

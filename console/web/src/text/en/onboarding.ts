@@ -39,7 +39,7 @@ export const onboarding = {
     },
     live: {
       title: 'Go live',
-      text: 'The account is live after the first call with a production key. For payments with real cards, request production payments too.',
+      text: 'The account is live after the first call with a production key for tokens, captures, payments or the proxy. For payments with real cards, request production payments too.',
     },
   },
   notYours: 'A user with the role owner or developer can do this step.',
@@ -50,9 +50,9 @@ export const onboarding = {
       waiting: 'Production payments: requested, waiting for the operator',
       enabled: 'Production payments: enabled',
     },
-    call: 'A first call with the production key',
+    call: 'A token, capture, payment or proxy call in production',
     ask: 'Request production payments',
-    command: 'The first call, with your production key in KEY',
+    command: 'Check the key first, with your production key in KEY',
   },
   askedInSandbox: {
     missing: 'Sandbox payments: not requested yet',

@@ -22,7 +22,7 @@ export const operator = {
     create: 'Create account',
     createTitle: 'Create an account',
     name: 'Name',
-    nameHint: 'The name of the merchant. It appears in their console and certificates.',
+    nameHint: 'The name of the merchant, as it appears in their console. Certificates contain the id of the account.',
     nameNeeded: 'Enter a name',
     email: 'Email of the owner',
     emailHint: 'Optional. You get a link to send to the owner.',

@@ -19,6 +19,7 @@ export const parts = {
   newRows_other: '{{count}} new',
   noCard: 'No card',
   production: 'Production',
+  productionKeys: 'View production keys',
   question: {
     title: 'Require two-person approval for changes in production?',
     text: 'Another user of this account can now approve changes. With two-person approval, one mistake or one stolen sign-in cannot change production.',

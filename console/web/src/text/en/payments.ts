@@ -84,7 +84,7 @@ export const payments = {
   },
   empty: {
     title: 'No payments yet',
-    text: 'The first payment you send with a key of this environment appears here within a second.',
+    text: 'The first payment you send with a key of this environment appears here within seconds.',
     action: 'See how to send a payment',
     filteredTitle: 'No payments match',
     filteredText: 'Check the spelling, widen the dates, or clear the filters.',

@@ -55,6 +55,7 @@ export const proxy = {
     needed: 'Choose a file or paste its text',
     notText: 'This is not a text file. Convert it to PEM first.',
     tooLarge: 'This file is too large for a key.',
+    privateKey: 'This is a private key. It was removed and not sent. Upload the public key or the certificate here.',
     production: 'Production: from then on, messages with real cards use this.',
     save: 'Upload',
     saved: 'Uploaded. It applies on every node within 5 seconds.',

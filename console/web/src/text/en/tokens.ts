@@ -37,8 +37,8 @@ export const tokens = {
   },
   empty: {
     title: 'No tokens yet',
-    text: 'A token is listed here when your server stores a card. Onboarding has a command to copy.',
-    action: 'Go to onboarding',
+    text: 'A token is listed here when your server stores a card.',
+    action: 'See how to store a card',
     noneFound: 'No tokens match',
     noneFoundText: 'Check the spelling and the environment.',
   },

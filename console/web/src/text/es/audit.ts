@@ -128,6 +128,7 @@ export const audit: typeof english = {
       unlocked: 'Usuario desbloqueado',
       'signed-out': 'Sesión cerrada',
       'stepped-up': 'Identidad confirmada de nuevo',
+      'step-up-refused': 'Confirmación de identidad fallida',
       edited: 'Usuario modificado',
       reset: 'Acceso restablecido',
       removed: 'Usuario eliminado',

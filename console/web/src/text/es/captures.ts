@@ -19,8 +19,8 @@ export const captures: typeof english = {
   amountNote: 'Como lo envió su servidor, en la unidad que usa.',
   empty: {
     title: 'No hay capturas vigentes',
-    text: 'Las capturas vencen en minutos o días. Cree una con el comando de Primeros pasos.',
-    action: 'Ir a los primeros pasos',
+    text: 'Aquí aparece una captura cuando su servidor la crea. Las capturas vencen en minutos o días.',
+    action: 'Ver cómo crear una captura',
   },
   detail: {
     title: 'Datos de tarjeta temporales',

@@ -41,7 +41,7 @@ export const onboarding: typeof english = {
     },
     live: {
       title: 'Pasar a producción',
-      text: 'La cuenta está activa desde la primera llamada con una clave de producción. Para pagos con tarjetas reales, solicite también los pagos de producción.',
+      text: 'La cuenta está activa desde la primera llamada con una clave de producción para tokens, capturas, pagos o el proxy. Para pagos con tarjetas reales, solicite también los pagos de producción.',
     },
   },
   notYours: 'Este paso lo puede hacer un usuario con el rol de propietario o desarrollador.',
@@ -52,9 +52,9 @@ export const onboarding: typeof english = {
       waiting: 'Pagos de producción: solicitados, en espera del operador',
       enabled: 'Pagos de producción: habilitados',
     },
-    call: 'Una primera llamada con la clave de producción',
+    call: 'Una llamada de tokens, capturas, pagos o proxy en producción',
     ask: 'Solicitar pagos de producción',
-    command: 'La primera llamada, con su clave de producción en KEY',
+    command: 'Verifique primero la clave, con su clave de producción en KEY',
   },
   askedInSandbox: {
     missing: 'Pagos de pruebas: todavía no solicitados',

@@ -23,7 +23,7 @@ export const operator: typeof english = {
     create: 'Crear cuenta',
     createTitle: 'Crear una cuenta',
     name: 'Nombre',
-    nameHint: 'El nombre del comercio. Aparece en su consola y en sus certificados.',
+    nameHint: 'El nombre del comercio, como aparece en su consola. Los certificados contienen el id de la cuenta.',
     nameNeeded: 'Escriba un nombre',
     email: 'Correo del propietario',
     emailHint: 'Opcional. Recibirá un enlace para enviarlo al propietario.',

@@ -21,6 +21,7 @@ export const parts: typeof english = {
   newRows_other: '{{count}} novedades',
   noCard: 'Sin tarjeta',
   production: 'Producción',
+  productionKeys: 'Ver claves de producción',
   question: {
     title: '¿Exigir la aprobación de dos personas para los cambios en producción?',
     text: 'Otro usuario de esta cuenta ya puede aprobar cambios. Con la aprobación de dos personas (control dual), un solo error o un solo acceso robado no puede cambiar producción.',

@@ -85,7 +85,7 @@ export const payments: typeof english = {
   },
   empty: {
     title: 'Todavía no hay pagos',
-    text: 'El primer pago que envíe con una clave de este entorno aparecerá aquí en un segundo.',
+    text: 'El primer pago que envíe con una clave de este entorno aparecerá aquí en segundos.',
     action: 'Ver cómo enviar un pago',
     filteredTitle: 'No hay pagos que coincidan',
     filteredText: 'Revise lo escrito, amplíe las fechas o quite los filtros.',

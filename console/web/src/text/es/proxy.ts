@@ -56,6 +56,7 @@ export const proxy: typeof english = {
     needed: 'Elija un archivo o pegue su texto',
     notText: 'No es un archivo de texto. Conviértalo primero a PEM.',
     tooLarge: 'Este archivo es demasiado grande para una clave.',
+    privateKey: 'Esta es una clave privada. Se quitó y no se envió. Cargue aquí la clave pública o el certificado.',
     production: 'Producción: desde entonces los mensajes con tarjetas reales lo usan.',
     save: 'Subir',
     saved: 'Se subió. Se aplica en todos los nodos en 5 segundos.',

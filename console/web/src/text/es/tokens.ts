@@ -38,8 +38,8 @@ export const tokens: typeof english = {
   },
   empty: {
     title: 'Todavía no hay tokens',
-    text: 'Aquí aparece un token cuando su servidor guarda una tarjeta. En Primeros pasos hay un comando para copiar.',
-    action: 'Ir a los primeros pasos',
+    text: 'Aquí aparece un token cuando su servidor guarda una tarjeta.',
+    action: 'Ver cómo guardar una tarjeta',
     noneFound: 'No hay tokens que coincidan',
     noneFoundText: 'Revise lo escrito y el entorno.',
   },
