@@ -9,13 +9,13 @@ import { hasWideNetwork, mergeEntries, parseList } from '../console/web/src/page
 import { findAddressFault, NEW_KEY, toFormValues, toKeyAttributes } from '../console/web/src/pages/keys/key-values.ts';
 import { isNetwork, parseNetwork } from '../console/web/src/pages/keys/network.ts';
 import { GROUPS, isPresetChosen, listPermissions, PRESETS } from '../console/web/src/pages/keys/permissions.ts';
+import { containsPrivateKey } from '../console/web/src/pages/proxy/key-file.ts';
 import {
   DEFAULT_ROW,
   TRIGGER_ROWS,
   toRequestBody,
   toTestValues,
 } from '../console/web/src/pages/test-payment/triggers.ts';
-import { containsPrivateKey } from '../console/web/src/pages/proxy/key-file.ts';
 import { findFault, toSearch } from '../console/web/src/pages/tokens/search.ts';
 import { containsCardOfPerson } from '../console/web/src/pages/workbench/card-numbers.ts';
 import {
@@ -35,11 +35,11 @@ import {
 import { OPERATIONS } from '../console/wire/workbench.ts';
 import { parseCidr } from '../src/accounts/allow-list.ts';
 import { PERMISSIONS } from '../src/accounts/permission.ts';
+import { createSelfSigned } from '../src/crypto/certificate.ts';
 import type { Currency } from '../src/kernel/currency.ts';
 import { decide, RULES } from '../src/payments/processors/simulator/rules.ts';
 import { parseTriggers } from '../src/payments/processors/simulator/triggers.ts';
 import { luhnPan } from './fixtures/test-service.ts';
-import { createSelfSigned } from '../src/crypto/certificate.ts';
 
 /** The computations of the pages of keys, tokens, captures and onboarding. */
 

@@ -13,7 +13,7 @@ import { isEnvironment } from '../../session/tenant.ts';
 import { toRequestQuery, useRequestFilters } from '../requests/filters.ts';
 import { Choice } from '../requests/request-filters.tsx';
 import { RequestLog, useLogDescription } from '../requests/request-log.tsx';
-import type { LoggedRequest } from '../requests/request-table.tsx';
+import { type LoggedRequest, REQUEST_ROWS } from '../requests/request-table.tsx';
 
 /** The value of the account filter for requests of an unknown account. */
 const NO_ACCOUNT = 'none';
@@ -23,7 +23,7 @@ export function OperatorRequestLogPage() {
   const { t: partsText } = useTranslation('parts');
   const filters = useRequestFilters();
   const { values, apply } = filters;
-  const list = useReadPages(listAllRequests, { body: toRequestQuery(values, useTimeZone()) });
+  const list = useReadPages(listAllRequests, { body: toRequestQuery(values, useTimeZone()) }, REQUEST_ROWS);
   const accounts = useRead(listAccounts).data?.accounts ?? [];
   const names = new Map(accounts.map(({ id, name }) => [id, name]));
   return (

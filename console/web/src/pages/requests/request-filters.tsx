@@ -19,11 +19,14 @@ export interface KeyChoice {
 type RequestFiltersProps = ReturnType<typeof useRequestFilters> & {
   readonly keys: readonly KeyChoice[];
   readonly routes: readonly string[];
+  /** Searches again with the same filters. */
+  readonly onRepeat: () => void;
   /** More fields, which apply immediately. */
   readonly children?: ReactNode;
 };
 
-export function RequestFilters({ values, apply, clear, isFiltered, keys, routes, children }: RequestFiltersProps) {
+export function RequestFilters({ values, apply, onRepeat, ...props }: RequestFiltersProps) {
+  const { clear, isFiltered, keys, routes, children } = props;
   const { t } = useTranslation('requestLog');
   const errorText = useApiErrorText();
   const [draft, setDraft] = useState(values);
@@ -33,7 +36,7 @@ export function RequestFilters({ values, apply, clear, isFiltered, keys, routes,
   const applyTrimmed = (filters: Filters): void => {
     const next = trimFilters(filters);
     setDraft(next);
-    apply(next);
+    if (!apply(next)) onRepeat();
   };
   const choice = (name: keyof Filters) => ({
     label: t(`filters.${name}`),

@@ -5,6 +5,7 @@ import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { LIMITS } from '../../../../../src/kernel/limits.ts';
 import type { listRequests } from '../../../../wire/request-log.ts';
 import type { CallError } from '../../api/call.ts';
+import type { LiveList } from '../../api/pages.ts';
 import type { Column } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { NoMatches } from '../../parts/no-records.tsx';
@@ -17,6 +18,9 @@ interface RequestLogProps {
   readonly filters: ReturnType<typeof useRequestFilters>;
   readonly list: {
     readonly pages: readonly ValueOf<typeof listRequests.data>[] | undefined;
+    readonly rows: readonly LoggedRequest[] | undefined;
+    readonly live: LiveList;
+    readonly refresh: () => void;
     readonly error: CallError | null;
     readonly retry: () => void;
     readonly next: { readonly onClick: () => void; readonly isLoading: boolean } | undefined;
@@ -31,15 +35,16 @@ interface RequestLogProps {
 /** Shows the request log of an account in one environment, or of the service. */
 export function RequestLog({ filters, list, keys, keyPage, columns, children }: RequestLogProps) {
   const { t } = useTranslation('requestLog');
-  const { pages, error, retry, next } = list;
+  const { pages, rows, live, error, retry, next, refresh } = list;
   const { isFiltered, clear } = filters;
   return (
     <>
-      <RequestFilters {...filters} keys={keys} routes={pages?.[0]?.routes ?? []}>
+      <RequestFilters {...filters} onRepeat={refresh} keys={keys} routes={pages?.[0]?.routes ?? []}>
         {children}
       </RequestFilters>
       <RequestTable
-        requests={pages?.flatMap(({ requests }) => requests)}
+        requests={rows}
+        live={live}
         error={error}
         onRetry={retry}
         empty={<NoRequests isFiltered={isFiltered} onClear={clear} />}

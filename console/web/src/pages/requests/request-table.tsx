@@ -5,6 +5,7 @@ import { Link } from 'react-router';
 import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { listRequests } from '../../../../wire/request-log.ts';
 import type { CallError } from '../../api/call.ts';
+import type { LiveList } from '../../api/pages.ts';
 import { CopyField } from '../../parts/copy.tsx';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { Details } from '../../parts/details.tsx';
@@ -17,6 +18,7 @@ export type LoggedRequest = ValueOf<typeof listRequests.data>['requests'][number
 
 interface RequestTableProps {
   readonly requests: readonly LoggedRequest[] | undefined;
+  readonly live: LiveList;
   readonly error: CallError | null;
   readonly onRetry: () => void;
   readonly empty: ReactNode;
@@ -28,6 +30,9 @@ interface RequestTableProps {
 }
 
 const rowKey = ({ id }: LoggedRequest): string => id;
+
+/** The rows of a page of the log. */
+export const REQUEST_ROWS = { rows: 'requests', key: rowKey } as const;
 
 /** Shows recorded requests, each with its details on demand. */
 export function RequestTable({ requests, onRetry, keyPage, columns = [], ...table }: RequestTableProps) {

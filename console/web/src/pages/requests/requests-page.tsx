@@ -8,6 +8,7 @@ import { useTimeZone } from '../../parts/time-zone.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { toRequestQuery, useRequestFilters } from './filters.ts';
 import { RequestLog, useLogDescription } from './request-log.tsx';
+import { REQUEST_ROWS } from './request-table.tsx';
 
 export function RequestsPage() {
   const { t } = useTranslation('requestLog');
@@ -15,7 +16,7 @@ export function RequestsPage() {
   const filters = useRequestFilters();
   const params = { account, environment };
   const body = toRequestQuery({ ...filters.values, account: '', environment: '' }, useTimeZone());
-  const list = useReadPages(listRequests, { params, body });
+  const list = useReadPages(listRequests, { params, body }, REQUEST_ROWS);
   const keys = useRead(listKeys, { params });
   return (
     <>
