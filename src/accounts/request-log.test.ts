@@ -171,6 +171,30 @@ describe('the request log', { timeout: 60_000 }, () => {
     assert.equal(log.addError(request()), true);
   });
 
+  test('keeps a bounded number of entries while the database fails', async () => {
+    let kinds = 0;
+    const fill = (): void => {
+      while (log.addError(request({ route: { path: `/v1/${kinds}` } }))) kinds++;
+    };
+    let isDown = true;
+    const failing = {
+      ...database,
+      commit: async (unit: UnitOfWork): Promise<CommitResult> => {
+        if (!isDown) return database.commit(unit);
+        fill();
+        throw new StorageError('down');
+      },
+    } as Database;
+    log = newLog(failing);
+    fill();
+    for (let round = 0; round < 3; round++) await assert.rejects(flush(), StorageError);
+    isDown = false;
+    await flush();
+    assert.equal(kinds, LIMITS.requestLogRowsInMemory);
+    fill();
+    assert.equal(kinds, 2 * LIMITS.requestLogRowsInMemory);
+  });
+
   test('writes each entry once when the database fails, and when the result of a write is unknown', async () => {
     let outcome: 'fails' | 'unknown' | 'works' = 'fails';
     const failing = {

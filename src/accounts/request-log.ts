@@ -65,6 +65,8 @@ export class RequestLog {
   readonly #clock: Clock;
   readonly #isOff: boolean;
   #entries: LogEntry[] = [];
+  /** Number of the entries that are being written, which come back when that fails. */
+  #writing = 0;
   /** Number of the entries before the present second, whose repetitions are no longer counted. */
   #closed = 0;
   #second = 0;
@@ -85,7 +87,7 @@ export class RequestLog {
     this.#enterSecond(this.#clock());
     const caller = this.#callerOf(key);
     if (caller.successes >= LIMITS.requestLogSuccessesPerSecond) return false;
-    if (this.#entries.length >= LIMITS.requestLogRowsInMemory / 2) return false;
+    if (this.#inMemory() >= LIMITS.requestLogRowsInMemory / 2) return false;
     caller.successes++;
     return true;
   }
@@ -102,7 +104,7 @@ export class RequestLog {
     const { errors } = this.#callerOf(request.caller?.key ?? request.environment);
     const kindName = nameKind(request);
     const kind = errors.get(kindName);
-    const isFull = this.#entries.length >= LIMITS.requestLogRowsInMemory;
+    const isFull = this.#inMemory() >= LIMITS.requestLogRowsInMemory;
     if (kind !== undefined && (isFull || kind.count >= LIMITS.requestLogErrorsPerSecond)) {
       kind.last.repeats++;
       return true;
@@ -123,6 +125,7 @@ export class RequestLog {
     if (all) this.#closeEntries();
     const entries = this.#entries.splice(0, this.#closed);
     this.#closed = 0;
+    this.#writing += entries.length;
     let written = 0;
     try {
       for (; written < entries.length; written += LIMITS.rowsPerCommit)
@@ -131,7 +134,12 @@ export class RequestLog {
       const unwritten = entries.slice(written);
       this.#entries.unshift(...unwritten);
       this.#closed += unwritten.length;
+      this.#writing -= entries.length;
     }
+  }
+
+  #inMemory(): number {
+    return this.#entries.length + this.#writing;
   }
 
   #add(at: number, request: FinishedRequest): LogEntry {
