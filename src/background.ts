@@ -138,15 +138,16 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
   const each = (every: number, work: readonly PeriodicWork[]): PeriodicTask =>
     new PeriodicTask({ every, sweeps: [], work, time, onRemoved, onError });
   const onMailError = (error: unknown): void => log.error('mail not sent', describeError(error));
-  const singleNodeTasks = [
-    ...createSingleNodeTasks(parts, reportMissingSadKeys),
-    ...((await parts.console?.singleNodeTasks(parts.facts, onMailError)) ?? []),
-  ];
   const holdsLease = leases.holdsLease('sweeper');
+  const onOneNode = (sweeps: readonly Sweep[], work: readonly PeriodicWork[]): PeriodicTask =>
+    new PeriodicTask({ every: SWEEP_INTERVAL_MS, sweeps, work, time, holdsLease, onRemoved, onError });
+  const ofConsole = (await parts.console?.singleNodeTasks(parts.facts, onMailError)) ?? [];
   const ofThread = createThreadBackground(parts, parts.console?.tasks);
   const tasks: readonly BackgroundTask[] = [
     timeWatch,
-    new PeriodicTask({ every: SWEEP_INTERVAL_MS, sweeps, work: singleNodeTasks, time, holdsLease, onRemoved, onError }),
+    onOneNode(sweeps, createSingleNodeTasks(parts, reportMissingSadKeys)),
+    // Each of them apart: a server of mails that does not respond must not delay the destruction of records.
+    ...ofConsole.map((work) => onOneNode([], [work])),
     each(LIMITS.headNotesEveryMs, [{ kind: 'audit heads', run: () => headRecorder.record() }]),
     each(VERIFICATION_CHECK_MS, [{ kind: 'verification', run: () => verification.run() }]),
     parts.scheduler,

@@ -6,6 +6,7 @@ import { listMembershipsByAccount, listMembershipsByPerson } from '../people/mem
 import { type Person, resolveAlertMails } from '../people/person.ts';
 import { findPerson } from '../people/person-store.ts';
 import { can } from '../people/roles.ts';
+import { findSignInState } from '../people/sign-in-state-store.ts';
 import { type Alert, capabilityFor } from './alert.ts';
 import {
   claimRecipient,
@@ -72,38 +73,56 @@ export class AlertMails {
     const writes: Write[] = [];
     for (const { person, role } of await listMembershipsByAccount(database, keyring, alert.account)) {
       if (!can(role, capabilityFor(alert))) continue;
-      const recipient = await findPerson(database, keyring, person);
+      const recipient = await this.#findRecipient(person);
       if (recipient !== undefined && isWanted(recipient, alert))
         writes.push(queueMail({ account: alert.account, alert: alert.id, person }, now));
     }
     return writes;
   }
 
-  /** Sends what is due. Any number of nodes may call it: each mail belongs to the one that claims its recipient. */
+  /**
+   * Sends what is due, up to the first failure: a server that does not respond takes its time once, and not for each
+   * recipient. Any number of nodes may call it: each mail belongs to the one that claims its recipient.
+   */
   async send(): Promise<void> {
     const { database, clock } = this.#services;
     for (const recipient of await listDueRecipients(database, clock(), MAX_RECIPIENTS_PER_ROUND)) {
       const now = clock();
       const claim = await database.commit({ writes: [claimRecipient(recipient.person, now, now + CLAIM_MS)] });
-      if (claim.committed) await this.#sendTo(recipient);
+      if (claim.committed && !(await this.#sendTo(recipient))) return;
     }
   }
 
-  async #sendTo({ person: id, attempts }: DueRecipient): Promise<void> {
-    const { database, keyring, clock } = this.#services;
+  /** Returns false after a failure. */
+  async #sendTo({ person: id, attempts }: DueRecipient): Promise<boolean> {
+    const { database, clock } = this.#services;
     const queued = await listQueuedMails(database, id);
-    const person = await findPerson(database, keyring, id);
+    const person = await this.#findRecipient(id);
     const alerts = person === undefined ? [] : await this.#listVisible(person, queued);
-    if (person === undefined || alerts.length === 0) return this.#finish(id, queued, clock());
+    if (person === undefined || alerts.length === 0) {
+      await this.#finish(id, queued, clock());
+      return true;
+    }
     try {
       await this.#options.send(await this.#write(person, alerts));
     } catch (error) {
       this.#options.onError(error);
-      if (attempts + 1 >= MAX_ATTEMPTS) return this.#finish(id, queued, clock() + INTERVAL_MS);
-      const dueAt = clock() + Math.min(RETRY_MS * 2 ** attempts, MAX_RETRY_MS);
-      return commitOrThrow(database, { writes: [scheduleRecipient(id, dueAt, attempts + 1)] });
+      if (attempts + 1 >= MAX_ATTEMPTS) await this.#finish(id, queued, clock() + INTERVAL_MS);
+      else {
+        const dueAt = clock() + Math.min(RETRY_MS * 2 ** attempts, MAX_RETRY_MS);
+        await commitOrThrow(database, { writes: [scheduleRecipient(id, dueAt, attempts + 1)] });
+      }
+      return false;
     }
     await this.#finish(id, queued, clock() + INTERVAL_MS);
+    return true;
+  }
+
+  /** Undefined for a user who no longer exists, or who is disabled. */
+  async #findRecipient(id: string): Promise<Person | undefined> {
+    const { database, keyring } = this.#services;
+    const state = await findSignInState(database, keyring, id);
+    return state === undefined || state.disabledAt !== undefined ? undefined : findPerson(database, keyring, id);
   }
 
   #finish(person: string, queued: readonly QueuedMail[], dueAt: number): Promise<void> {

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { AlertMails } from '../../console/alerts/alert-mails.ts';
 import { AlertEvaluation } from '../../console/alerts/alerts.ts';
 import { SmtpSender, type SmtpServer } from '../../console/alerts/smtp.ts';
+import { findSignInState, updateSignInState } from '../../console/people/sign-in-state-store.ts';
 import { chooseAlertMails, showAlertMails } from '../../console/wire/alerts.ts';
 import { editProfile } from '../../console/wire/profile.ts';
 import { DAY, MINUTE } from '../../src/kernel/clock.ts';
@@ -13,6 +15,7 @@ import { commitOrThrow, write } from '../../src/storage/database.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { MailServer, SMTP_PASSWORD } from '../fixtures/smtp.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { newCaller } from '../interface/vault-requests.ts';
 import { newPerson } from './console-client.ts';
 
 describe('alerts by mail', { timeout: 120_000 }, () => {
@@ -128,19 +131,36 @@ describe('alerts by mail', { timeout: 120_000 }, () => {
     assert.equal(mailsTo(owner).length, 1);
   });
 
-  test('do not come about causes that have ended, or to users who have left', async () => {
-    const [ended, left] = [await newAlertedOwner(), await newAlertedOwner()];
+  test('stop with the first failure of a round, and come to the others in the next one', async () => {
+    const owners = [(await newAlertedOwner()).owner, (await newAlertedOwner()).owner];
     const node = newNode();
     await node.evaluate();
-    const { database } = service.core;
+    server.isFull = true;
+    await node.send();
+    assert.equal(errors.length, 1);
+    server.isFull = false;
+    await node.send();
+    assert.equal(owners.flatMap(mailsTo).length, 1);
+    advance(2 * MINUTE);
+    await node.send();
+    assert.equal(owners.flatMap(mailsTo).length, 2);
+  });
+
+  test('do not come about causes that have ended, or to users who have left or are disabled', async () => {
+    const [ended, left, disabled] = [await newAlertedOwner(), await newAlertedOwner(), await newAlertedOwner()];
+    const node = newNode();
+    await node.evaluate();
+    const { database, keyring } = service.core;
+    const state = (await findSignInState(database, keyring, disabled.owner.id)) ?? assert.fail('no state');
     await commitOrThrow(database, {
       writes: [
+        await updateSignInState(keyring, state, { ...state, disabledAt: now() }),
         write('delete from alerts where account = ?account', [ended.account]),
         write('delete from memberships where account = ?account', [left.account]),
       ],
     });
     await node.send();
-    assert.deepEqual([mailsTo(ended.owner), mailsTo(left.owner)], [[], []]);
+    assert.deepEqual(server.mails, []);
     assert.deepEqual(await database.read('select person from alert_mails'), []);
   });
 
@@ -189,6 +209,38 @@ describe('alerts by mail', { timeout: 120_000 }, () => {
     await new SmtpSender(server.address({ passwordFile: join(folder, 'password'), password: undefined })).send(mail);
     rmSync(folder, { recursive: true });
     assert.equal(server.mails.length, 1);
+  });
+
+  test('do not delay the destruction of records while the server does not respond', async () => {
+    const connections: Socket[] = [];
+    const silent = createServer((socket) => connections.push(socket));
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const variables = {
+      CARDVAULT_SMTP_URL: `smtp://127.0.0.1:${(silent.address() as AddressInfo).port}`,
+      CARDVAULT_SMTP_FROM: 'vault@example.com',
+    };
+    const sending = await startTestService({ variables });
+    try {
+      const caller = await newCaller(sending);
+      await newPerson(sending, caller.account, 'owner');
+      await sending.enablePayments(caller.account);
+      await eventually(async () => {
+        sending.advance(MINUTE);
+        return connections.length > 0;
+      });
+      await caller.capture();
+      const stored = 'select id from captures where account = ?account';
+      assert.equal((await sending.core.database.read(stored, caller.account)).length, 1);
+      await eventually(async () => {
+        sending.advance(DAY);
+        return (await sending.core.database.read(stored, caller.account)).length === 0;
+      });
+      assert.ok(connections.some(({ readyState }) => readyState === 'open'));
+    } finally {
+      for (const connection of connections) connection.destroy();
+      await sending.stop();
+      silent.close();
+    }
   });
 
   test('are sent by a service with the settings', async () => {
