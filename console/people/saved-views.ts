@@ -38,7 +38,8 @@ export class SavedViews {
   ): Promise<SavedView> {
     const { keyring, random } = this.#dependencies;
     await this.#assertName(member, content);
-    for (const [index, { value }] of content.filters.entries()) assertDisplayable(value, `filters[${index}].value`);
+    for (const [index, filter] of content.filters.entries())
+      for (const member of ['name', 'value'] as const) assertDisplayable(filter[member], `filters[${index}].${member}`);
     const view = { ...member, ...content, id: newId('view', ID_CHARACTERS, random), createdAt: transaction.now };
     const full = notPossible('savedViews', { max: LIMITS.savedViewsPerMember });
     transaction.write(await insertSavedView(keyring, view), full);

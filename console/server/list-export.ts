@@ -3,6 +3,7 @@ import type { StreamedFile } from '../../src/http/route.ts';
 import { formatIso8601, SECOND } from '../../src/kernel/clock.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
+import { containsPan } from '../../src/kernel/pan.ts';
 import { type Page, yieldBeforeScan } from '../../src/storage/pagination.ts';
 import { type Capability, can } from '../people/roles.ts';
 import type { Access } from '../wire/definition.ts';
@@ -171,11 +172,13 @@ function acquireExport({ services: { database }, person }: AnyCall): () => void 
   return limit.acquire(person.id);
 }
 
-/** A text filter may be a card number by mistake. */
+/** A text filter may be a card number by mistake, and so may a code that nothing has compared with the known ones. */
 const describeFilter = (filter: Filter, codeFilters: readonly string[]): string =>
   Object.entries(filter)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => (codeFilters.includes(name) ? `${name}=${value}` : name))
+    .flatMap(([name, value]) => {
+      if (value === undefined) return [];
+      return codeFilters.includes(name) && !containsPan(value) ? [`${name}=${value}`] : [name];
+    })
     .sort()
     .join(' ');
 

@@ -156,6 +156,23 @@ describe('exports of lists', { timeout: 180_000 }, () => {
     assert.ok(!JSON.stringify(all).includes(VISA));
   });
 
+  test('no filter brings a card number into the log', async () => {
+    const own = await newMerchant(service);
+    const user = await newAccountUser(service, own.account);
+    const filters = [
+      [exportPayments, { id: await own.opened(), currency: VISA, from: VISA, to: VISA }],
+      [exportCaptures, { id: 'x', currency: VISA, from: VISA, to: VISA }],
+      [exportRequests, { key: VISA, route: `/v1/${VISA}`, error: VISA }],
+      [exportAuditRecords, { outcome: VISA }],
+    ] as const;
+    for (const [definition, filter] of filters)
+      fileOf(await user.call(definition, { body: { format: 'csv', filter } }));
+    const all = await service.core.database.read('select record from journal where account = ?account', own.account);
+    assert.ok(!JSON.stringify(all).includes(VISA));
+    const names = (await recorded(own.account)).flatMap(({ detail }) => ('filters' in detail ? [detail.filters] : []));
+    assert.deepEqual(names, ['currency from id to', 'currency from id to', 'error key route', 'outcome']);
+  });
+
   test('an invalid filter is reported with its field, and nothing is recorded', async () => {
     const own = await newMerchant(service);
     const user = await newAccountUser(service, own.account);

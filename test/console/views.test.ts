@@ -80,6 +80,8 @@ describe('saved views', { timeout: 120_000 }, () => {
     assertRefused(await member.call(saveView, view(VISA)), 'invalid_field', 'name', VISA);
     const body = { list: 'payments', name: 'card', filters: [{ name: 'id', value: VISA }] };
     assertRefused(await member.call(saveView, { body }), 'invalid_field', 'filters[0].value', VISA);
+    const named = { list: 'payments', name: 'card', filters: [{ name: VISA, value: 'x' }] };
+    assertRefused(await member.call(saveView, { body: named }), 'invalid_field', 'filters[0].name', VISA);
     assertRefused(await member.call(saveView, view('x', 'nothing')), 'invalid_field', 'list');
   });
 
