@@ -32,7 +32,14 @@ export async function comeBack(page: Page): Promise<void> {
 
 /** Data of a page is loaded again when it is older than 15 seconds: the clock of the page goes forward. */
 const LATER = '{ const now = Date.now; Date.now = () => now() + 16_000; }';
-const COME_BACK = "document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))";
+/** The page is hidden, and visible again. */
+const COME_BACK = `{
+  const change = () => document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
+  Object.defineProperty(document, 'hidden', { value: true, configurable: true });
+  change();
+  delete document.hidden;
+  change();
+}`;
 
 /** A line of the checklist. */
 export const stepOf = (page: Page, title: string): Locator =>
