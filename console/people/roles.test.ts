@@ -40,22 +40,22 @@ describe('roles', () => {
     );
   });
 
-  test('a developer may do everything except changes of members and the account, and may approve', () => {
+  test('a developer may do everything except changes of members and the account, and exports, and may approve', () => {
     assert.deepEqual(
       CAPABILITIES.filter((capability) => can('owner', capability) && !can('developer', capability)).sort(),
-      ['account:settings', 'activation:request', 'team:write'],
+      ['account:settings', 'activation:request', 'records:export', 'team:write'],
     );
     assert.ok(can('developer', 'approvals:decide'));
   });
 
-  test('an auditor reads everything, and only reads', () => {
-    assert.deepEqual([...ROLES.auditor].sort(), CAPABILITIES.filter(isRead).sort());
+  test('an auditor reads and exports everything, and changes nothing', () => {
+    assert.deepEqual([...ROLES.auditor].sort(), [...CAPABILITIES.filter(isRead), 'records:export'].sort());
   });
 
-  test('an analyst reads payments and related records, and operates payments', () => {
+  test('an analyst reads and exports payments and related records, and operates payments', () => {
     assert.deepEqual(
       ROLES.analyst.filter((capability) => !isRead(capability)),
-      ['payments:operate'],
+      ['payments:operate', 'records:export'],
     );
     for (const capability of ['keys:read', 'proxy:read', 'audit:read', 'payments:resolve'] as const)
       assert.equal(can('analyst', capability), false);

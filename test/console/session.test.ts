@@ -67,7 +67,8 @@ describe('signing in', () => {
   test('returns the user, the rights in each account, and the expiry', async () => {
     const client = await signIn(ana);
     const { json } = await client.call(showSession);
-    assert.deepEqual(json.session.person, { id: ana.id, name: 'Ana', email: ana.email, language: 'en' });
+    const person = { id: ana.id, name: 'Ana', email: ana.email, language: 'en', time_zone: 'browser' };
+    assert.deepEqual(json.session.person, person);
     assert.deepEqual(json.session.memberships, [
       {
         account,
