@@ -102,7 +102,9 @@ describe('the recovery of payments at a processor that names no request in its r
     assert.equal(payment.status, 'Authorized');
     return payment.id;
   }
-  const orderOf = (id: string): OrderEntry => fake.ledger.orders.get(id) ?? assert.fail('no order');
+  /** KOIN knows an order by the reference of the merchant, followed by the id of the payment. */
+  const orderOf = (id: string): OrderEntry =>
+    [...fake.ledger.orders].find(([reference]) => reference.endsWith(id))?.[1] ?? assert.fail('no order');
   const watched = async (id: string): Promise<number> =>
     (await payments.lookup(tenant, id)).reconciliation.recheckIds.length;
   /** Recovery runs once a minute, until it has this result. */
