@@ -62,19 +62,50 @@ export function buildPath<Query>(
 ): string {
   const filled = path.replace(/:([a-z_]+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
   const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== '');
-  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
+  const search = new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]));
   return given.length === 0 ? filled : `${filled}?${search}`;
 }
 
-/**
- * Calls the service. A passive call (`isPassive`: periodic, not by the user) does not extend the session. Throws
- * `CallError`.
- */
+interface CallOptions {
+  /** A passive call, which is periodic and not by the user, does not extend the session. */
+  readonly isPassive?: boolean;
+  readonly signal?: AbortSignal;
+  /** Makes a change repeatable: a repeat with the same key gets the result of the first one. */
+  readonly idempotencyKey?: string;
+}
+
+/** Calls the service. Throws `CallError`. */
 export async function call<Body, Query, Data>(
   definition: Definition<Body, Query, Data>,
-  { params, query, body }: CallArgs<Body, Query> = {},
-  isPassive = false,
+  args: CallArgs<Body, Query> = {},
+  options: boolean | CallOptions = false,
 ): Promise<Data> {
+  const { isPassive = false, ...more } = typeof options === 'boolean' ? { isPassive: options } : options;
+  const response = await request(definition, args, { isPassive, ...more });
+  const answer: unknown = await response.json().catch(() => undefined);
+  // The response came from an intermediary, not from the service.
+  if (answer === undefined) throw new CallError('offline', response.status, '');
+  if (!isPassive) for (const { onActive } of listeners) onActive?.();
+  return answer as Data;
+}
+
+/** Calls the service, and returns its response as it arrives. Throws `CallError`. */
+export async function openStream<Body>(
+  definition: Definition<Body, undefined, string>,
+  args: CallArgs<Body, undefined>,
+  signal: AbortSignal,
+): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+  const { body } = await request(definition, args, { signal });
+  for (const { onActive } of listeners) onActive?.();
+  return body ?? new ReadableStream({ start: (controller) => controller.close() });
+}
+
+/** Returns a response of success. Throws `CallError`. */
+async function request<Body, Query>(
+  definition: Definition<Body, Query>,
+  { params, query, body }: CallArgs<Body, Query>,
+  { isPassive = false, signal, idempotencyKey }: CallOptions,
+): Promise<Response> {
   const { method } = definition;
   const response = await send(buildPath(definition, params, query), {
     method,
@@ -83,19 +114,15 @@ export async function call<Body, Query, Data>(
       ...(method !== 'GET' && { 'x-csrf-token': csrfToken }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(isPassive && { 'x-passive': '1' }),
+      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal !== undefined && { signal }),
   });
-  const answer: unknown = await response.json().catch(() => undefined);
-  if (!response.ok) {
-    const failure = toCallError(response.status, answer);
-    if (failure.code === 'not_signed_in') for (const { onSignedOut } of listeners) onSignedOut?.();
-    throw failure;
-  }
-  // The response came from an intermediary, not from the service.
-  if (answer === undefined) throw new CallError('offline', response.status, '');
-  if (!isPassive) for (const { onActive } of listeners) onActive?.();
-  return answer as Data;
+  if (response.ok) return response;
+  const failure = toCallError(response.status, await response.json().catch(() => undefined));
+  if (failure.code === 'not_signed_in') for (const { onSignedOut } of listeners) onSignedOut?.();
+  throw failure;
 }
 
 interface FailureBody extends Partial<Explanation> {
@@ -113,6 +140,6 @@ async function send(path: string, request: RequestInit): Promise<Response> {
   try {
     return await fetch(path, { ...request, credentials: 'same-origin', cache: 'no-store', redirect: 'error' });
   } catch {
-    throw new CallError('offline', 0, '');
+    throw new CallError(request.signal?.aborted === true ? 'cancelled' : 'offline', 0, '');
   }
 }

@@ -80,23 +80,29 @@ export function useOnce<Data, Variables = void>(
   return { ...mutation, mutate: mutateOnce, mutateAsync: mutateOnceAsync };
 }
 
-/**
- * Runs a change once. When the service asks for the second factor, the dialog opens and the change is sent again.
- * Afterwards all loaded data is reloaded.
- */
-export function useChange<Body, Data>(definition: Definition<Body, undefined, Data>) {
-  const client = useQueryClient();
+/** Runs a call; when the service asks for the second factor, the dialog opens and the call is sent again. */
+export function useSteppedUp(): <Data>(send: () => Promise<Data>, action?: string) => Promise<Data> {
   const stepUp = useStepUp();
-  return useOnce<Data, CallArgs<Body, undefined>>({
-    mutationFn: async (args) => {
+  return useCallback(
+    async (send, action) => {
       try {
-        return await call(definition, args);
+        return await send();
       } catch (error) {
         if (!(error instanceof CallError) || error.code !== 'step_up_required') throw error;
-        await stepUp(definition.dualControl);
-        return call(definition, args);
+        await stepUp(action);
+        return send();
       }
     },
+    [stepUp],
+  );
+}
+
+/** Runs a change once, with the second factor where it is needed. Afterwards all loaded data is reloaded. */
+export function useChange<Body, Data>(definition: Definition<Body, undefined, Data>) {
+  const client = useQueryClient();
+  const steppedUp = useSteppedUp();
+  return useOnce<Data, CallArgs<Body, undefined>>({
+    mutationFn: (args) => steppedUp(() => call(definition, args), definition.dualControl),
     onSuccess: () => void client.invalidateQueries(),
   });
 }

@@ -20,6 +20,8 @@ export interface Column<Row> {
   /** Width from which on the column is visible; on a telephone rows are cards that show all columns. */
   readonly visibleFrom?: 'sm' | 'md' | 'lg';
   readonly width?: number | string;
+  /** The cells are controls, such as checkboxes; the row is named by the next column. */
+  readonly isControl?: boolean;
   /** Shows the header to screen readers only, for example above buttons. */
   readonly isHeaderHidden?: boolean;
 }
@@ -27,7 +29,7 @@ export interface Column<Row> {
 interface DataTableProps<Row> {
   /** Description of the table for screen readers. */
   readonly caption: string;
-  /** Columns; the first one names the row. */
+  /** Columns; the first one without controls names the row. */
   readonly columns: readonly Column<Row>[];
   /** Undefined while they load. */
   readonly rows: readonly Row[] | undefined;
@@ -112,12 +114,13 @@ const Head = <Row,>({ columns, to }: DataTableProps<Row>) => (
 
 function Row<Row>({ row, columns, to, renderDetail }: DataTableProps<Row> & { readonly row: Row }) {
   const detail = renderDetail?.(row);
+  const naming = columns.findIndex(({ isControl }) => isControl !== true);
   return (
     <>
       <Table.Tr className={(to && classes['linked']) ?? ''}>
         {columns.map((column, index) => (
           <Table.Td key={column.name} {...cellAttributes(column)}>
-            {index === 0 && to !== undefined ? (
+            {index === naming && to !== undefined ? (
               <Link to={to(row)} className={classes['link']}>
                 {column.cell(row)}
               </Link>

@@ -103,14 +103,17 @@ export function DialogForm({ onSubmit, error, children, ...buttons }: FormProps)
 
 type FormButtonsProps = Pick<FormProps, 'onCancel' | 'label' | 'isBusy' | 'isReady' | 'isDangerous'> & {
   readonly cancelLabel?: string;
+  /** The change can be canceled while it is in progress. */
+  readonly canCancelBusy?: boolean;
 };
 
 /** The two buttons at the end of a form. */
-export function FormButtons({ onCancel, cancelLabel, label, isBusy, isReady = true, isDangerous }: FormButtonsProps) {
+export function FormButtons(props: FormButtonsProps) {
   const { t } = useTranslation('parts');
+  const { onCancel, cancelLabel, canCancelBusy = false, label, isBusy, isReady = true, isDangerous } = props;
   return (
     <Group justify="flex-end" gap="xs">
-      <Button variant="default" onClick={onCancel} disabled={isBusy}>
+      <Button variant="default" onClick={onCancel} disabled={isBusy && !canCancelBusy}>
         {cancelLabel ?? t('cancel')}
       </Button>
       <Button type="submit" loading={isBusy} disabled={!isReady} {...(isDangerous && { color: 'red' })}>

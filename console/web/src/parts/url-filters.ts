@@ -32,6 +32,11 @@ export function useFilters<Word extends string, Text extends string>(words: read
     values,
     isFiltered: Object.values(values).some((value) => value !== ''),
     apply,
+    /** Applies the filters of a saved view alone; names that the list does not have are ignored. */
+    applyView: (view: Readonly<Record<string, string>>): void =>
+      void apply(
+        Object.fromEntries(Object.keys(none).map((name) => [name, view[name] ?? ''])) as Record<Word | Text, string>,
+      ),
     clear: (): void => void apply(none),
   };
 }

@@ -7,6 +7,7 @@ import { guide } from './en/guide.ts';
 import { health } from './en/health.ts';
 import { join } from './en/join.ts';
 import { keys } from './en/keys.ts';
+import { lists } from './en/lists.ts';
 import { notFound } from './en/not-found.ts';
 import { onboarding } from './en/onboarding.ts';
 import { operator } from './en/operator.ts';
@@ -39,6 +40,7 @@ export const en = {
   health,
   join,
   keys,
+  lists,
   notFound,
   onboarding,
   operator,

@@ -8,6 +8,7 @@ import { guide } from './es/guide.ts';
 import { health } from './es/health.ts';
 import { join } from './es/join.ts';
 import { keys } from './es/keys.ts';
+import { lists } from './es/lists.ts';
 import { notFound } from './es/not-found.ts';
 import { onboarding } from './es/onboarding.ts';
 import { operator } from './es/operator.ts';
@@ -40,6 +41,7 @@ export const es: typeof en = {
   health,
   join,
   keys,
+  lists,
   notFound,
   onboarding,
   operator,

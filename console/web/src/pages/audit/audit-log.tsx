@@ -9,6 +9,7 @@ import type { CallError } from '../../api/call.ts';
 import type { LiveList } from '../../api/pages.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { ListCount } from '../../parts/list-count.tsx';
 import { NoMatches } from '../../parts/no-records.tsx';
 import { formatNumber } from '../../parts/number.ts';
 import { PageHeader } from '../../parts/page-header.tsx';
@@ -43,6 +44,8 @@ interface AuditLogProps {
   /** Address of the export, which ignores filters. */
   readonly exportPath: string;
   readonly exportHint: string;
+  /** Saved views and the export of what the filters show. */
+  readonly actions?: ReactNode;
   /** Additional filters. */
   readonly children?: ReactNode;
 }
@@ -68,15 +71,17 @@ export function AuditLog(props: AuditLogProps) {
         empty={<EmptyLog isFiltered={isFiltered} onClear={clear} />}
         next={next && { ...next, label: isFiltered ? t('searchEarlier') : t('older') }}
       />
+      <ListCount shown={list.rows?.length} count={pages?.[0]?.count} hasNext={next !== undefined} />
       {isFiltered && <SearchDepth to={pages?.at(-1)?.searched_back_to ?? null} />}
     </>
   );
 }
 
-function Actions({ verify, onVerify, exportPath, exportHint }: AuditLogProps) {
+function Actions({ verify, onVerify, exportPath, exportHint, actions }: AuditLogProps) {
   const { t } = useTranslation('audit');
   return (
     <>
+      {actions}
       <Tooltip label={t('verifyHint')}>
         <Button
           variant="default"

@@ -1,8 +1,11 @@
 import { useTranslation } from 'react-i18next';
 import { exportAudit, listAudit, verifyAudit } from '../../../../wire/audit.ts';
+import { exportAuditRecords } from '../../../../wire/exports.ts';
 import { buildPath } from '../../api/call.ts';
 import { useChange } from '../../api/hooks.ts';
 import { useReadPages } from '../../api/pages.ts';
+import { ExportButton } from '../../parts/export-button.tsx';
+import { SavedViews } from '../../parts/saved-views.tsx';
 import { useTimeZone } from '../../parts/time-zone.tsx';
 import { useMembership } from '../../session/tenant.ts';
 import { AuditLog } from './audit-log.tsx';
@@ -14,11 +17,8 @@ export function AuditPage() {
   const { account } = useMembership();
   const filters = useAuditFilters();
   const params = { account };
-  const list = useReadPages(
-    listAudit,
-    { params, body: toAuditQuery({ ...filters.values, account: '' }, useTimeZone()) },
-    AUDIT_ROWS,
-  );
+  const body = toAuditQuery({ ...filters.values, account: '' }, useTimeZone());
+  const list = useReadPages(listAudit, { params, body }, AUDIT_ROWS);
   const verify = useChange(verifyAudit);
   return (
     <AuditLog
@@ -28,6 +28,18 @@ export function AuditPage() {
       list={list}
       verify={verify}
       onVerify={() => verify.mutate({ params })}
+      actions={
+        <>
+          <SavedViews list="audit" values={filters.values} onApply={filters.applyView} />
+          <ExportButton
+            definition={exportAuditRecords}
+            params={params}
+            filter={body}
+            name="audit"
+            isFiltered={filters.isFiltered}
+          />
+        </>
+      }
       exportHint={t('exportHint')}
       exportPath={buildPath(exportAudit, params)}
     />

@@ -3,18 +3,23 @@ import { CreditCard } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import type { ValueOf } from '../../../../../src/http/fields.ts';
+import { exportPayments } from '../../../../wire/exports.ts';
 import { listPayments } from '../../../../wire/payments.ts';
 import { useReadPages } from '../../api/pages.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { ExportButton } from '../../parts/export-button.tsx';
+import { ListCount } from '../../parts/list-count.tsx';
 import { formatMoney, Money } from '../../parts/money.tsx';
 import { NoMatches, NoRecords } from '../../parts/no-records.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
+import { SavedViews } from '../../parts/saved-views.tsx';
 import { SearchDepth } from '../../parts/search-depth.tsx';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useTimeZone } from '../../parts/time-zone.tsx';
 import { TruncatedCard } from '../../parts/truncated-card.tsx';
 import { useCan, useTenant } from '../../session/tenant.ts';
+import { BatchBar, useSelection, useSelectionColumn } from './batch-bar.tsx';
 import { toPaymentQuery, usePaymentFilters } from './filters.ts';
 import { PaymentFilters } from './payment-filters.tsx';
 import { ReasonText } from './reason-text.tsx';
@@ -26,25 +31,32 @@ const rowKey = ({ id }: PaymentRow): string => id;
 
 export function PaymentsPage() {
   const { t } = useTranslation('payments');
-  const { account, environment } = useTenant();
+  const params = useTenant();
+  const { account, environment } = params;
+  const may = useCan();
   const filters = usePaymentFilters();
+  const body = toPaymentQuery(filters.values, useTimeZone());
   const { pages, rows, live, error, retry, next, refresh } = useReadPages(
     listPayments,
-    { params: { account, environment }, body: toPaymentQuery(filters.values, useTimeZone()) },
+    { params: { ...params }, body },
     { rows: 'payments', key: rowKey },
   );
+  const selection = useSelection(JSON.stringify([params, body]));
+  const selectionColumn = useSelectionColumn(selection, rows);
+  const columns = useColumns();
+  const mayOperate = may('payments:operate');
   return (
     <>
       <PageHeader
         title={t('title')}
         description={t(`description.${environment}`)}
         hasTimes
-        actions={environment === 'sandbox' ? <TestPaymentLink /> : undefined}
+        actions={<Actions filters={filters} body={body} />}
       />
       <PaymentFilters {...filters} onRepeat={refresh} />
       <DataTable
         caption={t('caption')}
-        columns={useColumns()}
+        columns={mayOperate ? [selectionColumn, ...columns] : columns}
         rows={rows}
         live={live}
         rowKey={rowKey}
@@ -54,7 +66,34 @@ export function PaymentsPage() {
         empty={<NoPayments isFiltered={filters.isFiltered} onClear={filters.clear} />}
         next={next && { ...next, label: filters.isFiltered ? t('searchEarlier') : t('older') }}
       />
+      <ListCount shown={rows?.length} count={pages?.[0]?.count} hasNext={next !== undefined} />
       {filters.isFiltered && <SearchDepth to={pages?.at(-1)?.searched_back_to ?? null} />}
+      {mayOperate && <BatchBar selection={selection} />}
+    </>
+  );
+}
+
+interface ActionsProps {
+  readonly filters: ReturnType<typeof usePaymentFilters>;
+  readonly body: ReturnType<typeof toPaymentQuery>;
+}
+
+function Actions({ filters: { values, isFiltered, applyView }, body }: ActionsProps) {
+  const params = useTenant();
+  const may = useCan();
+  return (
+    <>
+      {params.environment === 'sandbox' && <TestPaymentLink />}
+      <SavedViews list="payments" values={values} onApply={applyView} />
+      {may('records:export') && (
+        <ExportButton
+          definition={exportPayments}
+          params={{ ...params }}
+          filter={body}
+          name={`payments-${params.environment}`}
+          isFiltered={isFiltered}
+        />
+      )}
     </>
   );
 }

@@ -1,9 +1,12 @@
 import { useTranslation } from 'react-i18next';
+import { exportRequests } from '../../../../wire/exports.ts';
 import { listKeys } from '../../../../wire/keys.ts';
 import { listRequests } from '../../../../wire/request-log.ts';
 import { useRead } from '../../api/hooks.ts';
 import { useReadPages } from '../../api/pages.ts';
+import { ExportButton } from '../../parts/export-button.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
+import { SavedViews } from '../../parts/saved-views.tsx';
 import { useTimeZone } from '../../parts/time-zone.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { toRequestQuery, useRequestFilters } from './filters.ts';
@@ -20,7 +23,23 @@ export function RequestsPage() {
   const keys = useRead(listKeys, { params });
   return (
     <>
-      <PageHeader title={t('title')} description={useLogDescription()} hasTimes />
+      <PageHeader
+        title={t('title')}
+        description={useLogDescription()}
+        hasTimes
+        actions={
+          <>
+            <SavedViews list="requests" values={filters.values} onApply={filters.applyView} />
+            <ExportButton
+              definition={exportRequests}
+              params={params}
+              filter={body}
+              name={`requests-${environment}`}
+              isFiltered={filters.isFiltered}
+            />
+          </>
+        }
+      />
       <RequestLog
         filters={filters}
         list={list}

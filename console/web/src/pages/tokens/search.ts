@@ -1,6 +1,6 @@
 import { LIMITS } from '../../../../../src/kernel/limits.ts';
 import { containsPan } from '../../../../../src/kernel/pan.ts';
-import type { TOKEN_SEARCHES } from '../../../../wire/records.ts';
+import { TOKEN_SEARCHES } from '../../../../wire/records.ts';
 
 export type SearchKind = (typeof TOKEN_SEARCHES)[number];
 
@@ -10,6 +10,12 @@ export interface Search {
 }
 
 export type SearchFault = 'empty' | 'last_four' | 'bin' | 'card' | 'long';
+
+/** Returns the search of a saved view; undefined for all tokens. */
+export function parseSearch({ by, value }: Readonly<Record<string, string>>): Search | undefined {
+  const kind = TOKEN_SEARCHES.find((each) => each === by);
+  return kind === undefined || value === undefined ? undefined : { by: kind, value };
+}
 
 const isDigits = (by: SearchKind): boolean => by === 'last_four' || by === 'bin';
 

@@ -1,17 +1,22 @@
 import { Text } from '@mantine/core';
 import { Coins, SearchX } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
+import { exportTokens } from '../../../../wire/exports.ts';
 import { listTokens } from '../../../../wire/records.ts';
 import { useReadPages } from '../../api/pages.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { useErrorText } from '../../parts/error-alert.tsx';
+import { ExportButton } from '../../parts/export-button.tsx';
+import { ListCount } from '../../parts/list-count.tsx';
 import { NoRecords } from '../../parts/no-records.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
+import { SavedViews } from '../../parts/saved-views.tsx';
 import { ShortId } from '../../parts/short-id.tsx';
 import { Time } from '../../parts/time.tsx';
 import { TruncatedCard } from '../../parts/truncated-card.tsx';
-import { useTenant } from '../../session/tenant.ts';
+import { useCan, useTenant } from '../../session/tenant.ts';
+import { parseSearch, type Search } from './search.ts';
 import { Tags } from './tags.tsx';
 import type { TokenRow } from './token-row.ts';
 import { TokenSearch } from './token-search.tsx';
@@ -62,7 +67,7 @@ export function TokensPage() {
   const columns = useColumns();
   const [search, setSearch] = useSearch();
   const textOf = useErrorText();
-  const { rows, live, error, retry, next, refresh } = useReadPages(
+  const { pages, rows, live, error, retry, next, refresh } = useReadPages(
     listTokens,
     { params: { account, environment }, body: { ...search } },
     { rows: 'tokens', key: rowKey },
@@ -70,10 +75,15 @@ export function TokensPage() {
   const isInvalidSearch = error?.field === 'value' || error?.field === 'by';
   return (
     <>
-      <PageHeader title={t('title')} description={t('description')} hasTimes />
+      <PageHeader
+        title={t('title')}
+        description={t('description')}
+        hasTimes
+        actions={<Actions search={search} onSearch={setSearch} />}
+      />
       <TokenSearch
-        // Another environment starts a new search.
-        key={environment}
+        // Another environment or a saved view starts a new search.
+        key={`${environment} ${JSON.stringify(search)}`}
         search={search}
         onSearch={(next) => {
           if (JSON.stringify(next) === JSON.stringify(search)) void refresh();
@@ -99,6 +109,31 @@ export function TokensPage() {
               <NothingFound />
             )
           }
+        />
+      )}
+      {!isInvalidSearch && <ListCount shown={rows?.length} count={pages?.[0]?.count} hasNext={next !== undefined} />}
+    </>
+  );
+}
+
+interface ActionsProps {
+  readonly search: Search | undefined;
+  readonly onSearch: (search: Search | undefined) => void;
+}
+
+function Actions({ search, onSearch }: ActionsProps) {
+  const params = useTenant();
+  const may = useCan();
+  return (
+    <>
+      <SavedViews list="tokens" values={{ ...search }} onApply={(view) => onSearch(parseSearch(view))} />
+      {may('records:export') && (
+        <ExportButton
+          definition={exportTokens}
+          params={{ ...params }}
+          filter={{ ...search }}
+          name={`tokens-${params.environment}`}
+          isFiltered={search !== undefined}
         />
       )}
     </>

@@ -16,9 +16,28 @@ export const captures = {
   sensitiveTitle: 'A security code (CVV) or track 2 data is stored. It is deleted after a payment has used it.',
   ended: 'Expired',
   amountNote: 'As your server sent it, in the unit it uses.',
+  statuses: {
+    'with-sad': 'Stored',
+    'without-sad': 'Not stored',
+    altered: 'Altered',
+  },
+  filters: {
+    id: 'Capture id',
+    status: 'Security code or track data',
+    any: 'Any',
+    from: 'From',
+    to: 'To',
+    currency: 'Currency',
+    currencyHint: 'for example USD',
+    last_four: 'Last four digits',
+    fourDigits: 'Four digits',
+    clear: 'Clear filters',
+  },
   empty: {
     title: 'No active captures',
     text: 'A capture is listed here when your server creates one. Captures expire after minutes to days.',
+    filteredTitle: 'No captures match',
+    filteredText: 'Check the spelling, widen the dates, or clear the filters. Expired captures are not found.',
     action: 'See how to create a capture',
   },
   detail: {

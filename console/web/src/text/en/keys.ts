@@ -17,8 +17,11 @@ export const keys = {
     count: '{{count}} of {{total}}',
     noAddress: 'None',
   },
+  search: { label: 'Search', hint: 'Name, prefix, description, address or note', clear: 'Clear search' },
   empty: {
     title: 'No keys yet',
+    filteredTitle: 'No keys match',
+    filteredText: 'The search covers active keys and the newest 100 of the others.',
     text: 'Your server needs a key to call the API. Create one, add the address of your server and send a first call.',
     readOnly: 'A user with the role owner or developer can create one.',
   },

@@ -17,9 +17,29 @@ export const captures: typeof english = {
   sensitiveTitle: 'Se guarda un código de seguridad (CVV) o una pista 2. Se elimina después de que un pago lo use.',
   ended: 'Vencida',
   amountNote: 'Como lo envió su servidor, en la unidad que usa.',
+  statuses: {
+    'with-sad': 'Guardados',
+    'without-sad': 'No guardados',
+    altered: 'Alterada',
+  },
+  filters: {
+    id: 'Id de la captura',
+    status: 'Datos sensibles',
+    any: 'Cualquiera',
+    from: 'Desde',
+    to: 'Hasta',
+    currency: 'Moneda',
+    currencyHint: 'por ejemplo USD',
+    last_four: 'Últimos cuatro dígitos',
+    fourDigits: 'Cuatro dígitos',
+    clear: 'Borrar filtros',
+  },
   empty: {
     title: 'No hay capturas vigentes',
     text: 'Aquí aparece una captura cuando su servidor la crea. Las capturas vencen en minutos o días.',
+    filteredTitle: 'Ninguna captura coincide',
+    filteredText:
+      'Revise la ortografía, amplíe las fechas o borre los filtros. Las capturas vencidas no se encuentran.',
     action: 'Ver cómo crear una captura',
   },
   detail: {

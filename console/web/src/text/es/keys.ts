@@ -18,8 +18,11 @@ export const keys: typeof english = {
     count: '{{count}} de {{total}}',
     noAddress: 'Ninguna',
   },
+  search: { label: 'Buscar', hint: 'Nombre, prefijo, descripción, dirección o nota', clear: 'Borrar la búsqueda' },
   empty: {
     title: 'Todavía no hay claves',
+    filteredTitle: 'Ninguna clave coincide',
+    filteredText: 'La búsqueda incluye las claves activas y las 100 más recientes de las demás.',
     text: 'Su servidor necesita una clave para llamar a la API. Cree una, agregue la dirección de su servidor y haga una primera llamada.',
     readOnly: 'La puede crear un usuario con el rol de propietario o desarrollador.',
   },
