@@ -155,7 +155,7 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
   });
 
   it('an empty list in production leads to the keys, not to commands for the sandbox', async () => {
-    const page = await open('developer', production('captures'), 'Captures');
+    const page = await open('developer', production('captures'), 'Temporary card data');
     const link = page.getByRole('main').getByRole('link', { name: 'View production keys' });
     assert.equal(await link.getAttribute('href'), production('keys'));
     assert.equal(await page.locator('a[href*="#commands"]').count(), 0);
