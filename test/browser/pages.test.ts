@@ -355,7 +355,9 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
         headers: { 'x-request-id': requestId },
       });
     await send('stored-card', CARDS[0]);
-    for (let number = 0; number < 8; number++) await send(`broken-card-${number}`, 'broken');
+    await send('broken-card', 'broken');
+    // More than five of them in one second are counted, also where they take five seconds.
+    await Promise.all(Array.from({ length: 30 }, (_, number) => send(`repeated-${number}`, 'broken')));
     service.advance(2000);
     await (service.core as OpenCore).requestLog.flush({ all: true });
     const page = await open('owner', sandbox('overview'), 'Overview');
@@ -364,7 +366,7 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
     const rows = page.getByRole('table', { name: 'Requests' }).getByRole('row');
     const broken = rows.filter({ hasText: 'Failing server' });
     await broken.first().getByText('Invalid field').waitFor();
-    await page.getByText(/^And \d more like this$/).waitFor();
+    await page.getByText(/^And \d+ more like this$/).first().waitFor();
     assert.equal(await rows.filter({ hasText: '200' }).count(), 0, 'errors only');
     await press(page.getByRole('main'), 'Show details of POST /v1/tokenization/simple');
     await page.getByText('chd[0].card', { exact: true }).waitFor();
@@ -374,7 +376,7 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
     await headed(page, 'Request log');
     await broken.filter({ hasText: '200' }).waitFor();
     assert.ok(page.url().endsWith(`/requests?key=${key.id}`), page.url());
-    await page.getByLabel('Request id').fill('broken-card-1');
+    await page.getByLabel('Request id').fill('broken-card');
     await press(page, 'Search');
     await untilPasses(async () => assert.equal(await rows.count(), 2));
     assert.ok(!page.url().includes('broken-card'), page.url());
