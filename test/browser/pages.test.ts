@@ -366,7 +366,10 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
     const rows = page.getByRole('table', { name: 'Requests' }).getByRole('row');
     const broken = rows.filter({ hasText: 'Failing server' });
     await broken.first().getByText('Invalid field').waitFor();
-    await page.getByText(/^And \d+ more like this$/).first().waitFor();
+    await page
+      .getByText(/^And \d+ more like this$/)
+      .first()
+      .waitFor();
     assert.equal(await rows.filter({ hasText: '200' }).count(), 0, 'errors only');
     await press(page.getByRole('main'), 'Show details of POST /v1/tokenization/simple');
     await page.getByText('chd[0].card', { exact: true }).waitFor();
