@@ -122,7 +122,7 @@ function conditionsLine(conditions: Conditions, postgres: string | undefined): s
   const { date, cores, processor, memoryGiB, node, version, settings } = conditions;
   const set = Object.entries(settings).map(([name, value]) => `, ${name}=${value}`);
   const database = postgres === undefined ? '' : `, PostgreSQL ${postgres}`;
-  return `${date}; ${cores} cores (${processor}), ${memoryGiB} GiB; cardvault ${version}, Node ${node}${database}${set.join('')}. Server, database and load share these cores.`;
+  return `${date}; ${cores} ${cores === 1 ? 'core' : 'cores'} (${processor}), ${memoryGiB} GiB; cardvault ${version}, Node ${node}${database}${set.join('')}. Server, database and load share ${cores === 1 ? 'it' : 'them'}.`;
 }
 
 function matrixSection(matrix: NonNullable<Results['matrix']>): string {

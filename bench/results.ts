@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { cpus, totalmem } from 'node:os';
+import { availableParallelism, cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { VERSION } from '../src/version.ts';
 import { capacityTables } from './capacity.ts';
@@ -20,7 +20,7 @@ export const FILES = {
 
 export const conditionsNow = (date: Date): Conditions => ({
   date: date.toISOString().slice(0, 10),
-  cores: cpus().length,
+  cores: availableParallelism(),
   processor: cpus()[0]?.model.trim() ?? '',
   memoryGiB: Math.round(totalmem() / 2 ** 30),
   node: process.versions.node,
