@@ -32,7 +32,7 @@ describe('a record of a CSV file', () => {
 
   it('is parsed into as many cells as were written, whatever they contain', () => {
     fc.assert(
-      fc.property(fc.array(fc.string({ unit: 'binary' }), { minLength: 1 }), (cells) => {
+      fc.property(fc.array(fc.string({ unit: 'binary' }), { minLength: 1, maxLength: 10 }), (cells) => {
         assert.equal(parse(formatCsvRecord(cells)).length, cells.length);
       }),
     );
